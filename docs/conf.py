@@ -1,6 +1,7 @@
 """Sphinx configuration: `sphinx-build -W --keep-going -b html docs docs/_build/html`.
 
-Pages of the API, of the kinds in model files and of the studies are written from the code before each build (`docs/_ext`).
+Pages of the API, of the kinds in model files and of the studies are written from the code before
+each build (`docs/_ext`).
 """
 
 import importlib.util
@@ -49,7 +50,9 @@ autodoc_class_signature = "mixed"
 python_display_short_literal_types = True
 
 # formulas without network: one file of MathJax, from a package
-_mathjax = Path(str(importlib.util.find_spec("sphinx-mathjax-offline").submodule_search_locations[0]))  # type: ignore[union-attr,index]
+_mathjax = Path(
+    str(importlib.util.find_spec("sphinx-mathjax-offline").submodule_search_locations[0])
+)  # type: ignore[union-attr,index]
 html_static_path = ["_static", str(_mathjax / "static" / "mathjax" / "tex-svg.js")]
 mathjax_path = "tex-svg.js"
 mathjax3_config = {"svg": {"fontCache": "global"}, "options": {"enableMenu": False}}

@@ -1,4 +1,6 @@
-"""Command line. Numbers and plots are imported inside the commands, so that help appears immediately."""
+"""Command line. Numbers and plots are imported inside the commands, so that help appears
+immediately.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,22 +11,37 @@ from flexmbs.console.program import PLAIN, Commands, common_options
 from flexmbs.console.program import run as run_program
 from preprocess.command_line import app as preprocess
 
-HELP = "Flexible multibody dynamics: from a finite-element mesh to the plotted report of a flexible mechanism."
+HELP = (
+    "Flexible multibody dynamics: from a finite-element mesh to the plotted report of a "
+    "flexible mechanism."
+)
 
 app = typer.Typer(name="flexmbs", cls=Commands, help=HELP, **PLAIN)
 app.callback()(common_options)
 app.add_typer(preprocess, name="preprocess")
 
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="Model file (TOML).", show_default=False)]
-SolutionFile = Annotated[Path, typer.Argument(metavar="SOLUTION", help="Solution file of flexmbs run.", show_default=False)]
+ModelFile = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="Model file (TOML).", show_default=False)
+]
+SolutionFile = Annotated[
+    Path,
+    typer.Argument(metavar="SOLUTION", help="Solution file of flexmbs run.", show_default=False),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
-AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Files outside the model's folder may be read.")]
-AllowCode = Annotated[bool, typer.Option("--allow-code", help="Functions that the model names may be imported and run.")]
+AllowOutside = Annotated[
+    bool, typer.Option("--allow-outside", help="Files outside the model's folder may be read.")
+]
+AllowCode = Annotated[
+    bool,
+    typer.Option("--allow-code", help="Functions that the model names may be imported and run."),
+]
 
 
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path("flexmbs-demo"),
+    folder: Annotated[Path, typer.Option("--output", "-o", help="Folder for the results.")] = Path(
+        "flexmbs-demo"
+    ),
 ) -> None:
     """Mesh to report: a two-link flexible arm, checked against the numbers of a finer run."""
     from flexmbs.command.demo import demo as command
@@ -33,31 +50,66 @@ def demo(
 
 
 @app.command()
-def check(model: ModelFile, as_json: AsJson = False, allow_outside: AllowOutside = False, allow_code: AllowCode = False) -> None:
+def check(
+    model: ModelFile,
+    as_json: AsJson = False,
+    allow_outside: AllowOutside = False,
+    allow_code: AllowCode = False,
+) -> None:
     """Bodies, degrees of freedom, loops and problems of a model."""
     from flexmbs.command.check import check as command
 
-    raise typer.Exit(command(model, as_json=as_json, allow_outside=allow_outside, allow_code=allow_code))
+    raise typer.Exit(
+        command(model, as_json=as_json, allow_outside=allow_outside, allow_code=allow_code)
+    )
 
 
 @app.command()
 def run(
     model: ModelFile,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Solution file, or folder/ that keeps the run; default: MODEL with .h5.")
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Solution file, or folder/ that keeps the run; default: MODEL with .h5.",
+        ),
     ] = None,
-    report: Annotated[Path | None, typer.Option("--report", help="Write the report (HTML, PDF) here.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in the folder from its checkpoint.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Continue it with another model, part or version.")] = False,
-    checkpoint: Annotated[float, typer.Option("--checkpoint", help="Time between checkpoints in the folder, s.")] = 30.0,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write the report (HTML, PDF) here.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Continue the run in the folder from its checkpoint.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Continue it with another model, part or version.")
+    ] = False,
+    checkpoint: Annotated[
+        float, typer.Option("--checkpoint", help="Time between checkpoints in the folder, s.")
+    ] = 30.0,
     t_end: Annotated[float | None, typer.Option("--t-end", help="End time, s.")] = None,
-    step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,
-    output_step: Annotated[float | None, typer.Option("--output-step", help="Time between outputs, s.")] = None,
-    formalism: Annotated[str | None, typer.Option("--formalism", help="See flexmbs list formalisms.")] = None,
-    coordinates: Annotated[str | None, typer.Option("--coordinates", help="joint, absolute or rheonomic.")] = None,
-    integrator: Annotated[str | None, typer.Option("--integrator", help="See flexmbs list integrators.")] = None,
-    stabilization: Annotated[str | None, typer.Option("--stabilization", help="none, baumgarte or projection.")] = None,
-    rho_inf: Annotated[float | None, typer.Option("--rho-inf", help="Spectral radius of generalized-α, 0 … 1.")] = None,
+    step: Annotated[
+        float | None,
+        typer.Option("--step", help="Fixed step, s; without it steps are error-controlled."),
+    ] = None,
+    output_step: Annotated[
+        float | None, typer.Option("--output-step", help="Time between outputs, s.")
+    ] = None,
+    formalism: Annotated[
+        str | None, typer.Option("--formalism", help="See flexmbs list formalisms.")
+    ] = None,
+    coordinates: Annotated[
+        str | None, typer.Option("--coordinates", help="joint, absolute or rheonomic.")
+    ] = None,
+    integrator: Annotated[
+        str | None, typer.Option("--integrator", help="See flexmbs list integrators.")
+    ] = None,
+    stabilization: Annotated[
+        str | None, typer.Option("--stabilization", help="none, baumgarte or projection.")
+    ] = None,
+    rho_inf: Annotated[
+        float | None, typer.Option("--rho-inf", help="Spectral radius of generalized-α, 0 … 1.")
+    ] = None,
     rtol: Annotated[float | None, typer.Option("--rtol", help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option("--atol", help="Absolute tolerance.")] = None,
     as_json: AsJson = False,
@@ -69,9 +121,17 @@ def run(
     from flexmbs.command.run import run as command
 
     given = {
-        "t_end": t_end, "step": step, "output_step": output_step, "formalism": formalism, "coordinates": coordinates,
-        "integrator": integrator, "stabilization": stabilization, "rho_inf": rho_inf, "rtol": rtol, "atol": atol,
-    }  # fmt: skip
+        "t_end": t_end,
+        "step": step,
+        "output_step": output_step,
+        "formalism": formalism,
+        "coordinates": coordinates,
+        "integrator": integrator,
+        "stabilization": stabilization,
+        "rho_inf": rho_inf,
+        "rtol": rtol,
+        "atol": atol,
+    }
     chosen = {key: value for key, value in given.items() if value is not None}
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
     kept = Kept(output, resume, force, checkpoint, report)
@@ -80,8 +140,15 @@ def run(
 
 @app.command()
 def watch(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of flexmbs run -o FOLDER/.", show_default=False)],
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of this machine; 0: a free one.")] = 0,
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER", help="Folder of flexmbs run -o FOLDER/.", show_default=False
+        ),
+    ],
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port of this machine; 0: a free one.")
+    ] = 0,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
     """The page of a running job, which only browsers of this machine can read."""
@@ -92,23 +159,44 @@ def watch(
 
 @app.command()
 def sweep(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="Study file (TOML).", show_default=False)],
+    study: Annotated[
+        Path, typer.Argument(metavar="STUDY", help="Study file (TOML).", show_default=False)
+    ],
     folder: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of the results; default: STUDY without .toml.")
+        Path | None,
+        typer.Option("--output", "-o", help="Folder of the results; default: STUDY without .toml."),
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Run what is missing in the folder.")] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="With --resume: also the cases that failed.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="With --resume: though model, outputs or versions differ.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Run what is missing in the folder.")
+    ] = False,
+    retry: Annotated[
+        bool, typer.Option("--retry", help="With --resume: also the cases that failed.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="With --resume: though model, outputs or versions differ."),
+    ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the solution of each case.")] = False,
-    report: Annotated[Path | None, typer.Option("--report", help="Write the page of the results (HTML) here.")] = None,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Number of processes; default: processors.")] = None,
-    threads: Annotated[bool, typer.Option("--threads", help="Threads instead of processes.")] = False,
-    scheduler: Annotated[str | None, typer.Option("--scheduler", help="Address of a scheduler of dask.distributed.")] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Write the page of the results (HTML) here.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Number of processes; default: processors."),
+    ] = None,
+    threads: Annotated[
+        bool, typer.Option("--threads", help="Threads instead of processes.")
+    ] = False,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a scheduler of dask.distributed.")
+    ] = None,
     as_json: AsJson = False,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a model with many values of its parameters, in parallel; what is done is never done again."""
+    """Run a model with many values of its parameters, in parallel; what is done is never done
+    again.
+    """
     from flexmbs.command.sweep import How
     from flexmbs.command.sweep import sweep as command
 
@@ -120,12 +208,24 @@ def sweep(
 @app.command()
 def compare(
     model: ModelFile,
-    t_end: Annotated[float | None, typer.Option("--t-end", help="End time, s; default: that of the [run] table.")] = None,
-    step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,
-    formalism: Annotated[list[str] | None, typer.Option("--formalism", help="Only this one; may be repeated.")] = None,
-    integrator: Annotated[list[str] | None, typer.Option("--integrator", help="Only this one; may be repeated.")] = None,
+    t_end: Annotated[
+        float | None, typer.Option("--t-end", help="End time, s; default: that of the [run] table.")
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option("--step", help="Fixed step, s; without it steps are error-controlled."),
+    ] = None,
+    formalism: Annotated[
+        list[str] | None, typer.Option("--formalism", help="Only this one; may be repeated.")
+    ] = None,
+    integrator: Annotated[
+        list[str] | None, typer.Option("--integrator", help="Only this one; may be repeated.")
+    ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Implicit integration with every formalism, not only with the first one.")
+        bool,
+        typer.Option(
+            "--all", help="Implicit integration with every formalism, not only with the first one."
+        ),
     ] = False,
     rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance.")] = 1e-7,
     atol: Annotated[float, typer.Option("--atol", help="Absolute tolerance.")] = 1e-9,
@@ -133,13 +233,22 @@ def compare(
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a model under all formalisms: agreement, energy error, drift, time, in rows that appear as they come.
+    """Run a model under all formalisms: agreement, energy error, drift, time, in rows that appear
+    as they come.
 
-    The first one compiles for up to a minute. All formalisms run with explicit steps, the first one also with implicit ones.
+    The first one compiles for up to a minute. All formalisms run with explicit steps, the first one
+    also with implicit ones.
     """
     from flexmbs.command.compare import compare as command
 
-    options = {"t_end": t_end, "step": step, "formalisms": formalism, "integrators": integrator, "rtol": rtol, "atol": atol}
+    options = {
+        "t_end": t_end,
+        "step": step,
+        "formalisms": formalism,
+        "integrators": integrator,
+        "rtol": rtol,
+        "atol": atol,
+    }
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
     raise typer.Exit(command(model, options, every=every, as_json=as_json, access=access))
 
@@ -147,11 +256,21 @@ def compare(
 @app.command()
 def report(
     solutions: Annotated[
-        list[Path], typer.Argument(metavar="SOLUTION [OTHER]", help="Solution file of flexmbs run, or two.", show_default=False)
+        list[Path],
+        typer.Argument(
+            metavar="SOLUTION [OTHER]",
+            help="Solution file of flexmbs run, or two.",
+            show_default=False,
+        ),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML or PDF file; default: SOLUTION with .html.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="HTML or PDF file; default: SOLUTION with .html."),
+    ] = None,
 ) -> None:
-    """Report of a solution: one HTML page or PDF document, and its key numbers as JSON; of two: their comparison on one page."""
+    """Report of a solution: one HTML page or PDF document, and its key numbers as JSON; of two:
+    their comparison on one page.
+    """
     from flexmbs.command.report import report as command
 
     command(solutions, output)
@@ -162,32 +281,66 @@ def view(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="Model (TOML), robot (URDF, MJCF, SDF), solution or flexible body (HDF5).", show_default=False
+            metavar="FILE",
+            help="Model (TOML), robot (URDF, MJCF, SDF), solution or flexible body (HDF5).",
+            show_default=False,
         ),
     ],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML file; default: FILE with .view.html.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="HTML file; default: FILE with .view.html."),
+    ] = None,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """A page in three dimensions: a model at its start with its joints and frames, a robot, the motion of a solution, or a body
-    with its modes."""
+    """A page in three dimensions: a model at its start with its joints and frames, a robot, the
+    motion of a solution, or a body with its modes."""
     from flexmbs.command.view import view as command
 
-    command(file, output, browser=browser, access={"allow_outside": allow_outside, "allow_code": allow_code})
+    command(
+        file,
+        output,
+        browser=browser,
+        access={"allow_outside": allow_outside, "allow_code": allow_code},
+    )
 
 
 @app.command()
 def export(
     solution: SolutionFile,
-    folder: Annotated[Path | None, typer.Option("--output", "-o", help="Folder; default: SOLUTION without its ending.")] = None,
-    csv: Annotated[bool, typer.Option("--csv/--no-csv", help="Tables of frames, joints, drives, energy, hot spots.")] = True,
-    mat: Annotated[bool, typer.Option("--mat/--no-mat", help="A MAT-file with all arrays, names and units.")] = False,
-    vtu: Annotated[bool, typer.Option("--vtu/--no-vtu", help="Deformed flexible bodies with their stress for ParaView.")] = False,
-    vtkhdf: Annotated[bool, typer.Option("--vtkhdf/--no-vtkhdf", help="All bodies with their motion in one file.")] = False,
-    gltf: Annotated[bool, typer.Option("--gltf/--no-gltf", help="An animation of all bodies (GLB) for other viewers.")] = False,
-    instants: Annotated[int, typer.Option("--instants", min=1, help="Number of instants of VTU, VTKHDF and glTF.")] = 50,
-    at: Annotated[list[float] | None, typer.Option("--at", help="Time of an instant, s; may be repeated.")] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Folder; default: SOLUTION without its ending."),
+    ] = None,
+    csv: Annotated[
+        bool,
+        typer.Option("--csv/--no-csv", help="Tables of frames, joints, drives, energy, hot spots."),
+    ] = True,
+    mat: Annotated[
+        bool, typer.Option("--mat/--no-mat", help="A MAT-file with all arrays, names and units.")
+    ] = False,
+    vtu: Annotated[
+        bool,
+        typer.Option(
+            "--vtu/--no-vtu", help="Deformed flexible bodies with their stress for ParaView."
+        ),
+    ] = False,
+    vtkhdf: Annotated[
+        bool, typer.Option("--vtkhdf/--no-vtkhdf", help="All bodies with their motion in one file.")
+    ] = False,
+    gltf: Annotated[
+        bool,
+        typer.Option(
+            "--gltf/--no-gltf", help="An animation of all bodies (GLB) for other viewers."
+        ),
+    ] = False,
+    instants: Annotated[
+        int, typer.Option("--instants", min=1, help="Number of instants of VTU, VTKHDF and glTF.")
+    ] = 50,
+    at: Annotated[
+        list[float] | None, typer.Option("--at", help="Time of an instant, s; may be repeated.")
+    ] = None,
 ) -> None:
     """Tables (CSV, MAT) and moving, stressed bodies (VTU, VTKHDF, glTF) of a solution."""
     from flexmbs.command.export import Wanted
@@ -199,15 +352,34 @@ def export(
 @app.command()
 def fmu(
     model: ModelFile,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="FMU file; default: MODEL with .fmu.")] = None,
-    inputs: Annotated[list[str] | None, typer.Option("--in", help="An input, as push=effort,rail; may be repeated.")] = None,
-    outputs: Annotated[list[str] | None, typer.Option("--out", help="An output, as x=coordinate,rail; may be repeated.")] = None,
-    t_end: Annotated[float | None, typer.Option("--t-end", help="The last time that can be reached, s.")] = None,
-    step: Annotated[float | None, typer.Option("--step", help="Fixed step, s; without it steps are error-controlled.")] = None,
-    communication_step: Annotated[float | None, typer.Option("--communication-step", help="The one suggested, s.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="FMU file; default: MODEL with .fmu.")
+    ] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Option("--in", help="An input, as push=effort,rail; may be repeated."),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option("--out", help="An output, as x=coordinate,rail; may be repeated."),
+    ] = None,
+    t_end: Annotated[
+        float | None, typer.Option("--t-end", help="The last time that can be reached, s.")
+    ] = None,
+    step: Annotated[
+        float | None,
+        typer.Option("--step", help="Fixed step, s; without it steps are error-controlled."),
+    ] = None,
+    communication_step: Annotated[
+        float | None, typer.Option("--communication-step", help="The one suggested, s.")
+    ] = None,
     version: Annotated[int, typer.Option("--fmi", help="Version of FMI, 3 or 2.")] = 3,
     derivatives: Annotated[
-        bool | None, typer.Option("--derivatives/--no-derivatives", help="Directional derivatives; default: where possible.")
+        bool | None,
+        typer.Option(
+            "--derivatives/--no-derivatives",
+            help="Directional derivatives; default: where possible.",
+        ),
     ] = None,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
@@ -215,7 +387,12 @@ def fmu(
     """A model as a unit of FMI for co-simulation, which runs where Python with flexmbs does."""
     from flexmbs.command.fmu import fmu as command
 
-    options = {"t_end": t_end, "step": step, "communication_step": communication_step, "version": version}
+    options = {
+        "t_end": t_end,
+        "step": step,
+        "communication_step": communication_step,
+        "version": version,
+    }
     options["derivatives"] = derivatives
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
     command(model, output, (inputs or [], outputs or []), options, access)
@@ -223,10 +400,15 @@ def fmu(
 
 @app.command(name="list")
 def list_kinds(
-    what: Annotated[str | None, typer.Argument(help="A family (bodies, joints, forces, laws, integrators …) or a kind.")] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(help="A family (bodies, joints, forces, laws, integrators …) or a kind."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Kinds of items, formalisms and integrators; of one kind, as revolute, its keys with units and an example."""
+    """Kinds of items, formalisms and integrators; of one kind, as revolute, its keys with units and
+    an example.
+    """
     from flexmbs.command.listing import listing as command
 
     command(what, as_json=as_json)
@@ -234,8 +416,13 @@ def list_kinds(
 
 @app.command()
 def schema(
-    what: Annotated[str, typer.Argument(help="model, part or sweep: the kind of TOML file.")] = "model",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write the schema here instead of printing it.")] = None,
+    what: Annotated[
+        str, typer.Argument(help="model, part or sweep: the kind of TOML file.")
+    ] = "model",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Write the schema here instead of printing it."),
+    ] = None,
 ) -> None:
     """JSON schema of model, part or study files, with which editors complete and check them."""
     from flexmbs.command.schema import schema as command

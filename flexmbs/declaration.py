@@ -1,4 +1,6 @@
-"""`Declaration`: the base of everything a user declares; frozen, validated, registered under its name in files."""
+"""`Declaration`: the base of everything a user declares; frozen, validated, registered under its
+name in files.
+"""
 
 import abc
 import dataclasses
@@ -29,7 +31,9 @@ class Problem(NamedTuple):
 
 
 class NestedError(ValueError):
-    """Problems inside a nested declaration (a law in a force, a frame in a body), passed on with their paths."""
+    """Problems inside a nested declaration (a law in a force, a frame in a body), passed on with
+    their paths.
+    """
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
@@ -53,7 +57,9 @@ def _message(error: Any, names: Iterable[str]) -> str:
         case "missing" | "missing_argument":
             return "is missing"
         case "unexpected_positional_argument":
-            return f"argument {error['loc'][0] + 1}, {shown(error['input'])}, must be given by keyword"
+            return (
+                f"argument {error['loc'][0] + 1}, {shown(error['input'])}, must be given by keyword"
+            )
         case "multiple_argument_values":
             return "given twice"
         case "value_error":
@@ -63,17 +69,27 @@ def _message(error: Any, names: Iterable[str]) -> str:
 
 
 def _named(loc: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    """The path of an error; a leading number is a positional argument: fields are in the order of arguments."""
+    """The path of an error; a leading number is a positional argument: fields are in the order of
+    arguments.
+    """
     if loc and isinstance(loc[0], int):
         loc = (names[loc[0]], *loc[1:]) if loc[0] < len(names) else loc[1:]
     return tuple(map(str, loc))
 
 
-def problems_of(error: ValidationError, names: Iterable[str], path: tuple[str, ...] = ()) -> list[Problem]:
-    """All problems in a pydantic error, with paths below ``path``; ``names`` are the keys that exist."""
+def problems_of(
+    error: ValidationError, names: Iterable[str], path: tuple[str, ...] = ()
+) -> list[Problem]:
+    """All problems in a pydantic error, with paths below ``path``; ``names`` are the keys that
+    exist.
+    """
     found: list[Problem] = []
     for item in error.errors(include_url=False):
-        where = path + (() if item["type"] == "unexpected_positional_argument" else _named(item["loc"], tuple(names)))
+        where = path + (
+            ()
+            if item["type"] == "unexpected_positional_argument"
+            else _named(item["loc"], tuple(names))
+        )
         cause = item.get("ctx", {}).get("error")
         if isinstance(cause, NestedError):
             found.extend(Problem(where + inner.path, inner.message) for inner in cause.problems)
@@ -83,26 +99,39 @@ def problems_of(error: ValidationError, names: Iterable[str], path: tuple[str, .
 
 
 PARAMETERS = "Parameters\n----------"
-RAISES = "Raises\n------\nInputError\n    For missing, unknown or wrong values, with one line for each.\n"
+RAISES = (
+    "Raises\n------\nInputError\n    For missing, unknown or wrong values, with one line for "
+    "each.\n"
+)
 EXAMPLES = "Examples\n--------\n"
 
 
 class Documented(abc.ABCMeta):
-    """Class of declarations, whose ``dir`` and ``help`` omit the internals of dataclasses and pydantic.
+    """Class of declarations, whose ``dir`` and ``help`` omit the internals of dataclasses and
+    pydantic.
 
-    It makes dataclasses of them, whose validators are built when a first one is made: an import declares all kinds, a model uses
-    few. Not before the abstract methods are found, for which Python looks at all attributes, those validators among them.
+    It makes dataclasses of them, whose validators are built when a first one is made: an import
+    declares all kinds, a model uses few. Not before the abstract methods are found, for which
+    Python looks at all attributes, those validators among them.
     """
 
     __pydantic_complete__: bool
     __signature__: inspect.Signature
 
-    def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: str) -> None:
+    def __init__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: str
+    ) -> None:
         super().__init__(name, bases, namespace)
         made: Any = cls
         if bases:
-            config = ConfigDict(extra="forbid", validate_default=True, arbitrary_types_allowed=True, defer_build=True)
-            dataclass(kw_only=True, repr=False, eq=False, config=config)(made)  # `Declaration` has these methods, for all kinds
+            config = ConfigDict(
+                extra="forbid",
+                validate_default=True,
+                arbitrary_types_allowed=True,
+                defer_build=True,
+            )
+            # `Declaration` has these methods, for all kinds
+            dataclass(kw_only=True, repr=False, eq=False, config=config)(made)
             _describe(made)
 
     def __call__(cls: Any, *args: Any, **given: Any) -> Any:
@@ -111,7 +140,9 @@ class Documented(abc.ABCMeta):
         try:
             return super().__call__(*args, **given)
         except ValidationError as error:
-            raise InputError(*map(str, problems_of(error, cls.field_names(), _path(cls, args, given)))) from None
+            raise InputError(
+                *map(str, problems_of(error, cls.field_names(), _path(cls, args, given)))
+            ) from None
 
     def complete(cls: Any) -> None:
         """Build the validator, once; pydantic would set its own signature with it."""
@@ -121,7 +152,9 @@ class Documented(abc.ABCMeta):
             cls.__signature__ = signature
 
     def __dir__(cls) -> list[str]:
-        return [name for name in super().__dir__() if not name.startswith("__") or name == "__doc__"]
+        return [
+            name for name in super().__dir__() if not name.startswith("__") or name == "__doc__"
+        ]
 
 
 class TypeText(str):
@@ -131,12 +164,15 @@ class TypeText(str):
     __repr__ = str.__str__
 
 
-@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(dataclasses.field,))
+@dataclass_transform(
+    kw_only_default=True, frozen_default=True, field_specifiers=(dataclasses.field,)
+)
 class Declaration(metaclass=Documented):
     """A frozen, validated record of plain values.
 
-    A subclass with ``section`` opens a family with its own registry ``kinds``; a subclass with ``kind`` is one member of the
-    family under that name in model files. Fields are keyword-only except those marked ``field(kw_only=False)``.
+    A subclass with ``section`` opens a family with its own registry ``kinds``; a subclass with
+    ``kind`` is one member of the family under that name in model files. Fields are keyword-only
+    except those marked ``field(kw_only=False)``.
     """
 
     kind: ClassVar[str] = ""
@@ -146,11 +182,15 @@ class Declaration(metaclass=Documented):
     __pydantic_validator__: ClassVar[Any]
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr)  # type: ignore[arg-type]
+        given = ", ".join(
+            f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr
+        )  # type: ignore[arg-type]
         return f"{type(self).__qualname__}({given})"
 
     def __eq__(self, other: object) -> bool:
-        return self._compared() == other._compared() if type(self) is type(other) else NotImplemented  # type: ignore[attr-defined]
+        return (
+            self._compared() == other._compared() if type(self) is type(other) else NotImplemented
+        )  # type: ignore[attr-defined]
 
     def __hash__(self) -> int:
         return hash(self._compared())
@@ -170,7 +210,10 @@ class Declaration(metaclass=Documented):
             cls.section, cls.kinds = section, {}
         if kind:
             if kind in cls.kinds:
-                raise TypeError(f"{cls.section} kind '{kind}' is registered twice: {cls.kinds[kind].__name__} and {cls.__name__}")
+                raise TypeError(
+                    f"{cls.section} kind '{kind}' is registered twice: "
+                    f"{cls.kinds[kind].__name__} and {cls.__name__}"
+                )
             cls.kind = kind
             cls.kinds[kind] = cls
 
@@ -181,12 +224,16 @@ class Declaration(metaclass=Documented):
 
     @classmethod
     def ordered_fields(cls) -> "list[dataclasses.Field[Any]]":
-        """The fields in the order of arguments: keyword-only fields of a base class follow the others."""
+        """The fields in the order of arguments: keyword-only fields of a base class follow the
+        others.
+        """
         return sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only))  # type: ignore[arg-type]
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Self:
-        """The declaration made from a table of a file. Raises `NestedError` with every problem in it."""
+        """The declaration made from a table of a file. Raises `NestedError` with every problem in
+        it.
+        """
         cls.complete()
         try:
             made: Self = cls.__pydantic_validator__.validate_python(dict(table))
@@ -200,8 +247,17 @@ class Declaration(metaclass=Documented):
         kind = table.get("kind", default)
         if not isinstance(kind, str) or kind not in cls.kinds:
             if "kind" in table:
-                raise NestedError([Problem(("kind",), f"unknown kind {shown(kind)}; {close_names(str(kind), cls.kinds)}")])
-            raise NestedError([Problem(("kind",), f"is missing; one of: {', '.join(sorted(cls.kinds))}")])
+                raise NestedError(
+                    [
+                        Problem(
+                            ("kind",),
+                            f"unknown kind {shown(kind)}; {close_names(str(kind), cls.kinds)}",
+                        )
+                    ]
+                )
+            raise NestedError(
+                [Problem(("kind",), f"is missing; one of: {', '.join(sorted(cls.kinds))}")]
+            )
         return cls.kinds[kind].read({key: value for key, value in table.items() if key != "kind"})
 
 
@@ -209,7 +265,9 @@ def described(doc: str) -> dict[str, tuple[str, str]]:
     """Types and texts of the parameters that a docstring describes, by name."""
     found: dict[str, tuple[str, str]] = {}
     name = ""
-    for line in doc.partition(EXAMPLES)[0].partition(RAISES)[0].partition(PARAMETERS)[2].splitlines():
+    for line in (
+        doc.partition(EXAMPLES)[0].partition(RAISES)[0].partition(PARAMETERS)[2].splitlines()
+    ):
         if line.startswith(" "):
             kind, text = found[name]
             found[name] = kind, f"{text}{line}\n"
@@ -220,30 +278,52 @@ def described(doc: str) -> dict[str, tuple[str, str]]:
 
 
 def _describe(cls: type[Declaration]) -> None:
-    """The signature of a class from its fields, their described types and defaults; its docstring with all of them."""
+    """The signature of a class from its fields, their described types and defaults; its docstring
+    with all of them.
+    """
     doc = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
     own = described(doc)
-    cls._texts = texts = {key: text for base in reversed(cls.__mro__) for key, text in getattr(base, "_texts", {}).items()} | own
+    cls._texts = texts = {
+        key: text
+        for base in reversed(cls.__mro__)
+        for key, text in getattr(base, "_texts", {}).items()
+    } | own
     parameters, entries = [], []
     for field in cls.ordered_fields():
         kind, text = texts.get(field.name, ("", ""))
         default = field.default_factory() if callable(field.default_factory) else field.default
         given = default is dataclasses.MISSING
-        how = inspect.Parameter.KEYWORD_ONLY if field.kw_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        how = (
+            inspect.Parameter.KEYWORD_ONLY
+            if field.kw_only
+            else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
         unset = inspect.Parameter.empty
         parameters.append(
-            inspect.Parameter(field.name, how, default=unset if given else default, annotation=TypeText(kind) if kind else unset)
+            inspect.Parameter(
+                field.name,
+                how,
+                default=unset if given else default,
+                annotation=TypeText(kind) if kind else unset,
+            )
         )
         if kind:
-            entries.append(f"{field.name} : {kind}{'' if given else f', default {default!r}'}\n{text}")
+            entries.append(
+                f"{field.name} : {kind}{'' if given else f', default {default!r}'}\n{text}"
+            )
     cls.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     if entries and doc and not doc.startswith(f"{cls.__name__}("):
         text, examples, shown = doc.partition(EXAMPLES)
         head = text.partition(PARAMETERS)[0].rstrip()
-        cls.__doc__ = f"{head}\n\n{PARAMETERS}\n{''.join(entries).rstrip()}\n\n{RAISES}\n{examples}{shown}".rstrip() + "\n"
+        cls.__doc__ = (
+            f"{head}\n\n{PARAMETERS}\n{''.join(entries).rstrip()}\n\n{RAISES}\n{examples}{shown}".rstrip()
+            + "\n"
+        )
 
 
-def _path(cls: type[Declaration], args: tuple[Any, ...], given: Mapping[str, Any]) -> tuple[str, ...]:
+def _path(
+    cls: type[Declaration], args: tuple[Any, ...], given: Mapping[str, Any]
+) -> tuple[str, ...]:
     """The path of a declaration made in a script: (section, name), or its class if it has neither."""
     if not cls.section or "name" not in cls.field_names():
         return (cls.__name__,)

@@ -1,4 +1,5 @@
-"""Elementary motions, of which the chain of a joint is composed: ``Chain(..., motions=(Rotate("z"), Slide("x")))``.
+"""Elementary motions, of which the chain of a joint is composed: ``Chain(..., motions=(Rotate("z"),
+Slide("x")))``.
 
 Examples
 --------
@@ -8,6 +9,22 @@ Examples
 2
 """
 
-from flexmbs.model.motions import Ball, FixedRotation, FixedTranslation, FreeMotion, Rotate, ScrewMotion, Slide
+from flexmbs.model.motions import (
+    Ball,
+    FixedRotation,
+    FixedTranslation,
+    FreeMotion,
+    Rotate,
+    ScrewMotion,
+    Slide,
+)
 
-__all__ = ["Ball", "FixedRotation", "FixedTranslation", "FreeMotion", "Rotate", "ScrewMotion", "Slide"]
+__all__ = [
+    "Ball",
+    "FixedRotation",
+    "FixedTranslation",
+    "FreeMotion",
+    "Rotate",
+    "ScrewMotion",
+    "Slide",
+]

@@ -8,4 +8,5 @@ link.save("link.h5")
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)  # the public names and their modules: __init__.pyi
+# the public names and their modules: __init__.pyi
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

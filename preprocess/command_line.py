@@ -1,4 +1,6 @@
-"""Command line of the preprocessor. NumPy and plots are imported inside the commands, so that --help is fast."""
+"""Command line of the preprocessor. NumPy and plots are imported inside the commands, so that
+--help is fast.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,42 +10,76 @@ import typer
 from flexmbs.console.program import PLAIN, Commands, common_options
 from flexmbs.console.program import run as run_program
 
-HELP = "Flexible bodies from finite-element meshes and matrices: reduce, inspect, compare, convert, report."
+HELP = (
+    "Flexible bodies from finite-element meshes and matrices: reduce, inspect, compare, "
+    "convert, report."
+)
 
 app = typer.Typer(name="preprocess", cls=Commands, help=HELP, **PLAIN)
 app.callback()(common_options)
 
-PartFile = Annotated[Path, typer.Argument(metavar="PART", help="Part file (TOML).", show_default=False)]
-BodyFile = Annotated[Path, typer.Argument(metavar="BODY", help="Flexible body (HDF5).", show_default=False)]
+PartFile = Annotated[
+    Path, typer.Argument(metavar="PART", help="Part file (TOML).", show_default=False)
+]
+BodyFile = Annotated[
+    Path, typer.Argument(metavar="BODY", help="Flexible body (HDF5).", show_default=False)
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
-AllowOutside = Annotated[bool, typer.Option("--allow-outside", help="Allow files outside the part's folder.")]
-AllowLarge = Annotated[bool, typer.Option("--allow-large", help="Continue although the memory may be insufficient.")]
-Force = Annotated[bool, typer.Option("--force", help="Reduce again although the inputs are unchanged.")]
+AllowOutside = Annotated[
+    bool, typer.Option("--allow-outside", help="Allow files outside the part's folder.")
+]
+AllowLarge = Annotated[
+    bool, typer.Option("--allow-large", help="Continue although the memory may be insufficient.")
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Reduce again although the inputs are unchanged.")
+]
 
 
 @app.command("reduce")
 def reduce_part(
     file: PartFile,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Flexible body; default: PART with .h5.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Flexible body; default: PART with .h5.")
+    ] = None,
     force: Force = False,
     allow_outside: AllowOutside = False,
     allow_large: AllowLarge = False,
-    keep: Annotated[Path | None, typer.Option("--keep", help="File that keeps the factor of the stiffness.")] = None,
-    engine: Annotated[str, typer.Option("--engine", help="serial; petsc or slepc: in several processes, by mpirun.")] = "serial",
+    keep: Annotated[
+        Path | None, typer.Option("--keep", help="File that keeps the factor of the stiffness.")
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option("--engine", help="serial; petsc or slepc: in several processes, by mpirun."),
+    ] = "serial",
 ) -> None:
-    """Reduce a meshed part to a flexible body; PART names mesh, unit, material, interfaces, method, reference, damping."""
+    """Reduce a meshed part to a flexible body; PART names mesh, unit, material, interfaces, method,
+    reference, damping.
+    """
     from preprocess.command.reduce import reduce_file as command
 
     command(
-        file, output, engine=engine, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep
-    )  # fmt: skip
+        file,
+        output,
+        engine=engine,
+        force=force,
+        allow_outside=allow_outside,
+        allow_large=allow_large,
+        keep=keep,
+    )
 
 
 @app.command("inspect")
 def inspect_file(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Flexible body (HDF5), or a mesh.", show_default=False)],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Flexible body (HDF5), or a mesh.", show_default=False),
+    ],
     unit: Annotated[
-        str | None, typer.Option("--unit", help="Unit of a mesh: m, cm, mm, in, or a system as mm-t-s, in-lbf-s.")
+        str | None,
+        typer.Option(
+            "--unit", help="Unit of a mesh: m, cm, mm, in, or a system as mm-t-s, in-lbf-s."
+        ),
     ] = None,
     as_json: AsJson = False,
     allow_outside: AllowOutside = False,
@@ -57,12 +93,16 @@ def inspect_file(
 @app.command("compare")
 def compare_body(
     body: BodyFile,
-    other: Annotated[Path | None, typer.Argument(metavar="OTHER", help="Part file, or another body of its mesh.")] = None,
+    other: Annotated[
+        Path | None, typer.Argument(metavar="OTHER", help="Part file, or another body of its mesh.")
+    ] = None,
     modes: Annotated[int, typer.Option("--modes", min=1, help="Number of modes to compare.")] = 12,
     as_json: AsJson = False,
     allow_outside: AllowOutside = False,
 ) -> None:
-    """Frequencies, shapes (MAC) and compliance of a body against its full model (OTHER: BODY with .toml), or another body."""
+    """Frequencies, shapes (MAC) and compliance of a body against its full model (OTHER: BODY with
+    .toml), or another body.
+    """
     from preprocess.command.compare import compare as command
 
     command(body, other, modes=modes, as_json=as_json, allow_outside=allow_outside)
@@ -70,16 +110,36 @@ def compare_body(
 
 @app.command("convert")
 def convert_body(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="Reduced body in any readable format.", show_default=False)],
-    target: Annotated[Path, typer.Argument(metavar="OUT", help="File to write.", show_default=False)],
-    read_as: Annotated[str | None, typer.Option("--from", help="Format of IN; default: by its suffix and first bytes.")] = None,
-    write_as: Annotated[str | None, typer.Option("--to", help="Format of OUT; default: by its suffix.")] = None,
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="IN", help="Reduced body in any readable format.", show_default=False
+        ),
+    ],
+    target: Annotated[
+        Path, typer.Argument(metavar="OUT", help="File to write.", show_default=False)
+    ],
+    read_as: Annotated[
+        str | None,
+        typer.Option("--from", help="Format of IN; default: by its suffix and first bytes."),
+    ] = None,
+    write_as: Annotated[
+        str | None, typer.Option("--to", help="Format of OUT; default: by its suffix.")
+    ] = None,
     units: Annotated[
-        str, typer.Option("--units", help="Units of IN, where the format does not state them: m-kg-s, mm-t-s, …")
+        str,
+        typer.Option(
+            "--units", help="Units of IN, where the format does not state them: m-kg-s, mm-t-s, …"
+        ),
     ] = "m-kg-s",
-    frames: Annotated[list[str] | None, typer.Option("--frame", help="NAME=NODE: a node of IN that becomes a frame.")] = None,
+    frames: Annotated[
+        list[str] | None,
+        typer.Option("--frame", help="NAME=NODE: a node of IN that becomes a frame."),
+    ] = None,
 ) -> None:
-    """Convert flexible bodies between formats: flexmbs (.h5), SID, MBDyn, MBSim, Simscape, VTU of modes."""
+    """Convert flexible bodies between formats: flexmbs (.h5), SID, MBDyn, MBSim, Simscape, VTU of
+    modes.
+    """
     from preprocess.command.convert import convert as command
 
     command(source, target, read_as=read_as, write_as=write_as, units=units, frames=frames or [])
@@ -88,9 +148,15 @@ def convert_body(
 @app.command("report")
 def report_body(
     body: BodyFile,
-    part: Annotated[Path | None, typer.Argument(metavar="PART", help="Part file; default: BODY with .toml.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="HTML file; default: BODY with .html.")] = None,
-    full: Annotated[bool, typer.Option("--compare", help="Compare with the full model of the part file.")] = False,
+    part: Annotated[
+        Path | None, typer.Argument(metavar="PART", help="Part file; default: BODY with .toml.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="HTML file; default: BODY with .html.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--compare", help="Compare with the full model of the part file.")
+    ] = False,
     allow_outside: AllowOutside = False,
 ) -> None:
     """One HTML page: interfaces, modes and stress in pictures, mass, checks, accuracy, origin."""

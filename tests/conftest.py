@@ -1,5 +1,5 @@
-"""The interpreted tests, the longest of all, start first: they run during the compilation of the kernels. What lives as long as
-the tests themselves is no garbage: it is not looked at."""
+"""The interpreted tests, the longest of all, start first: they run during the compilation of the
+kernels. What lives as long as the tests themselves is no garbage: it is not looked at."""
 
 import gc
 import inspect
@@ -15,7 +15,9 @@ os.environ.setdefault(OFF, "1")  # the tests run on all processors already
 
 
 # what looks at the checks of runs, or makes errors of all warnings
-OF_CHECKS = re.compile(r"^(?!.*ignore).*([aA]udit|verdict|examine|[\"']error\b|PASS|WARN|FAIL)", re.MULTILINE)
+OF_CHECKS = re.compile(
+    r"^(?!.*ignore).*([aA]udit|verdict|examine|[\"']error\b|PASS|WARN|FAIL)", re.MULTILINE
+)
 gc.disable()  # during the collection: a quarter of its time
 
 
@@ -32,10 +34,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def single_runs(request: pytest.FixtureRequest) -> Iterator[None]:
-    """In modules that do not look at the checks of a run, as the documentation does, it is not repeated for them: up to half of
-    the time."""
+    """In modules that do not look at the checks of a run, as the documentation does, it is not
+    repeated for them: up to half of the time."""
     with pytest.MonkeyPatch.context() as patch:
-        if "docs" not in request.path.parts and not OF_CHECKS.search(inspect.getsource(request.module)):
+        if "docs" not in request.path.parts and not OF_CHECKS.search(
+            inspect.getsource(request.module)
+        ):
             patch.setattr("flexmbs.audit.audit.second_run", lambda *_: [])
             patch.setattr("flexmbs.audit.audit.unresolved_modes", lambda *_: [])
             patch.setattr("flexmbs.audit.audit.truncation", lambda *_: [])

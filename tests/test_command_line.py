@@ -60,12 +60,24 @@ def test_help_imports_no_numpy() -> None:
         "import sys, flexmbs.__main__ as m\n"
         "try: m.main(['--help'])\n"
         "except SystemExit as stop: assert not stop.code\n"
-        "heavy = {'numpy', 'scipy', 'numba', 'matplotlib', 'h5py', 'pydantic', 'jinja2'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'matplotlib', 'h5py', 'pydantic', 'jinja2'} "
+        "& set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
     assert done.returncode == 0, done.stderr
-    for command in ("demo", "check", "run", "report", "view", "export", "list", "schema", "warmup", "preprocess"):
+    for command in (
+        "demo",
+        "check",
+        "run",
+        "report",
+        "view",
+        "export",
+        "list",
+        "schema",
+        "warmup",
+        "preprocess",
+    ):
         assert command in done.stdout
 
 
@@ -84,17 +96,47 @@ def test_run_report_export(model: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "let its name end with .html or .pdf, not .docx" in capsys.readouterr().err
     assert not (folder / "report.docx").exists()
     assert call("export", folder / "out.h5") == 0
-    assert (folder / "out" / "joints.csv").read_text().startswith("t [s],hinge.0 position [rad],hinge.0 velocity [rad/s],")
+    assert (
+        (folder / "out" / "joints.csv")
+        .read_text()
+        .startswith("t [s],hinge.0 position [rad],hinge.0 velocity [rad/s],")
+    )
     assert call("export", folder / "out.h5", "--no-csv") == 2
     assert (
-        call("export", folder / "out.h5", "-o", folder / "more", "--no-csv", "--mat", "--vtkhdf", "--gltf", "--instants", "3")
+        call(
+            "export",
+            folder / "out.h5",
+            "-o",
+            folder / "more",
+            "--no-csv",
+            "--mat",
+            "--vtkhdf",
+            "--gltf",
+            "--instants",
+            "3",
+        )
         == 0
     )
-    assert {path.name for path in (folder / "more").iterdir()} == {"out.mat", "out.vtkhdf", "out.glb"}
+    assert {path.name for path in (folder / "more").iterdir()} == {
+        "out.mat",
+        "out.vtkhdf",
+        "out.glb",
+    }
 
 
 def test_options_replace_the_run_table(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ("--t-end", "0.04", "--step", "0.02", "--coordinates", "absolute", "--integrator", "dormand-prince", "--rtol", "1e-7")
+    given = (
+        "--t-end",
+        "0.04",
+        "--step",
+        "0.02",
+        "--coordinates",
+        "absolute",
+        "--integrator",
+        "dormand-prince",
+        "--rtol",
+        "1e-7",
+    )
     assert call("run", model, *given, "--json") == 0
     numbers = json.loads(capsys.readouterr().out)
     assert numbers["t_end"] == 0.04
@@ -122,10 +164,18 @@ def test_check(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("run", "missing.toml"), 2, "error: missing.toml: cannot be read: No such file or directory"),
+        (
+            ("run", "missing.toml"),
+            2,
+            "error: missing.toml: cannot be read: No such file or directory",
+        ),
         (("run", "{model}", "--t-end", "-1"), 2, "t_end"),
         (("run", "{model}", "--step", "9"), 2, "must not exceed t_end"),
-        (("run", "{model}", "--formalism", "magic"), 2, "formalism: unknown 'magic'; known: multiplier"),
+        (
+            ("run", "{model}", "--formalism", "magic"),
+            2,
+            "formalism: unknown 'magic'; known: multiplier",
+        ),
         (("run", "{model}", "--integrator", "euler"), 2, "integrator: unknown 'euler'"),
         (("run", "{model}", "--rtol", "1e-20"), 2, "rtol"),
         (("run", "{model}", "--t-end", "soon"), 2, "--t-end"),
@@ -142,7 +192,13 @@ def test_check(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ),
     ],
 )
-def test_bad_input(arguments: tuple[str, ...], code: int, message: str, model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_bad_input(
+    arguments: tuple[str, ...],
+    code: int,
+    message: str,
+    model: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     filled = [argument.format(model=model, folder=model.parent) for argument in arguments]
     assert call(*filled) == code
     told = capsys.readouterr().err
@@ -150,10 +206,15 @@ def test_bad_input(arguments: tuple[str, ...], code: int, message: str, model: P
     assert "Traceback" not in told
 
 
-def test_model_without_run_table_needs_an_end(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_model_without_run_table_needs_an_end(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     model.write_text(MODEL)
     assert call("run", model) == 2
-    assert "error: run.t_end: model 'pendulum' has no [run] table; give the end time, --t-end 1.0" in capsys.readouterr().err
+    assert (
+        "error: run.t_end: model 'pendulum' has no [run] table; give the end time, --t-end 1.0"
+        in capsys.readouterr().err
+    )
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,21 +233,35 @@ def test_list_of_one_kind(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("list", "revolute") == 0
     told = capsys.readouterr().out
     assert told.startswith("revolute (joints)\n\nRotation about an axis; one coordinate in rad.\n")
-    assert "\n  v0 : float, floats or None [m/s, rad/s], default None\n      Initial velocities" in told
+    assert (
+        "\n  v0 : float, floats or None [m/s, rad/s], default None\n      Initial velocities"
+        in told
+    )
     assert '[joints.my-revolute]\nkind = "revolute"\nparent = "link/tip"\n' in told
     assert call("list", "screw") == 0  # a joint, a motion and a coupling
-    assert [line for line in capsys.readouterr().out.splitlines() if line.startswith("screw (")] == [
-        "screw (joints)", "screw (motions)", "screw (couplings)",
-    ]  # fmt: skip
+    assert [
+        line for line in capsys.readouterr().out.splitlines() if line.startswith("screw (")
+    ] == [
+        "screw (joints)",
+        "screw (motions)",
+        "screw (couplings)",
+    ]
     assert call("list", "generalized-alpha", "--json") == 0
     assert "rho_inf: spectral radius" in json.loads(capsys.readouterr().out)["integrators"]
 
 
-KINDS = [(family, kind) for family, kinds in all_kinds().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)]
+KINDS = [
+    (family, kind)
+    for family, kinds in all_kinds().items()
+    for kind, cls in kinds.items()
+    if issubclass(cls, Declaration)
+]
 
 
 @pytest.mark.parametrize(("family", "kind"), KINDS)
-def test_the_example_of_every_kind_is_read(family: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_of_every_kind_is_read(
+    family: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cls = all_kinds()[family][kind]
     (tmp_path / "my_module.py").write_text("def function(*arguments):\n    return 0.0\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -206,7 +281,11 @@ def test_every_kind_of_the_package_is_listed() -> None:
     def below(cls: type[Any]) -> list[type[Any]]:
         return [each for child in type.__subclasses__(cls) for each in (child, *below(child))]
 
-    kinds = {each for each in below(Declaration) if vars(each).get("kind") and each.__module__.startswith("flexmbs.")}
+    kinds = {
+        each
+        for each in below(Declaration)
+        if vars(each).get("kind") and each.__module__.startswith("flexmbs.")
+    }
     listed = {cls for family in all_kinds().values() for cls in family.values()}
     assert kinds - listed == set()
     assert len(kinds) > 80
@@ -223,7 +302,9 @@ def test_help_shows_whole_sentences(capsys: pytest.CaptureFixture[str]) -> None:
 Captured = pytest.CaptureFixture[str]
 
 
-def test_solver_stop_keeps_what_was_computed(model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_solver_stop_keeps_what_was_computed(
+    model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     import flexmbs.studies.simulate as analysis
 
     whole = analysis.simulate
@@ -238,7 +319,9 @@ def test_solver_stop_keeps_what_was_computed(model: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("error", "code"), [(MemoryError(), 4), (KeyError("x"), 1)])
-def test_other_failures(error: Exception, code: int, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_other_failures(
+    error: Exception, code: int, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     import flexmbs.studies.simulate as analysis
 
     def failing(*given: object, **options: object) -> None:
@@ -251,7 +334,9 @@ def test_other_failures(error: Exception, code: int, model: Path, monkeypatch: p
     assert "Traceback" not in message
 
 
-def test_own_function_fails_with_its_traceback(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_own_function_fails_with_its_traceback(
+    model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (model.parent / "own_law_of_test.py").write_text("def push(t):\n    return 1.0 / (t - t)\n")
     law = '{ kind = "function", function = "own_law_of_test:push" }'
     push = f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n'
@@ -259,17 +344,22 @@ def test_own_function_fails_with_its_traceback(model: Path, capsys: pytest.Captu
     assert call("run", model, "--allow-code") == 2
     told = capsys.readouterr().err
     assert "own_law_of_test.py" in told
-    assert told.splitlines()[-1].startswith("error: ZeroDivisionError in the function of forces.push at t = ")
+    assert told.splitlines()[-1].startswith(
+        "error: ZeroDivisionError in the function of forces.push at t = "
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupt(number: signal.Signals, model: Path) -> None:
     started = model.parent / "started"
     (model.parent / "telling_law_of_test.py").write_text(
-        f"import pathlib\ndef push(t):\n    pathlib.Path({str(started)!r}).touch()\n    return 0.0\n"
+        f"import pathlib\ndef push(t):\n    pathlib.Path({str(started)!r}).touch()\n    "
+        "return 0.0\n"
     )
     law = '{ kind = "function", function = "telling_law_of_test:push" }'
-    model.write_text(MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN)
+    model.write_text(
+        MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN
+    )
     options = ["--t-end", "1e4", "--step", "1e-3", "--output-step", "10", "--allow-code"]
     arguments = [sys.executable, "-m", "flexmbs", "run", str(model), *options]
     process = subprocess.Popen(arguments, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -301,7 +391,9 @@ finally:
 
 
 def test_objects_that_an_interrupt_left_half_made_say_nothing() -> None:
-    done = subprocess.run([sys.executable, "-c", HALF_MADE], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", HALF_MADE], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (143, "", "interrupted\n")
 
 
@@ -309,10 +401,14 @@ def test_objects_that_an_interrupt_left_half_made_say_nothing() -> None:
 def test_no_interrupt_is_lost_at_the_border_of_a_user_function(
     place: int, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A signal before or behind the function, in preparation and in the loop: Python would print its exception and go on."""
+    """A signal before or behind the function, in preparation and in the loop: Python would print
+    its exception and go on.
+    """
     (model.parent / f"quiet_law_{place}_of_test.py").write_text("def push(t):\n    return 0.0\n")
     law = f'{{ kind = "function", function = "quiet_law_{place}_of_test:push" }}'
-    model.write_text(MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN)
+    model.write_text(
+        MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN
+    )
     readings, dropped = itertools.count(1), []
 
     def clock() -> float:  # the callback itself reads it before and behind each of its first calls
@@ -329,13 +425,18 @@ def test_no_interrupt_is_lost_at_the_border_of_a_user_function(
 
 
 def test_an_interrupt_in_a_destructor_ends_the_run(model: Path) -> None:
-    """Python drops the exception of the handler there, as in callbacks of libraries (LLVM's cache of object code)."""
+    """Python drops the exception of the handler there, as in callbacks of libraries (LLVM's cache
+    of object code).
+    """
     (model.parent / "last_words.py").write_text(
-        "import os, signal\nclass Last:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n"
+        "import os, signal\nclass Last:\n    def __del__(self):\n        "
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
         "        sum(range(100))\nlast = [Last()]\ndef push(t):\n    last.clear()\n    return 0.0\n"
     )
     law = '{ kind = "function", function = "last_words:push" }'
-    model.write_text(MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN)
+    model.write_text(
+        MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN
+    )
     options = ["--t-end", "1e4", "--step", "1e-3", "--output-step", "10", "--allow-code"]
     arguments = [sys.executable, "-m", "flexmbs", "run", str(model), *options]
     ended = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
@@ -344,7 +445,9 @@ def test_an_interrupt_in_a_destructor_ends_the_run(model: Path) -> None:
     assert "Traceback" not in ended.stderr  # which Python prints of exceptions it drops
 
 
-def test_a_wrong_result_ends_with_exit_code_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_result_ends_with_exit_code_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """An oscillator of 3.2 Hz with three steps a period."""
     model = fm.Model("ball", gravity=(0.0, 0.0, 0.0))
     ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1.0, 1.0, 1.0)))
@@ -365,12 +468,15 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals 
 @POSIX
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_during_imports_is_one_line(number: signal.Signals, model: Path) -> None:
-    """The program sends itself the signal at the first import of the commands; Python printed a traceback."""
+    """The program sends itself the signal at the first import of the commands; Python printed a
+    traceback.
+    """
     code = (
         "import os, signal, sys\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "class Finder:\n    def find_spec(self, name, path=None, target=None):\n"
         f"        if name == 'flexmbs.command_line': os.kill(os.getpid(), {int(number)})\n"
-        "sys.meta_path.insert(0, Finder())\nfrom flexmbs.__main__ import main\nmain(['check', sys.argv[1]])"
+        "sys.meta_path.insert(0, Finder())\nfrom flexmbs.__main__ import "
+        "main\nmain(['check', sys.argv[1]])"
     )
     done = subprocess.run([sys.executable, "-c", code, model], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (128 + number, "", "interrupted\n")
@@ -383,11 +489,16 @@ def test_an_ignored_signal_stays_ignored(model: Path) -> None:
         "import os, signal\ndef push(t):\n    os.kill(os.getpid(), signal.SIGINT)\n    return 0.0\n"
     )
     law = '{ kind = "function", function = "law_of_nohup:push" }'
-    model.write_text(MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN)
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); from flexmbs.__main__ import main; main(sys.argv[1:])"
+    model.write_text(
+        MODEL + f'[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n' + RUN
     )
-    done = subprocess.run([sys.executable, "-c", code, "run", model, "--allow-code"], capture_output=True, text=True)
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); from "
+        "flexmbs.__main__ import main; main(sys.argv[1:])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", model, "--allow-code"], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] in ("PASS", "WARN")
 
@@ -399,7 +510,9 @@ def test_closed_streams(closed: str, code: int, model: Path) -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
     assert done.returncode == code
     assert done.stderr == (
-        "error: standard output is closed; redirect it to a file, or to /dev/null\n" if closed == ">&-" else ""
+        "error: standard output is closed; redirect it to a file, or to /dev/null\n"
+        if closed == ">&-"
+        else ""
     )
 
 
@@ -408,8 +521,14 @@ def test_a_current_folder_that_was_removed(model: Path, tmp_path: Path) -> None:
     """Files with absolute names are read; others are one line."""
     (tmp_path / "gone").mkdir()
     script = f'cd gone && rmdir ../gone && "{sys.executable}" -m flexmbs "$@"'
-    for arguments, code in ((["check", model], 0), (["check", "x.toml"], 2), (["run", model, "-o", "x.h5"], 4)):
-        done = subprocess.run(["sh", "-c", script, "sh", *arguments], cwd=tmp_path, capture_output=True, text=True)
+    for arguments, code in (
+        (["check", model], 0),
+        (["check", "x.toml"], 2),
+        (["run", model, "-o", "x.h5"], 4),
+    ):
+        done = subprocess.run(
+            ["sh", "-c", script, "sh", *arguments], cwd=tmp_path, capture_output=True, text=True
+        )
         assert done.returncode == code, done.stderr
         assert len(done.stderr.splitlines()) == (1 if code else 0)
         (tmp_path / "gone").mkdir(exist_ok=True)

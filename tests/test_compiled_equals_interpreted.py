@@ -33,7 +33,9 @@ def wind(t, r, A, v, w):
 
 
 def model():
-    """A driven crank and rocker over a soft rod, with a pendulum, controllers, springs, a bushing and user functions."""
+    """A driven crank and rocker over a soft rod, with a pendulum, controllers, springs, a bushing
+    and user functions.
+    """
     from rods import rod
 
     m = fm.Model("everything", frames={"far": (0.8, 0, 0)})
@@ -50,12 +52,24 @@ def model():
     m.add(fm.Cylindrical("hook", coupler["tip"], bob, axis="y", v0=(0.1, 2.0)))
     m.add(fm.Prismatic("groove", crank["end"], "bead", axis="x"))
     m.add(fm.Drive("motor", "main", fm.Sine(0.5, 1.0)))
-    m.add(fm.JointTorque("control", "foot", fm.PID(5.0, 2.0, 0.3, reference=fm.Table((0, 0.5, 1.0), (0.2, 0.3, 0.1)))))
+    m.add(
+        fm.JointTorque(
+            "control",
+            "foot",
+            fm.PID(5.0, 2.0, 0.3, reference=fm.Table((0, 0.5, 1.0), (0.2, 0.3, 0.1))),
+        )
+    )
     m.add(fm.JointTorque("friction", "hook", lambda t, x, v: -0.1 * np.tanh(5 * v), coordinate=1))
     m.add(fm.JointSpring("return", "groove", k=20.0, c=0.1))
     m.add(fm.PointSpring("spring", "ground", "bob", k=10.0, c=0.1))
-    m.add(fm.Bushing("bushing", "coupler/tip", "bob", k=(0, 30, 0, 0, 0, 0), c=(0, 0.1, 0, 0, 0, 0)))
-    m.add(fm.FrameForce("push", "rocker/end", force=(fm.SmoothStep(1.0, duration=0.05), 0, 0), axes="follower"))
+    m.add(
+        fm.Bushing("bushing", "coupler/tip", "bob", k=(0, 30, 0, 0, 0, 0), c=(0, 0.1, 0, 0, 0, 0))
+    )
+    m.add(
+        fm.FrameForce(
+            "push", "rocker/end", force=(fm.SmoothStep(1.0, duration=0.05), 0, 0), axes="follower"
+        )
+    )
     m.add(fm.UserForce("wind", "bob", wind))
     return m
 
@@ -66,16 +80,31 @@ def results(name):
         given |= {"t_end": 0.012, "output_step": 0.004}
     solution = fm.simulate(model(), **({"t_end": 0.02} | given))
     energy = solution.energy
-    found = {"q": solution.q, "s": solution.s, "sd": solution.sd, "lam": solution.lam, "z": solution.trajectory.z}
-    found |= {"work": solution.trajectory.work, "kinetic": energy.kinetic, "pin": solution.joint("pin").wrench}
-    return found | {"tip": solution.frame("coupler/tip").acceleration, "steps": np.array(solution.statistics["steps"])}
+    found = {
+        "q": solution.q,
+        "s": solution.s,
+        "sd": solution.sd,
+        "lam": solution.lam,
+        "z": solution.trajectory.z,
+    }
+    found |= {
+        "work": solution.trajectory.work,
+        "kinetic": energy.kinetic,
+        "pin": solution.joint("pin").wrench,
+    }
+    return found | {
+        "tip": solution.frame("coupler/tip").acceleration,
+        "steps": np.array(solution.statistics["steps"]),
+    }
 
 
 @pytest.mark.skipif(not COMPILED, reason="needs the compiled kernels in this process")
 def test_compiled_equals_interpreted(tmp_path):
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, __file__, str(tmp_path / "interpreted.npz")]
-    done = subprocess.run(command, cwd=HERE.parent, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=HERE.parent, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     interpreted = np.load(tmp_path / "interpreted.npz")
     for name in RUNS:
@@ -83,11 +112,19 @@ def test_compiled_equals_interpreted(tmp_path):
             other = interpreted[f"{name}/{key}"]
             assert values.shape == other.shape, f"{name}: {key}"
             error = np.abs(values - other).max()
-            # compiled products and sums are rounded once; accelerations of implicit steps are differences of positions over h²,
-            # controlled steps follow a difference of nearly equal accelerations
-            bound = 1e-8 if "controlled" in name or (name == "alpha" and key in DIFFERENCES) else 1e-11
-            assert error <= bound * (1.0 + np.abs(other).max()), f"{name}: {key} differs by {error:.3g}"
+            # compiled products and sums are rounded once; accelerations of implicit steps are
+            # differences of positions over h², controlled steps follow a difference of nearly equal
+            # accelerations
+            bound = (
+                1e-8 if "controlled" in name or (name == "alpha" and key in DIFFERENCES) else 1e-11
+            )
+            assert error <= bound * (1.0 + np.abs(other).max()), (
+                f"{name}: {key} differs by {error:.3g}"
+            )
 
 
 if __name__ == "__main__":
-    np.savez(sys.argv[1], **{f"{name}/{key}": value for name in RUNS for key, value in results(name).items()})
+    np.savez(
+        sys.argv[1],
+        **{f"{name}/{key}": value for name in RUNS for key, value in results(name).items()},
+    )

@@ -1,4 +1,6 @@
-"""Parts and rarely used kernels fall back to ordinary kernels if Numba's internals differ from the expected ones."""
+"""Parts and rarely used kernels fall back to ordinary kernels if Numba's internals differ from the
+expected ones.
+"""
 
 from pathlib import Path
 
@@ -10,7 +12,9 @@ from flexmbs._jit import COMPILED, parts
 pytestmark = pytest.mark.skipif(not COMPILED, reason="needs Numba's compiler")
 
 
-def test_both_work_with_the_numba_available_and_the_verdict_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_work_with_the_numba_available_and_the_verdict_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert all(parts.compilers(str(tmp_path)))
     (kept,) = tmp_path.iterdir()
     assert kept.read_text() == "11"
@@ -20,10 +24,16 @@ def test_both_work_with_the_numba_available_and_the_verdict_is_kept(tmp_path: Pa
     assert parts.compilers(str(tmp_path))[0] is None
 
 
-def test_seldom_kernels_fall_back_where_passes_come_without_a_builder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_seldom_kernels_fall_back_where_passes_come_without_a_builder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """As in Numba 0.60 and 0.61."""
     given = codegen.CPUCodegen._module_pass_manager
-    monkeypatch.setattr(codegen.CPUCodegen, "_module_pass_manager", lambda self, **options: given(self, **options)[0])
+    monkeypatch.setattr(
+        codegen.CPUCodegen,
+        "_module_pass_manager",
+        lambda self, **options: given(self, **options)[0],
+    )
     monkeypatch.setattr(codegen.JITCodeLibrary, "_optimize_final_module", lambda self: None)
     part, seldom = parts.compilers(None)
     assert part is not None

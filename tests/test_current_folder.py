@@ -1,4 +1,6 @@
-"""Commands in a folder whose files have the names of all modules that Python could import from there."""
+"""Commands in a folder whose files have the names of all modules that Python could import from
+there.
+"""
 
 import shutil
 import subprocess
@@ -10,9 +12,24 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "sweeps"))
 from swinging import pendulum
 
-DEPENDENCIES = ("numpy", "scipy", "h5py", "numba", "llvmlite", "meshio", "skfem", "matplotlib", "click", "pydantic", "yaml")
+DEPENDENCIES = (
+    "numpy",
+    "scipy",
+    "h5py",
+    "numba",
+    "llvmlite",
+    "meshio",
+    "skfem",
+    "matplotlib",
+    "click",
+    "pydantic",
+    "yaml",
+)
 # as the installed script: without the current folder among the import paths, which `python -m` adds
-SCRIPT = "import sys; sys.path.pop(0); sys.argv[0] = 'flexmbs'; from flexmbs.__main__ import main; sys.exit(main())"
+SCRIPT = (
+    "import sys; sys.path.pop(0); sys.argv[0] = 'flexmbs'; from flexmbs.__main__ import main; "
+    "sys.exit(main())"
+)
 STUDY = """
 format = "flexmbs-sweep/1"
 model = "model.toml"
@@ -36,7 +53,8 @@ COMMANDS = {
     "demo": ["demo"],
     "warmup": ["warmup"],
 }
-QUICK = ("folder", "sweep", "reduce")  # the others have one import path each and no processes of their own
+# the others have one import path each and no processes of their own
+QUICK = ("folder", "sweep", "reduce")
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +66,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for file in ("link.toml", "link.msh"):
         shutil.copy(Path(__file__).parents[1] / "meshes" / file, place)
     for name in {*sys.stdlib_module_names, *DEPENDENCIES}:
-        (place / f"{name}.py").write_text(f"open({str(place / 'imported')!r}, 'a').write({name!r} + ' ')\n")
+        (place / f"{name}.py").write_text(
+            f"open({str(place / 'imported')!r}, 'a').write({name!r} + ' ')\n"
+        )
     return place
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in COMMANDS])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in COMMANDS],
+)
 def test_nothing_is_imported_from_the_current_folder(name: str, folder: Path) -> None:
     """Processes of sweeps ran ``signal.py`` beside a study, without --allow-code."""
     command = [sys.executable, "-c", SCRIPT, *COMMANDS[name]]

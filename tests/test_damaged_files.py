@@ -1,4 +1,6 @@
-"""Files that the disk does not take, and files with flipped bits: refused by name, never wrong in silence."""
+"""Files that the disk does not take, and files with flipped bits: refused by name, never wrong in
+silence.
+"""
 
 import subprocess
 import sys
@@ -44,7 +46,9 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mesh = pp.box_mesh((0.4, 0.02, 0.03), (8, 1, 1), "hex8")
     bar = pp.reduce(mesh, steel, interfaces=ends, method=method, reference="root", damping=0.02)
     bar.save(folder / "bar.h5")
-    pp.reduce_divided(pp.divide(mesh, pieces=2), steel, interfaces=ends, reference="root").save(folder / "bars.h5")
+    pp.reduce_divided(pp.divide(mesh, pieces=2), steel, interfaces=ends, reference="root").save(
+        folder / "bars.h5"
+    )
     model = fm.Model("arm")
     arm = model.add(fm.FlexibleBody("arm", data=bar))
     model.add(fm.Revolute("hinge", model.ground, arm["root"], axis="y"))
@@ -55,14 +59,19 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such limits")
 @pytest.mark.parametrize("name", KINDS)
 def test_a_full_disk_keeps_the_old_file(name: str, files: Path, tmp_path: Path) -> None:
-    """One line for every size of the disk; HDF5 left invalid identifiers, whose release ended the process."""
+    """One line for every size of the disk; HDF5 left invalid identifiers, whose release ended the
+    process.
+    """
     target = tmp_path / name
     script = LIMITED.format(module=KINDS[name].__module__, kind=KINDS[name].__name__)
     command = [sys.executable, "-c", script, files / name, target, str(SIZES)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
     *refused, written = done.stdout.splitlines()
-    line = f"{target}: cannot be written (File too large); check the folder, its permissions or the free space | {name}"
+    line = (
+        f"{target}: cannot be written (File too large); check the folder, its permissions or "
+        f"the free space | {name}"
+    )
     assert refused == [line] * (SIZES + 3)
     assert written == f"written | {name}"
 
@@ -87,7 +96,9 @@ def _body(path: Path) -> list[object]:
 def test_a_flipped_bit_is_found(
     name: str, content: Callable[[Path], list[object]], seed: int, files: Path, tmp_path: Path
 ) -> None:
-    """Any bit: refused in one line, or of no effect (gaps between items); effects were silent in joints/effort and surfaces."""
+    """Any bit: refused in one line, or of no effect (gaps between items); effects were silent in
+    joints/effort and surfaces.
+    """
     data, rng = (files / name).read_bytes(), np.random.default_rng(seed)
     intact, path, refused = content(files / name), tmp_path / name, 0
     for place in rng.integers(len(data), size=12):
@@ -120,6 +131,8 @@ def test_damaged_items_are_named(name: str, files: Path, tmp_path: Path) -> None
         damaged = bytearray(data)
         damaged[place] ^= 1
         path.write_bytes(damaged)
-        with pytest.raises(InputError, match=r"damaged, checksums differ; the other \d+ items are intact") as error:
+        with pytest.raises(
+            InputError, match=r"damaged, checksums differ; the other \d+ items are intact"
+        ) as error:
             KINDS[name].load(path)
         assert str(error.value).startswith(f"{path}: {item}: damaged")

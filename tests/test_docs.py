@@ -1,5 +1,5 @@
-"""The theory page, the table of equations and the paths of CONTRIBUTING stay true to the code: what they name exists, formulas
-are closed."""
+"""The theory page, the table of equations and the paths of CONTRIBUTING stay true to the code: what
+they name exists, formulas are closed."""
 
 import ast
 import functools
@@ -22,7 +22,9 @@ LISTS = ("Sources",)  # sections without equations
 
 
 def named(text: str) -> list[tuple[str, str]]:
-    """(file, name) of all that the lines "Code:" in a text name, as in `flexmbs/dynamics/inertia.py: mass_matrix, moments`."""
+    """(file, name) of all that the lines "Code:" in a text name, as in
+    `flexmbs/dynamics/inertia.py: mass_matrix, moments`.
+    """
     lines = re.findall(r"^Code: (.+)\.$", text, re.MULTILINE)
     found = [each for line in lines for each in re.findall(r"`([^`:]+): ([^`]+)`", line)]
     return [(path, name) for path, names in found for name in names.split(", ")]
@@ -36,7 +38,11 @@ def defined(path: str) -> frozenset[str]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
         if isinstance(node, ast.ClassDef):
-            found |= {f"{node.name}.{each.name}" for each in node.body if isinstance(each, ast.FunctionDef)}
+            found |= {
+                f"{node.name}.{each.name}"
+                for each in node.body
+                if isinstance(each, ast.FunctionDef)
+            }
         if isinstance(node, ast.Assign):
             found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     return frozenset(found)
@@ -47,21 +53,35 @@ def test_a_section_ends_with_the_code_of_its_equations(title, text):
     if not title.endswith(LISTS):
         last = text.strip().splitlines()[-1]
         assert named(last), f"section {title} ends with {last!r}"
-        assert re.sub(r"`[^`:]+: [^`]+`", "", last) == "Code: " + ", " * (last.count("`") // 2 - 1) + "."
+        assert (
+            re.sub(r"`[^`:]+: [^`]+`", "", last)
+            == "Code: " + ", " * (last.count("`") // 2 - 1) + "."
+        )
 
 
 def test_what_the_theory_page_names_exists():
     missing = [
-        f"{path}: {name}" for path, name in dict.fromkeys(named(PAGE)) if not (ROOT / path).is_file() or name not in defined(path)
+        f"{path}: {name}"
+        for path, name in dict.fromkeys(named(PAGE))
+        if not (ROOT / path).is_file() or name not in defined(path)
     ]
     assert not missing, "docs/theory.md names missing code:\n" + "\n".join(missing)
 
 
 def test_the_paths_through_the_code_exist():
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Paths through the code")[2].partition("\n## ")[0]
+    text = (
+        (ROOT / "CONTRIBUTING.md")
+        .read_text(encoding="utf-8")
+        .partition("## Paths through the code")[2]
+        .partition("\n## ")[0]
+    )
     steps = [re.findall(r"^\d+\. .*$", path, re.MULTILINE) for path in text.split("\n*From ")[1:]]
     assert [len(path) <= 12 for path in steps] == [True] * 4
-    names = [(path, name) for path, names in re.findall(r"`([\w/.]+): ([^`]+)`", text) for name in names.split(", ")]
+    names = [
+        (path, name)
+        for path, names in re.findall(r"`([\w/.]+): ([^`]+)`", text)
+        for name in names.split(", ")
+    ]
     assert len(names) >= sum(map(len, steps))
     assert not [f"{path}: {name}" for path, name in names if name not in defined(path)]
 
@@ -69,7 +89,9 @@ def test_the_paths_through_the_code_exist():
 def test_sections_are_numbered_and_references_to_them_lead_somewhere():
     numbers = [int(title.split(".")[0]) for title, _ in SECTIONS]
     assert numbers == list(range(1, len(SECTIONS) + 1))
-    told = [int(n) for n in re.findall(r"sections? (\d+)", PAGE)] + [int(n) for n in re.findall(r"\((\d{1,2})\)", PAGE)]
+    told = [int(n) for n in re.findall(r"sections? (\d+)", PAGE)] + [
+        int(n) for n in re.findall(r"\((\d{1,2})\)", PAGE)
+    ]
     assert told
     assert all(n in numbers for n in told)
 
@@ -89,10 +111,17 @@ def test_formulas_are_closed():
 
 EQUATIONS = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
 ROWS = [
-    [cell.strip() for cell in line.strip("|").split("|")] for line in re.findall(r"^\| [0-4A]\.\d.*$", EQUATIONS, re.MULTILINE)
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in re.findall(r"^\| [0-4A]\.\d.*$", EQUATIONS, re.MULTILINE)
 ]
-ITEMS = {"0": 34, "1": 31, "2": 33, "3": 34, "4": 31, "A": 3}  # of the five lecture notes, and across them
-PARTS = {"open_chain": OpenChain, "recursion[body]": ArticulatedTerms, "body(name)": BodyTerms, "forces": ForcesByCause}
+# of the five lecture notes, and across them
+ITEMS = {"0": 34, "1": 31, "2": 33, "3": 34, "4": 31, "A": 3}
+PARTS = {
+    "open_chain": OpenChain,
+    "recursion[body]": ArticulatedTerms,
+    "body(name)": BodyTerms,
+    "forces": ForcesByCause,
+}
 
 
 def has(owner: type, name: str) -> bool:
@@ -100,18 +129,24 @@ def has(owner: type, name: str) -> bool:
 
 
 def is_public(call: str) -> bool:
-    """Whether `fm.name`, `fm.Robot.name`, `model.check()`, `fm.matrices(model).name` or a term of one of its parts exists."""
+    """Whether `fm.name`, `fm.Robot.name`, `model.check()`, `fm.matrices(model).name` or a term of
+    one of its parts exists.
+    """
     if call == "model.check()":
         return has(fm.Model, "check")
     if call.startswith("fm.matrices(model)."):
         part, _, term = call.removeprefix("fm.matrices(model).").rpartition(".")
-        return has(PARTS[part] if part else Matrices, term) and (not part or has(Matrices, re.split(r"[\[(]", part)[0]))
+        return has(PARTS[part] if part else Matrices, term) and (
+            not part or has(Matrices, re.split(r"[\[(]", part)[0])
+        )
     owner, _, name = call.removeprefix("fm.").rpartition(".")
     return name in dir(fm) if not owner else has(getattr(fm, owner), name)
 
 
 def test_every_item_of_the_lecture_notes_has_a_row():
-    assert [row[0] for row in ROWS] == [f"{note}.{k}" for note, count in ITEMS.items() for k in range(1, count + 1)]
+    assert [row[0] for row in ROWS] == [
+        f"{note}.{k}" for note, count in ITEMS.items() for k in range(1, count + 1)
+    ]
     assert [row for row in ROWS if len(row) != 5 or not all(row)] == []
 
 

@@ -15,13 +15,25 @@ import flexmbs
 import preprocess
 from flexmbs._jit import COMPILED
 
-KERNELS = {"kernel", "part", "called", "seldom", "entry", "packed", "law_kernel", "nonlinear_law", "LawPart"}
+KERNELS = {
+    "kernel",
+    "part",
+    "called",
+    "seldom",
+    "entry",
+    "packed",
+    "law_kernel",
+    "nonlinear_law",
+    "LawPart",
+}
 
 
 def kernels(source: str) -> Iterator[ast.FunctionDef]:
     """Functions that are compiled."""
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.FunctionDef) and any(ast.unparse(each).split("(")[0] in KERNELS for each in node.decorator_list):
+        if isinstance(node, ast.FunctionDef) and any(
+            ast.unparse(each).split("(")[0] in KERNELS for each in node.decorator_list
+        ):
             yield node
 
 
@@ -80,6 +92,14 @@ print(len(models), found)
 def test_no_index_is_out_of_bounds(tmp_path) -> None:
     """Random models by kernels that check their indices, which are compiled anew."""
     given = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(tmp_path), "FLEXMBS_ONE_PROCESS": "1"}
-    command = [sys.executable, "-c", BOUNDED, str(Path(__file__).parent / "contract"), *map(str, range(20))]
-    done = subprocess.run(command, env=os.environ | given, capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-c",
+        BOUNDED,
+        str(Path(__file__).parent / "contract"),
+        *map(str, range(20)),
+    ]
+    done = subprocess.run(
+        command, env=os.environ | given, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stdout.strip()) == (0, "21 []"), done.stderr[-2000:]

@@ -68,7 +68,11 @@ def compute_in_new_process(tmp_path: Path):
     (tmp_path / "of_test.py").write_text(SOURCE)
 
     def compute(expression: str) -> tuple[float, int]:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        }
         command = [sys.executable, "-c", PROGRAM, str(tmp_path / "of_test.py"), expression]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
@@ -123,7 +127,13 @@ print(before == [1] * len(found) == [len(kernel.compiled) for kernel in found])
 def test_the_second_process_compiles_what_the_run_needs() -> None:
     """Kernels for records of the same layout: the run finds them all."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), OFF: "1"}
-    done = subprocess.run([sys.executable, "-c", COUNTED], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", COUNTED],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stdout.strip() == "True", done.stderr
 
 
@@ -162,7 +172,9 @@ def started(runs: str, folder: Path, processors: int) -> list[list[list[str]]]:
     own = tempfile.mkdtemp(dir=folder)  # no pair is marked in it
     text = STARTED.replace("{processors}", str(processors)).replace("{runs}", runs)
     command = [sys.executable, "-c", text]
-    done = subprocess.run(command, env=environment, cwd=own, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env=environment, cwd=own, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
@@ -173,12 +185,20 @@ def test_the_second_process_is_started_for_the_first_run_of_a_pair(tmp_path: Pat
 
 
 def test_a_comparison_is_compiled_ahead_by_all_processors(tmp_path: Path) -> None:
-    """Each process has all pairs, the last ones first, and begins with another; the runs start none of their own."""
+    """Each process has all pairs, the last ones first, and begins with another; the runs start none
+    of their own.
+    """
     integrators = ("generalized-alpha", "dormand-prince")
-    pairs = [[formalism, integrator] for formalism in ("recursive", "multiplier") for integrator in reversed(integrators)]
+    pairs = [
+        [formalism, integrator]
+        for formalism in ("recursive", "multiplier")
+        for integrator in reversed(integrators)
+    ]
     (alone,) = started(COMPARED, tmp_path, 2)
     assert alone == pairs
-    ahead = f"with second_process.compiling_ahead({[tuple(pair) for pair in pairs[::-1]]}):\n    pass"
+    ahead = (
+        f"with second_process.compiling_ahead({[tuple(pair) for pair in pairs[::-1]]}):\n    pass"
+    )
     for processors, count in ((4, 3), (64, 4)):
         found = started(ahead, tmp_path, processors)
         assert [own[0] for own in found] == pairs[:count]

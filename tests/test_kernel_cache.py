@@ -1,4 +1,6 @@
-"""Compiled kernels are read only from a folder of this user, because reading them means running them."""
+"""Compiled kernels are read only from a folder of this user, because reading them means running
+them.
+"""
 
 import os
 import subprocess
@@ -11,7 +13,9 @@ import pytest
 from flexmbs._jit import cache
 from flexmbs._jit.cache import private_folder
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="owners and modes are looked at on POSIX systems")
+pytestmark = pytest.mark.skipif(
+    os.name != "posix", reason="owners and modes are looked at on POSIX systems"
+)
 NAMES = "flexmbs-kernels", "0123"
 
 
@@ -60,7 +64,9 @@ def test_what_leads_to_the_folder_counts(base: Path) -> None:
     assert refused(base / "mine") == str(base)
 
 
-def test_groups_count_unless_they_are_of_one_user(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_count_unless_they_are_of_one_user(
+    base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = private_folder(base, *NAMES)
     assert made is not None
     made.chmod(0o770)
@@ -87,16 +93,24 @@ def test_without_a_folder_nothing_is_shared(tmp_path: Path) -> None:
     """No writable home: no cache, and nothing in the temporary folder, whose names are predictable."""
     (tmp_path / "no folder").touch()
     nowhere = str(tmp_path / "no folder" / "x")
-    environment = {key: value for key, value in os.environ.items() if key not in ("NUMBA_DISABLE_JIT", "NUMBA_CACHE_DIR")}
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("NUMBA_DISABLE_JIT", "NUMBA_CACHE_DIR")
+    }
     environment |= {"HOME": nowhere, "XDG_CACHE_HOME": nowhere, "TMPDIR": str(tmp_path)}
     code = "import flexmbs._jit as j; assert j.COMPILED; print(j.CACHE)"
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
     assert (done.stdout, done.stderr) == ("None\n", "")
     assert [entry.name for entry in tmp_path.iterdir()] == ["no folder"]
 
 
 def test_threads_that_compile_at_once_keep_kernels_in_one_folder() -> None:
-    """The first that ends does not move the folder of the others, which would be the working directory."""
+    """The first that ends does not move the folder of the others, which would be the working
+    directory.
+    """
     code = """
 import flexmbs._jit as j
 from flexmbs._jit.compiler import keeping
@@ -110,5 +124,7 @@ second.__exit__(None, None, None)
 print(config.CACHE_DIR == before)
 """
     environment = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
     assert (done.stdout, done.stderr) == ("True\nTrue\n", "")

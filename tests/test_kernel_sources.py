@@ -1,4 +1,6 @@
-"""Machine code on the disk is that of the present sources: its folder is named by a digest of all that kernels are made of."""
+"""Machine code on the disk is that of the present sources: its folder is named by a digest of all
+that kernels are made of.
+"""
 
 import ast
 import functools
@@ -10,11 +12,25 @@ import pytest
 import flexmbs._jit as jit
 
 ROOT = Path(jit.__file__).parents[2]
-SOURCES = {path: path.read_bytes() for package in jit.PACKAGES for path in sorted((ROOT / package).rglob("*.py"))}
+SOURCES = {
+    path: path.read_bytes()
+    for package in jit.PACKAGES
+    for path in sorted((ROOT / package).rglob("*.py"))
+}
 DECORATORS = {
-    "kernel", "part", "called", "seldom", "entry", "seldom_entry", "packed", "law_kernel", "nonlinear_law", "LawPart",
-}  # fmt: skip
-BINDERS = {"entry", "seldom_entry", "bound_entry", "rebound", "part", "called", "kernel"}  # take plain functions
+    "kernel",
+    "part",
+    "called",
+    "seldom",
+    "entry",
+    "seldom_entry",
+    "packed",
+    "law_kernel",
+    "nonlinear_law",
+    "LawPart",
+}
+# take plain functions
+BINDERS = {"entry", "seldom_entry", "bound_entry", "rebound", "part", "called", "kernel"}
 
 
 def digested(path: Path) -> bool:
@@ -29,7 +45,12 @@ def tree_of(path: Path) -> ast.Module:
 @functools.cache
 def imported(path: Path) -> dict[str, tuple[str, str]]:
     """Module and name there of the names that a file imports."""
-    pairs = [(node.module, each) for node in ast.walk(tree_of(path)) if isinstance(node, ast.ImportFrom) for each in node.names]
+    pairs = [
+        (node.module, each)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom)
+        for each in node.names
+    ]
     return {each.asname or each.name: (module or "", each.name) for module, each in pairs}
 
 
@@ -42,7 +63,8 @@ def compiled(tree: ast.Module) -> list[ast.FunctionDef]:
     return [
         node
         for node in functions
-        if node.name in bound or any(ast.unparse(each).split("(")[0] in DECORATORS for each in node.decorator_list)
+        if node.name in bound
+        or any(ast.unparse(each).split("(")[0] in DECORATORS for each in node.decorator_list)
     ]
 
 
@@ -60,7 +82,9 @@ def origin(module: str, name: str) -> Path | None:
 
 
 def test_all_that_kernels_use_is_in_the_digest() -> None:
-    """Constants are in machine code, and the layout of records: an edit of their file would else run the old code."""
+    """Constants are in machine code, and the layout of records: an edit of their file would else
+    run the old code.
+    """
     found: dict[str, set[str]] = {}
     used = 0
     for path in SOURCES:
@@ -86,7 +110,10 @@ def test_records_of_kernels_are_in_the_digest() -> None:
         assert digested(Path(module.__file__))
 
 
-@pytest.mark.parametrize("name", ["flexmbs/dynamics/articulated_work.py", "flexmbs/system/records.py", "flexmbs/_jit/words.py"])
+@pytest.mark.parametrize(
+    "name",
+    ["flexmbs/dynamics/articulated_work.py", "flexmbs/system/records.py", "flexmbs/_jit/words.py"],
+)
 def test_an_edit_changes_the_folder(name: str, tmp_path: Path) -> None:
     for path in SOURCES:
         target = tmp_path / path.relative_to(ROOT)
@@ -102,14 +129,16 @@ def test_no_kernel_has_a_statement_that_raises() -> None:
     """Loaded without Numba, a kernel that raises ends the process."""
     for path in SOURCES:
         for function in compiled(tree_of(path)):
-            raising = [node for node in ast.walk(function) if isinstance(node, ast.Raise | ast.Assert)]
+            raising = [
+                node for node in ast.walk(function) if isinstance(node, ast.Raise | ast.Assert)
+            ]
             assert not raising, f"{path.relative_to(ROOT)}: {function.name}"
 
 
 @pytest.mark.skipif(jit.CACHE is None, reason="nothing is kept")
 def test_no_machine_code_has_an_exception() -> None:
-    """Numba puts the exceptions that code may raise, pickled, beside it: none but that of an index of a tuple, which some loops
-    over fixed ranges have."""
+    """Numba puts the exceptions that code may raise, pickled, beside it: none but that of an index
+    of a tuple, which some loops over fixed ranges have."""
     for file in sorted(Path(jit.CACHE or "", "code").glob("*")):
         _, _, code = file.read_bytes().partition(b"\n")
         raised = set(re.findall(rb"builtins\x94\x8c.(\w+)\x94", code, re.DOTALL))

@@ -36,7 +36,9 @@ def compiled() -> object:
     kernel = sine_of_sum.function  # type: ignore[attr-defined]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(c_functions, "keeping", lambda keep: contextlib.nullcontext(False))
-        return c_functions.compiled_packed("of_test", kernel, (layout(np.zeros(2)), layout(1.0)), float)
+        return c_functions.compiled_packed(
+            "of_test", kernel, (layout(np.zeros(2)), layout(1.0)), float
+        )
 
 
 def test_what_is_saved_is_loaded(compiled: object, tmp_path: Path) -> None:
@@ -46,7 +48,9 @@ def test_what_is_saved_is_loaded(compiled: object, tmp_path: Path) -> None:
     assert found is not None
     x = np.array([0.2, 0.4])
     words = np.array([0, 0, 2, 8, x.ctypes.data, 2, 8, np.float64(0.5).view(np.int64)], np.int64)
-    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64)(found.address)(words.ctypes.data) == np.sin(0.5 * 0.6000000000000001)
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_int64)(found.address)(
+        words.ctypes.data
+    ) == np.sin(0.5 * 0.6000000000000001)
 
 
 def test_damaged_files_are_not_loaded(compiled: object, tmp_path: Path) -> None:
@@ -84,16 +88,31 @@ def test_code_from_the_files_of_numba_is_not_kept_again(tmp_path: Path) -> None:
 
 def test_layouts_have_files_of_their_own(tmp_path: Path) -> None:
     layouts = [
-        layout(x) for x in (1, 1.0, np.zeros(2), np.zeros((2, 2)), np.zeros(2, int), (1, 1.0), (1.0, 1), ((1,), 1.0), ((1, 1.0),))
+        layout(x)
+        for x in (
+            1,
+            1.0,
+            np.zeros(2),
+            np.zeros((2, 2)),
+            np.zeros(2, int),
+            (1, 1.0),
+            (1.0, 1),
+            ((1,), 1.0),
+            ((1, 1.0),),
+        )
     ]
-    assert len({machine_code.place(str(tmp_path), "kernel", (each,)) for each in layouts}) == len(layouts)
+    assert len({machine_code.place(str(tmp_path), "kernel", (each,)) for each in layouts}) == len(
+        layouts
+    )
 
 
 @pytest.mark.parametrize(("written", "edited"), [(False, False), (True, False), (True, True)])
 def test_a_process_that_began_before_an_edit_keeps_nothing(
     written: bool, edited: bool, compiled: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its folder is that of the sources when it began; a file that it imports now may be a newer one."""
+    """Its folder is that of the sources when it began; a file that it imports now may be a newer
+    one.
+    """
     from flexmbs._jit import compiler
 
     monkeypatch.setattr(address, "CACHE", str(tmp_path / "0123"))
@@ -108,14 +127,20 @@ def test_a_process_that_began_before_an_edit_keeps_nothing(
         assert kept is not edited
 
 
-def test_edited_new_and_lost_sources_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edited_new_and_lost_sources_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     edited, lost = tmp_path / "edited.py", tmp_path / "lost.py"
     for each in (edited, lost):
         each.write_text("from flexmbs._jit import kernel")
     monkeypatch.setattr(jit, "CACHE", str(tmp_path / "0123"))
     monkeypatch.setattr(jit, "_source_digest", lambda: "4567")
     watched = [str(tmp_path), str(edited), str(lost)]
-    for change in (lambda: edited.write_text("from flexmbs._jit import part"), lost.unlink, (tmp_path / "new.py").touch):
+    for change in (
+        lambda: edited.write_text("from flexmbs._jit import part"),
+        lost.unlink,
+        (tmp_path / "new.py").touch,
+    ):
         monkeypatch.setattr(jit, "_READ", jit._states(watched))
         assert jit.sources_unchanged()
         change()
@@ -123,10 +148,16 @@ def test_edited_new_and_lost_sources_are_noticed(tmp_path: Path, monkeypatch: py
 
 
 class Late:
-    """What two threads make at once, 0 and 1; the second one has it when the first has used its own."""
+    """What two threads make at once, 0 and 1; the second one has it when the first has used its
+    own.
+    """
 
     def __init__(self) -> None:
-        self.both, self.used, self.numbers = threading.Barrier(2), threading.Event(), itertools.count()
+        self.both, self.used, self.numbers = (
+            threading.Barrier(2),
+            threading.Event(),
+            itertools.count(),
+        )
 
     def make(self) -> int:
         number = next(self.numbers)
@@ -142,8 +173,12 @@ class Late:
             return [task.result(60.0) for task in tasks]
 
 
-def test_threads_that_compile_a_kernel_at_once_run_the_same_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code that a later one replaces would be freed while it runs, or while records hold its address."""
+def test_threads_that_compile_a_kernel_at_once_run_the_same_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The code that a later one replaces would be freed while it runs, or while records hold its
+    address.
+    """
     of_kernel, of_entry = Late(), Late()
 
     def compiled(layouts: object) -> tuple[None, Callable[[int], int]]:
@@ -153,6 +188,8 @@ def test_threads_that_compile_a_kernel_at_once_run_the_same_code(monkeypatch: py
     kernel = packed(float)(sine_of_sum.__wrapped__)  # type: ignore[attr-defined]
     monkeypatch.setattr(kernel, "_compile", compiled)
     assert of_kernel.taken(lambda: kernel(np.zeros(2), 1.0)) == [0, 0]
-    monkeypatch.setattr(address, "_linked_code", lambda *given: machine_code.Code(of_entry.make(), None))
+    monkeypatch.setattr(
+        address, "_linked_code", lambda *given: machine_code.Code(of_entry.make(), None)
+    )
     entry = Entry(sine_of_sum.__wrapped__, "of_test")  # type: ignore[attr-defined]
     assert of_entry.taken(lambda: entry.address(np.zeros(2), np.zeros(2), np.zeros(2))) == [0, 0]

@@ -46,8 +46,16 @@ def test_61_what_cannot_be_written_is_known_before_anything_is_computed(
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
     cases = [
-        (("--report", tmp_path / "folder"), 2, f"error: {tmp_path}/folder: is a folder, which an output would replace"),
-        (("-o", tmp_path / "pipe"), 2, f"error: {tmp_path}/pipe: is a pipe, which an output would replace"),
+        (
+            ("--report", tmp_path / "folder"),
+            2,
+            f"error: {tmp_path}/folder: is a folder, which an output would replace",
+        ),
+        (
+            ("-o", tmp_path / "pipe"),
+            2,
+            f"error: {tmp_path}/pipe: is a pipe, which an output would replace",
+        ),
         (("-o", "/dev/null"), 2, "error: /dev/null: is a device, which an output would replace"),
         (("--report", path.with_suffix(".h5")), 2, "is used for several outputs"),
     ]
@@ -58,7 +66,9 @@ def test_61_what_cannot_be_written_is_known_before_anything_is_computed(
     monkeypatch.setattr(os, "open", readonly)
     assert call("run", path) == 4
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith(f"error: {path.with_suffix('.h5')}: cannot be written (Read-only file system); check")
+    assert line.startswith(
+        f"error: {path.with_suffix('.h5')}: cannot be written (Read-only file system); check"
+    )
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "model.toml", "pipe"]
 
 
@@ -80,14 +90,20 @@ def test_61_a_solution_that_cannot_be_written_at_the_end_is_kept_elsewhere(
     told = capsys.readouterr()
     first, second = told.err.splitlines()
     (kept,) = spare.rglob("model.h5")
-    assert first.startswith(f"error: {path.with_suffix('.h5')}: cannot be written (No space left on device)")
+    assert first.startswith(
+        f"error: {path.with_suffix('.h5')}: cannot be written (No space left on device)"
+    )
     assert first.endswith(f"saved as {kept} instead")
-    assert second.startswith(f"error: {tmp_path}/out.html: cannot be written (No space left on device)")
+    assert second.startswith(
+        f"error: {tmp_path}/out.html: cannot be written (No space left on device)"
+    )
     assert told.out.splitlines()[-1] == "PASS"  # the numbers are reported all the same
     np.testing.assert_allclose(fm.Solution.load(kept).t, np.arange(6) * 0.01, atol=1e-15)
 
 
-def test_61_nothing_is_hidden_by_a_draft_that_cannot_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_61_nothing_is_hidden_by_a_draft_that_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On a read-only file system even removing what is missing fails."""
 
     def readonly(*given: object, **options: object) -> None:
@@ -103,13 +119,19 @@ def test_61_results_that_the_disk_does_not_take(tmp_path: Path) -> None:
     with open("/dev/full", "w") as full:
         done = program("check", saved(pendulum(), tmp_path), stdout=full)
     assert done.returncode == 4
-    assert done.stderr == b"error: the results: No space left on device; check the file, its permissions or the free space\n"
+    assert (
+        done.stderr
+        == b"error: the results: No space left on device; check the file, its permissions or "
+        b"the free space\n"
+    )
 
 
 def program(*arguments: object, **options: object) -> subprocess.CompletedProcess[bytes]:
     """The command line in a separate process."""
     command = [sys.executable, "-m", "flexmbs", *map(str, arguments)]
-    return subprocess.run(command, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})  # type: ignore[call-overload]
+    return subprocess.run(
+        command, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    )  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii", "utf-8"])
@@ -130,7 +152,10 @@ def test_62_characters_that_the_output_cannot_show_are_replaced(
     sys.stderr.flush()
     shown, errors = (stream.getvalue().decode(encoding) for stream in told)
     assert f"Drehmoment {'λ → 電' if encoding == 'utf-8' else '? ? ?'}" in shown
-    assert f"error: list: unknown family or kind '{'λ' if encoding == 'utf-8' else '?'}'; families: bodies" in errors
+    assert (
+        f"error: list: unknown family or kind '{'λ' if encoding == 'utf-8' else '?'}'; "
+        "families: bodies" in errors
+    )
 
 
 def test_62_the_plainest_of_systems(tmp_path: Path) -> None:
@@ -147,10 +172,23 @@ def test_62_file_names_that_are_no_text(tmp_path: Path) -> None:
     os.mkdir(folder)
     path = saved(pendulum(), tmp_path)
     os.rename(path, folder + b"/model.toml")
-    command = [sys.executable, "-m", "flexmbs", "run", folder + b"/model.toml", "--report", folder + b"/out.html"]
+    command = [
+        sys.executable,
+        "-m",
+        "flexmbs",
+        "run",
+        folder + b"/model.toml",
+        "--report",
+        folder + b"/out.html",
+    ]
     done = subprocess.run(command, capture_output=True)
     assert (done.returncode, done.stderr) == (0, b"")
-    assert sorted(os.listdir(folder)) == [b"model.h5", b"model.toml", b"out.html", b"out.summary.json"]
+    assert sorted(os.listdir(folder)) == [
+        b"model.h5",
+        b"model.toml",
+        b"out.html",
+        b"out.summary.json",
+    ]
 
 
 @FLOCK
@@ -159,16 +197,21 @@ def test_66_a_file_that_another_run_writes_is_rejected(tmp_path: Path, capsys: C
     output = path.with_suffix(".h5")
     code = (
         "import sys, pathlib, flexmbs.files.reserve as r\n"
-        f"with r.reserved((pathlib.Path({str(output)!r}), {SOLUTION!r})): print('held', flush=True); sys.stdin.read()"
+        f"with r.reserved((pathlib.Path({str(output)!r}), {SOLUTION!r})): print('held', "
+        "flush=True); sys.stdin.read()"
     )
-    other = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    other = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert other.stdin is not None
     assert other.stdout is not None
     try:
         assert other.stdout.readline() == b"held\n"
         assert call("run", path) == 2
         (line,) = capsys.readouterr().err.splitlines()
-        assert line.startswith(f"error: {output}: another run is writing it (process {other.pid} since 20")
+        assert line.startswith(
+            f"error: {output}: another run is writing it (process {other.pid} since 20"
+        )
         assert line.endswith("wait for it, or choose another file with -o")
         assert call("run", path, "-o", tmp_path / "other.h5") == 0
     finally:
@@ -176,14 +219,22 @@ def test_66_a_file_that_another_run_writes_is_rejected(tmp_path: Path, capsys: C
         other.wait()
     assert (tmp_path / ".model.h5.lock").exists()
     assert call("run", path) == 0
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model.h5", "model.toml", "other.h5"]
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == [
+        "model.h5",
+        "model.toml",
+        "other.h5",
+    ]
 
 
 @FLOCK
 def test_66_the_lock_is_free_again_after_an_error(tmp_path: Path) -> None:
     output = (tmp_path / "x.h5", SOLUTION)
     for _ in range(2):
-        with reserved(output), pytest.raises(InputError, match="another run is writing it"), reserved(output):
+        with (
+            reserved(output),
+            pytest.raises(InputError, match="another run is writing it"),
+            reserved(output),
+        ):
             never()
     assert list(tmp_path.iterdir()) == []
 
@@ -199,7 +250,13 @@ def test_66_two_writers_do_not_share_a_draft(tmp_path: Path) -> None:
 def flexible(folder: Path) -> Path:
     """A model file with a flexible body, and ``body.h5`` that it uses."""
     mesh, steel = box_mesh((0.2, 0.02, 0.02), (2, 1, 1)), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    made = pp.reduce(mesh, steel, interfaces={"root": pp.Rigid("x0")}, reference="root", method=pp.CraigBampton(modes=1))
+    made = pp.reduce(
+        mesh,
+        steel,
+        interfaces={"root": pp.Rigid("x0")},
+        reference="root",
+        method=pp.CraigBampton(modes=1),
+    )
     made.save(folder / "body.h5")
     model = fm.Model("flex")
     model.add(fm.FlexibleBody("arm", folder / "body.h5"))
@@ -209,10 +266,17 @@ def flexible(folder: Path) -> Path:
     return folder / "body.toml"
 
 
-def test_outputs_replace_no_file_of_another_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_outputs_replace_no_file_of_another_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     import flexmbs.studies.simulate as analysis
 
-    path, body, part, mesh = flexible(tmp_path), tmp_path / "body.h5", tmp_path / "link.toml", tmp_path / "link.msh"
+    path, body, part, mesh = (
+        flexible(tmp_path),
+        tmp_path / "body.h5",
+        tmp_path / "link.toml",
+        tmp_path / "link.msh",
+    )
     page, solution, notes = tmp_path / "page.html", tmp_path / "ok.h5", tmp_path / "notes.txt"
     part.write_text('# the part\nformat = "flexmbs-part/1"\n')
     mesh.write_text("$MeshFormat\n4.1 0 8\n$EndMeshFormat\n")
@@ -239,7 +303,13 @@ def test_outputs_replace_no_file_of_another_kind(tmp_path: Path, monkeypatch: py
         lines = capsys.readouterr().err.splitlines()
         assert f"error: {file}: exists and is {found}; choose another name with -o" == lines[-1]
     kept = fm.Solution.load(solution)
-    writers = [(kept.save, body), (kept.save, notes), (kept.report, notes), (pendulum().save, part), (pendulum().save, notes)]
+    writers = [
+        (kept.save, body),
+        (kept.save, notes),
+        (kept.report, notes),
+        (pendulum().save, part),
+        (pendulum().save, notes),
+    ]
     for write, file in writers:
         with pytest.raises(InputError, match="exists and is"):
             write(file)

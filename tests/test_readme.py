@@ -10,7 +10,9 @@ import pytest
 from flexmbs._jit import COMPILED
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-README, FEATURES = ((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/features.md"))
+README, FEATURES = (
+    (ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/features.md")
+)
 PYTHON = re.compile(r"```python\n(.*?)```", re.DOTALL)
 GRAVITY, TOOL_MASS, TOOL_HEIGHT = 9.81, 0.4, 0.05
 
@@ -30,7 +32,8 @@ def test_the_example_runs_and_ends_in_equilibrium(tmp_path, monkeypatch, capsys)
     turn = np.cumsum([solution.joint(name).position[-1, 0] for name in ("shoulder", "elbow")])
     length = link.frames["tip"].x[0]
     x, z = length * np.cumsum(np.cos(turn)), -length * np.cumsum(np.sin(turn))
-    assert solution.frame("fore/tip").position[-1] == pytest.approx([x[1], 0.0, z[1]], abs=2e-4)  # links deform by less
+    # links deform by less
+    assert solution.frame("fore/tip").position[-1] == pytest.approx([x[1], 0.0, z[1]], abs=2e-4)
     tool_x = x[1] + TOOL_HEIGHT * np.sin(turn[1])
     about_shoulder = link.mass * (x[0] / 2 + (x[0] + x[1]) / 2) + TOOL_MASS * tool_x
     about_elbow = link.mass * (x[1] - x[0]) / 2 + TOOL_MASS * (tool_x - x[0])
@@ -42,7 +45,13 @@ def test_the_example_runs_and_ends_in_equilibrium(tmp_path, monkeypatch, capsys)
 
 
 def test_every_link_of_the_front_pages_leads_somewhere():
-    for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "meshes/README.md", "docs/features.md"):
+    for page in (
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "meshes/README.md",
+        "docs/features.md",
+    ):
         text = (ROOT / page).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (ROOT / page).parent.joinpath(target).exists(), f"{page} points to {target}"

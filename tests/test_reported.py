@@ -1,4 +1,6 @@
-"""Compiled functions with a report of their own: the machine code is lent, used again, and never that of another."""
+"""Compiled functions with a report of their own: the machine code is lent, used again, and never
+that of another.
+"""
 
 import ctypes
 import gc
@@ -41,7 +43,9 @@ def test_reports_are_those_of_their_own_function() -> None:
 
 
 def test_code_outlives_borrowers_in_a_cycle() -> None:
-    """Collected together, borrowers give their code back; what holds it must not be collected with them."""
+    """Collected together, borrowers give their code back; what holds it must not be collected with
+    them.
+    """
     from flexmbs._jit import reported as module
 
     heard: list[int] = []
@@ -49,7 +53,9 @@ def test_code_outlives_borrowers_in_a_cycle() -> None:
     lent = []
     while module._free:  # all code that exists is lent
         lent.append(module.reported(address(checked), address(report)))
-    some: list[object] = [module.reported(address(checked), address(report)) for _ in range(module.AT_ONCE)]
+    some: list[object] = [
+        module.reported(address(checked), address(report)) for _ in range(module.AT_ONCE)
+    ]
     some.append(some)
     code = [each[0] for each in some[:-1]]  # type: ignore[index]
     del some

@@ -1,4 +1,6 @@
-"""Work avoided at a second start: imports, the set-up of the compiler, reading of bodies, compilation of the user's functions."""
+"""Work avoided at a second start: imports, the set-up of the compiler, reading of bodies,
+compilation of the user's functions.
+"""
 
 import gc
 import os
@@ -24,7 +26,14 @@ compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 def run(code: str, folder: Path | None = None, **environment: str) -> str:
     """Output of Python code in a separate process."""
     given = {**os.environ, "PYTHONPATH": str(ROOT), **environment}
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, env=given, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -41,7 +50,10 @@ print([name for name in "{heavy}".split() if name in sys.modules])
 
 
 def test_public_names_are_listed_without_imports() -> None:
-    code = "import sys, flexmbs; names = dir(flexmbs); print('simulate' in names, 'numpy' in sys.modules)"
+    code = (
+        "import sys, flexmbs; names = dir(flexmbs); print('simulate' in names, 'numpy' in "
+        "sys.modules)"
+    )
     assert run(code).split() == ["True", "False"]
 
 
@@ -58,7 +70,9 @@ print([name for name in ("numba", "flexmbs._jit", "flexmbs.system") if name in s
 
 @compiled_only
 def test_kernels_from_the_disk_set_up_no_compiler(tmp_path: Path) -> None:
-    """The first process compiles a kernel; the second loads it, then compiles another one, which links it."""
+    """The first process compiles a kernel; the second loads it, then compiles another one, which
+    links it.
+    """
     (tmp_path / "small.py").write_text(
         """
 from flexmbs._jit import kernel
@@ -79,9 +93,15 @@ first = small.inner(2.0), bool(cpu_target.target_context._registries), sum(small
 print(*first, small.outer(2.0, 1.0), bool(cpu_target.target_context._registries)) if {second} else None
 """
     run(code.format(second=False), tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "kept"))
-    assert run(code.format(second=True), tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "kept")).split() == [
-        "6.0", "False", "1", "7.0", "True",
-    ]  # fmt: skip
+    assert run(
+        code.format(second=True), tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "kept")
+    ).split() == [
+        "6.0",
+        "False",
+        "1",
+        "7.0",
+        "True",
+    ]
 
 
 @compiled_only
@@ -128,9 +148,16 @@ def body(mass: float = 2.0) -> fm.FlexibleBodyData:
     S, xS, SS = np.zeros((3, 1)), np.zeros((3, 3, 1)), np.zeros((3, 3, 1, 1))
     SS[2, 2, 0, 0] = 0.5
     return fm.FlexibleBodyData.from_integrals(
-        "part", mass=mass, first_moment=np.zeros(3), second_moment=0.1 * np.eye(3), S_bar=S, xS=xS, SS=SS, K_ff=[[100.0]],
+        "part",
+        mass=mass,
+        first_moment=np.zeros(3),
+        second_moment=0.1 * np.eye(3),
+        S_bar=S,
+        xS=xS,
+        SS=SS,
+        K_ff=[[100.0]],
         frames={"a": fm.FlexibleFrame.at_node(np.zeros(3), np.zeros((3, 1)))},
-    )  # fmt: skip
+    )
 
 
 class Reader:
@@ -175,7 +202,9 @@ def test_times_that_stood_still_spare_the_hash(tmp_path: Path, monkeypatch) -> N
     module = sys.modules[KeptBodies.__module__]
     digest = module.hashlib.file_digest
     monkeypatch.setattr(module.time, "time", lambda: 1e-9 * path.stat().st_ctime_ns + 100.0)
-    monkeypatch.setattr(module.hashlib, "file_digest", lambda file, name: hashes.append(name) or digest(file, name))
+    monkeypatch.setattr(
+        module.hashlib, "file_digest", lambda file, name: hashes.append(name) or digest(file, name)
+    )
     first = kept.load(path, read)
     assert kept.load(path, read) is first
     assert len(hashes) == 1
@@ -190,10 +219,20 @@ def test_a_run_hashes_a_file_once(tmp_path: Path, monkeypatch) -> None:
     body().save(path)
     module = sys.modules[KeptBodies.__module__]
     digest = module.hashlib.file_digest
-    monkeypatch.setattr(module.hashlib, "file_digest", lambda file, name: hashes.append(name) or digest(file, name))
+    monkeypatch.setattr(
+        module.hashlib, "file_digest", lambda file, name: hashes.append(name) or digest(file, name)
+    )
     model = fm.Model("two", gravity=(0, 0, 0))
     for name in ("first", "second"):
-        model.add(fm.Prismatic(name, "ground", model.add(fm.FlexibleBody(f"{name} part", str(path))), axis="x", v0=1.0))
+        model.add(
+            fm.Prismatic(
+                name,
+                "ground",
+                model.add(fm.FlexibleBody(f"{name} part", str(path))),
+                axis="x",
+                v0=1.0,
+            )
+        )
     found = path.stat()
     for mass, count in ((2.0, 2), (2.0, 1), (3.0, 2)):  # one more where the body is read
         if mass != 2.0:
@@ -245,7 +284,11 @@ def test_a_model_reads_its_file_once(tmp_path: Path, monkeypatch) -> None:
     read = Reader()
     body(mass=7.0).save(tmp_path / "part.h5")
     load = fm.FlexibleBodyData.load
-    monkeypatch.setattr(fm.FlexibleBodyData, "load", lambda path: (setattr(read, "count", read.count + 1), load(path))[1])
+    monkeypatch.setattr(
+        fm.FlexibleBodyData,
+        "load",
+        lambda path: (setattr(read, "count", read.count + 1), load(path))[1],
+    )
     model = fm.Model("two")
     for name in ("first", "second"):
         model.add(fm.FlexibleBody(name, str(tmp_path / "part.h5")))
@@ -273,7 +316,9 @@ def called(callbacks: Callbacks, function, t: float) -> float:
     def call(address, x, out):
         call_address(address, x, out)
 
-    address = callbacks.address("item", function, lambda function, x: (function(*x.tolist()),), 3, 1)
+    address = callbacks.address(
+        "item", function, lambda function, x: (function(*x.tolist()),), 3, 1
+    )
     out = np.zeros(1)
     call(address, np.array([t, 2.0, 0.0]), out)
     return float(out[0])
@@ -281,7 +326,9 @@ def called(callbacks: Callbacks, function, t: float) -> float:
 
 @compiled_only
 def test_a_compiled_function_is_compiled_once_for_all_runs() -> None:
-    """The machine code is the function's own; each run gets its own reports; another function has other code."""
+    """The machine code is the function's own; each run gets its own reports; another function has
+    other code.
+    """
     from flexmbs.system import callbacks as module
 
     made, compile_ = [], module.compiled_callback

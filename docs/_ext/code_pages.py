@@ -1,5 +1,6 @@
-"""Links between equations and functions, both ways: every source file that a page names under ``Code:`` or in a table, as
-`flexmbs/dynamics/inertia.py: mass_matrix`, becomes a page with its lines, and its functions point back to the sections."""
+"""Links between equations and functions, both ways: every source file that a page names under
+``Code:`` or in a table, as `flexmbs/dynamics/inertia.py: mass_matrix`, becomes a page with its
+lines, and its functions point back to the sections."""
 
 import html
 import re
@@ -33,7 +34,9 @@ def lines_of(path: str) -> dict[str, int]:
 
 def link(app: Sphinx, tree: nodes.document, docname: str) -> None:
     """Replace the literals that name code by links, and remember from which section they come."""
-    named: dict[str, dict[str, list[tuple[str, str, str]]]] = app.env.__dict__.setdefault("code_named", {})
+    named: dict[str, dict[str, list[tuple[str, str, str]]]] = app.env.__dict__.setdefault(
+        "code_named", {}
+    )
     for literal in list(tree.findall(nodes.literal)):
         at = NAMED.fullmatch(literal.astext())
         if at is None or not (ROOT / at[1]).is_file():
@@ -46,7 +49,11 @@ def link(app: Sphinx, tree: nodes.document, docname: str) -> None:
             anchor = f"#line-{places[name]}" if name in places else ""
             shown = f"{at[1]}: {name}" if not parts and name else name or at[1]
             parts += [nodes.Text(", ")] if parts else []
-            parts.append(nodes.reference("", "", nodes.literal(text=shown), refuri=target + anchor, internal=True))
+            parts.append(
+                nodes.reference(
+                    "", "", nodes.literal(text=shown), refuri=target + anchor, internal=True
+                )
+            )
             named.setdefault(at[1], {}).setdefault(name, []).append((docname, section, title))
         literal.replace_self(parts)
 
@@ -65,7 +72,9 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     for path, names in sorted(getattr(app.env, "code_named", {}).items()):
         page = TITLE + path.removesuffix(".py")
         code = highlight(
-            (ROOT / path).read_text(encoding="utf-8"), PythonLexer(), HtmlFormatter(lineanchors="line", linenos="inline")
+            (ROOT / path).read_text(encoding="utf-8"),
+            PythonLexer(),
+            HtmlFormatter(lineanchors="line", linenos="inline"),
         )
         places = lines_of(path)
         back = defaultdict(dict)
@@ -73,11 +82,16 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             for docname, section, title in where:
                 back[name][f"{relative_uri(page + '.html', docname + '.html')}#{section}"] = title
         rows = [
-            f'<li><a href="#line-{places.get(name, 1)}"><code>{html.escape(name or path)}</code></a>: '
-            + ", ".join(f'<a href="{uri}">{html.escape(title)}</a>' for uri, title in found.items()) + "</li>"
+            "<li><a "
+            f'href="#line-{places.get(name, 1)}"><code>{html.escape(name or path)}</code></a>: '
+            + ", ".join(f'<a href="{uri}">{html.escape(title)}</a>' for uri, title in found.items())
+            + "</li>"
             for name, found in sorted(back.items(), key=lambda pair: places.get(pair[0], 1))
-        ]  # fmt: skip
-        head = f"<h1>{html.escape(path)}</h1><p>Where the theory gives the equations:</p><ul>{''.join(rows)}</ul>"
+        ]
+        head = (
+            f"<h1>{html.escape(path)}</h1><p>Where the theory gives the "
+            f"equations:</p><ul>{''.join(rows)}</ul>"
+        )
         yield page, {"title": path, "body": head + code}, "page.html"
 
 

@@ -1,4 +1,5 @@
-"""Docstrings in running text as sections of numpydoc: what ``name: text`` says of a parameter, ``Raises``, ``Source``.
+"""Docstrings in running text as sections of numpydoc: what ``name: text`` says of a parameter,
+``Raises``, ``Source``.
 
 Declarations have these sections already. Types and defaults are those of the signature.
 """
@@ -15,21 +16,36 @@ END = "\x00"
 ERROR = re.compile(r"`?\b(\w+(?:Error|Warning))\b`?")
 SHORTER = (
     (r"\b(?:collections\.abc|typing|pathlib|preprocess|flexmbs|numpy)\.(?:\w+\.)*", ""),
-    (r"ndarray\[.*?\]\]\]?", "array"), (r"\bndarray\b|\bArrayLike\b|\bFloatArray\b|\bArray\b", "array"),
-    (r"Union\[_Buffer.*?(NoneType)?\]$", r"array\1"), (r"NoneType", " or None"), (r" \| ", " or "), (r"['\"]", ""),
-)  # fmt: skip
+    (r"ndarray\[.*?\]\]\]?", "array"),
+    (r"\bndarray\b|\bArrayLike\b|\bFloatArray\b|\bArray\b", "array"),
+    (r"Union\[_Buffer.*?(NoneType)?\]$", r"array\1"),
+    (r"NoneType", " or None"),
+    (r" \| ", " or "),
+    (r"['\"]", ""),
+)
 
 COMMON = {  # of parameters that mean the same everywhere
-    "model": "the model", "rate": "α (1/s)", "unit": "of the values",
-    "path": "the file", "solution": "a solution", "body": "name of a body",
-    "t": "time (s)", "start": "a state, equilibrium or solution to start from, instead of the declared values",
-    "step": "fixed step (s), or None for steps controlled by the error", "rtol": "relative tolerance of controlled steps",
-    "atol": "absolute tolerance of controlled steps", "newton_tolerance": "of Newton's method",
-    "max_iterations": "most iterations of a step", "at": "a state, equilibrium or solution instead of the declared state",
+    "model": "the model",
+    "rate": "α (1/s)",
+    "unit": "of the values",
+    "path": "the file",
+    "solution": "a solution",
+    "body": "name of a body",
+    "t": "time (s)",
+    "start": "a state, equilibrium or solution to start from, instead of the declared values",
+    "step": "fixed step (s), or None for steps controlled by the error",
+    "rtol": "relative tolerance of controlled steps",
+    "atol": "absolute tolerance of controlled steps",
+    "newton_tolerance": "of Newton's method",
+    "max_iterations": "most iterations of a step",
+    "at": "a state, equilibrium or solution instead of the declared state",
     "package_path": "folders with packages of ``package://`` and ``model://``",
-    "allow_outside": "whether files outside of the folder may be read", "name": "its name", "t_end": "end time (s)",
-    "output_step": "interval of the output times (s)", "progress": "called with the completed fraction and a text",
-}  # fmt: skip
+    "allow_outside": "whether files outside of the folder may be read",
+    "name": "its name",
+    "t_end": "end time (s)",
+    "output_step": "interval of the output times (s)",
+    "progress": "called with the completed fraction and a text",
+}
 
 
 class Parts(NamedTuple):
@@ -42,10 +58,16 @@ class Parts(NamedTuple):
 
 
 def parts_of(doc: str, names: list[str]) -> Parts:
-    """The parts of a docstring, paragraph by paragraph; formulas, indented by four blanks, are left as they are."""
+    """The parts of a docstring, paragraph by paragraph; formulas, indented by four blanks, are left
+    as they are.
+    """
     kept, parameters, raises, sources = [], dict[str, str](), dict[str, str](), []
     for paragraph in re.split(r"\n\s*\n", doc):
-        if paragraph.startswith("    ") or paragraph.lstrip().startswith((">>>", "..")) or "\n---" in paragraph:
+        if (
+            paragraph.startswith("    ")
+            or paragraph.lstrip().startswith((">>>", ".."))
+            or "\n---" in paragraph
+        ):
             kept.append(paragraph)
             continue
         text = " ".join(_ended(paragraph, names).split(" "))
@@ -62,7 +84,9 @@ def parts_of(doc: str, names: list[str]) -> Parts:
 
 
 def _ended(paragraph: str, names: list[str]) -> str:
-    """A paragraph as one line, with a mark where a new sentence begins a line that describes no parameter."""
+    """A paragraph as one line, with a mark where a new sentence begins a line that describes no
+    parameter.
+    """
     lines = [line.strip() for line in paragraph.splitlines()]
     text = lines[0]
     for before, line in itertools.pairwise(lines):
@@ -86,7 +110,10 @@ def _exceptions(sentence: str) -> dict[str, str]:
     places = list(ERROR.finditer(sentence))
     ends = [place.start() for place in places[1:]] + [len(sentence)]
     texts = [sentence[place.end() : end].strip(" ,.;") for place, end in zip(places, ends)]
-    return {place[1]: re.sub(r"[,;]? ?\b(?:and|or|an?)$", "", text).strip(" ,;") for place, text in zip(places, texts)}
+    return {
+        place[1]: re.sub(r"[,;]? ?\b(?:and|or|an?)$", "", text).strip(" ,;")
+        for place, text in zip(places, texts)
+    }
 
 
 def _described(text: str, names: list[str]) -> tuple[str, dict[str, str]]:
@@ -94,7 +121,9 @@ def _described(text: str, names: list[str]) -> tuple[str, dict[str, str]]:
     if not names:
         return text, {}
     one = "|".join(sorted(map(re.escape, names), key=len, reverse=True))
-    start = re.compile(rf"(?:^|(?<=[.;)] )|(?<=\x00))`*({one})((?:, `*(?:{one}))*)`*(?: (\([^()]*\)))?: ")
+    start = re.compile(
+        rf"(?:^|(?<=[.;)] )|(?<=\x00))`*({one})((?:, `*(?:{one}))*)`*(?: (\([^()]*\)))?: "
+    )
     places = list(start.finditer(text))
     if not places:
         return text, {}
@@ -127,7 +156,11 @@ def sections(doc: str, thing: Any) -> str:
         signature = inspect.signature(thing)
     except (TypeError, ValueError):
         return doc
-    arguments = {name: value for name, value in signature.parameters.items() if name not in ("self", "cls", "_")}
+    arguments = {
+        name: value
+        for name, value in signature.parameters.items()
+        if name not in ("self", "cls", "_")
+    }
     parts = parts_of(doc, list(arguments))
     told = {**COMMON, **_inherited(thing, list(arguments)), **parts.parameters}
     body, examples, shown = parts.text.partition("Examples\n--------")
@@ -169,7 +202,9 @@ def _is_exception(thing: Any) -> bool:
     return isinstance(thing, type) and issubclass(thing, BaseException)
 
 
-def prepare(app: "Sphinx", what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+def prepare(
+    app: "Sphinx", what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
     """Prepare a docstring for numpydoc, in place."""
     if what in ("function", "method", "class"):
         lines[:] = sections("\n".join(lines), thing).split("\n")

@@ -1,4 +1,6 @@
-"""Pages written from the code before a build: the API by name, the kinds of model files, the studies of `reports/`."""
+"""Pages written from the code before a build: the API by name, the kinds of model files, the
+studies of `reports/`.
+"""
 
 import inspect
 import re
@@ -76,7 +78,10 @@ def put(path: Path, text: str) -> None:
 def homes(package: ModuleType) -> dict[str, str]:
     """Module of each public name, as its stub imports it, relative to the package."""
     stub = Path(str(package.__file__)).with_suffix(".pyi").read_text(encoding="utf-8")
-    return {name: module for module, name in re.findall(r"^from \.([\w.]*) import \w+ as (\w+)$", stub, re.MULTILINE)}
+    return {
+        name: module
+        for module, name in re.findall(r"^from \.([\w.]*) import \w+ as (\w+)$", stub, re.MULTILINE)
+    }
 
 
 def grouped(package: ModuleType, groups: dict[str, tuple[str, ...]]) -> dict[str, list[str]]:
@@ -84,9 +89,16 @@ def grouped(package: ModuleType, groups: dict[str, tuple[str, ...]]) -> dict[str
     found: dict[str, list[str]] = {title: [] for title in groups}
     for name, module in homes(package).items():
         module = module or name
-        titles = [title for title, starts in groups.items() if any(f"{module}.".startswith(f"{start}.") for start in starts)]
+        titles = [
+            title
+            for title, starts in groups.items()
+            if any(f"{module}.".startswith(f"{start}.") for start in starts)
+        ]
         if len(titles) != 1:
-            raise ValueError(f"{package.__name__}.{name} of {module} belongs to {titles or 'no group'}; see written_pages.GROUPS")
+            raise ValueError(
+                f"{package.__name__}.{name} of {module} belongs to "
+                f"{titles or 'no group'}; see written_pages.GROUPS"
+            )
         found[titles[0]].append(name)
     return found
 
@@ -104,11 +116,17 @@ def write_api(package: ModuleType, title: str, groups: dict[str, tuple[str, ...]
             "",
         ]
         for name in names:
-            lines += [f"   * - :doc:`{name} <{title}/{name}>`", f"     - {plain(summary(getattr(package, name)))}"]
+            lines += [
+                f"   * - :doc:`{name} <{title}/{name}>`",
+                f"     - {plain(summary(getattr(package, name)))}",
+            ]
             put(DOCS / "api" / title / f"{name}.rst", page(package, name))
         lines.append("")
     listed = [f"   {title}/{name}" for names in grouped(package, groups).values() for name in names]
-    put(DOCS / "api" / f"{title}.rst", "\n".join([*lines, ".. toctree::", "   :hidden:", "", *listed, ""]))
+    put(
+        DOCS / "api" / f"{title}.rst",
+        "\n".join([*lines, ".. toctree::", "   :hidden:", "", *listed, ""]),
+    )
 
 
 def summary(thing: Any) -> str:
@@ -118,17 +136,23 @@ def summary(thing: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """Text of a docstring for a page: bars are absolute values, not substitutions of reStructuredText; the theory is a link.
+    """Text of a docstring for a page: bars are absolute values, not substitutions of
+    reStructuredText; the theory is a link.
 
     Examples stay as they are.
     """
     text, heading, examples = text.partition("Examples\n--------\n")
     parts = re.split(r"(``.*?``)", text)
-    linked = [part if part.startswith("``") else part.replace("|", "\\|").replace(*THEORY) for part in parts]
+    linked = [
+        part if part.startswith("``") else part.replace("|", "\\|").replace(*THEORY)
+        for part in parts
+    ]
     return "".join([*linked, heading, examples])
 
 
-def plain_docstring(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+def plain_docstring(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
     """Prepare a docstring for autodoc, in place."""
     lines[:] = plain("\n".join(lines)).split("\n")
 
@@ -145,7 +169,16 @@ def page(package: ModuleType, name: str) -> str:
     thing, full = getattr(package, name), f"{package.__name__}.{name}"
     lines = [f"{full}", "=" * len(full), "", f".. currentmodule:: {package.__name__}", ""]
     if inspect.ismodule(thing):
-        return "\n".join([*lines, f".. automodule:: {full}", "   :members:", "   :imported-members:", "   :no-index:", ""])
+        return "\n".join(
+            [
+                *lines,
+                f".. automodule:: {full}",
+                "   :members:",
+                "   :imported-members:",
+                "   :no-index:",
+                "",
+            ]
+        )
     lines.append(f".. {'autoclass' if isinstance(thing, type) else 'autofunction'}:: {name}")
     if name in METHODS:
         lines += ["   :members:", "   :inherited-members:"]
@@ -158,9 +191,19 @@ def page(package: ModuleType, name: str) -> str:
 
 def write_kinds() -> None:
     """The kinds of model and study files by family, with keys and examples."""
-    lines = ["Kinds of items", "==============", "", "What ``flexmbs list KIND`` prints, for all kinds.", ""]
+    lines = [
+        "Kinds of items",
+        "==============",
+        "",
+        "What ``flexmbs list KIND`` prints, for all kinds.",
+        "",
+    ]
     for family, kinds in all_kinds().items():
-        declared = {kind: cls for kind, cls in kinds.items() if isinstance(cls, type) and issubclass(cls, Declaration)}
+        declared = {
+            kind: cls
+            for kind, cls in kinds.items()
+            if isinstance(cls, type) and issubclass(cls, Declaration)
+        }
         if not declared:
             continue
         lines += [family, "-" * len(family), ""]
@@ -175,7 +218,11 @@ def write_kinds() -> None:
             for field in cls.ordered_fields():
                 if field.name != "name":
                     kind_text, text = cls._texts.get(field.name, ("", ""))
-                    lines += [f"``{field.name}`` : {kind_text}", f"   {plain(' '.join(text.split()))}", ""]
+                    lines += [
+                        f"``{field.name}`` : {kind_text}",
+                        f"   {plain(' '.join(text.split()))}",
+                        "",
+                    ]
             lines += shown_example(cls)
     put(DOCS / "formats" / "kinds.rst", "\n".join(lines))
 
@@ -185,7 +232,9 @@ def write_studies() -> None:
     found = sorted((ROOT / "reports").rglob("README.md"))
     for readme in found:
         place = DOCS / "studies" / readme.parent.relative_to(ROOT / "reports")
-        below = [f"{each.parent.name}/index" for each in found if each.parent.parent == readme.parent]
+        below = [
+            f"{each.parent.name}/index" for each in found if each.parent.parent == readme.parent
+        ]
         tree = "\n\n```{toctree}\n:hidden:\n" + "\n".join(below) + "\n```\n" if below else ""
         put(place / "index.md", studied(readme) + tree)
         for picture in [*readme.parent.glob("*.png"), *readme.parent.glob("*.svg")]:
@@ -193,7 +242,9 @@ def write_studies() -> None:
 
 
 def studied(readme: Path) -> str:
-    """The text of a README with links that lead to pages of the documentation, or to nothing where there is none."""
+    """The text of a README with links that lead to pages of the documentation, or to nothing where
+    there is none.
+    """
     text = readme.read_text(encoding="utf-8")
 
     def target(at: re.Match[str]) -> str:
@@ -201,11 +252,15 @@ def studied(readme: Path) -> str:
         return f"]({new})" if new else at[0]
 
     linked = re.sub(r"\]\(([^)\s:]+)\)", target, text)
-    return re.sub(r"(?<!!)\[([^\]\n]*)\]\((?!/)[^)\s:]+\)", lambda at: f"`{at[1].strip('`')}`", linked)
+    return re.sub(
+        r"(?<!!)\[([^\]\n]*)\]\((?!/)[^)\s:]+\)", lambda at: f"`{at[1].strip('`')}`", linked
+    )
 
 
 def page_of(path: Path) -> str:
-    """The page of a file or folder of the repository, from the root of the documentation; empty if there is none."""
+    """The page of a file or folder of the repository, from the root of the documentation; empty if
+    there is none.
+    """
     path = path / "README.md" if path.is_dir() else path
     if path.parent == DOCS:
         return f"/{path.name}"
@@ -217,7 +272,9 @@ def page_of(path: Path) -> str:
 def relink(app: Sphinx, docname: str, source: list[str]) -> None:
     """Links of committed pages to READMEs lead to the pages of these."""
     if docname in ("equations", "features", "theory"):
-        source[0] = re.sub(r"\(\.\./reports/([\w/]+)/README\.md\)", r"(/studies/\1/index.md)", source[0])
+        source[0] = re.sub(
+            r"\(\.\./reports/([\w/]+)/README\.md\)", r"(/studies/\1/index.md)", source[0]
+        )
     if docname == "changelog":
         source[0] = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", source[0])
 

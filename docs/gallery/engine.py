@@ -2,8 +2,9 @@
 Engine with a flexible crankshaft
 =================================
 
-One cylinder of a four-stroke engine at 3000 rpm. The crankshaft is a flexible body cut out of a grid of cells: two journals,
-two webs and the crank pin. The flywheel runs up in one turn; then the gas force of one cycle twists and bends the shaft.
+One cylinder of a four-stroke engine at 3000 rpm. The crankshaft is a flexible body cut out of a
+grid of cells: two journals, two webs and the crank pin. The flywheel runs up in one turn; then the
+gas force of one cycle twists and bends the shaft.
 """
 
 import numpy as np
@@ -33,11 +34,23 @@ shaft_data = pp.reduce(
 )
 engine = fm.Model("engine", frames={"front bearing": (-0.10, 0, 0), "rear bearing": (0.10, 0, 0)})
 shaft = engine.add(fm.FlexibleBody("crankshaft", data=shaft_data))
-conrod = engine.add(fm.RigidBody("conrod", mass=0.5, com=(0, 0, 0.045), inertia=(2e-3, 2e-3, 1e-4), frames={"top": (0, 0, rod)}))
-piston = engine.add(fm.RigidBody("piston", mass=0.4, inertia=(4e-4, 4e-4, 4e-4), frames={"crown": (0, 0, 0.03)}))
+conrod = engine.add(
+    fm.RigidBody(
+        "conrod",
+        mass=0.5,
+        com=(0, 0, 0.045),
+        inertia=(2e-3, 2e-3, 1e-4),
+        frames={"top": (0, 0, rod)},
+    )
+)
+piston = engine.add(
+    fm.RigidBody("piston", mass=0.4, inertia=(4e-4, 4e-4, 4e-4), frames={"crown": (0, 0, 0.03)})
+)
 engine.add(fm.Revolute("rear bearing", engine.ground["rear bearing"], shaft["flywheel"], axis="x"))
 sleeve = (fm.motions.Slide("x"), fm.motions.Ball())
-engine.add(fm.Chain("front bearing", engine.ground["front bearing"], shaft["front"], motions=sleeve))
+engine.add(
+    fm.Chain("front bearing", engine.ground["front bearing"], shaft["front"], motions=sleeve)
+)
 engine.add(fm.Revolute("crank pin", shaft["pin"], conrod, axis="x"))
 engine.add(fm.Prismatic("cylinder", engine.ground, piston, axis="z", q0=throw + rod))
 engine.add(fm.Spherical("gudgeon pin", conrod["top"], piston))
@@ -45,7 +58,8 @@ time = np.linspace(0.0, 0.08, 81)  # from rest: no shock excites high modes
 part = np.clip(time / run_up, 0, 1)
 crank = turn * (run_up * (part**3 - part**4 / 2) + np.clip(time - run_up, 0, None))
 engine.add(fm.Drive("flywheel", "rear bearing", fm.Table(time, crank, interpolation="spline")))
-angle = np.linspace(0.0, 4 * np.pi, 145)  # the cycle: intake, compression, burning after the top and expansion, exhaust
+# the cycle: intake, compression, burning after the top and expansion, exhaust
+angle = np.linspace(0.0, 4 * np.pi, 145)
 volume = 1 / 9 + (1 - np.cos(angle)) / 2
 pressure = np.where(abs(angle - 1.5 * np.pi) < np.pi / 2, 1e5 * (10 / 9 / volume) ** 1.3 - 1e5, 0.0)
 burning = 60e5 * np.exp(-((angle - 2 * np.pi - 0.35) ** 2) / 0.18) + 5e5 * (1 / 9 / volume) ** 1.3
@@ -56,5 +70,11 @@ solution = fm.simulate(engine, t_end=0.08, output_step=1e-4)
 
 # %%
 spot = solution.body("crankshaft").stress.hot_spots()[0]
-print(f"torque of the flywheel {solution.drive('flywheel').torque.min():.0f} … {solution.drive('flywheel').torque.max():.0f} N m")
-print(f"largest stress {spot.von_mises / 1e6:.0f} MPa at {np.degrees(turn * (spot.time - run_up)) - 360:.0f}° after the top")
+print(
+    f"torque of the flywheel {solution.drive('flywheel').torque.min():.0f} … "
+    f"{solution.drive('flywheel').torque.max():.0f} N m"
+)
+print(
+    f"largest stress {spot.von_mises / 1e6:.0f} MPa at "
+    f"{np.degrees(turn * (spot.time - run_up)) - 360:.0f}° after the top"
+)

@@ -2,8 +2,8 @@
 Pantograph
 ==========
 
-Four bars copy a drawing at twice its size: the parallelogram keeps pivot, tracer and pen on one line. The tracer draws a rose;
-the pen shows how well it is copied.
+Four bars copy a drawing at twice its size: the parallelogram keeps pivot, tracer and pen on one
+line. The tracer draws a rose; the pen shows how well it is copied.
 """
 
 import numpy as np
@@ -17,7 +17,9 @@ copier = fm.Model("pantograph", gravity=(0, 0, 0))
 def bar(name, length, **frames):
     inertia = (1e-5, 0.2 * length**2 / 12, 0.2 * length**2 / 12)
     places = {key: (x, 0, 0) for key, x in frames.items()}
-    return copier.add(fm.RigidBody(name, mass=0.2, com=(length / 2, 0, 0), inertia=inertia, frames=places))
+    return copier.add(
+        fm.RigidBody(name, mass=0.2, com=(length / 2, 0, 0), inertia=inertia, frames=places)
+    )
 
 
 first = bar("first", 2 * L, start=0, middle=L, end=2 * L)
@@ -32,7 +34,9 @@ swing, bend = -np.arctan2(z, x) - opening / 2, opening
 copier.add(fm.Revolute("pivot", copier.ground, first["start"], axis="y", q0=swing[0]))
 copier.add(fm.Revolute("elbow", first["end"], second["start"], axis="y", q0=bend[0]))
 copier.add(fm.Revolute("A", first["middle"], short["start"], axis="y", q0=bend[0]))
-copier.add(fm.Universal("D", second["middle"], fourth["start"], axes=("y", "z"), q0=(np.pi - bend[0], 0)))
+copier.add(
+    fm.Universal("D", second["middle"], fourth["start"], axes=("y", "z"), q0=(np.pi - bend[0], 0))
+)
 copier.add(fm.Spherical("P", short["tracer"], fourth["end"]))
 for name, law in (("pivot", swing), ("elbow", bend)):
     copier.add(fm.Drive(f"hand at {name}", name, fm.Table(times, law, interpolation="spline")))
@@ -40,4 +44,7 @@ solution = fm.simulate(copier, t_end=1.0, output_step=2.5e-3)
 
 # %%
 tracer, pen = solution.frame("short/tracer").position, solution.frame("second/pen").position
-print(f"pen − 2 · tracer: below 1e-9 m: {abs(pen - 2 * tracer).max() < 1e-9}, in a drawing of {np.ptp(pen[:, 0]):.3f} m")
+print(
+    f"pen − 2 · tracer: below 1e-9 m: {abs(pen - 2 * tracer).max() < 1e-9}, in a drawing "
+    f"of {np.ptp(pen[:, 0]):.3f} m"
+)

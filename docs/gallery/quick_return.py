@@ -2,9 +2,10 @@
 Quick-return mechanism
 ======================
 
-The drive of a shaper (Whitworth): a crank turns uniformly, its pin slides in a slotted lever, and the lever moves the ram
-slowly forward in the cut and quickly back. The ratio of the two times is that of the crank's angles, :math:`(\\pi +
-2\\arcsin(r/d)) / (\\pi - 2\\arcsin(r/d))` with the crank r and the distance d of the two pivots.
+The drive of a shaper (Whitworth): a crank turns uniformly, its pin slides in a slotted lever, and
+the lever moves the ram slowly forward in the cut and quickly back. The ratio of the two times is
+that of the crank's angles, :math:`(\\pi + 2\\arcsin(r/d)) / (\\pi - 2\\arcsin(r/d))` with the crank
+r and the distance d of the two pivots.
 """
 
 import numpy as np
@@ -13,9 +14,16 @@ import flexmbs as fm
 
 r, d, lever, turns_per_second = 0.10, 0.25, 0.60, 1.0
 
-shaper = fm.Model("quick-return", gravity=(0, 0, -9.81), frames={"centre": (0, 0, d), "guide": (0, 0, lever)})
+shaper = fm.Model(
+    "quick-return", gravity=(0, 0, -9.81), frames={"centre": (0, 0, d), "guide": (0, 0, lever)}
+)
 crank = shaper.add(
-    fm.RigidBody("crank", mass=3.0, inertia=(0.02, 0.02, 0.02), frames={"pin": (r, 0, 0), "counter": (-0.3 * r, 0, 0)})
+    fm.RigidBody(
+        "crank",
+        mass=3.0,
+        inertia=(0.02, 0.02, 0.02),
+        frames={"pin": (r, 0, 0), "counter": (-0.3 * r, 0, 0)},
+    )
 )
 block = shaper.add(fm.RigidBody("block", mass=0.5, inertia=(8e-5, 8e-5, 1.6e-4)))
 arm = shaper.add(
@@ -28,10 +36,18 @@ arm = shaper.add(
     )
 )
 stone = shaper.add(fm.RigidBody("stone", mass=0.3, inertia=(8e-5, 8e-5, 8e-5)))
-ram = shaper.add(fm.RigidBody("ram", mass=12.0, inertia=(0.1, 0.3, 0.3), frames={"tool": (0.5, 0, 0), "back": (-0.2, 0, 0)}))
+ram = shaper.add(
+    fm.RigidBody(
+        "ram",
+        mass=12.0,
+        inertia=(0.1, 0.3, 0.3),
+        frames={"tool": (0.5, 0, 0), "back": (-0.2, 0, 0)},
+    )
+)
 
 turn = shaper.add(fm.Revolute("turn", shaper.ground["centre"], crank, axis="y", q0=0.0))
-sliding = (fm.motions.Slide("z"), fm.motions.Slide("y"))  # between two walls: with it and a ball nothing is redundant
+# between two walls: with it and a ball nothing is redundant
+sliding = (fm.motions.Slide("z"), fm.motions.Slide("y"))
 shaper.add(fm.Spherical("pin", crank["pin"], block))
 shaper.add(fm.Revolute("pivot", shaper.ground, arm, axis="y", q0=np.arctan(r / d)))
 shaper.add(fm.Chain("slot", arm, block, motions=sliding))
@@ -50,5 +66,8 @@ way = solution.joint("stroke").position[:, 0]
 v = solution.joint("stroke").velocity[:, 0]
 quick, slow = sorted((np.mean(v > 0), np.mean(v < 0)))
 half = np.arcsin(r / d)
-print(f"stroke {np.ptp(way):.4f} m, ratio of times {slow / quick:.3f}, by geometry {(np.pi + 2 * half) / (np.pi - 2 * half):.3f}")
+print(
+    f"stroke {np.ptp(way):.4f} m, ratio of times {slow / quick:.3f}, by geometry "
+    f"{(np.pi + 2 * half) / (np.pi - 2 * half):.3f}"
+)
 print(f"largest torque of the motor {np.abs(solution.drive('motor').torque).max():.0f} N m")

@@ -2,8 +2,8 @@
 Satellite with solar panels
 ===========================
 
-A satellite turns by half a radian across its panels with two opposite torque pulses of its wheels. Its panels of 4 m are
-plates; their bending is excited by the pulses and goes on after the turn.
+A satellite turns by half a radian across its panels with two opposite torque pulses of its wheels.
+Its panels of 4 m are plates; their bending is excited by the pulses and goes on after the turn.
 """
 
 import numpy as np
@@ -34,9 +34,13 @@ satellite.add(fm.FrameForce("wheels", hub, torque=(0, pulses, 0), axes="follower
 solution = fm.simulate(satellite, t_end=20.0, step=2e-3, output_step=2e-2)
 
 # %%
-# The angle of the rigid satellite is T·t²/J by the pulses; afterwards the hub only swings with its panels.
+# The angle of the rigid satellite is T·t²/J by the pulses; afterwards the hub only swings with its
+# panels.
 turned = 2 * np.arctan2(solution.q[:, 5], solution.q[:, 3])
 panels = 2 * (panel.mass * (0.5**2 + 2 * 0.5 * 2.0) + panel.second_moment[0, 0])
-print(f"turned by {turned[-100:].mean():.4f} rad, as a rigid body by {level * half**2 / (80.0 + panels):.4f} rad")
+print(
+    f"turned by {turned[-100:].mean():.4f} rad, as a rigid body by "
+    f"{level * half**2 / (80.0 + panels):.4f} rad"
+)
 print(f"first bending mode of a clamped panel {panel.modes.frequency[0]:.2f} Hz")
 print(f"residual swing of the hub {1e3 * np.ptp(turned[solution.t > 10]):.2f} mrad")

@@ -2,8 +2,9 @@
 SCARA robot
 ===========
 
-Two arms in the horizontal plane and a spindle that goes down, turns and lifts: a pick-and-place cycle along a path in joint
-coordinates. A PD controller with feedforward of the gravity of the spindle follows it; the motor torques are those of the run.
+Two arms in the horizontal plane and a spindle that goes down, turns and lifts: a pick-and-place
+cycle along a path in joint coordinates. A PD controller with feedforward of the gravity of the
+spindle follows it; the motor torques are those of the run.
 """
 
 import numpy as np
@@ -15,7 +16,13 @@ robot = fm.Model("SCARA", frames={"shoulder": (0, 0, 0.35)})
 parts = (  # name, mass, centre of mass, inertia, frames
     ("column", 10.0, (0, 0, 0), (0.1, 0.1, 0.05), {"foot": (0, 0, -0.35), "head": (0, 0, 0.05)}),
     ("upper arm", 6.0, (0.15, 0, 0), (0.01, 0.06, 0.06), {"root": (0, 0, 0), "elbow": (0.3, 0, 0)}),
-    ("forearm", 4.0, (0.12, 0, 0), (0.01, 0.03, 0.03), {"root": (0, 0, 0), "spindle": (0.25, 0, 0)}),
+    (
+        "forearm",
+        4.0,
+        (0.12, 0, 0),
+        (0.01, 0.03, 0.03),
+        {"root": (0, 0, 0), "spindle": (0.25, 0, 0)},
+    ),
     ("spindle", 1.5, (0, 0, 0), (0.01, 0.01, 5e-4), {"top": (0, 0, 0.15), "tool": (0, 0, -0.2)}),
 )
 for name, mass, com, inertia, frames in parts:
@@ -26,12 +33,20 @@ elbow = robot.add(fm.Revolute("elbow", "upper arm/elbow", "forearm", axis="z", q
 quill = robot.add(fm.Cylindrical("quill", "forearm/spindle", "spindle", axis="z"))
 
 down, over = (0.0, 0.0, -0.12, 0.0), np.array([-0.6, 1.2, 0.0, 0.0])
-legs = [over, over + down, over, over + [1.6, -2.2, 0.0, 1.5], over + np.array([1.6, -2.2, 0.0, 1.5]) + down]
+legs = [
+    over,
+    over + down,
+    over,
+    over + [1.6, -2.2, 0.0, 1.5],
+    over + np.array([1.6, -2.2, 0.0, 1.5]) + down,
+]
 durations = (0.25, 0.25, 0.45, 0.25)
 
 
 def coordinate(i):
-    """The reference of one coordinate over the whole cycle, a spline through the legs of fifth degree."""
+    """The reference of one coordinate over the whole cycle, a spline through the legs of fifth
+    degree.
+    """
     times, values, start = [], [], 0.1
     for a, b, duration in zip(legs, legs[1:], durations):
         path = Quintic(a, b, duration, start=start)

@@ -2,8 +2,8 @@
 Wind-turbine blade
 ==================
 
-A tapered blade of 40 m is run up to 1.6 rad/s under its weight and then meets a gust. Spinning makes it stiffer: its flapping
-frequency grows with the speed, as the Campbell diagram shows.
+A tapered blade of 40 m is run up to 1.6 rad/s under its weight and then meets a gust. Spinning
+makes it stiffer: its flapping frequency grows with the speed, as the Campbell diagram shows.
 """
 
 from dataclasses import replace
@@ -45,7 +45,11 @@ for model in free:
 flap = [fm.linearize(m, at=fm.statics(m, steady=True)).modes.frequency[0] for m in free]
 times = np.linspace(0.0, 10.0, 101)
 ramp = np.clip(times / 5.0, 0, 1)
-run_up = fm.Table(times, 1.6 * 5.0 * (ramp**3 - ramp**4 / 2) + 1.6 * np.clip(times - 5.0, 0, None), interpolation="spline")
+run_up = fm.Table(
+    times,
+    1.6 * 5.0 * (ramp**3 - ramp**4 / 2) + 1.6 * np.clip(times - 5.0, 0, None),
+    interpolation="spline",
+)
 gust = fm.Table([0, 6.0, 6.5, 7.5, 8.0, 10.0], [0, 0, 2500, 2500, 0, 0])
 model = turbine(run_up, gust)
 hanging = fm.statics(model)  # a sudden weight would excite modes beyond the basis
@@ -53,5 +57,8 @@ solution = fm.simulate(model, start=hanging, t_end=10.0, step=4e-3, output_step=
 # %%
 for speed, f in zip(speeds, flap):
     print(f"{speed:.1f} rad/s: first mode {f:.3f} Hz")
-tip = np.einsum("tji,tj->ti", solution.body("blade").rotation, solution.frame("blade/tip").position)  # in blade axes
-print(f"deflection of the tip: flapwise {np.ptp(tip[:, 1]):.2f} m, edgewise {np.ptp(tip[:, 2]):.2f} m")
+# in blade axes
+tip = np.einsum("tji,tj->ti", solution.body("blade").rotation, solution.frame("blade/tip").position)
+print(
+    f"deflection of the tip: flapwise {np.ptp(tip[:, 1]):.2f} m, edgewise {np.ptp(tip[:, 2]):.2f} m"
+)

@@ -1,14 +1,16 @@
-"""The `kernel` and `part` decorators: the only package that imports numba, and only where something is compiled.
+"""The `kernel` and `part` decorators: the only package that imports numba, and only where something
+is compiled.
 
-Kernels that are called by address are loaded from the disk without it (`flexmbs._jit.machine_code`), others are compiled by
-`flexmbs._jit.compiler` when they are called.
+Kernels that are called by address are loaded from the disk without it
+(`flexmbs._jit.machine_code`), others are compiled by `flexmbs._jit.compiler` when they are called.
 
-Numba's own on-disk cache is keyed by the file of a function, not by the files of the functions it calls, so an edit in
-another file would silently run old machine code. Here the cache folder is named by a digest of all sources of kernels in both
-packages, which are the files that name this package: an edit of one gives a fresh folder. A file that defines only constants or
-records of kernels says so in its docstring (`tests/test_kernel_sources.py`). Where no folder is this user's alone, kernels are
-compiled in each process.
-``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, with the same numbers.
+Numba's own on-disk cache is keyed by the file of a function, not by the files of the functions it
+calls, so an edit in another file would silently run old machine code. Here the cache folder is
+named by a digest of all sources of kernels in both packages, which are the files that name this
+package: an edit of one gives a fresh folder. A file that defines only constants or records of
+kernels says so in its docstring (`tests/test_kernel_sources.py`). Where no folder is this user's
+alone, kernels are compiled in each process. ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain
+Python, with the same numbers.
 """
 
 import ctypes
@@ -88,7 +90,9 @@ def _state(status: os.stat_result) -> tuple[int, int]:
 
 
 def _states(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Times of change and sizes of files and of folders, which change with the names in them; zero for one that is gone."""
+    """Times of change and sizes of files and of folders, which change with the names in them; zero
+    for one that is gone.
+    """
     found = {}
     for path in paths:
         try:
@@ -99,17 +103,27 @@ def _states(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 
 def _source_digest(root: pathlib.Path = _ROOT, sources: dict[str, _Source] | None = None) -> str:
-    """Digest of all kernel sources and of the compiler's version; ``sources``: where they are known."""
+    """Digest of all kernel sources and of the compiler's version; ``sources``: where they are
+    known.
+    """
     digest = hashlib.sha256(importlib.metadata.version("numba").encode())
-    for path, source in sorted((_kernel_sources(_folders(root)) if sources is None else sources).items()):
+    for path, source in sorted(
+        (_kernel_sources(_folders(root)) if sources is None else sources).items()
+    ):
         digest.update(os.path.relpath(path, root).encode())
         digest.update(source.text)
     return digest.hexdigest()[:16]
 
 
 def _cache_folder(digest: str) -> str | None:
-    """``<base>/flexmbs-kernels/<digest>``, this user's alone, in the first fit of NUMBA_CACHE_DIR, XDG_CACHE_HOME, ~/.cache."""
-    bases = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME"), os.path.expanduser("~/.cache")
+    """``<base>/flexmbs-kernels/<digest>``, this user's alone, in the first fit of NUMBA_CACHE_DIR,
+    XDG_CACHE_HOME, ~/.cache.
+    """
+    bases = (
+        os.environ.get("NUMBA_CACHE_DIR"),
+        os.environ.get("XDG_CACHE_HOME"),
+        os.path.expanduser("~/.cache"),
+    )
     for base in bases:
         if not base or base.startswith("~"):  # no home
             continue
@@ -123,30 +137,42 @@ def _cache_folder(digest: str) -> str | None:
 def _drop_old(current: pathlib.Path) -> None:
     """Remove all but the most recent folders of earlier source versions."""
     os.utime(current)
-    folders = sorted((p for p in current.parent.iterdir() if p.is_dir()), key=lambda p: p.stat().st_mtime, reverse=True)
+    folders = sorted(
+        (p for p in current.parent.iterdir() if p.is_dir()),
+        key=lambda p: p.stat().st_mtime,
+        reverse=True,
+    )
     for folder in folders[_KEPT_FOLDERS:]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _read() -> tuple[str | None, dict[str, tuple[int, int]]]:
-    """The folder of compiled kernels, and the states of their sources and of all folders when these were read."""
+    """The folder of compiled kernels, and the states of their sources and of all folders when these
+    were read.
+    """
     folders = _folders(_ROOT)
     before = _states(folders)
     sources = _kernel_sources(folders)
-    return _cache_folder(_source_digest(sources=sources)), before | {path: each.state for path, each in sources.items()}
+    return _cache_folder(_source_digest(sources=sources)), before | {
+        path: each.state for path, each in sources.items()
+    }
 
 
 CACHE, _READ = _read() if COMPILED else (None, {})
 
 
 def sources_unchanged() -> bool:
-    """Whether the sources are still those that name the folder: what a process that began before compiles of newer files would
-    else be found there when the older ones are back."""
-    return CACHE is not None and (_states(_READ) == _READ or pathlib.Path(CACHE).name == _source_digest())
+    """Whether the sources are still those that name the folder: what a process that began before
+    compiles of newer files would else be found there when the older ones are back."""
+    return CACHE is not None and (
+        _states(_READ) == _READ or pathlib.Path(CACHE).name == _source_digest()
+    )
 
 
 class Lazy:
-    """A kernel whose dispatcher, Numba's, is made at its first call, or where a kernel that calls it is compiled."""
+    """A kernel whose dispatcher, Numba's, is made at its first call, or where a kernel that calls
+    it is compiled.
+    """
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         functools.update_wrapper(self, function)
@@ -196,14 +222,16 @@ def seldom(function: F) -> F:
 def part(function: F, *, own: bool = True) -> F:
     """A function for use inside kernels only: put into each kernel that calls it (see `parts`).
 
-    It may not make arrays: compiled without reference counts, which halves the time of short evaluations.
-    ``own``: of functions of these packages alone, whose sources the cache's digest sees; else it is not kept on disk.
+    It may not make arrays: compiled without reference counts, which halves the time of short
+    evaluations. ``own``: of functions of these packages alone, whose sources the cache's digest
+    sees; else it is not kept on disk.
     """
     return Part(function, own=own, inline=True) if COMPILED else function  # type: ignore[return-value]
 
 
 def called(function: F) -> F:
-    """A part that stays a function of its own in the kernel: a long one that an evaluation calls once.
+    """A part that stays a function of its own in the kernel: a long one that an evaluation calls
+    once.
 
     The time to compile a function grows faster than its length.
     """
@@ -211,13 +239,17 @@ def called(function: F) -> F:
 
 
 def intrinsic(twin: F) -> F:
-    """A function of `flexmbs._jit.intrinsics` in compiled code; ``twin``: the interpreted one of the same name."""
+    """A function of `flexmbs._jit.intrinsics` in compiled code; ``twin``: the interpreted one of
+    the same name.
+    """
     return Intrinsic(twin) if COMPILED else twin  # type: ignore[return-value]
 
 
 def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[..., Any]]) -> Any:
     """The function under another name, with global names bound to ``parts``."""
-    twin = python_types.FunctionType(function.__code__, {**function.__globals__, **parts}, name, function.__defaults__)
+    twin = python_types.FunctionType(
+        function.__code__, {**function.__globals__, **parts}, name, function.__defaults__
+    )
     twin.__qualname__, twin.__module__, twin.__doc__ = name, function.__module__, function.__doc__
     return twin
 
@@ -241,8 +273,9 @@ def call_address(address: int, x: np.ndarray, out: np.ndarray) -> None:
 
 
 def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[int, Any] | None:
-    """Address of the C function ``long f(double *x, double *out)`` of a ``body(x, out)``, and what keeps its machine code alive,
-    which is not the body; None where nothing is compiled. It gives 0 where the body raises nothing and the results are finite.
+    """Address of the C function ``long f(double *x, double *out)`` of a ``body(x, out)``, and what
+    keeps its machine code alive, which is not the body; None where nothing is compiled. It gives 0
+    where the body raises nothing and the results are finite.
     """
     return _compiler().compiled_callback(body, n_in, n_out) if COMPILED else None  # type: ignore[no-any-return]
 
@@ -252,7 +285,8 @@ def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiler().jitted(function)  # type: ignore[no-any-return]
 
 
-WITHIN: list[Callable[..., Any]] = []  # functions of Python that user functions call in compiled form too
+# functions of Python that user functions call in compiled form too
+WITHIN: list[Callable[..., Any]] = []
 
 
 def within_jitted(function: F) -> F:

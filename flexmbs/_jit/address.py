@@ -1,9 +1,11 @@
-"""Kernels that meet through an address: each is compiled once, and a call between two of them costs a few nanoseconds.
+"""Kernels that meet through an address: each is compiled once, and a call between two of them costs
+a few nanoseconds.
 
-A record (nested tuples of arrays and numbers) lies in memory as Numba lays it out: words of 8 bytes, an array as its address,
-sizes and strides. `entry` makes a kernel whose first arguments are addresses of such records; `call` calls one by address
-from compiled code, `Packed` holds a record for it, `address_of` puts one on the stack. `packed` packs the arguments of a kernel
-that Python calls: no array is unboxed, and arrays that must not be written to are taken as they are.
+A record (nested tuples of arrays and numbers) lies in memory as Numba lays it out: words of 8
+bytes, an array as its address, sizes and strides. `entry` makes a kernel whose first arguments are
+addresses of such records; `call` calls one by address from compiled code, `Packed` holds a record
+for it, `address_of` puts one on the stack. `packed` packs the arguments of a kernel that Python
+calls: no array is unboxed, and arrays that must not be written to are taken as they are.
 
 Interpreted, an address is the record itself or the number under which its `Packed` is known.
 """
@@ -18,12 +20,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from flexmbs._jit import CACHE, COMPILED, PACKAGES, intrinsic, machine_code, part, rebound, sources_unchanged
+from flexmbs._jit import (
+    CACHE,
+    COMPILED,
+    PACKAGES,
+    intrinsic,
+    machine_code,
+    part,
+    rebound,
+    sources_unchanged,
+)
 from flexmbs._jit.locks import locked
 from flexmbs._jit.words import layout, remember, words
 
 _known: "weakref.WeakValueDictionary[int, Packed]" = weakref.WeakValueDictionary()
-_functions: list[Callable[..., Any]] = []  # of entries, interpreted: their address is their place here
+# of entries, interpreted: their address is their place here
+_functions: list[Callable[..., Any]] = []
 _numbers = itertools.count(1)
 
 
@@ -42,7 +54,11 @@ class Packed:
 
 def _record(address: Any) -> Any:
     """The record at an address, interpreted."""
-    return _known[int(address)].record if isinstance(address, (int, np.integer)) and address in _known else address
+    return (
+        _known[int(address)].record
+        if isinstance(address, (int, np.integer)) and address in _known
+        else address
+    )
 
 
 @intrinsic
@@ -60,12 +76,19 @@ def memory_of(words: Any, record: Any) -> Any:
 @intrinsic
 def call(address: int, one: Any, two: Any, three: Any, t: float, a: float, b: float) -> int:
     """``int64 f(record, record, record, double, double, double)`` at an address."""
-    return int(_functions[address](_record(one), _record(two), _record(three), float(t), float(a), float(b)) or 0)
+    return int(
+        _functions[address](
+            _record(one), _record(two), _record(three), float(t), float(a), float(b)
+        )
+        or 0
+    )
 
 
-def _linked_code(name: str, how: str, layouts: tuple[Any, ...], keep: bool, compiled: Callable[[Any], Any]) -> Any:
-    """Machine code of a kernel for records of these layouts, from the disk or compiled; one process at a time compiles it, the
-    others load it. ``how``: what else it depends on."""
+def _linked_code(
+    name: str, how: str, layouts: tuple[Any, ...], keep: bool, compiled: Callable[[Any], Any]
+) -> Any:
+    """Machine code of a kernel for records of these layouts, from the disk or compiled; one process
+    at a time compiles it, the others load it. ``how``: what else it depends on."""
     place = machine_code.place(CACHE, f"{name} {how}", layouts) if keep and CACHE else None
     found = machine_code.load(place)
     if found is None:
@@ -99,8 +122,8 @@ _asked: "list[tuple[Entry, tuple[Any, Any, Any]]] | None" = None
 
 @contextlib.contextmanager
 def layouts_only() -> "Iterator[list[tuple[Entry, tuple[Any, Any, Any]]]]":
-    """Within it addresses are 0 and nothing is compiled: for records whose layout alone is of interest. Gives the kernels whose
-    addresses were asked for, with the records."""
+    """Within it addresses are 0 and nothing is compiled: for records whose layout alone is of
+    interest. Gives the kernels whose addresses were asked for, with the records."""
     global _asked
     before, _asked = _asked, []
     try:
@@ -115,9 +138,13 @@ def all_linked() -> bool:
 
 
 class Entry:
-    """``int64 f(record, record, record, t, a, b)``, compiled once for the types of its records, called by address."""
+    """``int64 f(record, record, record, t, a, b)``, compiled once for the types of its records,
+    called by address.
+    """
 
-    def __init__(self, function: Callable[..., Any], name: str, *, lightly: bool = False, own: bool = True) -> None:
+    def __init__(
+        self, function: Callable[..., Any], name: str, *, lightly: bool = False, own: bool = True
+    ) -> None:
         self.function, self.name, self.lightly, self.own = function, name, lightly, own
         self.compiled: dict[Any, Any] = {}
         if not COMPILED:
@@ -129,16 +156,26 @@ class Entry:
         if _asked is not None:
             _asked.append((self, (one, two, three)))
             return 0
-        return int(self._for(layout(one), layout(two), layout(three)).address) if COMPILED else self.place
+        return (
+            int(self._for(layout(one), layout(two), layout(three)).address)
+            if COMPILED
+            else self.place
+        )
 
     def _for(self, *layouts: Any) -> Any:
         found = self.compiled.get(layouts)
         if found is None:
             found = _linked_code(
-                self.name, f"entry {self.lightly}", layouts, self.own,
-                lambda c: c.compiled_entry(self.name, self.function, layouts, self.lightly, self.own),
-            )  # fmt: skip
-            # of threads that come at once all take the first code: the other, which nobody holds, is freed
+                self.name,
+                f"entry {self.lightly}",
+                layouts,
+                self.own,
+                lambda c: c.compiled_entry(
+                    self.name, self.function, layouts, self.lightly, self.own
+                ),
+            )
+            # of threads that come at once all take the first code: the other, which nobody holds,
+            # is freed
             found = self.compiled.setdefault(layouts, found)
         return found
 
@@ -147,13 +184,23 @@ class Entry:
         if _unclaimed(self.name):
             self.address(one, two, three)
 
-    def __call__(self, one: Packed, two: Packed, three: Packed, t: float = 0.0, a: float = 0.0, b: float = 0.0) -> int:
+    def __call__(
+        self,
+        one: Packed,
+        two: Packed,
+        three: Packed,
+        t: float = 0.0,
+        a: float = 0.0,
+        b: float = 0.0,
+    ) -> int:
         """The call from Python."""
         if not COMPILED:
             return int(self.function(one.record, two.record, three.record, t, a, b) or 0)
         return self.bound(one, two, three)(t, a, b)
 
-    def bound(self, one: Packed, two: Packed, three: Packed) -> Callable[[float, float, float], int]:
+    def bound(
+        self, one: Packed, two: Packed, three: Packed
+    ) -> Callable[[float, float, float], int]:
         """The call from Python with records that the caller keeps, in less than a microsecond."""
         if not COMPILED:
             return lambda t, a, b: self(one, two, three, t, a, b)
@@ -168,27 +215,40 @@ def entry(function: Callable[..., Any]) -> Entry:
 
 def seldom_entry(function: Callable[..., Any]) -> Entry:
     """An entry that is seldom called: optimised lightly."""
-    return Entry(part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"), lightly=True)
+    return Entry(
+        part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"), lightly=True
+    )
 
 
-def bound_entry(function: Callable[..., Any], name: str, *, lightly: bool = False, **parts: Callable[..., Any]) -> Entry:
-    """An entry from a plain function whose global names are bound to ``parts``; ``name`` distinguishes those of one function.
+def bound_entry(
+    function: Callable[..., Any], name: str, *, lightly: bool = False, **parts: Callable[..., Any]
+) -> Entry:
+    """An entry from a plain function whose global names are bound to ``parts``; ``name``
+    distinguishes those of one function.
 
-    ``lightly``: optimised lightly, for what is not called in every evaluation.
-    With parts from outside the packages, which the cache's digest does not see, it is not kept on disk.
+    ``lightly``: optimised lightly, for what is not called in every evaluation. With parts from
+    outside the packages, which the cache's digest does not see, it is not kept on disk.
     """
     own = all(each.__module__.split(".")[0] in PACKAGES for each in (function, *parts.values()))
     full = f"{function.__module__}.{function.__name__}_{name}".replace(".", "_")
     return Entry(part(rebound(function, full, parts), own=own), full, lightly=lightly, own=own)
 
 
-def invoke(address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0) -> int:
+def invoke(
+    address: int, one: int, two: int, three: int, t: float, a: float = 0.0, b: float = 0.0
+) -> int:
     """`call` from Python."""
-    return int(_ENTRY_C(address)(one, two, three, t, a, b)) if COMPILED else call(address, one, two, three, t, a, b)  # type: ignore[call-arg]
+    return (
+        int(_ENTRY_C(address)(one, two, three, t, a, b))
+        if COMPILED
+        else call(address, one, two, three, t, a, b)
+    )  # type: ignore[call-arg]
 
 
 class PackedKernel:
-    """A kernel that Python calls a few times per run, its arguments packed; optimised lightly, in half the compile time."""
+    """A kernel that Python calls a few times per run, its arguments packed; optimised lightly, in
+    half the compile time.
+    """
 
     def __init__(self, function: Callable[..., Any], returns: type | None) -> None:
         functools.update_wrapper(self, function)
@@ -198,7 +258,8 @@ class PackedKernel:
 
     def __call__(self, *given: Any) -> Any:
         for value in given:
-            if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value):  # a model or its scratch
+            # a model or its scratch
+            if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value):
                 remember(value)
         layouts = tuple(map(layout, given))
         found = self.compiled.get(layouts)
@@ -224,7 +285,11 @@ class PackedKernel:
 
 def packed(returns: type | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A kernel for Python, ``returns`` int, float or nothing."""
-    return (lambda function: PackedKernel(function, returns)) if COMPILED else (lambda function: function)
+    return (
+        (lambda function: PackedKernel(function, returns))
+        if COMPILED
+        else (lambda function: function)
+    )
 
 
 class NoRecord(NamedTuple):

@@ -1,7 +1,8 @@
 """Dense linear algebra for kernels: the BLAS and LAPACK in SciPy's wheel, called by address.
 
-Matrices are column-major blocks of flat arrays (`Block`), all of an operation in double or all in single precision. A kernel
-that calls these stays cacheable, since the addresses are bound by name when its code is loaded.
+Matrices are column-major blocks of flat arrays (`Block`), all of an operation in double or all in
+single precision. A kernel that calls these stays cacheable, since the addresses are bound by name
+when its code is loaded.
 """
 
 import ctypes
@@ -19,13 +20,20 @@ from flexmbs._jit import COMPILED, part
 
 Array = NDArray[np.floating[Any]]
 
-ROUTINES = {"potrf": ("lapack", 5), "trsm": ("blas", 11), "syrk": ("blas", 10), "gemm": ("blas", 13)}
+ROUTINES = {
+    "potrf": ("lapack", 5),
+    "trsm": ("blas", 11),
+    "syrk": ("blas", 10),
+    "gemm": ("blas", 13),
+}
 SINGLE = 4  # bytes of an entry in single precision
 LOWER, PLAIN, TURNED, RIGHT = (ord(letter) for letter in "LNTR")
 
 
 class Block(NamedTuple):
-    """A column-major matrix A in a flat array; as an operand it stands for A (turn = PLAIN) or Aᵀ (TURNED)."""
+    """A column-major matrix A in a flat array; as an operand it stands for A (turn = PLAIN) or Aᵀ
+    (TURNED).
+    """
 
     entries: Array
     at: int  # place of the first entry
@@ -36,7 +44,9 @@ class Block(NamedTuple):
 def _addresses(name: str) -> tuple[int, int]:
     """Addresses of a Fortran routine in single and in double precision."""
     module = f"scipy.linalg.cython_{ROUTINES[name][0]}"
-    return get_cython_function_address(module, f"s{name}"), get_cython_function_address(module, f"d{name}")
+    return get_cython_function_address(module, f"s{name}"), get_cython_function_address(
+        module, f"d{name}"
+    )
 
 
 def _routine(name: str) -> Any:
@@ -44,7 +54,9 @@ def _routine(name: str) -> Any:
     single, double = _addresses(name)
     if not COMPILED:
         signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * ROUTINES[name][1])
-        return lambda array, addresses: signature(single if array.itemsize == SINGLE else double)(*addresses)
+        return lambda array, addresses: signature(single if array.itemsize == SINGLE else double)(
+            *addresses
+        )
     llvmlite.binding.add_symbol(f"flexmbs_s{name}", single)
     llvmlite.binding.add_symbol(f"flexmbs_d{name}", double)
 
@@ -106,7 +118,9 @@ else:
         return ctypes.byref(ctypes.c_int(int(value)))
 
     def _number(value: float, array: Array) -> Any:
-        return ctypes.byref(ctypes.c_float(value) if array.itemsize == SINGLE else ctypes.c_double(value))
+        return ctypes.byref(
+            ctypes.c_float(value) if array.itemsize == SINGLE else ctypes.c_double(value)
+        )
 
     def _entry(array: Any, place: int) -> Any:
         return int(array.ctypes.data + array.itemsize * place)
@@ -114,38 +128,83 @@ else:
 
 @part
 def cholesky_in_place(n: int, A: Block, failed: Any) -> None:
-    """A = L Lᵀ of the lower triangle (n, n), L in its place; failed[0]: number of the first pivot that is not positive, or 0."""
+    """A = L Lᵀ of the lower triangle (n, n), L in its place; failed[0]: number of the first pivot
+    that is not positive, or 0.
+    """
     a = A.entries
-    _potrf(a, (_integer(LOWER), _integer(n), _entry(a, A.at), _integer(A.height), _entry(failed, 0)))
+    _potrf(
+        a, (_integer(LOWER), _integer(n), _entry(a, A.at), _integer(A.height), _entry(failed, 0))
+    )
 
 
 @part
 def divide_right(m: int, n: int, L: Block, B: Block) -> None:
     """B := B op(L)⁻¹ for B (m, n) and lower triangular L (n, n), op(L) = L or Lᵀ."""
     a, b = L.entries, B.entries
-    _trsm(b, (
-        _integer(RIGHT), _integer(LOWER), _integer(L.turn), _integer(PLAIN), _integer(m), _integer(n), _number(1.0, b),
-        _entry(a, L.at), _integer(L.height), _entry(b, B.at), _integer(B.height),
-    ))  # fmt: skip
+    _trsm(
+        b,
+        (
+            _integer(RIGHT),
+            _integer(LOWER),
+            _integer(L.turn),
+            _integer(PLAIN),
+            _integer(m),
+            _integer(n),
+            _number(1.0, b),
+            _entry(a, L.at),
+            _integer(L.height),
+            _entry(b, B.at),
+            _integer(B.height),
+        ),
+    )
 
 
 @part
 def add_square(n: int, k: int, factor: float, A: Block, keep: float, C: Block) -> None:
     """C := keep C + factor A Aᵀ, lower triangle, for A (n, k)."""
     a, c = A.entries, C.entries
-    _syrk(c, (
-        _integer(LOWER), _integer(PLAIN), _integer(n), _integer(k), _number(factor, c), _entry(a, A.at), _integer(A.height),
-        _number(keep, c), _entry(c, C.at), _integer(C.height),
-    ))  # fmt: skip
+    _syrk(
+        c,
+        (
+            _integer(LOWER),
+            _integer(PLAIN),
+            _integer(n),
+            _integer(k),
+            _number(factor, c),
+            _entry(a, A.at),
+            _integer(A.height),
+            _number(keep, c),
+            _entry(c, C.at),
+            _integer(C.height),
+        ),
+    )
 
 
 @part
-def add_product(sizes: tuple[int, int, int], factor: float, A: Block, B: Block, keep: float, C: Block) -> None:
-    """C := keep C + factor op(A) op(B) for op(A) (m, k), op(B) (k, n) and sizes (m, n, k); no-op where one of them is zero."""
+def add_product(
+    sizes: tuple[int, int, int], factor: float, A: Block, B: Block, keep: float, C: Block
+) -> None:
+    """C := keep C + factor op(A) op(B) for op(A) (m, k), op(B) (k, n) and sizes (m, n, k); no-op
+    where one of them is zero.
+    """
     m, n, k = sizes
     a, b, c = A.entries, B.entries, C.entries
     if m > 0 and n > 0 and k > 0:
-        _gemm(c, (
-            _integer(A.turn), _integer(B.turn), _integer(m), _integer(n), _integer(k), _number(factor, c), _entry(a, A.at),
-            _integer(A.height), _entry(b, B.at), _integer(B.height), _number(keep, c), _entry(c, C.at), _integer(C.height),
-        ))  # fmt: skip
+        _gemm(
+            c,
+            (
+                _integer(A.turn),
+                _integer(B.turn),
+                _integer(m),
+                _integer(n),
+                _integer(k),
+                _number(factor, c),
+                _entry(a, A.at),
+                _integer(A.height),
+                _entry(b, B.at),
+                _integer(B.height),
+                _number(keep, c),
+                _entry(c, C.at),
+                _integer(C.height),
+            ),
+        )

@@ -1,8 +1,8 @@
 """A folder for compiled kernels that nobody else can write to.
 
-Numba unpickles what it finds in its cache, so whoever can put a file there runs code as this user. The folder and those above it
-up to the base belong to this user and are closed to others; what leads to the base is not open to others either, for they
-could exchange it later.
+Numba unpickles what it finds in its cache, so whoever can put a file there runs code as this user.
+The folder and those above it up to the base belong to this user and are closed to others; what
+leads to the base is not open to others either, for they could exchange it later.
 """
 
 import os
@@ -13,7 +13,9 @@ import warnings
 
 
 def private_folder(base: pathlib.Path, *names: str) -> pathlib.Path | None:
-    """``base/names…``, made where it is missing, or None where it cannot be written; a warning where others could write in it."""
+    """``base/names…``, made where it is missing, or None where it cannot be written; a warning
+    where others could write in it.
+    """
     try:
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = base.resolve()
@@ -23,7 +25,11 @@ def private_folder(base: pathlib.Path, *names: str) -> pathlib.Path | None:
             place /= name
             place.mkdir(mode=0o700, exist_ok=True)
             status = place.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_mode & stat.S_ISVTX or not _kept_by(status, _user()):
+            if (
+                not stat.S_ISDIR(status.st_mode)
+                or status.st_mode & stat.S_ISVTX
+                or not _kept_by(status, _user())
+            ):
                 doubtful.append(place)
         if not doubtful:
             with tempfile.TemporaryFile(dir=place):
@@ -32,7 +38,9 @@ def private_folder(base: pathlib.Path, *names: str) -> pathlib.Path | None:
         return None
     remedy = "close it (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own"
     warnings.warn(
-        f"no compiled kernels are kept: another user could write in {doubtful[0]}; {remedy}", RuntimeWarning, stacklevel=4
+        f"no compiled kernels are kept: another user could write in {doubtful[0]}; {remedy}",
+        RuntimeWarning,
+        stacklevel=4,
     )
     return None
 
@@ -43,7 +51,9 @@ def _user() -> int:
 
 
 def _kept_by(status: os.stat_result, *owners: int) -> bool:
-    """Whether a folder is one of these owners' and closed to others, or everyone's for files of their own (sticky)."""
+    """Whether a folder is one of these owners' and closed to others, or everyone's for files of
+    their own (sticky).
+    """
     return status.st_uid in owners and not _open_to_others(status)
 
 
@@ -56,7 +66,9 @@ def _open_to_others(status: os.stat_result) -> bool:
 
 
 def _own_group(number: int) -> bool:
-    """Whether a group has this user alone: many systems give each user one, and open new folders to it."""
+    """Whether a group has this user alone: many systems give each user one, and open new folders to
+    it.
+    """
     import grp
     import pwd
 

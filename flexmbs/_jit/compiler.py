@@ -1,4 +1,5 @@
-"""What compiles: dispatchers of Numba for kernels and parts, C functions of user functions. Importing it imports numba.
+"""What compiles: dispatchers of Numba for kernels and parts, C functions of user functions.
+Importing it imports numba.
 
 See `flexmbs._jit`, whose kernels are made here when they are called and not on the disk.
 """
@@ -15,14 +16,26 @@ from numba.core import config, event
 from numba.core.registry import cpu_target
 from numba.extending import register_jitable, typeof_impl
 
-from flexmbs._jit import CACHE, COMPILED, PACKAGES, WITHIN, Intrinsic, Lazy, intrinsics, is_jitted, sources_unchanged
+from flexmbs._jit import (
+    CACHE,
+    COMPILED,
+    PACKAGES,
+    WITHIN,
+    Intrinsic,
+    Lazy,
+    intrinsics,
+    is_jitted,
+    sources_unchanged,
+)
 from flexmbs._jit.indices import count_from_the_front
 from flexmbs._jit.kept_parts import kept_on_disk
 from flexmbs._jit.loading import without_compiler
 from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
 
-PARTS, LIGHT = compilers(CACHE) if COMPILED else (None, None)  # compilers of parts, and of kernels that run seldom
-# a b + c is rounded once where the processor can: a sixth of the time of a rigid recursion; nothing is reordered
+# compilers of parts, and of kernels that run seldom
+PARTS, LIGHT = compilers(CACHE) if COMPILED else (None, None)
+# a b + c is rounded once where the processor can: a sixth of the time of a rigid recursion; nothing
+# is reordered
 FUSED = {"contract"}
 
 if COMPILED:
@@ -31,8 +44,9 @@ if COMPILED:
 
 
 class _OwnFolder:
-    """Numba's cache folder is this version's as long as a thread compiles here: the first one to begin sets it, the last one to
-    end sets it back. usable: whether the sources were those of the folder then."""
+    """Numba's cache folder is this version's as long as a thread compiles here: the first one to
+    begin sets it, the last one to end sets it back. usable: whether the sources were those of the
+    folder then."""
 
     def __init__(self) -> None:
         self.lock, self.count, self.other, self.usable = threading.Lock(), 0, "", False
@@ -60,7 +74,9 @@ def keeping(keep: bool) -> Iterator[bool]:
 
 
 def cached(function: Callable[..., Any], *, lightly: bool = False) -> Any:
-    """Numba's njit with the cache in this version's folder; ``lightly``: with the compiler of kernels that run seldom."""
+    """Numba's njit with the cache in this version's folder; ``lightly``: with the compiler of
+    kernels that run seldom.
+    """
     options = {"pipeline_class": LIGHT} if lightly and LIGHT is not None else {}
     with keeping(True) as cache:
         compiled = numba.njit(cache=cache, error_model="numpy", nogil=True, **options)(function)
@@ -73,7 +89,11 @@ def part(function: Callable[..., Any], *, own: bool, inline: bool) -> Any:
         return cached(function)
     options = {"_nrt": False, "pipeline_class": PARTS, "fastmath": FUSED, "forceinline": inline}
     made = without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))
-    own = own and function.__module__.split(".")[0] in PACKAGES and "<locals>" not in function.__qualname__
+    own = (
+        own
+        and function.__module__.split(".")[0] in PACKAGES
+        and "<locals>" not in function.__qualname__
+    )
     return kept_on_disk(made, f"{CACHE}/parts", PARTS) if own and _own_folder.usable else made
 
 
@@ -106,7 +126,9 @@ def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[
 
     used = [cell.cell_contents for cell in body.__closure__ or ()]
     dispatchers = [inner, *(value for value in used if is_jitted(value))]
-    environments = [result.environment for dispatcher in dispatchers for result in dispatcher.overloads.values()]
+    environments = [
+        result.environment for dispatcher in dispatchers for result in dispatcher.overloads.values()
+    ]
     made: Any = wrapper
     return int(made.address), (made._library, environments)
 

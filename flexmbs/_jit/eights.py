@@ -1,8 +1,9 @@
-"""Products of columns of a matrix with rows of eight numbers, which processors hold in one or two registers.
+"""Products of columns of a matrix with rows of eight numbers, which processors hold in one or two
+registers.
 
-Libraries of dense linear algebra copy a matrix to apply it, which takes most of the time where the other factor has few columns;
-here a matrix L is read once. Rows of eight are in flat arrays, ``width`` numbers from one to the next; all arrays have the same
-precision.
+Libraries of dense linear algebra copy a matrix to apply it, which takes most of the time where the
+other factor has few columns; here a matrix L is read once. Rows of eight are in flat arrays,
+``width`` numbers from one to the next; all arrays have the same precision.
 """
 
 import contextlib
@@ -68,7 +69,9 @@ class _Code:
     @contextlib.contextmanager
     def sums(self, data: Any, places: Sequence[Any]) -> Iterator[list[Any]]:
         """Variables with the eight numbers of each place, which are stored there in the end."""
-        totals = [cgutils.alloca_once_value(self.builder, self.load(data, place)) for place in places]
+        totals = [
+            cgutils.alloca_once_value(self.builder, self.load(data, place)) for place in places
+        ]
         yield totals
         for place, total in zip(places, totals):
             self.store(self.builder.load(total), data, place)
@@ -76,16 +79,22 @@ class _Code:
     def spread(self, data: Any, place: Any) -> Any:
         """Eight times the number at a place."""
         empty = ir.Constant(self.vector, ir.Undefined)
-        first = self.builder.insert_element(empty, self.builder.load(self.builder.gep(data, [place])), ir.IntType(32)(0))
+        first = self.builder.insert_element(
+            empty, self.builder.load(self.builder.gep(data, [place])), ir.IntType(32)(0)
+        )
         return self.builder.shuffle_vector(first, empty, self._lanes)
 
     def less(self, total: Any, a: Any, b: Any) -> Any:
         """total − a b, rounded once where the processor can."""
-        return self.builder.fsub(total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",))
+        return self.builder.fsub(
+            total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",)
+        )
 
     def more(self, total: Any, a: Any, b: Any) -> Any:
         """total + a b, rounded once where the processor can."""
-        return self.builder.fadd(total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",))
+        return self.builder.fadd(
+            total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",)
+        )
 
     def place(self, at: Any, step: Any, k: Any) -> Any:
         """at + k step."""
@@ -125,7 +134,9 @@ def _subtract(columns: int) -> Callable[..., None]:
     def compiled(_context, L, count, X, W):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             code = _Code(context, builder, L.types[0])
-            l_, l_at, height, n, x, x_at, x_width, w, w_at, w_width = _operands(code, signature, arguments)
+            l_, l_at, height, n, x, x_at, x_width, w, w_at, w_width = _operands(
+                code, signature, arguments
+            )
             given = [code.load(x, code.place(x_at, x_width, j)) for j in range(columns)]
             starts = [code.place(l_at, height, j) for j in range(columns)]
             with cgutils.for_range(builder, n) as loop:
@@ -142,7 +153,9 @@ def _subtract(columns: int) -> Callable[..., None]:
 
 
 def _subtract_turned(columns: int) -> Callable[..., None]:
-    """`subtract_turned_…`: X_j := X_j − Σ_i L_ij W_i for j = 0 … columns − 1, rows i = 0 … count − 1."""
+    """`subtract_turned_…`: X_j := X_j − Σ_i L_ij W_i for j = 0 … columns − 1, rows i = 0 … count −
+    1.
+    """
 
     def interpreted(L: Lines, count: int, W: Eights, X: Eights) -> None:
         for j in range(columns):
@@ -158,7 +171,9 @@ def _subtract_turned(columns: int) -> Callable[..., None]:
     def compiled(_context, L, count, W, X):  # type: ignore[no-untyped-def]
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             code = _Code(context, builder, L.types[0])
-            l_, l_at, height, n, w, w_at, w_width, x, x_at, x_width = _operands(code, signature, arguments)
+            l_, l_at, height, n, w, w_at, w_width, x, x_at, x_width = _operands(
+                code, signature, arguments
+            )
             places = [code.place(x_at, x_width, j) for j in range(columns)]
             starts = [code.place(l_at, height, j) for j in range(columns)]
             with code.sums(x, places) as totals, cgutils.for_range(builder, n) as loop:
@@ -181,14 +196,17 @@ class Entries(NamedTuple):
 
 
 def _add(rows: int, eights: int) -> Callable[..., None]:
-    """`add_…`: W_a := W_a + Σ_p A_ap X_(column p) for rows a of a sparse matrix with the same ``count`` columns, whose entries
-    begin at ``low`` and follow one another, and rows X, W of several ``eights``."""
+    """`add_…`: W_a := W_a + Σ_p A_ap X_(column p) for rows a of a sparse matrix with the same
+    ``count`` columns, whose entries begin at ``low`` and follow one another, and rows X, W of
+    several ``eights``."""
 
     def interpreted(A: Entries, low: int, count: int, X: Eights, W: Eights) -> None:
         for a in range(rows):
             for p in range(low, low + count):
                 x, w = X.at + A.columns[p] * X.width, W.at + a * W.width
-                W.entries[w : w + eights * EIGHT] += A.values[p + a * count] * X.entries[x : x + eights * EIGHT]
+                W.entries[w : w + eights * EIGHT] += (
+                    A.values[p + a * count] * X.entries[x : x + eights * EIGHT]
+                )
 
     if not COMPILED:
         return interpreted
@@ -200,10 +218,14 @@ def _add(rows: int, eights: int) -> Callable[..., None]:
             entries, numbers = cgutils.unpack_tuple(builder, arguments[0])
             values, columns = code.data(A.types[0], entries), code.data(A.types[1], numbers)
             _, low, count = arguments[:3]
-            x, x_at, x_width, w, w_at, w_width = _operands(code, signature.replace(args=(X, W)), arguments[3:])
+            x, x_at, x_width, w, w_at, w_width = _operands(
+                code, signature.replace(args=(X, W)), arguments[3:]
+            )
             starts = [code.place(low, count, a) for a in range(rows)]
             parts = [ir.IntType(64)(EIGHT * c) for c in range(eights)]
-            places = [builder.add(code.place(w_at, w_width, a), c) for a in range(rows) for c in parts]
+            places = [
+                builder.add(code.place(w_at, w_width, a), c) for a in range(rows) for c in parts
+            ]
             with code.sums(w, places) as totals, cgutils.for_range(builder, count) as loop:
                 number = builder.load(builder.gep(columns, [builder.add(low, loop.index)]))
                 row = code.place(x_at, x_width, builder.sext(number, ir.IntType(64)))
@@ -220,14 +242,18 @@ def _add(rows: int, eights: int) -> Callable[..., None]:
 
 
 class Blocks(NamedTuple):
-    """Blocks (3, 3) of a sparse matrix, row by row in ``entries`` (9 q,), and the columns of blocks that they are in (q,)."""
+    """Blocks (3, 3) of a sparse matrix, row by row in ``entries`` (9 q,), and the columns of blocks
+    that they are in (q,).
+    """
 
     entries: Array
     columns: Any
 
 
 def _subtract_blocks() -> Callable[..., None]:
-    """`subtract_blocks`: W_a := W_a − Σ_q Σ_b B_q,ab X_(3 j + b), a, b = 0, 1, 2, for blocks q = low … high − 1 in column j."""
+    """`subtract_blocks`: W_a := W_a − Σ_q Σ_b B_q,ab X_(3 j + b), a, b = 0, 1, 2, for blocks q =
+    low … high − 1 in column j.
+    """
 
     def interpreted(B: Blocks, low: int, high: int, X: Eights, W: Eights) -> None:
         for q in range(low, high):
@@ -246,11 +272,18 @@ def _subtract_blocks() -> Callable[..., None]:
             code = _Code(context, builder, B.types[0])
             entries, numbers = cgutils.unpack_tuple(builder, arguments[0])
             values, columns = code.data(B.types[0], entries), code.data(B.types[1], numbers)
-            x, x_at, x_width, w, w_at, w_width = _operands(code, signature.replace(args=(X, W)), arguments[3:])
+            x, x_at, x_width, w, w_at, w_width = _operands(
+                code, signature.replace(args=(X, W)), arguments[3:]
+            )
             places = [code.place(w_at, w_width, a) for a in range(3)]
             nine, three = ir.IntType(64)(9), ir.IntType(64)(3)
-            with code.sums(w, places) as totals, cgutils.for_range(builder, arguments[2], start=arguments[1]) as loop:
-                column = builder.sext(builder.load(builder.gep(columns, [loop.index])), ir.IntType(64))
+            with (
+                code.sums(w, places) as totals,
+                cgutils.for_range(builder, arguments[2], start=arguments[1]) as loop,
+            ):
+                column = builder.sext(
+                    builder.load(builder.gep(columns, [loop.index])), ir.IntType(64)
+                )
                 row = code.place(x_at, x_width, builder.mul(three, column))
                 given = [code.load(x, code.place(row, x_width, b)) for b in range(3)]
                 first = builder.mul(nine, loop.index)
@@ -268,4 +301,6 @@ def _subtract_blocks() -> Callable[..., None]:
 add_row, add_wide_row, add_three_rows = _add(1, 1), _add(1, 3), _add(3, 1)
 subtract_blocks = _subtract_blocks()
 subtract_one, subtract_three, subtract_six = (_subtract(columns) for columns in (1, 3, 6))
-subtract_turned_one, subtract_turned_three, subtract_turned_six = (_subtract_turned(columns) for columns in (1, 3, 6))
+subtract_turned_one, subtract_turned_three, subtract_turned_six = (
+    _subtract_turned(columns) for columns in (1, 3, 6)
+)

@@ -1,8 +1,9 @@
 """Indices of kernels count from the front.
 
-Numba lets an index count from the end, as in Python: at each access of an array it compares the index with 0 and adds the length.
-No kernel of ours uses that; without it loops over parts of arrays are vectorised (evaluations take a sixth less time) and there
-is less to compile (a tenth less). Only our own functions are compiled so, not those of users or of Numba itself.
+Numba lets an index count from the end, as in Python: at each access of an array it compares the
+index with 0 and adds the length. No kernel of ours uses that; without it loops over parts of arrays
+are vectorised (evaluations take a sixth less time) and there is less to compile (a tenth less).
+Only our own functions are compiled so, not those of users or of Numba itself.
 
 This reaches into Numba: where its inside is another, indices may count from the end.
 """

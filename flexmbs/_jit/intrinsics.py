@@ -18,7 +18,10 @@ def call_address(_context, address, x, out):  # type: ignore[no-untyped-def]
         function = ir.FunctionType(ir.VoidType(), [pointer, pointer])
         target = builder.inttoptr(arguments[0], function.as_pointer())
         data = [
-            builder.bitcast(context.make_array(signature.args[k])(context, builder, arguments[k]).data, pointer) for k in (1, 2)
+            builder.bitcast(
+                context.make_array(signature.args[k])(context, builder, arguments[k]).data, pointer
+            )
+            for k in (1, 2)
         ]
         builder.call(target, data)
         return context.get_dummy_value()
@@ -32,7 +35,9 @@ def address_of(_context, record):  # type: ignore[no-untyped-def]
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         lent = isinstance(record, Lent)
-        return builder.ptrtoint(arguments[0] if lent else cgutils.alloca_once_value(builder, arguments[0]), WORD)
+        return builder.ptrtoint(
+            arguments[0] if lent else cgutils.alloca_once_value(builder, arguments[0]), WORD
+        )
 
     return types.int64(record), generate
 

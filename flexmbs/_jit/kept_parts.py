@@ -1,8 +1,9 @@
 """Parts on the disk: typed and lowered once, whatever process compiles the kernels that call them.
 
-Half of the time to compile a kernel goes into its parts, and kernels of other formalisms and integrators call the same ones. A
-part is kept as LLVM's bitcode with the keys of the parts that it calls. Its symbol has no number of this process in it, so that
-parts of several processes go together; hence only what its module, name and line distinguish from all others is kept: functions
+Half of the time to compile a kernel goes into its parts, and kernels of other formalisms and
+integrators call the same ones. A part is kept as LLVM's bitcode with the keys of the parts that it
+calls. Its symbol has no number of this process in it, so that parts of several processes go
+together; hence only what its module, name and line distinguish from all others is kept: functions
 of this project at the top of a module, or bound to such.
 """
 
@@ -34,14 +35,20 @@ def is_kept(function: Callable[..., Any]) -> bool:
 
 
 def make_entry(fndesc: Any, environment: Any, stand_in: tuple[Any, Any], library: Any) -> Any:
-    """What stands for a part in Python and as the key of its symbol; ``stand_in``: compiled function and its address."""
+    """What stands for a part in Python and as the key of its symbol; ``stand_in``: compiled
+    function and its address.
+    """
     name = fndesc.qualname.split(".")[-1]
     compiled, address = stand_in
-    return _dynfunc.make_function(fndesc.lookup_module(), name, "part of kernels", address, environment, (library, compiled))
+    return _dynfunc.make_function(
+        fndesc.lookup_module(), name, "part of kernels", address, environment, (library, compiled)
+    )
 
 
 def kept_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
-    """The same dispatcher, whose parts are searched for in the folder before they are compiled; ``compiler``: that of parts."""
+    """The same dispatcher, whose parts are searched for in the folder before they are compiled;
+    ``compiler``: that of parts.
+    """
     function = dispatcher.py_func
     identity = f"{function.__module__} {function.__qualname__} {function.__code__.co_firstlineno}"
     _functions.add(function)
@@ -52,7 +59,9 @@ def kept_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
         with global_compiler_lock:
             if arguments not in dispatcher.overloads:
                 context = dispatcher.targetctx
-                key = hashlib.sha256(f"{identity} {arguments} {context.codegen().magic_tuple()}".encode()).hexdigest()[:32]
+                key = hashlib.sha256(
+                    f"{identity} {arguments} {context.codegen().magic_tuple()}".encode()
+                ).hexdigest()[:32]
                 if not _load(dispatcher, context, pathlib.Path(folder), key, arguments, compiler):
                     compile_new(signature)
                     _save(dispatcher.overloads[arguments], pathlib.Path(folder), key, arguments)
@@ -74,10 +83,15 @@ def _save(made: Any, folder: pathlib.Path, key: str, arguments: tuple[Any, ...])
             called[each.key] = None
         else:
             others.append(each)
-    if library.has_dynamic_globals or made.environment.consts or any(hasattr(each, "key") for each in others):
+    if (
+        library.has_dynamic_globals
+        or made.environment.consts
+        or any(hasattr(each, "key") for each in others)
+    ):
         return
     module = library._get_module_for_linking()
-    if others:  # functions of Numba's own: within the part, for their symbols have numbers of this process
+    # functions of Numba's own: within the part, for their symbols have numbers of this process
+    if others:
         own = {function.name for function in module.functions if not function.is_declaration}
         module = module.clone()
         for each in others:
@@ -88,7 +102,9 @@ def _save(made: Any, folder: pathlib.Path, key: str, arguments: tuple[Any, ...])
     fndesc = made.fndesc
     fndesc.typemap = fndesc.calltypes = None
     reload = tuple(getattr(library, "_reload_init", ()))
-    content = serialize.dumps((arguments, fndesc, made.signature, reload, library.name, list(called), module.as_bitcode()))
+    content = serialize.dumps(
+        (arguments, fndesc, made.signature, reload, library.name, list(called), module.as_bitcode())
+    )
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
         number, name = tempfile.mkstemp(dir=folder)
@@ -97,8 +113,17 @@ def _save(made: Any, folder: pathlib.Path, key: str, arguments: tuple[Any, ...])
         os.replace(name, folder / key)
 
 
-def _load(dispatcher: Any, context: Any, folder: pathlib.Path, key: str, arguments: tuple[Any, ...], compiler: Any) -> bool:
-    """The part of that key from the disk into the dispatcher; False where it, or one that it calls, is not there."""
+def _load(
+    dispatcher: Any,
+    context: Any,
+    folder: pathlib.Path,
+    key: str,
+    arguments: tuple[Any, ...],
+    compiler: Any,
+) -> bool:
+    """The part of that key from the disk into the dispatcher; False where it, or one that it calls,
+    is not there.
+    """
     content = _content(folder, key)
     if content is None or content[0] != arguments:
         return False
@@ -111,10 +136,18 @@ def _load(dispatcher: Any, context: Any, folder: pathlib.Path, key: str, argumen
     context.insert_user_function(point, fndesc, library.with_called())
     dispatcher.add_overload(
         compile_result(
-            typing_context=dispatcher.typingctx, target_context=context, entry_point=point, library=library, fndesc=fndesc,
-            environment=environment, signature=signature, objectmode=False, lifted=(), reload_init=reload,
+            typing_context=dispatcher.typingctx,
+            target_context=context,
+            entry_point=point,
+            library=library,
+            fndesc=fndesc,
+            environment=environment,
+            signature=signature,
+            objectmode=False,
+            lifted=(),
+            reload_init=reload,
         )
-    )  # fmt: skip
+    )
     return True
 
 

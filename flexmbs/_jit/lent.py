@@ -1,8 +1,9 @@
 """Records that compiled code reads where they lie, field by field.
 
-As a value, a record of hundreds of words is copied with each call and each access to a field, which takes long to compile. A
-`Lent` record is its address: a field is read from memory where it is used, a record within it is lent too. Records do not change
-while a kernel runs, which the loads say, so that they move out of loops.
+As a value, a record of hundreds of words is copied with each call and each access to a field, which
+takes long to compile. A `Lent` record is its address: a field is read from memory where it is used,
+a record within it is lent too. Records do not change while a kernel runs, which the loads say, so
+that they move out of loops.
 """
 
 import hashlib
@@ -45,7 +46,9 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
 def _read(context: Any, builder: Any, lent: Any, address: Any, name: str) -> Any:
     record = lent.record
     k = record.fields.index(name)
-    return read(context, builder, record.types[k], address, sum(words_in(each) for each in record.types[:k]))
+    return read(
+        context, builder, record.types[k], address, sum(words_in(each) for each in record.types[:k])
+    )
 
 
 def lent_type(kind: Any) -> Any:
@@ -66,7 +69,9 @@ def words_in(kind: Any) -> int:
 
 
 def read(context: Any, builder: Any, kind: Any, address: Any, at: int = 0) -> Any:
-    """What lies ``at`` words behind an address, of type `lent_type` of its kind; tuples without names hold such."""
+    """What lies ``at`` words behind an address, of type `lent_type` of its kind; tuples without
+    names hold such.
+    """
     place = builder.gep(address, [WORD(at)])
     if isinstance(kind, types.NamedTuple):
         return place
@@ -84,7 +89,9 @@ def _words(builder: Any, kind: Any, place: Any) -> Any:
     value, at = ir.Constant(kind, ir.Undefined), 0
     for path, word in _paths(kind):
         source = builder.gep(place, [WORD(at)])
-        loaded = builder.load(source if word == WORD else builder.bitcast(source, word.as_pointer()))
+        loaded = builder.load(
+            source if word == WORD else builder.bitcast(source, word.as_pointer())
+        )
         loaded.set_metadata("invariant.load", builder.module.add_metadata([]))
         value, at = (builder.insert_value(value, loaded, path) if path else loaded), at + 1
     return value

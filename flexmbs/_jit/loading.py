@@ -1,9 +1,9 @@
 """Compiled kernels from the disk without the compiler.
 
-Before Numba loads a function from its cache it registers all that its compiler knows, and it parses the bitcode that stands
-beside the machine code: 0.2 s in each process and 50 ms a kernel, which only compiling needs. A kernel found on the disk is
-loaded without; where another one is to be compiled, Numba does the first itself, and the bitcode of a kernel that it links is
-parsed then.
+Before Numba loads a function from its cache it registers all that its compiler knows, and it parses
+the bitcode that stands beside the machine code: 0.2 s in each process and 50 ms a kernel, which
+only compiling needs. A kernel found on the disk is loaded without; where another one is to be
+compiled, Numba does the first itself, and the bitcode of a kernel that it links is parsed then.
 
 This reaches into Numba; where its internals differ, kernels are loaded in its own way.
 """
@@ -45,7 +45,9 @@ class LoadedLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 def without_compiler(dispatcher: Any) -> Any:
-    """The same dispatcher, which loads from the disk without setting up the compiler, where this version of Numba allows it."""
+    """The same dispatcher, which loads from the disk without setting up the compiler, where this
+    version of Numba allows it.
+    """
     cache = dispatcher._cache
     find, whole = getattr(cache, "_load_overload", None), cache.load_overload
 

@@ -1,4 +1,6 @@
-"""What one process at a time does: locks of the system on files, which end with the process that holds them."""
+"""What one process at a time does: locks of the system on files, which end with the process that
+holds them.
+"""
 
 import contextlib
 import pathlib
@@ -6,13 +8,16 @@ from collections.abc import Iterator
 
 try:
     import fcntl
-except ImportError:  # Windows: two processes may do the same at the same time, and each writes whole files
+except ImportError:
+    # Windows: two processes may do the same at the same time, and each writes whole files
     fcntl = None  # type: ignore[assignment]
 
 
 @contextlib.contextmanager
 def locked(folder: str | None, name: str, *, wait: bool = True) -> Iterator[bool]:
-    """The lock of a name in a folder; gives False where another process has it, for whose end ``wait`` waits."""
+    """The lock of a name in a folder; gives False where another process has it, for whose end
+    ``wait`` waits.
+    """
     if folder is None or fcntl is None:
         yield True
         return

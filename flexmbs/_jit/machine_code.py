@@ -1,8 +1,10 @@
-"""Machine code of kernels from the disk, without Numba: half a second less in each process that compiles nothing.
+"""Machine code of kernels from the disk, without Numba: half a second less in each process that
+compiles nothing.
 
-A file holds the symbol of the C function, the names that its code takes from elsewhere, and the object file that Numba made. What
-these names mean is looked up when it is saved and again before it is loaded, since LLVM ends a process that lacks one. A kernel
-does not raise exceptions: Numba's helpers for them, in each C function, are replaced by `_raised`.
+A file holds the symbol of the C function, the names that its code takes from elsewhere, and the
+object file that Numba made. What these names mean is looked up when it is saved and again before it
+is loaded, since LLVM ends a process that lacks one. A kernel does not raise exceptions: Numba's
+helpers for them, in each C function, are replaced by `_raised`.
 """
 
 import contextlib
@@ -18,8 +20,12 @@ from typing import Any, NamedTuple
 
 FOLDER = "code"
 HELPERS = (  # of Numba, for exceptions
-    "numba_gil_ensure", "numba_gil_release", "numba_do_raise", "numba_unpickle", "numba_runtime_build_excinfo_struct",
-)  # fmt: skip
+    "numba_gil_ensure",
+    "numba_gil_release",
+    "numba_do_raise",
+    "numba_unpickle",
+    "numba_runtime_build_excinfo_struct",
+)
 DIGEST = 32  # bytes
 
 
@@ -50,13 +56,22 @@ def _machine() -> str:
     import llvmlite
     from llvmlite import binding
 
-    chosen = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES"), os.environ.get("NUMBA_OPT")
+    chosen = (
+        os.environ.get("NUMBA_CPU_NAME"),
+        os.environ.get("NUMBA_CPU_FEATURES"),
+        os.environ.get("NUMBA_OPT"),
+    )
     versions = platform.python_version(), llvmlite.__version__
-    return f"{versions} {chosen} {binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+    return (
+        f"{versions} {chosen} {binding.get_host_cpu_name()} "
+        f"{binding.get_host_cpu_features().flatten()}"
+    )
 
 
 def load(file: pathlib.Path | None) -> Code | None:
-    """The machine code in a file; None where there is none, or it is damaged or needs what is not there."""
+    """The machine code in a file; None where there is none, or it is damaged or needs what is not
+    there.
+    """
     try:
         content = file.read_bytes() if file else b""
     except OSError:
@@ -86,18 +101,25 @@ def _loaded(symbol: str, code: bytes) -> Code:
 
 
 def save(file: pathlib.Path | None, made: Any) -> None:
-    """The machine code of a C function that Numba compiled here, where `load` would find all that it needs. Of one from Numba's
-    own files, which has neither object file nor names any more, nothing is kept: Numba loads it again."""
+    """The machine code of a C function that Numba compiled here, where `load` would find all that
+    it needs. Of one from Numba's own files, which has neither object file nor names any more,
+    nothing is kept: Numba loads it again."""
     with contextlib.suppress(OSError, AttributeError):  # a full disk; another Numba
         if made.cache_hits:
             return
         library = made._library
         module = library._final_module
-        used = [each.name for each in (*module.functions, *module.global_variables) if each.is_declaration]
+        used = [
+            each.name
+            for each in (*module.functions, *module.global_variables)
+            if each.is_declaration
+        ]
         names = [name for name in used if not name.startswith("llvm.")]
         if file is None or library.has_dynamic_globals or not _known(names):
             return
-        content = " ".join([made._wrapper_name, *names]).encode() + b"\n" + library._get_compiled_object()
+        content = (
+            " ".join([made._wrapper_name, *names]).encode() + b"\n" + library._get_compiled_object()
+        )
         file.parent.mkdir(mode=0o700, exist_ok=True)
         number, name = tempfile.mkstemp(dir=file.parent)
         with os.fdopen(number, "wb") as out:
@@ -116,5 +138,9 @@ def _known(names: list[str]) -> bool:
 @ctypes.CFUNCTYPE(None)
 def _raised() -> None:
     """A kernel raised an exception, which none does: better no result than a wrong one."""
-    print("flexmbs: a compiled kernel raised an exception; run again with NUMBA_DISABLE_JIT=1 and report it", file=sys.stderr)
+    print(
+        "flexmbs: a compiled kernel raised an exception; run again with "
+        "NUMBA_DISABLE_JIT=1 and report it",
+        file=sys.stderr,
+    )
     os.abort()

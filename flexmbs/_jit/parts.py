@@ -1,12 +1,13 @@
 """Parts of kernels: functions compiled for use inside other kernels only.
 
-Numba optimises and emits machine code for every function by itself, then again for each caller into which it is linked. In
-a deep call graph most of the compile time goes there. A part is typed and lowered once and linked unoptimised; the kernel at
-the top optimises the whole. Measured on the equations of motion: half the compile time, same machine code quality, nothing to
-cache per part.
+Numba optimises and emits machine code for every function by itself, then again for each caller into
+which it is linked. In a deep call graph most of the compile time goes there. A part is typed and
+lowered once and linked unoptimised; the kernel at the top optimises the whole. Measured on the
+equations of motion: half the compile time, same machine code quality, nothing to cache per part.
 
-This reaches into Numba's compiler (`flexmbs._jit.passes`): `compilers` tries out what it made, once per version, and where
-Numba's inside is another, parts and seldom kernels are ordinary ones, which take longer to compile.
+This reaches into Numba's compiler (`flexmbs._jit.passes`): `compilers` tries out what it made, once
+per version, and where Numba's inside is another, parts and seldom kernels are ordinary ones, which
+take longer to compile.
 """
 
 import contextlib
@@ -24,7 +25,8 @@ from flexmbs._jit.passes import make_compilers
 
 
 def compilers(folder: str | None) -> tuple[Any, Any]:
-    """Compiler classes for parts and for kernels that run seldom, None for one that fails with the installed Numba.
+    """Compiler classes for parts and for kernels that run seldom, None for one that fails with the
+    installed Numba.
 
     ``folder``: where the verdict is kept for the next process.
     """
@@ -75,7 +77,9 @@ def _tried(part: Any, seldom: Any) -> float:
 
 
 def without_literals(dispatcher: Any) -> Any:
-    """The same dispatcher, typed by ``int64`` where a call has a literal: Numba would compile a copy for each literal."""
+    """The same dispatcher, typed by ``int64`` where a call has a literal: Numba would compile a
+    copy for each literal.
+    """
     template = dispatcher.get_call_template
 
     def get_call_template(args: Any, kws: Any) -> Any:
@@ -87,7 +91,9 @@ def without_literals(dispatcher: Any) -> Any:
 
 
 class WithoutCollection(event.Listener):
-    """Holds Python's garbage collector while Numba compiles: millions of objects, little garbage (a fifth of the time)."""
+    """Holds Python's garbage collector while Numba compiles: millions of objects, little garbage (a
+    fifth of the time).
+    """
 
     def __init__(self) -> None:
         self.depth = 0

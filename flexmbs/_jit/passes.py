@@ -1,7 +1,7 @@
 """Numba's compiler with passes exchanged, for the parts of kernels and for kernels that run seldom.
 
-The classes are made in functions: their bases are Numba's own, and a version without one of them raises here, where
-`flexmbs._jit.parts` takes ordinary kernels instead.
+The classes are made in functions: their bases are Numba's own, and a version without one of them
+raises here, where `flexmbs._jit.parts` takes ordinary kernels instead.
 """
 
 import contextlib
@@ -15,11 +15,21 @@ from numba.core import codegen, types
 
 from flexmbs._jit.kept_parts import SYMBOL, is_kept, make_entry
 
-_NEEDLESS = (  # passes for what no part has: closures, contexts, expressions of whole arrays, counted references
-    "WithLifting", "InlineClosureLikes", "MakeFunctionToJitFunction", "InlineInlinables", "FindLiterallyCalls", "LiteralUnroll",
-    "LiteralPropagationSubPipelinePass", "InlineOverloads", "NopythonRewrites", "NoPythonSupportedFeatureValidation",
-    "IRLegalization", "DumpParforDiagnostics",
-)  # fmt: skip
+# passes for what no part has: closures, contexts, expressions of whole arrays, counted references
+_NEEDLESS = (
+    "WithLifting",
+    "InlineClosureLikes",
+    "MakeFunctionToJitFunction",
+    "InlineInlinables",
+    "FindLiterallyCalls",
+    "LiteralUnroll",
+    "LiteralPropagationSubPipelinePass",
+    "InlineOverloads",
+    "NopythonRewrites",
+    "NoPythonSupportedFeatureValidation",
+    "IRLegalization",
+    "DumpParforDiagnostics",
+)
 _signatures: dict[Any, Any] = {}
 
 
@@ -28,7 +38,9 @@ def make_compilers() -> tuple[Any, Any]:
     from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
     library = _part_library()
-    parts = _compiler({NativeLowering: _part_lowering(library), NopythonTypeInference: _part_typing()}, _NEEDLESS)
+    parts = _compiler(
+        {NativeLowering: _part_lowering(library), NopythonTypeInference: _part_typing()}, _NEEDLESS
+    )
     parts.library, parts.stand_in = library, staticmethod(_stand_in)
     return parts, _compiler({NativeLowering: _seldom_lowering()})
 
@@ -51,9 +63,13 @@ def _compiler(exchanged: dict[Any, Any], needless: Container[str] = ()) -> Any:
 
 
 def _optimize_lightly(library: Any, module: Any) -> None:
-    """Function passes as Numba's, but light and for what is defined here only: half of the functions are declared for calls."""
+    """Function passes as Numba's, but light and for what is defined here only: half of the
+    functions are declared for calls.
+    """
     module.data_layout = library._codegen._data_layout
-    light = functools.partial(library._codegen._function_pass_manager, opt=1, loop_vectorize=False, slp_vectorize=False)
+    light = functools.partial(
+        library._codegen._function_pass_manager, opt=1, loop_vectorize=False, slp_vectorize=False
+    )
     try:
         light()
     except TypeError:  # passes belong to a module: Numba 0.60 and 0.61
@@ -70,7 +86,9 @@ def _light_machine(generator: Any) -> Any:
     """Numba's target machine, with little effort for the selection of instructions."""
     options: dict[str, Any] = {"opt": 1}
     generator._customize_tm_options(options)
-    return llvmlite.binding.Target.from_triple(llvmlite.binding.get_process_triple()).create_target_machine(**options)
+    return llvmlite.binding.Target.from_triple(
+        llvmlite.binding.get_process_triple()
+    ).create_target_machine(**options)
 
 
 def _part_library() -> Any:
@@ -88,7 +106,9 @@ def _part_library() -> Any:
             self._bitcode, self._finalized = bitcode, True
 
         def finalize(self) -> None:
-            """Nothing is linked into it: the kernel links it and what it calls, each once. Never loaded by itself."""
+            """Nothing is linked into it: the kernel links it and what it calls, each once. Never
+            loaded by itself.
+            """
             self._finalize_dynamic_globals()
             self._finalized = True
 
@@ -110,7 +130,11 @@ def _part_library() -> Any:
             """It and all that it calls."""
             found: dict[Any, None] = {self: None}
             for library in self._linking_libraries:
-                found.update(dict.fromkeys(library.with_called() if isinstance(library, PartLibrary) else [library]))
+                found.update(
+                    dict.fromkeys(
+                        library.with_called() if isinstance(library, PartLibrary) else [library]
+                    )
+                )
             return list(found)
 
     return PartLibrary
@@ -118,7 +142,9 @@ def _part_library() -> Any:
 
 @functools.cache
 def _stand_in() -> tuple[Any, Any]:
-    """What stands for a part in Python, compiled with the first part: called with arguments it raises TypeError."""
+    """What stands for a part in Python, compiled with the first part: called with arguments it
+    raises TypeError.
+    """
 
     @numba.njit
     def not_callable() -> int:
@@ -126,7 +152,9 @@ def _stand_in() -> tuple[Any, Any]:
 
     not_callable()
     compiled: Any = next(iter(not_callable.overloads.values()))
-    return compiled, codegen.JITCodeLibrary.get_pointer_to_function(compiled.library, compiled.fndesc.llvm_cpython_wrapper_name)
+    return compiled, codegen.JITCodeLibrary.get_pointer_to_function(
+        compiled.library, compiled.fndesc.llvm_cpython_wrapper_name
+    )
 
 
 def _part_lowering(library_class: Any) -> Any:
@@ -145,7 +173,9 @@ def _part_lowering(library_class: Any) -> Any:
             library = library_class(state.targetctx.codegen(), state.func_id.func_qualname)
             library.enable_object_caching()
             state.library = library
-            state.flags.no_compile = state.flags.no_cpython_wrapper = state.flags.no_cfunc_wrapper = True
+            state.flags.no_compile = state.flags.no_cpython_wrapper = (
+                state.flags.no_cfunc_wrapper
+            ) = True
             if is_kept(state.func_id.func):
                 state.func_id.unique_id = SYMBOL
             super().run_pass(state)
@@ -178,14 +208,20 @@ def _part_typing() -> Any:
 
 @contextlib.contextmanager
 def _remembering(context: Any) -> Iterator[None]:
-    """What operators and functions of Numba's give of numbers is found once, not at each place: a fifth of type inference."""
+    """What operators and functions of Numba's give of numbers is found once, not at each place: a
+    fifth of type inference.
+    """
     if "resolve_function_type" in vars(context):  # a part that calls a part
         yield
         return
     resolve = context.resolve_function_type
 
     def remembered(function: Any, arguments: Any, named: Any) -> Any:
-        if type(function) is not types.Function or named or not all(isinstance(each, types.Number) for each in arguments):
+        if (
+            type(function) is not types.Function
+            or named
+            or not all(isinstance(each, types.Number) for each in arguments)
+        ):
             return resolve(function, arguments, named)
         key = function, arguments
         if key not in _signatures:
@@ -205,13 +241,17 @@ def _seldom_lowering() -> Any:
     from numba.core.typed_passes import NativeLowering
 
     class SeldomLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
-        """Code optimised lightly: inlined and simplified, not vectorised; instructions selected and scheduled simply."""
+        """Code optimised lightly: inlined and simplified, not vectorised; instructions selected and
+        scheduled simply.
+        """
 
         def _optimize_functions(self, module: Any) -> None:
             _optimize_lightly(self, module)
 
         def _optimize_final_module(self) -> None:
-            passes, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False, opt=1, cost="cheap")
+            passes, builder = self._codegen._module_pass_manager(
+                loop_vectorize=False, slp_vectorize=False, opt=1, cost="cheap"
+            )
             passes.run(self._final_module, builder)
 
         def _finalize_final_module(self) -> None:

@@ -1,7 +1,8 @@
-"""A compiled function with a report of its own, in machine code: a few instructions, made without Numba and lent again and again.
+"""A compiled function with a report of its own, in machine code: a few instructions, made without
+Numba and lent again and again.
 
-What Numba compiled takes its report's address nowhere, so that it serves every run of a process. The machine code reads both
-addresses from a table, whose rows are lent for the life of a run.
+What Numba compiled takes its report's address nowhere, so that it serves every run of a process.
+The machine code reads both addresses from a table, whose rows are lent for the life of a run.
 """
 
 from typing import Any
@@ -26,12 +27,14 @@ class Lent:
 
 
 _free: list[tuple[int, np.ndarray]] = []  # address and its row of the table
-_engines: list[Any] = []  # kept for good: collected together with the last borrower, one would take its code away
+# kept for good: collected together with the last borrower, one would take its code away
+_engines: list[Any] = []
 
 
 def reported(checked: int, report: int) -> tuple[int, Any]:
-    """Address of ``void f(x, out)`` and what keeps it alive: calls ``long checked(x, out)`` and, where that is not 0, ``void
-    report(x, out)``, both given by their addresses; x and out are addresses."""
+    """Address of ``void f(x, out)`` and what keeps it alive: calls ``long checked(x, out)`` and,
+    where that is not 0, ``void report(x, out)``, both given by their addresses; x and out are
+    addresses."""
     lent = Lent(_free, checked, report)
     return lent.address, lent
 
@@ -62,7 +65,9 @@ def _made() -> list[tuple[int, np.ndarray]]:
             _call(builder, place + row.itemsize, void, function.args)
         builder.ret_void()
     machine = llvmlite.binding.Target.from_triple(module.triple).create_target_machine(jit=True)
-    engine = llvmlite.binding.create_mcjit_compiler(llvmlite.binding.parse_assembly(str(module)), machine)
+    engine = llvmlite.binding.create_mcjit_compiler(
+        llvmlite.binding.parse_assembly(str(module)), machine
+    )
     engine.finalize_object()
     _engines.append(engine)
     return [(int(engine.get_function_address(f"reported{k}")), row) for k, row in enumerate(table)]
@@ -72,4 +77,6 @@ def _call(builder: Any, place: int, result: Any, arguments: Any) -> Any:
     """A call of the function whose address lies at this place."""
     word = ir.IntType(64)
     address = builder.load(builder.inttoptr(word(place), word.as_pointer()))
-    return builder.call(builder.inttoptr(address, ir.FunctionType(result, [word, word]).as_pointer()), arguments)
+    return builder.call(
+        builder.inttoptr(address, ir.FunctionType(result, [word, word]).as_pointer()), arguments
+    )

@@ -1,8 +1,9 @@
 """Records as words: nested tuples of arrays and numbers as Numba lays them out in memory.
 
-A word has 8 bytes; an array is its address, sizes and strides, as Numba's ``ArrayModel`` orders them. Layouts and words of the
-records that are given again and again, a model's and its scratch, are remembered, and `Mould` makes copies of a record in one
-block of memory, of which only the addresses in it change.
+A word has 8 bytes; an array is its address, sizes and strides, as Numba's ``ArrayModel`` orders
+them. Layouts and words of the records that are given again and again, a model's and its scratch,
+are remembered, and `Mould` makes copies of a record in one block of memory, of which only the
+addresses in it change.
 """
 
 import threading
@@ -20,7 +21,9 @@ ALIGNED = 64  # bytes at whose multiples the arrays of a mould begin
 
 
 class Layout:
-    """What Numba's type of a record depends on: its class and the layouts of its items. One object for each, compared as such."""
+    """What Numba's type of a record depends on: its class and the layouts of its items. One object
+    for each, compared as such.
+    """
 
     __slots__ = ("items", "kind")
 
@@ -34,7 +37,9 @@ _remembered: "OrderedDict[int, tuple[Any, Layout, bytes]]" = OrderedDict()
 
 
 def remember(record: R) -> R:
-    """The record; from now on its layout and its words, which never change: arrays stay in their places."""
+    """The record; from now on its layout and its words, which never change: arrays stay in their
+    places.
+    """
     keep(*(_recalled(record) or (record, layout(record), words(record).tobytes())))
     return record
 
@@ -72,7 +77,17 @@ def words_of(value: Any, out: "array[int]") -> None:
     if isinstance(value, np.ndarray):
         if not value.flags.c_contiguous:
             raise ValueError("records hold contiguous arrays only")
-        out.extend((0, 0, value.size, value.itemsize, value.__array_interface__["data"][0], *value.shape, *value.strides))
+        out.extend(
+            (
+                0,
+                0,
+                value.size,
+                value.itemsize,
+                value.__array_interface__["data"][0],
+                *value.shape,
+                *value.strides,
+            )
+        )
     elif isinstance(value, tuple):
         found = _recalled(value)
         if found is not None:
@@ -101,7 +116,9 @@ def word_count(value: Any) -> int:
 
 
 def with_own_words(record: R, whole: Callable[[R], Any]) -> R:
-    """The record with the words of ``whole(record)``, which holds it, in its array ``memory``, for `memory_of`."""
+    """The record with the words of ``whole(record)``, which holds it, in its array ``memory``, for
+    `memory_of`.
+    """
     record = record._replace(memory=np.zeros(word_count(whole(record)), np.int64))  # type: ignore[attr-defined]
     record.memory[:] = words(whole(record))  # type: ignore[attr-defined]
     return record
@@ -123,9 +140,11 @@ class _Items(NamedTuple):
 
 
 class Mould(Generic[R]):
-    """Copies of a record in one block of memory each; arrays that must not be written to are those of the record itself.
+    """Copies of a record in one block of memory each; arrays that must not be written to are those
+    of the record itself.
 
-    ``fill(record)`` completes a first copy: the words of its own arrays in its own arrays, which all copies then have of theirs.
+    ``fill(record)`` completes a first copy: the words of its own arrays in its own arrays, which
+    all copies then have of theirs.
     """
 
     def __init__(self, record: R, fill: Callable[[R], None]) -> None:
@@ -136,17 +155,28 @@ class Mould(Generic[R]):
         _copy_values(record, first)
         fill(first)
         base, content = _address(block), block.view(np.int64)
-        # no other word looks like an address in the block: sizes are smaller, numbers of any magnitude larger
-        self._base, self._addresses = base, np.flatnonzero((content >= base) & (content < base + block.size))
+        # no other word looks like an address in the block: sizes are smaller, numbers of any
+        # magnitude larger
+        self._base, self._addresses = (
+            base,
+            np.flatnonzero((content >= base) & (content < base + block.size)),
+        )
         self._content = content
 
     def _planned(self, value: Any) -> Any:
         if isinstance(value, np.ndarray) and value.flags.writeable:
-            place, self._size = self._size, self._size + -(-max(value.nbytes, 1) // ALIGNED) * ALIGNED
+            place, self._size = (
+                self._size,
+                self._size + -(-max(value.nbytes, 1) // ALIGNED) * ALIGNED,
+            )
             return _Own(value.shape, value.dtype, place)
         if isinstance(value, tuple):
             items = list(map(self._planned, value))
-            return _Items(type(value), items) if any(isinstance(each, (_Own, _Items)) for each in items) else value
+            return (
+                _Items(type(value), items)
+                if any(isinstance(each, (_Own, _Items)) for each in items)
+                else value
+            )
         return value
 
     def copy(self) -> R:

@@ -1,15 +1,17 @@
 """Signed block Cholesky K = L Σ Lᵀ of a symmetric quasi-definite matrix in block-sparse storage.
 
-The KKT matrix [[T, Gᵀ], [G, 0]] with T positive definite factors without pivoting in any order that eliminates a
-constraint node after bodies that give its rows full rank; Σ is +1 on body nodes and −1 on constraint nodes
-(Vanderbei 1995). Every pivot block is then a small definite matrix. A constraint row with a vanishing pivot depends on
-previous rows: the reciprocal of its pivot is set to zero, which omits the row (its multiplier increment is 0).
-Of the rows of a constraint node that are left, the one with the largest pivot relative to its stiffness goes before a row with a
-small pivot: of two rows that depend on each other and on rows before, the one that has more of its own is kept.
+The KKT matrix [[T, Gᵀ], [G, 0]] with T positive definite factors without pivoting in any order that
+eliminates a constraint node after bodies that give its rows full rank; Σ is +1 on body nodes and −1
+on constraint nodes (Vanderbei 1995). Every pivot block is then a small definite matrix. A
+constraint row with a vanishing pivot depends on previous rows: the reciprocal of its pivot is set
+to zero, which omits the row (its multiplier increment is 0). Of the rows of a constraint node that
+are left, the one with the largest pivot relative to its stiffness goes before a row with a small
+pivot: of two rows that depend on each other and on rows before, the one that has more of its own is
+kept.
 
-Storage: the diagonal block of node k (upper triangle, row major) starts at DIAGONAL, the blocks right of it, one per later node i
-it is coupled to, hold n_k × n_i numbers from PLACE. Below the diagonal of a constraint node stand its interchanges: row j with
-row j + (number at (j + 1, j)).
+Storage: the diagonal block of node k (upper triangle, row major) starts at DIAGONAL, the blocks
+right of it, one per later node i it is coupled to, hold n_k × n_i numbers from PLACE. Below the
+diagonal of a constraint node stand its interchanges: row j with row j + (number at (j + 1, j)).
 
 Golub and Van Loan, Matrix Computations (2013), section 4.2.8 (symmetric pivoting).
 """
@@ -39,16 +41,22 @@ class Elimination(NamedTuple):
 
     node: (
         np.ndarray
-    )  # (nn+1, 8) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint), offset in the vector,
-    #                   offset of the diagonal block, start of its range of blocks and of updates (ends in the next row)
-    block: np.ndarray  # (nblocks, 2) later node and value offset of each block, in elimination order within a node
+        # (nn+1, 8) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint),
+        # offset in the vector,
+    )
+    # offset of the diagonal block, start of its range of blocks and of updates (ends in the next
+    # row)
+    # (nblocks, 2) later node and value offset of each block, in elimination order within a node
+    block: np.ndarray
     target: np.ndarray  # (nupdates,) value offset of the block (i, j) changed by each Schur update
     n_values: np.ndarray  # (1,)
 
 
 @part
 def block_place(e, i, j):
-    """(offset, transposed) of block (i, j) of two different coupled nodes; transposed when j is eliminated first."""
+    """(offset, transposed) of block (i, j) of two different coupled nodes; transposed when j is
+    eliminated first.
+    """
     flip = e.node[j, POSITION] < e.node[i, POSITION]
     a, b = (j, i) if flip else (i, j)
     target = e.node[b, POSITION]
@@ -65,7 +73,9 @@ def block_place(e, i, j):
 
 @part
 def add_block(e, values, i, j, B, factor):
-    """values[(i, j)] += factor B, B of shape (n_i, n_j) at least; for i == j only the upper triangle is kept."""
+    """values[(i, j)] += factor B, B of shape (n_i, n_j) at least; for i == j only the upper
+    triangle is kept.
+    """
     ni = e.node[i, SIZE]
     nj = e.node[j, SIZE]
     if i == j:
@@ -87,8 +97,9 @@ def add_block(e, values, i, j, B, factor):
 
 @part
 def _cholesky(values, at, n, sign, stiffness, o):
-    """Upper factor Uᵀ of sign·D in place, reciprocal diagonal; dependent constraint rows get reciprocal 0. Returns their number,
-    −1 if T is not definite. ``stiffness`` of constraint rows becomes their pivot, 0 for dependent ones."""
+    """Upper factor Uᵀ of sign·D in place, reciprocal diagonal; dependent constraint rows get
+    reciprocal 0. Returns their number, −1 if T is not definite. ``stiffness`` of constraint rows
+    becomes their pivot, 0 for dependent ones."""
     dropped = 0
     for j in range(n):
         row = at + j * n
@@ -128,7 +139,9 @@ def _cholesky(values, at, n, sign, stiffness, o):
 
 @part
 def taken(values, at, n, j):
-    """What the rows above have taken of the diagonal of row j; a pivot at its round-off is a direction without inertia."""
+    """What the rows above have taken of the diagonal of row j; a pivot at its round-off is a
+    direction without inertia.
+    """
     total = 0.0
     for r in range(j):
         total += values[at + r * n + j] ** 2
@@ -137,7 +150,9 @@ def taken(values, at, n, j):
 
 @part
 def best_row(values, at, n, j, stiffness, o):
-    """Row j of a constraint node; where its pivot is small, the row from j on with the largest relative to its stiffness."""
+    """Row j of a constraint node; where its pivot is small, the row from j on with the largest
+    relative to its stiffness.
+    """
     best = j
     most = -values[at + j * (n + 1)]
     if most < SMALL * stiffness[o + j]:
@@ -167,7 +182,9 @@ def interchange(values, at, n, j, r):
 
 @part
 def without_interchanges(e, values, step):
-    """No interchanges in the constraint nodes from ``step`` on, which are not factored: what stands there are no rows."""
+    """No interchanges in the constraint nodes from ``step`` on, which are not factored: what stands
+    there are no rows.
+    """
     for later in range(step, e.node.shape[0] - 1):
         k = e.node[later, ORDER]
         n = e.node[k, SIZE]
@@ -178,7 +195,9 @@ def without_interchanges(e, values, step):
 
 @part
 def _substitute(values, at, n, sign, to, m):
-    """B ← sign L⁻¹ B for the n × m block at ``to``, its rows interchanged as those of the diagonal block."""
+    """B ← sign L⁻¹ B for the n × m block at ``to``, its rows interchanged as those of the diagonal
+    block.
+    """
     if sign < 0:
         for j in range(n - 1):
             shift = m * int(values[at + (j + 1) * n + j])
@@ -216,10 +235,12 @@ def _schur_update(values, target, left, ml, right, mr, n, sign):
 
 @part
 def factorize(e, values, stiffness, left_out):
-    """Factor in place. Returns the number of dependent constraint rows, or −1 − node when T is indefinite there.
+    """Factor in place. Returns the number of dependent constraint rows, or −1 − node when T is
+    indefinite there.
 
-    ``stiffness`` (n,): for each constraint row the square of its part across the rows before it (metric T⁻¹), 0 if dependent.
-    ``left_out`` (n,): 0, or `LEFT_OUT` for rows that count as dependent whatever their pivots are.
+    ``stiffness`` (n,): for each constraint row the square of its part across the rows before it
+    (metric T⁻¹), 0 if dependent. ``left_out`` (n,): 0, or `LEFT_OUT` for rows that count as
+    dependent whatever their pivots are.
     """
     for r in range(stiffness.shape[0]):
         stiffness[r] = left_out[r]
@@ -228,7 +249,9 @@ def factorize(e, values, stiffness, left_out):
 
 @called
 def eliminate(e, values, stiffness):
-    """Factor in place; ``stiffness`` (n,) holds the stiffness of constraint rows by bodies eliminated elsewhere (zero: none)."""
+    """Factor in place; ``stiffness`` (n,) holds the stiffness of constraint rows by bodies
+    eliminated elsewhere (zero: none).
+    """
     dropped = 0
     for step in range(e.node.shape[0] - 1):
         k = e.node[step, ORDER]
@@ -258,7 +281,14 @@ def eliminate(e, values, stiffness):
             ni = e.node[e.block[p, NEIGHBOUR], SIZE]
             for r in range(p, hi):
                 _schur_update(
-                    values, e.target[u], e.block[p, PLACE], ni, e.block[r, PLACE], e.node[e.block[r, NEIGHBOUR], SIZE], n, sign
+                    values,
+                    e.target[u],
+                    e.block[p, PLACE],
+                    ni,
+                    e.block[r, PLACE],
+                    e.node[e.block[r, NEIGHBOUR], SIZE],
+                    n,
+                    sign,
                 )
                 u += 1
     return dropped

@@ -1,8 +1,9 @@
-"""Dense factors of small and middle-sized matrices: Gauss elimination with complete and with partial pivoting, Cholesky.
+"""Dense factors of small and middle-sized matrices: Gauss elimination with complete and with
+partial pivoting, Cholesky.
 
-Complete pivoting gives the rank of the constraints and the dependent coordinates; partial pivoting then solves with
-the chosen columns, transposed for the multipliers (Golub and Van Loan 2013, §3.4, §4.2). Zeros are skipped: constraint rows of
-a mechanism are mostly empty.
+Complete pivoting gives the rank of the constraints and the dependent coordinates; partial pivoting
+then solves with the chosen columns, transposed for the multipliers (Golub and Van Loan 2013, §3.4,
+§4.2). Zeros are skipped: constraint rows of a mechanism are mostly empty.
 """
 
 from flexmbs._jit import called, part
@@ -10,10 +11,11 @@ from flexmbs._jit import called, part
 
 @called
 def complete_pivots(A, width, row, column, tolerance):
-    """Eliminate A (m, n) in place by complete pivoting among its first ``width`` columns; returns the rank.
+    """Eliminate A (m, n) in place by complete pivoting among its first ``width`` columns; returns
+    the rank.
 
-    row (m,) and column (n,), the permutations of A, are updated; a pivot below ``tolerance`` times the first ends the
-    elimination.
+    row (m,) and column (n,), the permutations of A, are updated; a pivot below ``tolerance`` times
+    the first ends the elimination.
     """
     m = A.shape[0]
     n = A.shape[1]
@@ -143,7 +145,9 @@ def lu_solve_transposed(A, n, order, x):
 
 @called
 def cholesky(A, n):
-    """A = Uᵀ U of the leading n × n block, upper triangle in place. Returns −1, or the row where A is not positive definite."""
+    """A = Uᵀ U of the leading n × n block, upper triangle in place. Returns −1, or the row where A
+    is not positive definite.
+    """
     for k in range(n):
         if not A[k, k] > 0.0:
             return k

@@ -1,7 +1,8 @@
 """Poses, twists and wrenches.
 
-A pose (R, x) maps child coordinates to parent coordinates, y_parent = R y + x. A twist (v, w) is the velocity of the
-frame's origin and its angular velocity, both in the frame's own axes; a wrench (f, n) is its dual.
+A pose (R, x) maps child coordinates to parent coordinates, y_parent = R y + x. A twist (v, w) is
+the velocity of the frame's origin and its angular velocity, both in the frame's own axes; a wrench
+(f, n) is its dual.
 """
 
 from flexmbs._jit import part
@@ -43,9 +44,15 @@ def bracket(v1, w1, v2, w2):
 
 @part
 def exp_se3(v, w):
-    """Pose (R, x) of the constant body twist (v, w) applied over unit time; x = (1 + b w̃ + c w̃²) v."""
+    """Pose (R, x) of the constant body twist (v, w) applied over unit time; x = (1 + b w̃ + c w̃²)
+    v.
+    """
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     _, b, c = exp_coefficients(t2)
     wv = cross(w, v)
     wwv = cross(w, wv)
-    return exp_so3(w), (v[0] + b * wv[0] + c * wwv[0], v[1] + b * wv[1] + c * wwv[1], v[2] + b * wv[2] + c * wwv[2])
+    return exp_so3(w), (
+        v[0] + b * wv[0] + c * wwv[0],
+        v[1] + b * wv[1] + c * wwv[1],
+        v[2] + b * wv[2] + c * wwv[2],
+    )

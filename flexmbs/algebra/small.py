@@ -1,4 +1,5 @@
-"""3-vectors and 3×3 matrices as tuples: they stay in registers, allocate nothing and also run interpreted.
+"""3-vectors and 3×3 matrices as tuples: they stay in registers, allocate nothing and also run
+interpreted.
 
 A matrix is (xx, xy, xz, yx, yy, yz, zx, zy, zz), row major.
 """
@@ -6,7 +7,9 @@ A matrix is (xx, xy, xz, yx, yy, yz, zx, zy, zz), row major.
 from flexmbs._jit import as_part, part
 from flexmbs.algebra import vectors
 
-add, sub, scale, dot, cross = map(as_part, (vectors.add, vectors.sub, vectors.scale, vectors.dot, vectors.cross))
+add, sub, scale, dot, cross = map(
+    as_part, (vectors.add, vectors.sub, vectors.scale, vectors.dot, vectors.cross)
+)
 mul, tmul = as_part(vectors.mul), as_part(vectors.tmul)
 
 ZERO3 = (0.0, 0.0, 0.0)
@@ -38,7 +41,17 @@ def increase3_at(a, i, o, v):
 @part
 def load9_at(a, i, o):
     """Entries o … o+8 of row i."""
-    return (a[i, o], a[i, o + 1], a[i, o + 2], a[i, o + 3], a[i, o + 4], a[i, o + 5], a[i, o + 6], a[i, o + 7], a[i, o + 8])
+    return (
+        a[i, o],
+        a[i, o + 1],
+        a[i, o + 2],
+        a[i, o + 3],
+        a[i, o + 4],
+        a[i, o + 5],
+        a[i, o + 6],
+        a[i, o + 7],
+        a[i, o + 8],
+    )
 
 
 @part

@@ -1,7 +1,8 @@
 """Rotations: exponential, logarithm, tangent operator, unit Euler parameters (scalar first).
 
-Rotation vector θ, R = exp(θ̃); the tangent operator T(θ) maps θ̇ to the angular velocity in the rotated axes,
-ω = T(θ) θ̇ with T = 1 − b θ̃ + c θ̃², b = (1 − cos θ)/θ², c = (θ − sin θ)/θ³ (Brüls, Cardona, Arnold 2012, eq. A.12).
+Rotation vector θ, R = exp(θ̃); the tangent operator T(θ) maps θ̇ to the angular velocity in the
+rotated axes, ω = T(θ) θ̇ with T = 1 − b θ̃ + c θ̃², b = (1 − cos θ)/θ², c = (θ − sin θ)/θ³ (Brüls,
+Cardona, Arnold 2012, eq. A.12).
 """
 
 import math
@@ -68,7 +69,11 @@ def tangent(th, x):
     _, b, c = exp_coefficients(dot(th, th))
     tx = cross(th, x)
     ttx = cross(th, tx)
-    return (x[0] - b * tx[0] + c * ttx[0], x[1] - b * tx[1] + c * ttx[1], x[2] - b * tx[2] + c * ttx[2])
+    return (
+        x[0] - b * tx[0] + c * ttx[0],
+        x[1] - b * tx[1] + c * ttx[1],
+        x[2] - b * tx[2] + c * ttx[2],
+    )
 
 
 @part
@@ -77,12 +82,18 @@ def tangent_transposed(th, x):
     _, b, c = exp_coefficients(dot(th, th))
     tx = cross(th, x)
     ttx = cross(th, tx)
-    return (x[0] + b * tx[0] + c * ttx[0], x[1] + b * tx[1] + c * ttx[1], x[2] + b * tx[2] + c * ttx[2])
+    return (
+        x[0] + b * tx[0] + c * ttx[0],
+        x[1] + b * tx[1] + c * ttx[1],
+        x[2] + b * tx[2] + c * ttx[2],
+    )
 
 
 @part
 def tangent_inverse_transposed(th, x):
-    """T(θ)⁻ᵀ x = x − ½ θ̃x + e θ̃²x,  e = (1 − a/(2b))/θ² with a = sin θ/θ, b = (1 − cos θ)/θ²; |θ| < 2π."""
+    """T(θ)⁻ᵀ x = x − ½ θ̃x + e θ̃²x,  e = (1 − a/(2b))/θ² with a = sin θ/θ, b = (1 − cos θ)/θ²; |θ|
+    < 2π.
+    """
     t2 = dot(th, th)
     if t2 < SMALL:
         e = 1.0 / 12.0 + t2 / 720.0 * (1.0 + t2 / 42.0 * (1.0 + t2 / 40.0))
@@ -91,7 +102,11 @@ def tangent_inverse_transposed(th, x):
         e = (1.0 - 0.5 * a / b) / t2
     tx = cross(th, x)
     ttx = cross(th, tx)
-    return (x[0] - 0.5 * tx[0] + e * ttx[0], x[1] - 0.5 * tx[1] + e * ttx[1], x[2] - 0.5 * tx[2] + e * ttx[2])
+    return (
+        x[0] - 0.5 * tx[0] + e * ttx[0],
+        x[1] - 0.5 * tx[1] + e * ttx[1],
+        x[2] - 0.5 * tx[2] + e * ttx[2],
+    )
 
 
 @part
@@ -113,7 +128,9 @@ def tangent_rate(th, thd):
 
 @part
 def matrix_of(p0, p1, p2, p3):
-    """Rotation matrix of the Euler parameters p/|p|: stages of explicit methods leave |p| = 1, the matrix stays a rotation."""
+    """Rotation matrix of the Euler parameters p/|p|: stages of explicit methods leave |p| = 1, the
+    matrix stays a rotation.
+    """
     f = 2.0 / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
     return (
         1.0 - f * (p2 * p2 + p3 * p3),

@@ -19,9 +19,9 @@ class Fatigue(FatigueData):
     __doc__ = FatigueData.__doc__
 
     def show(self, *, browser: bool | None = None) -> View:
-        """The body in three dimensions with the damage as colours, by decades, and its worst nodes numbered, as a page that a
-        notebook displays; elsewhere, or with ``browser``, it is opened in a browser. Raises InputError for a body without
-        triangles."""
+        """The body in three dimensions with the damage as colours, by decades, and its worst nodes
+        numbered, as a page that a notebook displays; elsewhere, or with ``browser``, it is opened
+        in a browser. Raises InputError for a body without triangles."""
         from flexmbs.report.fatigue import fatigue_view
         from flexmbs.report.view import shown
 
@@ -29,22 +29,29 @@ class Fatigue(FatigueData):
 
 
 def fatigue(
-    solution: SolutionData, body: str, curve: SNCurve, *, nodes: Iterable[int] | None = None, hottest: int | None = None,
+    solution: SolutionData,
+    body: str,
+    curve: SNCurve,
+    *,
+    nodes: Iterable[int] | None = None,
+    hottest: int | None = None,
     measure: str = "signed von Mises",
-) -> Fatigue:  # fmt: skip
-    """Damage D = Σ n/N of the stress histories at the nodes of a body, cycles by rainflow, N by an S–N curve.
+) -> Fatigue:
+    """Damage D = Σ n/N of the stress histories at the nodes of a body, cycles by rainflow, N by an
+    S–N curve.
 
-    curve: the S–N curve.
-    nodes: numbers in the mesh; hottest: only so many, those of largest von Mises stress; by default all nodes with stress.
-    measure: "signed von Mises", positive or negative as the stress is along or against its largest value, where it has the sign
-    of the principal stress of largest magnitude, as it has where it is neither along nor against; "principal", the largest
-    principal stress where that is positive and the least elsewhere, so that shear that reverses has its full range; or
-    "critical plane", the largest damage by the normal stress on any plane across the surface, for stress that changes its axes.
-    The result prints the worst nodes; ``.show()`` shows the damage as colours of the body in three dimensions, and
-    ``solution.report(path, fatigue=…)`` has it as a section.
-    Histories are those of the outputs; a `ModelWarning` tells if, at the worst node, four times as many change the damage.
-    Raises `InputError`, and `MachineError` without the package `rainflow`.
-    Sources: ASTM E1049-85; Miner, J. Appl. Mech. 12 (1945) 159; Dowling (2013), chapter 9.
+    curve: the S–N curve. nodes: numbers in the mesh; hottest: only so many, those of largest von
+    Mises stress; by default all nodes with stress. measure: "signed von Mises", positive or
+    negative as the stress is along or against its largest value, where it has the sign of the
+    principal stress of largest magnitude, as it has where it is neither along nor against;
+    "principal", the largest principal stress where that is positive and the least elsewhere, so
+    that shear that reverses has its full range; or "critical plane", the largest damage by the
+    normal stress on any plane across the surface, for stress that changes its axes. The result
+    prints the worst nodes; ``.show()`` shows the damage as colours of the body in three dimensions,
+    and ``solution.report(path, fatigue=…)`` has it as a section. Histories are those of the
+    outputs; a `ModelWarning` tells if, at the worst node, four times as many change the damage.
+    Raises `InputError`, and `MachineError` without the package `rainflow`. Sources: ASTM E1049-85;
+    Miner, J. Appl. Mech. 12 (1945) 159; Dowling (2013), chapter 9.
 
     Examples
     --------

@@ -22,8 +22,9 @@ class Model(ModelData):
         return check(self)
 
     def show(self, *, browser: bool | None = None) -> "View":
-        """The model at its start in three dimensions, as a page that a notebook displays; elsewhere, or with ``browser``, it is
-        opened in a browser. If its loops do not close the declared positions are shown. Raises InputError."""
+        """The model at its start in three dimensions, as a page that a notebook displays;
+        elsewhere, or with ``browser``, it is opened in a browser. If its loops do not close the
+        declared positions are shown. Raises InputError."""
         from flexmbs.report.start import model_view
         from flexmbs.report.view import shown
 
@@ -33,10 +34,10 @@ class Model(ModelData):
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
     """The model in a TOML file.
 
-    allow_code: whether functions that it names are imported.
-    Files it names must be in its folder unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
-    imported, from the model's folder or Python's path, only with ``allow_code``. Raises `InputError` with every problem of the
-    file, one line each.
+    allow_code: whether functions that it names are imported. Files it names must be in its folder
+    unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
+    imported, from the model's folder or Python's path, only with ``allow_code``. Raises
+    `InputError` with every problem of the file, one line each.
 
     Examples
     --------

@@ -31,7 +31,12 @@ from flexmbs.time_stepping.run import Run
 def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     """The checks of a solution with at least one output."""
     found = [*step_error(solution, run), *work_within_steps(solution, run), *forcing(solution)]
-    found += [*contact_duration(solution, run), *impact_order(solution), *several_at_once(run), *event_steps(solution, run)]
+    found += [
+        *contact_duration(solution, run),
+        *impact_order(solution),
+        *several_at_once(run),
+        *event_steps(solution, run),
+    ]
     found += [
         Check(f"Data of {name}", WARN, f"fail a check: {data.failed[0]}", "correct the body")
         for name in flexible_bodies(solution)
@@ -53,18 +58,26 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
 
 def _by_other_equations(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
     """The checks at sampled states."""
-    found = [*second_opinion(solution, scales.mine, run), *reduction(scales.mine), *load_spectrum(solution)]
+    found = [
+        *second_opinion(solution, scales.mine, run),
+        *reduction(scales.mine),
+        *load_spectrum(solution),
+    ]
     return [*found, *_attempted(TITLE, lambda: truncation(scales))]
 
 
 def _attempted(title: str, checks: Callable[[], list[Check]]) -> list[Check]:
-    """The checks, or why they were not possible: a user function that is undefined at a state, an indefinite mass matrix."""
+    """The checks, or why they were not possible: a user function that is undefined at a state, an
+    indefinite mass matrix.
+    """
     try:
         return checks()
     except KeyboardInterrupt:  # the results are kept
         return [Check(title, WARN, "was interrupted")]
     except Exception as error:
-        return [Check(title, WARN, f"was not possible: {type(error).__name__}: {shown(str(error))}")]
+        return [
+            Check(title, WARN, f"was not possible: {type(error).__name__}: {shown(str(error))}")
+        ]
 
 
 class Audited(Protocol):
@@ -76,7 +89,9 @@ class Audited(Protocol):
 
 
 def report_findings(solution: Audited, *, strict: bool = False) -> None:
-    """An `AuditWarning` for each check that is not PASS; with ``strict`` an `AuditError` for all of them."""
+    """An `AuditWarning` for each check that is not PASS; with ``strict`` an `AuditError` for all of
+    them.
+    """
     found = [check for check in solution.audit if check.status not in (PASS, NOT_JUDGED)]
     if strict and found:
         raise AuditError("\n".join(f"{check.status}: {check}" for check in found), solution)

@@ -1,8 +1,10 @@
-"""User functions g(q, t) of constraints and contacts against the derivatives that the run used, along the run.
+"""User functions g(q, t) of constraints and contacts against the derivatives that the run used,
+along the run.
 
-At outputs, [g(t + δ, q ⊕ δ s) − g(t − δ, q ⊖ δ s)]/(2δ), extrapolated to δ = 0, must be the rate G s + γ̄ of the equations, of
-contacts W s + w: an undeclared dependence on time or a wrong derivative that begins after the start shows as a difference. A
-moving contact may have kinks, as a floor that starts to move: its derivative there is that of one side.
+At outputs, [g(t + δ, q ⊕ δ s) − g(t − δ, q ⊖ δ s)]/(2δ), extrapolated to δ = 0, must be the rate G
+s + γ̄ of the equations, of contacts W s + w: an undeclared dependence on time or a wrong derivative
+that begins after the start shows as a difference. A moving contact may have kinks, as a floor that
+starts to move: its derivative there is that of one side.
 """
 
 import numpy as np
@@ -22,18 +24,24 @@ from flexmbs.system.sizes import displacement_sizes, model_size
 from flexmbs.system.trajectory import Trajectory
 
 STATES = 24
-STEP = 1e-4  # of the size of the model, or rad, of the motion within a difference; of the run, if that is shorter
+# of the size of the model, or rad, of the motion within a difference; of the run, if that is
+# shorter
+STEP = 1e-4
 ALLOWED = 1e-4  # of the terms of the rate
-ROUNDED = 64.0 * np.finfo(float).eps  # of the places of the bodies: error of a function by round-off
+# of the places of the bodies: error of a function by round-off
+ROUNDED = 64.0 * np.finfo(float).eps
 AT_LEAST = 2  # states: one may be at a corner of a function
-ASIDE = 1e-3  # of the size of the model: displacements by which the size of a function of a contact is found
+# of the size of the model: displacements by which the size of a function of a contact is found
+ASIDE = 1e-3
 STILL = 1e-5  # of the largest velocity: rates of a contact that are round-off
 KINK = 10.0  # times the doubts about slopes to both sides: their difference at a kink
 REMEDY = "set rheonomic=True if it depends on time, or correct its derivatives"
 
 
 def coupling_rates(solution: SolutionData) -> list[Check]:
-    """A FAIL for each function of a constraint whose rate along the run is not that of the equations."""
+    """A FAIL for each function of a constraint whose rate along the run is not that of the
+    equations.
+    """
     rows = _rows(solution)
     if not rows or len(solution.t) < AT_LEAST:
         return []
@@ -45,9 +53,15 @@ def coupling_rates(solution: SolutionData) -> list[Check]:
 
 
 def contact_rates(solution: SolutionData) -> list[Check]:
-    """A FAIL for each user function of a contact whose rate along the run is not that of the equations."""
+    """A FAIL for each user function of a contact whose rate along the run is not that of the
+    equations.
+    """
     contacts = solution.model.contacts
-    names = [name for name in solution.contacts if isinstance(contacts.get(name), UserContact | UnilateralCoupling)]
+    names = [
+        name
+        for name in solution.contacts
+        if isinstance(contacts.get(name), UserContact | UnilateralCoupling)
+    ]
     if not names or len(solution.t) < AT_LEAST:
         return []
     chosen, numbers = _chosen(solution), [solution.contacts.index(name) for name in names]
@@ -56,11 +70,18 @@ def contact_rates(solution: SolutionData) -> list[Check]:
     gap, rate = np.moveaxis(_contacts(solution, here, 0.0, numbers)[:, :, :2], 2, 0)
     h = _step(solution, here.s)
     ahead, behind = (
-        np.array([(_contacts(solution, here, each, numbers)[:, :, 0] - gap) / each for each in (side * h, 0.5 * side * h)])
+        np.array(
+            [
+                (_contacts(solution, here, each, numbers)[:, :, 0] - gap) / each
+                for each in (side * h, 0.5 * side * h)
+            ]
+        )
         for side in (1.0, -1.0)
     )
     rough, fine = 0.5 * (ahead + behind)
-    floor = STILL * np.abs(rate).max(axis=0, initial=0.0) + _round_off(solution) / h * _size_of_gaps(solution, here, numbers)
+    floor = STILL * np.abs(rate).max(axis=0, initial=0.0) + _round_off(
+        solution
+    ) / h * _size_of_gaps(solution, here, numbers)
     apart = _off(rate, (4.0 * fine - rough) / 3.0, np.abs(fine - rough), floor)
     sides = [(2.0 * fine - rough, np.abs(fine - rough)) for rough, fine in (ahead, behind)]
     kink = np.abs(sides[0][0] - sides[1][0]) > KINK * (sides[0][1] + sides[1][1]) + floor
@@ -70,10 +91,15 @@ def contact_rates(solution: SolutionData) -> list[Check]:
 
 
 def _size_of_gaps(solution: SolutionData, at: Trajectory, numbers: list[int]) -> np.ndarray:
-    """(n,) change of the functions by displacements of the size of the model, of alternating signs, from small ones."""
+    """(n,) change of the functions by displacements of the size of the model, of alternating signs,
+    from small ones.
+    """
     sizes = displacement_sizes(solution.compiled)
     aside = at._replace(s=np.tile(sizes * np.cos(np.pi * np.arange(len(sizes))), (len(at.q), 1)))
-    found = [_contacts(solution, aside._replace(t=at.t - h), h, numbers)[:, :, 0] for h in (ASIDE, -ASIDE)]
+    found = [
+        _contacts(solution, aside._replace(t=at.t - h), h, numbers)[:, :, 0]
+        for h in (ASIDE, -ASIDE)
+    ]
     return np.asarray(np.abs(found[0] - found[1]).max(axis=0, initial=0.0)) / ASIDE
 
 
@@ -94,7 +120,10 @@ def _failures(names: list[str], apart: np.ndarray, times: np.ndarray) -> list[Ch
         wrong = np.flatnonzero(values > ALLOWED)
         if len(wrong) >= AT_LEAST and name not in found:
             k = int(np.nan_to_num(values).argmax())
-            text = f"g of {name} changes at another rate than its equation, by {values[k]:.1e} of it at t = {times[k]:.4g} s"
+            text = (
+                f"g of {name} changes at another rate than its equation, by {values[k]:.1e} "
+                f"of it at t = {times[k]:.4g} s"
+            )
             found[name] = Check("Functions of constraints", FAIL, text, REMEDY)
     return list(found.values())
 
@@ -105,7 +134,9 @@ def _contacts(solution: SolutionData, at: Trajectory, h: float, numbers: list[in
     for k in range(len(q)):
         displaced(system, at.q[k].copy(), h * at.s[k], q[k])
     out = np.zeros((len(q), len(solution.contacts), CONTACT_NUMBERS))
-    contact_history(system, make_work(system, at.beta[0]), states_of(at._replace(t=at.t + h, q=q), at.beta), out)
+    contact_history(
+        system, make_work(system, at.beta[0]), states_of(at._replace(t=at.t + h, q=q), at.beta), out
+    )
     return out[:, numbers]
 
 
@@ -121,13 +152,16 @@ def _rows(solution: SolutionData) -> list[tuple[str, int]]:
         joint = model.joints[name]
         made = joint.row() if isinstance(joint, Relation) else None
         if isinstance(made, FunctionRows) and made.values is not None:
-            found += [(f"joints.{name}", int(system.cuts.row[k]) + r) for r in range(int(system.cuts.rows[k]))]
+            found += [
+                (f"joints.{name}", int(system.cuts.row[k]) + r)
+                for r in range(int(system.cuts.rows[k]))
+            ]
     return found
 
 
 def _apart(solution: SolutionData, work: Work, k: int, rows: np.ndarray) -> np.ndarray:
-    """Differences of the two rates of the ``rows`` at output k over the sum of the sizes of their terms, less the uncertainty of
-    the extrapolation."""
+    """Differences of the two rates of the ``rows`` at output k over the sum of the sizes of their
+    terms, less the uncertainty of the extrapolation."""
     out = solution.trajectory
     q, s, t = out.q[k], out.s[k], float(out.t[k])
     here = _terms(solution, work, k, t, q)
@@ -137,7 +171,10 @@ def _apart(solution: SolutionData, work: Work, k: int, rows: np.ndarray) -> np.n
     size = np.abs(here.G[rows]) @ np.abs(s) + np.abs(exact)
     sizes = displacement_sizes(solution.compiled)
     round_off = _round_off(solution) / h * np.linalg.norm(here.G[rows] * sizes, axis=1)
-    return np.asarray((np.abs(exact - here.gd[rows]) - np.abs(fine - rough) - round_off) / np.maximum(size, 1e-300))
+    return np.asarray(
+        (np.abs(exact - here.gd[rows]) - np.abs(fine - rough) - round_off)
+        / np.maximum(size, 1e-300)
+    )
 
 
 def _step(solution: SolutionData, s: np.ndarray) -> float:
@@ -147,7 +184,9 @@ def _step(solution: SolutionData, s: np.ndarray) -> float:
 
 
 def _round_off(solution: SolutionData) -> float:
-    """Round-off of positions relative to the size of the model: larger where it is far from the origin."""
+    """Round-off of positions relative to the size of the model: larger where it is far from the
+    origin.
+    """
     far = max(float(np.abs(solution.body(name).position).max()) for name in solution.bodies)
     return ROUNDED * max(1.0, far / model_size(solution.compiled))
 
@@ -165,4 +204,11 @@ def _slope(solution: SolutionData, work: Work, k: int, h: float) -> np.ndarray:
 
 def _terms(solution: SolutionData, work: Work, k: int, t: float, q: np.ndarray) -> Terms:
     start_from(work, solution.trajectory.beta[k])
-    return terms(solution.compiled.system, work, t, q.copy(), solution.trajectory.s[k].copy(), solution.trajectory.z[k])
+    return terms(
+        solution.compiled.system,
+        work,
+        t,
+        q.copy(),
+        solution.trajectory.s[k].copy(),
+        solution.trajectory.z[k],
+    )

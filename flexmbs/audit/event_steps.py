@@ -1,4 +1,6 @@
-"""Events against the steps: state functions are evaluated at ends of steps, so that two crossings within one are missed."""
+"""Events against the steps: state functions are evaluated at ends of steps, so that two crossings
+within one are missed.
+"""
 
 import numpy as np
 
@@ -14,12 +16,16 @@ def event_steps(solution: SolutionData, run: Run) -> list[Check]:
     if not run.declared:
         return []
     step = solution.trajectory.step
-    turns = {name: np.linalg.norm(solution.body(name).angular_velocity, axis=1) * step for name in solution.bodies}
+    turns = {
+        name: np.linalg.norm(solution.body(name).angular_velocity, axis=1) * step
+        for name in solution.bodies
+    }
     name, turned = max(turns.items(), key=lambda each: float(each[1].max()))
     k = int(turned.argmax())
     if turned[k] <= TURN:
         return []
     text = (
-        f"body {name} turns by {turned[k]:.2g} rad in a step at t = {solution.t[k]:.4g} s; two crossings within a step are missed"
+        f"body {name} turns by {turned[k]:.2g} rad in a step at t = {solution.t[k]:.4g} s; "
+        "two crossings within a step are missed"
     )
     return [Check("Events and steps", WARN, text, "use smaller steps by 'max_step' or 'step'")]

@@ -21,24 +21,33 @@ from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run
 
-# Of the largest reaction, and of the largest acceleration, in which vibrations have a larger part. Arms of one or
-# two flexible links, ζ = 0 … 2 %, generalized-α with steps of 1e-3 … 1e-5 s and ESDIRK, against a tolerance of 1e-8:
-# estimates are 0.96 … 1.8 times actual errors of reactions above 2e-3 (26 runs), and 0.84 … 1.7 times those of
-# accelerations above 0.02 (30 runs). Each run with PASS is within 0.5 % and 2.7 %
+# Of the largest reaction, and of the largest acceleration, in which vibrations have a larger part.
+# Arms of one or two flexible links, ζ = 0 … 2 %, generalized-α with steps of 1e-3 … 1e-5 s and
+# ESDIRK, against a tolerance of 1e-8:
+# estimates are 0.96 … 1.8 times actual errors of reactions above 2e-3 (26 runs), and 0.84 … 1.7
+# times those of accelerations above 0.02 (30 runs). Each run with PASS is within 0.5 % and 2.7 %
 REACTIONS = (0.02, 0.2)
 ACCELERATIONS = (0.04, 0.4)
 # of all masses times the largest acceleration, and of their moments of inertia times the largest
 # angular one over the size of the model: reactions below it are negligible
 WEIGHTLESS = 0.1
-STILL = 1e-6  # of the model's size over the square of the time: accelerations of no interest, as residuals of a model at rest
-# accelerations of no interest: of ω² times the model's size, as vibrations beside a spin; of |v| |ω| of a body that flies, whose
-# velocity turns in its axes, and with it the errors of interpolation
+# of the model's size over the square of the time: accelerations of no interest, as residuals of a
+# model at rest
+STILL = 1e-6
+# accelerations of no interest: of ω² times the model's size, as vibrations beside a spin; of |v|
+# |ω| of a body that flies, whose velocity turns in its axes, and with it the errors of
+# interpolation
 SPINNING, FLYING = 1e-5, 1e-3
-REMEDY = "use smaller steps, error control or damping of the modes; start in equilibrium, or switch loads on smoothly"
+REMEDY = (
+    "use smaller steps, error control or damping of the modes; start in equilibrium, or "
+    "switch loads on smoothly"
+)
 
 
 class Differences(NamedTuple):
-    """Differences relative to the largest reaction and acceleration, with the joint and the frame where they are largest."""
+    """Differences relative to the largest reaction and acceleration, with the joint and the frame
+    where they are largest.
+    """
 
     reaction: float
     joint: str
@@ -48,8 +57,14 @@ class Differences(NamedTuple):
     def check(self, title: str, what: str) -> Check:
         """The worse of both."""
         states = graded(self.reaction, REACTIONS), graded(self.acceleration, ACCELERATIONS)
-        places = [f", at {place}" if state != PASS else "" for state, place in zip(states, (f"joint {self.joint}", self.frame))]
-        text = f"{what} the estimated errors are {self.reaction:.1e} of the largest reaction{places[0]}"
+        places = [
+            f", at {place}" if state != PASS else ""
+            for state, place in zip(states, (f"joint {self.joint}", self.frame))
+        ]
+        text = (
+            f"{what} the estimated errors are {self.reaction:.1e} of the largest "
+            f"reaction{places[0]}"
+        )
         text += f" and {self.acceleration:.1e} of the largest acceleration{places[1]}"
         status = max(states, key=(PASS, WARN, FAIL).index)
         return Check(title, status, text, "" if status == PASS else REMEDY)
@@ -57,7 +72,9 @@ class Differences(NamedTuple):
 
 @dataclass(frozen=True)
 class Scales:
-    """Largest acceleration [m/s²] and reaction [N] of a run, and the states ``mine`` stored for its audit."""
+    """Largest acceleration [m/s²] and reaction [N] of a run, and the states ``mine`` stored for its
+    audit.
+    """
 
     solution: SolutionData
     run: Run
@@ -82,7 +99,9 @@ class Scales:
 
     @cached_property
     def reaction(self) -> float:
-        """Largest joint force, or moment over the size of the model, at least a fraction of inertia forces [N]."""
+        """Largest joint force, or moment over the size of the model, at least a fraction of inertia
+        forces [N].
+        """
         bodies, size = self.solution.compiled.system.bodies, model_size(self.solution.compiled)
         turning = max(_largest_turning(each) for each in self._states)
         moment = float(bodies.second[:, ::4].sum()) * turning
@@ -96,26 +115,45 @@ class Scales:
 
 def _constrained(compiled: Compiled) -> list[str]:
     """Joints and relations with reactions, unlike those that leave all six motions free."""
-    return [name for name, place in compiled.places.items() if sum(motion.nv for motion in place.motions) < 6]
+    return [
+        name
+        for name, place in compiled.places.items()
+        if sum(motion.nv for motion in place.motions) < 6
+    ]
 
 
 def joint_loads(solution: SolutionData) -> dict[str, np.ndarray]:
-    """(nt, 2, 3) force and moment over the size of the model [N] of each joint whose wrench is unique."""
+    """(nt, 2, 3) force and moment over the size of the model [N] of each joint whose wrench is
+    unique.
+    """
     length = model_size(solution.compiled)
     views = {name: solution.joint(name) for name in _constrained(solution.compiled)}
-    return {name: np.stack([view.force, view.torque / length], axis=1) for name, view in views.items() if view.unique}
+    return {
+        name: np.stack([view.force, view.torque / length], axis=1)
+        for name, view in views.items()
+        if view.unique
+    }
 
 
 def largest_load(loads: dict[str, np.ndarray]) -> float:
     """Largest force, or moment over the size of the model [N]."""
-    return max((float(np.linalg.norm(each, axis=2).max(initial=0.0)) for each in loads.values()), default=0.0)
+    return max(
+        (float(np.linalg.norm(each, axis=2).max(initial=0.0)) for each in loads.values()),
+        default=0.0,
+    )
 
 
 def load_differences(mine: SolutionData, theirs: SolutionData) -> dict[str, np.ndarray]:
-    """(nt, 2) differences of forces and of moments over the size [N] of joints that are unique in both, while both last."""
+    """(nt, 2) differences of forces and of moments over the size [N] of joints that are unique in
+    both, while both last.
+    """
     ours, others = joint_loads(mine), joint_loads(theirs)
     n = min(len(mine.t), len(theirs.t))
-    return {name: np.linalg.norm(ours[name][:n] - others[name][:n], axis=2) for name in ours if name in others}
+    return {
+        name: np.linalg.norm(ours[name][:n] - others[name][:n], axis=2)
+        for name in ours
+        if name in others
+    }
 
 
 def force_differences(
@@ -143,7 +181,9 @@ def _largest_acceleration(solution: SolutionData) -> float:
 
 def _largest_turning(solution: SolutionData) -> float:
     """Largest angular acceleration of a body [rad/s²]."""
-    return max(greatest(solution.body(name).angular_acceleration) for name in solution.compiled.bodies)
+    return max(
+        greatest(solution.body(name).angular_acceleration) for name in solution.compiled.bodies
+    )
 
 
 def again(
@@ -154,7 +194,8 @@ def again(
     *,
     nudge: float | np.ndarray = 0.0,
 ) -> tuple[SolutionData, bool]:
-    """The run from its start with a method, at other output times, for at most some seconds; and whether it did not fail.
+    """The run from its start with a method, at other output times, for at most some seconds; and
+    whether it did not fail.
 
     nudge: (ns,) change of its initial velocities.
     """
@@ -170,8 +211,12 @@ def again(
     return part_of(solution, repeated.out, np.arange(reached)), status in (DONE, INTERRUPTED)
 
 
-def part_of(solution: SolutionData, outputs: tuple[np.ndarray, ...], picked: np.ndarray) -> SolutionData:
+def part_of(
+    solution: SolutionData, outputs: tuple[np.ndarray, ...], picked: np.ndarray
+) -> SolutionData:
     """A solution of some outputs (n,), with reactions as computed."""
     nt = len(outputs[0])
-    values = Trajectory(*(np.ascontiguousarray(each[picked]) if len(each) == nt else each for each in outputs))
+    values = Trajectory(
+        *(np.ascontiguousarray(each[picked]) if len(each) == nt else each for each in outputs)
+    )
     return SolutionData(solution.compiled, values, {}, RunInfo(redundant=solution.run.redundant))

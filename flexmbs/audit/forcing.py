@@ -1,7 +1,8 @@
 """Laws of time against the steps: what a law does within a step, where no method evaluates it.
 
-At some steps of the run the law is compared with the straight line between its values at both ends. For a sine the root mean
-square of the difference over that of the law is (ω h)²/11 while the steps resolve it, and 1 or more where it is aliased.
+At some steps of the run the law is compared with the straight line between its values at both ends.
+For a sine the root mean square of the difference over that of the law is (ω h)²/11 while the steps
+resolve it, and 1 or more where it is aliased.
 """
 
 import math
@@ -24,7 +25,9 @@ STEADY = 1e-12  # of the values: a law that does not change
 
 
 def forcing(solution: SolutionData) -> list[Check]:
-    """The law that the steps resolve least, if any law changes, and pieces of laws shorter than fixed steps."""
+    """The law that the steps resolve least, if any law changes, and pieces of laws shorter than
+    fixed steps.
+    """
     worst, place, short = 0.0, "", _short_pieces(solution)
     begun, lengths = _steps(solution)
     for name, law in _laws(solution):
@@ -35,8 +38,14 @@ def forcing(solution: SolutionData) -> list[Check]:
         return short
     fixed = solution.run.options["step"]
     status = graded(worst, FIXED if fixed else CONTROLLED)
-    text = f"{place} differs within steps of about {np.median(lengths):.3g} s by {worst:.2g} of its size from a straight line"
-    return [Check("Laws of time", status, text, "" if status == PASS else "use smaller steps"), *short]
+    text = (
+        f"{place} differs within steps of about {np.median(lengths):.3g} s by {worst:.2g} of "
+        "its size from a straight line"
+    )
+    return [
+        Check("Laws of time", status, text, "" if status == PASS else "use smaller steps"),
+        *short,
+    ]
 
 
 def _short_pieces(solution: SolutionData) -> list[Check]:
@@ -47,7 +56,10 @@ def _short_pieces(solution: SolutionData) -> list[Check]:
     if not step or pieces.min() >= SHORT * step:
         return []
     k = int(np.argmax(pieces <= 1.001 * pieces.min()))
-    text = f"one changes within {2.0 * pieces[k]:.4g} s at t = {corners[k] - pieces[k]:.6g} s, less than the step of {step:g} s"
+    text = (
+        f"one changes within {2.0 * pieces[k]:.4g} s at t = {corners[k] - pieces[k]:.6g} s, "
+        f"less than the step of {step:g} s"
+    )
     return [Check("Pieces of laws", WARN, text, "use a smaller step")]
 
 
@@ -69,7 +81,9 @@ def _steps(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _missed(law: TimeLaw, begun: np.ndarray, lengths: np.ndarray) -> float:
-    """Root mean square of the deviation within the steps over that of the law's change; 0 if it cannot be determined."""
+    """Root mean square of the deviation within the steps over that of the law's change; 0 if it
+    cannot be determined.
+    """
     try:
         ends = np.array([[law(float(t)) for t in times] for times in (begun, begun + lengths)])
         within = np.array([[law(float(t)) for t in begun + x * lengths] for x in FRACTIONS])

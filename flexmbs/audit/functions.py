@@ -1,20 +1,27 @@
-"""User functions that do not depend on their arguments only: they have memory between calls, or use random numbers.
+"""User functions that do not depend on their arguments only: they have memory between calls, or use
+random numbers.
 
-An integrator calls them at trial states, in rejected steps and at repeated states: their results must follow from their
-arguments.
+An integrator calls them at trial states, in rejected steps and at repeated states: their results
+must follow from their arguments.
 """
 
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import Check, graded
 
 LIMITS = (1e-9, 1e-3)  # of the largest value that a function returned
-REMEDY = "let it depend on its arguments only; for a controller with memory use PID, or a force with states"
+REMEDY = (
+    "let it depend on its arguments only; for a controller with memory use PID, or a force "
+    "with states"
+)
 
 
 def functions_that_change(solution: SolutionData) -> list[Check]:
     """A check for each function whose values differ from those in the run at the same arguments."""
     found = []
     for name, (change, call) in solution.compiled.callbacks.changed().items():
-        text = f"the values of {name} differ by {change:.1e} of the largest at the same arguments, {call}"
+        text = (
+            f"the values of {name} differ by {change:.1e} of the largest at the same "
+            f"arguments, {call}"
+        )
         found.append(Check("Functions", graded(change, LIMITS), text, REMEDY))
     return found

@@ -1,4 +1,6 @@
-"""Velocities at the start that initial rates of drives and other constraints give: the response to a blow, hardly meant."""
+"""Velocities at the start that initial rates of drives and other constraints give: the response to
+a blow, hardly meant.
+"""
 
 import numpy as np
 import scipy
@@ -16,33 +18,45 @@ from flexmbs.system.records import Work
 from flexmbs.system.sizes import displacement_sizes, model_size
 from flexmbs.time_stepping.run import Run
 
-ROUND_OFF = 1e-6  # of the largest velocity at the start, at least of 1 rad/s or the model's size per s
-NEGLIGIBLE = 1e-4  # of the joint's largest velocity in the run: ends of splines have slopes of about 1e-5
+# of the largest velocity at the start, at least of 1 rad/s or the model's size per s
+ROUND_OFF = 1e-6
+# of the joint's largest velocity in the run: ends of splines have slopes of about 1e-5
+NEGLIGIBLE = 1e-4
 FREE = 1e-6  # part of a velocity that motions with all drives at rest have
-REMEDY = "declare v0 of these joints (of a body without joint by fm.Free), or start the constraints at rest"
+REMEDY = (
+    "declare v0 of these joints (of a body without joint by fm.Free), or start the "
+    "constraints at rest"
+)
 
 
 def initial_rates(solution: SolutionData, run: Run) -> list[Check]:
-    """Joints without a declared v0 that start with the velocities of an impact because drives, couplings or
-    relations have a rate at the start, min |Δs|_M with G s + γ̄ = 0, although the constraints leave them
-    free, J N ≠ 0 with G N = 0.
+    """Joints without a declared v0 that start with the velocities of an impact because drives,
+    couplings or relations have a rate at the start, min |Δs|_M with G s + γ̄ = 0, although the
+    constraints leave them free, J N ≠ 0 with G N = 0.
     """
     if run.begun is None:
         return []
     moved = [each for each in run.begun.moved if _undeclared(solution, each)]
     moved = [each for each in moved if each.velocity > _least(solution, run, each.joint)]
     causes = _causes(solution, run) if moved else []
-    found = [each for each in moved if _is_free(solution.compiled, run, each.joint)] if causes else []
+    found = (
+        [each for each in moved if _is_free(solution.compiled, run, each.joint)] if causes else []
+    )
     if not found:
         return []
-    speeds = ", ".join(f"{each.joint} at {each.velocity:.3g} {_unit(solution, each.joint)}" for each in found)
-    text = f"{speeds}: not declared, but the response to the jump of {', '.join(causes)} to an initial rate"
+    speeds = ", ".join(
+        f"{each.joint} at {each.velocity:.3g} {_unit(solution, each.joint)}" for each in found
+    )
+    text = (
+        f"{speeds}: not declared, but the response to the jump of {', '.join(causes)} to an "
+        "initial rate"
+    )
     return [Check("Initial velocities", WARN, text, REMEDY)]
 
 
 def _causes(solution: SolutionData, run: Run) -> list[str]:
-    """Constraints that have a rate beside the declared velocities: drives, rheonomic rows, γ̄ ≠ 0, and couplings whose declared
-    velocities do not fit."""
+    """Constraints that have a rate beside the declared velocities: drives, rheonomic rows, γ̄ ≠ 0,
+    and couplings whose declared velocities do not fit."""
     model, compiled, start = solution.model, solution.compiled, run.begun
     assert start is not None
     found = [name for name, drive in model.drives.items() if drive.motion.state(0.0)[1] != 0.0]
@@ -50,11 +64,21 @@ def _causes(solution: SolutionData, run: Run) -> list[str]:
     here = terms(compiled.system, work, 0.0, start.q.copy(), np.zeros(len(start.s)))
     speed = max(1.0, float(np.abs(start.s / sizes).max(initial=0.0)))
     rheonomic = np.abs(here.gd) > ROUND_OFF * speed * np.linalg.norm(here.G * sizes, axis=1)
-    found += [name for (section, name), moves in zip(row_items(compiled), rheonomic) if moves and section != "drives"]
+    found += [
+        name
+        for (section, name), moves in zip(row_items(compiled), rheonomic)
+        if moves and section != "drives"
+    ]
     for name, coupling in model.couplings.items():
         if isinstance(coupling, ConstantCoupling):
-            used = [(coordinate_of(term.coordinate, model.joints), term.factor) for term in coupling.terms]
-            rates = [factor * model.joints[each.joint].initial_velocity[each.coordinate] for each, factor in used]
+            used = [
+                (coordinate_of(term.coordinate, model.joints), term.factor)
+                for term in coupling.terms
+            ]
+            rates = [
+                factor * model.joints[each.joint].initial_velocity[each.coordinate]
+                for each, factor in used
+            ]
             if abs(sum(rates)) > ROUND_OFF * max(map(abs, rates)):
                 found.append(name)
     return list(dict.fromkeys(found))
@@ -72,12 +96,16 @@ def _free_bodies(compiled: Compiled) -> dict[str, int]:
 
 
 def _least(solution: SolutionData, run: Run, name: str) -> float:
-    """Velocity of a joint below which it is round-off, or negligible beside the largest one at the outputs."""
+    """Velocity of a joint below which it is round-off, or negligible beside the largest one at the
+    outputs.
+    """
     assert run.begun is not None
     size = 1.0 if _unit(solution, name) == "rad/s" else model_size(solution.compiled)
     speed = float(np.abs(run.begun.s / displacement_sizes(solution.compiled)).max(initial=0.0))
     fastest = solution.joint(name).velocity if name in solution.model.joints else np.zeros(0)
-    return max(ROUND_OFF * size * max(1.0, speed), NEGLIGIBLE * float(np.abs(fastest).max(initial=0.0)))
+    return max(
+        ROUND_OFF * size * max(1.0, speed), NEGLIGIBLE * float(np.abs(fastest).max(initial=0.0))
+    )
 
 
 def _unit(solution: SolutionData, name: str) -> str:
@@ -96,11 +124,15 @@ def _is_free(compiled: Compiled, run: Run, name: str) -> bool:
     declared = [key for key, joint in compiled.model.joints.items() if joint.v0 is not None]
     held = np.vstack([G, *(_velocity_rows(compiled, work, start.q, key) for key in declared)])
     free = scipy.linalg.null_space(held, rcond=FREE) if len(held) else np.eye(len(start.s))
-    return bool(np.abs(_velocity_rows(compiled, work, start.q, name) @ free).max(initial=0.0) > FREE)
+    return bool(
+        np.abs(_velocity_rows(compiled, work, start.q, name) @ free).max(initial=0.0) > FREE
+    )
 
 
 def _velocity_rows(compiled: Compiled, work: Work, q: np.ndarray, name: str) -> np.ndarray:
-    """H (nv, ns) of the velocities H s of a joint or a body without joint, in the state of ``work``."""
+    """H (nv, ns) of the velocities H s of a joint or a body without joint, in the state of
+    ``work``.
+    """
     system, place = compiled.system, compiled.places.get(name)
     if place is not None and place.cut >= 0:
         return CutVelocities(system, work, [place.cut]).rows(q.copy())

@@ -1,8 +1,10 @@
-"""Frequencies up to which the modes of a model are those of the finite-element models of its flexible bodies.
+"""Frequencies up to which the modes of a model are those of the finite-element models of its
+flexible bodies.
 
-The preprocessor estimates, or proves, the errors of the frequencies of each body up to a band, free and
-with each interface held. A mode depends on a body if a share of its energy is that body's strain,
-qᵀ K_ff q against |λ|² δᵀ M δ; beyond the range of such a body its frequency is that of the basis.
+The preprocessor estimates, or proves, the errors of the frequencies of each body up to a band, free
+and with each interface held. A mode depends on a body if a share of its energy is that body's
+strain, qᵀ K_ff q against |λ|² δᵀ M δ; beyond the range of such a body its frequency is that of the
+basis.
 """
 
 import re
@@ -72,8 +74,8 @@ def _depends(compiled: Compiled, modes: ShownModes, body: str) -> np.ndarray:
 def modal_band(compiled: Compiled, modes: ShownModes, bodies: Sequence[str]) -> list[Check]:
     """A check of each flexible body: the range of accurate frequencies, and the modes beyond it.
 
-    All modes of a model include those of the ends of its bases: they are named. It is a warning if the
-    lowest mode that depends on a body is beyond, or any of those that were asked for.
+    All modes of a model include those of the ends of its bases: they are named. It is a warning if
+    the lowest mode that depends on a body is beyond, or any of those that were asked for.
     """
     found = []
     for name in bodies:

@@ -1,9 +1,11 @@
 """Displacements of flexible bodies under the actual loads that their modes cannot represent.
 
-Under inertia and interface loads ζ a body lacks the displacement Σ_j ζ_j w_j of its static response, w_j the part of the response
-to the unit load j that its modes do not span. Its root mean square over the mass, √(ζᵀ W ζ), is compared with that of the modes,
-√(qᵀ m_ff q/m), and with the size of the body. Stress includes the static correction and is not affected. Small motions about a
-state depend on its displacements only as its shape does: there they are compared with the size of the model alone.
+Under inertia and interface loads ζ a body lacks the displacement Σ_j ζ_j w_j of its static
+response, w_j the part of the response to the unit load j that its modes do not span. Its root mean
+square over the mass, √(ζᵀ W ζ), is compared with that of the modes, √(qᵀ m_ff q/m), and with the
+size of the body. Stress includes the static correction and is not affected. Small motions about a
+state depend on its displacements only as its shape does: there they are compared with the size of
+the model alone.
 """
 
 from typing import NamedTuple
@@ -37,14 +39,21 @@ def reduction(mine: SolutionData, *, shape: bool = False) -> list[Check]:
             worst = max(lacking)
             of_size = worst.metres / model_size(mine.compiled)
             status = graded(of_size, OUT_OF_SHAPE) if shape else graded(worst.share, LACKING)
-            text = f"lack {worst.share:.1e} of the displacement, {worst.metres:.1e} m in the mean, at t = {worst.t:.4g} s"
-            remedy = "" if status == PASS else "reduce it with inertia_loads=True or with more modes"
+            text = (
+                f"lack {worst.share:.1e} of the displacement, {worst.metres:.1e} m in the "
+                f"mean, at t = {worst.t:.4g} s"
+            )
+            remedy = (
+                "" if status == PASS else "reduce it with inertia_loads=True or with more modes"
+            )
             found.append(Check(f"Modes of {name}", status, text, remedy))
     return found
 
 
 class _Lacking(NamedTuple):
-    """Largest missing displacement of a body or piece, over the whole and in the mean [m], and its time [s]."""
+    """Largest missing displacement of a body or piece, over the whole and in the mean [m], and its
+    time [s].
+    """
 
     share: float
     metres: float

@@ -1,15 +1,17 @@
 """How errors grow: the run again with other steps.
 
-Errors of single steps do not show how an unstable or chaotic motion, a switch or an impact amplifies them. The same equations
-are run again with the same method: with fixed steps doubled, those of explicit methods halved, or the tolerance multiplied by
-ten; a long run only in its first part, or as a whole if errors grow there so fast that they may reach the size of the motion.
-With the difference d of the positions the error of the run is about d / (2ᵖ − 1), 4 d / 3 or d / 9
-(Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs are uncorrelated, d is
-as large as the motion, and the estimate only shows that the run is not reliable. Where d itself is above a limit, the run is
-repeated once more, with steps halved or a tenth of the tolerance, and that is judged.
+Errors of single steps do not show how an unstable or chaotic motion, a switch or an impact
+amplifies them. The same equations are run again with the same method: with fixed steps doubled,
+those of explicit methods halved, or the tolerance multiplied by ten; a long run only in its first
+part, or as a whole if errors grow there so fast that they may reach the size of the motion. With
+the difference d of the positions the error of the run is about d / (2ᵖ − 1), 4 d / 3 or d / 9
+(Hairer, Nørsett and Wanner 1993, Solving Ordinary Differential Equations I, II.4). Once both runs
+are uncorrelated, d is as large as the motion, and the estimate only shows that the run is not
+reliable. Where d itself is above a limit, the run is repeated once more, with steps halved or a
+tenth of the tolerance, and that is judged.
 
-Reactions and accelerations are compared too, by the root mean square over time, since contacts and switches shift their peaks in
-time: times √2 it is the amplitude of an error that oscillates.
+Reactions and accelerations are compared too, by the root mean square over time, since contacts and
+switches shift their peaks in time: times √2 it is the amplitude of an error that oscillates.
 """
 
 import dataclasses
@@ -39,22 +41,27 @@ from flexmbs.time_stepping.run import Run
 MOST = 500_000  # evaluations times coordinates, up to 0.1 s: longer runs are run again up to there
 SLOWEST = 1.0  # s, with slow user functions
 SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: time limit of the second run
-PATIENCE = 60.0  # s: longer runs whose errors grow fast in the first part are not run again as a whole
+# s: longer runs whose errors grow fast in the first part are not run again as a whole
+PATIENCE = 60.0
 MOST_OUTPUTS = 1000
 EXPLOSIVE = 10.0  # growth over half of the time that indicates an unstable motion
-# of comparable coordinates, per step: perturbation of the initial velocities, by which the second run leaves unstable positions
+# of comparable coordinates, per step: perturbation of the initial velocities, by which the second
+# run leaves unstable positions
 DISTURBED = 1e-12
 UNDISTURBED = 1e-3  # of the motion over the run: upper limit of the perturbation
 AT_REST = 1e-3  # of the model's size: smallest displacement of interest, and scale of runs at rest
 FACTOR, COARSER = 2.0, 10.0  # of steps, of tolerances
 COARSEST = 1e-2  # tolerance
 FEW = 3  # outputs do not show forces over time
-REMEDY = "use smaller steps or tolerances; for an unstable or chaotic motion they only extend the reliable time"
+REMEDY = (
+    "use smaller steps or tolerances; for an unstable or chaotic motion they only extend the "
+    "reliable time"
+)
 
 
 class Other(NamedTuple):
-    """A second run of the same equations: its method, its cost relative to the first one, and the fraction of the difference
-    that is the error of the first."""
+    """A second run of the same equations: its method, its cost relative to the first one, and the
+    fraction of the difference that is the error of the first."""
 
     method: Integrator
     cost: float
@@ -68,8 +75,8 @@ class Other(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A second run up to times t (n,): relative errors (n, ns) of positions, whether one of them is not negligible, and errors
-    of forces."""
+    """A second run up to times t (n,): relative errors (n, ns) of positions, whether one of them is
+    not negligible, and errors of forces."""
 
     other: Other
     t: np.ndarray
@@ -81,8 +88,9 @@ class Compared(NamedTuple):
     def doubtful(self) -> bool:
         """True if the whole difference is above a limit.
 
-        Vibrations out of phase with each other, or damped in the second run only, differ by their amplitude, and a third of it
-        is no bound of the error: 0.029 of the largest acceleration for an actual error of 0.075.
+        Vibrations out of phase with each other, or damped in the second run only, differ by their
+        amplitude, and a third of it is no bound of the error: 0.029 of the largest acceleration for
+        an actual error of 0.075.
         """
         found = [(float(self.errors.max()), MOTION)]
         if self.forces is not None:
@@ -91,20 +99,33 @@ class Compared(NamedTuple):
 
 
 def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
-    """The difference of a second run relative to the motion, an estimate of the error with its growth."""
-    if run.begun is None or not (solution.run.finished and solution.t[-1] > 0.0 and solution.s.shape[1]):
+    """The difference of a second run relative to the motion, an estimate of the error with its
+    growth.
+    """
+    if run.begun is None or not (
+        solution.run.finished and solution.t[-1] > 0.0 and solution.s.shape[1]
+    ):
         return []
     other = another(run.method)
     picked = _outputs(solution, other.cost)
     if len(picked) < 2:
-        return [Check("Second run", PASS, "none, because the run was long: the growth of its step errors is not known")]
+        return [
+            Check(
+                "Second run",
+                PASS,
+                "none, because the run was long: the growth of its step errors is not known",
+            )
+        ]
     found = _compared(scales, other, picked)
     if found is None:
         return [Check("Second run", PASS, f"none: it stopped with {other.what}")]
     if found.doubtful and not run.method.explicit:
         finer = _compared(scales, refined(run.method), picked[: len(found.t)])
         found = finer if finer is not None and len(finer.t) == len(found.t) else found
-    if _suspected(solution, found) and found.other.cost * solution.statistics["solve_seconds"] <= PATIENCE:
+    if (
+        _suspected(solution, found)
+        and found.other.cost * solution.statistics["solve_seconds"] <= PATIENCE
+    ):
         found = _compared(scales, found.other, _some(np.arange(len(solution.t)))) or found
     checks = [_judged(solution, found)]
     if found.forces is not None:
@@ -115,7 +136,9 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
 def _suspected(solution: SolutionData, found: Compared) -> bool:
     """True if errors are small where they are known, and may grow too large beyond."""
     shares, end = np.maximum.accumulate(found.errors.max(axis=1)), float(solution.t[-1])
-    return found.t[-1] < end and float(shares[-1]) <= MOTION[0] < _extrapolated(found.t, shares, end, sped_up=False)
+    return found.t[-1] < end and float(shares[-1]) <= MOTION[0] < _extrapolated(
+        found.t, shares, end, sped_up=False
+    )
 
 
 def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | None:
@@ -126,7 +149,9 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     slowest = float(motion.min(initial=1.0)) / float(solution.t[-1])
     nudge = min(DISTURBED / max(step, 1e-300), UNDISTURBED * slowest) * measure.sizes
     seconds = MOST_OF_RUN * max(other.cost, 1.0) * solution.statistics["solve_seconds"]
-    theirs, good = again(scales, other.method, solution.t[picked], max(SECONDS, seconds), nudge=nudge)
+    theirs, good = again(
+        scales, other.method, solution.t[picked], max(SECONDS, seconds), nudge=nudge
+    )
     reached = len(theirs.t)
     mine = part_of(solution, solution.trajectory, picked[:reached])
     apart = np.abs(displacements(solution.compiled, mine.q, theirs.q))
@@ -135,7 +160,9 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
         return None
     forces = None
     if not solution.run.impacts and reached >= FEW and solution.compiled.places:
-        forces = force_differences(scales, mine, theirs, lambda d: other.share * math.sqrt(2.0 * float(np.mean(d**2))))
+        forces = force_differences(
+            scales, mine, theirs, lambda d: other.share * math.sqrt(2.0 * float(np.mean(d**2)))
+        )
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
 
 
@@ -150,7 +177,10 @@ def _judged(solution: SolutionData, found: Compared) -> Check:
         text += f" up to t = {t[-1]:.4g} s, the rest was not checked"
         if status == PASS and _extrapolated(t, shares, float(solution.t[-1])) > MOTION[0]:
             return Check(
-                "Second run", WARN, f"{text}; at the rate of its second half errors grow to the size of the motion", REMEDY
+                "Second run",
+                WARN,
+                f"{text}; at the rate of its second half errors grow to the size of the motion",
+                REMEDY,
             )
     if status == PASS:
         return Check("Second run", status, text)
@@ -160,8 +190,9 @@ def _judged(solution: SolutionData, found: Compared) -> Check:
 
 
 def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float, *, sped_up: bool = True) -> float:
-    """The relative error at the end if it grows exponentially at the rate of the second half, there by `EXPLOSIVE` at least; 0 if
-    it grows less, or, ``sped_up``, if growth by a factor r was not followed by about r² over the doubled time."""
+    """The relative error at the end if it grows exponentially at the rate of the second half, there
+    by `EXPLOSIVE` at least; 0 if it grows less, or, ``sped_up``, if growth by a factor r was not
+    followed by about r² over the doubled time."""
     early, middle, last = (float(np.interp(part * t[-1], t, shares)) for part in (0.25, 0.5, 1.0))
     if early <= 0.0 or middle <= early or last < EXPLOSIVE * middle:
         return 0.0
@@ -182,11 +213,17 @@ def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
 
 def _some(outputs: np.ndarray) -> np.ndarray:
     """Evenly spaced selection of at most `MOST_OUTPUTS` outputs."""
-    return outputs[np.unique(np.linspace(0, len(outputs) - 1, min(len(outputs), MOST_OUTPUTS)).round().astype(int))]
+    return outputs[
+        np.unique(
+            np.linspace(0, len(outputs) - 1, min(len(outputs), MOST_OUTPUTS)).round().astype(int)
+        )
+    ]
 
 
 def another(method: Integrator) -> Other:
-    """The method with steps twice as long, of explicit ones half as long, or with a tolerance ten times as large."""
+    """The method with steps twice as long, of explicit ones half as long, or with a tolerance ten
+    times as large.
+    """
     if method.step is not None:
         if method.explicit:
             return refined(method)
@@ -221,12 +258,16 @@ def displacements(compiled: Compiled, q: np.ndarray, other: np.ndarray) -> np.nd
         at, to = int(row.q_at), int(row.s_at)
         for motion in primary.motions:
             if motion.nq == motion.nv:
-                out[:, to : to + motion.nv] = other[:, at : at + motion.nq] - q[:, at : at + motion.nq]
+                out[:, to : to + motion.nv] = (
+                    other[:, at : at + motion.nq] - q[:, at : at + motion.nq]
+                )
             else:  # Euler parameters last
                 shift = motion.nq - 4
                 out[:, to : to + shift] = other[:, at : at + shift] - q[:, at : at + shift]
                 p, p_other = (each[:, at + shift : at + motion.nq] for each in (q, other))
-                out[:, to + shift : to + motion.nv] = rotation_vectors(quaternion_product(p * [1.0, -1.0, -1.0, -1.0], p_other))
+                out[:, to + shift : to + motion.nv] = rotation_vectors(
+                    quaternion_product(p * [1.0, -1.0, -1.0, -1.0], p_other)
+                )
             at, to = at + motion.nq, to + motion.nv
         nf, at, to = int(row.nf), int(row.qf_at), int(row.sf_at)
         out[:, to : to + nf] = other[:, at : at + nf] - q[:, at : at + nf]

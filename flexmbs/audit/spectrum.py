@@ -1,8 +1,8 @@
 """The spectrum of the loads on flexible bodies against the frequencies of their modes.
 
-Loads faster than the highest retained mode excite no mode. The fraction of the variation of the interface loads above that
-frequency is computed from their periodogram (Hann window, without mean and trend), where the outputs are close enough and
-the run is long enough to show it.
+Loads faster than the highest retained mode excite no mode. The fraction of the variation of the
+interface loads above that frequency is computed from their periodogram (Hann window, without mean
+and trend), where the outputs are close enough and the run is long enough to show it.
 """
 
 import numpy as np
@@ -27,14 +27,22 @@ def load_spectrum(solution: SolutionData) -> list[Check]:
     found: dict[str, Check] = {}
     for name, data in solution.compiled.data.items():
         highest = float(data.modes.frequency.max()) if data.nf else 0.0
-        if data.stress is None or not LEAST_PERIODS / (solution.t[-1] - solution.t[0]) < highest < 0.25 / steps[0]:
+        if (
+            data.stress is None
+            or not LEAST_PERIODS / (solution.t[-1] - solution.t[0]) < highest < 0.25 / steps[0]
+        ):
             continue
         loads = body_loads(solution, name, data.stress.interfaces).factors[:, INERTIAL:]
-        loads = loads.reshape(len(loads), -1, 2, 3) / np.array([[1.0], [model_size(solution.compiled)]])
+        loads = loads.reshape(len(loads), -1, 2, 3) / np.array(
+            [[1.0], [model_size(solution.compiled)]]
+        )
         share = above(loads.reshape(len(loads), -1), float(steps[0]), highest)
         status = graded(share, ABOVE)
         if status != PASS:
-            text = f"{share:.0%} of the variation of its loads is above its highest mode, {highest:.4g} Hz"
+            text = (
+                f"{share:.0%} of the variation of its loads is above its highest mode, "
+                f"{highest:.4g} Hz"
+            )
             title = f"Load spectrum of {solution.compiled.whole_of(name)}"
             found.setdefault(title, Check(title, status, text, "reduce it with more modes"))
     return list(found.values())

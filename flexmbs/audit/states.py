@@ -1,14 +1,15 @@
-"""Verification of states that no integration produced: equilibria, driven motions, inverse dynamics.
+"""Verification of states that no integration produced: equilibria, driven motions, inverse
+dynamics.
 
-The model in absolute coordinates has the same motion, and hence the same virtual power of inertia and
-applied forces along any velocities ṽ of the tree,
+The model in absolute coordinates has the same motion, and hence the same virtual power of inertia
+and applied forces along any velocities ṽ of the tree,
 
     ṽᵀ (M ṡ − k) = ṽ'ᵀ (M' ṡ' − k'),
 
-with ' in absolute coordinates. Where nothing but constraints balances these forces, λ' of
-min |M' ṡ' − k' − G'ᵀλ'| leaves no residual, and its reactions are those of the joints. Forces that
-depend on reactions are those of ṡ and λ of the state, in both coordinates. Forces that a displacement
-by round-off changes as much count as none.
+with ' in absolute coordinates. Where nothing but constraints balances these forces, λ' of min |M'
+ṡ' − k' − G'ᵀλ'| leaves no residual, and its reactions are those of the joints. Forces that depend
+on reactions are those of ṡ and λ of the state, in both coordinates. Forces that a displacement by
+round-off changes as much count as none.
 """
 
 from typing import NamedTuple
@@ -39,7 +40,9 @@ PRELOAD = 1e4  # times their forces: smaller joint forces are residuals of other
 SWITCHED_OFF = Check("Audit", NOT_JUDGED, "switched off", "leave audit=True")
 
 
-def audited_states(solution: SolutionData, *, balanced: bool, deformed: bool = True, shape: bool = False) -> list[Check]:
+def audited_states(
+    solution: SolutionData, *, balanced: bool, deformed: bool = True, shape: bool = False
+) -> list[Check]:
     """Checks of the outputs of an analysis without integration.
 
     balanced: nothing but constraints balances inertia and applied forces.  deformed: the elastic
@@ -57,7 +60,9 @@ def audited_states(solution: SolutionData, *, balanced: bool, deformed: bool = T
 def _some(solution: SolutionData) -> SolutionData:
     """At most `MOST` outputs and those of the largest accelerations and multipliers."""
     count = len(solution.t)
-    extreme = [int(np.abs(each).max(axis=1, initial=0.0).argmax()) for each in (solution.sd, solution.lam)]
+    extreme = [
+        int(np.abs(each).max(axis=1, initial=0.0).argmax()) for each in (solution.sd, solution.lam)
+    ]
     even = np.linspace(0, count - 1, min(count, MOST)).round().astype(int)
     pick = np.unique([*even, *extreme])
     parts = (each[pick] if len(each) == count else each for each in solution.trajectory)
@@ -116,7 +121,9 @@ def _checks(mine: SolutionData, shares: np.ndarray, reactions: float) -> list[Ch
 
 
 def _motion(solution: SolutionData, target: Compiled) -> _Motion:
-    """s = (Aᵀv, Aᵀω), ṡ = (Aᵀ(a − ω × v), Aᵀω̇) of free bodies, (v, a) of points, s and ṡ of others."""
+    """s = (Aᵀv, Aᵀω), ṡ = (Aᵀ(a − ω × v), Aᵀω̇) of free bodies, (v, a) of points, s and ṡ of
+    others.
+    """
     tree, own = target.system.tree, solution.compiled.system.tree
     s, sd = np.zeros((2, len(solution.t), int(target.system.layout[2])))
     for i, primary in enumerate(target.topology.tree):
@@ -127,20 +134,32 @@ def _motion(solution: SolutionData, target: Compiled) -> _Motion:
         n = sum(motion.nv for motion in primary.motions)
         place = slice(int(tree.s_at[i]), int(tree.s_at[i]) + n)
         if primary.joint is not None:
-            s[:, place], sd[:, place] = (x[:, own.s_at[b] :][:, :n] for x in (solution.s, solution.sd))
+            s[:, place], sd[:, place] = (
+                x[:, own.s_at[b] :][:, :n] for x in (solution.s, solution.sd)
+            )
             continue
         body = solution.body(primary.body)
-        v, w, a, wd = body.velocity, body.angular_velocity, body.acceleration, body.angular_acceleration
+        v, w, a, wd = (
+            body.velocity,
+            body.angular_velocity,
+            body.acceleration,
+            body.angular_acceleration,
+        )
         if n == 3:
             s[:, place], sd[:, place] = v, a
         else:
             parts = (v, w), (a - np.cross(w, v), wd)
-            s[:, place], sd[:, place] = (np.hstack([np.einsum("tji,tj->ti", body.rotation, x) for x in part]) for part in parts)
+            s[:, place], sd[:, place] = (
+                np.hstack([np.einsum("tji,tj->ti", body.rotation, x) for x in part])
+                for part in parts
+            )
     return _Motion(s, sd)
 
 
 def _absolute(mine: SolutionData, target: Compiled, k: int) -> tuple[Terms, InitialState, Loads]:
-    """The terms of output k in its own coordinates, its state in those of ``target``, the reactions that load forces."""
+    """The terms of output k in its own coordinates, its state in those of ``target``, the reactions
+    that load forces.
+    """
     q, s, z = mine.q[k].copy(), mine.s[k].copy(), mine.trajectory.z[k].copy()
     work = make_work(mine.compiled.system, mine.trajectory.beta[k])
     loads = loads_at(mine.compiled, mine.trajectory, work, k)
@@ -151,11 +170,19 @@ def _absolute(mine: SolutionData, target: Compiled, k: int) -> tuple[Terms, Init
 
 
 class _Equations:
-    """The equations in absolute coordinates at one state: terms, inertia forces, forces of round-off."""
+    """The equations in absolute coordinates at one state: terms, inertia forces, forces of
+    round-off.
+    """
 
     def __init__(
-        self, target: Compiled, start: InitialState, t: float, s: np.ndarray, sd: np.ndarray, loads: Loads
-    ) -> None:  # fmt: skip
+        self,
+        target: Compiled,
+        start: InitialState,
+        t: float,
+        s: np.ndarray,
+        sd: np.ndarray,
+        loads: Loads,
+    ) -> None:
         system, work = target.system, make_work(target.system, start.beta)
         q, z, self.sizes = start.q.copy(), start.z.copy(), displacement_sizes(target)
         self.elastic = np.zeros(len(s), bool)
@@ -181,7 +208,9 @@ class _Equations:
         """
         apart = abs(float(v @ (own.M @ sd - own.k)) - float(there @ self.residual))
         apart = max(apart - float(np.abs(there) @ self.noise), 0.0)
-        largest = float((self.sizes * (np.abs(self.inertia) + np.abs(self.known.k))).max(initial=0.0))
+        largest = float(
+            (self.sizes * (np.abs(self.inertia) + np.abs(self.known.k))).max(initial=0.0)
+        )
         return apart / (largest * float(np.abs(there / self.sizes).max(initial=0.0)) or 1.0)
 
     def balance(self) -> tuple[np.ndarray, float, float]:
@@ -209,11 +238,19 @@ def _reactions(mine: SolutionData, target: Compiled, out: Trajectory, least: flo
     theirs = SolutionData(target, out, {}, mine.run, stored=found)
     length = model_size(mine.compiled)
     views, bodies = [mine.body(name) for name in mine.compiled.bodies], mine.compiled.system.bodies
-    fastest = max(float(np.linalg.norm(mine.model.gravity)), *(greatest(body.acceleration) for body in views))
-    turning = max(greatest(body.angular_acceleration) + greatest(body.angular_velocity) ** 2 for body in views)
-    inertia = float(bodies.mass.sum()) * fastest + float(bodies.second[:, ::4].sum()) * turning / length
+    fastest = max(
+        float(np.linalg.norm(mine.model.gravity)), *(greatest(body.acceleration) for body in views)
+    )
+    turning = max(
+        greatest(body.angular_acceleration) + greatest(body.angular_velocity) ** 2 for body in views
+    )
+    inertia = (
+        float(bodies.mass.sum()) * fastest + float(bodies.second[:, ::4].sum()) * turning / length
+    )
     size = max(WEIGHTLESS * inertia, least / length, largest_load(joint_loads(mine)))
-    apart = max((float(each.max()) for each in load_differences(mine, theirs).values()), default=0.0)
+    apart = max(
+        (float(each.max()) for each in load_differences(mine, theirs).values()), default=0.0
+    )
     for name in () if redundant else mine.drives:
         one, other = mine.drive(name).torque, theirs.drive(name).torque
         size = max(size, float(np.abs(one).max()) / length)

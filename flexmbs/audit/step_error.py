@@ -1,10 +1,12 @@
 """Effect of the errors of single steps on the positions at the end of a run.
 
-The method's estimate of the error of each step (an embedded formula or the jump of accelerations) is summed by size over the
-steps for each coordinate, as a displacement: in m, rotations times the size of the model, modes by their largest displacement.
-The error of a coordinate is limited to twice its range. Ranges exclude steady translation and rotation; each error is relative to
-the range of its own coordinate, that of a rotation to one turn at most, or to a fraction of the largest range of its mechanism if
-that is larger. The amplification of errors by an unstable or chaotic motion is not included: see the second run.
+The method's estimate of the error of each step (an embedded formula or the jump of accelerations)
+is summed by size over the steps for each coordinate, as a displacement: in m, rotations times the
+size of the model, modes by their largest displacement. The error of a coordinate is limited to
+twice its range. Ranges exclude steady translation and rotation; each error is relative to the range
+of its own coordinate, that of a rotation to one turn at most, or to a fraction of the largest range
+of its mechanism if that is larger. The amplification of errors by an unstable or chaotic motion is
+not included: see the second run.
 """
 
 from typing import NamedTuple
@@ -24,17 +26,19 @@ MOTION = (1e-2, 1e-1)  # of the largest motion
 NO_MOTION = 1e-7  # of the model's size: smaller errors are negligible
 TURN = 2.0 * np.pi  # rad: largest scale of rotations, whatever the number of turns
 FAR = 3.0  # of the model's size: larger translations do not mask smaller motions
-SMALL = 1e-2  # of the model's size: upper limit of steady translation in the scale of other coordinates
+# of the model's size: upper limit of steady translation in the scale of other coordinates
+SMALL = 1e-2
 STEADY = 3e-3  # of a steady translation or rotation: scale of coordinates without other motion
-# of the deformation of a body: lower bound of the scale of its modes. A mode with a fortieth of the root
-# of strain energy, wrong by 2.5 % of itself, changes displacements and stresses by less than 1e-3
+# of the deformation of a body: lower bound of the scale of its modes. A mode with a fortieth of the
+# root of strain energy, wrong by 2.5 % of itself, changes displacements and stresses by less than
+# 1e-3
 DEFORMED = 0.3
 MINOR = 0.03  # of the largest range of a mechanism: lower bound of the scale of its coordinates
 
 
 class Measure(NamedTuple):
-    """Scales of position errors: sizes (ns,) of comparable displacements, ranges relative to them, and the motion of each
-    coordinate relative to which its error is measured."""
+    """Scales of position errors: sizes (ns,) of comparable displacements, ranges relative to them,
+    and the motion of each coordinate relative to which its error is measured."""
 
     sizes: np.ndarray
     ranges: np.ndarray
@@ -52,7 +56,10 @@ class Measure(NamedTuple):
         _raise_minor_modes(own, ranges, sizes, solution)
         motion = np.maximum(own, NO_MOTION)
         for part in _mechanisms(solution):
-            largest = np.minimum(np.maximum(beside, np.minimum(own, SMALL))[part], np.where(rotations[part], TURN, FAR))
+            largest = np.minimum(
+                np.maximum(beside, np.minimum(own, SMALL))[part],
+                np.where(rotations[part], TURN, FAR),
+            )
             motion[part] = np.maximum(motion[part], MINOR * float(largest.max(initial=0.0)))
         return cls(sizes, ranges, motion, float(own.max(initial=0.0)) <= NO_MOTION)
 
@@ -76,15 +83,22 @@ def step_error(solution: SolutionData, run: Run) -> list[Check]:
     share = float(shares[worst])
     status = graded(share, MOTION)
     size = float(measure.bounded(spent)[worst]) * model_size(solution.compiled)
-    text = f"about {share:.1e} of the motion (sum without growth), {size:.1e} m {place_of(solution, worst)}"
+    text = (
+        f"about {share:.1e} of the motion (sum without growth), {size:.1e} m "
+        f"{place_of(solution, worst)}"
+    )
     fixed = solution.run.options["step"]
-    remedy = f"use a smaller step than {fixed:g} s, or omit it for error control" if fixed else "lower rtol and atol"
+    remedy = (
+        f"use a smaller step than {fixed:g} s, or omit it for error control"
+        if fixed
+        else "lower rtol and atol"
+    )
     return [Check("Error of the steps", status, text, "" if status == PASS else remedy)]
 
 
 def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
-    """(ns,) range of each velocity coordinate's integral, of modes that of their amplitude; the same without steady
-    translation."""
+    """(ns,) range of each velocity coordinate's integral, of modes that of their amplitude; the
+    same without steady translation."""
     t, s = solution.t, solution.s
     travelled = np.zeros_like(s)
     travelled[1:] = np.cumsum(0.5 * (s[1:] + s[:-1]) * np.diff(t)[:, None], axis=0)
@@ -95,7 +109,9 @@ def _ranges(solution: SolutionData) -> tuple[np.ndarray, np.ndarray]:
     return np.ptp(travelled, axis=0), np.ptp(travelled - steady, axis=0)
 
 
-def _raise_minor_modes(own: np.ndarray, ranges: np.ndarray, sizes: np.ndarray, solution: SolutionData) -> None:
+def _raise_minor_modes(
+    own: np.ndarray, ranges: np.ndarray, sizes: np.ndarray, solution: SolutionData
+) -> None:
     """The motion of modes is at least `DEFORMED` of the deformation of their body, by displacement
     and by the square root of strain energy."""
     tree, stiffness = solution.compiled.system.tree, solution.compiled.system.bodies.k_ff
@@ -109,9 +125,16 @@ def _raise_minor_modes(own: np.ndarray, ranges: np.ndarray, sizes: np.ndarray, s
 
 def _mechanisms(solution: SolutionData) -> list[np.ndarray]:
     """The velocity coordinates of bodies that joints connect to each other, not through the ground."""
-    joints = [each for each in solution.compiled.model.joints.values() if GROUND not in (each.parent.body, each.child.body)]
+    joints = [
+        each
+        for each in solution.compiled.model.joints.values()
+        if GROUND not in (each.parent.body, each.child.body)
+    ]
     body_of, bodies = _body_of(solution), solution.compiled.bodies
-    numbers = ([bodies.index(name) for name in group if name in bodies] for group in groups(solution.compiled.model, joints))
+    numbers = (
+        [bodies.index(name) for name in group if name in bodies]
+        for group in groups(solution.compiled.model, joints)
+    )
     return [np.flatnonzero(np.isin(body_of, each)) for each in numbers if each]
 
 

@@ -1,16 +1,18 @@
 """Reactions that are missing because modes of flexible bodies were truncated.
 
-The modes η outside the bases (`ResidualModes`) are driven by the motion that occurred, and act back on the model:
+The modes η outside the bases (`ResidualModes`) are driven by the motion that occurred, and act back
+on the model:
 
     η̈ + 2ζω η̇ + ω² η + Mₙᵀ δs' = e,    e = Σ_j φᵀf_j ζ_j − φᵀMΦ q̈ − φᵀKΦ q,
     M δs' + D δs + K δx + Mₙ η̈ = Gᵀ δλ,    G δs = 0.
 
-δx is the change of the positions of all bodies, with M and the constraints G of one state, in which the run's loads are largest,
-K and D the elastic ones, Mₙ the coupling of η with the motion of the body frames and with the bases. Gᵀδλ are the missing
-reactions. The modes of this linear system are integrated exactly for an e that is linear between the run's steps. With fixed
-interfaces it is the sum Σ L_kᵀη̈_k over the modes beyond the basis. It is exact for small deflections about that state; Coriolis
-forces and geometric stiffness of the modes outside the bases are left out.
-Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), sections 11.3 (mode acceleration) and 17.3.
+δx is the change of the positions of all bodies, with M and the constraints G of one state, in which
+the run's loads are largest, K and D the elastic ones, Mₙ the coupling of η with the motion of the
+body frames and with the bases. Gᵀδλ are the missing reactions. The modes of this linear system are
+integrated exactly for an e that is linear between the run's steps. With fixed interfaces it is the
+sum Σ L_kᵀη̈_k over the modes beyond the basis. It is exact for small deflections about that state;
+Coriolis forces and geometric stiffness of the modes outside the bases are left out. Source: Craig
+and Kurdila, Fundamentals of Structural Dynamics (2006), sections 11.3 (mode acceleration) and 17.3.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,13 +40,16 @@ MOST_STATES = 5_000  # of a run: 0.2 s
 MOST_UNKNOWNS = 600  # 0.3 s
 SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: time limit of a repeated run
 ALMOST = 0.7  # of the known modes: where as many are needed, more may be
-# of the static deflection, and of the largest excitation, to which undamped vibrations add: sudden starts
+# of the static deflection, and of the largest excitation, to which undamped vibrations add: sudden
+# starts
 DEFLECTED, LOADED = 0.5, 0.2
 RESOLVED = 1.5  # steps between two outputs, above which the run is repeated with an output at each
 
 
 class Oscillators(NamedTuple):
-    """All residual modes of a model: the bodies they belong to, frequencies (m,) [Hz], excitation (nt, m)."""
+    """All residual modes of a model: the bodies they belong to, frequencies (m,) [Hz], excitation
+    (nt, m).
+    """
 
     body: tuple[str, ...]
     frequency: np.ndarray
@@ -52,7 +57,9 @@ class Oscillators(NamedTuple):
 
 
 class Linear(NamedTuple):
-    """The linear system: mass, damping, stiffness (n, n) and constraints (nc, n), the residual modes last."""
+    """The linear system: mass, damping, stiffness (n, n) and constraints (nc, n), the residual
+    modes last.
+    """
 
     M: np.ndarray
     D: np.ndarray
@@ -69,10 +76,19 @@ def truncation(scales: Scales) -> list[Check]:
         return []
     residual = {name: each.residual for name, each in data.items() if each.residual is not None}
     unknown = sorted({solution.compiled.whole_of(name) for name in data if name not in residual})
-    left = f"reactions not judged: the data of {', '.join(unknown)} have no modes outside the basis" if unknown else ""
-    size = sum(len(each.frequency) for each in residual.values()) + sum(each.nf + 6 for each in data.values())
+    left = (
+        f"reactions not judged: the data of {', '.join(unknown)} have no modes outside the basis"
+        if unknown
+        else ""
+    )
+    size = sum(len(each.frequency) for each in residual.values()) + sum(
+        each.nf + 6 for each in data.values()
+    )
     if size > MOST_UNKNOWNS or not len(mine.t) or run.begun is None or len(solution.t) < 2:
-        left = left or "reactions not judged: the model is too large, or no state of the run can be used"
+        left = (
+            left
+            or "reactions not judged: the model is too large, or no state of the run can be used"
+        )
         return [Check(TITLE, PASS, left)]
     residual = {name: each for name, each in residual.items() if len(each.frequency)}
     if not residual:
@@ -104,8 +120,13 @@ def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Ch
     )
 
     def worst(chosen: np.ndarray) -> _Missing:
-        lacking = missing(modes, found.excitation * chosen, fine.t, static).reshape(len(fine.t), -1, 6) / size
-        shares = np.maximum(*(np.linalg.norm(part, axis=2) for part in (lacking[:, :, :3], lacking[:, :, 3:])))
+        lacking = (
+            missing(modes, found.excitation * chosen, fine.t, static).reshape(len(fine.t), -1, 6)
+            / size
+        )
+        shares = np.maximum(
+            *(np.linalg.norm(part, axis=2) for part in (lacking[:, :, :3], lacking[:, :, 3:]))
+        )
         k, joint = np.unravel_index(int(np.nan_to_num(shares, nan=np.inf).argmax()), shares.shape)
         return _Missing(float(shares[k, joint]), joints[joint], float(fine.t[k]))
 
@@ -113,7 +134,10 @@ def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Ch
     all_ = worst(every)
     status = graded(all_.share, REACTIONS)
     joint = solution.compiled.owner_of(all_.joint)
-    text = f"about {all_.share:.1e} of the largest reaction is missing, at joint {joint}, t = {all_.t:.4g} s"
+    text = (
+        f"about {all_.share:.1e} of the largest reaction is missing, at joint {joint}, t = "
+        f"{all_.t:.4g} s"
+    )
     text += f", by {len(every)} modes outside the bases, up to {found.frequency.max():.4g} Hz"
     if fine.t[-1] < solution.t[-1]:
         text += f"; the time after {fine.t[-1]:.4g} s was not checked"
@@ -124,7 +148,9 @@ def _judged(scales: Scales, residual: dict[str, ResidualModes], left: str) -> Ch
     return Check(TITLE, status, f"{text}{'; ' if left else ''}{left}", remedy)
 
 
-def _remedy(solution: SolutionData, found: Oscillators, worst: Callable[[np.ndarray], _Missing]) -> str:
+def _remedy(
+    solution: SolutionData, found: Oscillators, worst: Callable[[np.ndarray], _Missing]
+) -> str:
     """Number of modes of the body that lacks most by which the error is within the first limit."""
     names = np.array(found.body)
     body = max(dict.fromkeys(found.body), key=lambda name: worst(names == name).share)
@@ -137,7 +163,10 @@ def _remedy(solution: SolutionData, found: Oscillators, worst: Callable[[np.ndar
         low, high = (low, middle) if worst(chosen).share <= REACTIONS[0] else (middle + 1, high)
     more = f"{len(own)} or more" if low > ALMOST * len(own) else f"about {low}"
     top = found.frequency[own[max(low, 1) - 1]]
-    return f"reduce {solution.compiled.whole_of(body)} with {more} modes more, up to {top:.4g} Hz, or state its damping"
+    return (
+        f"reduce {solution.compiled.whole_of(body)} with {more} modes more, up to {top:.4g} "
+        "Hz, or state its damping"
+    )
 
 
 def _starts_suddenly(solution: SolutionData, excitation: np.ndarray) -> bool:
@@ -147,8 +176,8 @@ def _starts_suddenly(solution: SolutionData, excitation: np.ndarray) -> bool:
 
 
 def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) -> float:
-    """Fraction 0 … 1 of their static deflection that the bodies begin with, in the norm of strain energy: (q·p)/(pᵀK⁻¹p) of the
-    loads p = m q̈ + K q."""
+    """Fraction 0 … 1 of their static deflection that the bodies begin with, in the norm of strain
+    energy: (q·p)/(pᵀK⁻¹p) of the loads p = m q̈ + K q."""
     system, both = solution.compiled.system, np.zeros(2)
     for name in residual:
         i = solution.compiled.bodies.index(name)
@@ -160,7 +189,9 @@ def _static_share(solution: SolutionData, residual: dict[str, ResidualModes]) ->
 
 
 def _resolved(scales: Scales) -> SolutionData:
-    """The solution with outputs at about each step: itself, or of a repeated run, up to `MOST_STATES`."""
+    """The solution with outputs at about each step: itself, or of a repeated run, up to
+    `MOST_STATES`.
+    """
     solution, t = scales.solution, scales.solution.t
     step = np.maximum(solution.trajectory.step[1:], 1e-300)
     counts = np.ceil(np.diff(t) / step - 1e-9)
@@ -168,7 +199,10 @@ def _resolved(scales: Scales) -> SolutionData:
         return solution
     counts = np.maximum(counts, 1).astype(int)
     within = int(np.searchsorted(np.cumsum(counts), MOST_STATES))
-    ends = [np.linspace(t[k], t[k + 1], counts[k] + 1)[1:] for k in range(min(max(within, 1), len(counts)))]
+    ends = [
+        np.linspace(t[k], t[k + 1], counts[k] + 1)[1:]
+        for k in range(min(max(within, 1), len(counts)))
+    ]
     times = np.concatenate([t[:1], *ends])[:MOST_STATES]
     seconds = max(SECONDS, MOST_OF_RUN * solution.statistics["solve_seconds"])
     return again(scales, scales.run.method, times, seconds)[0]
@@ -223,7 +257,9 @@ def _absolute(mine: SolutionData) -> Compiled:
     source = mine.compiled
     if source.topology.coordinates == "absolute":
         return source
-    return compile_model(source.declared, "absolute").with_initial_constants(source.initial_constants)
+    return compile_model(source.declared, "absolute").with_initial_constants(
+        source.initial_constants
+    )
 
 
 def _ratios(compiled: Compiled, name: str, modes: ResidualModes) -> np.ndarray:
@@ -235,8 +271,9 @@ def _ratios(compiled: Compiled, name: str, modes: ResidualModes) -> np.ndarray:
 class Modal(NamedTuple):
     """Modes of the linear system.
 
-    omega (n,), ratio (n,); elastic (n, m), rigid (l, m): their shapes, and those of motions without stiffness, in
-    the residual modes; wrenches (…, 6 × joints) of z̈, ż, z, of p of the motions without stiffness and of e.
+    omega (n,), ratio (n,); elastic (n, m), rigid (l, m): their shapes, and those of motions without
+    stiffness, in the residual modes; wrenches (…, 6 × joints) of z̈, ż, z, of p of the motions
+    without stiffness and of e.
     """
 
     omega: np.ndarray
@@ -247,7 +284,9 @@ class Modal(NamedTuple):
 
 
 def modal(system: Linear, joints: Sequence[str], m: int) -> Modal:
-    """The modes in the motions that satisfy the constraints, with m residual modes, and what their reactions are."""
+    """The modes in the motions that satisfy the constraints, with m residual modes, and what their
+    reactions are.
+    """
     M, D, K, G, _ = system
     size = 1.0 / np.sqrt(np.diag(M))
     rows = G * size
@@ -265,7 +304,8 @@ def modal(system: Linear, joints: Sequence[str], m: int) -> Modal:
 
 
 def missing(modes: Modal, excitation: np.ndarray, t: np.ndarray, static: float) -> np.ndarray:
-    """Missing wrenches (nt, 6 × joints) under the excitation (nt, m) of the residual modes at times t.
+    """Missing wrenches (nt, 6 × joints) under the excitation (nt, m) of the residual modes at times
+    t.
 
     static: fraction of their static response that the modes begin with.
     """
@@ -278,7 +318,8 @@ def missing(modes: Modal, excitation: np.ndarray, t: np.ndarray, static: float) 
 def driven_oscillators(
     omega: np.ndarray, ratio: np.ndarray, t: np.ndarray, p: np.ndarray, static: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """z, ż, z̈ (nt, m) of ``z̈ + 2ζω ż + ω² z = p``, exact for p (nt, m) linear between the times t (nt,).
+    """z, ż, z̈ (nt, m) of ``z̈ + 2ζω ż + ω² z = p``, exact for p (nt, m) linear between the times t
+    (nt,).
 
     y = ż − λ̄ z with λ = −ζω + iω√(1 − ζ²) satisfies ẏ = λ y + p, and z = Im y / Im λ.
     static: z(0) over p(0)/ω²; ż(0) = 0.
@@ -297,7 +338,9 @@ def driven_oscillators(
 
 
 def _wrenches(system: Linear, joint: str) -> np.ndarray:
-    """(nc, 6) force and moment of multipliers at the frame of a joint's child in body axes; of its parent beside the ground."""
+    """(nc, 6) force and moment of multipliers at the frame of a joint's child in body axes; of its
+    parent beside the ground.
+    """
     compiled, records = system.compiled, system.compiled.system
     declared = compiled.model.joints[joint]
     ref = declared.child if declared.child.body in compiled.bodies else declared.parent

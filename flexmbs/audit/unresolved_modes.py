@@ -1,12 +1,15 @@
-"""Modes that fixed steps do not resolve: forces at the beginning of a run against steps that resolve them.
+"""Modes that fixed steps do not resolve: forces at the beginning of a run against steps that
+resolve them.
 
-Generalized-α and other implicit methods damp modes with ω h > 1 within a few steps, with h as with 2 h: two runs agree on
-forces without these vibrations, which a part without damping keeps. The highest ω of the model at its start is that of
-(K, M) in the motions that the constraints allow. With ω h above `RESOLVED` the run is repeated up to ω t = `BEGINNING` with its
-steps and with steps of ω h = `FINE`, and both are compared there. With the mean squares D₁ and D₂ of a difference in the halves
-of this time and r = D₂/D₁, its mean square over the whole run of n such halves is about D₁ (1 + r + … + rⁿ⁻¹)/n: vibrations
-that damping ends soon after the start are no error of the run. Times √2 its root is the amplitude of a lasting error.
-Source: Chung and Hulbert, J. Appl. Mech. 60 (1993) 371 (numerical dissipation over ω h).
+Generalized-α and other implicit methods damp modes with ω h > 1 within a few steps, with h as with
+2 h: two runs agree on forces without these vibrations, which a part without damping keeps. The
+highest ω of the model at its start is that of (K, M) in the motions that the constraints allow.
+With ω h above `RESOLVED` the run is repeated up to ω t = `BEGINNING` with its steps and with steps
+of ω h = `FINE`, and both are compared there. With the mean squares D₁ and D₂ of a difference in the
+halves of this time and r = D₂/D₁, its mean square over the whole run of n such halves is about D₁
+(1 + r + … + rⁿ⁻¹)/n: vibrations that damping ends soon after the start are no error of the run.
+Times √2 its root is the amplitude of a lasting error. Source: Chung and Hulbert, J. Appl. Mech. 60
+(1993) 371 (numerical dissipation over ω h).
 """
 
 import dataclasses
@@ -39,9 +42,17 @@ NUDGE = 1e-6  # of comparable displacements: a difference quotient right to 1e-6
 
 
 def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
-    """The differences of reactions and accelerations at the beginning of a run with fixed implicit steps."""
+    """The differences of reactions and accelerations at the beginning of a run with fixed implicit
+    steps.
+    """
     h, compiled = run.method.step, solution.compiled
-    if run.begun is None or h is None or run.method.explicit or not solution.t[-1] > 0.0 or not compiled.places:
+    if (
+        run.begun is None
+        or h is None
+        or run.method.explicit
+        or not solution.t[-1] > 0.0
+        or not compiled.places
+    ):
         return []
     if not compiled.data or len(compiled.system.contacts.a) or solution.run.options.get("analysis"):
         return []
@@ -66,19 +77,27 @@ def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[C
 
 
 def _compared(scales: Scales, times: np.ndarray, pieces: int, deadline: float) -> Check | None:
-    """The check by the differences at some times from steps divided into ``pieces``; None where the time does not suffice."""
+    """The check by the differences at some times from steps divided into ``pieces``; None where the
+    time does not suffice.
+    """
     solution, run = scales.solution, scales.run
     fine = dataclasses.replace(run.method, step=run.method.step / pieces)  # type: ignore[type-var,operator]
-    ours, other = (again(scales, each, times, deadline - time.perf_counter())[0] for each in (run.method, fine))
+    ours, other = (
+        again(scales, each, times, deadline - time.perf_counter())[0] for each in (run.method, fine)
+    )
     if min(len(ours.t), len(other.t)) < len(times):
         return None
     halves = 2.0 * float(solution.t[-1]) / times[-1]
     apart = force_differences(scales, ours, other, lambda difference: _lasting(difference, halves))
-    return apart.check("Unresolved modes", f"with steps of {fine.step:.2g} s up to t = {times[-1]:.3g} s")
+    return apart.check(
+        "Unresolved modes", f"with steps of {fine.step:.2g} s up to t = {times[-1]:.3g} s"
+    )
 
 
 def _lasting(difference: np.ndarray, n: float) -> float:
-    """Amplitude over a run of ``n`` times half of the time of the differences (nt,), which die away as they begin to."""
+    """Amplitude over a run of ``n`` times half of the time of the differences (nt,), which die away
+    as they begin to.
+    """
     middle = len(difference) // 2
     first, second = (float(np.mean(part**2)) for part in (difference[:middle], difference[middle:]))
     if second >= first:
@@ -88,8 +107,8 @@ def _lasting(difference: np.ndarray, n: float) -> float:
 
 
 def highest_mode(run: Run) -> float:
-    """Highest angular frequency [rad/s] of (K, M) at the start, with G v = 0; K by differences of the forces, of elastic
-    coordinates that of the bodies."""
+    """Highest angular frequency [rad/s] of (K, M) at the start, with G v = 0; K by differences of
+    the forces, of elastic coordinates that of the bodies."""
     begun, system = run.begun, run.compiled.system
     assert begun is not None
     work, z = make_work(system, begun.beta), begun.z
@@ -116,4 +135,8 @@ def highest_mode(run: Run) -> float:
     free = unit[:, None] * (scipy.linalg.null_space(G * unit) if len(G) else np.eye(len(M)))
     if not free.shape[1]:
         return 0.0
-    return float(np.sqrt(max(scipy.linalg.eigh(free.T @ K @ free, free.T @ M @ free, eigvals_only=True)[-1], 0.0)))
+    return float(
+        np.sqrt(
+            max(scipy.linalg.eigh(free.T @ K @ free, free.T @ M @ free, eigvals_only=True)[-1], 0.0)
+        )
+    )

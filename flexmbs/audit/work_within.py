@@ -1,7 +1,9 @@
-"""The work of applied forces and of dissipation within steps, by the method and by a quadrature rule with other points.
+"""The work of applied forces and of dissipation within steps, by the method and by a quadrature
+rule with other points.
 
-A force that varies much faster than the steps, or acts during a part of a step, does work that a method does not see at its own
-points. The works are compared if they are significant for the energy of the run.
+A force that varies much faster than the steps, or acts during a part of a step, does work that a
+method does not see at its own points. The works are compared if they are significant for the energy
+of the run.
 """
 
 import math
@@ -17,26 +19,37 @@ from flexmbs.time_stepping.run import Run
 LEAST_STEPS = 8
 STEADILY = 0.9  # of the steps are judged: corners of forces occur in few
 MATTERS = 1e-3  # of the largest change of an energy or work
-UNRESOLVED = 1e-6  # of the size of the model, or rad: displacements that steps and their dense output do not resolve
+# of the size of the model, or rad: displacements that steps and their dense output do not resolve
+UNRESOLVED = 1e-6
 FIXED = (0.15, 0.5)  # six steps and three in a period of the force
 CONTROLLED = (0.5, math.inf)  # their error is estimated at points within the step too
 
 
 def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
-    """Σ |W − W_Gauss| over Σ max(|W|, |W_Gauss|) of the sampled steps, for forces or dissipation, the larger."""
+    """Σ |W − W_Gauss| over Σ max(|W|, |W_Gauss|) of the sampled steps, for forces or dissipation,
+    the larger.
+    """
     rows = run.context.samples.work
     rows = rows[(rows[:, SAMPLED_H] > 0.0) & np.isfinite(rows).all(axis=1)]
     if len(rows) < LEAST_STEPS:
         return []
     run_time = float(solution.t[-1] - solution.t[0])
     energy = solution.energy
-    parts = (energy.kinetic, energy.strain, energy.potential, energy.work_of_forces, energy.work_of_drives, energy.dissipated)
+    parts = (
+        energy.kinetic,
+        energy.strain,
+        energy.potential,
+        energy.work_of_forces,
+        energy.work_of_drives,
+        energy.dissipated,
+    )
     scale = max(float(np.ptp(each)) for each in parts)
     if scale <= energy_at_rest(solution):
         return []
     unresolved = UNRESOLVED * exchangeable_energy(solution)
     worst, what = 0.0, ""
-    impacts = bool((solution.compiled.system.contacts.law_kernel < 0).any())  # their dissipation is counted separately
+    # their dissipation is counted separately
+    impacts = bool((solution.compiled.system.contacts.law_kernel < 0).any())
     for c, name in enumerate(("forces",) if impacts else ("forces", "losses")):
         ours, theirs = rows[:, BY_METHOD + c], rows[:, BY_GAUSS + c]
         kept = np.argsort(np.abs(ours - theirs))[: math.ceil(STEADILY * len(rows))]
@@ -50,5 +63,7 @@ def work_within_steps(solution: SolutionData, run: Run) -> list[Check]:
         return []
     fixed = solution.run.options["step"]
     status = graded(worst, FIXED if fixed else CONTROLLED)
-    text = f"that of {what} in {len(rows)} steps differs by {worst:.1e} from an independent quadrature"
+    text = (
+        f"that of {what} in {len(rows)} steps differs by {worst:.1e} from an independent quadrature"
+    )
     return [Check("Work within steps", status, text, "" if status == PASS else "use smaller steps")]

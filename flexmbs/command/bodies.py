@@ -1,4 +1,6 @@
-"""Deformed flexible bodies as VTU files, with a PVD file of their times, and stress if a body has stress modes."""
+"""Deformed flexible bodies as VTU files, with a PVD file of their times, and stress if a body has
+stress modes.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,13 +20,24 @@ from flexmbs.results.stress import StressView
 from flexmbs.results.stress_summary import stressed_bodies
 
 
-def write_bodies(solution: Solution, folder: Path, instants: int, progress: Report, *, times: Sequence[float] = ()) -> list[Path]:
-    """One VTU file per flexible body and instant, surface in world axes with its elastic displacement and its stress (body axes),
-    and the envelope of the stress. times: outputs nearest to these times (s) instead of equally spaced ones. Raises
-    InputError."""
-    surfaces = {name: shape for name in solution.bodies if (shape := solution.shape(name)) is not None}
+def write_bodies(
+    solution: Solution,
+    folder: Path,
+    instants: int,
+    progress: Report,
+    *,
+    times: Sequence[float] = (),
+) -> list[Path]:
+    """One VTU file per flexible body and instant, surface in world axes with its elastic
+    displacement and its stress (body axes), and the envelope of the stress. times: outputs nearest
+    to these times (s) instead of equally spaced ones. Raises InputError."""
+    surfaces = {
+        name: shape for name in solution.bodies if (shape := solution.shape(name)) is not None
+    }
     if not surfaces:
-        raise InputError("export: the solution has no flexible body with a surface; VTU files need one")
+        raise InputError(
+            "export: the solution has no flexible body with a surface; VTU files need one"
+        )
     pick = chosen_outputs(solution.t, instants, times)
     entries, envelopes = [], []
     stressed = stressed_bodies(solution)
@@ -38,7 +51,10 @@ def write_bodies(solution: Solution, folder: Path, instants: int, progress: Repo
             fields = {} if stress is None else _stress_fields(stress, surface, float(solution.t[i]))
             u = shape.displacement(np.arange(len(surface.nodes)), slice(i, i + 1))[0]
             _write(file, surface, (body.position[i], body.rotation[i], u), fields)
-            entries.append(f'    <DataSet timestep="{float(solution.t[i])!r}" part="{n}" file={quoteattr(file.name)}/>')
+            entries.append(
+                f'    <DataSet timestep="{float(solution.t[i])!r}" part="{n}" '
+                f"file={quoteattr(file.name)}/>"
+            )
         if stress is not None:
             envelopes.append(folder / f"{n + 1}-{slug(name)}-envelope.vtu")
             still = np.zeros(3), np.eye(3), np.zeros_like(surface.nodes)
@@ -50,8 +66,8 @@ def write_bodies(solution: Solution, folder: Path, instants: int, progress: Repo
 
 
 def _stress_fields(stress: StressView, surface: Surface, t: float) -> dict[str, FloatArray]:
-    """Components (N, 6) and von Mises stress (N,) at all nodes of the surface; at material interfaces, of the more stressed
-    one."""
+    """Components (N, 6) and von Mises stress (N,) at all nodes of the surface; at material
+    interfaces, of the more stressed one."""
     field = stress.field(t)
     values = at_nodes(surface, field.node_ids, field.von_mises, field.stress)
     return {"stress in body axes": values, "von Mises stress": von_mises(values)}
@@ -61,17 +77,25 @@ def _envelope_fields(stress: StressView, surface: Surface) -> dict[str, FloatArr
     envelope = stress.envelope
     rows = np.column_stack([envelope.von_mises, envelope.time])
     values = at_nodes(surface, envelope.node_ids, envelope.von_mises, rows)
-    return {"largest von Mises stress": values[:, 0], "time of the largest von Mises stress": values[:, 1]}
+    return {
+        "largest von Mises stress": values[:, 0],
+        "time of the largest von Mises stress": values[:, 1],
+    }
 
 
 def _write(
-    file: Path, surface: Surface, pose: tuple[FloatArray, FloatArray, FloatArray], fields: Mapping[str, FloatArray]
+    file: Path,
+    surface: Surface,
+    pose: tuple[FloatArray, FloatArray, FloatArray],
+    fields: Mapping[str, FloatArray],
 ) -> None:
     """The surface at a pose (r, A) with its elastic displacement u and further fields at all nodes."""
     r, A, u = pose
     used, triangles = np.unique(surface.triangles, return_inverse=True)
     points = (surface.nodes + u)[used] @ A.T + r
-    data = {"elastic displacement": u[used] @ A.T} | {name: values[used] for name, values in fields.items()}
+    data = {"elastic displacement": u[used] @ A.T} | {
+        name: values[used] for name, values in fields.items()
+    }
     mesh = meshio.Mesh(points, [("triangle", triangles.reshape(-1, 3))], point_data=data)
     with whole_file(file) as draft:
         mesh.write(draft, file_format="vtu")

@@ -9,8 +9,12 @@ from flexmbs.console.messages import progress_bar, put, put_json
 from flexmbs.errors import InputError, SolverError
 
 
-def compare(path: Path, given: dict[str, Any], *, every: bool, as_json: bool, access: dict[str, bool]) -> int:
-    """Print one row per formalism, coordinates and integrator as it comes; returns 0 if all runs finished, else 3."""
+def compare(
+    path: Path, given: dict[str, Any], *, every: bool, as_json: bool, access: dict[str, bool]
+) -> int:
+    """Print one row per formalism, coordinates and integrator as it comes; returns 0 if all runs
+    finished, else 3.
+    """
     from flexmbs.api.model import load
     from flexmbs.studies.compare import INTEGRATORS_COMPARED
     from flexmbs.studies.compare import compare as analysis
@@ -21,13 +25,23 @@ def compare(path: Path, given: dict[str, Any], *, every: bool, as_json: bool, ac
         options.setdefault("integrators", INTEGRATORS_COMPARED)
     if "t_end" not in options:
         if model.run is None:
-            raise InputError(f"run.t_end: model '{model.name}' has no [run] table; give the end time, --t-end 1.0")
+            raise InputError(
+                f"run.t_end: model '{model.name}' has no [run] table; give the end time, "
+                "--t-end 1.0"
+            )
         options["t_end"] = model.run.t_end
     with progress_bar(f"comparing {model.name}") as progress:
-        found = analysis(model, progress=progress, tell=None if as_json else progress.put, **options)
+        found = analysis(
+            model, progress=progress, tell=None if as_json else progress.put, **options
+        )
     if as_json:
         rows = [
-            {f.name: _plain(getattr(row, f.name)) for f in dataclasses.fields(row) if f.name != "solution"} for row in found.rows
+            {
+                f.name: _plain(getattr(row, f.name))
+                for f in dataclasses.fields(row)
+                if f.name != "solution"
+            }
+            for row in found.rows
         ]
         put_json({"model": found.model, "verdict": found.verdict, "rows": rows})
     else:

@@ -12,13 +12,16 @@ from flexmbs.files.kinds import BODY, MODEL, PAGE, SOLUTION
 from flexmbs.files.reserve import reserved
 
 HERE = Path(__file__).resolve()
-MESHES = HERE.with_name("link.msh"), HERE.parents[2] / "meshes" / "link.msh"  # in a wheel, in the source
+# in a wheel, in the source
+MESHES = HERE.with_name("link.msh"), HERE.parents[2] / "meshes" / "link.msh"
 INTERFACES = {"hub": "hub_face", "tip": "tip_face"}
 MODES, DAMPING = 12, 0.01
 
 
 def demo(folder: Path) -> int:
-    """Mesh → flexible body → model → run → report in a folder; returns 0 if every check passes, else 3."""
+    """Mesh → flexible body → model → run → report in a folder; returns 0 if every check passes,
+    else 3.
+    """
     from flexmbs.command.run import simulated
     from flexmbs.studies.demo import demo_checks, demo_model
     from flexmbs.system.check import FAIL
@@ -30,17 +33,23 @@ def demo(folder: Path) -> int:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MachineError(f"{folder}: cannot be created ({error.strerror}); choose another with -o") from None
+        raise MachineError(
+            f"{folder}: cannot be created ({error.strerror}); choose another with -o"
+        ) from None
     files = {"link.h5": BODY, "arm.toml": MODEL, "arm.h5": SOLUTION, "arm.html": PAGE}
     results = [(folder / name, kind) for name, kind in files.items()]
     with reserved(*results), progress_bar("reducing the link") as progress:
         with compiling_meanwhile():
-            link = _reduced_link(file, folder, lambda fraction, text: progress(0.25 * fraction, text))
+            link = _reduced_link(
+                file, folder, lambda fraction, text: progress(0.25 * fraction, text)
+            )
         model = demo_model(link)
         model.save(folder / "arm.toml")
         if model.run is None:
             raise InputError("demo: its model has no [run] table; add one")
-        solution = simulated(model, model.run, lambda fraction, text: progress(0.25 + 0.65 * fraction, text))
+        solution = simulated(
+            model, model.run, lambda fraction, text: progress(0.25 + 0.65 * fraction, text)
+        )
         progress(0.9, "writing the report")
         solution.save(folder / "arm.h5")
         solution.report(folder / "arm.html")
@@ -48,14 +57,17 @@ def demo(folder: Path) -> int:
     put("\n".join(f"{check.status}  {check.title}: {check.found}" for check in found))
     passed = all(check.status != FAIL for check in found)
     verdict = "PASS" if passed else "FAIL"
-    put(f"{verdict} in {time.perf_counter() - started:.0f} s; report: {(folder / 'arm.html').resolve()}")
+    put(
+        f"{verdict} in {time.perf_counter() - started:.0f} s; report: "
+        f"{(folder / 'arm.html').resolve()}"
+    )
     return 0 if passed else SolverError.exit_code
 
 
 @contextlib.contextmanager
 def compiling_meanwhile() -> Iterator[None]:
-    """If no kernels are cached yet, another process compiles those of the run, starting from the last one, while this one
-    continues."""
+    """If no kernels are cached yet, another process compiles those of the run, starting from the
+    last one, while this one continues."""
     from flexmbs._jit import CACHE
 
     cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))
@@ -88,9 +100,13 @@ def _reduced_link(file: Path, folder: Path, progress: Report) -> Path:
 
     mesh = pp.read_mesh(file, unit="mm")
     link = pp.reduce(
-        mesh, pp.Isotropic(E=70e9, nu=0.33, rho=2700.0), interfaces={name: pp.Rigid(face) for name, face in INTERFACES.items()},
-        method=pp.CraigBampton(modes=MODES), reference="hub", damping=DAMPING,
+        mesh,
+        pp.Isotropic(E=70e9, nu=0.33, rho=2700.0),
+        interfaces={name: pp.Rigid(face) for name, face in INTERFACES.items()},
+        method=pp.CraigBampton(modes=MODES),
+        reference="hub",
+        damping=DAMPING,
         progress=lambda step, fraction: progress(fraction, f"link: {step}"),
-    )  # fmt: skip
+    )
     link.save(folder / "link.h5")
     return folder / "link.h5"

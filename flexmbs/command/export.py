@@ -21,13 +21,17 @@ class Wanted(NamedTuple):
 
 
 def export(path: Path, folder: Path | None, wanted: Wanted) -> None:
-    """Write the tables and bodies of a solution file into a folder. Raises InputError, MachineError."""
+    """Write the tables and bodies of a solution file into a folder. Raises InputError,
+    MachineError.
+    """
     from flexmbs.api.solution import Solution
     from flexmbs.exports.gltf import write_gltf
     from flexmbs.exports.vtkhdf import write_vtkhdf
 
     if not any((wanted.csv, wanted.mat, wanted.vtu, wanted.vtkhdf, wanted.gltf)):
-        raise InputError("export: nothing to write; omit --no-csv or add --mat, --vtkhdf, --gltf or --vtu")
+        raise InputError(
+            "export: nothing to write; omit --no-csv or add --mat, --vtkhdf, --gltf or --vtu"
+        )
     solution = Solution.load(path)
     target = made_folder(folder or path.with_suffix(""))
     written = solution.to_csv(target) if wanted.csv else []

@@ -11,14 +11,28 @@ Port = tuple[str | int, ...]
 
 
 def fmu(
-    path: Path, target: Path | None, ports: tuple[Sequence[str], Sequence[str]], options: dict[str, Any], access: dict[str, bool]
+    path: Path,
+    target: Path | None,
+    ports: tuple[Sequence[str], Sequence[str]],
+    options: dict[str, Any],
+    access: dict[str, bool],
 ) -> None:
     """Write the unit of a model. Raises InputError, MachineError."""
     from flexmbs.api.model import load
     from flexmbs.studies.fmu import export_fmu
 
     inputs, outputs = (read_ports(texts, key) for texts, key in zip(ports, ("--in", "--out")))
-    put(str(export_fmu(load(path, **access), target or path.with_suffix(".fmu"), inputs=inputs, outputs=outputs, **options)))
+    put(
+        str(
+            export_fmu(
+                load(path, **access),
+                target or path.with_suffix(".fmu"),
+                inputs=inputs,
+                outputs=outputs,
+                **options,
+            )
+        )
+    )
 
 
 def read_ports(texts: Sequence[str], option: str) -> dict[str, Port]:
@@ -36,5 +50,9 @@ def read_port(text: str, option: str) -> tuple[str, Port]:
     name, equals, rest = text.partition("=")
     parts = [part.strip() for part in rest.split(",")]
     if not equals or not name.strip() or not all(parts):
-        raise InputError(f"{option}: '{text}' is no port; give NAME=KIND,ITEM, as angle=coordinate,hinge")
-    return name.strip(), tuple(int(part) if part.isdigit() and k == 2 else part for k, part in enumerate(parts))
+        raise InputError(
+            f"{option}: '{text}' is no port; give NAME=KIND,ITEM, as angle=coordinate,hinge"
+        )
+    return name.strip(), tuple(
+        int(part) if part.isdigit() and k == 2 else part for k, part in enumerate(parts)
+    )

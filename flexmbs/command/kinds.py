@@ -7,32 +7,61 @@ from typing import Any
 from flexmbs.declaration import Declaration
 
 WIDTH, INDENT = 100, "      "
-LINK = "turn = [0.0, 0.0, 1.0], mass = 2.0, first_moment = [0.5, 0.0, 0.0], inertia = [0.0, 0.2, 0.2]"
+LINK = (
+    "turn = [0.0, 0.0, 1.0], mass = 2.0, first_moment = [0.5, 0.0, 0.0], inertia = [0.0, 0.2, 0.2]"
+)
 ROBOT = (
     f'{{ links = [{{ coordinate = "hinge", parent = -1, {LINK} }}, '
     f'{{ coordinate = "elbow", parent = 0, position = [0.5, 0.0, 0.0], {LINK} }}] }}'
 )
 PATH = '{ kind = "quintic", q0 = [0.0, 0.5], q1 = [1.0, 0.0], duration = 2.0 }'
 EXAMPLES = {
-    "frame": '"link/tip"', "joint": '"hinge"', "direction": '"z"', "coordinate": '"hinge"', "float": "0.5",
-    "float or None": "0.5", "law": "-20.0", "float, floats": "0.5", "robot": ROBOT, "path of coordinates": PATH,
+    "frame": '"link/tip"',
+    "joint": '"hinge"',
+    "direction": '"z"',
+    "coordinate": '"hinge"',
+    "float": "0.5",
+    "float or None": "0.5",
+    "law": "-20.0",
+    "float, floats": "0.5",
+    "robot": ROBOT,
+    "path of coordinates": PATH,
     "controller": f'{{ kind = "pd-gravity", robot = {ROBOT}, path = {PATH}, kp = 100.0, kd = 20.0 }}',
-    "function": '"my_module:function"', "function or 'module:name'": '"my_module:function"', "floats": "[0.0, 0.5, 1.0, 1.5]",
-    "2 floats": "[0.1, 0.2]", "3 floats": "[0.1, 0.0, 0.0]", "6 floats": "[1e6, 1e6, 1e6, 1e3, 1e3, 1e3]",
-    "3, 6 or 3×3 floats": "[0.01, 0.02, 0.02]", "law of time, float or function": "0.5",
+    "function": '"my_module:function"',
+    "function or 'module:name'": '"my_module:function"',
+    "floats": "[0.0, 0.5, 1.0, 1.5]",
+    "2 floats": "[0.1, 0.2]",
+    "3 floats": "[0.1, 0.0, 0.0]",
+    "6 floats": "[1e6, 1e6, 1e6, 1e3, 1e3, 1e3]",
+    "3, 6 or 3×3 floats": "[0.01, 0.02, 0.02]",
+    "law of time, float or function": "0.5",
     "motions": '[{ kind = "rotate", axis = "z" }, { kind = "slide", axis = "x" }]',
-    "mapping from coordinate to float": "{ hinge = 1.0, elbow = -2.0 }", "list of coordinates": '["hinge", "elbow"]',
+    "mapping from coordinate to float": "{ hinge = 1.0, elbow = -2.0 }",
+    "list of coordinates": '["hinge", "elbow"]',
     "rows of 2 floats": "[[0.1, 0.0], [0.0, 0.1], [-0.1, 0.0], [0.0, -0.1]]",
     "rows of 3 floats": "[[0.0, 0.0, 0.0], [0.5, 0.0, 0.1], [1.0, 0.0, 0.0], [1.5, 0.0, 0.1]]",
-    "rows of floats": "[[0.0, 0.0, 0.0, 0.0], [0.0, 0.1, 0.1, 0.0], [0.0, 0.1, 0.1, 0.0], [0.0, 0.0, 0.0, 0.0]]",
-}  # fmt: skip
+    "rows of floats": "[[0.0, 0.0, 0.0, 0.0], [0.0, 0.1, 0.1, 0.0], [0.0, 0.1, 0.1, 0.0], [0.0, 0.0, 0.0, "
+    "0.0]]",
+}
 OTHER = {  # where two keys of one kind must differ, or a value has bounds of its own
-    "first": '"hinge"', "second": '"elbow"', "child": '"arm/hub"', "frame_b": '"arm/hub"', "rack": '"slider"', "nut": '"slider"',
-    "lower": "-10.0", "upper": "10.0", "file": '"link.h5"', "normal": '"y"', "sample_time": "0.001", "carrier": '"arm"',
-    "count": "64", "amplitudes": "[0.25, 0.25, 0.25, 0.25]",
+    "first": '"hinge"',
+    "second": '"elbow"',
+    "child": '"arm/hub"',
+    "frame_b": '"arm/hub"',
+    "rack": '"slider"',
+    "nut": '"slider"',
+    "lower": "-10.0",
+    "upper": "10.0",
+    "file": '"link.h5"',
+    "normal": '"y"',
+    "sample_time": "0.001",
+    "carrier": '"arm"',
+    "count": "64",
+    "amplitudes": "[0.25, 0.25, 0.25, 0.25]",
     "knots": "[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]",
-    "coefficients": "[[0.0], [0.0], [0.0], [1.0], [1.0], [1.0]]", "covectors": "[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]",
-}  # fmt: skip
+    "coefficients": "[[0.0], [0.0], [0.0], [1.0], [1.0], [1.0]]",
+    "covectors": "[[0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]",
+}
 MORE = {
     "flexible": ("file",),
     "joint-limit": ("lower", "upper"),
@@ -44,11 +73,21 @@ MORE = {
 def keys(cls: type[Declaration]) -> str:
     """What the kind is, its keys, an example."""
     summary = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
-    return "\n".join([*textwrap.wrap(summary, WIDTH), "", *(_key(cls, field) for field in _fields(cls)), "", example(cls)])
+    return "\n".join(
+        [
+            *textwrap.wrap(summary, WIDTH),
+            "",
+            *(_key(cls, field) for field in _fields(cls)),
+            "",
+            example(cls),
+        ]
+    )
 
 
 def example(cls: type[Declaration]) -> str:
-    """The table of an item, or the inline table of a law or a motion, with the keys that it must have."""
+    """The table of an item, or the inline table of a law or a motion, with the keys that it must
+    have.
+    """
     pairs = [f'kind = "{cls.kind}"', *(f"{key} = {value}" for key, value in _values(cls).items())]
     if "name" in cls.field_names():
         return "\n".join([f"[{cls.section}.my-{cls.kind}]", *pairs])
@@ -58,14 +97,19 @@ def example(cls: type[Declaration]) -> str:
 def _values(cls: type[Declaration]) -> dict[str, str]:
     """Values of the required keys, as TOML."""
     wanted = [f for f in _fields(cls) if _required(f) or f.name in MORE.get(cls.kind, ())]
-    return {field.name: OTHER.get(field.name) or EXAMPLES[_type(cls, field).partition(" [")[0]] for field in wanted}
+    return {
+        field.name: OTHER.get(field.name) or EXAMPLES[_type(cls, field).partition(" [")[0]]
+        for field in wanted
+    }
 
 
 def _key(cls: type[Declaration], field: "dataclasses.Field[Any]") -> str:
     default = "required" if _required(field) else f"default {_default(field)!r}"
     text = " ".join(cls._texts.get(field.name, ("", ""))[1].split())
     head = f"  {field.name} : {_type(cls, field)}, {default}"
-    return "\n".join([head, *textwrap.wrap(text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)])
+    return "\n".join(
+        [head, *textwrap.wrap(text, WIDTH, initial_indent=INDENT, subsequent_indent=INDENT)]
+    )
 
 
 def _fields(cls: type[Declaration]) -> "list[dataclasses.Field[Any]]":

@@ -11,7 +11,9 @@ Families = dict[str, dict[str, Any]]
 
 
 def listing(what: str | None, *, as_json: bool) -> None:
-    """Print the kinds of one family or of all, or the keys of one kind. Raises InputError for an unknown name."""
+    """Print the kinds of one family or of all, or the keys of one kind. Raises InputError for an
+    unknown name.
+    """
     families = all_kinds()
     if what is None or what in families:
         _put_kinds(families if what is None else {what: families[what]}, as_json=as_json)
@@ -36,7 +38,10 @@ def _close(what: str, names: list[str]) -> str:
 
 def _put_kinds(families: Families, *, as_json: bool) -> None:
     """Kinds with a line each."""
-    chosen = {family: {kind: _line(cls) for kind, cls in kinds.items()} for family, kinds in families.items()}
+    chosen = {
+        family: {kind: _line(cls) for kind, cls in kinds.items()}
+        for family, kinds in families.items()
+    }
     if as_json:
         put_json(chosen)
         return
@@ -68,12 +73,27 @@ def all_kinds() -> Families:
     from preprocess.reduction import REDUCTIONS
 
     declared: dict[str, Any] = {
-        "bodies": Body, "joints": Joint, "motions": Motion, "forces": Force, "drives": Drive, "laws": TimeLaw,
-        "joint-laws": JointLaw, "couplings": Coupling, "contacts": Contact, "contact-laws": ContactLaw,
-        "rotors": RotorInertia, "controllers": PathController, "paths": DeclaredPath, "designs": Design,
-    }  # fmt: skip
+        "bodies": Body,
+        "joints": Joint,
+        "motions": Motion,
+        "forces": Force,
+        "drives": Drive,
+        "laws": TimeLaw,
+        "joint-laws": JointLaw,
+        "couplings": Coupling,
+        "contacts": Contact,
+        "contact-laws": ContactLaw,
+        "rotors": RotorInertia,
+        "controllers": PathController,
+        "paths": DeclaredPath,
+        "designs": Design,
+    }
     families: Families = {family: dict(base.kinds) for family, base in declared.items()}
-    return families | {"formalisms": dict(FORMALISMS), "integrators": dict(INTEGRATORS), "reductions": dict(REDUCTIONS)}
+    return families | {
+        "formalisms": dict(FORMALISMS),
+        "integrators": dict(INTEGRATORS),
+        "reductions": dict(REDUCTIONS),
+    }
 
 
 def _text(cls: type[Any]) -> str:

@@ -9,13 +9,19 @@ from flexmbs.files.reserve import reserved
 
 
 def report(paths: list[Path], output: Path | None) -> None:
-    """Write the report of a solution file, or the comparison of two. Raises InputError for more of them."""
+    """Write the report of a solution file, or the comparison of two. Raises InputError for more of
+    them.
+    """
     from flexmbs.api.solution import Solution
 
     if len(paths) > 2:
         raise InputError(f"report: takes one solution, or two to compare, not {len(paths)}")
     first, *others = paths
-    beside = first.with_name(f"{first.stem}-{others[0].stem}.html") if others else first.with_suffix(".html")
+    beside = (
+        first.with_name(f"{first.stem}-{others[0].stem}.html")
+        if others
+        else first.with_suffix(".html")
+    )
     target = output or beside
     with reserved((target, comparison_kind(target) if others else report_kind(target))):
         solution = Solution.load(first)

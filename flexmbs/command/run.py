@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """What a run leaves on disk: the solution, in a file or a run folder, whether that is resumed and how; the report."""
+    """What a run leaves on disk: the solution, in a file or a run folder, whether that is resumed
+    and how; the report.
+    """
 
     output: str | None
     resume: bool = False
@@ -34,8 +36,16 @@ class Kept(NamedTuple):
         """The run folder, for an output that ends with a slash or is a folder. Raises InputError."""
         from flexmbs.studies.run_folder import RunFolder
 
-        if self.output is not None and (self.output.endswith(("/", os.sep)) or Path(self.output).is_dir()):
-            return RunFolder(self.output, resume=self.resume, force=self.force, checkpoint=self.checkpoint, tell=note)
+        if self.output is not None and (
+            self.output.endswith(("/", os.sep)) or Path(self.output).is_dir()
+        ):
+            return RunFolder(
+                self.output,
+                resume=self.resume,
+                force=self.force,
+                checkpoint=self.checkpoint,
+                tell=note,
+            )
         if self.resume or self.force:
             raise InputError("--resume, --force: continue the run in a folder; give it, -o run/")
         return None
@@ -50,8 +60,12 @@ class Kept(NamedTuple):
         return PDF
 
 
-def run(path: Path, given: dict[str, Any], kept: Kept, *, as_json: bool, access: dict[str, bool]) -> int:
-    """Simulate, save, report; returns the exit code, that of a `SolverError` if the verdict is FAIL. Partial results are kept."""
+def run(
+    path: Path, given: dict[str, Any], kept: Kept, *, as_json: bool, access: dict[str, bool]
+) -> int:
+    """Simulate, save, report; returns the exit code, that of a `SolverError` if the verdict is
+    FAIL. Partial results are kept.
+    """
     from flexmbs.api.model import load
     from flexmbs.studies.run_folder import SOLUTION as IN_FOLDER
     from flexmbs.system.check import FAIL
@@ -59,7 +73,13 @@ def run(path: Path, given: dict[str, Any], kept: Kept, *, as_json: bool, access:
     folder, kind = kept.folder(), kept.report_kind()
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = run_options(model, given)
-    target = Path(folder.path) / IN_FOLDER if folder else Path(kept.output) if kept.output else path.with_suffix(".h5")
+    target = (
+        Path(folder.path) / IN_FOLDER
+        if folder
+        else Path(kept.output)
+        if kept.output
+        else path.with_suffix(".h5")
+    )
     with reserved(*([] if folder else [(target, SOLUTION)]), (kept.report, kind)):
         try:
             with progress_bar(f"simulating {model.name}") as progress:
@@ -81,7 +101,9 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
     from flexmbs.model.run import Run
 
     if model.run is None and "t_end" not in given:
-        raise InputError(f"run.t_end: model '{model.name}' has no [run] table; give the end time, --t-end 1.0")
+        raise InputError(
+            f"run.t_end: model '{model.name}' has no [run] table; give the end time, --t-end 1.0"
+        )
     if model.run is None:
         return Run(**given)
     return dataclasses.replace(model.run, **(_unfit(given) | given))
@@ -93,25 +115,42 @@ def _unfit(given: dict[str, Any]) -> dict[str, None]:
     from flexmbs.studies.options import OF_INTEGRATOR, has_option
 
     method = INTEGRATORS.get(given.get("integrator", ""))
-    return {} if method is None else {key: None for key in OF_INTEGRATOR if not has_option(method, key)}
+    return (
+        {}
+        if method is None
+        else {key: None for key in OF_INTEGRATOR if not has_option(method, key)}
+    )
 
 
-def simulated(model: "Model", options: "Run", progress: Any, folder: "RunFolder | None" = None) -> "Solution":
+def simulated(
+    model: "Model", options: "Run", progress: Any, folder: "RunFolder | None" = None
+) -> "Solution":
     """Run the simulation with the options."""
     from flexmbs.studies.simulate import simulate
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AuditWarning)  # reported with the results
         return simulate(
-            model, t_end=options.t_end, step=options.step, output_step=options.output_step, formalism=options.formalism,
-            coordinates=options.coordinates, integrator=options.integrator, stabilization=options.stabilization,
-            rtol=options.rtol, atol=options.atol, rho_inf=options.rho_inf, progress=progress,
+            model,
+            t_end=options.t_end,
+            step=options.step,
+            output_step=options.output_step,
+            formalism=options.formalism,
+            coordinates=options.coordinates,
+            integrator=options.integrator,
+            stabilization=options.stabilization,
+            rtol=options.rtol,
+            atol=options.atol,
+            rho_inf=options.rho_inf,
+            progress=progress,
             folder=folder,
-        )  # fmt: skip
+        )
 
 
 def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: bool) -> None:
-    """Keep the solution attached to an error, if any; a failure to do so is reported and does not hide the error."""
+    """Keep the solution attached to an error, if any; a failure to do so is reported and does not
+    hide the error.
+    """
     solution: Solution | None = getattr(error, "solution", None)
     if solution is None or len(solution.t) == 0:
         return
@@ -125,9 +164,11 @@ def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: 
         )
 
 
-def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: bool, saved: bool = False) -> None:
-    """Write the files, the solution unless it is ``saved``, and print the results. Raises MachineError at the end for files that
-    could not be written."""
+def _keep(
+    solution: "Solution", target: Path, report: Path | None, *, as_json: bool, saved: bool = False
+) -> None:
+    """Write the files, the solution unless it is ``saved``, and print the results. Raises
+    MachineError at the end for files that could not be written."""
     from flexmbs.results.summary import summary
 
     files: dict[str, str] = {}
@@ -136,7 +177,8 @@ def _keep(solution: "Solution", target: Path, report: Path | None, *, as_json: b
         if not saved:
             solution.save(target)
         files["solution"] = str(target)
-    except (InputError, MachineError) as error:  # the former if another file has appeared there meanwhile
+    except (InputError, MachineError) as error:
+        # the former if another file has appeared there meanwhile
         elsewhere = _saved_elsewhere(solution, target.name)
         failed.append(f"{error}; saved as {elsewhere} instead" if elsewhere else str(error))
         files |= {"solution": str(elsewhere)} if elsewhere else {}
@@ -166,7 +208,9 @@ def _saved_elsewhere(solution: "Solution", name: str) -> Path | None:
     return folder / name
 
 
-def _print_results(solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool) -> None:
+def _print_results(
+    solution: "Solution", numbers: dict[str, Any], files: dict[str, str], *, as_json: bool
+) -> None:
     from flexmbs.system.check import PASS
 
     if as_json:

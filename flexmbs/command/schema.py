@@ -11,14 +11,18 @@ from flexmbs.files.reserve import reserved
 
 
 def schema(what: str, output: Path | None) -> None:
-    """Print or write the schema of "model", "part" or "sweep" files. Raises InputError, MachineError."""
+    """Print or write the schema of "model", "part" or "sweep" files. Raises InputError,
+    MachineError.
+    """
     from flexmbs.model.schema import model_schema
     from flexmbs.studies.sweeps.study_file import sweep_schema
     from preprocess.part_file.schema import part_schema
 
     schemas = {"model": model_schema, "part": part_schema, "sweep": sweep_schema}
     if what not in schemas:
-        raise InputError(f"schema: unknown kind of file {shown(what)}; {close_names(what, schemas)}")
+        raise InputError(
+            f"schema: unknown kind of file {shown(what)}; {close_names(what, schemas)}"
+        )
     text = json.dumps(schemas[what](), indent=1, ensure_ascii=False) + "\n"
     if output is None:
         put(text.rstrip())

@@ -30,22 +30,42 @@ class How(NamedTuple):
     report: Path | None = None
 
 
-def sweep(path: Path, folder: Path | None, how: How, *, as_json: bool, access: dict[str, bool]) -> int:
-    """Run the study into its folder; returns the exit code, that of a `SolverError` if cases failed or are FAIL."""
+def sweep(
+    path: Path, folder: Path | None, how: How, *, as_json: bool, access: dict[str, bool]
+) -> int:
+    """Run the study into its folder; returns the exit code, that of a `SolverError` if cases failed
+    or are FAIL.
+    """
     from flexmbs.studies.sweeps.study_file import read_study
     from flexmbs.studies.sweeps.sweep import sweep as run
     from flexmbs.studies.sweeps.table import FAILED
     from flexmbs.system.check import FAIL
 
     study, target = read_study(path, **access), folder or path.with_suffix("")
-    executor = _client(how.scheduler) if how.scheduler else "threads" if how.threads else "processes"
-    with reserved((how.report, PAGE)), progress_bar(f"sweep {path.stem}") as progress, warnings.catch_warnings():
+    executor = (
+        _client(how.scheduler) if how.scheduler else "threads" if how.threads else "processes"
+    )
+    with (
+        reserved((how.report, PAGE)),
+        progress_bar(f"sweep {path.stem}") as progress,
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore", AuditWarning)  # reported with the results
         result = run(
-            _model(study, access["allow_outside"]), study.parameters, design=study.design, outputs=study.outputs, run=study.run,
-            folder=target, resume=how.resume, retry=how.retry, force=how.force, keep=how.keep, executor=executor,
-            workers=how.workers, progress=progress,
-        )  # fmt: skip
+            _model(study, access["allow_outside"]),
+            study.parameters,
+            design=study.design,
+            outputs=study.outputs,
+            run=study.run,
+            folder=target,
+            resume=how.resume,
+            retry=how.retry,
+            force=how.force,
+            keep=how.keep,
+            executor=executor,
+            workers=how.workers,
+            progress=progress,
+        )
         if how.report is not None:
             result.report(how.report, name=path.stem)
     _print(result, target, as_json=as_json)
@@ -76,11 +96,15 @@ def _client(address: str) -> Any:
     try:
         from distributed import Client
     except ImportError:
-        raise MachineError("--scheduler: needs dask.distributed; install it: pip install 'flexmbs[cluster]'") from None
+        raise MachineError(
+            "--scheduler: needs dask.distributed; install it: pip install 'flexmbs[cluster]'"
+        ) from None
     try:
         return Client(address, timeout=10)
     except (OSError, ValueError) as error:
-        raise MachineError(f"--scheduler: {address} cannot be reached ({error}); start it with: dask scheduler") from None
+        raise MachineError(
+            f"--scheduler: {address} cannot be reached ({error}); start it with: dask scheduler"
+        ) from None
 
 
 def _print(result: "SweepResult", folder: Path, *, as_json: bool) -> None:
@@ -89,7 +113,14 @@ def _print(result: "SweepResult", folder: Path, *, as_json: bool) -> None:
 
     table = folder / TABLE
     if as_json:
-        put_json({"cases": len(result), "verdicts": result.counts(), "table": str(table), "rows": list(result.rows())})
+        put_json(
+            {
+                "cases": len(result),
+                "verdicts": result.counts(),
+                "table": str(table),
+                "rows": list(result.rows()),
+            }
+        )
         return
     told = [(k, text) for k, text in enumerate(result.failure) if text]
     told += [(k, found[0]) for k, found in enumerate(result.findings) if found]
@@ -97,9 +128,17 @@ def _print(result: "SweepResult", folder: Path, *, as_json: bool) -> None:
         note(f"case {k}: {text}")
     if len(told) > SHOWN:
         note(f"and {len(told) - SHOWN} more cases with messages: see the table")
-    put("\n".join(_span(name, values, result.units.get(name, "")) for name, values in result.outputs.items()))
+    put(
+        "\n".join(
+            _span(name, values, result.units.get(name, ""))
+            for name, values in result.outputs.items()
+        )
+    )
     put(f"table: {table}")
-    put(f"{len(result)} cases: {', '.join(f'{n} {verdict}' for verdict, n in result.counts().items())}")
+    put(
+        f"{len(result)} cases: "
+        f"{', '.join(f'{n} {verdict}' for verdict, n in result.counts().items())}"
+    )
 
 
 def _span(name: str, values: Any, unit: str) -> str:

@@ -54,4 +54,6 @@ def _robot(path: Path, *, allow_outside: bool) -> "View":
     tag = read_xml(path).tag
     if tag not in ("mujoco", "sdf"):
         return Robot.from_urdf(path, allow_outside=allow_outside).show(browser=False)
-    return (from_mujoco if tag == "mujoco" else from_sdf)(path, allow_outside=allow_outside).show(browser=False)
+    return (from_mujoco if tag == "mujoco" else from_sdf)(path, allow_outside=allow_outside).show(
+        browser=False
+    )

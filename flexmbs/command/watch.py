@@ -47,8 +47,12 @@ def server(folder: Path, port: int = 0) -> Serving:
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            # a page of another site must not read this one under a name of its own that leads to this machine
-            if self.headers.get("Host", "") not in (f"{HERE}:{serving.server_port}", f"localhost:{serving.server_port}"):
+            # a page of another site must not read this one under a name of its own that leads to
+            # this machine
+            if self.headers.get("Host", "") not in (
+                f"{HERE}:{serving.server_port}",
+                f"localhost:{serving.server_port}",
+            ):
                 self.send_error(http.HTTPStatus.FORBIDDEN)
                 return
             if self.path != "/":
@@ -61,9 +65,12 @@ def server(folder: Path, port: int = 0) -> Serving:
                 return
             self.send_response(http.HTTPStatus.OK)
             for key, value in (
-                ("Content-Type", "text/html; charset=utf-8"), ("Content-Length", str(len(content))), ("Refresh", str(REFRESH)),
-                ("Cache-Control", "no-store"), ("X-Frame-Options", "DENY"),
-            ):  # fmt: skip
+                ("Content-Type", "text/html; charset=utf-8"),
+                ("Content-Length", str(len(content))),
+                ("Refresh", str(REFRESH)),
+                ("Cache-Control", "no-store"),
+                ("X-Frame-Options", "DENY"),
+            ):
                 self.send_header(key, value)
             self.end_headers()
             self.wfile.write(content)
@@ -74,7 +81,9 @@ def server(folder: Path, port: int = 0) -> Serving:
     try:
         serving = Serving((HERE, port), Handler)
     except (OSError, OverflowError) as error:
-        raise InputError(f"--port {port}: cannot be used ({error}); choose another, or 0 for a free one") from None
+        raise InputError(
+            f"--port {port}: cannot be used ({error}); choose another, or 0 for a free one"
+        ) from None
     return serving
 
 
@@ -84,7 +93,12 @@ class Page:
     def __init__(self, folder: Path) -> None:
         from flexmbs.studies.run_folder import LOG, RECORD, SOLUTION
 
-        self.folder, self.log, self.record, self.solution = folder, folder / LOG, folder / RECORD, folder / SOLUTION
+        self.folder, self.log, self.record, self.solution = (
+            folder,
+            folder / LOG,
+            folder / RECORD,
+            folder / SOLUTION,
+        )
         self.lock, self.made = threading.Lock(), ("", -1.0)
         if not self.record.is_file():
             raise InputError(f"{folder}: holds no run; give the folder of flexmbs run -o folder/")
@@ -104,11 +118,27 @@ class Page:
         try:
             record = json.loads(read_bytes(self.record, MOST))
             shown = record["shown"]
-            name, t_end, velocities = str(shown["name"]), float(shown["t_end"]), list(map(str, shown["velocities"]))
+            name, t_end, velocities = (
+                str(shown["name"]),
+                float(shown["t_end"]),
+                list(map(str, shown["velocities"])),
+            )
             version, date = str(record["provenance"]["flexmbs"]), str(record["provenance"]["date"])
         except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError(f"{self.record}: is no record of a run") from None
         there = read_rows(self.log)
         columns = {} if there is None else there.columns()
         age = max(time.time() - self.log.stat().st_mtime, 0.0) if self.log.exists() else 0.0
-        return live_page(Live(name, str(self.folder), t_end, velocities, columns, age, self.solution.exists(), version, date))
+        return live_page(
+            Live(
+                name,
+                str(self.folder),
+                t_end,
+                velocities,
+                columns,
+                age,
+                self.solution.exists(),
+                version,
+                date,
+            )
+        )

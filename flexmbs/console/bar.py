@@ -41,7 +41,11 @@ class Bar:
 @contextmanager
 def bar_on_terminal(title: str, *, memory: bool) -> Iterator[Bar]:
     """See `flexmbs.console.messages.progress_bar`."""
-    columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=28), TextColumn("{task.percentage:>3.0f} %")
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=28),
+        TextColumn("{task.percentage:>3.0f} %"),
+    )
     last = (TimeElapsedColumn(), MemoryColumn()) if memory else (TimeElapsedColumn(),)
     disable = not messages.is_terminal
     with Progress(*columns, *last, console=messages, transient=True, disable=disable) as shown:

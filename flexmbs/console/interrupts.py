@@ -1,7 +1,8 @@
 """Interrupts (Ctrl-C, SIGTERM) that the command line received.
 
-Python drops an exception that a signal handler raises at the border of a C callback or in a destructor. The handler leaves the
-signal here too, and loops read it; at the border of a callback it leaves it without an exception.
+Python drops an exception that a signal handler raises at the border of a C callback or in a
+destructor. The handler leaves the signal here too, and loops read it; at the border of a callback
+it leaves it without an exception.
 """
 
 import signal
@@ -21,20 +22,34 @@ def raise_received() -> None:
 
 
 def at_border(frame: FrameType | None) -> bool:
-    """Whether a frame belongs to a callback itself; what its ``call`` runs, the user function, is caught there."""
+    """Whether a frame belongs to a callback itself; what its ``call`` runs, the user function, is
+    caught there.
+    """
     own = frame
     while own is not None and own.f_globals.get("__name__") != CALLBACKS:
         own = own.f_back
-    return own is not None and own.f_code.co_name in BORDER and (own is frame or own.f_code.co_name != "call")
+    return (
+        own is not None
+        and own.f_code.co_name in BORDER
+        and (own is frame or own.f_code.co_name != "call")
+    )
 
 
 def ending_signals() -> list[int]:
-    """Signals that end a command line: none in threads; nohup and jobs of shells ignore SIGINT, which stays so."""
+    """Signals that end a command line: none in threads; nohup and jobs of shells ignore SIGINT,
+    which stays so.
+    """
     if threading.current_thread() is not threading.main_thread():
         return []
-    return [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
+    return [
+        number
+        for number in (signal.SIGINT, signal.SIGTERM)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    ]
 
 
 def exit_code() -> int:
-    """128 and the number of the signal, as shells report it; 130 for an interrupt of another origin."""
+    """128 and the number of the signal, as shells report it; 130 for an interrupt of another
+    origin.
+    """
     return 128 + (*received, *heeded, signal.SIGINT)[0]

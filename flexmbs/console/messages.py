@@ -31,8 +31,8 @@ class _Silent:
 
 @contextmanager
 def progress_bar(title: str, *, memory: bool = False) -> Iterator[Progress]:
-    """A bar on stderr while the block runs, with elapsed time and, optionally, ``memory`` used; ``report(fraction, text)`` moves
-    it.
+    """A bar on stderr while the block runs, with elapsed time and, optionally, ``memory`` used;
+    ``report(fraction, text)`` moves it.
 
     Silent if stderr is not a terminal.
     """

@@ -1,7 +1,8 @@
 """How a command line runs: its options, its interrupts, its exit codes.
 
-Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 internal error, 2 bad input, 3 solver stopped
-(partial results are kept), 4 machine (disk, memory, missing extra), 130 interrupted by Ctrl-C, 143 by SIGTERM.
+Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 internal error, 2 bad
+input, 3 solver stopped (partial results are kept), 4 machine (disk, memory, missing extra), 130
+interrupted by Ctrl-C, 143 by SIGTERM.
 """
 
 import contextlib
@@ -19,21 +20,35 @@ import typer
 from typer.core import TyperGroup
 
 from flexmbs.console import interrupts
-from flexmbs.errors import AssemblyWarning, AuditWarning, FlexmbsError, InputError, ModelWarning, SolverError
+from flexmbs.errors import (
+    AssemblyWarning,
+    AuditWarning,
+    FlexmbsError,
+    InputError,
+    ModelWarning,
+    SolverError,
+)
 
-COLLECT = 50_000  # objects between two searches for garbage: imports, whose objects stay, would start 340 of them
+# objects between two searches for garbage: imports, whose objects stay, would start 340 of them
+COLLECT = 50_000
 
 
 class Interrupt(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM; after a plain KeyboardInterrupt during an import Python ignores the exit code."""
+    """Ctrl-C or SIGTERM; after a plain KeyboardInterrupt during an import Python ignores the exit
+    code.
+    """
 
 
 class Commands(TyperGroup):
-    """The commands with their whole first paragraphs; an interrupt (Ctrl-C, SIGTERM) ends them with its exit code and no further
-    message."""
+    """The commands with their whole first paragraphs; an interrupt (Ctrl-C, SIGTERM) ends them with
+    its exit code and no further message."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        rows = [(name, _first_paragraph(command.help)) for name, command in self.commands.items() if not command.hidden]
+        rows = [
+            (name, _first_paragraph(command.help))
+            for name, command in self.commands.items()
+            if not command.hidden
+        ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -42,8 +57,12 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(interrupts.exit_code()) from None
-        except SystemExit as error:  # commands end with typer's Exit: this one comes from code that the model names
-            raise SolverError(f"a function of the model called sys.exit({error.code!r}); let it raise an exception") from error
+        except SystemExit as error:
+            # commands end with typer's Exit: this one comes from code that the model names
+            raise SolverError(
+                f"a function of the model called sys.exit({error.code!r}); let it raise "
+                "an exception"
+            ) from error
 
 
 def _first_paragraph(text: str | None) -> str:
@@ -68,7 +87,9 @@ def _version(wanted: bool) -> None:
 
 def common_options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks of errors.")] = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     """The options before the command."""
     if debug:
@@ -81,7 +102,9 @@ def _print_error(*lines: str) -> None:
 
 
 def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
-    """What shows a warning of flexmbs as one line, without the place in the source, and others ``otherwise``."""
+    """What shows a warning of flexmbs as one line, without the place in the source, and others
+    ``otherwise``.
+    """
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
         if issubclass(category, AssemblyWarning | AuditWarning | ModelWarning):
@@ -101,21 +124,30 @@ def _failed(error: Exception, name: str) -> int:
     if isinstance(error, FlexmbsError):
         _print_error(*str(error).splitlines())
         return error.exit_code
-    notes = [note for note in getattr(error, "__notes__", []) if note.startswith("in the function of")]
+    notes = [
+        note for note in getattr(error, "__notes__", []) if note.startswith("in the function of")
+    ]
     if notes:
         if not os.environ.get("FLEXMBS_DEBUG"):
             traceback.print_exception(error)
         _print_error(f"{type(error).__name__} {notes[0]}: {error}")
-        return InputError.exit_code if getattr(error, "solution", None) is None else SolverError.exit_code
+        return (
+            InputError.exit_code
+            if getattr(error, "solution", None) is None
+            else SolverError.exit_code
+        )
     if isinstance(error, MemoryError):
         _print_error("insufficient memory; use fewer modes, fewer outputs or a larger machine")
         return 4
     if isinstance(error, OSError):
         _print_error(
-            f"{error.filename or 'the results'}: {error.strerror or error}; check the file, its permissions or the free space"
+            f"{error.filename or 'the results'}: {error.strerror or error}; check the "
+            "file, its permissions or the free space"
         )
         return 4
-    _print_error(f"internal error: {type(error).__name__}: {error} ({name} --debug … shows the traceback)")
+    _print_error(
+        f"internal error: {type(error).__name__}: {error} ({name} --debug … shows the traceback)"
+    )
     return 1
 
 
@@ -143,7 +175,8 @@ def _silent(lost: "sys.UnraisableHookArgs") -> None:
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     """Run a command line and exit with its code."""
     gc.set_threshold(COLLECT)
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # to look for them takes longer than to validate a model
+    # to look for them takes longer than to validate a model
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     interrupts.received.clear()
     interrupts.heeded.clear()
     _degrade_characters()
@@ -153,7 +186,8 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
         if not interrupts.at_border(frame):
             raise Interrupt
 
-    def dropped(lost: "sys.UnraisableHookArgs") -> None:  # by a destructor or a callback of a library; loops read ``received``
+    # by a destructor or a callback of a library; loops read ``received``
+    def dropped(lost: "sys.UnraisableHookArgs") -> None:
         if not isinstance(lost.exc_value, Interrupt):
             hook(lost)
 

@@ -1,7 +1,8 @@
 """Context of multiprocessing whose processes import nothing from the current folder.
 
-A spawned interpreter runs ``python -c``, whose first import path is the current folder: a file ``signal.py`` there would be
-executed. PYTHONSAFEPATH leaves that path out; the import paths of the parent are set afterwards.
+A spawned interpreter runs ``python -c``, whose first import path is the current folder: a file
+``signal.py`` there would be executed. PYTHONSAFEPATH leaves that path out; the import paths of the
+parent are set afterwards.
 """
 
 import contextlib
@@ -15,7 +16,9 @@ VARIABLE = "PYTHONSAFEPATH"
 
 
 def spawn_context() -> SpawnContext:
-    """A context for processes and executors, with a resource tracker that is started in the same way."""
+    """A context for processes and executors, with a resource tracker that is started in the same
+    way.
+    """
     if os.name == "posix":
         with _safe_path():
             resource_tracker.ensure_running()

@@ -1,1 +1,3 @@
-"""Diagnosis of the compiled system: degrees of freedom, rank, redundant constraints, singular positions."""
+"""Diagnosis of the compiled system: degrees of freedom, rank, redundant constraints, singular
+positions.
+"""

@@ -8,7 +8,13 @@ import numpy as np
 from flexmbs.diagnosis.rank import Singular, redundant_rows, singular_position
 from flexmbs.initial.arguments import instant
 from flexmbs.initial.assembly import Assemble, Weight
-from flexmbs.initial.initial_state import InitialState, Moved, initial_state, joint_coordinates, warn_of_moved
+from flexmbs.initial.initial_state import (
+    InitialState,
+    Moved,
+    initial_state,
+    joint_coordinates,
+    warn_of_moved,
+)
 from flexmbs.model.check import declaration_report
 from flexmbs.model.model import ModelData
 from flexmbs.system.compile import Compiled
@@ -24,7 +30,9 @@ class JointState:
 
 @dataclass(frozen=True)
 class Assembly:
-    """Consistent initial state: every joint's coordinates, changes of the declared values, redundant constraints."""
+    """Consistent initial state: every joint's coordinates, changes of the declared values,
+    redundant constraints.
+    """
 
     joints: dict[str, JointState]
     moved: tuple[Moved, ...]
@@ -34,7 +42,10 @@ class Assembly:
     singular: Singular | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        lines = [f"{name}: q = {_numbers(joint.position)}, v = {_numbers(joint.velocity)}" for name, joint in self.joints.items()]
+        lines = [
+            f"{name}: q = {_numbers(joint.position)}, v = {_numbers(joint.velocity)}"
+            for name, joint in self.joints.items()
+        ]
         lines += [f"moved: {moved}" for moved in self.moved]
         lines += [redundancy_text(self.compiled.model, name, rows) for name, rows in self.redundant]
         lines += [str(self.singular)] if self.singular else []
@@ -42,22 +53,27 @@ class Assembly:
 
 
 def assemble(
-    model: ModelData, *, t: float = 0.0, locked: str | Sequence[str] = (), weights: Mapping[str, Weight] | None = None,
-    elastic: bool = False, strict: bool = False,
-) -> Assembly:  # fmt: skip
-    """The initial state that satisfies all joints, drives and couplings at time ``t`` and keeps the declared values.
+    model: ModelData,
+    *,
+    t: float = 0.0,
+    locked: str | Sequence[str] = (),
+    weights: Mapping[str, Weight] | None = None,
+    elastic: bool = False,
+    strict: bool = False,
+) -> Assembly:
+    """The initial state that satisfies all joints, drives and couplings at time ``t`` and keeps the
+    declared values.
 
-    locked: joints held exactly.
-    weights: joint → number, or one per degree of freedom, to make joints harder (> 1) or easier (< 1) to move.
-    elastic: bodies deform with the least strain energy if loops do not close otherwise.
-    strict: declared values that cannot be kept are an error.
+    locked: joints held exactly. weights: joint → number, or one per degree of freedom, to make
+    joints harder (> 1) or easier (< 1) to move. elastic: bodies deform with the least strain energy
+    if loops do not close otherwise. strict: declared values that cannot be kept are an error.
 
-    Joints whose ``q0`` or ``v0`` is given keep it if the constraints allow it, tree and cut joints alike; the others move by the
-    least change in the metric of the mass matrix. Declared values that cannot be kept change as little as possible, with an
-    `AssemblyWarning`, or an `InputError` if ``strict``. Bodies keep their declared deformation unless ``elastic``. Prescribed
-    motions are always satisfied. Raises `InputError` that names the joint and the gap if a loop does not close, and locked joints
-    that are inconsistent.
-    Source: docs/theory.md, section 50.
+    Joints whose ``q0`` or ``v0`` is given keep it if the constraints allow it, tree and cut joints
+    alike; the others move by the least change in the metric of the mass matrix. Declared values
+    that cannot be kept change as little as possible, with an `AssemblyWarning`, or an `InputError`
+    if ``strict``. Bodies keep their declared deformation unless ``elastic``. Prescribed motions are
+    always satisfied. Raises `InputError` that names the joint and the gap if a loop does not close,
+    and locked joints that are inconsistent. Source: docs/theory.md, section 50.
 
     Examples
     --------
@@ -73,15 +89,19 @@ def assemble(
     [0.9273]
     """
     declaration_report(model).raise_errors()
-    found = assembly(model, instant(t), Assemble(locked, {} if weights is None else weights, elastic=elastic, strict=strict))
+    found = assembly(
+        model,
+        instant(t),
+        Assemble(locked, {} if weights is None else weights, elastic=elastic, strict=strict),
+    )
     if t == 0.0:
         warn_of_moved(found.state)
     return found
 
 
 def assembly(model: ModelData, t: float, how: Assemble | None = None) -> Assembly:
-    """The initial state of a model whose declarations have been checked; redundancy is judged near a singular initial
-    position."""
+    """The initial state of a model whose declarations have been checked; redundancy is judged near
+    a singular initial position."""
     compiled, start = initial_state(model, t=t, how=how)
     joints = {name: JointState(*joint_coordinates(compiled, start, name)) for name in model.joints}
     singular = singular_position(compiled, start)
@@ -94,7 +114,10 @@ def redundancy_text(model: ModelData, name: str, rows: int) -> str:
     """One line that names a joint, drive or coupling with dependent constraints."""
     kind = "joint" if name in model.joints else "drive" if name in model.drives else "coupling"
     count = "1 constraint depends" if rows == 1 else f"{rows} constraints depend"
-    return f"{kind} '{name}': {count} on the others; the motion is unique, reactions are not (those of least norm are reported)"
+    return (
+        f"{kind} '{name}': {count} on the others; the motion is unique, reactions are not "
+        "(those of least norm are reported)"
+    )
 
 
 def _numbers(values: np.ndarray) -> str:

@@ -31,8 +31,10 @@ def change_points(compiled: Compiled, loops: Iterable[tuple[str, ...]]) -> Itera
         named = " – ".join(loop)
         sides = ", ".join(f"{length:.5g}" for length in lengths)
         yield (
-            f"loop {named}: with links of {sides} m, s + l = p + q: it passes change points, all links "
-            "in line, where the motion can branch; change a length, or add a link or a coupling that "
+            f"loop {named}: with links of {sides} m, s + l = p + q: it passes change "
+            "points, all links "
+            "in line, where the motion can branch; change a length, or add a link or a "
+            "coupling that "
             "guides it there"
         )
 
@@ -71,7 +73,9 @@ def _axis(compiled: Compiled, joint: Joint, end: FrameRef) -> np.ndarray | None:
     if joint.rows == 3 and all(motion.rotations == motion.nv == 3 for motion in joint.motions):
         return np.zeros(3)
     turning = [motion for motion in joint.motions if motion.turns]
-    axes = [np.asarray(motion.unit_twist).reshape(2, 3) for motion in joint.motions if motion.nv == 1]
+    axes = [
+        np.asarray(motion.unit_twist).reshape(2, 3) for motion in joint.motions if motion.nv == 1
+    ]
     if len(turning) != 1 or len(axes) != len(joint.motions):
         return None
     direction = np.asarray(turning[0].unit_twist[3:])

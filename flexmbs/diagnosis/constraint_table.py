@@ -1,4 +1,6 @@
-"""The constraints of a model by their classes: one row per joint, drive, coupling or other constraint."""
+"""The constraints of a model by their classes: one row per joint, drive, coupling or other
+constraint.
+"""
 
 from flexmbs.console.columns import aligned
 from flexmbs.model.constraint_class import ConstraintClass
@@ -10,12 +12,19 @@ from flexmbs.system.topology import Topology
 def constraint_lines(model: ModelData, shape: Topology) -> list[str]:
     """Name, kind, number of rows and class of each constraint, in columns.
 
-    A joint of the tree is explicit: positions are given by its own coordinates; loop closure, drives, couplings and contacts are
-    implicit, equations or inequalities between coordinates. In absolute coordinates all joints are implicit.
+    A joint of the tree is explicit: positions are given by its own coordinates; loop closure,
+    drives, couplings and contacts are implicit, equations or inequalities between coordinates. In
+    absolute coordinates all joints are implicit.
     """
     explicit = {primary.joint for primary in shape.tree}
     rows = [
-        (item.name, item.kind, _rows_text(found), *found.words, "explicit" if item.name in explicit else "implicit")
+        (
+            item.name,
+            item.kind,
+            _rows_text(found),
+            *found.words,
+            "explicit" if item.name in explicit else "implicit",
+        )
         for item in constraining(model)
         for found in item.constraint_classes()
     ]

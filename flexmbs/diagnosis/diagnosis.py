@@ -22,7 +22,9 @@ from flexmbs.system.topology import independent_loops
 
 
 class Diagnosis(NamedTuple):
-    """Lines on the tree and its degrees of freedom, the table of constraints, warnings, the count of a planar mechanism or ""."""
+    """Lines on the tree and its degrees of freedom, the table of constraints, warnings, the count
+    of a planar mechanism or "".
+    """
 
     lines: list[str]
     constraints: list[str]
@@ -31,7 +33,9 @@ class Diagnosis(NamedTuple):
 
 
 def check(model: ModelData) -> Report:
-    """The report on a model, with the tree, the cuts and the redundant constraints of the compiled system; does not raise."""
+    """The report on a model, with the tree, the cuts and the redundant constraints of the compiled
+    system; does not raise.
+    """
     report = declaration_report(model)
     if report.errors:
         return report
@@ -49,8 +53,8 @@ def check(model: ModelData) -> Report:
 
 
 def diagnose(model: ModelData) -> Diagnosis:
-    """Tree, cuts, loops, degrees of freedom f = n_s − rank G; classes of constraints; redundant rows by joint, changes by
-    assembly.
+    """Tree, cuts, loops, degrees of freedom f = n_s − rank G; classes of constraints; redundant
+    rows by joint, changes by assembly.
 
     Raises `InputError` if a loop does not close or a run could not start.
     """
@@ -59,7 +63,10 @@ def diagnose(model: ModelData) -> Diagnosis:
     _require_accelerations(compiled, found.state)
     lines = str(compiled.topology).splitlines()
     loops = independent_loops(compiled.model, compiled.topology)
-    lines += [f"loop {i}: {' – '.join((cut, *tree, cut))}" for i, (cut, tree) in enumerate(loops.items(), 1)]
+    lines += [
+        f"loop {i}: {' – '.join((cut, *tree, cut))}"
+        for i, (cut, tree) in enumerate(loops.items(), 1)
+    ]
     dependent = sum(rows for _, rows in redundant)
     ns, nc = int(compiled.system.layout[2]), compiled.n_constraints
     modes = int(compiled.system.tree.nf.sum())
@@ -74,15 +81,22 @@ def diagnose(model: ModelData) -> Diagnosis:
     warnings += [line for moved in found.moved for line in moved.contradictions]
     warnings += [f"model: {found.singular}"] if found.singular else []
     warnings += change_points(compiled, ((cut, *tree) for cut, tree in loops.items()))
-    return Diagnosis(lines, constraint_lines(model, compiled.topology), warnings, planar_line(compiled, regular))
+    return Diagnosis(
+        lines, constraint_lines(model, compiled.topology), warnings, planar_line(compiled, regular)
+    )
 
 
 def _require_accelerations(compiled: Compiled, start: InitialState) -> None:
     """Raise `InputError` for a mass matrix of the start that is not positive definite."""
-    status = settle(compiled, make_work(compiled.system, start.beta), 0.0, start.q.copy(), start.s.copy()).status
+    status = settle(
+        compiled, make_work(compiled.system, start.beta), 0.0, start.q.copy(), start.s.copy()
+    ).status
     if status < 0:
         body = body_without_inertia(compiled, status, start.q, start.beta)
-        raise InputError(f"bodies.{body}: its motion has no inertia (mass matrix not positive definite); give it mass")
+        raise InputError(
+            f"bodies.{body}: its motion has no inertia (mass matrix not positive "
+            "definite); give it mass"
+        )
 
 
 def _velocity_line(compiled: Compiled, start: InitialState, f: int) -> list[str]:
@@ -90,6 +104,8 @@ def _velocity_line(compiled: Compiled, start: InitialState, f: int) -> list[str]
     holonomic = holonomic_rows(compiled)
     if holonomic.all():
         return []
-    G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G[holonomic]
+    G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G[
+        holonomic
+    ]
     in_position = len(start.s) - int(np.linalg.matrix_rank(G))
     return [f"{in_position} degrees of freedom in position, {f} in velocity"]

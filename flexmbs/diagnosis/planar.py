@@ -1,5 +1,5 @@
-"""Planar mechanisms: joints that let every body move in parallel planes only, where 3 conditions of each body are satisfied
-identically."""
+"""Planar mechanisms: joints that let every body move in parallel planes only, where 3 conditions of
+each body are satisfied identically."""
 
 import numpy as np
 
@@ -19,16 +19,23 @@ INDEPENDENT = 1e-6
 def planar_line(compiled: Compiled, start: InitialState) -> str:
     """The count f = 3n − b for planar motion, 2n_p − b for point masses only, else "".
 
-    b counts holonomic rows of joints; nonholonomic ones reduce the velocity degrees of freedom only, drives and couplings are
-    named by themselves.
+    b counts holonomic rows of joints; nonholonomic ones reduce the velocity degrees of freedom
+    only, drives and couplings are named by themselves.
     """
     if plane_normal(compiled, start) is None:
         return ""
     bodies, tree = compiled.model.bodies.values(), compiled.topology.tree
     closing, velocity = _closing_rows(compiled, start)
-    n, b = len(bodies), sum(3 - sum(motion.nv for motion in primary.motions) for primary in tree) + closing
+    n, b = (
+        len(bodies),
+        sum(3 - sum(motion.nv for motion in primary.motions) for primary in tree) + closing,
+    )
     left = f", {3 * n - b - velocity} in velocity" if velocity else ""
-    if held := len(compiled.model.drives) + len(compiled.model.couplings) - len(nonholonomic_couplings(compiled.model.couplings)):
+    if (
+        held := len(compiled.model.drives)
+        + len(compiled.model.couplings)
+        - len(nonholonomic_couplings(compiled.model.couplings))
+    ):
         left += f", {3 * n - b - held} beside drives and couplings"
     if all(isinstance(body, PointMass) for body in bodies):
         return f"points in a plane: f = 2·{n} − {b - n} = {3 * n - b} (2n_p − b){left}"
@@ -36,7 +43,9 @@ def planar_line(compiled: Compiled, start: InitialState) -> str:
 
 
 def _closing_rows(compiled: Compiled, start: InitialState) -> tuple[int, int]:
-    """Numbers of rows of the cut joints on positions and on velocities only, for motions in the plane, joint by joint."""
+    """Numbers of rows of the cut joints on positions and on velocities only, for motions in the
+    plane, joint by joint.
+    """
     G = terms(compiled.system, make_work(compiled.system, start.beta), 0.0, start.q, start.s).G
     positions = both = 0
     for cut in rows_of(compiled.system.cuts):
@@ -51,8 +60,9 @@ def _rank(rows: np.ndarray) -> int:
 
 
 def plane_normal(compiled: Compiled, start: InitialState) -> np.ndarray | None:
-    """The unit normal to which all rotations of the tree are parallel and all translations perpendicular: loop closure remains in
-    that plane. None if there is none, if a body floats or is flexible, or if all bodies move along one line."""
+    """The unit normal to which all rotations of the tree are parallel and all translations
+    perpendicular: loop closure remains in that plane. None if there is none, if a body floats or is
+    flexible, or if all bodies move along one line."""
     if any(isinstance(body, FlexibleBody) for body in compiled.model.bodies.values()):
         return None
     if any(primary.joint is None for primary in compiled.topology.tree):
@@ -67,12 +77,15 @@ def plane_normal(compiled: Compiled, start: InitialState) -> np.ndarray | None:
         if len(size) < 2 or size[1] < INDEPENDENT:
             return None
         normal = across[2]
-    off = [np.linalg.norm(np.cross(normal, axis)) for axis in turns] + [abs(normal @ axis) for axis in slides]
+    off = [np.linalg.norm(np.cross(normal, axis)) for axis in turns] + [
+        abs(normal @ axis) for axis in slides
+    ]
     return None if max(off) > PARALLEL else normal
 
 
 def _axes(compiled: Compiled, start: InitialState) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """World axes of the tree's rotations and translations; a motion of another kind gives a rotation of NaN.
+    """World axes of the tree's rotations and translations; a motion of another kind gives a
+    rotation of NaN.
 
     The rotations before a motion in its chain are omitted: in a planar joint they keep the normal.
     """
@@ -86,7 +99,11 @@ def _axes(compiled: Compiled, start: InitialState) -> tuple[list[np.ndarray], li
             if motion.slides:
                 slides.append(A @ motion.unit_twist[:3])
             elif motion.nv:
-                turns.append(A @ motion.unit_twist[3:] if motion.nv == motion.rotations == 1 else np.full(3, np.nan))
+                turns.append(
+                    A @ motion.unit_twist[3:]
+                    if motion.nv == motion.rotations == 1
+                    else np.full(3, np.nan)
+                )
     return turns, slides
 
 

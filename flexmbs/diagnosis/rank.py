@@ -1,5 +1,5 @@
-"""Rank of the constraints: rows that are redundant everywhere, and loss of rank at one position only (dead centre, end of
-reach, aligned links)."""
+"""Rank of the constraints: rows that are redundant everywhere, and loss of rank at one position
+only (dead centre, end of reach, aligned links)."""
 
 from typing import NamedTuple
 
@@ -18,13 +18,18 @@ from flexmbs.system.sizes import displacement_sizes, model_size
 DEPENDENT = 1e-9
 NEARLY = 1e-6  # pivots below this at the start indicate a singular position
 VANISHING = 1e-5  # of the own size of a row
-SHORTEST = 1e-4  # user-defined rows below this, per comparable displacement, are not scaled to unit length: they may be round-off
+# user-defined rows below this, per comparable displacement, are not scaled to unit length: they may
+# be round-off
+SHORTEST = 1e-4
 NEAR_STEP = 1e-2  # of comparable displacements, from a position to its comparison position
-NEAR_END = 1 / 3  # pivots below this fraction of the first ones indicate that a run stopped near a singular position
+# pivots below this fraction of the first ones indicate that a run stopped near a singular position
+NEAR_END = 1 / 3
 
 
 class Pivots(NamedTuple):
-    """Rank-revealing QR of the unit rows of G: descending |R_ii| and the joint or drive of each row in that order."""
+    """Rank-revealing QR of the unit rows of G: descending |R_ii| and the joint or drive of each row
+    in that order.
+    """
 
     size: np.ndarray
     owner: list[str]
@@ -48,13 +53,17 @@ def pivots(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -
     return _factored(compiled, unit_rows(compiled, 0.0, q, s, beta).G)
 
 
-def redundant_rows(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> list[tuple[str, int]]:
+def redundant_rows(
+    compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray
+) -> list[tuple[str, int]]:
     """(joint or drive, number of its rows that depend on others), by rank-revealing QR of Gᵀ."""
     return pivots(compiled, q, s, beta).dependent(DEPENDENT)
 
 
 class Singular(NamedTuple):
-    """A position with dependent rows of ``items`` that are independent at the nearby position ``near``."""
+    """A position with dependent rows of ``items`` that are independent at the nearby position
+    ``near``.
+    """
 
     items: list[str]
     near: InitialState
@@ -66,13 +75,16 @@ class Singular(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"the initial position is singular: rows of {self.names} are dependent here only (dead centre, aligned "
+            f"the initial position is singular: rows of {self.names} are dependent here "
+            "only (dead centre, aligned "
             "links), and the motion may branch; start slightly away from it with q0"
         )
 
 
 def singular_position(compiled: Compiled, start: InitialState) -> Singular | None:
-    """The loss of rank of an initial position in joint coordinates relative to a nearby position, along a free motion."""
+    """The loss of rank of an initial position in joint coordinates relative to a nearby position,
+    along a free motion.
+    """
     if compiled.n_constraints == 0:
         return None
     G = unit_rows(compiled, 0.0, start.q, start.s, start.beta).G
@@ -91,14 +103,19 @@ def singular_position(compiled: Compiled, start: InitialState) -> Singular | Non
 
 
 def has_usual_rank(compiled: Compiled, start: InitialState, singular: Singular | None) -> bool:
-    """True where the rank of G at ``singular.near``, else at the start, is that of other positions too.
+    """True where the rank of G at ``singular.near``, else at the start, is that of other positions
+    too.
 
-    It is not known where rows depend on others and no position beside the start was found to compare with.
+    It is not known where rows depend on others and no position beside the start was found to
+    compare with.
     """
     if singular is not None or compiled.n_constraints == 0:
         return True
     G = unit_rows(compiled, 0.0, start.q, start.s, start.beta).G
-    return _factored(compiled, G).rank(NEARLY) == min(G.shape) or _moved(compiled, start, G) is not None
+    return (
+        _factored(compiled, G).rank(NEARLY) == min(G.shape)
+        or _moved(compiled, start, G) is not None
+    )
 
 
 def lost_on_the_way(first: Pivots, last: Pivots) -> str:
@@ -130,7 +147,9 @@ def unit_rows(
 
 
 def own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
-    """(nc,) of rows between frames max(L |f|, |n|) of their covectors (f, n), L the size of the model; 0 of others."""
+    """(nc,) of rows between frames max(L |f|, |n|) of their covectors (f, n), L the size of the
+    model; 0 of others.
+    """
     found, cuts = np.zeros(count), compiled.system.cuts
     for k, (row, rows) in enumerate(zip(cuts.row, cuts.rows)):
         f, n = np.linalg.norm(work.cut.covectors[k].reshape(6, 2, 3)[:rows], axis=2).T
@@ -149,14 +168,18 @@ def _factored(compiled: Compiled, G: np.ndarray) -> Pivots:
 def _moved(compiled: Compiled, start: InitialState, G: np.ndarray) -> InitialState | None:
     """A position near the start on the same constraints; None if they do not close there."""
     free = scipy.linalg.null_space(G, rcond=NEARLY)
-    step = displacement_sizes(compiled) * (free @ np.random.default_rng(0).standard_normal(free.shape[1]))
+    step = displacement_sizes(compiled) * (
+        free @ np.random.default_rng(0).standard_normal(free.shape[1])
+    )
     q, s = start.q.copy(), start.s.copy()
     size = float(np.abs(step / displacement_sizes(compiled)).max(initial=0.0))
     displaced(compiled.system, start.q, step * (NEAR_STEP / (size or 1.0)), q)
     work = make_work(compiled.system, start.beta)
     if not settle(compiled, work, 0.0, q, s).left <= ACCEPTED_GAP:
         return None
-    return InitialState(q, s, work.beta[:-SPARE].copy(), (), copied(work.motion), work.cut.eta.copy())
+    return InitialState(
+        q, s, work.beta[:-SPARE].copy(), (), copied(work.motion), work.cut.eta.copy()
+    )
 
 
 def _names(items: list[str]) -> str:

@@ -1,7 +1,9 @@
-"""Singular positions along a motion: where the constraints lose rank at an instant (dead centres, aligned links).
+"""Singular positions along a motion: where the constraints lose rank at an instant (dead centres,
+aligned links).
 
-The measure is the smallest singular value σ of G for its generic rank, rows scaled by their largest length of the run. Outputs
-are sampled; around each low minimum σ is followed between the outputs along q ⊕ (τ s + ½ τ² ṡ).
+The measure is the smallest singular value σ of G for its generic rank, rows scaled by their largest
+length of the run. Outputs are sampled; around each low minimum σ is followed between the outputs
+along q ⊕ (τ s + ½ τ² ṡ).
 """
 
 from collections.abc import Callable
@@ -25,12 +27,16 @@ SINGULAR = 5e-3  # of the largest σ
 MOST = 10  # positions listed individually
 MOST_NAMES = 6
 HUGE = 1e100  # rows beyond it have diverged
-BESIDE = 10.0  # times the way to the comparison position of a singular start: within it a run has hardly left the start
+# times the way to the comparison position of a singular start: within it a run has hardly left the
+# start
+BESIDE = 10.0
 SHARE = 0.5  # of the largest part in the vanishing combination of rows: joints that are named
 
 
 class Passage(NamedTuple):
-    """A singular position: its time, the joints and drives whose rows are dependent there, σ relative to its largest value."""
+    """A singular position: its time, the joints and drives whose rows are dependent there, σ
+    relative to its largest value.
+    """
 
     t: float
     items: list[str]
@@ -40,17 +46,22 @@ class Passage(NamedTuple):
     def names(self) -> str:
         """The joints and drives, only the first ones if there are many."""
         rest = len(self.items) - MOST_NAMES
-        return ", ".join(f"'{name}'" for name in self.items[:MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
+        return ", ".join(f"'{name}'" for name in self.items[:MOST_NAMES]) + (
+            f" and {rest} more" if rest > 0 else ""
+        )
 
     def __str__(self) -> str:
         return (
-            f"passed a singular position at t = {self.t:.5g} s: rows of {self.names} are dependent there "
+            f"passed a singular position at t = {self.t:.5g} s: rows of {self.names} are "
+            "dependent there "
             f"(σ = {self.size:.1e} of its largest value); the motion may branch"
         )
 
 
 class Rows:
-    """G of states of a run, its rows scaled by fixed lengths, and its smallest singular value for a given rank."""
+    """G of states of a run, its rows scaled by fixed lengths, and its smallest singular value for a
+    given rank.
+    """
 
     def __init__(self, compiled: Compiled, beta: np.ndarray, rank: int) -> None:
         self.compiled, self.rank = compiled, rank
@@ -70,7 +81,9 @@ class Rows:
         square = rows @ rows.T if G.shape[0] <= G.shape[1] else rows.T @ rows
         return float(np.sqrt(max(np.linalg.eigvalsh(square)[-self.rank], 0.0)))
 
-    def ahead(self, t: float, q: np.ndarray, s: np.ndarray, sd: np.ndarray, step: float) -> np.ndarray:
+    def ahead(
+        self, t: float, q: np.ndarray, s: np.ndarray, sd: np.ndarray, step: float
+    ) -> np.ndarray:
         """G at t + step along the motion."""
         moved = q.copy()
         displaced(self.compiled.system, q, step * s + 0.5 * step**2 * sd, moved)
@@ -80,12 +93,16 @@ class Rows:
         """Joints and drives of the vanishing combination of rows."""
         u = np.linalg.svd(G / self.scale[:, None])[0][:, self.rank - 1]
         part = np.abs(u) / np.abs(u).max()
-        return list(dict.fromkeys(name for name, size in zip(row_owners(self.compiled), part) if size >= SHARE))
+        return list(
+            dict.fromkeys(
+                name for name, size in zip(row_owners(self.compiled), part) if size >= SHARE
+            )
+        )
 
 
 def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int) -> list[Passage]:
-    """The singular positions that a run passed; ``rank`` is the generic one, ``beta`` the cut joints' coordinates at the
-    start."""
+    """The singular positions that a run passed; ``rank`` is the generic one, ``beta`` the cut
+    joints' coordinates at the start."""
     n = min(found.lam.shape[1], found.s.shape[1])
     count = int(min(SAMPLES, len(found.t), OPERATIONS / max(n, 1) ** 3))
     if rank == 0 or count < 3:
@@ -112,13 +129,22 @@ def _followed(rows: Rows, found: Trajectory, pick: np.ndarray, k: int, top: floa
     else:
         i = int(pick[k])
     state = float(found.t[i]), found.q[i], found.s[i], found.sd[i]
-    lower, upper = found.t[max(i - 1, 0)] - found.t[i], found.t[min(i + 1, len(found.t) - 1)] - found.t[i]
-    best = _least(lambda step: rows.least(rows.ahead(*state, step)), (lower, upper), {"xatol": 1e-7 * (upper - lower)})
+    lower, upper = (
+        found.t[max(i - 1, 0)] - found.t[i],
+        found.t[min(i + 1, len(found.t) - 1)] - found.t[i],
+    )
+    best = _least(
+        lambda step: rows.least(rows.ahead(*state, step)),
+        (lower, upper),
+        {"xatol": 1e-7 * (upper - lower)},
+    )
     G = rows.ahead(*state, best.x)
     return Passage(float(found.t[i] + best.x), rows.items(G), float(best.fun) / top)
 
 
-def _least(value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]) -> Any:
+def _least(
+    value: Callable[[float], float], bounds: tuple[float, float], options: dict[str, float]
+) -> Any:
     """The minimum of a function between bounds, by Brent's method."""
     from scipy.optimize import minimize_scalar  # imported on demand: a fifth of a second
 
@@ -127,13 +153,24 @@ def _least(value: Callable[[float], float], bounds: tuple[float, float], options
 
 def passage_notes(found: list[Passage]) -> list[str]:
     """One line per singular position, only the first ones if there are many."""
-    more = [f"{len(found) - MOST} more singular positions up to t = {found[-1].t:.5g} s"] if len(found) > MOST else []
+    more = (
+        [f"{len(found) - MOST} more singular positions up to t = {found[-1].t:.5g} s"]
+        if len(found) > MOST
+        else []
+    )
     return [str(passage) for passage in found[:MOST]] + more
 
 
 def ahead_of(
-    compiled: Compiled, beta: np.ndarray, rank: int, t: float, q: np.ndarray, s: np.ndarray, sd: np.ndarray, reach: float
-) -> Passage | None:  # fmt: skip
+    compiled: Compiled,
+    beta: np.ndarray,
+    rank: int,
+    t: float,
+    q: np.ndarray,
+    s: np.ndarray,
+    sd: np.ndarray,
+    reach: float,
+) -> Passage | None:
     """The singular position within the time ``reach`` ahead of a state, if there is one."""
     rows = Rows(compiled, beta, rank)
     G = rows.at(t, q, s)
@@ -146,13 +183,21 @@ def ahead_of(
 
 
 def is_beside(
-    compiled: Compiled, near: InitialState, rank: int, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray
-) -> bool:  # fmt: skip
-    """Whether a state is hardly farther from a singular start than ``near``, the position beside it: in coordinates, and by σ,
-    which grows with the way."""
+    compiled: Compiled,
+    near: InitialState,
+    rank: int,
+    t: float,
+    q: np.ndarray,
+    s: np.ndarray,
+    beta: np.ndarray,
+) -> bool:
+    """Whether a state is hardly farther from a singular start than ``near``, the position beside
+    it: in coordinates, and by σ, which grows with the way."""
     if not np.abs(q - near.q).max() <= BESIDE * NEAR_STEP:
         return False
     rows = Rows(compiled, beta, rank)
     here, there = rows.at(t, q, s), Rows(compiled, near.beta, rank).at(0.0, near.q, near.s)
-    rows.scale = np.maximum(np.linalg.norm(here, axis=1), np.linalg.norm(there, axis=1)).clip(1e-300)
+    rows.scale = np.maximum(np.linalg.norm(here, axis=1), np.linalg.norm(there, axis=1)).clip(
+        1e-300
+    )
     return rows.least(here) <= BESIDE * rows.least(there)

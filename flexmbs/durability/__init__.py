@@ -1,1 +1,3 @@
-"""Durability: cycles of stress histories, S–N curves with mean stress, damage at the nodes of flexible bodies."""
+"""Durability: cycles of stress histories, S–N curves with mean stress, damage at the nodes of
+flexible bodies.
+"""

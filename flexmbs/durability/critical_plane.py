@@ -43,7 +43,9 @@ def in_plane(stress: FloatArray, normals: FloatArray) -> FloatArray:
     x = np.cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     y = np.cross(normals, x)
-    along_x, along_y, shear = (np.einsum("tmc,mc->tm", stress, _weights(*pair)) for pair in ((x, x), (y, y), (x, y)))
+    along_x, along_y, shear = (
+        np.einsum("tmc,mc->tm", stress, _weights(*pair)) for pair in ((x, x), (y, y), (x, y))
+    )
     return np.stack([0.5 * (along_x + along_y), 0.5 * (along_x - along_y), shear], axis=2)
 
 

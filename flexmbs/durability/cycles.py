@@ -14,7 +14,9 @@ from flexmbs.signals.arguments import FloatArray, number_list, whole_number
 
 @dataclass(frozen=True, eq=False)
 class Cycles:
-    """Ranges (n,), means (n,) and counts (n,), 1 for whole and ½ for half cycles, in the unit of the history."""
+    """Ranges (n,), means (n,) and counts (n,), 1 for whole and ½ for half cycles, in the unit of
+    the history.
+    """
 
     range: FloatArray
     mean: FloatArray
@@ -26,17 +28,21 @@ class Cycles:
         return 0.5 * self.range
 
     def histogram(self, bins: int = 32) -> tuple[FloatArray, FloatArray]:
-        """Counts (bins,) over equal classes of the range, and their edges (bins + 1,). Raises InputError."""
+        """Counts (bins,) over equal classes of the range, and their edges (bins + 1,). Raises
+        InputError.
+        """
         count = whole_number(bins, "bins", least=1)
-        counts, edges = np.histogram(self.range, count, (0.0, float(self.range.max(initial=0.0)) or 1.0), weights=self.count)
+        counts, edges = np.histogram(
+            self.range, count, (0.0, float(self.range.max(initial=0.0)) or 1.0), weights=self.count
+        )
         return counts, edges
 
 
 def rainflow(values: ArrayLike) -> Cycles:
     """Rainflow cycles of a history; the residue counts as half cycles.
 
-    values (n,): the history, in any unit.
-    Raises `InputError`, and `MachineError` without the package `rainflow`. Source: ASTM E1049-85 (2017), section 5.4.4.
+    values (n,): the history, in any unit. Raises `InputError`, and `MachineError` without the
+    package `rainflow`. Source: ASTM E1049-85 (2017), section 5.4.4.
 
     Examples
     --------
@@ -49,7 +55,9 @@ def rainflow(values: ArrayLike) -> Cycles:
 
 
 def counted(x: FloatArray) -> Cycles:
-    """The cycles of x, of which only the turning points are handed over, over a power of two: the package multiplies ranges."""
+    """The cycles of x, of which only the turning points are handed over, over a power of two: the
+    package multiplies ranges.
+    """
     points = turning_points(x)
     exponent = int(np.frexp(np.abs(points).max())[1])
     found = list(_package().extract_cycles(np.ldexp(points, -exponent).tolist()))
@@ -70,5 +78,7 @@ def _package() -> Any:
     try:
         import rainflow as package
     except ImportError:
-        raise MachineError('rainflow: needs the package rainflow; install it: pip install "flexmbs[durability]"') from None
+        raise MachineError(
+            'rainflow: needs the package rainflow; install it: pip install "flexmbs[durability]"'
+        ) from None
     return package

@@ -27,7 +27,8 @@ from flexmbs.signals.arguments import whole_number, whole_numbers
 BLOCK = 256  # nodes
 CHANGE = 0.1  # of the damage, with more outputs
 ACROSS = 0.2  # cosine of two deviators that are neither along nor against each other
-EVEN = 0.1  # of the principal stress of largest magnitude: differences to the other one, as in shear
+# of the principal stress of largest magnitude: differences to the other one, as in shear
+EVEN = 0.1
 MEASURES = ("signed von Mises", "principal", "critical plane")
 
 
@@ -40,11 +41,12 @@ class FatiguePart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FatigueData:
-    """Damage D (n,) of one run at nodes of a body by the rule of Palmgren and Miner; prints the worst nodes.
+    """Damage D (n,) of one run at nodes of a body by the rule of Palmgren and Miner; prints the
+    worst nodes.
 
-    node_ids (n,), positions (n, 3): undeformed, body axes, m.  amplitude, mean (n,): of the cycle with the largest share of the
-    damage, or with the largest range where there is none, Pa.  part: its surface and
-    the digest of its data.
+    node_ids (n,), positions (n, 3): undeformed, body axes, m.  amplitude, mean (n,): of the cycle
+    with the largest share of the damage, or with the largest range where there is none, Pa.  part:
+    its surface and the digest of its data.
     """
 
     body: str
@@ -60,7 +62,9 @@ class FatigueData:
     @property
     def life(self) -> FloatArray:
         """Runs to failure, 1/D (n,), infinite without damage."""
-        return np.divide(1.0, self.damage, out=np.full_like(self.damage, np.inf), where=self.damage > 0.0)
+        return np.divide(
+            1.0, self.damage, out=np.full_like(self.damage, np.inf), where=self.damage > 0.0
+        )
 
     def worst(self, count: int = 10) -> IntArray:
         """Rows of the nodes with the largest damage, the worst first."""
@@ -70,7 +74,11 @@ class FatigueData:
         """Write a table of all nodes. Raises InputError, MachineError."""
         columns = [("x [m]", "y [m]", "z [m]")[k] for k in range(3)]
         places = [(name, self.positions[:, k]) for k, name in enumerate(columns)]
-        values = [("damage", self.damage), ("amplitude [Pa]", self.amplitude), ("mean [Pa]", self.mean)]
+        values = [
+            ("damage", self.damage),
+            ("amplitude [Pa]", self.amplitude),
+            ("mean [Pa]", self.mean),
+        ]
         write_text(path, table_text([("node", self.node_ids.astype(float)), *places, *values]))
 
     def __str__(self) -> str:
@@ -78,12 +86,19 @@ class FatigueData:
         lines.append("    node      damage  runs to failure  amplitude [MPa]  mean [MPa]")
         for k in self.worst():
             sizes = f"{1e-6 * self.amplitude[k]:15.4g}  {1e-6 * self.mean[k]:10.4g}"
-            lines.append(f"{self.node_ids[k]:8d}  {self.damage[k]:10.3e}  {self.life[k]:15.4g}  {sizes}")
+            lines.append(
+                f"{self.node_ids[k]:8d}  {self.damage[k]:10.3e}  {self.life[k]:15.4g}  {sizes}"
+            )
         return "\n".join(lines)
 
 
 def damage(
-    solution: SolutionData, body: str, curve: SNCurve, nodes: Iterable[int] | None, hottest: int | None, measure: str
+    solution: SolutionData,
+    body: str,
+    curve: SNCurve,
+    nodes: Iterable[int] | None,
+    hottest: int | None,
+    measure: str,
 ) -> FatigueData:
     """Damage D = Σ n/N of the stress histories at the nodes of a body, see `flexmbs.fatigue`."""
     if measure not in MEASURES:
@@ -101,26 +116,43 @@ def damage(
     again = _damaged(finer, body, curve, found.node_ids[worst], measure).damage.max()
     if again > (1.0 + CHANGE) * found.damage[worst[0]]:
         warnings.warn(
-            f"fatigue of {body}: outputs are too sparse: of four times as many the damage at node {found.node_ids[worst[0]]} is "
-            f"{again:.3g} instead of {found.damage[worst[0]]:.3g}; run with a smaller output_step", ModelWarning, stacklevel=3,
-        )  # fmt: skip
+            f"fatigue of {body}: outputs are too sparse: of four times as many the damage "
+            f"at node {found.node_ids[worst[0]]} is "
+            f"{again:.3g} instead of {found.damage[worst[0]]:.3g}; run with a smaller "
+            "output_step",
+            ModelWarning,
+            stacklevel=3,
+        )
     return found
 
 
-def _damaged(solution: SolutionData, body: str, curve: SNCurve, nodes: IntArray, measure: str) -> FatigueData:
+def _damaged(
+    solution: SolutionData, body: str, curve: SNCurve, nodes: IntArray, measure: str
+) -> FatigueData:
     rows = []
     for history in _histories(solution.body(body).stress, nodes):
-        rows.append((history.node_ids, history.positions, np.array(_worst_cycles(solution, body, curve, history, measure))))
+        rows.append(
+            (
+                history.node_ids,
+                history.positions,
+                np.array(_worst_cycles(solution, body, curve, history, measure)),
+            )
+        )
     ids, positions, values = (np.concatenate([row[k] for row in rows]) for k in range(3))
     D, amplitude, mean = values.T
-    return FatigueData(body, measure, curve, ids, positions, D, amplitude, mean, part_of(solution, body))
+    return FatigueData(
+        body, measure, curve, ids, positions, D, amplitude, mean, part_of(solution, body)
+    )
 
 
 def part_of(solution: SolutionData, body: str) -> FatiguePart:
     """A flexible body with a surface."""
     shape, pieces = solution.shape(body), solution.compiled.pieces
     assert shape is not None
-    return FatiguePart((pieces[body].data if body in pieces else solution.compiled.data[body]).digest, shape.surface)
+    return FatiguePart(
+        (pieces[body].data if body in pieces else solution.compiled.data[body]).digest,
+        shape.surface,
+    )
 
 
 def _chosen(stress: StressView, nodes: Iterable[int] | None, hottest: int | None) -> IntArray:
@@ -154,29 +186,38 @@ def _worst_cycles(
 
 
 def on_side(stress: FloatArray) -> FloatArray:
-    """The largest or the least principal stress (nt, m), as `directions` are positive or negative: in shear, where both have one
-    magnitude, it reverses with the load."""
+    """The largest or the least principal stress (nt, m), as `directions` are positive or negative:
+    in shear, where both have one magnitude, it reverses with the load."""
     sizes = principal(stress)[0]
     return np.where(directions(stress) > 0.0, sizes[..., 0], sizes[..., 2])
 
 
 def directions(stress: FloatArray) -> FloatArray:
-    """1 or −1 (nt, m): whether the deviator is along or against that of the largest von Mises stress of the history, where it is
-    the sign of the principal stress of largest magnitude, in shear of tension; a load that reverses changes it. Across that
-    deviator it is the sign of the principal stress of largest magnitude, and in shear across it that before: it never turns with
+    """1 or −1 (nt, m): whether the deviator is along or against that of the largest von Mises
+    stress of the history, where it is the sign of the principal stress of largest magnitude, in
+    shear of tension; a load that reverses changes it. Across that deviator it is the sign of the
+    principal stress of largest magnitude, and in shear across it that before: it never turns with
     small changes of the stress."""
     deviator = stress - np.repeat([1.0, 0.0], 3) * stress[..., :3].mean(axis=-1, keepdims=True)
     equivalent, (balance, whole) = von_mises(stress), _dominance(stress)
     peak = equivalent.argmax(axis=0), np.arange(stress.shape[1])
     there = np.where(balance[peak] < -EVEN * whole[peak], -1.0, 1.0)  # in shear: of its tension
-    along = 1.5 * there * np.einsum("tmc,mc,c->tm", deviator, deviator[peak], np.repeat([1.0, 2.0], 3))
+    along = (
+        1.5 * there * np.einsum("tmc,mc,c->tm", deviator, deviator[peak], np.repeat([1.0, 2.0], 3))
+    )
     limit = ACROSS * equivalent * equivalent[peak]
-    signs = np.where(np.abs(along) > limit, np.sign(along), np.where(np.abs(balance) > EVEN * whole, np.sign(balance), 0.0))
+    signs = np.where(
+        np.abs(along) > limit,
+        np.sign(along),
+        np.where(np.abs(balance) > EVEN * whole, np.sign(balance), 0.0),
+    )
     return _held(signs)
 
 
 def _dominance(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """σ₁ + σ₃, positive where tension is the principal stress of largest magnitude, and the latter's size (nt, m)."""
+    """σ₁ + σ₃, positive where tension is the principal stress of largest magnitude, and the
+    latter's size (nt, m).
+    """
     sizes = principal(stress)[0]
     return sizes[..., 0] + sizes[..., 2], np.maximum(np.abs(sizes[..., 0]), np.abs(sizes[..., 2]))
 
@@ -200,7 +241,9 @@ def _worst_cycle(curve: SNCurve, x: FloatArray) -> tuple[float, float, float]:
 
 
 def _normals(solution: SolutionData, body: str, node_ids: IntArray) -> FloatArray:
-    """Unit normals (m, 3) of the surface at nodes, by the areas of its triangles. Raises InputError for nodes inside."""
+    """Unit normals (m, 3) of the surface at nodes, by the areas of its triangles. Raises InputError
+    for nodes inside.
+    """
     shape = solution.shape(body)
     assert shape is not None
     surface = shape.surface
@@ -212,5 +255,8 @@ def _normals(solution: SolutionData, body: str, node_ids: IntArray) -> FloatArra
     found = normals[order[np.searchsorted(surface.node_ids, node_ids, sorter=order)]]
     size = np.linalg.norm(found, axis=1, keepdims=True)
     if not size.all():
-        raise InputError(f"fatigue: node {node_ids[np.argmin(size)]} of '{body}' is not on its surface; give others")
+        raise InputError(
+            f"fatigue: node {node_ids[np.argmin(size)]} of '{body}' is not on its "
+            "surface; give others"
+        )
     return found / size

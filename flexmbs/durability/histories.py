@@ -13,22 +13,36 @@ COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
 
 
 def write_histories(history: NodalStress, path: str | os.PathLike[str]) -> None:
-    """Write time [s], six components and von Mises stress of each node [Pa] as CSV. Raises `InputError`, `MachineError`."""
+    """Write time [s], six components and von Mises stress of each node [Pa] as CSV. Raises
+    `InputError`, `MachineError`.
+    """
     columns = [("t [s]", history.t)]
     for k, node in enumerate(history.node_ids):
-        columns += [(f"node {node} {name} [Pa]", history.stress[:, k, c]) for c, name in enumerate(COMPONENTS)]
+        columns += [
+            (f"node {node} {name} [Pa]", history.stress[:, k, c])
+            for c, name in enumerate(COMPONENTS)
+        ]
         columns.append((f"node {node} von Mises [Pa]", history.von_mises[:, k]))
     write_text(path, table_text(columns))
 
 
 def write_universal(history: NodalStress, path: str | os.PathLike[str], model: str) -> None:
-    """Write six components and von Mises stress of each node [Pa] as functions of a universal file. Raises `InputError`,
-    `MachineError`."""
+    """Write six components and von Mises stress of each node [Pa] as functions of a universal file.
+    Raises `InputError`, `MachineError`."""
     functions = []
     for k, node in enumerate(history.node_ids.tolist()):
-        columns = zip((*COMPONENTS, "von Mises"), (*history.stress[:, k].T, history.von_mises[:, k]))
+        columns = zip(
+            (*COMPONENTS, "von Mises"), (*history.stress[:, k].T, history.von_mises[:, k])
+        )
         functions += [
-            NodalFunction(f"stress {name} node {node}", TIME_RESPONSE, TIME, history.t, np.array(values), End("Pa", node))
+            NodalFunction(
+                f"stress {name} node {node}",
+                TIME_RESPONSE,
+                TIME,
+                history.t,
+                np.array(values),
+                End("Pa", node),
+            )
             for name, values in columns
         ]
     write_functions(path, model, functions)

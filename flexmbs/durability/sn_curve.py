@@ -16,16 +16,19 @@ CORRECTIONS = ("none", "goodman", "gerber", "swt")
 
 @dataclass(frozen=True)
 class SNCurve:
-    """Cycles to failure N = N_D (σ_a/σ_D)^−k of fully reversed amplitudes σ_a > σ_D; N_D (σ_a/σ_D)^−k2 below.
+    """Cycles to failure N = N_D (σ_a/σ_D)^−k of fully reversed amplitudes σ_a > σ_D; N_D
+    (σ_a/σ_D)^−k2 below.
 
-    amplitude: σ_D [Pa].  cycles: N_D.  slope: k.  slope_below: k2, by default infinite, an endurance limit: smaller amplitudes do
-    no damage (Miner's original rule); k is Miner's elementary rule, 2k − 1 that of Haibach.  ultimate: tensile strength R_m [Pa],
-    for `goodman` and `gerber`.  mean_stress: correction, σ_ar of σ_a at the mean σ_m,
+    amplitude: σ_D [Pa].  cycles: N_D.  slope: k.  slope_below: k2, by default infinite, an
+    endurance limit: smaller amplitudes do no damage (Miner's original rule); k is Miner's
+    elementary rule, 2k − 1 that of Haibach.  ultimate: tensile strength R_m [Pa], for `goodman` and
+    `gerber`.  mean_stress: correction, σ_ar of σ_a at the mean σ_m,
 
         goodman  σ_a/(1 − σ_m/R_m)      gerber  σ_a/(1 − (σ_m/R_m)²)      swt  √(σ_max σ_a), 0 for σ_max ≤ 0
 
-    Compression, σ_m < 0, gives no credit with goodman and gerber; σ_m ≥ R_m fails at once.  Raises InputError.
-    Sources: Dowling, Mechanical Behavior of Materials (2013), chapters 9 and 10; Haibach (2006), Betriebsfestigkeit.
+    Compression, σ_m < 0, gives no credit with goodman and gerber; σ_m ≥ R_m fails at once.  Raises
+    InputError. Sources: Dowling, Mechanical Behavior of Materials (2013), chapters 9 and 10;
+    Haibach (2006), Betriebsfestigkeit.
 
     Examples
     --------
@@ -45,24 +48,37 @@ class SNCurve:
     def __post_init__(self) -> None:
         for name in ("amplitude", "cycles", "slope", "slope_below", "ultimate"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value) > 0.0:
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, numbers.Real)
+                or not float(value) > 0.0
+            ):
                 raise InputError(f"{name}: must be a positive number, not {value!r}")
             object.__setattr__(self, name, float(value))
         for name in ("amplitude", "cycles", "slope"):
             if not np.isfinite(getattr(self, name)):
                 raise InputError(f"{name}: must be finite")
         if self.slope_below < self.slope:
-            raise InputError(f"slope_below: {self.slope_below:g} must not be less than the slope {self.slope:g}")
+            raise InputError(
+                f"slope_below: {self.slope_below:g} must not be less than the slope {self.slope:g}"
+            )
         if self.mean_stress not in CORRECTIONS:
-            raise InputError(f"mean_stress: must be one of {', '.join(CORRECTIONS)}, not {self.mean_stress!r}")
+            raise InputError(
+                f"mean_stress: must be one of {', '.join(CORRECTIONS)}, not {self.mean_stress!r}"
+            )
         if self.mean_stress in ("goodman", "gerber") and not np.isfinite(self.ultimate):
-            raise InputError(f"ultimate: '{self.mean_stress}' needs the tensile strength of the material, Pa")
+            raise InputError(
+                f"ultimate: '{self.mean_stress}' needs the tensile strength of the material, Pa"
+            )
         if self.ultimate <= self.amplitude:
-            raise InputError(f"ultimate: {self.ultimate:g} must be above the amplitude {self.amplitude:g} of the curve, Pa")
+            raise InputError(
+                f"ultimate: {self.ultimate:g} must be above the amplitude "
+                f"{self.amplitude:g} of the curve, Pa"
+            )
 
     def reversed_amplitude(self, amplitude: ArrayLike, mean: ArrayLike) -> FloatArray:
-        """Fully reversed amplitude of equal damage, Pa. Raises InputError, as all methods, for amplitudes below zero and lists of
-        unlike lengths."""
+        """Fully reversed amplitude of equal damage, Pa. Raises InputError, as all methods, for
+        amplitudes below zero and lists of unlike lengths."""
         amplitude, mean = _alike(amplitude=amplitude, mean=mean)
         if self.mean_stress == "none":
             return amplitude
@@ -70,14 +86,22 @@ class SNCurve:
             return np.sqrt(np.maximum(mean + amplitude, 0.0) * amplitude)
         part = np.maximum(mean, 0.0) / self.ultimate
         left = 1.0 - (part if self.mean_stress == "goodman" else part**2)
-        return np.where(left > 0.0, amplitude / np.where(left > 0.0, left, 1.0), np.where(amplitude > 0.0, np.inf, 0.0))
+        return np.where(
+            left > 0.0,
+            amplitude / np.where(left > 0.0, left, 1.0),
+            np.where(amplitude > 0.0, np.inf, 0.0),
+        )
 
     def cycles_to_failure(self, amplitude: ArrayLike, mean: ArrayLike = 0.0) -> FloatArray:
         """N of amplitudes at means, Pa; infinite where there is no damage."""
         ratio = self.reversed_amplitude(amplitude, mean) / self.amplitude
         with np.errstate(divide="ignore", over="ignore"):
             above = self.cycles * ratio ** (-self.slope)
-            below = np.full_like(ratio, np.inf) if np.isinf(self.slope_below) else self.cycles * ratio ** (-self.slope_below)
+            below = (
+                np.full_like(ratio, np.inf)
+                if np.isinf(self.slope_below)
+                else self.cycles * ratio ** (-self.slope_below)
+            )
         return np.where(ratio >= 1.0, above, below)
 
     def damage(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> float:
@@ -93,9 +117,14 @@ class SNCurve:
 
 def _alike(**values: ArrayLike) -> list[FloatArray]:
     """Numbers of one shape, only ``mean`` may be below zero. Raises InputError."""
-    found = [numbers_of_any_shape(value, key, least=-np.inf if key == "mean" else 0.0) for key, value in values.items()]
+    found = [
+        numbers_of_any_shape(value, key, least=-np.inf if key == "mean" else 0.0)
+        for key, value in values.items()
+    ]
     try:
         return list(np.broadcast_arrays(*found))
     except ValueError:
         shapes = ", ".join(f"{key} {each.shape}" for key, each in zip(values, found))
-        raise InputError(f"{' and '.join(values)}: must have one length, not the shapes {shapes}") from None
+        raise InputError(
+            f"{' and '.join(values)}: must have one length, not the shapes {shapes}"
+        ) from None

@@ -4,31 +4,64 @@ Body i moves by
 
     V_i = Ṽ_i + C_i η_i − Φ̄_i q̇_f,i,   Ṽ_i = Ad(X_pi⁻¹) (V_p + Ψ_i q̇_f,p):
 
-C_i are the columns of its joint, Φ̄_i the modes of its own frame, Ψ_i those of the parent's frame, all as twists at the origin of
-the body whose modes they are, in its axes. From leaves to root the modes, then the joint velocities are eliminated,
+C_i are the columns of its joint, Φ̄_i the modes of its own frame, Ψ_i those of the parent's frame,
+all as twists at the origin of the body whose modes they are, in its axes. From leaves to root the
+modes, then the joint velocities are eliminated,
 
     N_i = C_iᵀ M*_i C_i + K_β,   Λ_i = 1 − M*_i C_i N_i⁻¹ C_iᵀ,
     M*_p = M_p + Σ_i [1 Ψ_i]ᵀ Ad(X_pi⁻¹)ᵀ Λ_i M*_i Ad(X_pi⁻¹) [1 Ψ_i],
 
-one joint velocity after the other, by Cholesky's method. What is left is the articulated inertia M*_i that the parent
-feels through the joint. Driven velocities are known, not eliminated. In iteration matrices M stands for c M + c' D + K.
+one joint velocity after the other, by Cholesky's method. What is left is the articulated inertia
+M*_i that the parent feels through the joint. Driven velocities are known, not eliminated. In
+iteration matrices M stands for c M + c' D + K.
 
-Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 7.1 to 7.3 (articulated-body
-inertia and algorithm); Bae and Haug (1987), Mech. Struct. Mach. 15, 359 (recursive formulation, open loops); with modes Jain and
-Rodriguez (1992), J. Guid. Control Dyn. 15, 1453.
+Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), sections
+7.1 to 7.3 (articulated-body inertia and algorithm); Bae and Haug (1987), Mech. Struct. Mach. 15,
+359 (recursive formulation, open loops); with modes Jain and Rodriguez (1992), J. Guid. Control Dyn.
+15, 1453.
 """
 
 import math
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import twist_to_parent
-from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub, tmul
+from flexmbs.algebra.small import (
+    add,
+    cross,
+    dot,
+    load3_at,
+    load9_at,
+    matmul,
+    mul,
+    scale,
+    store3_at,
+    store9_at,
+    sub,
+    tmul,
+)
 from flexmbs.algebra.so3 import tangent_transposed
 from flexmbs.dynamics.articulated_modes import eliminate_modes, modes_on_a_spring, to_own_frame
 from flexmbs.dynamics.articulated_work import (
-    CARRIER, COLUMNS, DENSE, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_ROTOR, L_S, NO_ROTOR, ON_CHILD, ON_PARENT, OWN,
-    PASSED, PIVOT, POSE, SLOPE,
-)  # fmt: skip
+    CARRIER,
+    COLUMNS,
+    DENSE,
+    L_CARRIER,
+    L_CHILD,
+    L_NF,
+    L_NV,
+    L_OWN,
+    L_PARENT,
+    L_ROTOR,
+    L_S,
+    NO_ROTOR,
+    ON_CHILD,
+    ON_PARENT,
+    OWN,
+    PASSED,
+    PIVOT,
+    POSE,
+    SLOPE,
+)
 from flexmbs.dynamics.frames import displacement
 from flexmbs.dynamics.inertia import rigid_mass_rows
 from flexmbs.dynamics.kinematics import parent_to_child
@@ -37,10 +70,11 @@ from flexmbs.dynamics.second_order import add_field_mass
 
 @part
 def frame_columns(frames, m, x, q, Psi):
-    """Psi (6, nf): twists at the body's origin, its axes, of frame m by its modes: [φ + x̃ w; w] with w = T(ϑ)ᵀ ψ.
+    """Psi (6, nf): twists at the body's origin, its axes, of frame m by its modes: [φ + x̃ w; w]
+    with w = T(ϑ)ᵀ ψ.
 
-    That is Ad(X_m) Φ_m: R_m = exp(ϑ̃) R_0 turns R_0ᵀ T(ϑ) ψ into exp(ϑ̃) T(ϑ) ψ = T(ϑ)ᵀ ψ. ``x`` is the position of the
-    frame (m).
+    That is Ad(X_m) Φ_m: R_m = exp(ϑ̃) R_0 turns R_0ᵀ T(ϑ) ψ into exp(ϑ̃) T(ϑ) ψ = T(ϑ)ᵀ ψ. ``x`` is
+    the position of the frame (m).
     """
     th = displacement(frames, m, 3, q)
     h = frames.current
@@ -63,7 +97,9 @@ def frame_columns(frames, m, x, q, Psi):
 
 @called
 def joint_geometry(tree, frames, art, motion, i, q):
-    """Into ``art``: pose X_pi = X_pm X_J X_cm⁻¹ of body i in its parent, columns Ad(X_cm) C_i of its joint, modes Φ̄_i and Ψ_i."""
+    """Into ``art``: pose X_pi = X_pm X_J X_cm⁻¹ of body i in its parent, columns Ad(X_cm) C_i of
+    its joint, modes Φ̄_i and Ψ_i.
+    """
     body = art.body
     R, x = parent_to_child(motion, i)
     Rc = load9_at(motion.Rc, i, 0)
@@ -73,21 +109,31 @@ def joint_geometry(tree, frames, art, motion, i, q):
     store3_at(body, i, POSE + 9, sub(x, mul(R, xc)))
     for k in range(tree.nv[i]):
         at = 6 * k
-        v, w = twist_to_parent(Rc, xc, load3_at(motion.directions, i, at), load3_at(motion.directions, i, at + 3))
+        v, w = twist_to_parent(
+            Rc, xc, load3_at(motion.directions, i, at), load3_at(motion.directions, i, at + 3)
+        )
         store3_at(body, i, COLUMNS + 6 * k, v)
         store3_at(body, i, COLUMNS + 6 * k + 3, w)
     if art.link[i, L_OWN] == 1:
         frame_columns(frames, tree.frame_c[i], xc, q, art.modes[i, OWN : OWN + 6])
     if art.link[i, L_CARRIER] == 1:
-        frame_columns(frames, tree.frame_p[i], load3_at(motion.xp, i, 0), q, art.modes[i, CARRIER : CARRIER + 6])
+        frame_columns(
+            frames,
+            tree.frame_p[i],
+            load3_at(motion.xp, i, 0),
+            q,
+            art.modes[i, CARRIER : CARRIER + 6],
+        )
 
 
 @called
 def tree_rotors(tree, art, motion, c_mass):
-    """The rotors of primary joints, times c_mass: n² I into the slopes, b in the axes of the body for U = M* c + b.
+    """The rotors of primary joints, times c_mass: n² I into the slopes, b in the axes of the body
+    for U = M* c + b.
 
-    With ω̃ of the parent's twist Ṽ at the body T = ½ κ η² + η b·ω̃, κ = n² I on the parent and n² I + 2 b·c_ω on the child, which
-    turns by c_ω η itself; since b takes part in cᵀU, the slope is κ − b·c_ω (theory, section 56).
+    With ω̃ of the parent's twist Ṽ at the body T = ½ κ η² + η b·ω̃, κ = n² I on the parent and n² I
+    + 2 b·c_ω on the child, which turns by c_ω η itself; since b takes part in cᵀU, the slope is κ −
+    b·c_ω (theory, section 56).
     """
     for a in range(art.reflected.shape[0]):
         art.velocity[SLOPE, a] += c_mass * art.reflected[a]
@@ -99,15 +145,18 @@ def tree_rotors(tree, art, motion, c_mass):
             b = mul(load9_at(motion.Rc, i, 0), b)
             store3_at(art.spin, i, 3, b)
             turned = dot(b, load3_at(art.body, i, COLUMNS + 3))
-            art.velocity[SLOPE, art.link[i, L_S]] += turned if art.link[i, L_ROTOR] == ON_CHILD else -turned
+            art.velocity[SLOPE, art.link[i, L_S]] += (
+                turned if art.link[i, L_ROTOR] == ON_CHILD else -turned
+            )
 
 
 @called
 def body_matrix(system, A, i, U, factors, diagonal):
-    """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block (none for c_damping < 0); ``factors`` (c_mass, c_damping).
+    """A[i] = c_mass 𝓜_i, plus K_ff + c_damping D_ff in its modal block (none for c_damping < 0);
+    ``factors`` (c_mass, c_damping).
 
-    𝓜_i of theory section 5, in (V, q̇_f). Filled are the rows of the twist and the upper triangle of the modal block, or its
-    ``diagonal`` alone.
+    𝓜_i of theory section 5, in (V, q̇_f). Filled are the rows of the twist and the upper triangle
+    of the modal block, or its ``diagonal`` alone.
     """
     bodies = system.bodies
     c_mass, c_damping = factors
@@ -132,25 +181,56 @@ def body_matrix(system, A, i, U, factors, diagonal):
 def inertia_times(A, i, v, w):
     """Wrench M* V = A[i, :6, :6] (v, w) as (f, n)."""
     f = (
-        A[i, 0, 0] * v[0] + A[i, 0, 1] * v[1] + A[i, 0, 2] * v[2] + A[i, 0, 3] * w[0] + A[i, 0, 4] * w[1] + A[i, 0, 5] * w[2],
-        A[i, 1, 0] * v[0] + A[i, 1, 1] * v[1] + A[i, 1, 2] * v[2] + A[i, 1, 3] * w[0] + A[i, 1, 4] * w[1] + A[i, 1, 5] * w[2],
-        A[i, 2, 0] * v[0] + A[i, 2, 1] * v[1] + A[i, 2, 2] * v[2] + A[i, 2, 3] * w[0] + A[i, 2, 4] * w[1] + A[i, 2, 5] * w[2],
+        A[i, 0, 0] * v[0]
+        + A[i, 0, 1] * v[1]
+        + A[i, 0, 2] * v[2]
+        + A[i, 0, 3] * w[0]
+        + A[i, 0, 4] * w[1]
+        + A[i, 0, 5] * w[2],
+        A[i, 1, 0] * v[0]
+        + A[i, 1, 1] * v[1]
+        + A[i, 1, 2] * v[2]
+        + A[i, 1, 3] * w[0]
+        + A[i, 1, 4] * w[1]
+        + A[i, 1, 5] * w[2],
+        A[i, 2, 0] * v[0]
+        + A[i, 2, 1] * v[1]
+        + A[i, 2, 2] * v[2]
+        + A[i, 2, 3] * w[0]
+        + A[i, 2, 4] * w[1]
+        + A[i, 2, 5] * w[2],
     )
     n = (
-        A[i, 3, 0] * v[0] + A[i, 3, 1] * v[1] + A[i, 3, 2] * v[2] + A[i, 3, 3] * w[0] + A[i, 3, 4] * w[1] + A[i, 3, 5] * w[2],
-        A[i, 4, 0] * v[0] + A[i, 4, 1] * v[1] + A[i, 4, 2] * v[2] + A[i, 4, 3] * w[0] + A[i, 4, 4] * w[1] + A[i, 4, 5] * w[2],
-        A[i, 5, 0] * v[0] + A[i, 5, 1] * v[1] + A[i, 5, 2] * v[2] + A[i, 5, 3] * w[0] + A[i, 5, 4] * w[1] + A[i, 5, 5] * w[2],
+        A[i, 3, 0] * v[0]
+        + A[i, 3, 1] * v[1]
+        + A[i, 3, 2] * v[2]
+        + A[i, 3, 3] * w[0]
+        + A[i, 3, 4] * w[1]
+        + A[i, 3, 5] * w[2],
+        A[i, 4, 0] * v[0]
+        + A[i, 4, 1] * v[1]
+        + A[i, 4, 2] * v[2]
+        + A[i, 4, 3] * w[0]
+        + A[i, 4, 4] * w[1]
+        + A[i, 4, 5] * w[2],
+        A[i, 5, 0] * v[0]
+        + A[i, 5, 1] * v[1]
+        + A[i, 5, 2] * v[2]
+        + A[i, 5, 3] * w[0]
+        + A[i, 5, 4] * w[1]
+        + A[i, 5, 5] * w[2],
     )
     return f, n
 
 
 @called
 def eliminate_joint(art, i):
-    """Eliminate the joint velocities of body i one after the other; False where a pivot is not positive.
+    """Eliminate the joint velocities of body i one after the other; False where a pivot is not
+    positive.
 
-    With the column c of velocity k: D = cᵀ M* c + κ, U = M* c/√D, M* ← M* − U Uᵀ, from the last velocity to the first; κ is
-    the slope of forces on the coordinate. For driven velocities U = M* c of what is left. Theory, section 20; Featherstone 2008,
-    section 7.3.
+    With the column c of velocity k: D = cᵀ M* c + κ, U = M* c/√D, M* ← M* − U Uᵀ, from the last
+    velocity to the first; κ is the slope of forces on the coordinate. For driven velocities U = M*
+    c of what is left. Theory, section 20; Featherstone 2008, section 7.3.
     """
     drive, body, A, velocity = art.drive, art.body, art.A, art.velocity
     to = art.link[i, L_S]
@@ -185,7 +265,9 @@ def eliminate_joint(art, i):
     # only now: a driven velocity feels the inertia with all free velocities of the joint eliminated
     for k in range(nv):
         if drive[to + k] >= 0:
-            f, n = inertia_times(A, i, load3_at(body, i, COLUMNS + 6 * k), load3_at(body, i, COLUMNS + 6 * k + 3))
+            f, n = inertia_times(
+                A, i, load3_at(body, i, COLUMNS + 6 * k), load3_at(body, i, COLUMNS + 6 * k + 3)
+            )
             if art.link[i, L_ROTOR] != NO_ROTOR:
                 n = add(n, load3_at(art.spin, i, 3))
             store3_at(body, i, PASSED + 6 * k, f)
@@ -197,15 +279,24 @@ def eliminate_joint(art, i):
 def load_block(A, i, a, b):
     """3×3 block of A[i] at (a, b), nine numbers by rows."""
     return (
-        A[i, a, b], A[i, a, b + 1], A[i, a, b + 2], A[i, a + 1, b], A[i, a + 1, b + 1], A[i, a + 1, b + 2],
-        A[i, a + 2, b], A[i, a + 2, b + 1], A[i, a + 2, b + 2],
-    )  # fmt: skip
+        A[i, a, b],
+        A[i, a, b + 1],
+        A[i, a, b + 2],
+        A[i, a + 1, b],
+        A[i, a + 1, b + 1],
+        A[i, a + 1, b + 2],
+        A[i, a + 2, b],
+        A[i, a + 2, b + 1],
+        A[i, a + 2, b + 2],
+    )
 
 
 @part
 def turned_block(R, A, i, a, b):
     """R B Rᵀ of the 3×3 block B of A[i] at (a, b)."""
-    return matmul(matmul(R, load_block(A, i, a, b)), (R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8]))
+    return matmul(
+        matmul(R, load_block(A, i, a, b)), (R[0], R[3], R[6], R[1], R[4], R[7], R[2], R[5], R[8])
+    )
 
 
 @part
@@ -230,16 +321,25 @@ def times_tilde(B, x):
 def difference(A, B):
     """A − B of 3×3 matrices"""
     return (
-        A[0] - B[0], A[1] - B[1], A[2] - B[2], A[3] - B[3], A[4] - B[4], A[5] - B[5], A[6] - B[6], A[7] - B[7], A[8] - B[8],
-    )  # fmt: skip
+        A[0] - B[0],
+        A[1] - B[1],
+        A[2] - B[2],
+        A[3] - B[3],
+        A[4] - B[4],
+        A[5] - B[5],
+        A[6] - B[6],
+        A[7] - B[7],
+        A[8] - B[8],
+    )
 
 
 @part
 def carried_inertia(body, A, i, T):
-    """T[:, :6] = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹), X = X_pi: the articulated inertia in the axes of the parent body, at its origin.
+    """T[:, :6] = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹), X = X_pi: the articulated inertia in the axes of the parent
+    body, at its origin.
 
-    With the blocks M, H, J of M*_i turned by R and d = x: G = H − M x̃ and J − Hᵀ x̃ + x̃ G (Featherstone 2008, chapter 2, on
-    spatial inertia, in the order force, moment).
+    With the blocks M, H, J of M*_i turned by R and d = x: G = H − M x̃ and J − Hᵀ x̃ + x̃ G
+    (Featherstone 2008, chapter 2, on spatial inertia, in the order force, moment).
     """
     R = load9_at(body, i, POSE)
     x = load3_at(body, i, POSE + 9)
@@ -270,9 +370,11 @@ def carried_inertia(body, A, i, T):
 
 @called
 def hand_to_parent(art, i):
-    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i and the modes Ψ of its frame on the parent p.
+    """A[p] += [1 Ψ]ᵀ B [1 Ψ] with B = Ad(X⁻¹)ᵀ M*_i Ad(X⁻¹) of body i and the modes Ψ of its frame
+    on the parent p.
 
-    B is left in art.carried. Without the modal block of p where p has a semiseparable factor, which takes B and Ψ themselves.
+    B is left in art.carried. Without the modal block of p where p has a semiseparable factor, which
+    takes B and Ψ themselves.
     """
     link, A, modes, T = art.link, art.A, art.modes, art.T
     p = link[i, L_PARENT]
@@ -288,8 +390,16 @@ def hand_to_parent(art, i):
     for a in range(6):
         b0, b1, b2, b3, b4, b5 = B[a, 0], B[a, 1], B[a, 2], B[a, 3], B[a, 4], B[a, 5]
         for k in range(n):
-            x = b0 * modes[i, CARRIER, k] + b1 * modes[i, CARRIER + 1, k] + b2 * modes[i, CARRIER + 2, k]
-            x += b3 * modes[i, CARRIER + 3, k] + b4 * modes[i, CARRIER + 4, k] + b5 * modes[i, CARRIER + 5, k]
+            x = (
+                b0 * modes[i, CARRIER, k]
+                + b1 * modes[i, CARRIER + 1, k]
+                + b2 * modes[i, CARRIER + 2, k]
+            )
+            x += (
+                b3 * modes[i, CARRIER + 3, k]
+                + b4 * modes[i, CARRIER + 4, k]
+                + b5 * modes[i, CARRIER + 5, k]
+            )
             T[a, k] = x
         for k in range(n):
             A[p, a, 6 + k] += T[a, k]
@@ -299,15 +409,19 @@ def hand_to_parent(art, i):
         a, b, c = modes[i, CARRIER, k], modes[i, CARRIER + 1, k], modes[i, CARRIER + 2, k]
         d, e, f = modes[i, CARRIER + 3, k], modes[i, CARRIER + 4, k], modes[i, CARRIER + 5, k]
         for l in range(k, n):
-            A[p, 6 + k, 6 + l] += a * T[0, l] + b * T[1, l] + c * T[2, l] + d * T[3, l] + e * T[4, l] + f * T[5, l]
+            A[p, 6 + k, 6 + l] += (
+                a * T[0, l] + b * T[1, l] + c * T[2, l] + d * T[3, l] + e * T[4, l] + f * T[5, l]
+            )
 
 
 @part
 def articulate(art):
-    """Eliminate all bodies from leaves to root; art.A holds their matrices. Returns 0, or −1 − body where one is indefinite.
+    """Eliminate all bodies from leaves to root; art.A holds their matrices. Returns 0, or −1 − body
+    where one is indefinite.
 
-    Theory, section 20; Featherstone 2008, section 7.3; with modes Jain and Rodriguez (1992). O(nb) bodies; of a body with
-    nf modes O(nf³), or O(nf) where its modal block is diagonal but for one child on its modes (`modes_on_a_spring`).
+    Theory, section 20; Featherstone 2008, section 7.3; with modes Jain and Rodriguez (1992). O(nb)
+    bodies; of a body with nf modes O(nf³), or O(nf) where its modal block is diagonal but for one
+    child on its modes (`modes_on_a_spring`).
     """
     # bodies are numbered parents first: backwards is from the leaves to the root
     link = art.link

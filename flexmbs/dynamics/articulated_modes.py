@@ -2,12 +2,14 @@
 
     A_ff = L Lᵀ,   Y = A_rf L⁻ᵀ,   A_rr ← A_rr − Y Yᵀ = A_rr − A_rf A_ff⁻¹ A_fr,
 
-the Schur complement of the elastic block. Two forms of L: a full one, and for diagonal modal matrices with one child on the modes
-a semiseparable one, diagonal plus the strictly lower triangle of a product of rank six, that costs O(nf) instead of O(nf³).
+the Schur complement of the elastic block. Two forms of L: a full one, and for diagonal modal
+matrices with one child on the modes a semiseparable one, diagonal plus the strictly lower triangle
+of a product of rank six, that costs O(nf) instead of O(nf³).
 
-Theory: docs/theory.md, sections 20 and 24. Jain and Rodriguez (1992), J. Guid. Control Dyn. 15, 1453, for the recursion with
-modes; Golub and Van Loan, Matrix Computations, the chapter on special linear systems, for Cholesky's method; Vandebril, Van Barel
-and Mastronardi, Matrix Computations and Semiseparable Matrices I (2008), for factors of this structure.
+Theory: docs/theory.md, sections 20 and 24. Jain and Rodriguez (1992), J. Guid. Control Dyn. 15,
+1453, for the recursion with modes; Golub and Van Loan, Matrix Computations, the chapter on special
+linear systems, for Cholesky's method; Vandebril, Van Barel and Mastronardi, Matrix Computations and
+Semiseparable Matrices I (2008), for factors of this structure.
 """
 
 import math
@@ -18,10 +20,11 @@ from flexmbs.dynamics.articulated_work import CARRIER, DENSE, HALF, L_CHILD, L_N
 
 @called
 def to_own_frame(A, Phi, i, n, T):
-    """Modes that move the own frame, V = Ṽ − Φ̄ q̇_f: the congruence [[1, −Φ̄], [0, 1]]ᵀ A [[1, −Φ̄], [0, 1]] of the matrix
-    of body i.
+    """Modes that move the own frame, V = Ṽ − Φ̄ q̇_f: the congruence [[1, −Φ̄], [0, 1]]ᵀ A [[1,
+    −Φ̄], [0, 1]] of the matrix of body i.
 
-    A_rf ← A_rf − A_rr Φ̄, A_ff ← A_ff − Φ̄ᵀ (A_rf − A_rr Φ̄) − A_fr Φ̄ (upper triangle); T (6, nf) is workspace.
+    A_rf ← A_rf − A_rr Φ̄, A_ff ← A_ff − Φ̄ᵀ (A_rf − A_rr Φ̄) − A_fr Φ̄ (upper triangle); T (6, nf)
+    is workspace.
     """
     for a in range(6):
         for k in range(n):
@@ -43,7 +46,9 @@ def to_own_frame(A, Phi, i, n, T):
 
 @called
 def eliminate_modes(A, i, n):
-    """A_ff = L Lᵀ (Lᵀ above the diagonal, reciprocal pivots on it), Y = A_rf L⁻ᵀ, A_rr ← A_rr − Y Yᵀ; False where indefinite."""
+    """A_ff = L Lᵀ (Lᵀ above the diagonal, reciprocal pivots on it), Y = A_rf L⁻ᵀ, A_rr ← A_rr − Y
+    Yᵀ; False where indefinite.
+    """
     for j in range(6, 6 + n):
         pivot = A[i, j, j]
         if not pivot > 0.0:
@@ -69,14 +74,17 @@ def eliminate_modes(A, i, n):
 
 @called
 def modes_on_a_spring(art, i):
-    """As `eliminate_modes` for A_ff = D + Ψᵀ M Ψ with a diagonal D and the inertia M (6×6) of one child, in O(nf).
+    """As `eliminate_modes` for A_ff = D + Ψᵀ M Ψ with a diagonal D and the inertia M (6×6) of one
+    child, in O(nf).
 
-    L = diag(l) + tril(Ψᵀ G, −1): u = P ψ_k, l_k² = d_k + ψ_k·u, g_k = u/l_k, P ← P − g_k g_kᵀ from P = M; Y = A_rf L⁻ᵀ:
-    z = a_k − Wᵀψ_k, y_k = z/l_k, W ← W + g_k y_kᵀ from W = 0; A_rr −= y_k y_kᵀ. Row 6 + k of A keeps g_k and 1/l_k. L is
-    semiseparable: products with its inverse pass one wrench along the modes. M is in art.carried, W in art.T.
+    L = diag(l) + tril(Ψᵀ G, −1): u = P ψ_k, l_k² = d_k + ψ_k·u, g_k = u/l_k, P ← P − g_k g_kᵀ from
+    P = M; Y = A_rf L⁻ᵀ: z = a_k − Wᵀψ_k, y_k = z/l_k, W ← W + g_k y_kᵀ from W = 0; A_rr −= y_k
+    y_kᵀ. Row 6 + k of A keeps g_k and 1/l_k. L is semiseparable: products with its inverse pass one
+    wrench along the modes. M is in art.carried, W in art.T.
 
-    One loop does all of it, so that the processor updates W and A_rr while it waits for the next pivot, which depends on the last
-    through P alone: hence P in variables (its upper triangle), sums in pairs, no root among them.
+    One loop does all of it, so that the processor updates W and A_rr while it waits for the next
+    pivot, which depends on the last through P alone: hence P in variables (its upper triangle),
+    sums in pairs, no root among them.
     """
     modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
     w, M, W = art.A[i], art.carried[i], art.T
@@ -91,8 +99,16 @@ def modes_on_a_spring(art, i):
         u0, u1, u2, u3, u4, u5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         a, b, c, d, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         if child >= 0:
-            a, b, c = modes[child, CARRIER, k - 6], modes[child, CARRIER + 1, k - 6], modes[child, CARRIER + 2, k - 6]
-            d, e, f = modes[child, CARRIER + 3, k - 6], modes[child, CARRIER + 4, k - 6], modes[child, CARRIER + 5, k - 6]
+            a, b, c = (
+                modes[child, CARRIER, k - 6],
+                modes[child, CARRIER + 1, k - 6],
+                modes[child, CARRIER + 2, k - 6],
+            )
+            d, e, f = (
+                modes[child, CARRIER + 3, k - 6],
+                modes[child, CARRIER + 4, k - 6],
+                modes[child, CARRIER + 5, k - 6],
+            )
             u0 = (p00 * a + p01 * b) + (p02 * c + p03 * d) + (p04 * e + p05 * f)
             u1 = (p01 * a + p11 * b) + (p12 * c + p13 * d) + (p14 * e + p15 * f)
             u2 = (p02 * a + p12 * b) + (p22 * c + p23 * d) + (p24 * e + p25 * f)
@@ -107,10 +123,34 @@ def modes_on_a_spring(art, i):
         w[k, k] = inverse
         if child >= 0:
             for r in range(6):
-                w[r, k] -= (W[0, r] * a + W[1, r] * b) + (W[2, r] * c + W[3, r] * d) + (W[4, r] * e + W[5, r] * f)
-            a, b, c, d, e, f = u0 * share, u1 * share, u2 * share, u3 * share, u4 * share, u5 * share
-            p00, p01, p02, p03, p04, p05 = p00 - u0 * a, p01 - u0 * b, p02 - u0 * c, p03 - u0 * d, p04 - u0 * e, p05 - u0 * f
-            p11, p12, p13, p14, p15 = p11 - u1 * b, p12 - u1 * c, p13 - u1 * d, p14 - u1 * e, p15 - u1 * f
+                w[r, k] -= (
+                    (W[0, r] * a + W[1, r] * b)
+                    + (W[2, r] * c + W[3, r] * d)
+                    + (W[4, r] * e + W[5, r] * f)
+                )
+            a, b, c, d, e, f = (
+                u0 * share,
+                u1 * share,
+                u2 * share,
+                u3 * share,
+                u4 * share,
+                u5 * share,
+            )
+            p00, p01, p02, p03, p04, p05 = (
+                p00 - u0 * a,
+                p01 - u0 * b,
+                p02 - u0 * c,
+                p03 - u0 * d,
+                p04 - u0 * e,
+                p05 - u0 * f,
+            )
+            p11, p12, p13, p14, p15 = (
+                p11 - u1 * b,
+                p12 - u1 * c,
+                p13 - u1 * d,
+                p14 - u1 * e,
+                p15 - u1 * f,
+            )
             p22, p23, p24, p25 = p22 - u2 * c, p23 - u2 * d, p24 - u2 * e, p25 - u2 * f
             p33, p34, p35 = p33 - u3 * d, p34 - u3 * e, p35 - u3 * f
             p44, p45, p55 = p44 - u4 * e, p45 - u4 * f, p55 - u5 * f
@@ -155,7 +195,9 @@ def modal_load(P, i, row, k, f, n):
 
 @part
 def inward_modes(A, i, n, half, at):
-    """half[at …] ← L⁻¹ half by forward substitution; returns the wrench Y L⁻¹ half that is taken from the load passed on."""
+    """half[at …] ← L⁻¹ half by forward substitution; returns the wrench Y L⁻¹ half that is taken
+    from the load passed on.
+    """
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     y = at - 6
     for j in range(6, 6 + n):
@@ -174,7 +216,9 @@ def inward_modes(A, i, n, half, at):
 
 @part
 def inward_along_modes(art, i, half, at):
-    """As `inward_modes` with the semiseparable L: the wrench Σ_l g_l x_l of the modes before is passed along, O(nf)."""
+    """As `inward_modes` with the semiseparable L: the wrench Σ_l g_l x_l of the modes before is
+    passed along, O(nf).
+    """
     modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     f = (0.0, 0.0, 0.0)
@@ -214,7 +258,9 @@ def modal_twist(P, i, row, n, x, at):
 
 @part
 def outward_along_modes(art, i, x, at):
-    """x[at …] ← L⁻ᵀ x with the semiseparable L: the twist Σ_l ψ_l x_l of the modes behind is passed along, O(nf)."""
+    """x[at …] ← L⁻ᵀ x with the semiseparable L: the twist Σ_l ψ_l x_l of the modes behind is passed
+    along, O(nf).
+    """
     modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
     v = (0.0, 0.0, 0.0)
     t = (0.0, 0.0, 0.0)
@@ -222,18 +268,35 @@ def outward_along_modes(art, i, x, at):
     for back in range(n):
         k = n - 1 - back
         r = 6 + k
-        y = x[at + k] - (w[r, 0] * v[0] + w[r, 1] * v[1] + w[r, 2] * v[2] + w[r, 3] * t[0] + w[r, 4] * t[1] + w[r, 5] * t[2])
+        y = x[at + k] - (
+            w[r, 0] * v[0]
+            + w[r, 1] * v[1]
+            + w[r, 2] * v[2]
+            + w[r, 3] * t[0]
+            + w[r, 4] * t[1]
+            + w[r, 5] * t[2]
+        )
         y *= w[r, r]
         x[at + k] = y
         if child >= 0:
             o = CARRIER
-            v = (v[0] + modes[child, o, k] * y, v[1] + modes[child, o + 1, k] * y, v[2] + modes[child, o + 2, k] * y)
-            t = (t[0] + modes[child, o + 3, k] * y, t[1] + modes[child, o + 4, k] * y, t[2] + modes[child, o + 5, k] * y)
+            v = (
+                v[0] + modes[child, o, k] * y,
+                v[1] + modes[child, o + 1, k] * y,
+                v[2] + modes[child, o + 2, k] * y,
+            )
+            t = (
+                t[0] + modes[child, o + 3, k] * y,
+                t[1] + modes[child, o + 4, k] * y,
+                t[2] + modes[child, o + 5, k] * y,
+            )
 
 
 @part
 def outward_modes(art, i, twist, x):
-    """x = L⁻ᵀ (half − Yᵀ V) at the modes of body i, their accelerations, with the ``twist`` V = (v, ω) of the frame."""
+    """x = L⁻ᵀ (half − Yᵀ V) at the modes of body i, their accelerations, with the ``twist`` V = (v,
+    ω) of the frame.
+    """
     A, half, n = art.A, art.velocity[HALF], art.link[i, L_NF]
     at = art.link[i, L_S] + art.link[i, L_NV]
     v, w = twist

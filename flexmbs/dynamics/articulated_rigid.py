@@ -5,26 +5,71 @@
     U = 𝓘 S,   D = Sᵀ U,   u = τ − Sᵀ p,   𝓘 ← 𝓘 − U D⁻¹ Uᵀ,   p ← p + 𝓘 c_i + U D⁻¹ u                inward,
     η̇ = D⁻¹ (u − Uᵀ a'),   a = a' + S η̇,   a' = the parent's acceleration at the body's origin + c_i    outward.
 
-𝓘 = [[J, H], [Hᵀ, M]] acts on (α, a), wrenches (n, f) are n = J α + H a + p_n, f = Hᵀ α + M a + p_f, and c_i are the velocity
-products of its joint. Each body is described at the origin of its joint's frame, with classical accelerations a of that point:
-articulated inertias are shifted, never turned, which makes a sweep three times cheaper than in body axes. Revolute and prismatic
-joints move about and along z of that frame.
+𝓘 = [[J, H], [Hᵀ, M]] acts on (α, a), wrenches (n, f) are n = J α + H a + p_n, f = Hᵀ α + M a + p_f,
+and c_i are the velocity products of its joint. Each body is described at the origin of its joint's
+frame, with classical accelerations a of that point: articulated inertias are shifted, never turned,
+which makes a sweep three times cheaper than in body axes. Revolute and prismatic joints move about
+and along z of that frame.
 
-Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3 (there in body coordinates
-and with spatial accelerations).
+Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3
+(there in body coordinates and with spatial accelerations).
 """
 
 import math
 
 from flexmbs._jit import part
 from flexmbs.algebra.small import (
-    EYE3, ZERO3, add, cross, dot, increase3_at, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at,
-)  # fmt: skip
+    EYE3,
+    ZERO3,
+    add,
+    cross,
+    dot,
+    increase3_at,
+    load3_at,
+    load9_at,
+    matmul,
+    mul,
+    scale,
+    store3_at,
+    store9_at,
+)
 from flexmbs.dynamics.articulated_work import (
-    A_CL, A_CR, A_D, A_DINV, A_H, A_J, A_M, A_PF, A_PN, A_R, A_UF, A_UN, A_V, A_W, A_WD, B_JOINS, B_JOINT, B_KIND, B_NV,
-    B_PARENT, B_Q, B_ROTOR, B_S, C_DINV, C_U, GENERAL, NO_ROTOR, ON_CHILD, ON_PARENT, P_FIRST, P_INERTIA, P_MASS, P_R, P_X,
+    A_CL,
+    A_CR,
+    A_D,
+    A_DINV,
+    A_H,
+    A_J,
+    A_M,
+    A_PF,
+    A_PN,
+    A_R,
+    A_UF,
+    A_UN,
+    A_V,
+    A_W,
+    A_WD,
+    B_JOINS,
+    B_JOINT,
+    B_KIND,
+    B_NV,
+    B_PARENT,
+    B_Q,
+    B_ROTOR,
+    B_S,
+    C_DINV,
+    C_U,
+    GENERAL,
+    NO_ROTOR,
+    ON_CHILD,
+    ON_PARENT,
+    P_FIRST,
+    P_INERTIA,
+    P_MASS,
+    P_R,
+    P_X,
     REVOLUTE,
-)  # fmt: skip
+)
 from flexmbs.dynamics.joints import joint_directions, joint_pose
 
 NO_INERTIA = ((0.0,) * 6, (0.0,) * 9, (0.0,) * 6)
@@ -51,8 +96,10 @@ def store6_at(a, i, o, s):
 def symmetric_mul(S, x):
     """S x of a symmetric matrix (xx, xy, xz, yy, yz, zz)."""
     return (
-        S[0] * x[0] + S[1] * x[1] + S[2] * x[2], S[1] * x[0] + S[3] * x[1] + S[4] * x[2], S[2] * x[0] + S[4] * x[1] + S[5] * x[2],
-    )  # fmt: skip
+        S[0] * x[0] + S[1] * x[1] + S[2] * x[2],
+        S[1] * x[0] + S[3] * x[1] + S[4] * x[2],
+        S[2] * x[0] + S[4] * x[1] + S[5] * x[2],
+    )
 
 
 @part
@@ -60,42 +107,60 @@ def turned_symmetric(R, S):
     """R S Rᵀ of a symmetric matrix (xx, xy, xz, yy, yz, zz)."""
     b = matmul(R, (S[0], S[1], S[2], S[1], S[3], S[4], S[2], S[4], S[5]))
     return (
-        b[0] * R[0] + b[1] * R[1] + b[2] * R[2], b[0] * R[3] + b[1] * R[4] + b[2] * R[5], b[0] * R[6] + b[1] * R[7] + b[2] * R[8],
-        b[3] * R[3] + b[4] * R[4] + b[5] * R[5], b[3] * R[6] + b[4] * R[7] + b[5] * R[8], b[6] * R[6] + b[7] * R[7] + b[8] * R[8],
-    )  # fmt: skip
+        b[0] * R[0] + b[1] * R[1] + b[2] * R[2],
+        b[0] * R[3] + b[1] * R[4] + b[2] * R[5],
+        b[0] * R[6] + b[1] * R[7] + b[2] * R[8],
+        b[3] * R[3] + b[4] * R[4] + b[5] * R[5],
+        b[3] * R[6] + b[4] * R[7] + b[5] * R[8],
+        b[6] * R[6] + b[7] * R[7] + b[8] * R[8],
+    )
 
 
 @part
 def transposed_mul(H, x):
     """Hᵀ x"""
     return (
-        H[0] * x[0] + H[3] * x[1] + H[6] * x[2], H[1] * x[0] + H[4] * x[1] + H[7] * x[2], H[2] * x[0] + H[5] * x[1] + H[8] * x[2],
-    )  # fmt: skip
+        H[0] * x[0] + H[3] * x[1] + H[6] * x[2],
+        H[1] * x[0] + H[4] * x[1] + H[7] * x[2],
+        H[2] * x[0] + H[5] * x[1] + H[8] * x[2],
+    )
 
 
 @part
 def less_dyad(S, u, v):
     """S − u vᵀ, symmetric (u and v parallel)."""
     return (
-        S[0] - u[0] * v[0], S[1] - u[0] * v[1], S[2] - u[0] * v[2], S[3] - u[1] * v[1], S[4] - u[1] * v[2], S[5] - u[2] * v[2],
-    )  # fmt: skip
+        S[0] - u[0] * v[0],
+        S[1] - u[0] * v[1],
+        S[2] - u[0] * v[2],
+        S[3] - u[1] * v[1],
+        S[4] - u[1] * v[2],
+        S[5] - u[2] * v[2],
+    )
 
 
 @part
 def less_full_dyad(H, u, v):
     """H − u vᵀ"""
     return (
-        H[0] - u[0] * v[0], H[1] - u[0] * v[1], H[2] - u[0] * v[2], H[3] - u[1] * v[0], H[4] - u[1] * v[1], H[5] - u[1] * v[2],
-        H[6] - u[2] * v[0], H[7] - u[2] * v[1], H[8] - u[2] * v[2],
-    )  # fmt: skip
+        H[0] - u[0] * v[0],
+        H[1] - u[0] * v[1],
+        H[2] - u[0] * v[2],
+        H[3] - u[1] * v[0],
+        H[4] - u[1] * v[1],
+        H[5] - u[1] * v[2],
+        H[6] - u[2] * v[0],
+        H[7] - u[2] * v[1],
+        H[8] - u[2] * v[2],
+    )
 
 
 @part
 def rigid_outward(joints, rigid, q, s):
     """Rotations, angular velocities and velocity products of all bodies (world axes).
 
-    Revolute: c_i = (ω_p × S η, ω_p × (ω_p × d)); prismatic: c_i = (0, ω_p × (ω_p × d + 2 S η)), d from the parent's origin to
-    the own.
+    Revolute: c_i = (ω_p × S η, ω_p × (ω_p × d)); prismatic: c_i = (0, ω_p × (ω_p × d + 2 S η)), d
+    from the parent's origin to the own.
     """
     body, place, w = rigid.body, rigid.place, rigid.state
     for i in range(body.shape[0]):
@@ -127,9 +192,16 @@ def rigid_outward(joints, rigid, q, s):
                 store3_at(w, i, A_CL, cross(wp, cross(wp, d)))
                 # a rotation about its own z axis changes two columns of R
                 R = (
-                    c * R[0] + y * R[1], c * R[1] - y * R[0], R[2], c * R[3] + y * R[4], c * R[4] - y * R[3], R[5],
-                    c * R[6] + y * R[7], c * R[7] - y * R[6], R[8],
-                )  # fmt: skip
+                    c * R[0] + y * R[1],
+                    c * R[1] - y * R[0],
+                    R[2],
+                    c * R[3] + y * R[4],
+                    c * R[4] - y * R[3],
+                    R[5],
+                    c * R[6] + y * R[7],
+                    c * R[7] - y * R[6],
+                    R[8],
+                )
             else:
                 wi = wp
                 d = add(d, scale(x, (R[2], R[5], R[8])))
@@ -142,7 +214,8 @@ def rigid_outward(joints, rigid, q, s):
 
 @part
 def turn_rotor(rigid, i, rate, R, w):
-    """b and the moment ω × q̇ b on the carrier, world axes, of the rotors on the joint of body i that turns at the ``rate`` q̇.
+    """b and the moment ω × q̇ b on the carrier, world axes, of the rotors on the joint of body i
+    that turns at the ``rate`` q̇.
 
     (R, ω) of the carrier.
     """
@@ -155,8 +228,8 @@ def turn_rotor(rigid, i, rate, R, w):
 def with_rotor(rigid, i, axis, un, pivot, u):
     """U + b, D + κ and u of a joint whose rotors are carried by the parent, or by body i itself.
 
-    b acts on α of the parent, which is that of a' less the velocity product; body i turns by ``axis`` η̇ as well. Theory, section
-    56.
+    b acts on α of the parent, which is that of a' less the velocity product; body i turns by
+    ``axis`` η̇ as well. Theory, section 56.
     """
     b = load3_at(rigid.spin, i, 3)
     if rigid.body[i, B_ROTOR] == ON_PARENT:
@@ -166,10 +239,12 @@ def with_rotor(rigid, i, axis, un, pivot, u):
 
 @part
 def general_joint(joints, rigid, i, state, pose, wp):
-    """Any chain at the ``state`` (q, s): its columns in world axes as (ω, v), velocity products c_i; returns (R, d, ω) of body i.
+    """Any chain at the ``state`` (q, s): its columns in world axes as (ω, v), velocity products
+    c_i; returns (R, d, ω) of body i.
 
-    The rates Ċ η of `joint_directions` are of spatial kind; ω_rel × v_rel and 2 ω_p × v_rel make the acceleration of the origin.
-    ``pose`` (R, d) of the joint's frame, angular velocity ω_p of the parent.
+    The rates Ċ η of `joint_directions` are of spatial kind; ω_rel × v_rel and 2 ω_p × v_rel make
+    the acceleration of the origin. ``pose`` (R, d) of the joint's frame, angular velocity ω_p of
+    the parent.
     """
     q, s = state
     R, d = pose
@@ -193,7 +268,8 @@ def general_joint(joints, rigid, i, state, pose, wp):
 
 @part
 def released(inertia, bias, un, uf, inverse, u):
-    """Articulated inertia 𝓘 = (J, H, M) and bias wrench p = (n, f) freed along one axis: 𝓘 − U D⁻¹ Uᵀ, p + U D⁻¹ u.
+    """Articulated inertia 𝓘 = (J, H, M) and bias wrench p = (n, f) freed along one axis: 𝓘 − U D⁻¹
+    Uᵀ, p + U D⁻¹ u.
 
     un, uf: U = 𝓘 S, moment and force; inverse: D⁻¹ (Featherstone 2008, section 7.3).
     """
@@ -201,12 +277,17 @@ def released(inertia, bias, un, uf, inverse, u):
     n, f = bias
     vn = scale(inverse, un)
     vf = scale(inverse, uf)
-    return (less_dyad(J, vn, un), less_full_dyad(H, vn, uf), less_dyad(M, vf, uf)), (add(n, scale(u, vn)), add(f, scale(u, vf)))
+    return (less_dyad(J, vn, un), less_full_dyad(H, vn, uf), less_dyad(M, vf, uf)), (
+        add(n, scale(u, vn)),
+        add(f, scale(u, vf)),
+    )
 
 
 @part
 def release_general(rigid, tau, i, inertia, bias):
-    """𝓘 and p of body i `released` along the columns of its general joint, the last one first; (positive pivots, 𝓘, p)."""
+    """𝓘 and p of body i `released` along the columns of its general joint, the last one first;
+    (positive pivots, 𝓘, p).
+    """
     body, column = rigid.body, rigid.column
     for last in range(body[i, B_NV]):
         k = body[i, B_NV] - 1 - last
@@ -236,7 +317,9 @@ def release_general(rigid, tau, i, inertia, bias):
 
 @part
 def release_axis(rigid, tau, i, inertia, bias):
-    """𝓘 and p of body i `released` along the axis of its revolute or prismatic joint; (positive pivot, 𝓘, p)."""
+    """𝓘 and p of body i `released` along the axis of its revolute or prismatic joint; (positive
+    pivot, 𝓘, p).
+    """
     body, w = rigid.body, rigid.state
     J, H, M = inertia
     n, f = bias
@@ -268,7 +351,8 @@ def release_axis(rigid, tau, i, inertia, bias):
 def with_own_inertia(rigid, i, inertia, bias):
     """𝓘 and p that the children hand over, and those of body i itself.
 
-    n has the part c × a, f the part α × c = c̃ᵀ α: H = c̃ with the first moment c about the body's origin.
+    n has the part c × a, f the part α × c = c̃ᵀ α: H = c̃ with the first moment c about the body's
+    origin.
     """
     place, w = rigid.place, rigid.state
     J, H, M = inertia
@@ -279,7 +363,17 @@ def with_own_inertia(rigid, i, inertia, bias):
     c = mul(R, load3_at(place, i, P_FIRST))
     own = turned_symmetric(R, load6_at(place, i, P_INERTIA))
     J = (J[0] + own[0], J[1] + own[1], J[2] + own[2], J[3] + own[3], J[4] + own[4], J[5] + own[5])
-    H = (H[0], H[1] - c[2], H[2] + c[1], H[3] + c[2], H[4], H[5] - c[0], H[6] - c[1], H[7] + c[0], H[8])
+    H = (
+        H[0],
+        H[1] - c[2],
+        H[2] + c[1],
+        H[3] + c[2],
+        H[4],
+        H[5] - c[0],
+        H[6] - c[1],
+        H[7] + c[0],
+        H[8],
+    )
     M = (M[0] + m, M[1], M[2], M[3] + m, M[4], M[5] + m)
     return (J, H, M), (add(n, cross(wi, symmetric_mul(own, wi))), add(f, cross(wi, cross(wi, c))))
 
@@ -292,7 +386,17 @@ def sum_of_children(w, i, inertia, bias):
     K = load6_at(w, i, A_J)
     J = (J[0] + K[0], J[1] + K[1], J[2] + K[2], J[3] + K[3], J[4] + K[4], J[5] + K[5])
     G = load9_at(w, i, A_H)
-    H = (H[0] + G[0], H[1] + G[1], H[2] + G[2], H[3] + G[3], H[4] + G[4], H[5] + G[5], H[6] + G[6], H[7] + G[7], H[8] + G[8])
+    H = (
+        H[0] + G[0],
+        H[1] + G[1],
+        H[2] + G[2],
+        H[3] + G[3],
+        H[4] + G[4],
+        H[5] + G[5],
+        H[6] + G[6],
+        H[7] + G[7],
+        H[8] + G[8],
+    )
     K = load6_at(w, i, A_M)
     M = (M[0] + K[0], M[1] + K[1], M[2] + K[2], M[3] + K[3], M[4] + K[4], M[5] + K[5])
     n = add(n, load3_at(w, i, A_PN))
@@ -315,11 +419,13 @@ def leave(w, p, inertia, bias):
 
 @part
 def rigid_inward(rigid, tau):
-    """Articulated inertias and bias wrenches from leaves to root under the joint forces τ. Returns 0, or −1 − body.
+    """Articulated inertias and bias wrenches from leaves to root under the joint forces τ. Returns
+    0, or −1 − body.
 
-    U = 𝓘 S, D = Sᵀ U, u = τ − Sᵀ p, 𝓘 ← 𝓘 − U D⁻¹ Uᵀ, p ← p + U D⁻¹ u; columns of a general joint one after the other. −1 −
-    body where a pivot D is not positive. A body hands 𝓘 and p over directly where its parent is next, otherwise in the parent's
-    row of ``state``. Featherstone 2008, section 7.3.
+    U = 𝓘 S, D = Sᵀ U, u = τ − Sᵀ p, 𝓘 ← 𝓘 − U D⁻¹ Uᵀ, p ← p + U D⁻¹ u; columns of a general joint
+    one after the other. −1 − body where a pivot D is not positive. A body hands 𝓘 and p over
+    directly where its parent is next, otherwise in the parent's row of ``state``. Featherstone
+    2008, section 7.3.
     """
     body, w = rigid.body, rigid.state
     for i in range(body.shape[0]):
@@ -350,7 +456,8 @@ def rigid_inward(rigid, tau):
 
 @part
 def shifted_to_parent(w, i, inertia, bias):
-    """Articulated inertia and bias wrench of body i at its parent's origin, moved by d: H' = H + d̃ M, J' = J − H d̃ + d̃ H'ᵀ.
+    """Articulated inertia and bias wrench of body i at its parent's origin, moved by d: H' = H + d̃
+    M, J' = J − H d̃ + d̃ H'ᵀ.
 
     Before it p ← p + 𝓘 c_i with the velocity products of the joint; the moment gets d × f.
     """
@@ -364,7 +471,17 @@ def shifted_to_parent(w, i, inertia, bias):
     x = cross(d, (M[0], M[1], M[2]))
     y = cross(d, (M[1], M[3], M[4]))
     z = cross(d, (M[2], M[4], M[5]))
-    G = (H[0] + x[0], H[1] + y[0], H[2] + z[0], H[3] + x[1], H[4] + y[1], H[5] + z[1], H[6] + x[2], H[7] + y[2], H[8] + z[2])
+    G = (
+        H[0] + x[0],
+        H[1] + y[0],
+        H[2] + z[0],
+        H[3] + x[1],
+        H[4] + y[1],
+        H[5] + z[1],
+        H[6] + x[2],
+        H[7] + y[2],
+        H[8] + z[2],
+    )
     r0 = cross(d, (H[0], H[1], H[2]))
     r1 = cross(d, (H[3], H[4], H[5]))
     r2 = cross(d, (H[6], H[7], H[8]))
@@ -380,7 +497,9 @@ def shifted_to_parent(w, i, inertia, bias):
 
 @part
 def rigid_rates(rigid, gravity, sd):
-    """ṡ from root to leaves, η̇ = D⁻¹ (u − Uᵀ a'), a = a' + S η̇; gravity enters as the acceleration −g of the ground."""
+    """ṡ from root to leaves, η̇ = D⁻¹ (u − Uᵀ a'), a = a' + S η̇; gravity enters as the
+    acceleration −g of the ground.
+    """
     body, w, column = rigid.body, rigid.state, rigid.column
     ground = (-gravity[0], -gravity[1], -gravity[2])
     for i in range(body.shape[0]):
@@ -402,7 +521,9 @@ def rigid_rates(rigid, gravity, sd):
                 al = add(al, scale(x, load3_at(column, i, 6 * k)))
                 a = add(a, scale(x, load3_at(column, i, 6 * k + 3)))
         else:
-            x = w[i, A_DINV] * (w[i, A_V] - dot(load3_at(w, i, A_UN), al) - dot(load3_at(w, i, A_UF), a))
+            x = w[i, A_DINV] * (
+                w[i, A_V] - dot(load3_at(w, i, A_UN), al) - dot(load3_at(w, i, A_UF), a)
+            )
             sd[body[i, B_S]] = x
             axis = (w[i, A_R + 2], w[i, A_R + 5], w[i, A_R + 8])
             if body[i, B_KIND] == REVOLUTE:
@@ -415,7 +536,8 @@ def rigid_rates(rigid, gravity, sd):
 
 @part
 def rigid_accelerations(system, rigid, here, tau):
-    """ṡ (ns,) into here.sd of a rigid tree under joint forces τ (ns,). Returns 0, or −1 − body where M is indefinite.
+    """ṡ (ns,) into here.sd of a rigid tree under joint forces τ (ns,). Returns 0, or −1 − body
+    where M is indefinite.
 
     The three sweeps of Featherstone 2008, section 7.3; O(nb).
     """

@@ -1,36 +1,73 @@
 """Sweeps over the eliminated tree: loads inward, velocities or rates outward.
 
-With the factors of `flexmbs.dynamics.articulated`, M = L Lᵀ of the whole tree without ever forming L,
+With the factors of `flexmbs.dynamics.articulated`, M = L Lᵀ of the whole tree without ever forming
+L,
 
     inward:   h_i = L_i⁻¹ (τ_i + C_iᵀ f*_i),   f*_p ← f*_p + Ad(X_pi⁻¹)ᵀ (f*_i − U_i h_i),               h = L⁻¹ k,
     outward:  η̇_i = L_i⁻ᵀ (h_i − U_iᵀ Ṽ_i),   V_i = Ṽ_i + C_i η̇_i,   f^p_i = Λ_i M*_i Ṽ_i − (f*_i − U_i h_i),   ṡ = L⁻ᵀ h,
 
-with N_i = L_i L_iᵀ and U_i = M*_i C_i L_i⁻ᵀ; modes likewise with L and Y of their elimination. V stands for the twist rates that
-belong to ṡ. The loads are −residual at ṡ = 0: they hold M ā already, so that no velocity products appear in the sweeps.
+with N_i = L_i L_iᵀ and U_i = M*_i C_i L_i⁻ᵀ; modes likewise with L and Y of their elimination. V
+stands for the twist rates that belong to ṡ. The loads are −residual at ṡ = 0: they hold M ā
+already, so that no velocity products appear in the sweeps.
 
-Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3; Jain and Rodriguez (1992),
-J. Guid. Control Dyn. 15, 1453, where the mass matrix is factored into two sweeps.
+Theory: docs/theory.md, section 20. Featherstone, Rigid Body Dynamics Algorithms (2008), section
+7.3; Jain and Rodriguez (1992), J. Guid. Control Dyn. 15, 1453, where the mass matrix is factored
+into two sweeps.
 """
 
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import add, dot, increase3_at, load3_at, load9_at, scale, store3_at, sub
 from flexmbs.dynamics.articulated import inertia_times
-from flexmbs.dynamics.articulated_modes import inward_along_modes, inward_modes, modal_load, modal_twist, outward_modes
+from flexmbs.dynamics.articulated_modes import (
+    inward_along_modes,
+    inward_modes,
+    modal_load,
+    modal_twist,
+    outward_modes,
+)
 from flexmbs.dynamics.articulated_work import (
-    CARRIER, COLUMNS, DENSE, HALF, JOINT_WRENCH, L_CARRIER, L_CHILD, L_NF, L_NV, L_OWN, L_PARENT, L_ROTOR, L_S, LOAD, ON_PARENT,
-    OWN, PASSED, PIVOT, POSE, SLOPE, TAU, TWIST,
-)  # fmt: skip
+    CARRIER,
+    COLUMNS,
+    DENSE,
+    HALF,
+    JOINT_WRENCH,
+    L_CARRIER,
+    L_CHILD,
+    L_NF,
+    L_NV,
+    L_OWN,
+    L_PARENT,
+    L_ROTOR,
+    L_S,
+    LOAD,
+    ON_PARENT,
+    OWN,
+    PASSED,
+    PIVOT,
+    POSE,
+    SLOPE,
+    TAU,
+    TWIST,
+)
 
 
 @part
 def inward_body(art, i, given, known, half, at):
-    """half[at …] = L⁻¹ of the loads on body i, a wrench f*_i and generalized loads τ_i; passes the rest on to its parent.
+    """half[at …] = L⁻¹ of the loads on body i, a wrench f*_i and generalized loads τ_i; passes the
+    rest on to its parent.
 
-    At driven velocities the generalized load of what the body carries; ``known`` 1.0: they have the values ``given``, 0.0: none.
-    Theory, section 20.
+    At driven velocities the generalized load of what the body carries; ``known`` 1.0: they have the
+    values ``given``, 0.0: none. Theory, section 20.
     """
-    link, drive, body, A, modes, velocity = art.link, art.drive, art.body, art.A, art.modes, art.velocity
+    link, drive, body, A, modes, velocity = (
+        art.link,
+        art.drive,
+        art.body,
+        art.A,
+        art.modes,
+        art.velocity,
+    )
     to = link[i, L_S]
     nv = link[i, L_NV]
     n = link[i, L_NF]
@@ -55,7 +92,9 @@ def inward_body(art, i, given, known, half, at):
             driven = True
             continue
         c = COLUMNS + 6 * k
-        x = velocity[PIVOT, to + k] * (velocity[TAU, to + k] + dot(load3_at(body, i, c), f) + dot(load3_at(body, i, c + 3), m))
+        x = velocity[PIVOT, to + k] * (
+            velocity[TAU, to + k] + dot(load3_at(body, i, c), f) + dot(load3_at(body, i, c + 3), m)
+        )
         half[at + k] = x
         f = sub(f, scale(x, load3_at(body, i, PASSED + 6 * k)))
         m = sub(m, scale(x, load3_at(body, i, PASSED + 6 * k + 3)))
@@ -64,9 +103,13 @@ def inward_body(art, i, given, known, half, at):
         for k in range(nv):
             if drive[to + k] >= 0:
                 c = COLUMNS + 6 * k
-                half[at + k] = velocity[TAU, to + k] + dot(load3_at(body, i, c), v) + dot(load3_at(body, i, c + 3), w)
-                # h_i is without the motion of driven velocities: `outward_driven` subtracts what V makes there, with
-                # all of them
+                half[at + k] = (
+                    velocity[TAU, to + k]
+                    + dot(load3_at(body, i, c), v)
+                    + dot(load3_at(body, i, c + 3), w)
+                )
+                # h_i is without the motion of driven velocities: `outward_driven` subtracts what V
+                # makes there, with all of them
                 x = known * given[to + k]
                 f = sub(f, scale(x, load3_at(body, i, PASSED + 6 * k)))
                 m = sub(m, scale(x, load3_at(body, i, PASSED + 6 * k + 3)))
@@ -85,7 +128,9 @@ def inward_body(art, i, given, known, half, at):
 
 @part
 def inward_loads(art, given):
-    """h = L⁻¹ k of all loads, leaves to root; ``given`` (ns,) holds the values of driven velocities."""
+    """h = L⁻¹ k of all loads, leaves to root; ``given`` (ns,) holds the values of driven
+    velocities.
+    """
     for back in range(art.link.shape[0]):
         i = art.link.shape[0] - 1 - back
         inward_body(art, i, given, 1.0, art.velocity[HALF], art.link[i, L_S])
@@ -93,7 +138,9 @@ def inward_loads(art, given):
 
 @part
 def outward_driven(art, i, v, w, x):
-    """Adds the driven velocities to V = (v, w); their multipliers −λ go to x[ns + row]: row of M ṡ − k at the driven velocity."""
+    """Adds the driven velocities to V = (v, w); their multipliers −λ go to x[ns + row]: row of M ṡ
+    − k at the driven velocity.
+    """
     link, drive, body, velocity = art.link, art.drive, art.body, art.velocity
     ns = velocity.shape[1]
     to = link[i, L_S]
@@ -104,19 +151,29 @@ def outward_driven(art, i, v, w, x):
     for k in range(link[i, L_NV]):
         row = drive[to + k]
         if row >= 0:
-            y = dot(load3_at(body, i, PASSED + 6 * k), v) + dot(load3_at(body, i, PASSED + 6 * k + 3), w)
+            y = dot(load3_at(body, i, PASSED + 6 * k), v) + dot(
+                load3_at(body, i, PASSED + 6 * k + 3), w
+            )
             x[ns + row] = velocity[HALF, to + k] - y - velocity[SLOPE, to + k] * x[to + k]
     return v, w
 
 
 @part
 def outward_solution(art, x):
-    """x[:ns] ← L⁻ᵀ h, root to leaves; driven entries are known, their multipliers −λ go to x[ns + row].
+    """x[:ns] ← L⁻ᵀ h, root to leaves; driven entries are known, their multipliers −λ go to x[ns +
+    row].
 
-    The wrench of each joint becomes f^p_i = Λ_i M*_i Ṽ_i minus the load that is passed on: that of the joint on body i for the
-    rates x (theory, section 20).
+    The wrench of each joint becomes f^p_i = Λ_i M*_i Ṽ_i minus the load that is passed on: that of
+    the joint on body i for the rates x (theory, section 20).
     """
-    link, drive, body, A, modes, velocity = art.link, art.drive, art.body, art.A, art.modes, art.velocity
+    link, drive, body, A, modes, velocity = (
+        art.link,
+        art.drive,
+        art.body,
+        art.A,
+        art.modes,
+        art.velocity,
+    )
     for i in range(link.shape[0]):
         to = link[i, L_S]
         nv = link[i, L_NV]
@@ -128,18 +185,23 @@ def outward_solution(art, x):
             v = load3_at(body, p, TWIST)
             w = load3_at(body, p, TWIST + 3)
             if link[i, L_CARRIER] == 1:
-                dv, dw = modal_twist(modes, i, CARRIER, link[p, L_NF], x, link[p, L_S] + link[p, L_NV])
+                dv, dw = modal_twist(
+                    modes, i, CARRIER, link[p, L_NF], x, link[p, L_S] + link[p, L_NV]
+                )
                 v = add(v, dv)
                 w = add(w, dw)
             v, w = twist_to_child(load9_at(body, i, POSE), load3_at(body, i, POSE + 9), v, w)
-        # A and the load are those after elimination: the wrench of the joint does not depend on what its free velocities become
+        # A and the load are those after elimination: the wrench of the joint does not depend on
+        # what its free velocities become
         f, m = inertia_times(A, i, v, w)
         store3_at(body, i, JOINT_WRENCH, sub(f, load3_at(body, i, LOAD)))
         store3_at(body, i, JOINT_WRENCH + 3, sub(m, load3_at(body, i, LOAD + 3)))
         v, w = outward_driven(art, i, v, w, x)
         for k in range(nv):
             if drive[to + k] < 0:
-                y = dot(load3_at(body, i, PASSED + 6 * k), v) + dot(load3_at(body, i, PASSED + 6 * k + 3), w)
+                y = dot(load3_at(body, i, PASSED + 6 * k), v) + dot(
+                    load3_at(body, i, PASSED + 6 * k + 3), w
+                )
                 y = (velocity[HALF, to + k] - y) * velocity[PIVOT, to + k]
                 x[to + k] = y
                 v = add(v, scale(y, load3_at(body, i, COLUMNS + 6 * k)))

@@ -1,8 +1,9 @@
 """Workspace and factors of the recursive formalism, allocated once per run.
 
-What the arrays hold is stated with the columns below; the equations are those of `flexmbs.dynamics.articulated`,
-`flexmbs.dynamics.articulated_rigid` and `flexmbs.dynamics.schur`, whose machine code has the columns below in it: this file is
-one of the sources of `flexmbs._jit`. Theory: docs/theory.md, sections 20 and 25.
+What the arrays hold is stated with the columns below; the equations are those of
+`flexmbs.dynamics.articulated`, `flexmbs.dynamics.articulated_rigid` and `flexmbs.dynamics.schur`,
+whose machine code has the columns below in it: this file is one of the sources of `flexmbs._jit`.
+Theory: docs/theory.md, sections 20 and 25.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,33 +16,39 @@ from flexmbs.system.compile import frozen
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import Joints, System, Tree, rows_of
 
-# columns of Articulated.link: the tree; whether the own frame and the parent's frame move with modes; for a diagonal modal block
-# and at most one child on the modes this child or −1, else DENSE; which body carries a rotor with gyroscopic part
+# columns of Articulated.link: the tree; whether the own frame and the parent's frame move with
+# modes; for a diagonal modal block and at most one child on the modes this child or −1, else DENSE;
+# which body carries a rotor with gyroscopic part
 L_PARENT, L_NV, L_NF, L_S, L_OWN, L_CARRIER, L_CHILD, L_ROTOR = range(8)
 DENSE = -2
 NO_ROTOR, ON_PARENT, ON_CHILD = range(3)
-# columns of Articulated.body: pose in the parent body, columns of the joint, U = M* c/√D, load, twist, wrench of the joint on the
-# body; at the body's origin, body axes
+# columns of Articulated.body: pose in the parent body, columns of the joint, U = M* c/√D, load,
+# twist, wrench of the joint on the body; at the body's origin, body axes
 POSE, COLUMNS, PASSED, LOAD, TWIST, JOINT_WRENCH, BODY_WIDTH = 0, 12, 48, 84, 90, 96, 102
 # rows of Articulated.modes
 OWN, CARRIER = 0, 6
 # rows of Articulated.velocity: 1/√D, stiffness of forces on joint coordinates, loads, L⁻¹ loads
 PIVOT, SLOPE, TAU, HALF = range(4)
-# columns of SchurComplement.node: its bodies in SchurComplement.path, first row of the Schur complement, number of rows, their
-# compliance: 0 of cut joints and couplers, 1, −1 of the row whose square a rotor takes away
+# columns of SchurComplement.node: its bodies in SchurComplement.path, first row of the Schur
+# complement, number of rows, their compliance: 0 of cut joints and couplers, 1, −1 of the row whose
+# square a rotor takes away
 PATH, PATH_END, ROW, ROWS, COMPLIANCE = range(5)
 MOST_ROWS = 6  # of a node
 # columns of SchurComplement.path: body, its index in SchurComplement.half
 PATH_BODY, PATH_PLACE = range(2)
-# columns of SchurComplement.product: two nodes, body, indices of its columns in their rows, index of the block that it adds to
+# columns of SchurComplement.product: two nodes, body, indices of its columns in their rows, index
+# of the block that it adds to
 ONE, OTHER, SHARED, PLACE_ONE, PLACE_OTHER, TARGET = range(6)
-# columns of Rigid.body and kinds of joints; whether children other than the next body hand their inertia over in Rigid.state
+# columns of Rigid.body and kinds of joints; whether children other than the next body hand their
+# inertia over in Rigid.state
 B_PARENT, B_KIND, B_JOINT, B_NV, B_Q, B_S, B_JOINS, B_ROTOR = range(8)
 REVOLUTE, PRISMATIC, GENERAL = range(3)
-# columns of Rigid.place: joint's frame at rest in the frame of the parent's joint, inertia in the own one
+# columns of Rigid.place: joint's frame at rest in the frame of the parent's joint, inertia in the
+# own one
 P_R, P_X, P_MASS, P_FIRST, P_INERTIA, P_WIDTH = 0, 9, 12, 13, 16, 22
-# columns of Rigid.state: rotation, shift from the parent's origin, angular velocity, velocity-product accelerations; articulated
-# inertia and bias wrench that children hand over; U, 1/D and u of the joint; accelerations
+# columns of Rigid.state: rotation, shift from the parent's origin, angular velocity,
+# velocity-product accelerations; articulated inertia and bias wrench that children hand over; U,
+# 1/D and u of the joint; accelerations
 A_R, A_D, A_W, A_CR, A_CL, A_J, A_H, A_M, A_PN, A_PF, A_UN, A_UF, A_DINV, A_V, A_WD, A_WIDTH = (
     0, 9, 12, 15, 18, 21, 27, 36, 42, 45, 48, 51, 54, 55, 56, 62,
 )  # fmt: skip
@@ -62,7 +69,9 @@ class Articulated(NamedTuple):
     T: np.ndarray  # (6, max(F, 6)) scratch
     x: np.ndarray  # (ns + nc,)
     reflected: np.ndarray  # (ns,) Σ n² I of the rotors at each velocity
-    spin: np.ndarray  # (nb, 6) Σ n I a of the rotors of the joint: in the axes of its frame, then of the body, times c_mass
+    # (nb, 6) Σ n I a of the rotors of the joint: in the axes of its frame, then of the body, times
+    # c_mass
+    spin: np.ndarray
 
 
 class Rigid(NamedTuple):
@@ -76,17 +85,21 @@ class Rigid(NamedTuple):
     state: np.ndarray  # (nb, 62)
     column: np.ndarray  # (nb, 84)
     reflected: np.ndarray  # (ns,) Σ n² I of the rotors at each velocity
-    spin: np.ndarray  # (nb, 9) b = Σ n I a of the rotors of the joint: axes of the carrier, world axes; moment ω × q̇ b
+    # (nb, 9) b = Σ n I a of the rotors of the joint: axes of the carrier, world axes; moment ω × q̇
+    # b
+    spin: np.ndarray
 
 
 class SchurComplement(NamedTuple):
-    """Rows of the loop closure, L⁻¹Gᵀ by the bodies of their paths to the root, and S = G M⁻¹ Gᵀ by blocks.
+    """Rows of the loop closure, L⁻¹Gᵀ by the bodies of their paths to the root, and S = G M⁻¹ Gᵀ by
+    blocks.
 
     Theory, section 25.
     """
 
     node: np.ndarray  # (nk, 5)
-    rotor: np.ndarray  # (n,) rotors on cut joints, each with the nodes 2 k and 2 k + 1 behind those of the couplers
+    # (n,) rotors on cut joints, each with the nodes 2 k and 2 k + 1 behind those of the couplers
+    rotor: np.ndarray
     path: np.ndarray  # (n, 2) bodies by node, outermost first
     product: np.ndarray  # (n, 6)
     half: np.ndarray  # rows by node and body
@@ -104,11 +117,22 @@ def make_articulated(system: System) -> Articulated:
     z = np.zeros
     drive = np.full(ns, -1, np.int64)
     on_body = system.drives.body >= 0
-    drive[system.tree.s_at[system.drives.body[on_body]] + system.drives.v[on_body]] = system.drives.row[on_body]
+    drive[system.tree.s_at[system.drives.body[on_body]] + system.drives.v[on_body]] = (
+        system.drives.row[on_body]
+    )
     tree, elastic = system.tree, system.frames.elastic
     own, carrier = elastic[tree.frame_c], elastic[tree.frame_p]
     reflected, b, carries = rotors_of_tree(system)
-    link = [tree.parent, tree.nv, tree.nf, tree.s_at, own, carrier, _children(system, own, carrier), carries]
+    link = [
+        tree.parent,
+        tree.nv,
+        tree.nf,
+        tree.s_at,
+        own,
+        carrier,
+        _children(system, own, carrier),
+        carries,
+    ]
     spin = np.concatenate([b, z((nb, 3))], axis=1)
     return Articulated(
         link=frozen(np.stack(link, axis=1)), drive=frozen(drive), body=z((nb, BODY_WIDTH)),
@@ -119,8 +143,9 @@ def make_articulated(system: System) -> Articulated:
 
 
 def rotors_of_tree(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Σ n² I (ns,) of the rotors at the velocities of primary joints, Σ n I a (nb, 3) in the axes of the joint's frame on the
-    carrier, and which body carries them (nb,): `NO_ROTOR` where b is zero."""
+    """Σ n² I (ns,) of the rotors at the velocities of primary joints, Σ n I a (nb, 3) in the axes
+    of the joint's frame on the carrier, and which body carries them (nb,): `NO_ROTOR` where b is
+    zero."""
     tree, rotors = system.tree, system.rotors
     reflected, b = np.zeros(int(system.layout[2])), np.zeros((len(tree.parent), 3))
     carries = np.full(len(tree.parent), NO_ROTOR)
@@ -137,7 +162,8 @@ def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarra
     """Of each body the one child on its modes, −1 for none, −2 where its modal block is full."""
     found = np.full(len(own), -1, np.int64)
     bodies = system.bodies
-    # a moving own frame, full modal matrices or second-order fields fill the modal block: the semiseparable factor does not serve
+    # a moving own frame, full modal matrices or second-order fields fill the modal block: the
+    # semiseparable factor does not serve
     found[(own == 1) | (bodies.diagonal == 0) | (bodies.n_fields > 0)] = DENSE
     for i, p in enumerate(system.tree.parent):
         if carrier[i] == 1 and p >= 0:
@@ -146,15 +172,24 @@ def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarra
 
 
 def make_rigid(system: System) -> Rigid:
-    """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute or prismatic joint.
+    """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute
+    or prismatic joint.
 
-    Inertia about that origin: ∫x xᵀ dm − x_c cᵀ − c x_cᵀ + m x_c x_cᵀ (parallel axes), then tr(P) 1 − P.
+    Inertia about that origin: ∫x xᵀ dm − x_c cᵀ − c x_cᵀ + m x_c x_cᵀ (parallel axes), then tr(P) 1
+    − P.
     """
     tree, frames, joints = system.tree, system.frames, system.joints
     nb = len(tree.parent)
     z = np.zeros
     reflected, b, carries = rotors_of_tree(system)
-    rigid = Rigid(z((nb, 8), np.int64), z((nb, P_WIDTH)), z((nb, A_WIDTH)), z((nb, C_WIDTH)), frozen(reflected), z((nb, 9)))
+    rigid = Rigid(
+        z((nb, 8), np.int64),
+        z((nb, P_WIDTH)),
+        z((nb, A_WIDTH)),
+        z((nb, C_WIDTH)),
+        frozen(reflected),
+        z((nb, 9)),
+    )
     axes, origins = np.zeros((nb, 3, 3)), np.zeros((nb, 3))  # of the joint's frame, in the body
     for i, row in enumerate(rows_of(tree)):
         first, end = joints.first[row.joint], joints.end[row.joint]
@@ -172,9 +207,28 @@ def make_rigid(system: System) -> Rigid:
         mass, c, S = system.bodies.mass[i], system.bodies.first[i], system.bodies.second[i]
         S = S.reshape(3, 3) - np.outer(xc, c) - np.outer(c, xc) + mass * np.outer(xc, xc)
         J = axes[i].T @ (np.trace(S) * np.eye(3) - S) @ axes[i]
-        rigid.body[i] = p, kind, row.joint, row.nv, row.q_at, row.s_at, (tree.parent[i + 2 :] == i).any(), carries[i]
-        rigid.spin[i, :3] = (axes[i] if carries[i] == ON_CHILD else np.eye(3) if p < 0 else axes[p]).T @ carrier @ b[i]
-        rigid.place[i] = [*(Rp @ turn).ravel(), *xp, mass, *(axes[i].T @ (c - mass * xc)), *J[np.triu_indices(3)]]
+        rigid.body[i] = (
+            p,
+            kind,
+            row.joint,
+            row.nv,
+            row.q_at,
+            row.s_at,
+            (tree.parent[i + 2 :] == i).any(),
+            carries[i],
+        )
+        rigid.spin[i, :3] = (
+            (axes[i] if carries[i] == ON_CHILD else np.eye(3) if p < 0 else axes[p]).T
+            @ carrier
+            @ b[i]
+        )
+        rigid.place[i] = [
+            *(Rp @ turn).ravel(),
+            *xp,
+            mass,
+            *(axes[i].T @ (c - mass * xc)),
+            *J[np.triu_indices(3)],
+        ]
     frozen((rigid.body, rigid.place))
     return rigid
 
@@ -195,40 +249,66 @@ def _axes_about(axis: np.ndarray) -> np.ndarray:
 
 
 def make_schur(system: System, art: Articulated, coupled: bool) -> SchurComplement:
-    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints, the couplers, the rotors on cut joints and, when ``coupled``, of
-    the damping of divided bodies over their pieces and the couplings, in this order.
+    """Symbolic Schur complement S = G M⁻¹ Gᵀ of the cut joints, the couplers, the rotors on cut
+    joints and, when ``coupled``, of the damping of divided bodies over their pieces and the
+    couplings, in this order.
 
-    Two nodes are coupled where the paths of their frames to the root share a body with a free velocity.
+    Two nodes are coupled where the paths of their frames to the root share a body with a free
+    velocity.
     """
     tree, body = system.tree, system.frames.body
     size = tree.nv + tree.nf
     free = [bool((art.drive[at : at + n] < 0).any()) for at, n in zip(tree.s_at, size)]
     cuts, couplers, rotor = system.cuts, system.couplers, np.flatnonzero(system.rotors.cut >= 0)
     between = list(zip(body[cuts.frame_p], body[cuts.frame_c]))
-    ends: list[tuple[Sequence[int], int, int]] = [(pair, n, 0) for pair, n in zip(between, cuts.rows)]
-    ends += [(tuple(system.paths[at:end]), 1, 0) for at, end in zip(couplers.path, couplers.path_end)]
+    ends: list[tuple[Sequence[int], int, int]] = [
+        (pair, n, 0) for pair, n in zip(between, cuts.rows)
+    ]
+    ends += [
+        (tuple(system.paths[at:end]), 1, 0) for at, end in zip(couplers.path, couplers.path_end)
+    ]
     ends += [(between[k], 1, sign) for k in system.rotors.cut[rotor] for sign in (1, -1)]
     if coupled:
         ends += _damped(system)
-    ends += [((body[a], body[b]), 6, 1) for a, b in zip(system.couplings.a, system.couplings.b)] if coupled else []
+    ends += (
+        [((body[a], body[b]), 6, 1) for a, b in zip(system.couplings.a, system.couplings.b)]
+        if coupled
+        else []
+    )
     # largest number first: each body before its ancestors, as the inward sweep needs them
-    paths = [sorted({i for one in bodies for i in _to_root(tree, one)}, reverse=True) for bodies, _, _ in ends]
+    paths = [
+        sorted({i for one in bodies for i in _to_root(tree, one)}, reverse=True)
+        for bodies, _, _ in ends
+    ]
     rows, compliance = (np.array([end[column] for end in ends], np.int64) for column in (1, 2))
     moving = [{i for i in path if free[i]} for path in paths]
     shared = [(k, l) for l in range(len(paths)) for k in range(l) if moving[k] & moving[l]]
-    # −S is negative definite, but for the rows of negative compliance: 1 − pᵀ M⁻¹ p with M of the bodies that hold the rotor
+    # −S is negative definite, but for the rows of negative compliance: 1 − pᵀ M⁻¹ p with M of the
+    # bodies that hold the rotor
     e = symbolic(rows, np.where(compliance < 0, 1, -1), shared, {})
     node: list[tuple[int, ...]] = []
     bodies: list[tuple[int, int]] = []
     place: dict[tuple[int, int], int] = {}
     used = 0
     for k, path in enumerate(paths):
-        node.append((len(bodies), len(bodies) + len(path), int(rows[:k].sum()), int(rows[k]), int(compliance[k])))
+        node.append(
+            (
+                len(bodies),
+                len(bodies) + len(path),
+                int(rows[:k].sum()),
+                int(rows[k]),
+                int(compliance[k]),
+            )
+        )
         for i in path:
             place[k, i] = used
             bodies.append((i, used))
             used += int(rows[k] * size[i])
-    products = [(k, k, i, place[k, i], place[k, i], int(e.node[k, DIAGONAL])) for k in range(len(paths)) for i in moving[k]]
+    products = [
+        (k, k, i, place[k, i], place[k, i], int(e.node[k, DIAGONAL]))
+        for k in range(len(paths))
+        for i in moving[k]
+    ]
     for k, l in shared:
         # a block is stored with the node that is eliminated first
         a, b = (k, l) if e.node[k, POSITION] < e.node[l, POSITION] else (l, k)
@@ -238,14 +318,20 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
     n, z = int(rows.sum()), np.zeros
     values = z(int(e.n_values[0]))
     frozen(tables := (_table(node, 5), rotor, _table(bodies, 2), _table(sorted(products), 6)))
-    return SchurComplement(*tables, z(used), z((len(bodies), 6 * MOST_ROWS)), frozen(e), values, z(n), z(n))
+    return SchurComplement(
+        *tables, z(used), z((len(bodies), 6 * MOST_ROWS)), frozen(e), values, z(n), z(n)
+    )
 
 
 def _damped(system: System) -> Iterator[tuple[tuple[int, ...], int, int]]:
     """The rows of the damping of divided bodies over all their pieces, in nodes of at most six."""
     for damped in rows_of(system.pieces_damping):
         for first in range(0, int(damped.rows), MOST_ROWS):
-            yield tuple(system.paths[damped.path : damped.path_end]), min(MOST_ROWS, int(damped.rows) - first), 1
+            yield (
+                tuple(system.paths[damped.path : damped.path_end]),
+                min(MOST_ROWS, int(damped.rows) - first),
+                1,
+            )
 
 
 def _table(entries: Sequence[Sequence[int]], width: int) -> np.ndarray:

@@ -1,24 +1,45 @@
-"""Blocks of the bordered matrix: mass M, stiffness K, damping D and constraint rows G, each pushed along the tree.
+"""Blocks of the bordered matrix: mass M, stiffness K, damping D and constraint rows G, each pushed
+along the tree.
 
 E_i maps a body's own velocities to its y_i = (V_i, q̇_f,i), X_i those of its parent to V_i:
 
     y_i = X_i y_p + E_i s_i,   E_i = [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]],   X_i = [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm],
     M_ji = E_jᵀ X_jkᵀ ⋯ X_iᵀ 𝓜ᶜ_i E_i,   𝓜ᶜ_p = 𝓜_p + Σ_i X_iᵀ 𝓜ᶜ_i X_i,
 
-with the composite mass matrix 𝓜ᶜ_i of body i and all that it carries. A row of G is a covector on the relative twist of two
-frames, carried to their bodies by Ad and on along the tree by X_iᵀ and E_iᵀ in the same way.
+with the composite mass matrix 𝓜ᶜ_i of body i and all that it carries. A row of G is a covector on
+the relative twist of two frames, carried to their bodies by Ad and on along the tree by X_iᵀ and
+E_iᵀ in the same way.
 
-Theory: docs/theory.md, sections 18, 21, 22 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008), section 6.2 (composite-
-rigid-body algorithm) and section 8.2 (loop constraint equations); Walker and Orin (1982), J. Dyn. Syst. Meas. Control 104, 205.
+Theory: docs/theory.md, sections 18, 21, 22 and 26. Featherstone, Rigid Body Dynamics Algorithms
+(2008), section 6.2 (composite- rigid-body algorithm) and section 8.2 (loop constraint equations);
+Walker and Orin (1982), J. Dyn. Syst. Meas. Control 104, 205.
 """
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.blocks import DIAGONAL, SIZE, add_block
 from flexmbs.algebra.se3 import twist_to_parent, wrench_to_parent
-from flexmbs.algebra.small import ZERO3, add, cross, load3_at, load9_at, matmul, mul, neg, store3_at, tmul
+from flexmbs.algebra.small import (
+    ZERO3,
+    add,
+    cross,
+    load3_at,
+    load9_at,
+    matmul,
+    mul,
+    neg,
+    store3_at,
+    tmul,
+)
 from flexmbs.dynamics.constraints import coupler_covector
 from flexmbs.dynamics.joint_forces import add_slopes
-from flexmbs.dynamics.frames import end_pose, frame_pose, keep_poses, modal_rows, pose_between, world_pose
+from flexmbs.dynamics.frames import (
+    end_pose,
+    frame_pose,
+    keep_poses,
+    modal_rows,
+    pose_between,
+    world_pose,
+)
 from flexmbs.dynamics.inertia import mass_matrix
 from flexmbs.dynamics.joints import relative_pose
 from flexmbs.dynamics.kinematics import parent_to_child
@@ -86,7 +107,8 @@ def adjoint_inverse(R, x, P):
 
 @part
 def own_velocities(system, work, i, q):
-    """E_i (6+nf, n): (V, q̇_f) of body i per its own velocities (η, q̇_f), [[Ad(X_cm) C, −Ad(X_cm) Φ_cm], [0, 1]].
+    """E_i (6+nf, n): (V, q̇_f) of body i per its own velocities (η, q̇_f), [[Ad(X_cm) C, −Ad(X_cm)
+    Φ_cm], [0, 1]].
 
     Theory, section 18.
     """
@@ -98,7 +120,9 @@ def own_velocities(system, work, i, q):
     xc = load3_at(motion.xc, i, 0)
     for k in range(nv):
         at = 6 * k
-        v, w = twist_to_parent(Rc, xc, load3_at(motion.directions, i, at), load3_at(motion.directions, i, at + 3))
+        v, w = twist_to_parent(
+            Rc, xc, load3_at(motion.directions, i, at), load3_at(motion.directions, i, at + 3)
+        )
         for a in range(3):
             E[a, k] = v[a]
             E[3 + a, k] = w[a]
@@ -120,7 +144,8 @@ def own_velocities(system, work, i, q):
 
 @part
 def parent_velocities(system, work, i, q):
-    """X_i (6, 6+nf_p): twist V_i of body i per the parent's (V_p, q̇_f,p), [Ad(X_pi⁻¹), Ad(X_cm) Ad(X_J⁻¹) Φ_pm].
+    """X_i (6, 6+nf_p): twist V_i of body i per the parent's (V_p, q̇_f,p), [Ad(X_pi⁻¹), Ad(X_cm)
+    Ad(X_J⁻¹) Φ_pm].
 
     Theory, section 18.
     """
@@ -149,7 +174,9 @@ def parent_velocities(system, work, i, q):
 
 @called
 def transmission(system, work, q):
-    """E and X of all bodies into ``work``; where the velocities of a body are its twist, E = 1 is not formed."""
+    """E and X of all bodies into ``work``; where the velocities of a body are its twist, E = 1 is
+    not formed.
+    """
     tree = system.tree
     for i in range(tree.parent.shape[0]):
         if tree.plain[i] == 0:
@@ -160,9 +187,11 @@ def transmission(system, work, q):
 
 @called
 def mass_blocks(system, work, q, factor):
-    """factor · M(q) into the blocks: M_ji = E_jᵀ Xᵀ⋯Xᵀ 𝓜ᶜ_i E_i with the composite bodies, leaves to root.
+    """factor · M(q) into the blocks: M_ji = E_jᵀ Xᵀ⋯Xᵀ 𝓜ᶜ_i E_i with the composite bodies, leaves
+    to root.
 
-    Theory, section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2. work.M (nb, 6+F, 6+F) holds 𝓜ᶜ.
+    Theory, section 22; composite-rigid-body algorithm, Featherstone 2008, section 6.2. work.M (nb,
+    6+F, 6+F) holds 𝓜ᶜ.
     """
     tree, e, E, X, M, values = system.tree, system.elimination, work.E, work.X, work.M, work.values
     B1, B2, B3 = work.B[0], work.B[1], work.B[2]
@@ -206,10 +235,11 @@ def mass_blocks(system, work, q, factor):
 
 @part
 def frame_rows(system, work, pair, k, end, q, rows):
-    """rows += P ∂V_b/∂s (``end`` 0) or rows −= P ∂V_a/∂s (``end`` 1) for the covectors P (n, 6) on the twist of that frame of
-    pair k, its axes, up to the body pair.top[k]; ``rows`` (n, ns).
+    """rows += P ∂V_b/∂s (``end`` 0) or rows −= P ∂V_a/∂s (``end`` 1) for the covectors P (n, 6) on
+    the twist of that frame of pair k, its axes, up to the body pair.top[k]; ``rows`` (n, ns).
 
-    P Ad(X_m⁻¹) and P Φ_m at the body, then P E_i into the rows and P ← P X_i to the parent (theory, section 21).
+    P Ad(X_m⁻¹) and P Φ_m at the body, then P E_i into the rows and P ← P X_i to the parent (theory,
+    section 21).
     """
     tree, e, E, X = system.tree, system.elimination, work.E, work.X
     B1, B2 = work.B[0], work.B[1]
@@ -253,7 +283,8 @@ def frame_rows(system, work, pair, k, end, q, rows):
 
 @called
 def relative_rows(system, work, pair, k, q, rows):
-    """rows (n, ns) += P ∂V_rel/∂s, V_rel = V_b − Ad(X_ab⁻¹) V_a of pair k in axes of b, for the covectors P (n, 6) in work.B[3].
+    """rows (n, ns) += P ∂V_rel/∂s, V_rel = V_b − Ad(X_ab⁻¹) V_a of pair k in axes of b, for the
+    covectors P (n, 6) in work.B[3].
 
     Theory, sections 14 and 21.
     """
@@ -279,7 +310,9 @@ def clear_rows(system, rows, first, end):
 
 @part
 def cut_rows(system, work, k, q):
-    """work.rows (n, ns) = G of cut joint k over its path: 𝒯 ∂V_rel/∂s with the closed directions 𝒯 (theory, section 21)."""
+    """work.rows (n, ns) = G of cut joint k over its path: 𝒯 ∂V_rel/∂s with the closed directions 𝒯
+    (theory, section 21).
+    """
     cuts = system.cuts
     n = cuts.rows[k]
     rows = work.rows[:n]
@@ -292,16 +325,22 @@ def cut_rows(system, work, k, q):
 
 @part
 def coupler_row(system, work, k, q):
-    """work.rows[0] = G of coupler k over its path: a of primary joints' velocities, a C⁺_v ∂V_rel/∂s of those of cut joints."""
+    """work.rows[0] = G of coupler k over its path: a of primary joints' velocities, a C⁺_v
+    ∂V_rel/∂s of those of cut joints.
+    """
     couplers = system.couplers
     rows = work.rows[:1]
     clear_rows(system, rows, couplers.path[k], couplers.path_end[k])
-    add_terms(system, work, q, (couplers.terms, work.factor), (couplers.first[k], couplers.end[k]), rows)
+    add_terms(
+        system, work, q, (couplers.terms, work.factor), (couplers.first[k], couplers.end[k]), rows
+    )
 
 
 @part
 def add_terms(system, work, q, given, span, rows):
-    """rows[0] += ∂/∂s Σ a ẋ of the terms of a ``span`` (first, end) of those ``given`` with their factors a."""
+    """rows[0] += ∂/∂s Σ a ẋ of the terms of a ``span`` (first, end) of those ``given`` with their
+    factors a.
+    """
     terms, factor = given
     for j in range(span[0], span[1]):
         if terms.body[j] >= 0:
@@ -315,7 +354,9 @@ def add_terms(system, work, q, given, span, rows):
 
 @part
 def row_blocks(system, work, node, first, end, n):
-    """The first n of work.rows into the blocks of a ``node`` with the bodies of a path, system.paths[first:end]."""
+    """The first n of work.rows into the blocks of a ``node`` with the bodies of a path,
+    system.paths[first:end].
+    """
     e, B1 = system.elimination, work.B[0]
     for h in range(first, end):
         i = system.paths[h]
@@ -327,9 +368,15 @@ def row_blocks(system, work, node, first, end, n):
 
 @called
 def constraint_blocks(system, work, q):
-    """G of all cut joints, couplers and drives into the blocks; a drive of a primary joint has the single entry 1 (theory,
-    section 14)."""
-    e, cuts, couplers, drives, values = system.elimination, system.cuts, system.couplers, system.drives, work.values
+    """G of all cut joints, couplers and drives into the blocks; a drive of a primary joint has the
+    single entry 1 (theory, section 14)."""
+    e, cuts, couplers, drives, values = (
+        system.elimination,
+        system.cuts,
+        system.couplers,
+        system.drives,
+        work.values,
+    )
     B1 = work.B[0]
     for k in range(cuts.row.shape[0]):
         cut_rows(system, work, k, q)
@@ -348,11 +395,18 @@ def constraint_blocks(system, work, q):
 
 @called
 def stiffness_blocks(system, work, damping):
-    """K_ff + damping · D_ff and the slopes −∂τ/∂β − damping · ∂τ/∂η of joint forces into the diagonal blocks.
+    """K_ff + damping · D_ff and the slopes −∂τ/∂β − damping · ∂τ/∂η of joint forces into the
+    diagonal blocks.
 
     Theory, sections 7, 39.
     """
-    tree, bodies, e, values, slopes = system.tree, system.bodies, system.elimination, work.values, work.rows
+    tree, bodies, e, values, slopes = (
+        system.tree,
+        system.bodies,
+        system.elimination,
+        work.values,
+        work.rows,
+    )
     for a in range(slopes.shape[1]):
         slopes[0, a] = 0.0
     add_slopes(system, work, damping, 0, slopes)
@@ -379,7 +433,9 @@ def coupling_poses(work, k, q):
 
 @called
 def coupling_blocks(system, work, q, damping):
-    """Jᵀ (K + damping · D) J of springs, bushings and forces in cut joints; J (6, ns) the relative twist of their frames."""
+    """Jᵀ (K + damping · D) J of springs, bushings and forces in cut joints; J (6, ns) the relative
+    twist of their frames.
+    """
     couplings, paths, e = system.couplings, system.paths, system.elimination
     P = work.B[ON_B]
     for k in range(couplings.a.shape[0]):
@@ -405,7 +461,9 @@ def coupling_blocks(system, work, q, damping):
 
 @part
 def rank_six(system, work, i, j):
-    """work.B[1] (n_i, n_j) = J_iᵀ P J_j for the columns of bodies i and j of the six rows J in work.rows; P (6, 6): work.B[3]."""
+    """work.B[1] (n_i, n_j) = J_iᵀ P J_j for the columns of bodies i and j of the six rows J in
+    work.rows; P (6, 6): work.B[3].
+    """
     rows, KJ, P, out = work.rows, work.B[0], work.B[ON_B], work.B[1]
     at, to = system.tree.s_at[i], system.tree.s_at[j]
     ni, nj = system.elimination.node[i, SIZE], system.elimination.node[j, SIZE]

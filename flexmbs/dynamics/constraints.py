@@ -1,18 +1,21 @@
 """Cut joints, drives and couplers: constraint equations, their rates, rows and wrenches.
 
-A cut joint is described by the same chain as a primary one. Its coordinates β are those whose pose X_J(β) is closest to the
-actual relative pose X of its frames (Gauss-Newton from those of the last accepted step, so that angles count turns). With the
-remaining error pose e = (Δx, log ΔR), the free directions C and an orthonormal basis 𝒯 of their complement, 𝒯 C = 0,
+A cut joint is described by the same chain as a primary one. Its coordinates β are those whose pose
+X_J(β) is closest to the actual relative pose X of its frames (Gauss-Newton from those of the last
+accepted step, so that angles count turns). With the remaining error pose e = (Δx, log ΔR), the free
+directions C and an orthonormal basis 𝒯 of their complement, 𝒯 C = 0,
 
     g = 𝒯 e,   ġ = 𝒯 V_rel,   g̈ = 𝒯 (V̇_rel − Ċ η),   η = C⁺ V_rel,   V_rel = V_b − Ad(X⁻¹) V_a,
 
-in the axes of the child's frame b. A driven coordinate adds the row g = β_k − f(t) with γ̄ = −ḟ, γ = f̈. Multipliers make
-the wrench 𝒯ᵀ λ on b and its reaction on a; that of a drive is its force or torque (N, N m). A coupler adds the row
-g = Σ a_i β_i − b(t) over coordinates of any joints, with γ̄ = −ḃ, γ = b̈ and the forces a_i λ along them.
+in the axes of the child's frame b. A driven coordinate adds the row g = β_k − f(t) with γ̄ = −ḟ, γ
+= f̈. Multipliers make the wrench 𝒯ᵀ λ on b and its reaction on a; that of a drive is its force or
+torque (N, N m). A coupler adds the row g = Σ a_i β_i − b(t) over coordinates of any joints, with γ̄
+= −ḃ, γ = b̈ and the forces a_i λ along them.
 
-Theory: docs/theory.md, sections 13 and 14. Featherstone, Rigid Body Dynamics Algorithms (2008), sections 8.2 (loop constraint
-equations) and 8.4 (loop joint forces); Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), for joints as
-constraint equations and their right-hand sides.
+Theory: docs/theory.md, sections 13 and 14. Featherstone, Rigid Body Dynamics Algorithms (2008),
+sections 8.2 (loop constraint equations) and 8.4 (loop joint forces); Haug, Computer Aided
+Kinematics and Dynamics of Mechanical Systems (1989), for joints as constraint equations and their
+right-hand sides.
 """
 
 import math
@@ -22,7 +25,14 @@ from flexmbs.algebra.se3 import bracket, twist_to_child
 from flexmbs.algebra.small import ZERO3, add, dot, load3_at, scale, sub, tmatmul, tmul
 from flexmbs.algebra.so3 import log_so3
 from flexmbs.dynamics.cut_rows import cut_rows
-from flexmbs.dynamics.frames import apply_pair, frame_pose, frame_rates, keep_poses, pose_between, world_pose
+from flexmbs.dynamics.frames import (
+    apply_pair,
+    frame_pose,
+    frame_rates,
+    keep_poses,
+    pose_between,
+    world_pose,
+)
 from flexmbs.dynamics.joints import (
     displace_joint,
     joint_directions,
@@ -67,12 +77,20 @@ def six_normalize(a, i, o):
 @part
 def six_apply(a, i, o, v, w):
     """Value a[i, o…] · (v, w) of a covector on a twist."""
-    return a[i, o] * v[0] + a[i, o + 1] * v[1] + a[i, o + 2] * v[2] + a[i, o + 3] * w[0] + a[i, o + 4] * w[1] + a[i, o + 5] * w[2]
+    return (
+        a[i, o] * v[0]
+        + a[i, o + 1] * v[1]
+        + a[i, o + 2] * v[2]
+        + a[i, o + 3] * w[0]
+        + a[i, o + 4] * w[1]
+        + a[i, o + 5] * w[2]
+    )
 
 
 @part
 def pseudo_inverse(directions, inverse, k, n):
-    """C⁺ = (CᵀC)⁻¹ Cᵀ (n, 6) of the n free directions, by Gauss-Jordan elimination on its rows (theory, section 14).
+    """C⁺ = (CᵀC)⁻¹ Cᵀ (n, 6) of the n free directions, by Gauss-Jordan elimination on its rows
+    (theory, section 14).
 
     The columns of a joint are unit twists of at most six motions, well conditioned: no pivoting.
     """
@@ -101,9 +119,11 @@ def remainder(covectors, k, closed, a, e):
 
 @part
 def complement(directions, covectors, k, n):
-    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions (theory, section 14).
+    """𝒯 (6−n, 6): an orthonormal basis of the complement of the n free directions (theory, section
+    14).
 
-    By Gram-Schmidt from the unit vectors, those with the largest remainders first (`flexmbs.system.cut_directions`).
+    By Gram-Schmidt from the unit vectors, those with the largest remainders first
+    (`flexmbs.system.cut_directions`).
     """
     closed = 6 - n  # an orthonormal basis of the free directions goes behind the closed rows
     for a in range(n):
@@ -113,7 +133,9 @@ def complement(directions, covectors, k, n):
         for _ in range(2):
             for b in range(a):
                 other = 6 * (closed + b)
-                six_increase(covectors, k, row, -six_dot(covectors, k, row, covectors, other), other)
+                six_increase(
+                    covectors, k, row, -six_dot(covectors, k, row, covectors, other), other
+                )
         six_normalize(covectors, k, row)
     for a in range(closed):
         most = 0.0
@@ -129,14 +151,18 @@ def complement(directions, covectors, k, n):
             for b in range(6):
                 if b >= closed or b < a:
                     other = 6 * b
-                    six_increase(covectors, k, row, -six_dot(covectors, k, row, covectors, other), other)
+                    six_increase(
+                        covectors, k, row, -six_dot(covectors, k, row, covectors, other), other
+                    )
         six_normalize(covectors, k, row)
 
 
 @part
 def directions(cuts, joints, cut, beta, k):
     """C and C⁺ of cut joint k at its coordinates; returns Ċ η. The velocities η are cut.eta[k]."""
-    _, _, bv, bw = joint_directions(joints, cuts.joint[k], beta, cuts.beta_at[k], cut.eta[k], 0, cut.directions, k)
+    _, _, bv, bw = joint_directions(
+        joints, cuts.joint[k], beta, cuts.beta_at[k], cut.eta[k], 0, cut.directions, k
+    )
     pseudo_inverse(cut.directions, cut.inverse, k, cuts.nv[k])
     return bv, bw
 
@@ -156,8 +182,8 @@ def constraint_covectors(cuts, drives, cut, k):
 def closest_coordinates(cuts, joints, start, cut, beta, k):
     """β of cut joint k with X_J(β) closest to its relative pose X, found from ``start``.
 
-    Returns the error pose (Δx, θ) in m and rad. Gauss-Newton: Δx = R_Jᵀ (x − x_J), θ = log(R_Jᵀ R), β ← β ⊕ C⁺ (Δx, θ), to 1e-13
-    (theory, section 14).
+    Returns the error pose (Δx, θ) in m and rad. Gauss-Newton: Δx = R_Jᵀ (x − x_J), θ = log(R_Jᵀ R),
+    β ← β ⊕ C⁺ (Δx, θ), to 1e-13 (theory, section 14).
     """
     j = cuts.joint[k]
     at = cuts.beta_at[k]
@@ -188,10 +214,11 @@ def closest_coordinates(cuts, joints, start, cut, beta, k):
 
 @part
 def cut_joint(system, work, k, t, here):
-    """Kinematics of cut joint k and its constraint values g = 𝒯 e, 𝒯 V_rel, 𝒯 (V̇_rel − Ċ η) into work.gs (theory, section 14).
+    """Kinematics of cut joint k and its constraint values g = 𝒯 e, 𝒯 V_rel, 𝒯 (V̇_rel − Ċ η) into
+    work.gs (theory, section 14).
 
-    V̇_rel = V̇_b − Ad(X⁻¹) V̇_a + ad(V_rel) Ad(X⁻¹) V_a; at ṡ = 0 the third is −γ. Relations and user functions have kernels of
-    their own.
+    V̇_rel = V̇_b − Ad(X⁻¹) V̇_a + ad(V_rel) Ad(X⁻¹) V_a; at ṡ = 0 the third is −γ. Relations and
+    user functions have kernels of their own.
     """
     cuts, constant, joints, drives = system.cuts, system.constant, work.joints, system.drives
     cut, beta, gs = work.cut, work.beta, work.gs
@@ -213,7 +240,8 @@ def cut_joint(system, work, k, t, here):
     if cuts.kernel[k] != OF_CHAIN:
         cut_rows(system, work, k, t, here, (v, w), (av, aw))
         return
-    # C, C⁺ and 𝒯 of hinges, slides and fixed joints do not depend on β: taken from the compiled model
+    # C, C⁺ and 𝒯 of hinges, slides and fixed joints do not depend on β: taken from the compiled
+    # model
     if cuts.constant[k] == 1:
         for c in range(36):
             cut.directions[k, c] = constant.directions[k, c]
@@ -239,8 +267,8 @@ def cut_joint(system, work, k, t, here):
 
 @part
 def coordinate(system, work, here, body, cut, place):
-    """β, η and η̇ of a joint coordinate: of the primary joint of ``body``, or if that is −1 of cut joint ``cut``; ``place``
-    (velocity, position) within the joint."""
+    """β, η and η̇ of a joint coordinate: of the primary joint of ``body``, or if that is −1 of cut
+    joint ``cut``; ``place`` (velocity, position) within the joint."""
     v, q = place
     if body >= 0:
         at = system.tree.s_at[body] + v
@@ -250,11 +278,15 @@ def coordinate(system, work, here, body, cut, place):
 
 @called
 def drive_values(system, work, t, here):
-    """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ (theory, section 14)."""
+    """Rows g = β − f(t), ġ = η − ḟ, g̈ = η̇ − f̈ of the drives, and the rates ḟ (theory, section
+    14).
+    """
     drives, gs = system.drives, work.gs
     for d in range(drives.row.shape[0]):
         row = drives.row[d]
-        x, v, a = coordinate(system, work, here, drives.body[d], drives.cut[d], (drives.v[d], drives.q[d]))
+        x, v, a = coordinate(
+            system, work, here, drives.body[d], drives.cut[d], (drives.v[d], drives.q[d])
+        )
         f, fd, fdd = law_of_time(system.laws, drives.law[d], t, work.io)
         work.drive_rate[row] = fd
         gs.position[row] = x - f
@@ -264,7 +296,9 @@ def drive_values(system, work, t, here):
 
 @called
 def prescribed_motions(system, work, t):
-    """Poses, ḟ and f̈ of the prescribed motions of primary joints at time t into work.joints (theory, section 18)."""
+    """Poses, ḟ and f̈ of the prescribed motions of primary joints at time t into work.joints
+    (theory, section 18).
+    """
     rows, given, here = system.prescribed, system.joints, work.joints
     if rows.law.shape[0] > 0:  # scratch holds nothing from one evaluation to the next
         for m in range(given.rate.shape[0]):
@@ -280,8 +314,9 @@ def prescribed_motions(system, work, t):
 
 @part
 def prescribed_effort(system, work, q, d, wrench):
-    """u · f^p: force or torque of the prescribed coordinate d by inverse dynamics, from the ``wrench`` (f, n) through its joint
-    at the child's frame, axes of that frame (theory, section 20)."""
+    """u · f^p: force or torque of the prescribed coordinate d by inverse dynamics, from the
+    ``wrench`` (f, n) through its joint at the child's frame, axes of that frame (theory, section
+    20)."""
     rows, tree = system.prescribed, system.tree
     i = rows.body[d]
     f, n = wrench
@@ -302,13 +337,17 @@ def prescribed_power(system, work, q):
 
 @part
 def constraint_wrench(cuts, cut, k, lam):
-    """(f, n) = 𝒯ᵀ λ of cut joint k, driven coordinates included, axes of the child's frame (N, N m)."""
+    """(f, n) = 𝒯ᵀ λ of cut joint k, driven coordinates included, axes of the child's frame (N, N
+    m).
+    """
     return wrench_of_rows(cuts, cut, k, lam, cuts.rows[k])
 
 
 @part
 def wrench_of_rows(cuts, cut, k, lam, count):
-    """(f, n) = 𝒯ᵀ λ of the first ``count`` rows of cut joint k: those that close it come before those of its drives."""
+    """(f, n) = 𝒯ᵀ λ of the first ``count`` rows of cut joint k: those that close it come before
+    those of its drives.
+    """
     f = ZERO3
     n = ZERO3
     for a in range(count):
@@ -329,16 +368,26 @@ def coupler_covector(terms, factor, cut, i):
 
 @part
 def with_couplers(couplers, factor, cut, k, lam, wrench):
-    """(f, n) + Σ λ a C⁺_v of the couplers' coordinates of cut joint k, with the ``wrench`` (f, n) of its own rows."""
+    """(f, n) + Σ λ a C⁺_v of the couplers' coordinates of cut joint k, with the ``wrench`` (f, n)
+    of its own rows.
+    """
     f, n = wrench
     for c in range(couplers.first.shape[0]):
-        f, n = with_terms((couplers.terms, factor), (couplers.first[c], couplers.end[c]), (cut, k), lam[couplers.row[c]], (f, n))
+        f, n = with_terms(
+            (couplers.terms, factor),
+            (couplers.first[c], couplers.end[c]),
+            (cut, k),
+            lam[couplers.row[c]],
+            (f, n),
+        )
     return f, n
 
 
 @part
 def with_terms(given, span, place, y, wrench):
-    """(f, n) + y Σ a C⁺_v of the terms of a ``span`` (first, end), ``given`` with their factors a, on a cut joint ``place``."""
+    """(f, n) + y Σ a C⁺_v of the terms of a ``span`` (first, end), ``given`` with their factors a,
+    on a cut joint ``place``.
+    """
     f, n = wrench
     terms, factor = given
     cut, k = place
@@ -352,9 +401,14 @@ def with_terms(given, span, place, y, wrench):
 
 @called
 def apply_constraint_forces(system, work, q, lam):
-    """Add Gᵀ λ to the applied wrenches and generalized forces: λ (nc,) of cut joints, drives and couplers (theory, sections 14
-    and 22)."""
-    tree, drives, couplers, terms = system.tree, system.drives, system.couplers, system.couplers.terms
+    """Add Gᵀ λ to the applied wrenches and generalized forces: λ (nc,) of cut joints, drives and
+    couplers (theory, sections 14 and 22)."""
+    tree, drives, couplers, terms = (
+        system.tree,
+        system.drives,
+        system.couplers,
+        system.couplers.terms,
+    )
     for k in range(system.cuts.row.shape[0]):
         f, n = constraint_wrench(system.cuts, work.cut, k, lam)
         apply_pair(work, work.cut.pair, k, q, f, n)
@@ -374,8 +428,8 @@ def apply_constraint_forces(system, work, q, lam):
 
 @part
 def drive_power(rate, lam):
-    """Ẇ_drives = Σ λ ḟ (W): power that drives and couplers put into the system by their rates ḟ (nc,), which are up to date
-    (theory, section 49)."""
+    """Ẇ_drives = Σ λ ḟ (W): power that drives and couplers put into the system by their rates ḟ
+    (nc,), which are up to date (theory, section 49)."""
     power = 0.0
     for a in range(rate.shape[0]):
         power += lam[a] * rate[a]

@@ -1,17 +1,19 @@
 """Contact forces by laws: their power and slopes, whatever the law.
 
-A law gives N(g, γ_N), of which N_el is elastic, and T(γ_T, N) from the gap g, its rate and the slip velocities:
+A law gives N(g, γ_N), of which N_el is elastic, and T(γ_T, N) from the gap g, its rate and the slip
+velocities:
 
     P_forces = N_el γ_N,   P_loss = (N_el − N) γ_N − T · γ_T,
     K = k_g n nᵀ,   D = k_r n nᵀ + k_∥ p pᵀ + k_⊥ c cᵀ,
 
-with the covectors n, p, c of the normal and of the directions along and across the slip. Rolling and torsional friction are
-moments on the angular velocity ω_t in the plane of contact and ω_n about its normal,
+with the covectors n, p, c of the normal and of the directions along and across the slip. Rolling
+and torsional friction are moments on the angular velocity ω_t in the plane of contact and ω_n about
+its normal,
 
     M_t = −ρ_r N tanh(|ω_t|/ω_r) ω_t/|ω_t|,   M_n = −ρ_t N tanh(ω_n/ω_r).
 
-Theory: docs/theory.md, sections 40 and 41. Hunt and Crossley (1975), J. Appl. Mech. 42, 440; Johnson, Contact
-Mechanics (1985), chapter 4, for Hertz' stiffness, and chapter 8 for rolling.
+Theory: docs/theory.md, sections 40 and 41. Hunt and Crossley (1975), J. Appl. Mech. 42, 440;
+Johnson, Contact Mechanics (1985), chapter 4, for Hertz' stiffness, and chapter 8 for rolling.
 """
 
 import math
@@ -26,7 +28,8 @@ SLOW = 1e-4  # of ω_r: tanh is linear below
 
 @part
 def law_force(contacts, contact, workspace, power, k):
-    """Force (N, T₁, T₂) (N) of contact k by its law into ``contact``, its power (W) into ``power`` (theory, section 41).
+    """Force (N, T₁, T₂) (N) of contact k by its law into ``contact``, its power (W) into ``power``
+    (theory, section 41).
 
     ``workspace.x`` keeps what the law was given: (g, γ_N, γ_T1, γ_T2, μ).
     """
@@ -51,7 +54,9 @@ def law_force(contacts, contact, workspace, power, k):
 
 @part
 def turn_friction(limit, rate, speed):
-    """(M/ω, slope) of the moment M = F tanh(ω/ω_r) at the angular speed ω ≥ 0; the slope as in `slip_friction` of the laws."""
+    """(M/ω, slope) of the moment M = F tanh(ω/ω_r) at the angular speed ω ≥ 0; the slope as in
+    `slip_friction` of the laws.
+    """
     if speed < SLOW * rate:
         return limit / rate, limit / rate
     th = math.tanh(speed / rate)
@@ -60,7 +65,9 @@ def turn_friction(limit, rate, speed):
 
 @part
 def turn_moments(contacts, contact, power, k):
-    """Moments (N m) of rolling and torsional friction of contact k into ``contact``, their loss (W) into ``power``."""
+    """Moments (N m) of rolling and torsional friction of contact k into ``contact``, their loss (W)
+    into ``power``.
+    """
     rate, normal = contacts.turn_rate[k], contact.force[k, 0]
     spin, a, b = contact.turning[k, 0], contact.turning[k, 1], contact.turning[k, 2]
     about, _ = turn_friction(contacts.torsional[k] * normal, rate, abs(spin))
@@ -74,7 +81,9 @@ def turn_moments(contacts, contact, power, k):
 
 @part
 def turn_slopes(contacts, contact, slopes, k):
-    """The damping of rolling and torsional friction of contact k, Jᵀ diag J of the angular velocities, into its coupling."""
+    """The damping of rolling and torsional friction of contact k, Jᵀ diag J of the angular
+    velocities, into its coupling.
+    """
     rate, normal, at = contacts.turn_rate[k], contact.force[k, 0], contacts.coupling[k]
     spin, a, b = contact.turning[k, 0], contact.turning[k, 1], contact.turning[k, 2]
     size = math.sqrt(a * a + b * b)
@@ -85,13 +94,21 @@ def turn_slopes(contacts, contact, slopes, k):
         n, t, u = contact.covectors[k, i], contact.covectors[k, 6 + i], contact.covectors[k, 12 + i]
         p, c = a * t + b * u, a * u - b * t
         for j in range(3):
-            nj, tj, uj = contact.covectors[k, j], contact.covectors[k, 6 + j], contact.covectors[k, 12 + j]
-            slopes[at, 9 + i, 3 + j] += about * n * nj + along * p * (a * tj + b * uj) + across * c * (a * uj - b * tj)
+            nj, tj, uj = (
+                contact.covectors[k, j],
+                contact.covectors[k, 6 + j],
+                contact.covectors[k, 12 + j],
+            )
+            slopes[at, 9 + i, 3 + j] += (
+                about * n * nj + along * p * (a * tj + b * uj) + across * c * (a * uj - b * tj)
+            )
 
 
 @part
 def law_slopes(contacts, contact, workspace, slopes, k):
-    """K and D (6×6) of contact k, just evaluated, on the relative twist of its frames, into the slopes of their coupling."""
+    """K and D (6×6) of contact k, just evaluated, on the relative twist of its frames, into the
+    slopes of their coupling.
+    """
     call_law(contacts.law_index[k], contacts.law[k], workspace, 4, 1.0)
     kg, kr, along, across = workspace.out[0], workspace.out[1], workspace.out[2], workspace.out[3]
     contact.slope[k, 0] = kg
@@ -107,8 +124,14 @@ def law_slopes(contacts, contact, workspace, slopes, k):
         n, t, b = contact.covectors[k, i], contact.covectors[k, 6 + i], contact.covectors[k, 12 + i]
         p, c = u * t + v * b, u * b - v * t  # covectors along and across the slip
         for j in range(6):
-            nj, tj, bj = contact.covectors[k, j], contact.covectors[k, 6 + j], contact.covectors[k, 12 + j]
+            nj, tj, bj = (
+                contact.covectors[k, j],
+                contact.covectors[k, 6 + j],
+                contact.covectors[k, 12 + j],
+            )
             slopes[at, i, j] = kg * n * nj
-            slopes[at, 6 + i, j] = kr * n * nj + along * p * (u * tj + v * bj) + across * c * (u * bj - v * tj)
+            slopes[at, 6 + i, j] = (
+                kr * n * nj + along * p * (u * tj + v * bj) + across * c * (u * bj - v * tj)
+            )
     if contacts.turn_rate[k] > 0.0:
         turn_slopes(contacts, contact, slopes, k)

@@ -1,18 +1,20 @@
 """Contacts: gaps, their rates, rows and forces.
 
-Between two frames a contact is three covectors on their relative twist V_rel (axes of frame b): with the direction d (normal n,
-tangents t₁, t₂) and the position c of the contact point on b,
+Between two frames a contact is three covectors on their relative twist V_rel (axes of frame b):
+with the direction d (normal n, tangents t₁, t₂) and the position c of the contact point on b,
 
     γ_d = d · (v + ω × c) = (d, c × d) · V_rel = W_d s,   ġ = γ_N,   wrench on b: Σ_d (F_d d, F_d c × d + M_d d),
 
-and its reaction on a, for a force (N, T₁, T₂) and the moments M_d of rolling and torsional friction. A bound of a joint
-coordinate β is g = ±(β − bound) with γ = ±η.
+and its reaction on a, for a force (N, T₁, T₂) and the moments M_d of rolling and torsional
+friction. A bound of a joint coordinate β is g = ±(β − bound) with γ = ±η.
 
-User functions give g(X, t) of the relative pose X, or g(x, t) of joint coordinates x, and the row (a | a₀) of γ_N = a · V_rel +
-a₀ or a · ẋ + a₀; a₀ = ∂g/∂t is the part w of γ = W s + w that does not depend on s.
+User functions give g(X, t) of the relative pose X, or g(x, t) of joint coordinates x, and the row
+(a | a₀) of γ_N = a · V_rel + a₀ or a · ẋ + a₀; a₀ = ∂g/∂t is the part w of γ = W s + w that does
+not depend on s.
 
-Theory: docs/theory.md, section 40. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 3;
-Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapter on contact kinematics.
+Theory: docs/theory.md, section 40. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
+Systems (2008), chapter 3; Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996),
+the chapter on contact kinematics.
 """
 
 import math
@@ -30,13 +32,22 @@ from flexmbs.dynamics.law_calls import call_law
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.dynamics.user_rows import call_with_pose
 from flexmbs.system.records import (
-    CONTACT_FORCES, OF_BOUND, OF_COORDINATES, OF_FRICTION, OF_POSE, POWER_DRIVES, POWER_FORCES, POWER_LOSS,
-)  # fmt: skip
+    CONTACT_FORCES,
+    OF_BOUND,
+    OF_COORDINATES,
+    OF_FRICTION,
+    OF_POSE,
+    POWER_DRIVES,
+    POWER_FORCES,
+    POWER_LOSS,
+)
 
 
 @part
 def motion_between(system, work, k, q, s):
-    """Pose (R, r) and twist (v, ω), in axes of b, of frame b of contact k relative to frame a; their poses are kept."""
+    """Pose (R, r) and twist (v, ω), in axes of b, of frame b of contact k relative to frame a;
+    their poses are kept.
+    """
     contacts = system.contacts
     RA, rA, Ra, xa, va, wa = frame_twist(work.frames, work.motion, contacts.a[k], q, s)
     RB, rB, Rb, xb, vb, wb = frame_twist(work.frames, work.motion, contacts.b[k], q, s)
@@ -48,9 +59,11 @@ def motion_between(system, work, k, q, s):
 
 @called
 def between_frames(system, work, k, q, s):
-    """Gap (m), velocities (γ_N, γ_T1, γ_T2) (m/s) and covectors (d, c × d) of contact k between frames (theory, section 40).
+    """Gap (m), velocities (γ_N, γ_T1, γ_T2) (m/s) and covectors (d, c × d) of contact k between
+    frames (theory, section 40).
 
-    The kernel of its geometry (`flexmbs.model.contacts.contact.FrameContact`) gives g, n, t₁ and c in axes of a; t₂ = n × t₁.
+    The kernel of its geometry (`flexmbs.model.contacts.contact.FrameContact`) gives g, n, t₁ and c
+    in axes of a; t₂ = n × t₁.
     """
     contacts, contact, workspace = system.contacts, work.contact, work.laws
     Rr, xr, v, w = motion_between(system, work, k, q, s)
@@ -75,13 +88,16 @@ def between_frames(system, work, k, q, s):
 
 @part
 def own_row(contacts, k):
-    """The row of contact k on a joint coordinate: 0 of a bound, 1 of dry friction, which acts along the first tangent."""
+    """The row of contact k on a joint coordinate: 0 of a bound, 1 of dry friction, which acts along
+    the first tangent.
+    """
     return 1 if contacts.geometry_kernel[k] == OF_FRICTION else 0
 
 
 @called
 def bounded_coordinate(system, work, k, q, s):
-    """Gap ±(β − bound) and its rate ±η of a bounded coordinate; of a cut joint the covector ±C⁺ on its frames' relative twist.
+    """Gap ±(β − bound) and its rate ±η of a bounded coordinate; of a cut joint the covector ±C⁺ on
+    its frames' relative twist.
 
     Of dry friction the gap is 0, and η and C⁺ are those of its first tangent.
     """
@@ -96,7 +112,13 @@ def bounded_coordinate(system, work, k, q, s):
         j = contacts.cut[k]
         x = work.beta[system.cuts.beta_at[j] + contacts.q[k]]
         rate = cut.eta[j, contacts.v[k]]
-        keep_poses(contact.pair, k, end_pose(cut.pair, j, 1), end_pose(cut.pair, j, 0), pose_between(cut.pair, j))
+        keep_poses(
+            contact.pair,
+            k,
+            end_pose(cut.pair, j, 1),
+            end_pose(cut.pair, j, 0),
+            pose_between(cut.pair, j),
+        )
         for c in range(18):
             contact.covectors[k, c] = 0.0
         for c in range(6):
@@ -107,8 +129,9 @@ def bounded_coordinate(system, work, k, q, s):
 
 @called
 def function_of_pose(system, work, k, t, q, s):
-    """Gap, velocities and covectors of contact k by user functions of the relative pose: g, the row (d, m | a₀) of γ_N on (v, ω)
-    in axes of a, and those of the slip, times |d|: with these Coulomb's law holds for the normal force N |d|.
+    """Gap, velocities and covectors of contact k by user functions of the relative pose: g, the row
+    (d, m | a₀) of γ_N on (v, ω) in axes of a, and those of the slip, times |d|: with these
+    Coulomb's law holds for the normal force N |d|.
     """
     contacts, contact, io = system.contacts, work.contact, work.io
     R, x, v, w = motion_between(system, work, k, q, s)
@@ -128,7 +151,9 @@ def function_of_pose(system, work, k, t, q, s):
 
 @part
 def rate_row(contact, k, c, R, io, at, factor):
-    """Row c of contact k: ``factor`` times (d, m | a₀) of io[1, at …], in axes of a, as a covector in axes of b."""
+    """Row c of contact k: ``factor`` times (d, m | a₀) of io[1, at …], in axes of a, as a covector
+    in axes of b.
+    """
     store3_at(contact.covectors, k, 6 * c, scale(factor, tmul(R, load3_at(io, 1, at))))
     store3_at(contact.covectors, k, 6 * c + 3, scale(factor, tmul(R, load3_at(io, 1, at + 3))))
     contact.moving[k, c] = factor * io[1, at + 6]
@@ -136,7 +161,9 @@ def rate_row(contact, k, c, R, io, at, factor):
 
 @called
 def function_of_coordinates(system, work, k, t, q, s):
-    """Gap g(t, x) and rate a · ẋ + a₀ of contact k by user functions of joint coordinates x, and their factors a."""
+    """Gap g(t, x) and rate a · ẋ + a₀ of contact k by user functions of joint coordinates x, and
+    their factors a.
+    """
     contacts, contact, terms, io = system.contacts, work.contact, system.contacts.terms, work.io
     first, n = contacts.first[k], contacts.end[k] - contacts.first[k]
     io[0, 0] = t
@@ -162,12 +189,14 @@ def function_of_coordinates(system, work, k, t, q, s):
 
 @called
 def contact_kinematics(system, work, t, q, s):
-    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) at t are up to date.
+    """g, γ_N, γ_T and covectors of all contacts into work.contact; the kinematics of (q, s) at t
+    are up to date.
 
     Theory, section 40.
     """
     for k in range(system.contacts.a.shape[0]):
-        for c in range(3):  # frictionless contacts have no velocity of slip, resting bounds none of their own
+        # frictionless contacts have no velocity of slip, resting bounds none of their own
+        for c in range(3):
             work.contact.velocity[k, c] = work.contact.moving[k, c] = 0.0
         kernel = system.contacts.geometry_kernel[k]
         if kernel >= 0:
@@ -198,7 +227,9 @@ def contact_force(system, work, k, q):
         return
     i = contacts.body[k]
     if i >= 0:
-        work.force[system.tree.s_at[i] + contacts.v[k]] += system.contacts.sign[k] * contact.force[k, own_row(contacts, k)]
+        work.force[system.tree.s_at[i] + contacts.v[k]] += (
+            system.contacts.sign[k] * contact.force[k, own_row(contacts, k)]
+        )
         return
     f = ZERO3
     n = ZERO3
@@ -236,7 +267,9 @@ def law_forces(system, work, slopes):
 
 @part
 def given_contact_forces(system, work):
-    """The forces of rigid contacts that the path of the motion holds, into work.contact; true where a contact may have one."""
+    """The forces of rigid contacts that the path of the motion holds, into work.contact; true where
+    a contact may have one.
+    """
     acting = False
     for k in range(system.contacts.a.shape[0]):
         acting = acting or system.contacts.law_kernel[k] >= 0
@@ -248,7 +281,9 @@ def given_contact_forces(system, work):
 
 @entry
 def contact_forces_at(model, here, none, t, slopes, _b):
-    """Forces (N, T₁, T₂) of the contacts into the applied forces: of rigid ones those given, of others by their laws."""
+    """Forces (N, T₁, T₂) of the contacts into the applied forces: of rigid ones those given, of
+    others by their laws.
+    """
     system, work = model.system, model.work
     if given_contact_forces(system, work):
         contact_kinematics(system, work, t, here.q, here.s)
@@ -270,7 +305,14 @@ def apply_contact_forces(system, work, t, here, slopes):
 def row_of_coordinates(system, work, k, q, rows):
     """rows[0] += ∂γ_N/∂s = Σ aᵢ ∂ẋᵢ/∂s of contact k by user functions of joint coordinates."""
     contacts = system.contacts
-    add_terms(system, work, q, (contacts.terms, work.contact.factor), (contacts.first[k], contacts.end[k]), rows[:1])
+    add_terms(
+        system,
+        work,
+        q,
+        (contacts.terms, work.contact.factor),
+        (contacts.first[k], contacts.end[k]),
+        rows[:1],
+    )
 
 
 @called
@@ -298,7 +340,9 @@ def contact_rows(system, work, k, q, rows):
 
 @called
 def function_blocks(system, work, q, damping):
-    """Jᵀ (k_g + damping · k_r) J into the blocks, J = ∂γ_N/∂s, of contacts by user functions of joint coordinates with a law."""
+    """Jᵀ (k_g + damping · k_r) J into the blocks, J = ∂γ_N/∂s, of contacts by user functions of
+    joint coordinates with a law.
+    """
     contacts, paths, e, tree = system.contacts, system.paths, system.elimination, system.tree
     block, rows = work.B[1], work.rows[:3]
     for k in range(contacts.a.shape[0]):

@@ -1,10 +1,11 @@
 """Couplers: equations between joint coordinates, linear ones and those of user functions.
 
-    g = Σ a β − b(t):  ġ = Σ a η − ḃ,  g̈ = Σ a η̇ − b̈,
-    g(t, x) = 0 or a(t, x) · ẋ + a₀(t, x) = 0:  ġ = a · ẋ + a₀,  g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ.
+    g = Σ a β − b(t):  ġ = Σ a η − ḃ,  g̈ = Σ a η̇ − b̈, g(t, x) = 0 or a(t, x) · ẋ + a₀(t, x) = 0:
+    ġ = a · ẋ + a₀,  g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ.
 
-Their multipliers make the forces a λ along the coordinates. Theory: docs/theory.md, sections 14 and 15. Shabana, Computational
-Dynamics (2010), chapter 3; Fornberg (1988), Math. Comput. 51, 699, for the weights of the differences.
+Their multipliers make the forces a λ along the coordinates. Theory: docs/theory.md, sections 14 and
+15. Shabana, Computational Dynamics (2010), chapter 3; Fornberg (1988), Math. Comput. 51, 699, for
+the weights of the differences.
 """
 
 import math
@@ -21,11 +22,15 @@ ALONG = 1e-3  # m or rad by which the coordinates move for d/dτ
 
 @part
 def coordinates_along(system, work, here, k, tau):
-    """x + τ ẋ of the coordinates of coupler k into work.io[0, 1 …]; |ẋ|, and the row's a · ẋ of the factors in work.io[1]."""
+    """x + τ ẋ of the coordinates of coupler k into work.io[0, 1 …]; |ẋ|, and the row's a · ẋ of the
+    factors in work.io[1].
+    """
     couplers, terms = system.couplers, system.couplers.terms
     speed = along = 0.0
     for i in range(couplers.first[k], couplers.end[k]):
-        x, v, _ = coordinate(system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i]))
+        x, v, _ = coordinate(
+            system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i])
+        )
         place = i - couplers.first[k]
         work.io[0, 1 + place] = x + tau * v
         speed += v * v
@@ -35,9 +40,11 @@ def coordinates_along(system, work, here, k, tau):
 
 @called
 def function_row(system, work, t, here, k):
-    """Row g, ġ = a · ẋ + a₀, g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ, of coupler k by its user functions, and a.
+    """Row g, ġ = a · ẋ + a₀, g̈ = a · ẍ + d/dτ (a · ẋ + a₀) along x + τ ẋ, t + τ, of coupler k by
+    its user functions, and a.
 
-    The last term by central differences of fourth order, as in `flexmbs.dynamics.user_rows` (theory, section 15).
+    The last term by central differences of fourth order, as in `flexmbs.dynamics.user_rows`
+    (theory, section 15).
     """
     couplers, terms, gs, io = system.couplers, system.couplers.terms, work.gs, work.io
     row, first, n = couplers.row[k], couplers.first[k], couplers.end[k] - couplers.first[k]
@@ -63,7 +70,9 @@ def function_row(system, work, t, here, k):
     work.drive_rate[row] = -io[1, n]
     for i in range(first, couplers.end[k]):
         work.factor[i] = io[1, i - first]
-        _, _, a = coordinate(system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i]))
+        _, _, a = coordinate(
+            system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i])
+        )
         gs.acceleration[row] += work.factor[i] * a
     gs.position[row] = 0.0
     if couplers.function[k] >= 0:
@@ -73,7 +82,9 @@ def function_row(system, work, t, here, k):
 
 @called
 def coupler_values(system, work, t, here):
-    """Rows g = Σ a β − b(t), ġ = Σ a η − ḃ, g̈ = Σ a η̇ − b̈ of the couplers, and the rates ḃ (theory, section 14)."""
+    """Rows g = Σ a β − b(t), ġ = Σ a η − ḃ, g̈ = Σ a η̇ − b̈ of the couplers, and the rates ḃ
+    (theory, section 14).
+    """
     couplers, terms, gs = system.couplers, system.couplers.terms, work.gs
     for k in range(couplers.row.shape[0]):
         row = couplers.row[k]
@@ -86,7 +97,9 @@ def coupler_values(system, work, t, here):
         gs.velocity[row] = -fd
         gs.acceleration[row] = -fdd
         for i in range(couplers.first[k], couplers.end[k]):
-            x, v, a = coordinate(system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i]))
+            x, v, a = coordinate(
+                system, work, here, terms.body[i], terms.cut[i], (terms.v[i], terms.q[i])
+            )
             work.factor[i] = terms.factor[i]
             gs.position[row] += terms.factor[i] * x
             gs.velocity[row] += terms.factor[i] * v

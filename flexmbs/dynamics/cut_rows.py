@@ -1,4 +1,5 @@
-"""Rows of the cuts that are no joints' chains: relations and user functions, by a kernel of their own that few models need.
+"""Rows of the cuts that are no joints' chains: relations and user functions, by a kernel of their
+own that few models need.
 
 Theory: docs/theory.md, sections 15 and 37.
 """
@@ -14,7 +15,9 @@ from flexmbs.system.records import CUT_ROWS, OF_FUNCTIONS
 
 @entry
 def cut_rows_at(model, here, none, t, k, _b):
-    """Rows of cut k from the relative twist of its frames and the rate of that in work.cut, child's axes."""
+    """Rows of cut k from the relative twist of its frames and the rate of that in work.cut, child's
+    axes.
+    """
     system, work, k = model.system, model.work, int(k)
     twist, rate = work.cut.twist, work.cut.twist_rate
     v, w = load3_at(twist, k, 0), load3_at(twist, k, 3)

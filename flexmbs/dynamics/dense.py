@@ -1,9 +1,10 @@
-"""Dense M, G and k of a state, M ṡ = k + Gᵀ λ, G ṡ = γ: for diagnosis, for views, and as the oracle of the block-sparse solver.
+"""Dense M, G and k of a state, M ṡ = k + Gᵀ λ, G ṡ = γ: for diagnosis, for views, and as the oracle
+of the block-sparse solver.
 
     k = −residual at ṡ = 0, λ = 0,   γ = −(G ṡ − γ) at ṡ = 0,   [[M_rr, M_rf], [M_rfᵀ, M_ff]],   [G_r, G_f].
 
-Theory: docs/theory.md, sections 13, 22, 24 and 31. Shabana, Dynamics of Multibody Systems (2020), chapter 5, for the partition by
-reference and elastic coordinates.
+Theory: docs/theory.md, sections 13, 22, 24 and 31. Shabana, Dynamics of Multibody Systems (2020),
+chapter 5, for the partition by reference and elastic coordinates.
 """
 
 from typing import NamedTuple
@@ -73,11 +74,14 @@ def dense_terms(system, work, t, here, M, G):
 
 @part
 def dense_equations(system, work, t, here, M, G):
-    """M (ns, ns) and G (nc, ns), −k into work.r, constraint values of ṡ = 0 into work.gs, at q, s and z of the state ``here``.
+    """M (ns, ns) and G (nc, ns), −k into work.r, constraint values of ṡ = 0 into work.gs, at q, s
+    and z of the state ``here``.
 
     Theory, section 23.
     """
-    residual(system, work, t, Evaluation(here.q, here.s, work.zero, work.zero, here.z, work.r), False)
+    residual(
+        system, work, t, Evaluation(here.q, here.s, work.zero, work.zero, here.z, work.r), False
+    )
     kkt_blocks(system, work, here.q, 1.0)
     dense_mass(system.elimination, work.values, M)
     dense_constraints(system.elimination, work.values, G)
@@ -98,9 +102,11 @@ def terms(
     system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None,
     loads: Loads | None = None,
 ) -> Terms:  # fmt: skip
-    """The equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state (t, q, s, force states z) in dense form (theory, section 23).
+    """The equations of motion M ṡ = k + Gᵀ λ, G ṡ = γ of a state (t, q, s, force states z) in dense
+    form (theory, section 23).
 
-    ``loads``: those of the forces that depend on reactions (`flexmbs.dynamics.joint_loads`); by default there are none.
+    ``loads``: those of the forces that depend on reactions (`flexmbs.dynamics.joint_loads`); by
+    default there are none.
     """
     if loads is not None:
         work.loads.joint[:, :4], work.loads.read[:, :6] = loads.joint[:, :4], loads.read[:, :6]
@@ -109,12 +115,16 @@ def terms(
     here = Evaluation(q, s, work.zero, work.zero, np.zeros(nz) if z is None else z, work.r)
     dense_terms(system, work, t, here, M, G)
     work.loads.joint[:], work.loads.read[:] = 0.0, 0.0
-    work.loads.read[:, 0] = UNKNOWN  # the next evaluation knows none either, unless it is given them
-    return Terms(M, -work.r, G, -work.gs.acceleration, work.gs.position.copy(), work.gs.velocity.copy())
+    # the next evaluation knows none either, unless it is given them
+    work.loads.read[:, 0] = UNKNOWN
+    return Terms(
+        M, -work.r, G, -work.gs.acceleration, work.gs.position.copy(), work.gs.velocity.copy()
+    )
 
 
 def row_rank(size: np.ndarray) -> int:
-    """rank(G) from its singular values (descending; m or rad per unit of a coordinate): those that are not zero up to round-off.
+    """rank(G) from its singular values (descending; m or rad per unit of a coordinate): those that
+    are not zero up to round-off.
 
     Above max(1e-10 σ_max, 1e-12) (theory, section 31).
     """
@@ -122,7 +132,8 @@ def row_rank(size: np.ndarray) -> int:
 
 
 class Partitioned(NamedTuple):
-    """M = [[M_rr, M_rf], [M_rfᵀ, M_ff]] and G = [G_r, G_f] of a state by reference (r) and elastic (f) velocities.
+    """M = [[M_rr, M_rf], [M_rfᵀ, M_ff]] and G = [G_r, G_f] of a state by reference (r) and elastic
+    (f) velocities.
 
     Theory, section 24.
     """
@@ -138,11 +149,20 @@ class Partitioned(NamedTuple):
 
 def elastic_velocities(system: System) -> np.ndarray:
     """Indices of the elastic velocities q̇_f of all bodies in s."""
-    return np.concatenate([np.zeros(0, np.int64), *(np.arange(at, at + nf) for at, nf in zip(system.tree.sf_at, system.tree.nf))])
+    return np.concatenate(
+        [
+            np.zeros(0, np.int64),
+            *(np.arange(at, at + nf) for at, nf in zip(system.tree.sf_at, system.tree.nf)),
+        ]
+    )
 
 
-def partitioned_terms(system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray) -> Partitioned:
-    """The blocks of M and G of a state by reference and elastic coordinates (theory, section 24; Shabana 2020, chapter 5)."""
+def partitioned_terms(
+    system: System, work: Work, t: float, q: np.ndarray, s: np.ndarray
+) -> Partitioned:
+    """The blocks of M and G of a state by reference and elastic coordinates (theory, section 24;
+    Shabana 2020, chapter 5).
+    """
     M, _, G, *_ = terms(system, work, t, q, s)
     f = elastic_velocities(system)
     r = np.setdiff1d(np.arange(len(M)), f)
@@ -150,7 +170,8 @@ def partitioned_terms(system: System, work: Work, t: float, q: np.ndarray, s: np
 
 
 def multipliers_of_least_norm(G: np.ndarray, lam: np.ndarray) -> np.ndarray:
-    """The smallest λ (nc,) with the same constraint forces Gᵀ λ: λ ← U_r U_rᵀ λ with the left singular vectors U_r of G.
+    """The smallest λ (nc,) with the same constraint forces Gᵀ λ: λ ← U_r U_rᵀ λ with the left
+    singular vectors U_r of G.
 
     Theory, section 31.
     """

@@ -1,15 +1,18 @@
 """The equations of motion by sweeps: the residual r = M ṡ − k − Gᵀ λ (ns,).
 
-Inward sweep over bodies i, leaves to root, with the wrench W of inertia less applied forces on the body frame:
+Inward sweep over bodies i, leaves to root, with the wrench W of inertia less applied forces on the
+body frame:
 
     W_cm = Ad(X_cm)ᵀ W,   r_η += Cᵀ W_cm,   r_f,i −= Φ_cmᵀ W_cm,   W_pm = Ad(X_J⁻¹)ᵀ W_cm,   r_f,p += Φ_pmᵀ W_pm,
     W_p += Ad(X_pm⁻¹)ᵀ W_pm,
 
-the dual of the outward sweep. At ṡ = 0 and λ = 0 the residual is −k, with Q_v, elastic forces, damping and gravity in it.
+the dual of the outward sweep. At ṡ = 0 and λ = 0 the residual is −k, with Q_v, elastic forces,
+damping and gravity in it.
 
-Theory: docs/theory.md, sections 19, 22 and 23. Featherstone, Rigid Body Dynamics Algorithms (2008), section 5.3 (recursive
-Newton-Euler algorithm); Luh, Walker and Paul (1980), J. Dyn. Syst. Meas. Control 102, 69; Shabana, Dynamics of Multibody Systems
-(2020), chapter 5, for the equations of a flexible body.
+Theory: docs/theory.md, sections 19, 22 and 23. Featherstone, Rigid Body Dynamics Algorithms (2008),
+section 5.3 (recursive Newton-Euler algorithm); Luh, Walker and Paul (1980), J. Dyn. Syst. Meas.
+Control 102, 69; Shabana, Dynamics of Multibody Systems (2020), chapter 5, for the equations of a
+flexible body.
 """
 
 import math
@@ -36,16 +39,25 @@ from flexmbs.dynamics.kinematics import outward
 from flexmbs.dynamics.pieces import damp_pieces
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.dynamics.shared_calls import call_shared
-from flexmbs.system.records import KINEMATICS, LOADINGS, POWER_DRIVES, POWER_LOSS, RESIDUAL, Evaluation
+from flexmbs.system.records import (
+    KINEMATICS,
+    LOADINGS,
+    POWER_DRIVES,
+    POWER_LOSS,
+    RESIDUAL,
+    Evaluation,
+)
 
 REACTIONS = 2.0  # `gathered`, and with forces loaded by reactions
 
 
 @entry
 def kinematics_at(model, here, none, t, bodies_alone, weightless):
-    """`kinematics` by address: poses, V and V̇ of all bodies, then g, G s + γ̄ and G ṡ − γ of all constraints.
+    """`kinematics` by address: poses, V and V̇ of all bodies, then g, G s + γ̄ and G ṡ − γ of all
+    constraints.
 
-    ``bodies_alone``: without the constraints; ``weightless``: without the acceleration −g of the ground.
+    ``bodies_alone``: without the constraints; ``weightless``: without the acceleration −g of the
+    ground.
     """
     system, work = model.system, model.work
     gravity = work.zero if weightless != 0.0 else system.gravity
@@ -63,8 +75,9 @@ def kinematics_at(model, here, none, t, bodies_alone, weightless):
 
 @entry
 def residual_at(model, here, none, t, slopes, gathered):
-    """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single bodies as they are; `REACTIONS`:
-    forces that depend on reactions take those of ṡ and λ. r is NaN where none agree with the forces that they cause."""
+    """`residual` by address; not ``gathered``: without Gᵀ λ, wrenches and forces of the single
+    bodies as they are; `REACTIONS`: forces that depend on reactions take those of ṡ and λ. r is NaN
+    where none agree with the forces that they cause."""
     system, work = model.system, model.work
     kinematics(system, work, t, here.q, here.s, here.sd)
     if gathered != REACTIONS or system.readings.body.shape[0] == 0:
@@ -84,7 +97,9 @@ def residual_at(model, here, none, t, slopes, gathered):
 
 @called
 def balance(system, work, t, here, flags):
-    """r of the motion of all bodies, which is there; ``flags``: with slopes, gathered, with forces loaded by reactions."""
+    """r of the motion of all bodies, which is there; ``flags``: with slopes, gathered, with forces
+    loaded by reactions.
+    """
     slopes, gathered, with_reactions = flags
     tree, motion = system.tree, work.motion
     q, s, r = here.q, here.s, here.r
@@ -119,11 +134,14 @@ def balance(system, work, t, here, flags):
 
 @part
 def kinematics(system, work, t, q, s, sd):
-    """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ (three rows of work.gs, (3, nc)) of all constraints.
+    """Motion of all bodies and g(q, t), G s + γ̄, G ṡ − γ (three rows of work.gs, (3, nc)) of all
+    constraints.
 
     Theory, section 13.
     """
-    call_shared(system, work, KINEMATICS, Evaluation(q, s, sd, work.zero, work.zero, work.zero), t, 0.0, 0.0)
+    call_shared(
+        system, work, KINEMATICS, Evaluation(q, s, sd, work.zero, work.zero, work.zero), t, 0.0, 0.0
+    )
 
 
 @part
@@ -134,14 +152,25 @@ def body_motion(system, work, t, q, s, sd):
 
 @part
 def motion_of_bodies(system, work, t, state, weightless):
-    """Motion of all bodies of the ``state`` (q, s, ṡ), ``weightless``: without the acceleration −g of the ground."""
+    """Motion of all bodies of the ``state`` (q, s, ṡ), ``weightless``: without the acceleration −g
+    of the ground.
+    """
     q, s, sd = state
-    call_shared(system, work, KINEMATICS, Evaluation(q, s, sd, work.zero, work.zero, work.zero), t, 1.0, weightless)
+    call_shared(
+        system,
+        work,
+        KINEMATICS,
+        Evaluation(q, s, sd, work.zero, work.zero, work.zero),
+        t,
+        1.0,
+        weightless,
+    )
 
 
 @part
 def residual(system, work, t, here, slopes):
-    """r = M ṡ − k − Gᵀ λ (ns,) into here.r; fills kinematics, constraint values, joint wrenches and the powers on the way.
+    """r = M ṡ − k − Gᵀ λ (ns,) into here.r; fills kinematics, constraint values, joint wrenches and
+    the powers on the way.
 
     Theory, sections 19 and 23; recursive Newton-Euler algorithm, Featherstone 2008, section 5.3.
     """
@@ -150,10 +179,12 @@ def residual(system, work, t, here, slopes):
 
 @part
 def power_of_drives(system, work, t, here):
-    """Ẇ_drives (W) of ṡ and λ into work.power; with prescribed coordinates by inverse dynamics, a residual at ṡ (theory, section
-    49)."""
+    """Ẇ_drives (W) of ṡ and λ into work.power; with prescribed coordinates by inverse dynamics, a
+    residual at ṡ (theory, section 49)."""
     if system.prescribed.law.shape[0] > 0:
-        residual(system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False)
+        residual(
+            system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False
+        )
     else:
         work.power[POWER_DRIVES] += drive_power(work.drive_rate, here.lam)
 
@@ -166,13 +197,16 @@ def residual_with_reactions(system, work, t, here, slopes):
 
 @part
 def balanced(system, work, t, here, turns):
-    """Whether the loads of ṡ and λ are those with which these were computed; keeps them for the next turn.
+    """Whether the loads of ṡ and λ are those with which these were computed; keeps them for the
+    next turn.
 
     Where no loads are found in `LOADINGS` turns, ṡ is made NaN. Theory, section 39.
     """
     if not any_loaded(system):
         return True
-    residual_with_reactions(system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False)
+    residual_with_reactions(
+        system, work, t, Evaluation(here.q, here.s, here.sd, here.lam, here.z, work.r), False
+    )
     if loads_settled(work, turns):
         return True
     if turns >= LOADINGS or runaway(work):
@@ -184,11 +218,15 @@ def balanced(system, work, t, here, turns):
 
 @part
 def body_forces(system, work, t, q, s, z):
-    """Wrenches and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape products by body.
+    """Wrenches and generalized forces r of the single bodies for ṡ = 0, λ = 0, not gathered; shape
+    products by body.
 
-    They are what the articulated sweeps take as loads: M ā less applied, elastic and quadratic velocity forces.
+    They are what the articulated sweeps take as loads: M ā less applied, elastic and quadratic
+    velocity forces.
     """
-    call_shared(system, work, RESIDUAL, Evaluation(q, s, work.zero, work.zero, z, work.r), t, 0.0, 0.0)
+    call_shared(
+        system, work, RESIDUAL, Evaluation(q, s, work.zero, work.zero, z, work.r), t, 0.0, 0.0
+    )
 
 
 @part
@@ -205,19 +243,28 @@ def clear_energies(system, work):
 
 @called
 def inward(tree, frames, motion, q, r):
-    """Gather body wrenches into the generalized residual r, leaves to root: Jᵀ W by the dual of the outward sweep.
+    """Gather body wrenches into the generalized residual r, leaves to root: Jᵀ W by the dual of the
+    outward sweep.
 
-    W_cm, the wrench that passes through the primary joint, stays in ``motion``: the reaction of the joint. Theory, section 19.
+    W_cm, the wrench that passes through the primary joint, stays in ``motion``: the reaction of the
+    joint. Theory, section 19.
     """
     for back in range(tree.parent.shape[0]):
         i = tree.parent.shape[0] - 1 - back
         Rc = load9_at(motion.Rc, i, 0)
-        f, n = wrench_to_child(Rc, load3_at(motion.xc, i, 0), load3_at(motion.wrench, i, 0), load3_at(motion.wrench, i, 3))
+        f, n = wrench_to_child(
+            Rc,
+            load3_at(motion.xc, i, 0),
+            load3_at(motion.wrench, i, 0),
+            load3_at(motion.wrench, i, 3),
+        )
         store3_at(motion.through, i, 0, f)
         store3_at(motion.through, i, 3, n)
         for k in range(tree.nv[i]):
             at = 6 * k
-            r[tree.s_at[i] + k] += dot(load3_at(motion.directions, i, at), f) + dot(load3_at(motion.directions, i, at + 3), n)
+            r[tree.s_at[i] + k] += dot(load3_at(motion.directions, i, at), f) + dot(
+                load3_at(motion.directions, i, at + 3), n
+            )
         modal_force(frames, tree.frame_c[i], Rc, q, (f, n), r, -1.0)
         p = tree.parent[i]
         if p >= 0:

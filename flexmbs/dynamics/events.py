@@ -1,7 +1,8 @@
-"""State functions of events: their values f(t, q, s) − level at a state, and which of them have changed their sign.
+"""State functions of events: their values f(t, q, s) − level at a state, and which of them have
+changed their sign.
 
-Roots are located in the dense output of the step: Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I (1993),
-section II.6. Theory: docs/theory.md, section 43.
+Roots are located in the dense output of the step: Hairer, Nørsett and Wanner, Solving Ordinary
+Differential Equations I (1993), section II.6. Theory: docs/theory.md, section 43.
 """
 
 from typing import NamedTuple
@@ -14,11 +15,14 @@ from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.frames import frame_twist
 
 KIND, PLACE, NUMBER, ADDRESS = range(4)  # columns of Events.info
-POSITION, VELOCITY, CUT_POSITION, CUT_VELOCITY, COMPONENT, FUNCTION = range(6)  # kinds of state functions
+# kinds of state functions
+POSITION, VELOCITY, CUT_POSITION, CUT_VELOCITY, COMPONENT, FUNCTION = range(6)
 
 
 class Events(NamedTuple):
-    """State functions as records: kind, index and component, address of a user function; values after two steps."""
+    """State functions as records: kind, index and component, address of a user function; values
+    after two steps.
+    """
 
     info: np.ndarray  # (n, 4) int64
     level: np.ndarray  # (n,)
@@ -30,7 +34,9 @@ class Events(NamedTuple):
 
 @part
 def event_values(system, work, events, t, q, s):
-    """f(t, q, s) − level of all state functions at a state: a coordinate, its rate, a position of a frame, or a user function."""
+    """f(t, q, s) − level of all state functions at a state: a coordinate, its rate, a position of a
+    frame, or a user function.
+    """
     kinematics(system, work, t, q, s, work.zero)
     info, value = events.info, events.value
     for e in range(info.shape[0]):
@@ -64,7 +70,8 @@ def event_values(system, work, events, t, q, s):
 
 @part
 def crossings(events):
-    """Mark the state functions that have changed their sign in their direction since the last evaluation.
+    """Mark the state functions that have changed their sign in their direction since the last
+    evaluation.
 
     Returns 1 if there are any, −1 where one is NaN, else 0.
     """

@@ -1,4 +1,5 @@
-"""Blocks of the bordered matrix from forces between frames, contacts and the joints of divided bodies, by a kernel of their own.
+"""Blocks of the bordered matrix from forces between frames, contacts and the joints of divided
+bodies, by a kernel of their own.
 
 Theory: docs/theory.md, sections 26 and 39.
 """
@@ -14,7 +15,9 @@ from flexmbs.system.records import FORCE_BLOCKS
 
 @entry
 def force_blocks_at(model, here, none, t, c_damping, _b):
-    """Jᵀ (K + c_damping D) J of couplings, contacts by user functions and damped divided bodies into work.values."""
+    """Jᵀ (K + c_damping D) J of couplings, contacts by user functions and damped divided bodies
+    into work.values.
+    """
     system, work = model.system, model.work
     coupling_blocks(system, work, here.q, c_damping)
     if system.pieces_damping.size.shape[0] > 0:

@@ -1,4 +1,5 @@
-"""Calls of the laws of forces: a force along one coordinate with its slopes, states, readings and rates.
+"""Calls of the laws of forces: a force along one coordinate with its slopes, states, readings and
+rates.
 
 Theory: docs/theory.md, section 39.
 """
@@ -14,8 +15,8 @@ LOADED_ARGUMENTS = 7  # t, x, v and the loads of the joint, for functions that t
 
 @part
 def scalar_law(system, work, rows, f, given):
-    """(force, its dissipative part) of force f of ``rows``, ``given`` (t, x, v): at coordinate x with rate v; its force states
-    are in the workspace, their rates stay there.
+    """(force, its dissipative part) of force f of ``rows``, ``given`` (t, x, v): at coordinate x
+    with rate v; its force states are in the workspace, their rates stay there.
     """
     workspace = work.laws
     for a in range(3):
@@ -27,7 +28,9 @@ def scalar_law(system, work, rows, f, given):
 
 @part
 def scalar_slopes(system, work, rows, f, given, sign):
-    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central differences; ``given`` (t, x, v)."""
+    """``sign`` · (∂F/∂x, ∂F/∂v), given by the law itself (with its sign), or by central
+    differences; ``given`` (t, x, v).
+    """
     if rows.law.has_slopes[f] == 1:
         call_law(rows.law.kernel_index[f], rows.value[f], work.laws, 2, 1.0)
         return work.laws.out[0], work.laws.out[1]
@@ -43,7 +46,9 @@ def scalar_slopes(system, work, rows, f, given, sign):
 
 @part
 def give_states(law, f, z, stage, x, n):
-    """x[n:] ← force states z of force f, their bases c, and the weight a of z = c + a ż in an implicit stage, else 0."""
+    """x[n:] ← force states z of force f, their bases c, and the weight a of z = c + a ż in an
+    implicit stage, else 0.
+    """
     count = law.n_states[f]
     for i in range(count):
         x[n + i] = z[law.state[f] + i]
@@ -53,7 +58,9 @@ def give_states(law, f, z, stage, x, n):
 
 @part
 def give_readings(system, work, q, rows, f, x, n):
-    """x[n:] ← constraint wrenches that force f reads, six numbers each, zero where unknown. Returns where they end."""
+    """x[n:] ← constraint wrenches that force f reads, six numbers each, zero where unknown. Returns
+    where they end.
+    """
     read = work.loads.read
     for i in range(rows.n_readings[f]):
         r, at = rows.reading[f] + i, n + 6 * i

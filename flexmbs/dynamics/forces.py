@@ -1,15 +1,18 @@
-"""Applied forces: one loop for each kind of element on which a force acts; no kind of force is named here.
+"""Applied forces: one loop for each kind of element on which a force acts; no kind of force is
+named here.
 
-A loop finds the motion, calls the law of the force (`flexmbs.dynamics.law_calls`), adds its result to the applied wrenches and to
-the powers and, when ``slopes`` is asked for, its stiffness and damping, which the iteration matrix uses:
+A loop finds the motion, calls the law of the force (`flexmbs.dynamics.law_calls`), adds its result
+to the applied wrenches and to the powers and, when ``slopes`` is asked for, its stiffness and
+damping, which the iteration matrix uses:
 
     joint coordinate   see `flexmbs.dynamics.joint_forces`,
     frame              F(t, r, A, v, ω) in world axes,
     line               tension F along u from a to b: −F u on b, F u on a;   K = k u uᵀ + (F/l) (1 − u uᵀ),  D = c u uᵀ,
     two frames         force e_x and moment n = T(ϑ)⁻ᵀ e_ϑ on b, conjugate to the displacement x and rotation vector ϑ of b in a.
 
-Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics (2014), for force elements; Géradin and Cardona,
-Flexible Multibody Dynamics (2001), for the tangent operator T of rotations.
+Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics (2014), for force
+elements; Géradin and Cardona, Flexible Multibody Dynamics (2001), for the tangent operator T of
+rotations.
 """
 
 import math
@@ -39,8 +42,8 @@ from flexmbs.system.records import FRAME_FORCES, POWER_FORCES, POWER_LOSS
 
 @called
 def frame_forces(system, work, t, here):
-    """Forces and torques F(t, r, A, v, ω, W_c …) on frames, in world axes (N, N m), with the reactions that they read (theory,
-    section 39)."""
+    """Forces and torques F(t, r, A, v, ω, W_c …) on frames, in world axes (N, N m), with the
+    reactions that they read (theory, section 39)."""
     rows, workspace = system.forces.frame, work.laws
     for f in range(rows.coupling.shape[0]):
         if reads_unknown(rows, f, work.loads.read):  # the first reactions are those without it
@@ -72,9 +75,11 @@ def frame_forces(system, work, t, here):
 
 @called
 def line_forces(system, work, t, here, slopes):
-    """Tension F(t, l − l₀, l̇) along the line between two frames: −F u on b, F u on a, no moments (theory, section 39).
+    """Tension F(t, l − l₀, l̇) along the line between two frames: −F u on b, F u on a, no moments
+    (theory, section 39).
 
-    At l = 0 there is no direction and no force; where l₀ = 0 its stiffness is that of −k r, K = k 1.
+    At l = 0 there is no direction and no force; where l₀ = 0 its stiffness is that of −k r, K = k
+    1.
     """
     rows, frames, motion, q, s = system.forces.line, work.frames, work.motion, here.q, here.s
     for f in range(rows.coupling.shape[0]):
@@ -102,7 +107,8 @@ def line_forces(system, work, t, here, slopes):
         if slopes:
             k, c = scalar_slopes(system, work, rows, f, given, 1.0)
             stiffness = work.slopes[rows.coupling[f]]
-            # tension also holds the line straight; pressure would bend it out, and the matrix has to stay definite
+            # tension also holds the line straight; pressure would bend it out, and the matrix has
+            # to stay definite
             across = max(k, 0.0) if together else max(tension, 0.0) / length
             for i in range(3):
                 for j in range(3):
@@ -113,11 +119,11 @@ def line_forces(system, work, t, here, slopes):
 
 @called
 def pair_forces(system, work, t, here, slopes):
-    """Force and torque on frame b in axes of a: elastic e conjugate to the displacement x and rotation vector ϑ of b in a,
-    dissipative d conjugate to the velocities (theory, section 39).
+    """Force and torque on frame b in axes of a: elastic e conjugate to the displacement x and
+    rotation vector ϑ of b in a, dissipative d conjugate to the velocities (theory, section 39).
 
-    The elastic moment is T(ϑ)⁻ᵀ e_ϑ: with ω = T ϑ̇, n · ω = e_ϑ · ϑ̇, so that the gradient of a potential of (x, ϑ) is
-    conservative at large rotations.
+    The elastic moment is T(ϑ)⁻ᵀ e_ϑ: with ω = T ϑ̇, n · ω = e_ϑ · ϑ̇, so that the gradient of a
+    potential of (x, ϑ) is conservative at large rotations.
     """
     rows, workspace, power = system.forces.pair, work.laws, work.power
     for f in range(rows.coupling.shape[0]):
@@ -135,7 +141,14 @@ def pair_forces(system, work, t, here, slopes):
             x[4 + i] = th[i]
             x[7 + i] = v[i]
             x[10 + i] = w[i]
-        give_states(rows.law, f, here.z, work.path.stage, x, give_readings(system, work, here.q, rows, f, x, 13))
+        give_states(
+            rows.law,
+            f,
+            here.z,
+            work.path.stage,
+            x,
+            give_readings(system, work, here.q, rows, f, x, 13),
+        )
         given_values(rows.law, f, system.laws, workspace, work.io, 1)
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 12 + rows.law.n_states[f], 0.0)
         out = workspace.out
@@ -155,7 +168,9 @@ def pair_forces(system, work, t, here, slopes):
 
 @part
 def pair_slopes(rows, f, workspace, Rr, stiffness):
-    """Stiffness and damping (6×6) of a force between frames, turned to axes of b, from the law's own or central differences."""
+    """Stiffness and damping (6×6) of a force between frames, turned to axes of b, from the law's
+    own or central differences.
+    """
     if rows.law.has_slopes[f] == 1:
         call_law(rows.law.kernel_index[f], rows.value[f], workspace, 72, 1.0)
     else:
@@ -197,7 +212,9 @@ def pair_differences(rows, f, workspace, columns):
 
 @entry
 def frame_forces_at(model, here, none, t, slopes, _b):
-    """Forces on frames, along lines between two, and of one frame relative to another (theory, section 39)."""
+    """Forces on frames, along lines between two, and of one frame relative to another (theory,
+    section 39).
+    """
     system, work, forces = model.system, model.work, model.system.forces
     if forces.frame.coupling.shape[0] > 0:
         frame_forces(system, work, t, here)
@@ -210,7 +227,8 @@ def frame_forces_at(model, here, none, t, slopes, _b):
 
 @part
 def apply_forces(system, work, t, here, slopes, which):
-    """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into work.power.
+    """All applied forces into the bodies' wrenches and the generalized forces, their power (W) into
+    work.power.
 
     ``which`` joint forces: see `joint_forces_at`. Theory, section 39.
     """

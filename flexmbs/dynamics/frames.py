@@ -1,17 +1,21 @@
-"""Frames on bodies: pose, twist and twist rate of a frame that moves with the modes, and the dual maps.
+"""Frames on bodies: pose, twist and twist rate of a frame that moves with the modes, and the dual
+maps.
 
-Frame m of a body is at a node with the shapes φ (translations, m per unit of q_f) and ψ (rotations, rad per unit) and the
-geometric stiffness K0 of unit forces and moments on it (zero without second-order displacements):
+Frame m of a body is at a node with the shapes φ (translations, m per unit of q_f) and ψ (rotations,
+rad per unit) and the geometric stiffness K0 of unit forces and moments on it (zero without
+second-order displacements):
 
     x_m = x + φ q_f − ½ q_fᵀ K0 q_f,   R_m = exp(ϑ̃) R_0,   ϑ = ψ q_f − ½ q_fᵀ K0 q_f,
     V_m = Ad(X_m⁻¹) V + v,   v = Φ_m q̇_f,   Φ_m = [R_mᵀ (φ − K0 q_f); R_0ᵀ T(ϑ) (ψ − K0 q_f)],
     V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + Φ_m q̈_f + Φ̇_m q̇_f,
 
-all in the frame's own axes. A wrench W at the frame acts as Ad(X_m⁻¹)ᵀ W on the body and as Φ_mᵀ W on its modes. Under a load λ
-the transposed shapes φᵀ − (K0 q_f)ᵀ make K0 λ a stiffness: the geometric stiffening by forces on the frame.
+all in the frame's own axes. A wrench W at the frame acts as Ad(X_m⁻¹)ᵀ W on the body and as Φ_mᵀ W
+on its modes. Under a load λ the transposed shapes φᵀ − (K0 q_f)ᵀ make K0 λ a stiffness: the
+geometric stiffening by forces on the frame.
 
-Theory: docs/theory.md, sections 2, 3 and 10. Shabana, Dynamics of Multibody Systems (2020), chapter 5; Wallrapp (1994), Mech.
-Struct. Mach. 22, 283, for the data of a node, Wallrapp and Schwertassek (1991), Arch. Appl. Mech. 61, 428, for K0.
+Theory: docs/theory.md, sections 2, 3 and 10. Shabana, Dynamics of Multibody Systems (2020), chapter
+5; Wallrapp (1994), Mech. Struct. Mach. 22, 283, for the data of a node, Wallrapp and Schwertassek
+(1991), Arch. Appl. Mech. 61, 428, for K0.
 """
 
 import numpy as np
@@ -19,14 +23,29 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child, wrench_to_parent
 from flexmbs.algebra.small import (
-    ZERO3, add, cross, increase3_at, load3_at, load9_at, matmul, mul, neg, scale, store3_at, store9_at, sub, tmul,
-)  # fmt: skip
+    ZERO3,
+    add,
+    cross,
+    increase3_at,
+    load3_at,
+    load9_at,
+    matmul,
+    mul,
+    neg,
+    scale,
+    store3_at,
+    store9_at,
+    sub,
+    tmul,
+)
 from flexmbs.algebra.so3 import exp_so3, tangent, tangent_rate, tangent_transposed
 from flexmbs.system.records import Frames
 
 
 def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
-    """x_m = x + φ q_f − ½ q_fᵀ K0 q_f: positions (…, 3) in m of frame m in its body at elastic coordinates ``q`` (…, nf)."""
+    """x_m = x + φ q_f − ½ q_fᵀ K0 q_f: positions (…, 3) in m of frame m in its body at elastic
+    coordinates ``q`` (…, nf).
+    """
     n, j = int(frames.nf[m]), int(frames.second_at[m])
     x = frames.x[m] + q @ frames.shape[m, :3, :n].T
     if j < 0:
@@ -37,9 +56,11 @@ def places_in_body(frames: Frames, m: int, q: np.ndarray) -> np.ndarray:
 
 @part
 def current_shapes(frames, q, s):
-    """frames.current ← (φ − K0 q_f, ψ − K0 q_f) and frames.rate ← −(K0 q̇_f) of all frames (6 nf numbers each), theory section 10.
+    """frames.current ← (φ − K0 q_f, ψ − K0 q_f) and frames.rate ← −(K0 q̇_f) of all frames (6 nf
+    numbers each), theory section 10.
 
-    Nothing is to be done where no body has second-order displacements: ``frames.current`` is the constant array of shapes then.
+    Nothing is to be done where no body has second-order displacements: ``frames.current`` is the
+    constant array of shapes then.
     """
     if frames.second.shape[0] == 0:
         return
@@ -75,7 +96,9 @@ def subtract_rows(Q, n, x, at, U):
 
 @part
 def modal3(shape, m, n, row, x, at):
-    """Σ_k shape[m, row:row+3, k] x[at + k], three numbers from flat rows (6 F); ``row`` 0: translations φ, 3: rotations ψ."""
+    """Σ_k shape[m, row:row+3, k] x[at + k], three numbers from flat rows (6 F); ``row`` 0:
+    translations φ, 3: rotations ψ.
+    """
     F = shape.shape[1] // 6
     o = row * F
     a = 0.0
@@ -91,25 +114,32 @@ def modal3(shape, m, n, row, x, at):
 
 @part
 def displacement(frames, m, row, q):
-    """φ q_f − ½ q_fᵀ K0 q_f in m (``row`` 0) or ϑ = ψ q_f − ½ q_fᵀ K0 q_f in rad (``row`` 3), axes of the body."""
+    """φ q_f − ½ q_fᵀ K0 q_f in m (``row`` 0) or ϑ = ψ q_f − ½ q_fᵀ K0 q_f in rad (``row`` 3), axes
+    of the body.
+    """
     n = frames.nf[m]
     at = frames.qf_at[m]
     a = modal3(frames.current, m, n, row, q, at)
     if frames.second_at[m] < 0:
         return a
-    # the present shapes contain K0 q once, the quadratic part needs half of it: the mean with the constant shapes
+    # the present shapes contain K0 q once, the quadratic part needs half of it: the mean with the
+    # constant shapes
     return scale(0.5, add(a, modal3(frames.shape, m, n, row, q, at)))
 
 
 @part
 def velocity(frames, m, row, s):
-    """(φ − K0 q_f) q̇_f in m/s (``row`` 0) or ϑ̇ = (ψ − K0 q_f) q̇_f in rad/s (``row`` 3), axes of the body."""
+    """(φ − K0 q_f) q̇_f in m/s (``row`` 0) or ϑ̇ = (ψ − K0 q_f) q̇_f in rad/s (``row`` 3), axes of
+    the body.
+    """
     return modal3(frames.current, m, frames.nf[m], row, s, frames.sf_at[m])
 
 
 @part
 def acceleration(frames, m, row, s, sd):
-    """(φ − K0 q_f) q̈_f − q̇_fᵀ K0 q̇_f in m/s² (``row`` 0) or ϑ̈ in rad/s² (``row`` 3), axes of the body."""
+    """(φ − K0 q_f) q̈_f − q̇_fᵀ K0 q̇_f in m/s² (``row`` 0) or ϑ̈ in rad/s² (``row`` 3), axes of
+    the body.
+    """
     a = velocity(frames, m, row, sd)
     if frames.second_at[m] < 0:
         return a
@@ -118,7 +148,9 @@ def acceleration(frames, m, row, s, sd):
 
 @part
 def frame_pose(frames, m, q):
-    """Pose (R_m, x_m) of frame m in its body: R_m = exp(ϑ̃) R_0 (nine numbers, by rows), x_m = x + φ q_f − ½ q_fᵀ K0 q_f (m)."""
+    """Pose (R_m, x_m) of frame m in its body: R_m = exp(ϑ̃) R_0 (nine numbers, by rows), x_m = x +
+    φ q_f − ½ q_fᵀ K0 q_f (m).
+    """
     R = load9_at(frames.R, m, 0)
     x = load3_at(frames.x, m, 0)
     if frames.elastic[m] == 0:
@@ -128,9 +160,11 @@ def frame_pose(frames, m, q):
 
 @part
 def modal_motion(frames, m, Rm, q, s, sd):
-    """v = Φ_m q̇_f and v̇ = Φ_m q̈_f + Φ̇_m q̇_f of frame m, its axes, as (v, ω, v̇, ω̇) in m/s, rad/s, m/s², rad/s².
+    """v = Φ_m q̇_f and v̇ = Φ_m q̈_f + Φ̇_m q̇_f of frame m, its axes, as (v, ω, v̇, ω̇) in m/s,
+    rad/s, m/s², rad/s².
 
-    v = R_mᵀ u̇ and v̇ = R_mᵀ ü − ω × v with u = φ q_f − ½ q_fᵀ K0 q_f; ω = R_0ᵀ T(ϑ) ϑ̇ and ω̇ = R_0ᵀ (T(ϑ) ϑ̈ + Ṫ ϑ̇).
+    v = R_mᵀ u̇ and v̇ = R_mᵀ ü − ω × v with u = φ q_f − ½ q_fᵀ K0 q_f; ω = R_0ᵀ T(ϑ) ϑ̇ and ω̇ =
+    R_0ᵀ (T(ϑ) ϑ̈ + Ṫ ϑ̇).
     """
     if frames.elastic[m] == 0:
         return ZERO3, ZERO3, ZERO3, ZERO3
@@ -140,7 +174,12 @@ def modal_motion(frames, m, Rm, q, s, sd):
     v = tmul(Rm, velocity(frames, m, 0, s))
     w = tmul(R0, tangent(th, thd))
     a = sub(tmul(Rm, acceleration(frames, m, 0, s, sd)), cross(w, v))
-    return v, w, a, tmul(R0, add(tangent(th, acceleration(frames, m, 3, s, sd)), tangent_rate(th, thd)))
+    return (
+        v,
+        w,
+        a,
+        tmul(R0, add(tangent(th, acceleration(frames, m, 3, s, sd)), tangent_rate(th, thd))),
+    )
 
 
 @part
@@ -186,16 +225,19 @@ def modal_rows(frames, m, Rm, q, P, n, B):
 
 @part
 def ground_acceleration(gravity, Rm):
-    """V̇ of a frame at rest on the ground: −R_mᵀ g (m/s²), so that gravity acts on all bodies through the outward sweep."""
+    """V̇ of a frame at rest on the ground: −R_mᵀ g (m/s²), so that gravity acts on all bodies
+    through the outward sweep.
+    """
     return neg(tmul(Rm, (gravity[0], gravity[1], gravity[2])))
 
 
 @part
 def frame_rates(work, gravity, m, pose, here):
-    """Twist V_m and rate V̇_m of frame m, its axes, as (v, ω, v̇, ω̇); the rate holds the −g of the ground.
+    """Twist V_m and rate V̇_m of frame m, its axes, as (v, ω, v̇, ω̇); the rate holds the −g of the
+    ground.
 
-    V_m = Ad(X_m⁻¹) V + v,  V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + v̇  (theory, sections 2 and 10); ``pose`` X_m = (R_m, x_m)
-    in the body, q, s and ṡ of the state ``here``.
+    V_m = Ad(X_m⁻¹) V + v,  V̇_m = Ad(X_m⁻¹) V̇ − ad(v) Ad(X_m⁻¹) V + v̇  (theory, sections 2 and
+    10); ``pose`` X_m = (R_m, x_m) in the body, q, s and ṡ of the state ``here``.
     """
     frames, motion = work.frames, work.motion
     Rm, xm = pose
@@ -204,7 +246,9 @@ def frame_rates(work, gravity, m, pose, here):
         return ZERO3, ZERO3, ground_acceleration(gravity, Rm), ZERO3
     v, w, vd, wd = modal_motion(frames, m, Rm, here.q, here.s, here.sd)
     cv, cw = twist_to_child(Rm, xm, load3_at(motion.twist, i, 0), load3_at(motion.twist, i, 3))
-    av, aw = twist_to_child(Rm, xm, load3_at(motion.acceleration, i, 0), load3_at(motion.acceleration, i, 3))
+    av, aw = twist_to_child(
+        Rm, xm, load3_at(motion.acceleration, i, 0), load3_at(motion.acceleration, i, 3)
+    )
     kv, kw = bracket(v, w, cv, cw)
     return add(cv, v), add(cw, w), add(sub(av, kv), vd), add(sub(aw, kw), wd)
 
@@ -221,7 +265,9 @@ def world_pose(frames, motion, m, Rm, xm):
 
 @called
 def frame_twist(frames, motion, m, q, s):
-    """World pose of frame m, its pose in the body and its twist V_m = Ad(X_m⁻¹) V + Φ_m q̇_f (own axes): what forces need."""
+    """World pose of frame m, its pose in the body and its twist V_m = Ad(X_m⁻¹) V + Φ_m q̇_f (own
+    axes): what forces need.
+    """
     Rm, xm = frame_pose(frames, m, q)
     A, r = world_pose(frames, motion, m, Rm, xm)
     i = frames.body[m]
@@ -234,7 +280,8 @@ def frame_twist(frames, motion, m, q, s):
 
 @part
 def apply_wrench(work, m, pose, q, f, n):
-    """Add the wrench (f, n), frame axes, at frame m to the applied forces of its body; ``pose`` X_m = (R_m, x_m) in the body.
+    """Add the wrench (f, n), frame axes, at frame m to the applied forces of its body; ``pose`` X_m
+    = (R_m, x_m) in the body.
 
     Ad(X_m⁻¹)ᵀ (f, n) on the body, Φ_mᵀ (f, n) on its modes (N, N m; theory, section 10).
     """
@@ -275,7 +322,9 @@ def pose_between(pair, k):
 
 @called
 def apply_pair(work, pair, k, q, f, n):
-    """Wrench W = (f, n), axes of b, on frame b of pair k and its reaction −Ad(X_ab⁻¹)ᵀ W on frame a."""
+    """Wrench W = (f, n), axes of b, on frame b of pair k and its reaction −Ad(X_ab⁻¹)ᵀ W on frame
+    a.
+    """
     apply_wrench(work, pair.b[k], end_pose(pair, k, 0), q, f, n)
     Rr, xr = pose_between(pair, k)
     fa, na = wrench_to_parent(Rr, xr, f, n)

@@ -1,8 +1,10 @@
 """Inertia of one body from its shape integrals.
 
-With u = x + φ q_f in body axes, c = ∫u dm, P = ∫u uᵀ dm and 𝒩 = ∫u u̇ᵀ dm, the mass matrix in y = (v, ω, q̇_f) is
+With u = x + φ q_f in body axes, c = ∫u dm, P = ∫u uᵀ dm and 𝒩 = ∫u u̇ᵀ dm, the mass matrix in y =
+(v, ω, q̇_f) is
 
-    𝓜 = [[m 1, −c̃, S̄], [c̃, Θ, Ī_f], [S̄ᵀ, Ī_fᵀ, m_ff]],  Θ = tr(P) 1 − P,  S̄ = ∫φ dm,  Ī_f = ∫ũ φ dm,  m_ff = ∫φᵀφ dm,
+    𝓜 = [[m 1, −c̃, S̄], [c̃, Θ, Ī_f], [S̄ᵀ, Ī_fᵀ, m_ff]],  Θ = tr(P) 1 − P,  S̄ = ∫φ dm,  Ī_f = ∫ũ
+    φ dm,  m_ff = ∫φᵀφ dm,
 
 and the inertia wrench (f, n) and modal forces r are, with a = v̇ + ω × v,
 
@@ -10,31 +12,43 @@ and the inertia wrench (f, n) and modal forces r are, with a = v̇ + ω × v,
     n   = c × a + Θ ω̇ + ω × Θ ω + 2 (tr(𝒩) ω − 𝒩ᵀ ω) + Ī_f q̈_f,
     r_k = S̄_k · a + Ī_fk · ω̇ + ∫φ_k · (ω × (ω × u)) dm + 2 ∫φ_k · (ω × u̇) dm + (m_ff q̈_f)_k.
 
-Without the terms of v̇, ω̇ and q̈_f these are −Q_v, the quadratic velocity vector. All that depends on q_f is in the products
-U[(3a+b) F + k] = ∫u_a φ_bk dm = ∫x_a φ_bk dm + Σ_l q_l ∫φ_al φ_bk dm, formed once per evaluation: no loop over nodes.
+Without the terms of v̇, ω̇ and q̈_f these are −Q_v, the quadratic velocity vector. All that depends
+on q_f is in the products U[(3a+b) F + k] = ∫u_a φ_bk dm = ∫x_a φ_bk dm + Σ_l q_l ∫φ_al φ_bk dm,
+formed once per evaluation: no loop over nodes.
 
-Second-order displacements make it u = x + φ q_f + ψ z(q_f), with z quadratic in q_f: the body moves on a quadratic manifold in
-the space of the modes [φ ψ]. All terms are those of a linear body with these modes at η = (q_f, z), projected by J = ∂η/∂q_f,
-M = Jᵀ M(η) J and r = Jᵀ r(η): a Gram matrix, and positive definite, at any deflection (`flexmbs.dynamics.second_order`). The
-forces are Lagrange's of this kinetic energy, hence the energy balance is exact. Sums over k below are over all columns [φ ψ].
+Second-order displacements make it u = x + φ q_f + ψ z(q_f), with z quadratic in q_f: the body moves
+on a quadratic manifold in the space of the modes [φ ψ]. All terms are those of a linear body with
+these modes at η = (q_f, z), projected by J = ∂η/∂q_f, M = Jᵀ M(η) J and r = Jᵀ r(η): a Gram matrix,
+and positive definite, at any deflection (`flexmbs.dynamics.second_order`). The forces are
+Lagrange's of this kinetic energy, hence the energy balance is exact. Sums over k below are over all
+columns [φ ψ].
 
-Theory: docs/theory.md, sections 4 to 8. Shabana, Dynamics of Multibody Systems (2020), chapter 5 (mass matrix and quadratic
-velocity vector of the floating frame of reference); Wallrapp (1994), Mech. Struct. Mach. 22, 283 (shape integrals); Wallrapp
-and Schwertassek (1991), Arch. Appl. Mech. 61, 428 (second-order displacements); Jain, Tiso, Rutzmoser and Rixen (2017),
-Computers & Structures 188, 80 (equations of motion projected on a quadratic manifold).
+Theory: docs/theory.md, sections 4 to 8. Shabana, Dynamics of Multibody Systems (2020), chapter 5
+(mass matrix and quadratic velocity vector of the floating frame of reference); Wallrapp (1994),
+Mech. Struct. Mach. 22, 283 (shape integrals); Wallrapp and Schwertassek (1991), Arch. Appl. Mech.
+61, 428 (second-order displacements); Jain, Tiso, Rutzmoser and Rixen (2017), Computers & Structures
+188, 80 (equations of motion projected on a quadratic manifold).
 """
 
 from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, dot, load3_at, load9_at, mul, scale, store3_at, sub
 from flexmbs.dynamics.second_order import (
-    add_field_mass, add_rows, field_amounts, field_rates, fold_rigid_rows, folded, places, rigid_coupling,
-)  # fmt: skip
+    add_field_mass,
+    add_rows,
+    field_amounts,
+    field_rates,
+    fold_rigid_rows,
+    folded,
+    places,
+    rigid_coupling,
+)
 from flexmbs.system.records import CENTRE, GYROSCOPIC, MOMENT
 
 
 @part
 def shape_products(bodies, i, n, q, at, U):
-    """U ← η, then U[(3a+b) F + k] = ∫u_a φ_bk dm for all columns [φ ψ], c = ∫u dm (kg m) and Θ = tr(P) 1 − P (kg m²) of body i.
+    """U ← η, then U[(3a+b) F + k] = ∫u_a φ_bk dm for all columns [φ ψ], c = ∫u dm (kg m) and Θ =
+    tr(P) 1 − P (kg m²) of body i.
 
     ``q`` holds the n elastic coordinates from q[at] on. Theory, sections 5 and 8.
     """
@@ -62,10 +76,11 @@ def shape_products(bodies, i, n, q, at, U):
 
 @part
 def moments(bodies, i, columns, U, c, P):
-    """c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm, the moments of order one and two of u.
+    """c + Σ_k η_k ∫φ_k dm and P_ab + ½ Σ_k η_k ∫((x_a + u_a) φ_bk + (x_b + u_b) φ_ak) dm, the
+    moments of order one and two of u.
 
-    P = ∫(x + w)(x + w)ᵀ dm with w = Σ_k η_k φ_k: half the sum of the products with x and with u = x + w gives x wᵀ, w xᵀ
-    and w wᵀ.
+    P = ∫(x + w)(x + w)ᵀ dm with w = Σ_k η_k φ_k: half the sum of the products with x and with u = x
+    + w gives x wᵀ, w xᵀ and w wᵀ.
     """
     eta, _, _, _, _, _ = places(bodies)
     F = bodies.quadratic.shape[1]
@@ -78,26 +93,44 @@ def moments(bodies, i, columns, U, c, P):
         c1 += f * bodies.linear[i, (MOMENT + 1) * F + k]
         c2 += f * bodies.linear[i, (MOMENT + 2) * F + k]
         xx += f * (bodies.linear[i, k] + U[k])
-        xy += h * (bodies.linear[i, 1 * F + k] + bodies.linear[i, 3 * F + k] + U[1 * F + k] + U[3 * F + k])
-        xz += h * (bodies.linear[i, 2 * F + k] + bodies.linear[i, 6 * F + k] + U[2 * F + k] + U[6 * F + k])
+        xy += h * (
+            bodies.linear[i, 1 * F + k] + bodies.linear[i, 3 * F + k] + U[1 * F + k] + U[3 * F + k]
+        )
+        xz += h * (
+            bodies.linear[i, 2 * F + k] + bodies.linear[i, 6 * F + k] + U[2 * F + k] + U[6 * F + k]
+        )
         yy += f * (bodies.linear[i, 4 * F + k] + U[4 * F + k])
-        yz += h * (bodies.linear[i, 5 * F + k] + bodies.linear[i, 7 * F + k] + U[5 * F + k] + U[7 * F + k])
+        yz += h * (
+            bodies.linear[i, 5 * F + k] + bodies.linear[i, 7 * F + k] + U[5 * F + k] + U[7 * F + k]
+        )
         zz += f * (bodies.linear[i, 8 * F + k] + U[8 * F + k])
     return (c0, c1, c2), (xx, xy, xz, xy, yy, yz, xz, yz, zz)
 
 
 @part
 def centre_and_inertia(bodies, U):
-    """c = ∫u dm (3) in kg m and Θ (nine numbers, by rows) in kg m², as `shape_products` left them in U."""
+    """c = ∫u dm (3) in kg m and Θ (nine numbers, by rows) in kg m², as `shape_products` left them
+    in U.
+    """
     o = CENTRE * bodies.quadratic.shape[1]
-    theta = (U[o + 3], U[o + 4], U[o + 5], U[o + 6], U[o + 7], U[o + 8], U[o + 9], U[o + 10], U[o + 11])
+    theta = (
+        U[o + 3],
+        U[o + 4],
+        U[o + 5],
+        U[o + 6],
+        U[o + 7],
+        U[o + 8],
+        U[o + 9],
+        U[o + 10],
+        U[o + 11],
+    )
     return (U[o], U[o + 1], U[o + 2]), theta
 
 
 @part
 def shape_rates(bodies, tree, i, s, sd, U):
-    """η̇ and η̈ of body i into U, the sums Σ_l η̇_l ∫φ_l × φ_k dm that gyroscopic forces need, and the loads of the fields' own
-    mass."""
+    """η̇ and η̈ of body i into U, the sums Σ_l η̇_l ∫φ_l × φ_k dm that gyroscopic forces need, and
+    the loads of the fields' own mass."""
     n, to = tree.nf[i], tree.sf_at[i]
     F = bodies.quadratic.shape[1]
     _, rates, accelerations, loads, _, _ = places(bodies)
@@ -115,23 +148,35 @@ def shape_rates(bodies, tree, i, s, sd, U):
 
 @part
 def modal_matrices(bodies, tree, i, here):
-    """here.r += m_ff q̈_f + D_ff q̇_f + K_ff q_f of body i, the matrices (nf, nf) symmetric (theory, section 7)."""
+    """here.r += m_ff q̈_f + D_ff q̇_f + K_ff q_f of body i, the matrices (nf, nf) symmetric
+    (theory, section 7).
+    """
     n, at, to = tree.nf[i], tree.qf_at[i], tree.sf_at[i]
     q, s, sd, r = here.q, here.s, here.sd, here.r
     if bodies.diagonal[i] == 1:
         for k in range(n):
-            r[to + k] += bodies.m_ff[i, k, k] * sd[to + k] + bodies.d_ff[i, k, k] * s[to + k] + bodies.k_ff[i, k, k] * q[at + k]
+            r[to + k] += (
+                bodies.m_ff[i, k, k] * sd[to + k]
+                + bodies.d_ff[i, k, k] * s[to + k]
+                + bodies.k_ff[i, k, k] * q[at + k]
+            )
         return
     for l in range(n):
         for k in range(n):
-            r[to + k] += bodies.m_ff[i, l, k] * sd[to + l] + bodies.d_ff[i, l, k] * s[to + l] + bodies.k_ff[i, l, k] * q[at + l]
+            r[to + k] += (
+                bodies.m_ff[i, l, k] * sd[to + l]
+                + bodies.d_ff[i, l, k] * s[to + l]
+                + bodies.k_ff[i, l, k] * q[at + l]
+            )
 
 
 @part
 def deformation_sums(bodies, i, columns, U, frame):
-    """𝒩 (9,), S̄ q̇, S̄ q̈ and Ī_f q̈ of the ``columns`` modes and fields of body i, and their loads into U:
+    """𝒩 (9,), S̄ q̇, S̄ q̈ and Ī_f q̈ of the ``columns`` modes and fields of body i, and their
+    loads into U:
 
-    S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇), for a frame with (ω, ω̇, a). Theory, sections 6 to 8.
+    S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇), for a frame with (ω, ω̇, a). Theory, sections
+    6 to 8.
     """
     F = bodies.quadratic.shape[1]
     w, wd, a = frame
@@ -155,9 +200,15 @@ def deformation_sums(bodies, i, columns, U, frame):
         n7 += U[7 * F + k] * qd
         n8 += U[8 * F + k] * qd
         S0, S1, S2 = (
-            bodies.linear[i, MOMENT * F + k], bodies.linear[i, (MOMENT + 1) * F + k], bodies.linear[i, (MOMENT + 2) * F + k],
-        )  # fmt: skip
-        I0, I1, I2 = U[5 * F + k] - U[7 * F + k], U[6 * F + k] - U[2 * F + k], U[1 * F + k] - U[3 * F + k]
+            bodies.linear[i, MOMENT * F + k],
+            bodies.linear[i, (MOMENT + 1) * F + k],
+            bodies.linear[i, (MOMENT + 2) * F + k],
+        )
+        I0, I1, I2 = (
+            U[5 * F + k] - U[7 * F + k],
+            U[6 * F + k] - U[2 * F + k],
+            U[1 * F + k] - U[3 * F + k],
+        )
         vx += S0 * qd
         vy += S1 * qd
         vz += S2 * qd
@@ -168,26 +219,41 @@ def deformation_sums(bodies, i, columns, U, frame):
         my += I1 * qdd
         mz += I2 * qdd
         centrifugal = (
-            xx * U[k] + yy * U[4 * F + k] + zz * U[8 * F + k]
-            + xy * (U[1 * F + k] + U[3 * F + k]) + xz * (U[2 * F + k] + U[6 * F + k]) + yz * (U[5 * F + k] + U[7 * F + k])
-        )  # fmt: skip
+            xx * U[k]
+            + yy * U[4 * F + k]
+            + zz * U[8 * F + k]
+            + xy * (U[1 * F + k] + U[3 * F + k])
+            + xz * (U[2 * F + k] + U[6 * F + k])
+            + yz * (U[5 * F + k] + U[7 * F + k])
+        )
         g = GYROSCOPIC * F + k
         # ∫φ_k·(ω × u̇) dm = ω · ∫u̇ × φ_k dm, the sums that `shape_rates` has formed
         turning = 2.0 * (w[0] * U[g] + w[1] * U[g + F] + w[2] * U[g + 2 * F])
-        U[loads + k] += S0 * a[0] + S1 * a[1] + S2 * a[2] + I0 * wd[0] + I1 * wd[1] + I2 * wd[2] + centrifugal + turning
+        U[loads + k] += (
+            S0 * a[0]
+            + S1 * a[1]
+            + S2 * a[2]
+            + I0 * wd[0]
+            + I1 * wd[1]
+            + I2 * wd[2]
+            + centrifugal
+            + turning
+        )
     return (n0, n1, n2, n3, n4, n5, n6, n7, n8), (vx, vy, vz), (fx, fy, fz), (mx, my, mz)
 
 
 @part
 def inertia_force(system, work, i, here, U):
-    """Inertia wrench (f, n) of body i into work.motion and modal forces into here.r: 𝓜 (V̇, q̈_f) − Q_v, plus elastic
-    K_ff q_f + D_ff q̇_f.
+    """Inertia wrench (f, n) of body i into work.motion and modal forces into here.r: 𝓜 (V̇, q̈_f) −
+    Q_v, plus elastic K_ff q_f + D_ff q̇_f.
 
-    f = m a + ω̇×c + ω×(ω×c) + 2ω×S̄q̇ + S̄q̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(𝒩)ω − 𝒩ᵀω) + Ī_f q̈,
-    r_k = S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ all in η, and Jᵀ r.
+    f = m a + ω̇×c + ω×(ω×c) + 2ω×S̄q̇ + S̄q̈,  n = c×a + Θω̇ + ω×Θω + 2(tr(𝒩)ω − 𝒩ᵀω) + Ī_f q̈, r_k
+    = S̄_k·a + Ī_fk·ω̇ + ∫φ_k·(ω×(ω×u)) + 2∫φ_k·(ω×u̇) + m_ff q̈;  a = v̇ + ω×v;  with fields ψ all
+    in η, and Jᵀ r.
 
-    N and N m about the origin of the body frame, body axes; v̇ holds the −g of the ground, so that weight is in f, n and
-    r. Theory, sections 6 to 8; Shabana, Dynamics of Multibody Systems (2020), chapter 5.
+    N and N m about the origin of the body frame, body axes; v̇ holds the −g of the ground, so that
+    weight is in f, n and r. Theory, sections 6 to 8; Shabana, Dynamics of Multibody Systems (2020),
+    chapter 5.
     """
     bodies, tree, motion, r = system.bodies, system.tree, work.motion, here.r
     at = tree.qf_at[i]
@@ -203,7 +269,9 @@ def inertia_force(system, work, i, here, U):
     if n > 0:
         _, _, _, loads, _, _ = places(bodies)
         shape_rates(bodies, tree, i, here.s, here.sd, U)
-        N, moving, pushing, turning = deformation_sums(bodies, i, n + bodies.n_fields[i], U, (w, wd, a))
+        N, moving, pushing, turning = deformation_sums(
+            bodies, i, n + bodies.n_fields[i], U, (w, wd, a)
+        )
         for k in range(n):
             r[to + k] += U[loads + k]
         # loads on the fields act on the modes through z(q): Jᵀ r = r_φ + Tᵀ r_ψ
@@ -223,10 +291,11 @@ def inertia_force(system, work, i, here, U):
 
 @part
 def mass_matrix(bodies, tree, i, q, U, M):
-    """𝓜 of body i, M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S̄], [c̃, Θ, Ī_f], [S̄ᵀ, Ī_fᵀ, m_ff]] (theory, section 5).
+    """𝓜 of body i, M[i, :6+nf, :6+nf] in (V, q̇_f): [[m 1, −c̃, S̄], [c̃, Θ, Ī_f], [S̄ᵀ, Ī_fᵀ,
+    m_ff]] (theory, section 5).
 
-    With second-order displacements M_ff = m_ff − mᵀm + TᵀT and the coupling to the twist M[:6, φ] + M[:6, ψ] T (theory,
-    section 8).
+    With second-order displacements M_ff = m_ff − mᵀm + TᵀT and the coupling to the twist M[:6, φ] +
+    M[:6, ψ] T (theory, section 8).
     """
     n = tree.nf[i]
     shape_products(bodies, i, n, q, tree.qf_at[i], U)
@@ -243,7 +312,9 @@ def mass_matrix(bodies, tree, i, q, U, M):
 
 @part
 def rigid_mass_rows(bodies, tree, i, U, M):
-    """The six upper rows of 𝓜 of body i, [m 1, −c̃, S̄] and [c̃, Θ, Ī_f], from its shape products U (theory, section 5)."""
+    """The six upper rows of 𝓜 of body i, [m 1, −c̃, S̄] and [c̃, Θ, Ī_f], from its shape products U
+    (theory, section 5).
+    """
     n = tree.nf[i]
     c, theta = centre_and_inertia(bodies, U)
     for a in range(3):
@@ -264,8 +335,16 @@ def rigid_mass_rows(bodies, tree, i, U, M):
 
 @part
 def body_energy(system, work, i, q, s):
-    """Kinetic, strain and gravity energy (J) of body i: T = ½ yᵀ𝓜 y, ½ q_fᵀ K_ff q_f and −g·(m r + A c) (theory, section 7)."""
-    bodies, tree, motion, gravity, U = system.bodies, system.tree, work.motion, system.gravity, work.U
+    """Kinetic, strain and gravity energy (J) of body i: T = ½ yᵀ𝓜 y, ½ q_fᵀ K_ff q_f and −g·(m r +
+    A c) (theory, section 7).
+    """
+    bodies, tree, motion, gravity, U = (
+        system.bodies,
+        system.tree,
+        work.motion,
+        system.gravity,
+        work.U,
+    )
     at = tree.qf_at[i]
     to = tree.sf_at[i]
     n = tree.nf[i]

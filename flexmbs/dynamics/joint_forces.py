@@ -1,30 +1,41 @@
-"""Forces on joint coordinates: τ(t, β, η, z) to the generalized force, or the wrench C⁺ᵀ τ across a cut joint.
+"""Forces on joint coordinates: τ(t, β, η, z) to the generalized force, or the wrench C⁺ᵀ τ across a
+cut joint.
 
-Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics (2014), for force elements.
+Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics (2014), for force
+elements.
 """
 
 from flexmbs._jit import called, part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.small import load3_at, scale
-from flexmbs.dynamics.force_laws import SLOPE_STEP, give_states, scalar_law, scalar_slopes, take_rates
+from flexmbs.dynamics.force_laws import (
+    SLOPE_STEP,
+    give_states,
+    scalar_law,
+    scalar_slopes,
+    take_rates,
+)
 from flexmbs.dynamics.frames import apply_pair
 from flexmbs.dynamics.joint_loads import loads_of_cut, loads_of_primary
 from flexmbs.dynamics.law_calls import call_law, given_values
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.records import JOINT_FORCES, POWER_FORCES, POWER_LOSS
 
-# joint forces: all by the loads that are there; those of cut joints by λ, without those loaded by the reactions of primary
-# joints; these alone
+# joint forces: all by the loads that are there; those of cut joints by λ, without those loaded by
+# the reactions of primary joints; these alone
 ALL, WITH_REACTIONS, BY_PRIMARY = 0.0, 1.0, 2.0
 
 
 @part
 def joint_force_value(system, work, f, given, z):
-    """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v); rates of its states into work.force_rate."""
+    """(τ, dissipative part of τ) of joint force f, ``given`` (t, x, v); rates of its states into
+    work.force_rate.
+    """
     rows = system.forces.joint
     if rows.loaded[f] > 0:
         for a in range(4):
-            work.laws.x[3 + a] = work.loads.joint[f, a]  # in place of states, which loaded laws do not have
+            # in place of states, which loaded laws do not have
+            work.laws.x[3 + a] = work.loads.joint[f, a]
     else:
         give_states(rows.law, f, z, work.path.stage, work.laws.x, 3)
     tau, loss = scalar_law(system, work, rows, f, given)
@@ -34,7 +45,9 @@ def joint_force_value(system, work, f, given, z):
 
 @part
 def coordinate_at(system, work, at, here):
-    """(x, v) of the joint coordinate ``at``: body of a primary joint or −1, cut joint or −1, its velocity and position."""
+    """(x, v) of the joint coordinate ``at``: body of a primary joint or −1, cut joint or −1, its
+    velocity and position.
+    """
     i, k, c, p = at
     if i >= 0:
         return here.q[system.tree.q_at[i] + p], here.s[system.tree.s_at[i] + c]
@@ -55,7 +68,9 @@ def apply_at(system, work, at, here, tau):
 
 @part
 def couple_at(work, at, coupling, slopes):
-    """``slopes`` (−∂τ/∂β, −∂τ/∂η) of a force across a cut joint as C⁺ᵀ (…) C⁺ (6×6) on the relative twist of its frames."""
+    """``slopes`` (−∂τ/∂β, −∂τ/∂η) of a force across a cut joint as C⁺ᵀ (…) C⁺ (6×6) on the relative
+    twist of its frames.
+    """
     i, k, c, _ = at
     if i >= 0:
         return
@@ -82,7 +97,9 @@ def joints_place(rows, f, a):
 
 @part
 def joint_force(system, work, t, here, f, slopes):
-    """Joint force f, which it returns (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint, of cut joints see `couple_at`."""
+    """Joint force f, which it returns (theory, section 39). Slopes −∂τ/∂β and −∂τ/∂η by joint, of
+    cut joints see `couple_at`.
+    """
     rows = system.forces.joint
     at = joint_place(rows, f)
     x, v = coordinate_at(system, work, at, here)
@@ -114,8 +131,8 @@ def transmitted_motion(system, work, f, here):
 
 @part
 def joints_law(system, work, f, here, t):
-    """τ (n) of force f on n coordinates into work.joints_force, rates of its force states into work.force_rate. Returns its power
-    (W), elastic and dissipated."""
+    """τ (n) of force f on n coordinates into work.joints_force, rates of its force states into
+    work.force_rate. Returns its power (W), elastic and dissipated."""
     rows, workspace = system.forces.joints, work.laws
     n = rows.n[f]
     if rows.combined[f] == 1:
@@ -154,8 +171,8 @@ def joints_value(system, work, f, n):
 
 @called
 def joints_forces(system, work, t, here, slopes):
-    """Generalized forces (N, N m) on several joint coordinates, τᵢ(t, β, η, z) of all of them or aᵢ τ(t, Σ aⱼ βⱼ, Σ aⱼ ηⱼ, z)
-    (theory, section 39)."""
+    """Generalized forces (N, N m) on several joint coordinates, τᵢ(t, β, η, z) of all of them or aᵢ
+    τ(t, Σ aⱼ βⱼ, Σ aⱼ ηⱼ, z) (theory, section 39)."""
     rows = system.forces.joints
     for f in range(rows.n.shape[0]):
         power, lost = joints_law(system, work, f, here, t)
@@ -169,7 +186,9 @@ def joints_forces(system, work, t, here, slopes):
 
 @part
 def joints_slopes(system, work, f, here, t):
-    """−∂τᵢ/∂βᵢ and −∂τᵢ/∂ηᵢ of force f on several coordinates, from the law itself or by central differences."""
+    """−∂τᵢ/∂βᵢ and −∂τᵢ/∂ηᵢ of force f on several coordinates, from the law itself or by central
+    differences.
+    """
     rows, workspace, slope = system.forces.joints, work.laws, work.joints_slope
     n = rows.n[f]
     if rows.combined[f] == 1:
@@ -197,13 +216,16 @@ def joints_slopes(system, work, f, here, t):
             slope[f, a, of_rate] = (workspace.out[a] - above) / (2.0 * h)
             workspace.x[1 + c] = x
     for a in range(n):
-        couple_at(work, joints_place(rows, f, a), rows.coupling[f, a], (slope[f, a, 0], slope[f, a, 1]))
+        couple_at(
+            work, joints_place(rows, f, a), rows.coupling[f, a], (slope[f, a, 0], slope[f, a, 1])
+        )
 
 
 @part
 def add_slopes(system, work, damping, row, diagonal):
-    """Row ``row`` of ``diagonal`` (…, ns) += −∂τ/∂β − damping · ∂τ/∂η of forces on the coordinates of primary joints, where that
-    is positive: pivots have to stay positive, and Newton's method does without the rest."""
+    """Row ``row`` of ``diagonal`` (…, ns) += −∂τ/∂β − damping · ∂τ/∂η of forces on the coordinates
+    of primary joints, where that is positive: pivots have to stay positive, and Newton's method
+    does without the rest."""
     joint, joints, at = system.forces.joint, system.forces.joints, system.tree.s_at
     for f in range(joint.body.shape[0]):
         if joint.body[f] >= 0:
@@ -218,7 +240,8 @@ def add_slopes(system, work, damping, row, diagonal):
 
 @entry
 def joint_forces_at(model, here, none, t, slopes, which):
-    """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ (theory, section 39).
+    """Generalized forces τ (N, N m) on joint coordinates; across a cut joint the wrench C⁺ᵀ τ
+    (theory, section 39).
 
     ``which``: `ALL`, `WITH_REACTIONS` or `BY_PRIMARY`, of which r takes the forces too: r ← r − τ.
     """

@@ -2,30 +2,55 @@
 
 Loads of friction are the reaction's parts along and across the axis of a freedom,
 
-    F_along = |f · a|,  F_across = |f − (f · a) a|,  M_bending = |n − (n · a) a|,  M_torsion = |n · a|,
+    F_along = |f · a|,  F_across = |f − (f · a) a|,  M_bending = |n − (n · a) a|,  M_torsion = |n ·
+    a|,
 
-with the wrench (f, n) on the child at its frame and the axis a of the rotation, or of the translation. The wrench of a primary
-joint follows from ṡ and λ by the inward sweep, whatever the forces on joint coordinates are; that of a cut joint is 𝒯ᵀλ. Where
-ṡ and λ follow from the forces, the loads are found by iteration, y ← W(ṡ(y), λ(y)).
+with the wrench (f, n) on the child at its frame and the axis a of the rotation, or of the
+translation. The wrench of a primary joint follows from ṡ and λ by the inward sweep, whatever the
+forces on joint coordinates are; that of a cut joint is 𝒯ᵀλ. Where ṡ and λ follow from the forces,
+the loads are found by iteration, y ← W(ṡ(y), λ(y)).
 
-Forces on frames read the constraint wrench W_c on the child, the part of the wrench that does no work on the free directions C,
+Forces on frames read the constraint wrench W_c on the child, the part of the wrench that does no
+work on the free directions C,
 
     W_c = W − Σ (cᵀW) c  over an orthonormal basis c of C,   or   W_c = 𝒯ᵀλ  of a cut joint without its drives.
 
-Those of primary joints depend on the forces that read them at given ṡ and λ already: an inner iteration of the sweep.
-Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics (2014), for friction that depends on reactions.
+Those of primary joints depend on the forces that read them at given ṡ and λ already: an inner
+iteration of the sweep. Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics
+(2014), for friction that depends on reactions.
 """
 
 import math
 
 from flexmbs._jit import part
 from flexmbs.algebra.se3 import wrench_to_parent
-from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, load9_at, mul, neg, scale, store3_at, sub
-from flexmbs.dynamics.constraints import constraint_wrench, six_apply, six_dot, six_increase, six_normalize, wrench_of_rows
+from flexmbs.algebra.small import (
+    ZERO3,
+    add,
+    cross,
+    dot,
+    load3_at,
+    load9_at,
+    mul,
+    neg,
+    scale,
+    store3_at,
+    sub,
+)
+from flexmbs.dynamics.constraints import (
+    constraint_wrench,
+    six_apply,
+    six_dot,
+    six_increase,
+    six_normalize,
+    wrench_of_rows,
+)
 from flexmbs.system.records import SETTLED, UNBOUNDED
 
-UNKNOWN = math.nan  # first number of a reaction that is not known yet; forces that read it do not act
-BEFORE, LAST_SWEEP = 6, 12  # columns of wrenches that are read: at the accelerations before, at the sweep before
+# first number of a reaction that is not known yet; forces that read it do not act
+UNKNOWN = math.nan
+# columns of wrenches that are read: at the accelerations before, at the sweep before
+BEFORE, LAST_SWEEP = 6, 12
 ROUND_OFF = 2e-16  # of the largest wrench: error of a reaction that is a difference of larger ones
 
 
@@ -52,7 +77,12 @@ def along_and_across(a, f, n):
     """(F_across, F_along, M_bending, M_torsion) of a wrench (N, N m) for the axis a."""
     along, torsion = dot(f, a), dot(n, a)
     across, bending = sub(f, scale(along, a)), sub(n, scale(torsion, a))
-    return math.sqrt(dot(across, across)), abs(along), math.sqrt(dot(bending, bending)), abs(torsion)
+    return (
+        math.sqrt(dot(across, across)),
+        abs(along),
+        math.sqrt(dot(bending, bending)),
+        abs(torsion),
+    )
 
 
 @part
@@ -64,7 +94,9 @@ def turns_about(directions, k, at):
 
 @part
 def store_loads(work, f, found, one_freedom, turns):
-    """The loads of joint force f; where the joint is free none are carried: about or along its axis, or both."""
+    """The loads of joint force f; where the joint is free none are carried: about or along its
+    axis, or both.
+    """
     work.loads.joint[f, 0] = found[0]
     work.loads.joint[f, 1] = found[1] if one_freedom and turns else 0.0
     work.loads.joint[f, 2] = found[2]
@@ -73,7 +105,9 @@ def store_loads(work, f, found, one_freedom, turns):
 
 @part
 def loads_of_primary(system, work, f):
-    """Loads of joint force f from the wrench through its primary joint, which the inward sweep has left."""
+    """Loads of joint force f from the wrench through its primary joint, which the inward sweep has
+    left.
+    """
     rows, motion = system.forces.joint, work.motion
     i = rows.body[f]
     a = axis_of(motion.directions, i, 6 * rows.v[f])
@@ -93,13 +127,15 @@ def loads_of_cut(system, work, f, lam):
     k = rows.cut[f]
     force, moment = constraint_wrench(system.cuts, work.cut, k, lam)
     found = along_and_across(axis_of(work.cut.directions, k, 6 * rows.v[f]), force, moment)
-    store_loads(work, f, found, system.cuts.nv[k] == 1, turns_about(work.cut.directions, k, 6 * rows.v[f]))
+    store_loads(
+        work, f, found, system.cuts.nv[k] == 1, turns_about(work.cut.directions, k, 6 * rows.v[f])
+    )
 
 
 @part
 def transmitted(system, work, r):
-    """(f, n) on the declared child of primary joint ``r`` of the readings, at its frame and in its axes, that the inward sweep
-    has left, without the part along the free directions there."""
+    """(f, n) on the declared child of primary joint ``r`` of the readings, at its frame and in its
+    axes, that the inward sweep has left, without the part along the free directions there."""
     i, basis, motion = system.readings.body[r], work.loads.free, work.motion
     R, x = load9_at(motion.Rj, i, 0), load3_at(motion.xj, i, 0)
     turned = system.readings.reversed[r] == 1
@@ -126,7 +162,9 @@ def transmitted(system, work, r):
 
 @part
 def read_cuts(system, work, lam):
-    """Wrenches of cut joints that are read; those of primary joints, which follow from the sweep, are unknown at first."""
+    """Wrenches of cut joints that are read; those of primary joints, which follow from the sweep,
+    are unknown at first.
+    """
     for r in range(system.readings.body.shape[0]):
         force, moment = ZERO3, ZERO3
         if system.readings.cut[r] >= 0:
@@ -142,7 +180,9 @@ def read_cuts(system, work, lam):
 
 @part
 def read_primary(system, work, turns):
-    """Wrenches of primary joints that are read, after the inward sweep; whether they are those that this sweep was given."""
+    """Wrenches of primary joints that are read, after the inward sweep; whether they are those that
+    this sweep was given.
+    """
     for r in range(system.readings.body.shape[0]):
         if system.readings.cut[r] < 0:
             force, moment = transmitted(system, work, r)
@@ -165,7 +205,9 @@ def without_loads(work):
 
 @part
 def largest_wrench(work):
-    """Largest force or moment applied to a body or through its joint, which gives the round-off of reactions."""
+    """Largest force or moment applied to a body or through its joint, which gives the round-off of
+    reactions.
+    """
     most = 0.0
     for i in range(work.motion.applied.shape[0]):
         for a in range(6):
@@ -175,9 +217,10 @@ def largest_wrench(work):
 
 @part
 def unchanged_since(table, n, before, limits):
-    """True if the first n columns of a table are those from ``before`` on but for round-off, also of the largest wrench; they
-    are stored there. limits: this wrench, turns so far. Of change ε after k turns the error is about ε q with q = ε^(1/k), so
-    that the limit may grow with k: round-off of ill-conditioned systems, which no further turn lessens, is accepted at last.
+    """True if the first n columns of a table are those from ``before`` on but for round-off, also
+    of the largest wrench; they are stored there. limits: this wrench, turns so far. Of change ε
+    after k turns the error is about ε q with q = ε^(1/k), so that the limit may grow with k:
+    round-off of ill-conditioned systems, which no further turn lessens, is accepted at last.
     """
     largest, turns = limits
     most = change = 0.0
@@ -194,7 +237,9 @@ def unchanged_since(table, n, before, limits):
 
 @part
 def runaway(work):
-    """True if loads grow from turn to turn beyond all bounds; user functions are not asked for forces under such."""
+    """True if loads grow from turn to turn beyond all bounds; user functions are not asked for
+    forces under such.
+    """
     most = 0.0
     for f in range(work.loads.joint.shape[0]):
         for a in range(4):

@@ -1,13 +1,16 @@
-"""Joints as chains of elementary motions: pose, free directions, velocity-product terms, coordinate updates.
+"""Joints as chains of elementary motions: pose, free directions, velocity-product terms, coordinate
+updates.
 
     X_J(β) = X_1 X_2 …,   V_rel = C(β) η,   C_k = Ad(X_tail⁻¹) S_k,   Ċ η = −Σ_k ad(V_tail,k) C_k η_k,   β̇ = H(β) η,
 
-in the axes of the child's frame: S_k is the unit twist of motion k, X_tail the pose of the motions behind it, V_tail,k their
-twist. Elementary motions are a turn (rad), a slide (m), a screw (rad, with a pitch in m/rad), a ball (Euler parameters and ω) and
-a free motion (position in the parent's axes, Euler parameters; twist in its own axes).
+in the axes of the child's frame: S_k is the unit twist of motion k, X_tail the pose of the motions
+behind it, V_tail,k their twist. Elementary motions are a turn (rad), a slide (m), a screw (rad,
+with a pitch in m/rad), a ball (Euler parameters and ω) and a free motion (position in the parent's
+axes, Euler parameters; twist in its own axes).
 
-Theory: docs/theory.md, sections 2, 3 and 11. Featherstone, Rigid Body Dynamics Algorithms (2008), section 4.4 (joint models);
-Brüls, Cardona and Arnold (2012), Mech. Mach. Theory 48, 121, for the update q ⊕ d on the group.
+Theory: docs/theory.md, sections 2, 3 and 11. Featherstone, Rigid Body Dynamics Algorithms (2008),
+section 4.4 (joint models); Brüls, Cardona and Arnold (2012), Mech. Mach. Theory 48, 121, for the
+update q ⊕ d on the group.
 """
 
 import math
@@ -34,14 +37,26 @@ from flexmbs.algebra.so3 import exp_so3, matrix_of, quaternion_exp, quaternion_p
 
 @part
 def motion_pose(joints, m, q, at):
-    """Pose (R, x) of elementary motion m, positions from q[at] on; number of positions and velocities that it uses."""
+    """Pose (R, x) of elementary motion m, positions from q[at] on; number of positions and
+    velocities that it uses.
+    """
     nv = joints.motion_nv[m]
     if nv == 1:
-        return exp_so3(scale(q[at], load3_at(joints.unit_twist, m, 3))), scale(q[at], load3_at(joints.unit_twist, m, 0)), 1, 1
+        return (
+            exp_so3(scale(q[at], load3_at(joints.unit_twist, m, 3))),
+            scale(q[at], load3_at(joints.unit_twist, m, 0)),
+            1,
+            1,
+        )
     if nv == 3:
         return matrix_of(q[at], q[at + 1], q[at + 2], q[at + 3]), ZERO3, 4, 3
     if nv == 6:
-        return matrix_of(q[at + 3], q[at + 4], q[at + 5], q[at + 6]), (q[at], q[at + 1], q[at + 2]), 7, 6
+        return (
+            matrix_of(q[at + 3], q[at + 4], q[at + 5], q[at + 6]),
+            (q[at], q[at + 1], q[at + 2]),
+            7,
+            6,
+        )
     return load9_at(joints.R, m, 0), load3_at(joints.x, m, 0), 0, 0
 
 
@@ -72,11 +87,13 @@ def joint_pose(joints, j, q, at):
 
 @part
 def joint_directions(joints, j, q, q_at, s, s_at, out, i):
-    """Columns C_k = Ad(X_tail⁻¹) S_k as six-vectors from out[i, o] on; returns C η + v̄_rel and Ċ η + ā_rel, child axes; η from
-    s[s_at] on; v̄_rel and the f̈ of ā_rel are those of prescribed motions.
+    """Columns C_k = Ad(X_tail⁻¹) S_k as six-vectors from out[i, o] on; returns C η + v̄_rel and Ċ η
+    + ā_rel, child axes; η from s[s_at] on; v̄_rel and the f̈ of ā_rel are those of prescribed
+    motions.
 
-    The chain is walked from its end, so that the pose and the twist of what lies behind a motion are known: Ċ η collects
-    −ad(V_tail) C_k η_k. Theory, sections 11 and 18; Featherstone 2008, section 4.4.
+    The chain is walked from its end, so that the pose and the twist of what lies behind a motion
+    are known: Ċ η collects −ad(V_tail) C_k η_k. Theory, sections 11 and 18; Featherstone 2008,
+    section 4.4.
     """
     Rt = EYE3  # pose of the child's frame in the frame behind the current motion
     xt = ZERO3
@@ -97,7 +114,9 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
         dw = ZERO3
         if nv == 0 and (joints.rate[m, 0] != 0.0 or joints.rate[m, 1] != 0.0):
             # a prescribed motion: S ḟ is in v̄_rel, S f̈ in ā_rel
-            sv, sw = twist_to_child(Rt, xt, load3_at(joints.unit_twist, m, 0), load3_at(joints.unit_twist, m, 3))
+            sv, sw = twist_to_child(
+                Rt, xt, load3_at(joints.unit_twist, m, 0), load3_at(joints.unit_twist, m, 3)
+            )
             dv = scale(joints.rate[m, 0], sv)
             dw = scale(joints.rate[m, 0], sw)
             bv = add(bv, scale(joints.rate[m, 1], sv))
@@ -110,7 +129,8 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
             rate = s[s_at + k + a]
             dv = add(dv, scale(rate, sv))
             dw = add(dw, scale(rate, sw))
-        # the columns of one motion turn with the motions behind it alone: its own share of the twist is added after the bracket
+        # the columns of one motion turn with the motions behind it alone: its own share of the
+        # twist is added after the bracket
         cv, cw = bracket(v, w, dv, dw)
         bv = add(bv, scale(-1.0, cv))
         bw = add(bw, scale(-1.0, cw))
@@ -125,7 +145,9 @@ def joint_directions(joints, j, q, q_at, s, s_at, out, i):
 
 @part
 def prescribe(joints, m, values):
-    """Pose and rates of the prescribed motion m with ``values`` (f, ḟ, f̈) into the records of motions without coordinate."""
+    """Pose and rates of the prescribed motion m with ``values`` (f, ḟ, f̈) into the records of
+    motions without coordinate.
+    """
     f, fd, fdd = values
     store9_at(joints.R, m, 0, exp_so3(scale(f, load3_at(joints.unit_twist, m, 3))))
     store3_at(joints.x, m, 0, scale(f, load3_at(joints.unit_twist, m, 0)))
@@ -148,7 +170,8 @@ def prescribed_direction(joints, j, m, q, at):
 
 @part
 def displace_joint(joints, j, q0, q, at, d, d_at):
-    """q[at…] = q₀[at…] ⊕ d: sums for angles and lengths, p ∘ exp(½ d) for rotations, X exp(d) of the twist d for free motions.
+    """q[at…] = q₀[at…] ⊕ d: sums for angles and lengths, p ∘ exp(½ d) for rotations, X exp(d) of
+    the twist d for free motions.
 
     Theory, sections 2 and 3; Brüls, Cardona and Arnold (2012).
     """
@@ -156,7 +179,8 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
         nv = joints.motion_nv[m]
         if nv == 3:
             p = quaternion_product(
-                (q0[at], q0[at + 1], q0[at + 2], q0[at + 3]), quaternion_exp((d[d_at], d[d_at + 1], d[d_at + 2]))
+                (q0[at], q0[at + 1], q0[at + 2], q0[at + 3]),
+                quaternion_exp((d[d_at], d[d_at + 1], d[d_at + 2])),
             )
             for a in range(4):
                 q[at + a] = p[a]
@@ -168,7 +192,9 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
             w = (d[d_at + 3], d[d_at + 4], d[d_at + 5])
             _, x = exp_se3(v, w)
             dx = mul(matrix_of(q0[at + 3], q0[at + 4], q0[at + 5], q0[at + 6]), x)
-            p = quaternion_product((q0[at + 3], q0[at + 4], q0[at + 5], q0[at + 6]), quaternion_exp(w))
+            p = quaternion_product(
+                (q0[at + 3], q0[at + 4], q0[at + 5], q0[at + 6]), quaternion_exp(w)
+            )
             for a in range(3):
                 q[at + a] = q0[at + a] + dx[a]
             for a in range(4):
@@ -184,11 +210,12 @@ def displace_joint(joints, j, q0, q, at, d, d_at):
 
 @part
 def midpoint_joint(joints, j, d, at):
-    """d of a free motion ← what `displace_joint` needs for the midpoint rule: R = R₀ cay(w), x = x₀ + R₀ exp(½φ) v, d = (v, w).
+    """d of a free motion ← what `displace_joint` needs for the midpoint rule: R = R₀ cay(w), x = x₀
+    + R₀ exp(½φ) v, d = (v, w).
 
-    φ = 2 atan(½|w|) about w. With body-axes velocities, v₁ + ½ w×v₁ = v₀ − ½ w×v₀, it keeps linear momentum, and uniform gravity
-    at half the rotation does the work of the displacement. Theory, section 42; Austin, Krishnaprasad and Wang (1993), J. Comput.
-    Phys. 107, 105.
+    φ = 2 atan(½|w|) about w. With body-axes velocities, v₁ + ½ w×v₁ = v₀ − ½ w×v₀, it keeps linear
+    momentum, and uniform gravity at half the rotation does the work of the displacement. Theory,
+    section 42; Austin, Krishnaprasad and Wang (1993), J. Comput. Phys. 107, 105.
     """
     for m in range(joints.first[j], joints.end[j]):
         nv = joints.motion_nv[m]
@@ -199,8 +226,8 @@ def midpoint_joint(joints, j, d, at):
             if t2 > 0.0:
                 t = math.sqrt(t2)
                 shorter = 2.0 * math.atan(0.5 * t) / t
-                # what is stored is the logarithm of the wanted motion: exp of it gives the chord exp(½φ) v, whose part along w
-                # stays as it is
+                # what is stored is the logarithm of the wanted motion: exp of it gives the chord
+                # exp(½φ) v, whose part along w stays as it is
                 longer = shorter * math.sqrt(1.0 + 0.25 * t2)
                 along = (1.0 - longer) * dot(w, v) / t2
                 for a in range(3):
@@ -223,7 +250,9 @@ def normalize(q, at):
 
 @part
 def joint_rates(joints, j, q, at, s, s_at, qd):
-    """β̇ = H(β) η into qd[at…]: ṙ = R v and ṗ = ½ p ∘ (0, ω) of free motions and balls, β̇ = η elsewhere (theory, section 3)."""
+    """β̇ = H(β) η into qd[at…]: ṙ = R v and ṗ = ½ p ∘ (0, ω) of free motions and balls, β̇ = η
+    elsewhere (theory, section 3).
+    """
     for m in range(joints.first[j], joints.end[j]):
         nv = joints.motion_nv[m]
         if nv == 6:
@@ -235,7 +264,8 @@ def joint_rates(joints, j, q, at, s, s_at, qd):
             s_at += 3
         if nv >= 3:
             pd = quaternion_product(
-                (q[at], q[at + 1], q[at + 2], q[at + 3]), (0.0, 0.5 * s[s_at], 0.5 * s[s_at + 1], 0.5 * s[s_at + 2])
+                (q[at], q[at + 1], q[at + 2], q[at + 3]),
+                (0.0, 0.5 * s[s_at], 0.5 * s[s_at + 1], 0.5 * s[s_at + 2]),
             )
             for a in range(4):
                 qd[at + a] = pd[a]
@@ -260,13 +290,22 @@ def normalize_joint(joints, j, q, at):
 
 @part
 def relative_pose(Ra, ra, Rb, rb):
-    """X_ab = (R_aᵀ R_b, R_aᵀ (r_b − r_a)), the pose of frame b in frame a, from poses in a common frame."""
+    """X_ab = (R_aᵀ R_b, R_aᵀ (r_b − r_a)), the pose of frame b in frame a, from poses in a common
+    frame.
+    """
     d = (rb[0] - ra[0], rb[1] - ra[1], rb[2] - ra[2])
     return tmatmul(Ra, Rb), tmul(Ra, d)
 
 
 @part
 def relative_twist(Rr, xr, va, wa, vb, wb):
-    """V_rel = V_b − Ad(X_ab⁻¹) V_a in axes of b, and the carried Ad(X_ab⁻¹) V_a, as (v, ω, v_a, ω_a) (theory, section 14)."""
+    """V_rel = V_b − Ad(X_ab⁻¹) V_a in axes of b, and the carried Ad(X_ab⁻¹) V_a, as (v, ω, v_a,
+    ω_a) (theory, section 14).
+    """
     ca, cw = twist_to_child(Rr, xr, va, wa)
-    return (vb[0] - ca[0], vb[1] - ca[1], vb[2] - ca[2]), (wb[0] - cw[0], wb[1] - cw[1], wb[2] - cw[2]), ca, cw
+    return (
+        (vb[0] - ca[0], vb[1] - ca[1], vb[2] - ca[2]),
+        (wb[0] - cw[0], wb[1] - cw[1], wb[2] - cw[2]),
+        ca,
+        cw,
+    )

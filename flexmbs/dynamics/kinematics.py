@@ -1,6 +1,7 @@
 """Outward sweep over the tree: poses, twists and twist rates of all bodies.
 
-Between the parent's and the child's frames (pm, cm) of the primary joint, which may both move with the modes,
+Between the parent's and the child's frames (pm, cm) of the primary joint, which may both move with
+the modes,
 
     V_cm = Ad(X_J⁻¹) V_pm + V_rel,   V̇_cm = Ad(X_J⁻¹) V̇_pm − ad(V_rel) Ad(X_J⁻¹) V_pm + C η̇ + ā_rel,   V_rel = C η + v̄_rel,
 
@@ -8,26 +9,46 @@ and from the frame back to its body, with v = Φ_cm q̇_f,
 
     V = Ad(X_cm) (V_cm − v),   V̇ = Ad(X_cm) (V̇_cm − v̇ + ad(v) V_cm).
 
-Gravity enters as the acceleration −g of the ground. At η̇ = q̈_f = 0 the rates are ā = J̇ s of V̇ = J ṡ + ā, with gravity.
+Gravity enters as the acceleration −g of the ground. At η̇ = q̈_f = 0 the rates are ā = J̇ s of V̇ =
+J ṡ + ā, with gravity.
 
-Theory: docs/theory.md, sections 2, 11 and 18. Featherstone, Rigid Body Dynamics Algorithms (2008), section 5.3 (the outward
-sweep of the recursive Newton-Euler algorithm, where gravity is the acceleration of the base as well).
+Theory: docs/theory.md, sections 2, 11 and 18. Featherstone, Rigid Body Dynamics Algorithms (2008),
+section 5.3 (the outward sweep of the recursive Newton-Euler algorithm, where gravity is the
+acceleration of the base as well).
 """
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child, twist_to_parent
-from flexmbs.algebra.small import add, load3_at, load9_at, matmul, mul, scale, store3_at, store9_at, sub
+from flexmbs.algebra.small import (
+    add,
+    load3_at,
+    load9_at,
+    matmul,
+    mul,
+    scale,
+    store3_at,
+    store9_at,
+    sub,
+)
 from flexmbs.dynamics.frames import frame_pose, frame_rates, modal_motion, world_pose
-from flexmbs.dynamics.joints import displace_joint, joint_directions, joint_pose, joint_rates, midpoint_joint, normalize_joint
+from flexmbs.dynamics.joints import (
+    displace_joint,
+    joint_directions,
+    joint_pose,
+    joint_rates,
+    midpoint_joint,
+    normalize_joint,
+)
 
 
 @called
 def outward(system, work, gravity, here):
-    """Fill work.motion with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for the state (q, s, ṡ) ``here``.
+    """Fill work.motion with poses, twists V (m/s, rad/s) and rates V̇ of all bodies for the state
+    (q, s, ṡ) ``here``.
 
-    The shapes of the frames and the prescribed motions of the joints are up to date. Bodies are ordered parents first. The
-    columns C of each joint (child's frame, its axes) and the poses X_pm, X_J, X_cm are kept: the inward sweep and the matrices
-    need them. Theory, section 18.
+    The shapes of the frames and the prescribed motions of the joints are up to date. Bodies are
+    ordered parents first. The columns C of each joint (child's frame, its axes) and the poses X_pm,
+    X_J, X_cm are kept: the inward sweep and the matrices need them. Theory, section 18.
     """
     tree, joints, frames, motion = system.tree, work.joints, work.frames, work.motion
     q, s, sd = here.q, here.s, here.sd
@@ -78,7 +99,9 @@ def outward(system, work, gravity, here):
 
 @part
 def displace(tree, joints, q0, d, q):
-    """q = q₀ ⊕ d (theory, section 2); d (ns,) in velocity coordinates is a displacement, a velocity times a unit of time."""
+    """q = q₀ ⊕ d (theory, section 2); d (ns,) in velocity coordinates is a displacement, a velocity
+    times a unit of time.
+    """
     for i in range(tree.parent.shape[0]):
         displace_joint(joints, tree.joint[i], q0, q, tree.q_at[i], d, tree.s_at[i])
         for k in range(tree.nf[i]):
@@ -87,14 +110,17 @@ def displace(tree, joints, q0, d, q):
 
 @part
 def midpoint(tree, joints, d):
-    """d ← the displacement with which `displace` is the midpoint rule, d given by velocities at the middle of a step."""
+    """d ← the displacement with which `displace` is the midpoint rule, d given by velocities at the
+    middle of a step.
+    """
     for i in range(tree.parent.shape[0]):
         midpoint_joint(joints, tree.joint[i], d, tree.s_at[i])
 
 
 @part
 def rates(tree, joints, q, s, qd):
-    """q̇ = H(q) s (nq,): ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, 1 elsewhere.
+    """q̇ = H(q) s (nq,): ½ p ∘ (0, ω) for Euler parameters, A v for the origin of a free motion, 1
+    elsewhere.
 
     Theory, section 3.
     """
@@ -106,7 +132,9 @@ def rates(tree, joints, q, s, qd):
 
 @part
 def normalize_positions(tree, joints, q):
-    """p ← p/|p| for all Euler parameters in q (nq,): pᵀp = 1 is kept by the update but for round-off (theory, section 3)."""
+    """p ← p/|p| for all Euler parameters in q (nq,): pᵀp = 1 is kept by the update but for
+    round-off (theory, section 3).
+    """
     for i in range(tree.parent.shape[0]):
         normalize_joint(joints, tree.joint[i], q, tree.q_at[i])
 
@@ -115,4 +143,6 @@ def normalize_positions(tree, joints, q):
 def parent_to_child(motion, i):
     """Pose X_pm X_J of the child's joint frame in the parent body."""
     Rp = load9_at(motion.Rp, i, 0)
-    return matmul(Rp, load9_at(motion.Rj, i, 0)), add(load3_at(motion.xp, i, 0), mul(Rp, load3_at(motion.xj, i, 0)))
+    return matmul(Rp, load9_at(motion.Rj, i, 0)), add(
+        load3_at(motion.xp, i, 0), mul(Rp, load3_at(motion.xj, i, 0))
+    )

@@ -5,8 +5,9 @@
 
 the changes of positions and velocities that are least in the mass matrix.
 
-Theory: docs/theory.md, sections 23, 26 and 32. Hairer and Wanner, Solving Ordinary Differential Equations II (1996),
-section VII.2 (projection methods); Vanderbei (1995), SIAM J. Optim. 5, 100, for the factorization of K_b without pivoting.
+Theory: docs/theory.md, sections 23, 26 and 32. Hairer and Wanner, Solving Ordinary Differential
+Equations II (1996), section VII.2 (projection methods); Vanderbei (1995), SIAM J. Optim. 5, 100,
+for the factorization of K_b without pivoting.
 """
 
 import numpy as np
@@ -40,30 +41,48 @@ def kkt_at(model, here, none, factored, c_mass, c_damping):
         stiffness_blocks(system, work, c_damping)
         force_blocks(system, work, here, c_damping)
     constraint_blocks(system, work, q)
-    return factorize(system.elimination, values, work.stiffness, work.path.left_out) if factored != 0.0 else 0
+    return (
+        factorize(system.elimination, values, work.stiffness, work.path.left_out)
+        if factored != 0.0
+        else 0
+    )
 
 
 @part
 def kkt_matrix(system, work, q, c_mass, c_damping):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (ns + nc); c_damping < 0 leaves K out too (theory, section 26).
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (ns + nc); c_damping < 0 leaves K
+    out too (theory, section 26).
 
     Returns the number of dependent rows or −1 − node of an indefinite mass matrix.
     """
-    return call_shared(system, work, KKT, Evaluation(q, work.r, work.r, work.r, work.r, work.r), 1.0, c_mass, c_damping)
+    return call_shared(
+        system,
+        work,
+        KKT,
+        Evaluation(q, work.r, work.r, work.r, work.r, work.r),
+        1.0,
+        c_mass,
+        c_damping,
+    )
 
 
 @part
 def kkt_blocks(system, work, q, c_mass):
-    """c_mass M and G of the positions of the last kinematics into ``work.values``, not factored; of c_mass 0 G alone."""
-    call_shared(system, work, KKT, Evaluation(q, work.r, work.r, work.r, work.r, work.r), 0.0, c_mass, -1.0)
+    """c_mass M and G of the positions of the last kinematics into ``work.values``, not factored; of
+    c_mass 0 G alone.
+    """
+    call_shared(
+        system, work, KKT, Evaluation(q, work.r, work.r, work.r, work.r, work.r), 0.0, c_mass, -1.0
+    )
 
 
 @part
 def independence(work, ns):
-    """min_j pivot_j / (its largest so far on the path) of the constraint rows at the last factorization, dependent rows left out.
+    """min_j pivot_j / (its largest so far on the path) of the constraint rows at the last
+    factorization, dependent rows left out.
 
-    A pivot is what earlier rows leave of G_j M⁻¹ G_jᵀ: it falls to 0 with the square of the distance from a singular position
-    (theory, section 31).
+    A pivot is what earlier rows leave of G_j M⁻¹ G_jᵀ: it falls to 0 with the square of the
+    distance from a singular position (theory, section 31).
     """
     least = 1.0
     for a in range(ns, work.stiffness.shape[0]):
@@ -75,10 +94,12 @@ def independence(work, ns):
 
 @called
 def project(system, work, t, q, s, tolerance, iterations):
-    """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities onto G s + γ̄ = 0.
+    """Positions onto g(q, t) = 0 by Newton steps of least mass-weighted change, then velocities
+    onto G s + γ̄ = 0.
 
-    Near a singular position an error of g turns the velocities by its quotient with the square of the distance: g is brought
-    down further there, as far as round-off lets it. Returns the largest |g| left (m or rad). Theory, section 32.
+    Near a singular position an error of g turns the velocities by its quotient with the square of
+    the distance: g is brought down further there, as far as round-off lets it. Returns the largest
+    |g| left (m or rad). Theory, section 32.
     """
     ns = s.shape[0]
     nc = work.gs.position.shape[0]
@@ -90,9 +111,12 @@ def project(system, work, t, q, s, tolerance, iterations):
         kinematics(system, work, t, q, s, work.zero)
         before = left
         left = largest(work.gs.position)
-        velocities = it >= iterations or on_constraints(work, ns, tolerance, left, before if it > 0 else np.inf)
+        velocities = it >= iterations or on_constraints(
+            work, ns, tolerance, left, before if it > 0 else np.inf
+        )
         it += 1
-        # a new factor each time: G has to be that of q, or the last step on velocities would not meet G s + γ̄ = 0
+        # a new factor each time: G has to be that of q, or the last step on velocities would not
+        # meet G s + γ̄ = 0
         if kkt_matrix(system, work, q, 1.0, -1.0) < 0:
             break
         error_of_constraints(work, x, ns, velocities)
@@ -105,7 +129,8 @@ def project(system, work, t, q, s, tolerance, iterations):
 def on_constraints(work, ns, tolerance, left, before):
     """Is the largest |g| ``left`` small enough, after ``before`` at the last step?
 
-    A g that no longer falls by ten is round-off: nothing is gained by further steps, though independence asks for less.
+    A g that no longer falls by ten is round-off: nothing is gained by further steps, though
+    independence asks for less.
     """
     return left <= tolerance * independence(work, ns) or 0.1 * before < left <= tolerance
 

@@ -1,7 +1,9 @@
-"""Kernels of laws (`flexmbs.law_kernel`) by address, out = value(p, u, x): each is compiled where a model has it.
+"""Kernels of laws (`flexmbs.law_kernel`) by address, out = value(p, u, x): each is compiled where a
+model has it.
 
-p are the parameters of the law, u what laws of time and user-defined functions give, x time and motion. The compiled
-kernels of the equations name no law, so that a new one compiles itself alone. Theory: docs/theory.md, sections 39 and 41.
+p are the parameters of the law, u what laws of time and user-defined functions give, x time and
+motion. The compiled kernels of the equations name no law, so that a new one compiles itself alone.
+Theory: docs/theory.md, sections 39 and 41.
 """
 
 import functools
@@ -58,14 +60,18 @@ def compile_laws() -> None:
 
 
 def most_stored(system: System) -> int:
-    """The most force states that a law has, or numbers of memory that a sample of a discrete controller has."""
+    """The most force states that a law has, or numbers of memory that a sample of a discrete
+    controller has.
+    """
     n = max(int(rows.law.n_states.max(initial=0)) for rows in system.forces)
     return max(n, int(system.samplers.n_memory.max(initial=0)))
 
 
 def most_read(system: System) -> int:
     """The most numbers of reactions that a law reads."""
-    return 6 * max(int(rows.n_readings.max(initial=0)) for rows in (system.forces.frame, system.forces.pair))
+    return 6 * max(
+        int(rows.n_readings.max(initial=0)) for rows in (system.forces.frame, system.forces.pair)
+    )
 
 
 def most_constants(system: System) -> int:
@@ -79,14 +85,22 @@ def most_arguments(system: System) -> int:
 
 
 def make_law_workspace(system: System) -> LawWorkspace:
-    """Workspace for the kernels of a system: addresses and words, which `connect_laws` fills, u, x and out."""
+    """Workspace for the kernels of a system: addresses and words, which `connect_laws` fills, u, x
+    and out.
+    """
     lawful = (*system.forces, system.samplers)
     most = max(int((rows.law.n_given * rows.law.gives).max(initial=KEPT)) for rows in lawful)
     stored = most_stored(system) + most_read(system)
     n = 1 + max((place for place, _, _ in _called(system)), default=-1)
-    # force states are followed by their bases and a weight (`flexmbs.dynamics.force_laws.give_states`)
-    x, out = np.zeros(most_arguments(system) + 2 * stored + 1), np.zeros(max(WIDTH, most_arguments(system)) + stored)
-    return LawWorkspace(np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64), np.zeros(most), x, out)
+    # force states are followed by their bases and a weight
+    # (`flexmbs.dynamics.force_laws.give_states`)
+    x, out = (
+        np.zeros(most_arguments(system) + 2 * stored + 1),
+        np.zeros(max(WIDTH, most_arguments(system)) + stored),
+    )
+    return LawWorkspace(
+        np.zeros(n, np.int64), np.zeros((n, N_WORDS), np.int64), np.zeros(most), x, out
+    )
 
 
 def connect_laws(system: System, laws: LawWorkspace) -> None:
@@ -100,7 +114,9 @@ def connect_laws(system: System, laws: LawWorkspace) -> None:
 def _called(system: System) -> list[tuple[int, int, np.ndarray]]:
     """Place, number and values of each law and geometry that has a kernel."""
     lawful, contacts, cuts = (*system.forces, system.samplers), system.contacts, system.cuts
-    found = [each for rows in lawful for each in zip(rows.law.kernel_index, rows.law.kernel, rows.value)]
+    found = [
+        each for rows in lawful for each in zip(rows.law.kernel_index, rows.law.kernel, rows.value)
+    ]
     found += zip(contacts.law_index, contacts.law_kernel, contacts.law)
     found += zip(contacts.geometry_index, contacts.geometry_kernel, contacts.geometry)
     found += zip(cuts.kernel_index, cuts.kernel, system.relations)
@@ -109,8 +125,8 @@ def _called(system: System) -> list[tuple[int, int, np.ndarray]]:
 
 @part
 def given_values(law_rows, f, laws, workspace, io, n):
-    """u of force f: its laws of time (f, ḟ), and user functions of the first n numbers in workspace.x and of their
-    own parameters."""
+    """u of force f: its laws of time (f, ḟ), and user functions of the first n numbers in
+    workspace.x and of their own parameters."""
     gives = law_rows.gives[f]
     for k in range(law_rows.n_given[f]):
         law = law_rows.first[f] + k
@@ -131,9 +147,13 @@ def given_values(law_rows, f, laws, workspace, io, n):
 
 @part
 def call_law(place, p, workspace, count, slopes):
-    """out[:count] of the law with parameters p at an index of the workspace, or its slopes (``slopes`` 1.0) if it has some."""
+    """out[:count] of the law with parameters p at an index of the workspace, or its slopes
+    (``slopes`` 1.0) if it has some.
+    """
     # a law may leave entries out that are zero, and the last law has written there
     for a in range(count):
         workspace.out[a] = 0.0
-    here = memory_of(workspace.words[place], LawArguments(p, workspace.u, workspace.x, workspace.out))
+    here = memory_of(
+        workspace.words[place], LawArguments(p, workspace.u, workspace.x, workspace.out)
+    )
     call(workspace.calls[place], here, here, here, 0.0, slopes, 0.0)

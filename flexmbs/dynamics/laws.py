@@ -1,4 +1,5 @@
-"""Scalar laws of time f(t), with ḟ and f̈, in compiled code; user functions are called by address (15 ns when compiled).
+"""Scalar laws of time f(t), with ḟ and f̈, in compiled code; user functions are called by address
+(15 ns when compiled).
 
     ramp       f = f₀ + r (t − t₀) within t₀ … t₁, constant outside,
     smooth     f = f₀ + (f₁ − f₀) (10 u³ − 15 u⁴ + 6 u⁵),  u = (t − t₀)/T: velocity and acceleration vanish at both ends,
@@ -11,12 +12,21 @@ Theory: docs/theory.md, sections 14 and 39, where drives and forces take them.
 import math
 
 from flexmbs._jit import call_address, called, part
-from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE
+from flexmbs.system.records import (
+    LAW_CONSTANT,
+    LAW_FUNCTION,
+    LAW_RAMP,
+    LAW_SINE,
+    LAW_SMOOTH,
+    LAW_TABLE,
+)
 
 
 @called
 def law_of_time(laws, k, t, io):
-    """(f, ḟ, f̈)(t) of law k, in its unit, per s and per s²; ``io`` (2, 48) is workspace for user functions."""
+    """(f, ḟ, f̈)(t) of law k, in its unit, per s and per s²; ``io`` (2, 48) is workspace for user
+    functions.
+    """
     kind = laws.kind[k]
     at = laws.at[k]
     p = laws.value
@@ -44,7 +54,11 @@ def law_of_time(laws, k, t, io):
     if kind == LAW_SINE:
         amplitude, omega, phase, offset = p[at], 2.0 * math.pi * p[at + 1], p[at + 2], p[at + 3]
         a = omega * t + phase
-        return offset + amplitude * math.sin(a), amplitude * omega * math.cos(a), -amplitude * omega * omega * math.sin(a)
+        return (
+            offset + amplitude * math.sin(a),
+            amplitude * omega * math.cos(a),
+            -amplitude * omega * omega * math.sin(a),
+        )
     if kind == LAW_TABLE:
         return _table(p, at, t)
     if kind == LAW_FUNCTION:
@@ -56,7 +70,9 @@ def law_of_time(laws, k, t, io):
 
 @part
 def _table(p, at, t):
-    """Piecewise cubic (f, ḟ, f̈)(t): count, knots (n), coefficients (n−1, 4) from the highest power; constant outside."""
+    """Piecewise cubic (f, ḟ, f̈)(t): count, knots (n), coefficients (n−1, 4) from the highest
+    power; constant outside.
+    """
     n = int(p[at])
     knots = at + 1
     coefficients = knots + n

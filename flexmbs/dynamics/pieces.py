@@ -1,4 +1,5 @@
-"""Damping of the modes of divided bodies: forces −D q̇_f on the elastic coordinates of all pieces together, D = UᵀU.
+"""Damping of the modes of divided bodies: forces −D q̇_f on the elastic coordinates of all pieces
+together, D = UᵀU.
 
 Theory: docs/theory.md, section 60.
 """
@@ -37,7 +38,11 @@ def pieces_blocks(system, work, damping):
                 for a in range(e.node[i, SIZE]):
                     for c in range(e.node[j, SIZE]):
                         own = a >= tree.nv[i] and c >= tree.nv[j]
-                        out[a, c] = damped.D[k, row + a - tree.nv[i], column + c - tree.nv[j]] if own else 0.0
+                        out[a, c] = (
+                            damped.D[k, row + a - tree.nv[i], column + c - tree.nv[j]]
+                            if own
+                            else 0.0
+                        )
                 add_block(e, work.values, i, j, out, damping)
                 row += tree.nf[i]
             column += tree.nf[j]

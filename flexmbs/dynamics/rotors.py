@@ -1,22 +1,30 @@
 """Rotors geared to joint coordinates: what their spin adds to the inertia of the bodies.
 
-A rotor on frame p spins at n q̇ about a, fixed there; at rest it is a part of the body that carries it. With ω of frame p
+A rotor on frame p spins at n q̇ about a, fixed there; at rest it is a part of the body that carries
+it. With ω of frame p
 
     T = ½ n² I q̇² + q̇ b·ω,   b = n I a,
     τ = n² I q̈ + b·ω̇   on the coordinate,   n = q̈ b + ω × q̇ b   on the carrier,
 
-the inertia forces, and M += n² I J_qᵀJ_q + J_qᵀ bᵀJ_ω + J_ωᵀ b J_q with q̇ = J_q s, ω = J_ω s. Frame p stands on a flexible
-body as well, q may be a coordinate of a cut joint.
+the inertia forces, and M += n² I J_qᵀJ_q + J_qᵀ bᵀJ_ω + J_ωᵀ b J_q with q̇ = J_q s, ω = J_ω s.
+Frame p stands on a flexible body as well, q may be a coordinate of a cut joint.
 
-Theory: docs/theory.md, section 56. Siciliano, Sciavicco, Villani and Oriolo, Robotics (2009), section 7.1.1 (motors in the
-kinetic energy of a manipulator).
+Theory: docs/theory.md, section 56. Siciliano, Sciavicco, Villani and Oriolo, Robotics (2009),
+section 7.1.1 (motors in the kinetic energy of a manipulator).
 """
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.blocks import SIZE, add_block
 from flexmbs.algebra.small import ZERO3, add, cross, dot, load3_at, neg, scale, store3_at, store9_at
 from flexmbs.dynamics.blocks import ON_B, clear_rows, frame_rows, relative_rows
-from flexmbs.dynamics.frames import apply_pair, apply_wrench, end_pose, frame_pose, frame_rates, frame_twist
+from flexmbs.dynamics.frames import (
+    apply_pair,
+    apply_wrench,
+    end_pose,
+    frame_pose,
+    frame_rates,
+    frame_twist,
+)
 
 
 @part
@@ -37,7 +45,9 @@ def rotor_growth(system, work, k, here):
 
 @called
 def rotor_loads(system, work, here):
-    """τ = n² I q̈ + b·ω̇ and n = q̈ b + ω × q̇ b of all rotors into work.rotor; the kinematics of ``here`` are up to date."""
+    """τ = n² I q̈ + b·ω̇ and n = q̈ b + ω × q̇ b of all rotors into work.rotor; the kinematics of
+    ``here`` are up to date.
+    """
     rotors, rotor = system.rotors, work.rotor
     for k in range(rotors.body.shape[0]):
         rate, growth = rotor_rate(system, work, k, here.s), rotor_growth(system, work, k, here)
@@ -64,12 +74,21 @@ def apply_rotors(system, work, q):
             c = rotors.cut[k]
             force, moment = load3_at(cut.inverse, c, 6 * v), load3_at(cut.inverse, c, 6 * v + 3)
             apply_pair(work, cut.pair, c, q, scale(tau, force), scale(tau, moment))
-        apply_wrench(work, rotors.frame[k], end_pose(rotor.pair, k, 0), q, ZERO3, neg(load3_at(rotor.load, k, 1)))
+        apply_wrench(
+            work,
+            rotors.frame[k],
+            end_pose(rotor.pair, k, 0),
+            q,
+            ZERO3,
+            neg(load3_at(rotor.load, k, 1)),
+        )
 
 
 @called
 def rotor_blocks(system, work, q, factor):
-    """factor (n² I J_qᵀJ_q + J_qᵀ bᵀJ_ω + J_ωᵀ b J_q) of all rotors into the blocks; `transmission` is up to date."""
+    """factor (n² I J_qᵀJ_q + J_qᵀ bᵀJ_ω + J_ωᵀ b J_q) of all rotors into the blocks; `transmission`
+    is up to date.
+    """
     rotors, e, P, out = system.rotors, system.elimination, work.B[ON_B], work.B[1]
     for k in range(rotors.body.shape[0]):
         first, last = rotors.path[k], rotors.path_end[k]
@@ -96,14 +115,17 @@ def rotor_blocks(system, work, q, factor):
             to = system.tree.s_at[j]
             for l in range(first, h + 1):
                 i = system.paths[l]
-                # a coordinate of the tree belongs to one body: M couples it with the others, not these with each other
+                # a coordinate of the tree belongs to one body: M couples it with the others, not
+                # these with each other
                 if body >= 0 and i != body and j != body:
                     continue
                 at = system.tree.s_at[i]
                 for a in range(e.node[i, SIZE]):
                     for d in range(e.node[j, SIZE]):
                         x0, y0 = rows[0, at + a], rows[0, to + d]
-                        out[a, d] = reflected * x0 * y0 + factor * (x0 * rows[1, to + d] + rows[1, at + a] * y0)
+                        out[a, d] = reflected * x0 * y0 + factor * (
+                            x0 * rows[1, to + d] + rows[1, at + a] * y0
+                        )
                 add_block(e, work.values, i, j, out, 1.0)
 
 
@@ -112,4 +134,6 @@ def rotor_energy(system, work, k, q, s):
     """½ n² I q̇² + q̇ b·ω (J) of rotor k: its kinetic energy less that which its body counts."""
     rate = rotor_rate(system, work, k, s)
     _, _, _, _, _, w = frame_twist(work.frames, work.motion, system.rotors.frame[k], q, s)
-    return (0.5 * system.rotors.reflected[k] * rate + dot(load3_at(system.rotors.spin, k, 0), w)) * rate
+    return (
+        0.5 * system.rotors.reflected[k] * rate + dot(load3_at(system.rotors.spin, k, 0), w)
+    ) * rate

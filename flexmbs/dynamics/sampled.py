@@ -1,11 +1,14 @@
-"""Samples of discrete controllers: at t_k = t_0 + k T a law gives the output held from then on, and its memory,
+"""Samples of discrete controllers: at t_k = t_0 + k T a law gives the output held from then on, and
+its memory,
 
     (u_k, m_k) = f(x(t_k − d), v(t_k − d), m_{k−1}),   u(t) = u_k for t_k + c ≤ t < t_{k+1} + c.
 
-With the delay d = n T − φ, 0 ≤ φ < T, the coordinate is measured at t_k + φ and used n samples later, so that each instant of a
-measurement, a sample or an output is the end of a step. Between the instants all force states of a controller are constant but
-the time to the next sample, which continues a run from any state. Theory: docs/theory.md, section 39. Åström and Wittenmark,
-Computer-Controlled Systems (1997), sections 2.3 (zero-order hold) and 2.4 (systems with time delay).
+With the delay d = n T − φ, 0 ≤ φ < T, the coordinate is measured at t_k + φ and used n samples
+later, so that each instant of a measurement, a sample or an output is the end of a step. Between
+the instants all force states of a controller are constant but the time to the next sample, which
+continues a run from any state. Theory: docs/theory.md, section 39. Åström and Wittenmark,
+Computer-Controlled Systems (1997), sections 2.3 (zero-order hold) and 2.4 (systems with time
+delay).
 """
 
 from flexmbs._jit import part
@@ -56,7 +59,9 @@ def compute(system, work, sampled, k, z):
     for i in range(samplers.n_memory[k]):
         x[3 + i] = z[memory + i]
     given_values(samplers.law, k, system.laws, workspace, work.io, 3 + samplers.n_memory[k])
-    call_law(samplers.law.kernel_index[k], samplers.value[k], workspace, 1 + samplers.n_memory[k], 0.0)
+    call_law(
+        samplers.law.kernel_index[k], samplers.value[k], workspace, 1 + samplers.n_memory[k], 0.0
+    )
     push(z, at + 2 * n, coming, workspace.out[0])
     for i in range(samplers.n_memory[k]):
         z[memory + i] = workspace.out[1 + i]
@@ -65,12 +70,16 @@ def compute(system, work, sampled, k, z):
 
 @part
 def take_samples(system, work, sampled, t, here, near):
-    """All that discrete controllers do at time t, up to ``near`` (s), into their states; sampled.due ← the next instant (s)."""
+    """All that discrete controllers do at time t, up to ``near`` (s), into their states;
+    sampled.due ← the next instant (s).
+    """
     samplers, z = system.samplers, here.z
     kinematics(system, work, t, here.q, here.s, work.zero)
     due = 1e300
     for k in range(samplers.force.shape[0]):
-        x, v = coordinate_at(system, work, joint_place(system.forces.joint, samplers.force[k]), here)
+        x, v = coordinate_at(
+            system, work, joint_place(system.forces.joint, samplers.force[k]), here
+        )
         if time_of(samplers, sampled, k, MEASURED) <= t + near or sampled.fresh[k] == 1:
             count = 1.0 if time_of(samplers, sampled, k, MEASURED) <= t + near else 0.0
             measure(samplers, sampled, k, z, x, v)

@@ -2,14 +2,17 @@
 
     M = L Lᵀ,   S = (L⁻¹Gᵀ)ᵀ (L⁻¹Gᵀ),   λ = S⁻¹ (γ − G M⁻¹ k),   ṡ = L⁻ᵀ (L⁻¹ k + L⁻¹Gᵀ λ).
 
-Each row of the loop closure sends a unit load inward along both branches to the root; what it leaves at the bodies of its path is
-its row of (L⁻¹Gᵀ)ᵀ; that of a coupler sends unit loads along its coordinates. Two rows meet in S at the bodies that both paths
-share. Couplings with stiffness P = Σ p pᵀ enter as rows pᵀJ with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur
-complement is A + Jᵀ p pᵀ J; so do the rows of the damping of all pieces of a divided body. S is kept by blocks, one node a cut
-joint, a coupler, a row of a rotor on a cut joint, up to six rows of such damping or a coupling.
+Each row of the loop closure sends a unit load inward along both branches to the root; what it
+leaves at the bodies of its path is its row of (L⁻¹Gᵀ)ᵀ; that of a coupler sends unit loads along
+its coordinates. Two rows meet in S at the bodies that both paths share. Couplings with stiffness P
+= Σ p pᵀ enter as rows pᵀJ with a compliance of one, [[A, Jᵀp], [pᵀJ, −1]], whose Schur complement
+is A + Jᵀ p pᵀ J; so do the rows of the damping of all pieces of a divided body. S is kept by
+blocks, one node a cut joint, a coupler, a row of a rotor on a cut joint, up to six rows of such
+damping or a coupling.
 
-Theory: docs/theory.md, sections 25 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008), chapter 8 (closed-loop systems);
-Bae and Haug (1987-88), Mech. Struct. Mach. 15, 481 (recursive formulation, closed loops).
+Theory: docs/theory.md, sections 25 and 26. Featherstone, Rigid Body Dynamics Algorithms (2008),
+chapter 8 (closed-loop systems); Bae and Haug (1987-88), Mech. Struct. Mach. 15, 481 (recursive
+formulation, closed loops).
 """
 
 import math
@@ -20,9 +23,27 @@ from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import ZERO3, increase3_at, load3_at, neg, scale, store3_at, sub
 from flexmbs.dynamics.articulated_sweeps import inward_body
 from flexmbs.dynamics.articulated_work import (
-    COMPLIANCE, HALF, L_NF, L_NV, L_S, LOAD, ONE, OTHER, PATH, PATH_BODY, PATH_END, PATH_PLACE, PIVOT, PLACE_ONE, PLACE_OTHER,
-    ROW, ROWS, SHARED, TARGET, TAU,
-)  # fmt: skip
+    COMPLIANCE,
+    HALF,
+    L_NF,
+    L_NV,
+    L_S,
+    LOAD,
+    ONE,
+    OTHER,
+    PATH,
+    PATH_BODY,
+    PATH_END,
+    PATH_PLACE,
+    PIVOT,
+    PLACE_ONE,
+    PLACE_OTHER,
+    ROW,
+    ROWS,
+    SHARED,
+    TARGET,
+    TAU,
+)
 from flexmbs.dynamics.blocks import coupling_poses
 from flexmbs.dynamics.constraints import coupler_covector
 from flexmbs.dynamics.frames import end_pose, modal_force, pose_between
@@ -38,7 +59,9 @@ def constraint_nodes(system):
 
 @part
 def load_frame(work, art, m, pose, q, wrench):
-    """Add the ``wrench`` (f, n), frame axes, at frame m to the loads: Ad(X_m⁻¹)ᵀ (f, n) on its body, Φ_mᵀ (f, n) on the modes."""
+    """Add the ``wrench`` (f, n), frame axes, at frame m to the loads: Ad(X_m⁻¹)ᵀ (f, n) on its
+    body, Φ_mᵀ (f, n) on the modes.
+    """
     i = work.frames.body[m]
     if i >= 0:
         Rm, xm = pose
@@ -61,7 +84,9 @@ def set_loads(art, x):
 
 @part
 def clear_loads(art, path, first, end):
-    """No loads on the bodies of a path; those of others are not read, `sweep_path` visits the path alone."""
+    """No loads on the bodies of a path; those of others are not read, `sweep_path` visits the path
+    alone.
+    """
     tau = art.velocity[TAU]
     for h in range(first, end):
         i = path[h, PATH_BODY]
@@ -73,8 +98,9 @@ def clear_loads(art, path, first, end):
 
 @part
 def load_pair(work, art, pair, k, q, wrench, moment):
-    """A unit multiplier of the covector ``wrench`` (f, n) on the twist of frame b of pair k relative to its frame a, axes of b,
-    and of ``moment`` on the angular velocity of frame a, axes of a: (f, n) on b, (0, moment) − Ad(X_ab⁻¹)ᵀ (f, n) on a.
+    """A unit multiplier of the covector ``wrench`` (f, n) on the twist of frame b of pair k
+    relative to its frame a, axes of b, and of ``moment`` on the angular velocity of frame a, axes
+    of a: (f, n) on b, (0, moment) − Ad(X_ab⁻¹)ᵀ (f, n) on a.
     """
     load_frame(work, art, pair.b[k], end_pose(pair, k, 0), q, wrench)
     Rr, xr = pose_between(pair, k)
@@ -84,7 +110,9 @@ def load_pair(work, art, pair, k, q, wrench, moment):
 
 @part
 def sweep_path(art, schur, node, r):
-    """Row r of a node of (L⁻¹Gᵀ)ᵀ: L⁻¹ of the present loads, inward over the path (theory, section 25)."""
+    """Row r of a node of (L⁻¹Gᵀ)ᵀ: L⁻¹ of the present loads, inward over the path (theory, section
+    25).
+    """
     path, link = schur.path, art.link
     for h in range(schur.node[node, PATH], schur.node[node, PATH_END]):
         i = path[h, PATH_BODY]
@@ -96,7 +124,9 @@ def sweep_path(art, schur, node, r):
 
 @called
 def schur_row(work, art, schur, node, pair, k, r, q, wrench, moment):
-    """Row r of a node of (L⁻¹Gᵀ)ᵀ from the covectors ``wrench`` (f, n) and ``moment`` of `load_pair` (theory, section 25)."""
+    """Row r of a node of (L⁻¹Gᵀ)ᵀ from the covectors ``wrench`` (f, n) and ``moment`` of
+    `load_pair` (theory, section 25).
+    """
     clear_loads(art, schur.path, schur.node[node, PATH], schur.node[node, PATH_END])
     load_pair(work, art, pair, k, q, wrench, moment)
     sweep_path(art, schur, node, r)
@@ -131,9 +161,11 @@ def coupler_loads(system, work, art, schur, q):
 
 @called
 def rotor_rows(system, work, art, schur, q, c_mass):
-    """L⁻¹p of the rotors on cut joints: their part of M is p₊p₊ᵀ − p₋p₋ᵀ, p₊ = √I (n J_q + a J_ω), p₋ = √I a J_ω, times c_mass.
+    """L⁻¹p of the rotors on cut joints: their part of M is p₊p₊ᵀ − p₋p₋ᵀ, p₊ = √I (n J_q + a J_ω),
+    p₋ = √I a J_ω, times c_mass.
 
-    The rotor at rest, p₋p₋ᵀ, is in its body: what is left of this one stays definite (theory, section 56).
+    The rotor at rest, p₋p₋ᵀ, is in its body: what is left of this one stays definite (theory,
+    section 56).
     """
     rotors, cut = system.rotors, work.cut
     first = constraint_nodes(system)
@@ -143,14 +175,19 @@ def rotor_rows(system, work, art, schur, q, c_mass):
         # n √I = √(n² I), and √I a = b/(n √I)
         root = math.sqrt(c_mass * rotors.reflected[rotor])
         moment = scale(math.sqrt(c_mass / rotors.reflected[rotor]), load3_at(rotors.spin, rotor, 0))
-        wrench = (scale(root, load3_at(cut.inverse, k, at)), scale(root, load3_at(cut.inverse, k, at + 3)))
+        wrench = (
+            scale(root, load3_at(cut.inverse, k, at)),
+            scale(root, load3_at(cut.inverse, k, at + 3)),
+        )
         schur_row(work, art, schur, first + 2 * h, cut.pair, k, 0, q, wrench, moment)
         schur_row(work, art, schur, first + 2 * h + 1, cut.pair, k, 0, q, (ZERO3, ZERO3), moment)
 
 
 @called
 def pieces_loads(system, art, schur, damping):
-    """L⁻¹Uᵀ√damping of all rows U, whose nodes have a compliance of one and follow those of the rotors."""
+    """L⁻¹Uᵀ√damping of all rows U, whose nodes have a compliance of one and follow those of the
+    rotors.
+    """
     damped, tau, root = system.pieces_damping, art.velocity[TAU], math.sqrt(damping)
     node = constraint_nodes(system) + 2 * schur.rotor.shape[0]
     for k in range(damped.size.shape[0]):
@@ -178,7 +215,9 @@ def stiffness_factor(P):
             full += P[j, c] * P[j, c]
             pivot -= P[j, c] * P[j, c]
         # an indefinite stiffness loses its negative part here: the rows pᵀJ can only add stiffness
-        inverse = 1.0 / math.sqrt(pivot) if pivot > NEGLIGIBLE * (full + pivot) and pivot > 0.0 else 0.0
+        inverse = (
+            1.0 / math.sqrt(pivot) if pivot > NEGLIGIBLE * (full + pivot) and pivot > 0.0 else 0.0
+        )
         for r in range(j + 1, 6):
             x = P[r, j]
             for c in range(j):
@@ -189,8 +228,8 @@ def stiffness_factor(P):
 
 @called
 def coupling_loads(work, art, schur, q, damping):
-    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, whose nodes come
-    last.
+    """L⁻¹Jᵀp of the stiffness K + damping · D of springs, bushings and forces in cut joints, whose
+    nodes come last.
 
     Theory, section 39.
     """
@@ -210,8 +249,9 @@ def coupling_loads(work, art, schur, q, damping):
 
 @called
 def schur_complement(art, schur, left_out):
-    """Factor of −S, S = G M⁻¹ Gᵀ plus the compliance of couplings and rotors; returns the number of dependent rows, or a negative
-    one where a body lacks the inertia of its rotor (theory, section 25). ``left_out``: as `Path.left_out`.
+    """Factor of −S, S = G M⁻¹ Gᵀ plus the compliance of couplings and rotors; returns the number of
+    dependent rows, or a negative one where a body lacks the inertia of its rotor (theory, section
+    25). ``left_out``: as `Path.left_out`.
     """
     e, values, half = schur.elimination, schur.values, schur.half
     link, drive = art.link, art.drive
@@ -238,7 +278,8 @@ def schur_complement(art, schur, left_out):
                 values[to + c] -= product
     for k in range(schur.node.shape[0]):
         n = e.node[k, SIZE]
-        # a row that is round-off altogether has no pivot to compare with: that of a row of ones replaces it
+        # a row that is round-off altogether has no pivot to compare with: that of a row of ones
+        # replaces it
         least = 0.0  # of the stiffness that rows of ones would have
         for h in range(schur.node[k, PATH], schur.node[k, PATH_END]):
             i = schur.path[h, PATH_BODY]
@@ -258,9 +299,11 @@ def schur_complement(art, schur, left_out):
 
 @called
 def loop_multipliers(art, schur, n_rows, x):
-    """−λ of the rows of S from h = L⁻¹ k and the wanted γ = G ṡ in x[ns …], in place; L⁻¹Gᵀ λ is added to h.
+    """−λ of the rows of S from h = L⁻¹ k and the wanted γ = G ṡ in x[ns …], in place; L⁻¹Gᵀ λ is
+    added to h.
 
-    −S y = γ − (L⁻¹Gᵀ)ᵀ h − (driven part), y = −λ; rows of couplings have γ = 0 (theory, section 25).
+    −S y = γ − (L⁻¹Gᵀ)ᵀ h − (driven part), y = −λ; rows of couplings have γ = 0 (theory, section
+    25).
     """
     node, path, half, solution = schur.node, schur.path, schur.half, schur.x
     link, drive, velocity = art.link, art.drive, art.velocity

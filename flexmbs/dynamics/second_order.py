@@ -1,17 +1,19 @@
-"""Second-order displacements ψ z(q_f) of one body: its coordinates η = (q_f, z) in the space of the modes [φ ψ].
+"""Second-order displacements ψ z(q_f) of one body: its coordinates η = (q_f, z) in the space of the
+modes [φ ψ].
 
-The fields ψ are orthonormal over the mass, ∫ψ_r·ψ_s dm = δ_rs, and the modes φ that stand beside them are those of the body less
-their part in ψ, φ ← φ − ψ m, which z has instead:
+The fields ψ are orthonormal over the mass, ∫ψ_r·ψ_s dm = δ_rs, and the modes φ that stand beside
+them are those of the body less their part in ψ, φ ← φ − ψ m, which z has instead:
 
     z_r = m_r·q + ½ qᵀ C_r q,   T_rk = ∂z_r/∂q_k = m_rk + (C_r q)_k,   ż = T q̇,   z̈ = T q̈ + q̇ᵀ C q̇,   m_rk = ∫ψ_r·φ_k dm,
 
     J = [1; T],   M = Jᵀ M(η) J,   M_ff = m_ff − mᵀm + Tᵀ T,   forces Jᵀ r(η, η̇, η̈) = r_φ + Tᵀ r_ψ.
 
-Units: ψ in 1/√kg, z in m √kg. The workspace U of a body holds its shape products and the sums of its gyroscopic forces, c = ∫u dm
-and Θ, then η, η̇, η̈ and loads on η, then T and workspace of its size. Bodies without second order have η = q_f.
+Units: ψ in 1/√kg, z in m √kg. The workspace U of a body holds its shape products and the sums of
+its gyroscopic forces, c = ∫u dm and Θ, then η, η̇, η̈ and loads on η, then T and workspace of its
+size. Bodies without second order have η = q_f.
 
-Theory: docs/theory.md, sections 8 and 9. Wallrapp and Schwertassek (1991), Arch. Appl. Mech. 61, 428; Jain, Tiso, Rutzmoser and
-Rixen (2017), Computers & Structures 188, 80.
+Theory: docs/theory.md, sections 8 and 9. Wallrapp and Schwertassek (1991), Arch. Appl. Mech. 61,
+428; Jain, Tiso, Rutzmoser and Rixen (2017), Computers & Structures 188, 80.
 """
 
 from flexmbs._jit import called, part
@@ -51,7 +53,9 @@ def add_rows(Q, n, U, first, columns, to):
 
 @part
 def folded(bodies, i, n, U, first, out, to):
-    """out[to + k] += Σ_r T_rk U[first + r], the product Tᵀ r_ψ of the n modes, three fields at a time."""
+    """out[to + k] += Σ_r T_rk U[first + r], the product Tᵀ r_ψ of the n modes, three fields at a
+    time.
+    """
     N = bodies.m_ff.shape[2]
     _, _, _, _, slopes, _ = places(bodies)
     fields = bodies.n_fields[i]
@@ -86,9 +90,11 @@ def field_amounts(bodies, i, n, U):
 
 @called
 def field_rates(bodies, i, n, U):
-    """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇ into U; loads: z̈ on the fields, whose mass is 1, and −mᵀ m q̈ on the modes.
+    """ż = T q̇ and z̈ = T q̈ + q̇ᵀ C q̇ into U; loads: z̈ on the fields, whose mass is 1, and −mᵀ m
+    q̈ on the modes.
 
-    The modes beside the fields have the mass m_ff − mᵀm; `flexmbs.dynamics.inertia.modal_matrices` adds m_ff q̈ later.
+    The modes beside the fields have the mass m_ff − mᵀm; `flexmbs.dynamics.inertia.modal_matrices`
+    adds m_ff q̈ later.
     """
     _, rates, accelerations, loads, slopes, workspace = places(bodies)
     fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
@@ -112,7 +118,9 @@ def field_rates(bodies, i, n, U):
 
 @called
 def fold_rigid_rows(bodies, i, n, M, U):
-    """M[i, :6, 6:6+n] += M[i, :6, ψ] T: the coupling of the twist to the fields, projected by J = [1; T]."""
+    """M[i, :6, 6:6+n] += M[i, :6, ψ] T: the coupling of the twist to the fields, projected by J =
+    [1; T].
+    """
     _, _, _, loads, _, _ = places(bodies)
     for a in range(6):
         for r in range(bodies.n_fields[i]):
@@ -122,7 +130,9 @@ def fold_rigid_rows(bodies, i, n, M, U):
 
 @part
 def rigid_coupling(bodies, i, a, k, U):
-    """Entry (a, k) of [S̄; Ī_f] = [∫φ dm; ∫ũ φ dm] (6, columns) from the shape products U; columns [φ ψ]."""
+    """Entry (a, k) of [S̄; Ī_f] = [∫φ dm; ∫ũ φ dm] (6, columns) from the shape products U; columns
+    [φ ψ].
+    """
     F = bodies.quadratic.shape[1]
     if a < 3:
         return bodies.linear[i, (MOMENT + a) * F + k]
@@ -144,12 +154,17 @@ def add_field_mass(bodies, i, n, factor, U, A):
         o = t + e * N
         for k in range(n):
             a, b, c = factor * U[o + k], factor * U[o + N + k], factor * U[o + 2 * N + k]
-            d, f, g = factor * U[o + 3 * N + k], factor * U[o + 4 * N + k], factor * U[o + 5 * N + k]
+            d, f, g = (
+                factor * U[o + 3 * N + k],
+                factor * U[o + 4 * N + k],
+                factor * U[o + 5 * N + k],
+            )
             for l in range(k, n):
                 A[i, 6 + k, 6 + l] += (
-                    (a * U[o + l] + b * U[o + N + l]) + (c * U[o + 2 * N + l] + d * U[o + 3 * N + l])
+                    (a * U[o + l] + b * U[o + N + l])
+                    + (c * U[o + 2 * N + l] + d * U[o + 3 * N + l])
                     + (f * U[o + 4 * N + l] + g * U[o + 5 * N + l])
-                )  # fmt: skip
+                )
     for e in range(whole, fields):
         o = t + e * N
         for k in range(n):

@@ -7,6 +7,10 @@ from flexmbs.system.records import Equations, Evaluation
 
 @part
 def call_shared(system, work, which, here, t, a, b):
-    """The kernel ``which`` of `Work.calls` for the state ``here``, a record with q, s, ṡ, λ, z and r; what it returns."""
+    """The kernel ``which`` of `Work.calls` for the state ``here``, a record with q, s, ṡ, λ, z and
+    r; what it returns.
+    """
     given = address_of(Evaluation(here.q, here.s, here.sd, here.lam, here.z, here.r))
-    return call(work.calls[which], memory_of(work.memory, Equations(system, work)), given, given, t, a, b)
+    return call(
+        work.calls[which], memory_of(work.memory, Equations(system, work)), given, given, t, a, b
+    )

@@ -1,12 +1,14 @@
-"""Constraint rows of user functions: A(X, t) V_rel + a₀(X, t) = 0 and g(X, t) = 0 on the relative pose X and twist V_rel.
+"""Constraint rows of user functions: A(X, t) V_rel + a₀(X, t) = 0 and g(X, t) = 0 on the relative
+pose X and twist V_rel.
 
     ġ = A V_rel + a₀,   g̈ = A V̇_rel + d/dτ (A V_rel + a₀) along X exp(τ V_rel), t + τ, with V_rel held,
 
-by central differences of fourth order. Where the rows are the derivatives of g, A V_rel + a₀ is ġ along that motion, and the last
-term is d²g/dτ².
+by central differences of fourth order. Where the rows are the derivatives of g, A V_rel + a₀ is ġ
+along that motion, and the last term is d²g/dτ².
 
-Theory: docs/theory.md, sections 13 and 15. Featherstone, Rigid Body Dynamics Algorithms (2008), section 8.2 (loop constraint
-equations); Fornberg (1988), Math. Comput. 51, 699, for the weights of the differences.
+Theory: docs/theory.md, sections 13 and 15. Featherstone, Rigid Body Dynamics Algorithms (2008),
+section 8.2 (loop constraint equations); Fornberg (1988), Math. Comput. 51, 699, for the weights of
+the differences.
 """
 
 import math
@@ -15,7 +17,15 @@ from flexmbs._jit import call_address, part
 from flexmbs.algebra.se3 import exp_se3
 from flexmbs.algebra.small import add, dot, load3_at, matmul, mul, scale, store3_at, tmul
 from flexmbs.dynamics.frames import pose_between
-from flexmbs.system.records import ROWS_ALONG, USER_ALONG, USER_CONSTANTS, USER_PARENT, USER_POSITION, USER_VELOCITY, VALUES_ALONG
+from flexmbs.system.records import (
+    ROWS_ALONG,
+    USER_ALONG,
+    USER_CONSTANTS,
+    USER_PARENT,
+    USER_POSITION,
+    USER_VELOCITY,
+    VALUES_ALONG,
+)
 
 STEP = 1e-3  # m or rad from the pose
 STEP_OF_VALUES = 4e-3  # where they are differenced twice
@@ -34,7 +44,9 @@ def call_with_pose(laws, io, law, t, pose):
 
 @part
 def load_rows(system, work, k, t, pose):
-    """Rows (A | a₀) of cut k, 7 numbers each, into work.io[1]; True where they are given in the parent's axes."""
+    """Rows (A | a₀) of cut k, 7 numbers each, into work.io[1]; True where they are given in the
+    parent's axes.
+    """
     p, io = system.relations[k], work.io
     law = int(p[USER_VELOCITY])
     if law >= 0:
@@ -47,7 +59,9 @@ def load_rows(system, work, k, t, pose):
 
 @part
 def covector(io, r, in_parent, R):
-    """Row r on V_rel in the child's axes, as two 3-vectors: A, or (Rᵀ d, Rᵀ m) of a row (d, m) in the parent's axes."""
+    """Row r on V_rel in the child's axes, as two 3-vectors: A, or (Rᵀ d, Rᵀ m) of a row (d, m) in
+    the parent's axes.
+    """
     d = load3_at(io, 1, 7 * r)
     m = load3_at(io, 1, 7 * r + 3)
     if in_parent:
@@ -57,7 +71,8 @@ def covector(io, r, in_parent, R):
 
 @part
 def row_rates(system, work, k, t, pose, twist):
-    """Add d/dτ (A V_rel + a₀), V_rel held along X exp(τ V_rel), t + τ, to the rates g̈ of the rows of cut k (theory, section 15).
+    """Add d/dτ (A V_rel + a₀), V_rel held along X exp(τ V_rel), t + τ, to the rates g̈ of the rows
+    of cut k (theory, section 15).
 
     f' ≈ (8 f(h) − 8 f(−h) − f(2h) + f(−2h))/(12 h), h τ-steps that move the pose by about `STEP`.
     """
@@ -87,7 +102,8 @@ def row_rates(system, work, k, t, pose, twist):
             for r in range(n):
                 gs.acceleration[row + r] += weight / h * io[1, r]
         else:
-            # rows in the parent's axes turn with the motion: each point of the difference takes its own pose
+            # rows in the parent's axes turn with the motion: each point of the difference takes its
+            # own pose
             in_parent = load_rows(system, work, k, t + factor * h, (S, y))
             for r in range(n):
                 d, m = covector(io, r, in_parent, S)
@@ -115,10 +131,11 @@ def second_differences(system, work, k, t, pose, twist):
 
 @part
 def user_rows(system, work, k, t, twist, rate):
-    """g, A V_rel + a₀, A V̇_rel + d/dτ (A V_rel + a₀) of the rows of cut k, and their covectors A (theory, section 15).
+    """g, A V_rel + a₀, A V̇_rel + d/dτ (A V_rel + a₀) of the rows of cut k, and their covectors A
+    (theory, section 15).
 
-    Pose of the child in work.cut.pair, its ``twist`` V_rel (v, ω) and the ``rate`` of that, all relative to the parent; twist and
-    rate in the child's axes.
+    Pose of the child in work.cut.pair, its ``twist`` V_rel (v, ω) and the ``rate`` of that, all
+    relative to the parent; twist and rate in the child's axes.
     """
     cut, gs, io = work.cut, work.gs, work.io
     p, n, row = system.relations[k], system.cuts.closed[k], system.cuts.row[k]

@@ -1,15 +1,17 @@
-"""Terms of a variational step on the group: momenta, the part of their change that the mass matrix makes, gaps at its two ends.
+"""Terms of a variational step on the group: momenta, the part of their change that the mass matrix
+makes, gaps at its two ends.
 
-The discrete Lagrangian of the trapezoidal rule on a Lie group with a mass matrix that depends on the configuration needs, besides
-the forces of both ends,
+The discrete Lagrangian of the trapezoidal rule on a Lie group with a mass matrix that depends on
+the configuration needs, besides the forces of both ends,
 
     e₀ = d − ½ h 𝒟M₀ Δ + b,   e₁ = d − ½ h 𝒟M₁ Δ − b,   d = ½ (M₁ − M₀) Δ,
     b = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d,   x = ad*_{hΔ},
 
 with the derivative 𝒟 along Δ, Δ kept, and p = M s. `flexmbs.integrators.rattle` has the step.
 
-Theory: docs/theory.md, section 48. Hante and Arnold (2021), J. Comput. Appl. Math. 387, 112492 (RATTLE on Lie groups); Hairer,
-Lubich and Wanner, Geometric Numerical Integration (2006), section VI.6 (variational integrators).
+Theory: docs/theory.md, section 48. Hante and Arnold (2021), J. Comput. Appl. Math. 387, 112492
+(RATTLE on Lie groups); Hairer, Lubich and Wanner, Geometric Numerical Integration (2006), section
+VI.6 (variational integrators).
 """
 
 import math
@@ -26,7 +28,8 @@ from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.system.records import Evaluation
 
 DEPENDENT = 1e-9  # of the length of a row: what is left of a dependent one by round-off
-DISPLACEMENT = 1e-3  # m or rad between the points of the differences of fourth order that give D M Δ
+# m or rad between the points of the differences of fourth order that give D M Δ
+DISPLACEMENT = 1e-3
 
 
 class Variation(NamedTuple):
@@ -58,9 +61,11 @@ def coadjoint(v, w, f, n):
 
 @part
 def group_term(v, w, f, n, df, dn):
-    """b = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V, by Bernoulli's series to x¹⁰; p = (f, n), d = (df, dn).
+    """b = (½ x coth ½ x − 1) p − ½ x d with x = ad*_V, by Bernoulli's series to x¹⁰; p = (f, n), d
+    = (df, dn).
 
-    ½ x coth ½ x = 1 + x²/12 − x⁴/720 + x⁶/30240 − x⁸/1209600 + x¹⁰/47900160 − … (theory, section 48).
+    ½ x coth ½ x = 1 + x²/12 − x⁴/720 + x⁶/30240 − x⁸/1209600 + x¹⁰/47900160 − … (theory, section
+    48).
     """
     bf, bn = coadjoint(v, w, df, dn)
     bf, bn = scale(-0.5, bf), scale(-0.5, bn)
@@ -83,7 +88,9 @@ def group_term(v, w, f, n, df, dn):
 
 @called
 def momentum(system, work, q, s, p):
-    """p = M(q) s (ns,) by sweeps: inertia forces of the accelerations s at rest, without weight and elastic forces."""
+    """p = M(q) s (ns,) by sweeps: inertia forces of the accelerations s at rest, without weight and
+    elastic forces.
+    """
     tree = system.tree
     for a in range(p.shape[0]):
         p[a] = 0.0
@@ -144,10 +151,11 @@ def group_terms(system, delta, p, d, e0, e1):
 
 @part
 def variation(system, work, scratch, points, h, constant, terms):
-    """``terms`` e₀ and e₁ (ns,) of the step h between two ``points``, from the positions of the first to those of the second with
-    the velocity Δ and the displacement hΔ of the second.
+    """``terms`` e₀ and e₁ (ns,) of the step h between two ``points``, from the positions of the
+    first to those of the second with the velocity Δ and the displacement hΔ of the second.
 
-    Theory, section 48; the derivative along Δ by differences of fourth order. ``constant``: M does not depend on q, e = ±b.
+    Theory, section 48; the derivative along Δ by differences of fourth order. ``constant``: M does
+    not depend on q, e = ±b.
     """
     start, end = points
     e0, e1 = terms
@@ -171,7 +179,8 @@ def variation(system, work, scratch, points, h, constant, terms):
     size = largest(speed)
     if size == 0.0:
         return
-    # the points of the difference lie at equal distances along the motion, so that its errors do not depend on the speed
+    # the points of the difference lie at equal distances along the motion, so that its errors do
+    # not depend on the speed
     time = DISPLACEMENT / size
     for side in range(2):
         base = start.q if side == 0 else end.q
@@ -191,10 +200,11 @@ def variation(system, work, scratch, points, h, constant, terms):
 
 @part
 def keep_gap(cuts, cut, gs, gap, rows):
-    """g at the end of the step; for the rows of a cut g in an orthonormal basis U of the span of 𝒯₁, U w = e where 𝒯₁ w = g.
+    """g at the end of the step; for the rows of a cut g in an orthonormal basis U of the span of
+    𝒯₁, U w = e where 𝒯₁ w = g.
 
-    Gram-Schmidt on the rows of 𝒯₁ with their g: those of relations and of user functions have any length, and no right angles.
-    A row that depends on the rows before it adds no direction.
+    Gram-Schmidt on the rows of 𝒯₁ with their g: those of relations and of user functions have any
+    length, and no right angles. A row that depends on the rows before it adds no direction.
     """
     for a in range(gap.shape[0]):
         gap[a] = gs.position[a]
@@ -228,9 +238,11 @@ def rows_product(rows, a, b):
 
 @part
 def gap_at_start(cuts, cut, gap, rows, gs):
-    """The gap in the closed directions at the start, 𝒯₀ 𝒯₁⁺ g = 𝒯₀ Uᵀ e: the basis may be another one at the end of the step.
+    """The gap in the closed directions at the start, 𝒯₀ 𝒯₁⁺ g = 𝒯₀ Uᵀ e: the basis may be another
+    one at the end of the step.
 
-    Of rows that are multiplied by a factor it is multiplied by the same factor. Orthonormal rows give 𝒯₀ 𝒯₁ᵀ g.
+    Of rows that are multiplied by a factor it is multiplied by the same factor. Orthonormal rows
+    give 𝒯₀ 𝒯₁ᵀ g.
     """
     for a in range(gap.shape[0]):
         gs.position[a] = gap[a]

@@ -1,8 +1,9 @@
 """Workspace of one evaluation, allocated once per run, with the path variables that it reads.
 
-Path variables are all that a motion has beyond its state (q, s, z): turns of the cut joints' angles, forces and modes of rigid
-contacts, the choice of independent coordinates, largest pivots. They change where steps are accepted, so that an evaluation is a
-function of state and path. Theory: docs/theory.md, sections 14, 28 and 33.
+Path variables are all that a motion has beyond its state (q, s, z): turns of the cut joints'
+angles, forces and modes of rigid contacts, the choice of independent coordinates, largest pivots.
+They change where steps are accepted, so that an evaluation is a function of state and path. Theory:
+docs/theory.md, sections 14, 28 and 33.
 """
 
 from collections import OrderedDict
@@ -23,45 +24,119 @@ from flexmbs.dynamics.forces import frame_forces_at
 from flexmbs.dynamics.joint_forces import joint_forces_at
 from flexmbs.dynamics.force_blocks import force_blocks_at
 from flexmbs.dynamics.kkt import kkt_at
-from flexmbs.dynamics.law_calls import connect_laws, make_law_workspace, most_arguments, most_constants, most_read, most_stored
+from flexmbs.dynamics.law_calls import (
+    connect_laws,
+    make_law_workspace,
+    most_arguments,
+    most_constants,
+    most_read,
+    most_stored,
+)
 from flexmbs.dynamics.second_order import scratch_width
 from flexmbs.law_kernel import KEPT
 from flexmbs.system.records import (
-    CONTACT_FORCES, CUT_ROWS, FORCE_BLOCKS, FRAME_FORCES, JOINT_FORCES, JOINT_ROWS, KINEMATICS, KKT, N_CALLS, OF_CHAIN,
-    RESIDUAL, SPARE, BodyMotion, ConstraintValues, ContactState, CurrentFrames, CutMotion, Equations, Evaluation, Frames,
-    Joints, Loads, Pairs, Path, RotorMotion, System, Work,
-)  # fmt: skip
+    CONTACT_FORCES,
+    CUT_ROWS,
+    FORCE_BLOCKS,
+    FRAME_FORCES,
+    JOINT_FORCES,
+    JOINT_ROWS,
+    KINEMATICS,
+    KKT,
+    N_CALLS,
+    OF_CHAIN,
+    RESIDUAL,
+    SPARE,
+    BodyMotion,
+    ConstraintValues,
+    ContactState,
+    CurrentFrames,
+    CutMotion,
+    Equations,
+    Evaluation,
+    Frames,
+    Joints,
+    Loads,
+    Pairs,
+    Path,
+    RotorMotion,
+    System,
+    Work,
+)
 
 
 SYSTEMS = 12  # whose workspaces are remembered
 IO = 48  # numbers of arguments or results of a user function without memory
 # numbers of each row, 0: one
 BODY = {
-    "x": 3, "A": 9, "twist": 6, "acceleration": 6, "Rp": 9, "xp": 3, "Rj": 9, "xj": 3, "Rc": 9, "xc": 3, "wrench": 6,
-    "through": 6, "applied": 6, "directions": 36,
-}  # fmt: skip
+    "x": 3,
+    "A": 9,
+    "twist": 6,
+    "acceleration": 6,
+    "Rp": 9,
+    "xp": 3,
+    "Rj": 9,
+    "xj": 3,
+    "Rc": 9,
+    "xc": 3,
+    "wrench": 6,
+    "through": 6,
+    "applied": 6,
+    "directions": 36,
+}
 POSES = {"Ra": 9, "xa": 3, "Rb": 9, "xb": 3, "R": 9, "x": 3}
-CUT = {"eta": 6, "etad": 6, "directions": 36, "inverse": 36, "covectors": 36, "keeps": KEPT, "twist": 6, "twist_rate": 6}
+CUT = {
+    "eta": 6,
+    "etad": 6,
+    "directions": 36,
+    "inverse": 36,
+    "covectors": 36,
+    "keeps": KEPT,
+    "twist": 6,
+    "twist_rate": 6,
+}
 ROTOR = {"load": 4}
-CONTACT = {"gap": 0, "velocity": 3, "moving": 3, "force": 3, "turning": 3, "moment": 3, "beside": 0, "covectors": 18, "slope": 2}
+CONTACT = {
+    "gap": 0,
+    "velocity": 3,
+    "moving": 3,
+    "force": 3,
+    "turning": 3,
+    "moment": 3,
+    "beside": 0,
+    "covectors": 18,
+    "slope": 2,
+}
 
 
 def make_path(system: System, beta: np.ndarray | None = None) -> Path:
-    """Path variables of a motion that begins with the coordinates ``beta`` (m, rad) of the cut joints."""
+    """Path variables of a motion that begins with the coordinates ``beta`` (m, rad) of the cut
+    joints.
+    """
     _, _, ns, nc, nz = (int(n) for n in system.layout)
     z, ncut, n = np.zeros, len(system.cuts.row), len(system.contacts.a)
     choice = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
     first = z(0) if beta is None else np.array(beta, float)
     return Path(
-        beta=first, change=z((len(first), 2)), kept=z((ncut, KEPT)), pivot=z(ns + nc),
+        beta=first,
+        change=z((len(first), 2)),
+        kept=z((ncut, KEPT)),
+        pivot=z(ns + nc),
         left_out=z(ns + nc),
-        force=z((n, 3)), impulse=z((n, 3)), mode=z(n, np.int64), slip=z((n, 2)), choice=choice, scale=np.ones(nc + ns),
+        force=z((n, 3)),
+        impulse=z((n, 3)),
+        mode=z(n, np.int64),
+        slip=z((n, 2)),
+        choice=choice,
+        scale=np.ones(nc + ns),
         stage=z(1 + nz),
-    )  # fmt: skip
+    )
 
 
 class Moulded(NamedTuple):
-    """What the workspaces of a system are copies of, their layout, and the number of words of the system."""
+    """What the workspaces of a system are copies of, their layout, and the number of words of the
+    system.
+    """
 
     system: System
     mould: Mould[Work]
@@ -73,7 +148,9 @@ _moulds: "OrderedDict[tuple[int, int], Moulded]" = OrderedDict()
 
 
 def make_work(system: System, beta: np.ndarray | None = None) -> Work:
-    """Workspace that fits a system; evaluations start from the coordinates ``beta`` (m, rad) of the cut joints."""
+    """Workspace that fits a system; evaluations start from the coordinates ``beta`` (m, rad) of the
+    cut joints.
+    """
     start = np.zeros(0) if beta is None else np.asarray(beta, float)
     moulded = _moulded(remember(system), len(start))
     work = moulded.mould.copy()
@@ -89,7 +166,12 @@ def _moulded(system: System, n_beta: int) -> Moulded:
     found = _moulds.get(key)
     if found is None or found.system is not system:
         work = unconnected(system, np.zeros(n_beta))
-        found = Moulded(system, Mould(work, lambda first: _connect(system, first)), layout(work), word_count(system))
+        found = Moulded(
+            system,
+            Mould(work, lambda first: _connect(system, first)),
+            layout(work),
+            word_count(system),
+        )
         if all_linked():
             _moulds[key] = found
             while len(_moulds) > SYSTEMS:
@@ -114,27 +196,66 @@ def unconnected(system: System, beta: np.ndarray | None = None) -> Work:
     # it is the ṡ = 0 and λ = 0 of all evaluations
     zero.flags.writeable = False
     work = Work(
-        path=path, frames=_current_frames(system.frames), joints=_current_joints(system),
-        calls=np.full(N_CALLS, -1), memory=z(0, np.int64),
-        motion=BodyMotion(**_zeros(nb, BODY)), force=z(ns),
-        cut=CutMotion(pair=_pairs(cuts.frame_p, cuts.frame_c, cuts.top, np.arange(n_cuts)), **_zeros(n_cuts, CUT)),
-        beta=np.concatenate([path.beta, z(SPARE)]), gs=ConstraintValues(z(nc), z(nc), z(nc)),
-        U=z(own), E=z((nb, n, n)), X=z((nb, 6, n)),
-        M=z((nb, n, n)), B=z((4, width, width)), rows=z((6, ns)), values=z(int(system.elimination.n_values[0])),
-        stiffness=z(ns + nc), r=z(ns), x=z(ns + nc), laws=make_law_workspace(system),
-        io=z((2, max(IO, most_arguments(system)) + most_stored(system) + most_read(system) + most_constants(system))),
-        power=z(3), status=z(4, np.int64), zero=zero, products=z((nb, own)), force_rate=z(nz),
-        factor=z(len(system.couplers.terms.factor)), drive_rate=z(nc), slopes=z((n_couplings, 12, 6)),
-        coupling=_pairs(couplings.a, couplings.b, couplings.top, n_cuts + len(system.couplers.row) + np.arange(n_couplings)),
-        joint_slope=z((len(system.forces.joint.body), 2)), joints_slope=z((*system.forces.joints.body.shape, 2)),
+        path=path,
+        frames=_current_frames(system.frames),
+        joints=_current_joints(system),
+        calls=np.full(N_CALLS, -1),
+        memory=z(0, np.int64),
+        motion=BodyMotion(**_zeros(nb, BODY)),
+        force=z(ns),
+        cut=CutMotion(
+            pair=_pairs(cuts.frame_p, cuts.frame_c, cuts.top, np.arange(n_cuts)),
+            **_zeros(n_cuts, CUT),
+        ),
+        beta=np.concatenate([path.beta, z(SPARE)]),
+        gs=ConstraintValues(z(nc), z(nc), z(nc)),
+        U=z(own),
+        E=z((nb, n, n)),
+        X=z((nb, 6, n)),
+        M=z((nb, n, n)),
+        B=z((4, width, width)),
+        rows=z((6, ns)),
+        values=z(int(system.elimination.n_values[0])),
+        stiffness=z(ns + nc),
+        r=z(ns),
+        x=z(ns + nc),
+        laws=make_law_workspace(system),
+        io=z(
+            (
+                2,
+                max(IO, most_arguments(system))
+                + most_stored(system)
+                + most_read(system)
+                + most_constants(system),
+            )
+        ),
+        power=z(3),
+        status=z(4, np.int64),
+        zero=zero,
+        products=z((nb, own)),
+        force_rate=z(nz),
+        factor=z(len(system.couplers.terms.factor)),
+        drive_rate=z(nc),
+        slopes=z((n_couplings, 12, 6)),
+        coupling=_pairs(
+            couplings.a,
+            couplings.b,
+            couplings.top,
+            n_cuts + len(system.couplers.row) + np.arange(n_couplings),
+        ),
+        joint_slope=z((len(system.forces.joint.body), 2)),
+        joints_slope=z((*system.forces.joints.body.shape, 2)),
         joints_force=z(system.forces.joints.body.shape),
         loads=_loads(system),
         contact=ContactState(
-            pair=_pairs(contacts.a, contacts.b, to_root, to_root), factor=z(len(contacts.terms.factor)),
+            pair=_pairs(contacts.a, contacts.b, to_root, to_root),
+            factor=z(len(contacts.terms.factor)),
             **_zeros(n_contacts, CONTACT),
         ),
-        rotor=RotorMotion(pair=_pairs(carrier, carrier, from_root, from_root), **_zeros(len(carrier), ROTOR)),
-    )  # fmt: skip
+        rotor=RotorMotion(
+            pair=_pairs(carrier, carrier, from_root, from_root), **_zeros(len(carrier), ROTOR)
+        ),
+    )
     return work._replace(memory=np.zeros(word_count(system) + word_count(work), np.int64))
 
 
@@ -158,11 +279,15 @@ def _current_frames(frames: Frames) -> CurrentFrames:
     """The frames with workspace for shapes that change, φ − K0 q_f, or with their constant ones."""
     flat = frames.shape.reshape(len(frames.shape), -1)
     now = flat if len(frames.second) == 0 else np.zeros_like(flat)
-    return CurrentFrames(**frames._replace(shape=flat)._asdict(), current=now, rate=np.zeros_like(flat))
+    return CurrentFrames(
+        **frames._replace(shape=flat)._asdict(), current=now, rate=np.zeros_like(flat)
+    )
 
 
 def _current_joints(system: System) -> Joints:
-    """The joints with workspace for the poses and rates of prescribed motions, or themselves where nothing is prescribed."""
+    """The joints with workspace for the poses and rates of prescribed motions, or themselves where
+    nothing is prescribed.
+    """
     joints = system.joints
     if len(system.prescribed.law) == 0:
         return joints
@@ -170,7 +295,9 @@ def _current_joints(system: System) -> Joints:
 
 
 def _connect(system: System, work: Work) -> None:
-    """The addresses of the kernels of laws and of the shared ones, and the words of system and workspace, into the workspace."""
+    """The addresses of the kernels of laws and of the shared ones, and the words of system and
+    workspace, into the workspace.
+    """
     connect_laws(system, work.laws)
     work.memory[:] = words(equations := Equations(system, work))
     one = Evaluation(work.r, work.r, work.r, work.r, work.r, work.r)
@@ -179,7 +306,9 @@ def _connect(system: System, work: Work) -> None:
 
 
 def _used(system: System) -> dict[int, Entry]:
-    """The shared kernels that evaluations of a system call, those of what few models have only where it has any."""
+    """The shared kernels that evaluations of a system call, those of what few models have only
+    where it has any.
+    """
     forces, used = system.forces, {KINEMATICS: kinematics_at, RESIDUAL: residual_at, KKT: kkt_at}
     if len(forces.joint.body) or len(forces.joints.n):
         used[JOINT_FORCES] = joint_forces_at

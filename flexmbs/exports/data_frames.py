@@ -18,12 +18,20 @@ if TYPE_CHECKING:
 
     from flexmbs.results.solution import SolutionData
 
-ONE = {"bodies": "body", "frames": "frame", "joints": "joint", "drives": "drive", "couplings": "coupling", "contacts": "contact"}
+ONE = {
+    "bodies": "body",
+    "frames": "frame",
+    "joints": "joint",
+    "drives": "drive",
+    "couplings": "coupling",
+    "contacts": "contact",
+}
 
 
 def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> DataFrame:
-    """Channels over the output times: index ``t [s]``, columns such as ``frame fore/tip position x [m]``; ``attrs["units"]``
-    maps columns to units. Raises `InputError`, and `MachineError` without pandas."""
+    """Channels over the output times: index ``t [s]``, columns such as ``frame fore/tip position x
+    [m]``; ``attrs["units"]`` maps columns to units. Raises `InputError`, and `MachineError` without
+    pandas."""
     pandas = optional("pandas", "to_dataframe")
     columns, units = {}, {}
     for table, found in channels(solution, tables).items():
@@ -36,7 +44,9 @@ def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> D
 
 
 def signal(solution: SolutionData, name: str) -> Signal:
-    """The channel of a name such as ``frame fore/tip position x``, with or without the unit. Raises `InputError`."""
+    """The channel of a name such as ``frame fore/tip position x``, with or without the unit. Raises
+    `InputError`.
+    """
     name = str(name)
     for table, made in TABLES.items():  # evaluates one table, to the channel
         if ONE.get(table, table) == name.partition(" ")[0]:
@@ -44,20 +54,30 @@ def signal(solution: SolutionData, name: str) -> Signal:
                 full = f"{ONE.get(table, table)} {channel.name}"
                 if name in (full, f"{ONE.get(table, table)} {channel.heading}"):
                     return Signal(solution.t, channel.values, full, channel.unit or "1")
-    known = [f"{ONE.get(table, table)} {channel.name}" for table, found in channels(solution).items() for channel in found]
+    known = [
+        f"{ONE.get(table, table)} {channel.name}"
+        for table, found in channels(solution).items()
+        for channel in found
+    ]
     raise InputError(f"signal: '{name}' is not in the solution; {close_names(name, known)}")
 
 
 def dataset(solution: SolutionData) -> Dataset:
-    """The arrays of `flexmbs.exports.labelled` with the names of their indices; ``attrs["units"]`` of each, or units along a
-    dimension: ``place_unit``, ``freedom_unit``, ``drive_unit``. Raises `MachineError` without xarray."""
+    """The arrays of `flexmbs.exports.labelled` with the names of their indices; ``attrs["units"]``
+    of each, or units along a dimension: ``place_unit``, ``freedom_unit``, ``drive_unit``. Raises
+    `MachineError` without xarray."""
     xarray = optional("xarray", "to_xarray")
     arrays, names = labelled(solution), labels(solution)
     used = {dim for array in arrays.values() for dim in array.dims}
     coordinates: dict[str, Any] = {"time": ("time", solution.t, {"units": "s"})}
     coordinates |= {dim: list(values) for dim, values in names.coordinates.items() if dim in used}
-    coordinates |= {f"{dim}_unit": (dim, list(values)) for dim, values in names.units.items() if dim in used}
-    variables = {name: (each.dims, each.values, {"units": each.unit} if each.unit else {}) for name, each in arrays.items()}
+    coordinates |= {
+        f"{dim}_unit": (dim, list(values)) for dim, values in names.units.items() if dim in used
+    }
+    variables = {
+        name: (each.dims, each.values, {"units": each.unit} if each.unit else {})
+        for name, each in arrays.items()
+    }
     result: Dataset = xarray.Dataset(variables, coordinates, {"model": solution.model.name})
     return result
 
@@ -68,4 +88,6 @@ def optional(module: str, method: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise MachineError(f"{method}: needs {package}; install it: pip install {package}") from None
+        raise MachineError(
+            f"{method}: needs {package}; install it: pip install {package}"
+        ) from None

@@ -1,7 +1,8 @@
-"""Directional derivatives of units of FMI whose library has none: a small library that is loaded in its place and needs it.
+"""Directional derivatives of units of FMI whose library has none: a small library that is loaded in
+its place and needs it.
 
-Its functions are found first, all others in the library behind it, whose name is made its own, so that the loader takes it for no
-other unit's. Linux on x86-64 only.
+Its functions are found first, all others in the library behind it, whose name is made its own, so
+that the loader takes it for no other unit's. Linux on x86-64 only.
 """
 
 import hashlib
@@ -17,7 +18,8 @@ NAME = b"libpythonfmu-export.so"  # by which the library knows itself
 
 
 def with_derivatives(made: Path, name: str, version: int, target: Path) -> None:
-    """Write the unit ``made`` of PythonFMU with directional derivatives, for this machine's kind alone.
+    """Write the unit ``made`` of PythonFMU with directional derivatives, for this machine's kind
+    alone.
 
     Raises `MachineError` without a C compiler, and on other systems than Linux on x86-64.
     """
@@ -27,9 +29,18 @@ def with_derivatives(made: Path, name: str, version: int, target: Path) -> None:
         digest = hashlib.sha256(inside).hexdigest()
         library = f"fmi{version}-{digest}"[: len(NAME) - 3] + ".so"
         inside = inside.replace(NAME + b"\0", library.encode() + b"\0")
-        facts = {"name": name, "version": version, "library": library, "getter": GETTER[version], "mark": MARK}
+        facts = {
+            "name": name,
+            "version": version,
+            "library": library,
+            "getter": GETTER[version],
+            "mark": MARK,
+        }
         binary = compiled_library(rendered("derivatives.c", facts), name, {library: inside})
-        with whole_file(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as whole:
+        with (
+            whole_file(target) as draft,
+            zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as whole,
+        ):
             for each in unit.infolist():
                 if not each.filename.startswith("binaries/"):
                     whole.writestr(each, unit.read(each), zipfile.ZIP_DEFLATED)

@@ -1,7 +1,9 @@
-"""Moving bodies as a glTF file, binary or text, with an animation, for viewers, browsers, presentations and Blender.
+"""Moving bodies as a glTF file, binary or text, with an animation, for viewers, browsers,
+presentations and Blender.
 
-A node for each body, whose translation and rotation are animated; elastic displacements are morph targets with animated
-weights, few shapes for all modes (`flexmbs.player.decomposition`). Source: glTF 2.0 Specification, Khronos Group (2021).
+A node for each body, whose translation and rotation are animated; elastic displacements are morph
+targets with animated weights, few shapes for all modes (`flexmbs.player.decomposition`). Source:
+glTF 2.0 Specification, Khronos Group (2021).
 """
 
 from __future__ import annotations
@@ -36,14 +38,20 @@ VERTICES, INDICES = 34962, 34963  # targets of its buffer views
 
 
 def write_gltf(
-    solution: SolutionData, path: str | os.PathLike[str], *, instants: int | None = None, times: Iterable[float] = (),
+    solution: SolutionData,
+    path: str | os.PathLike[str],
+    *,
+    instants: int | None = None,
+    times: Iterable[float] = (),
     solids: Sequence[Solid] = (),
-) -> None:  # fmt: skip
-    """Write a glTF file of all bodies with their motion at ``instants`` equally spaced outputs (all: None), or at those nearest
-    to ``times`` (s): binary if the name ends with .glb, text with the arrays inside if it ends with .gltf.
+) -> None:
+    """Write a glTF file of all bodies with their motion at ``instants`` equally spaced outputs
+    (all: None), or at those nearest to ``times`` (s): binary if the name ends with .glb, text with
+    the arrays inside if it ends with .gltf.
 
-    Elastic displacements are exact to 0.1 % of the largest. The direction against gravity, or z without gravity, points upwards
-    (y of glTF). ``solids``: shapes of bodies.  Raises `InputError`, `MachineError`.
+    Elastic displacements are exact to 0.1 % of the largest. The direction against gravity, or z
+    without gravity, points upwards (y of glTF). ``solids``: shapes of bodies.  Raises `InputError`,
+    `MachineError`.
     """
     check_ending(path, ".glb", ".gltf")
     pick = chosen_outputs(solution.t, instants, times)
@@ -51,7 +59,11 @@ def write_gltf(
     for k, surface in enumerate(moving_surfaces(solution, solids)):
         writer.add(surface, pick, PALETTE[k % len(PALETTE)])
     table = writer.table(_upwards(np.asarray(solution.model.gravity, float)), solution.model.name)
-    content = _text(table, writer.bytes) if file_path(path).suffix.lower() == ".gltf" else _binary(table, writer.bytes)
+    content = (
+        _text(table, writer.bytes)
+        if file_path(path).suffix.lower() == ".gltf"
+        else _binary(table, writer.bytes)
+    )
     with whole_file(path) as draft, open(draft, "wb") as file:
         file.write(content)
 
@@ -62,7 +74,16 @@ class _Writer:
     def __init__(self, t: FloatArray) -> None:
         self.bytes = bytearray()
         self.tables: dict[str, list[Any]] = {
-            key: [] for key in ("nodes", "meshes", "materials", "accessors", "bufferViews", "samplers", "channels")
+            key: []
+            for key in (
+                "nodes",
+                "meshes",
+                "materials",
+                "accessors",
+                "bufferViews",
+                "samplers",
+                "channels",
+            )
         }
         self.moves = len(t) > 1
         self.time = self._array(t.astype("<f4")[:, None], "SCALAR", limits=True)
@@ -70,12 +91,20 @@ class _Writer:
     def add(self, surface: MovingSurface, pick: np.ndarray, colour: str) -> None:
         """A body: its materials, its mesh, its node, and the channels of its animation."""
         shapes, weights = _shapes(surface, pick)
-        attributes = {"POSITION": self._array(surface.points.astype("<f4"), "VEC3", limits=True, target=VERTICES)}
+        attributes = {
+            "POSITION": self._array(
+                surface.points.astype("<f4"), "VEC3", limits=True, target=VERTICES
+            )
+        }
         primitives: list[dict[str, Any]] = [
             {
                 "attributes": attributes,
-                "indices": self._array(triangles.astype("<u4").reshape(-1, 1), "SCALAR", target=INDICES),
-                "material": self._material(surface.name, own or [int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]),
+                "indices": self._array(
+                    triangles.astype("<u4").reshape(-1, 1), "SCALAR", target=INDICES
+                ),
+                "material": self._material(
+                    surface.name, own or [int(colour[k : k + 2], 16) / 255.0 for k in (1, 3, 5)]
+                ),
             }
             for own, triangles in _by_colour(surface).items()
         ]
@@ -88,41 +117,67 @@ class _Writer:
             self._animate(number, "translation", self._array(place.astype("<f4"), "VEC3"))
             self._animate(number, "rotation", self._array(turn.astype("<f4"), "VEC4"))
         if len(shapes):
-            targets = [self._array(shape.astype("<f4"), "VEC3", limits=True, target=VERTICES) for shape in shapes]
+            targets = [
+                self._array(shape.astype("<f4"), "VEC3", limits=True, target=VERTICES)
+                for shape in shapes
+            ]
             for primitive in primitives:
                 primitive["targets"] = [{"POSITION": target} for target in targets]
             mesh["weights"] = weights[0].tolist()
-            self._animate(number, "weights", self._array(weights.astype("<f4").reshape(-1, 1), "SCALAR"))
+            self._animate(
+                number, "weights", self._array(weights.astype("<f4").reshape(-1, 1), "SCALAR")
+            )
         self.tables["meshes"].append(mesh)
         self.tables["nodes"].append(node)
 
     def _material(self, name: str, colour: Sequence[float]) -> int:
         """Number of a new material of a colour (r, g, b) or (r, g, b, opacity) as screens show it."""
-        linear = [(value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4) for value in colour[:3]]
+        linear = [
+            (value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)
+            for value in colour[:3]
+        ]
         opacity = float([*colour, 1.0][3])
-        look = {"baseColorFactor": [*linear, opacity], "metallicFactor": 0.1, "roughnessFactor": 0.6}
+        look = {
+            "baseColorFactor": [*linear, opacity],
+            "metallicFactor": 0.1,
+            "roughnessFactor": 0.6,
+        }
         clear = {"alphaMode": "BLEND"} if opacity < 1.0 else {}
-        self.tables["materials"].append({"name": name, "pbrMetallicRoughness": look, "doubleSided": True, **clear})
+        self.tables["materials"].append(
+            {"name": name, "pbrMetallicRoughness": look, "doubleSided": True, **clear}
+        )
         return len(self.tables["materials"]) - 1
 
     def table(self, up: list[float], name: str) -> dict[str, Any]:
         """The JSON part."""
-        animation = {"name": name, "samplers": self.tables.pop("samplers"), "channels": self.tables.pop("channels")}
+        animation = {
+            "name": name,
+            "samplers": self.tables.pop("samplers"),
+            "channels": self.tables.pop("channels"),
+        }
         root = {"name": name, "rotation": up, "children": list(range(len(self.tables["nodes"])))}
         self.tables["nodes"].append(root)
         table: dict[str, Any] = {
-            "asset": {"version": "2.0", "generator": "flexmbs"}, "scene": 0, **self.tables,
-            "scenes": [{"name": name, "nodes": [len(self.tables["nodes"]) - 1]}], "buffers": [{"byteLength": len(self.bytes)}],
-        }  # fmt: skip
+            "asset": {"version": "2.0", "generator": "flexmbs"},
+            "scene": 0,
+            **self.tables,
+            "scenes": [{"name": name, "nodes": [len(self.tables["nodes"]) - 1]}],
+            "buffers": [{"byteLength": len(self.bytes)}],
+        }
         if animation["channels"]:
             table["animations"] = [animation]
         return table
 
-    def _array(self, values: np.ndarray, kind: str, *, limits: bool = False, target: int | None = None) -> int:
-        """Number of a new accessor of rows of floats or unsigned integers. Raises InputError for what single precision lacks."""
+    def _array(
+        self, values: np.ndarray, kind: str, *, limits: bool = False, target: int | None = None
+    ) -> int:
+        """Number of a new accessor of rows of floats or unsigned integers. Raises InputError for
+        what single precision lacks.
+        """
         if not np.isfinite(values).all():
             raise InputError(
-                "glTF: the motion is beyond the numbers of the format, 3.4e+38; write the part before, solution.at(times)"
+                "glTF: the motion is beyond the numbers of the format, 3.4e+38; write the "
+                "part before, solution.at(times)"
             )
         view = {"buffer": 0, "byteOffset": len(self.bytes), "byteLength": values.nbytes}
         self.tables["bufferViews"].append(view if target is None else view | {"target": target})
@@ -138,13 +193,22 @@ class _Writer:
 
     def _animate(self, node: int, path: str, values: int) -> None:
         if self.moves:
-            self.tables["samplers"].append({"input": self.time, "output": values, "interpolation": "LINEAR"})
-            self.tables["channels"].append({"sampler": len(self.tables["samplers"]) - 1, "target": {"node": node, "path": path}})
+            self.tables["samplers"].append(
+                {"input": self.time, "output": values, "interpolation": "LINEAR"}
+            )
+            self.tables["channels"].append(
+                {
+                    "sampler": len(self.tables["samplers"]) - 1,
+                    "target": {"node": node, "path": path},
+                }
+            )
 
 
 def _text(table: dict[str, Any], arrays: bytearray) -> bytes:
     """JSON, the arrays as an address that contains them."""
-    table["buffers"][0]["uri"] = "data:application/octet-stream;base64," + base64.b64encode(arrays).decode()
+    table["buffers"][0]["uri"] = (
+        "data:application/octet-stream;base64," + base64.b64encode(arrays).decode()
+    )
     return json.dumps(table, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -152,7 +216,12 @@ def _binary(table: dict[str, Any], arrays: bytearray) -> bytes:
     """Header, JSON, arrays."""
     text = json.dumps(table, separators=(",", ":"), allow_nan=False).encode()
     text += b" " * (-len(text) % 4)
-    chunks = struct.pack("<II", len(text), 0x4E4F534A) + text + struct.pack("<II", len(arrays), 0x004E4942) + arrays
+    chunks = (
+        struct.pack("<II", len(text), 0x4E4F534A)
+        + text
+        + struct.pack("<II", len(arrays), 0x004E4942)
+        + arrays
+    )
     return struct.pack("<III", 0x46546C67, 2, 12 + len(chunks)) + chunks
 
 
@@ -160,14 +229,25 @@ def _by_colour(surface: MovingSurface) -> dict[tuple[float, ...] | None, NDArray
     """Triangles (T, 3) by their colour, None for that of the body."""
     found: dict[tuple[float, ...] | None, list[NDArray[np.int64]]] = {}
     ends = np.cumsum([paint.triangles for paint in surface.paints])
-    for paint, triangles in zip(surface.paints or [Paint(0, None)], np.split(surface.triangles, ends[:-1])):
-        found.setdefault(None if paint.colour is None else tuple(map(float, paint.colour)), []).append(triangles)
-    return {colour: np.concatenate(parts) for colour, parts in found.items() if sum(map(len, parts))}
+    for paint, triangles in zip(
+        surface.paints or [Paint(0, None)], np.split(surface.triangles, ends[:-1])
+    ):
+        found.setdefault(
+            None if paint.colour is None else tuple(map(float, paint.colour)), []
+        ).append(triangles)
+    return {
+        colour: np.concatenate(parts) for colour, parts in found.items() if sum(map(len, parts))
+    }
 
 
 def _shapes(surface: MovingSurface, pick: np.ndarray) -> tuple[FloatArray, FloatArray]:
     """Shapes (r, n, 3) and their weights (nt, r) of the elastic displacement; none of a rigid body."""
-    if surface.shape is None or surface.rows is None or surface.motion is None or surface.motion.elastic.shape[1] == 0:
+    if (
+        surface.shape is None
+        or surface.rows is None
+        or surface.motion is None
+        or surface.motion.elastic.shape[1] == 0
+    ):
         return np.zeros((0, 0, 3)), np.zeros((len(pick), 0))
     found = decomposed(*surface.shape.factored(surface.rows, pick), TOLERANCE)
     return found.columns.T.reshape(-1, len(surface.rows), 3), found.factors.T
@@ -176,7 +256,9 @@ def _shapes(surface: MovingSurface, pick: np.ndarray) -> tuple[FloatArray, Float
 def _quaternions(rotations: FloatArray) -> FloatArray:
     """Quaternions (nt, 4) with the scalar last, each on the side of the one before."""
     found = np.array([euler_parameters(rotation) for rotation in rotations])[:, [1, 2, 3, 0]]
-    flips = np.concatenate([[1.0], np.cumprod(np.where((found[1:] * found[:-1]).sum(axis=1) < 0.0, -1.0, 1.0))])
+    flips = np.concatenate(
+        [[1.0], np.cumprod(np.where((found[1:] * found[:-1]).sum(axis=1) < 0.0, -1.0, 1.0))]
+    )
     return found * flips[:, None]
 
 

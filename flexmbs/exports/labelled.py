@@ -14,7 +14,9 @@ TURNING = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s²"}
 
 
 class Labelled(NamedTuple):
-    """dims: names of the dimensions, the first is the time.  unit: empty where the indices have different ones."""
+    """dims: names of the dimensions, the first is the time.  unit: empty where the indices have
+    different ones.
+    """
 
     dims: tuple[str, ...]
     values: FloatArray
@@ -22,37 +24,52 @@ class Labelled(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """Coordinates of the dimensions: texts, or times; units of the indices of dimensions with different ones."""
+    """Coordinates of the dimensions: texts, or times; units of the indices of dimensions with
+    different ones.
+    """
 
     coordinates: dict[str, Sequence[str]]
     units: dict[str, Sequence[str]]
 
 
 def labels(solution: SolutionData) -> Labels:
-    """Names of the indices of all dimensions but time, and units of those of joint coordinates and drives."""
+    """Names of the indices of all dimensions but time, and units of those of joint coordinates and
+    drives.
+    """
     units = {name: coordinate_units(solution, name) for name in solution.joints}
     drives = [solution.model.drives[name] for name in solution.drives]
     nf = {name: solution.body(name).elastic.shape[1] for name in solution.bodies}
     return Labels(
         {
-            "body": solution.bodies, "frame": solution.frames, "joint": solution.joints, "axis": XYZ, "column": XYZ,
+            "body": solution.bodies,
+            "frame": solution.frames,
+            "joint": solution.joints,
+            "axis": XYZ,
+            "column": XYZ,
             "mode": [f"{name}.mode{k + 1}" for name, count in nf.items() for k in range(count)],
-            "place": [f"{name}.{k}" for name, (places, _) in units.items() for k in range(len(places))],
-            "freedom": [f"{name}.{k}" for name, (_, rates) in units.items() for k in range(len(rates))],
-            "drive": solution.drives, "contact": solution.contacts,
+            "place": [
+                f"{name}.{k}" for name, (places, _) in units.items() for k in range(len(places))
+            ],
+            "freedom": [
+                f"{name}.{k}" for name, (_, rates) in units.items() for k in range(len(rates))
+            ],
+            "drive": solution.drives,
+            "contact": solution.contacts,
         },
         {
             "place": [unit or "1" for places, _ in units.values() for unit in places],
             "freedom": [unit for _, rates in units.values() for unit in rates],
             "drive": [units[str(drive.joint)][1][drive.coordinate] for drive in drives],
         },
-    )  # fmt: skip
+    )
 
 
 def labelled(solution: SolutionData) -> dict[str, Labelled]:
-    """All arrays by name: ``frame_position`` (time, frame, axis) … ``energy_total`` (time); empty ones are left out.
+    """All arrays by name: ``frame_position`` (time, frame, axis) … ``energy_total`` (time); empty
+    ones are left out.
 
-    joint_position is indexed by ``place`` (of balls the quaternion), velocities and efforts by ``freedom``.
+    joint_position is indexed by ``place`` (of balls the quaternion), velocities and efforts by
+    ``freedom``.
     """
     found = dict(_all(solution))
     return {name: array for name, array in found.items() if array.values.size}
@@ -62,29 +79,52 @@ def _all(solution: SolutionData) -> Iterator[tuple[str, Labelled]]:
     frames = [solution.frame(name) for name in solution.frames]
     bodies = [solution.body(name) for name in solution.bodies]
     for what, unit in (FRAME | TURNING).items():
-        yield f"frame_{what}", _stacked(solution, [getattr(view, what) for view in frames], ("frame", "axis"), unit)
-        yield f"body_{what}", _stacked(solution, [getattr(view, what) for view in bodies], ("body", "axis"), unit)
+        yield (
+            f"frame_{what}",
+            _stacked(solution, [getattr(view, what) for view in frames], ("frame", "axis"), unit),
+        )
+        yield (
+            f"body_{what}",
+            _stacked(solution, [getattr(view, what) for view in bodies], ("body", "axis"), unit),
+        )
     for kind, views in (("frame", frames), ("body", bodies)):
-        yield f"{kind}_rotation", _stacked(solution, [view.rotation for view in views], (kind, "axis", "column"), "1")
+        yield (
+            f"{kind}_rotation",
+            _stacked(solution, [view.rotation for view in views], (kind, "axis", "column"), "1"),
+        )
     yield "elastic", _joined(solution, [view.elastic for view in bodies], "mode", "")
     joints = [solution.joint(name) for name in solution.joints]
     yield "joint_position", _joined(solution, [view.position for view in joints], "place", "")
     for what in ("velocity", "acceleration", "effort"):
-        yield f"joint_{what}", _joined(solution, [getattr(view, what) for view in joints], "freedom", "")
+        yield (
+            f"joint_{what}",
+            _joined(solution, [getattr(view, what) for view in joints], "freedom", ""),
+        )
     for what, unit in (("force", "N"), ("torque", "N m")):
-        yield f"joint_{what}", _stacked(solution, [getattr(view, what) for view in joints], ("joint", "axis"), unit)
+        yield (
+            f"joint_{what}",
+            _stacked(solution, [getattr(view, what) for view in joints], ("joint", "axis"), unit),
+        )
     drives = [solution.drive(name) for name in solution.drives]
     for what, unit in (("coordinate", ""), ("rate", ""), ("torque", ""), ("power", "W")):
-        yield f"drive_{what}", _stacked(solution, [getattr(view, what) for view in drives], ("drive",), unit)
+        yield (
+            f"drive_{what}",
+            _stacked(solution, [getattr(view, what) for view in drives], ("drive",), unit),
+        )
     contacts = [solution.contact(name) for name in solution.contacts]
     yield "contact_gap", _stacked(solution, [view.gap for view in contacts], ("contact",), "")
     yield "contact_normal", _stacked(solution, [view.normal for view in contacts], ("contact",), "")
-    yield "contact_force", _stacked(solution, [view.force for view in contacts], ("contact", "axis"), "")
+    yield (
+        "contact_force",
+        _stacked(solution, [view.force for view in contacts], ("contact", "axis"), ""),
+    )
     for name in ENERGIES:
         yield f"energy_{name}", Labelled(("time",), getattr(solution.energy, name), "J")
 
 
-def _stacked(solution: SolutionData, parts: Sequence[FloatArray], dims: tuple[str, ...], unit: str) -> Labelled:
+def _stacked(
+    solution: SolutionData, parts: Sequence[FloatArray], dims: tuple[str, ...], unit: str
+) -> Labelled:
     """Arrays of several items beside each other, (nt, items, …)."""
     values = np.stack(parts, axis=1) if parts else np.zeros((len(solution.t), *len(dims) * [0]))
     return Labelled(("time", *dims), values, unit)
@@ -92,4 +132,6 @@ def _stacked(solution: SolutionData, parts: Sequence[FloatArray], dims: tuple[st
 
 def _joined(solution: SolutionData, parts: Sequence[FloatArray], dim: str, unit: str) -> Labelled:
     """Arrays (nt, n) of several items in one row, (nt, Σ n)."""
-    return Labelled(("time", dim), np.concatenate([np.zeros((len(solution.t), 0)), *parts], axis=1), unit)
+    return Labelled(
+        ("time", dim), np.concatenate([np.zeros((len(solution.t), 0)), *parts], axis=1), unit
+    )

@@ -1,4 +1,6 @@
-"""Linear systems as text for other programs: C, Modelica, MATLAB, Simscape, and units of FMI in plain C."""
+"""Linear systems as text for other programs: C, Modelica, MATLAB, Simscape, and units of FMI in
+plain C.
+"""
 
 from __future__ import annotations
 
@@ -42,27 +44,57 @@ TYPES = (
 )
 ABSENT = {  # functions that a unit must have and that this one does not use
     2: (
-        *(f"{do}{kind}" for do in ("Get", "Set") for kind in ("Integer", "Boolean", "String")), "SetRealInputDerivatives",
-        "GetRealOutputDerivatives", "CancelStep", *(f"Get{kind}Status" for kind in ("", "Real", "Integer", "Boolean", "String")),
+        *(f"{do}{kind}" for do in ("Get", "Set") for kind in ("Integer", "Boolean", "String")),
+        "SetRealInputDerivatives",
+        "GetRealOutputDerivatives",
+        "CancelStep",
+        *(f"Get{kind}Status" for kind in ("", "Real", "Integer", "Boolean", "String")),
     ),
     3: (
-        *(f"{do}{kind}" for do in ("Get", "Set") for kind in TYPES), "GetAdjointDerivative", "EnterEventMode", "EnterStepMode",
-        "EnterConfigurationMode", "ExitConfigurationMode", "EvaluateDiscreteStates", "UpdateDiscreteStates",
-        "GetNumberOfVariableDependencies", "GetVariableDependencies", "GetOutputDerivatives", "ActivateModelPartition",
-        *(f"{do}{what}{kind}" for do in ("Get", "Set") for what in ("Interval", "Shift") for kind in ("Decimal", "Fraction")),
-        "EnterContinuousTimeMode", "CompletedIntegratorStep", "SetTime", "SetContinuousStates", "GetContinuousStates",
-        "GetContinuousStateDerivatives", "GetEventIndicators", "GetNominalsOfContinuousStates", "GetNumberOfContinuousStates",
+        *(f"{do}{kind}" for do in ("Get", "Set") for kind in TYPES),
+        "GetAdjointDerivative",
+        "EnterEventMode",
+        "EnterStepMode",
+        "EnterConfigurationMode",
+        "ExitConfigurationMode",
+        "EvaluateDiscreteStates",
+        "UpdateDiscreteStates",
+        "GetNumberOfVariableDependencies",
+        "GetVariableDependencies",
+        "GetOutputDerivatives",
+        "ActivateModelPartition",
+        *(
+            f"{do}{what}{kind}"
+            for do in ("Get", "Set")
+            for what in ("Interval", "Shift")
+            for kind in ("Decimal", "Fraction")
+        ),
+        "EnterContinuousTimeMode",
+        "CompletedIntegratorStep",
+        "SetTime",
+        "SetContinuousStates",
+        "GetContinuousStates",
+        "GetContinuousStateDerivatives",
+        "GetEventIndicators",
+        "GetNominalsOfContinuousStates",
+        "GetNumberOfContinuousStates",
         "GetNumberOfEventIndicators",
     ),
-}  # fmt: skip
-RESERVED = {  # words of the languages and names within the files, after which no model or function may be named
-    ".mo": "algorithm and annotation block break class connect connector constant constrainedby der discrete each else elseif "
-    "elsewhen encapsulated end enumeration equation expandable extends external false final flow for function if import impure "
-    "in initial inner input loop model not operator or outer output package parameter partial protected public pure record "
+}
+# words of the languages and names within the files, after which no model or function may be named
+RESERVED = {
+    ".mo": "algorithm and annotation block break class connect connector constant constrainedby "
+    "der discrete each else elseif "
+    "elsewhen encapsulated end enumeration equation expandable extends external false "
+    "final flow for function if import impure "
+    "in initial inner input loop model not operator or outer output package parameter "
+    "partial protected public pure record "
     "redeclare replaceable return stream then true type when while within A B C D u x y",
-    ".m": "break case catch classdef continue else elseif end for function global if otherwise parfor persistent return spmd "
+    ".m": "break case catch classdef continue else elseif end for function global if otherwise "
+    "parfor persistent return spmd "
     "switch try while A B C D system states inputs outputs exist ss struct zeros",
-    ".ssc": "annotations branches component components connect connections domain else elseif end equations events for function "
+    ".ssc": "annotations branches component components connect connections domain else elseif end "
+    "equations events for function "
     "if inputs intermediates let nodes outputs parameters variables when",
 }
 PLATFORM = {2: "linux64", 3: "x86_64-linux"}  # of the binary, where it is made
@@ -82,20 +114,30 @@ class LinearSystem(NamedTuple):
 
 
 def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) -> Path:
-    """Write a linear system; the ending of the path is the format: .c, .mo, .m, .ssc, or .fmu of an FMI version.
+    """Write a linear system; the ending of the path is the format: .c, .mo, .m, .ssc, or .fmu of an
+    FMI version.
 
     Raises `InputError`, `MachineError`.
     """
     path = file_path(path)
     if path.suffix not in (*TEXTS, ".fmu"):
-        raise InputError(f"path: must end with one of {', '.join((*TEXTS, '.fmu'))}, not {shown(path.name)}")
+        raise InputError(
+            f"path: must end with one of {', '.join((*TEXTS, '.fmu'))}, not {shown(path.name)}"
+        )
     if isinstance(version, bool) or not isinstance(version, int) or version not in ABSENT:
         raise InputError(f"version: FMI has the versions 2 and 3, not {shown(version)}")
     name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)
     if not re.match(r"[A-Za-z]", name):
-        raise InputError(f"path: the name {shown(path.stem)} must begin with a letter of A to Z; rename it")
-    if name in RESERVED.get(path.suffix, "").split() or (path.suffix == ".ssc" and re.fullmatch(r"[uxy]\d+", name)):
-        raise InputError(f"path: the name {shown(path.stem)} is a keyword of that language or a name within the file; rename it")
+        raise InputError(
+            f"path: the name {shown(path.stem)} must begin with a letter of A to Z; rename it"
+        )
+    if name in RESERVED.get(path.suffix, "").split() or (
+        path.suffix == ".ssc" and re.fullmatch(r"[uxy]\d+", name)
+    ):
+        raise InputError(
+            f"path: the name {shown(path.stem)} is a keyword of that language or a name "
+            "within the file; rename it"
+        )
     if path.suffix == ".fmu":
         _write_unit(system, name, path, version)
     else:
@@ -108,17 +150,30 @@ def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
     rows = {key: np.asarray(getattr(system, key)).tolist() for key in "ABCD"}
     n, m, p = len(system.states), len(system.inputs), len(system.outputs)
     return {
-        "name": name, "title": _plain(system.title), "n": n, "m": m, "p": p, "matrices": list(rows.items()),
-        "columns": {"A": n, "B": m, "C": n, "D": m}, "states": [_plain(each) for each in system.states],
-        "inputs": [_plain(each) for each in system.inputs], "outputs": [_plain(each) for each in system.outputs],
+        "name": name,
+        "title": _plain(system.title),
+        "n": n,
+        "m": m,
+        "p": p,
+        "matrices": list(rows.items()),
+        "columns": {"A": n, "B": m, "C": n, "D": m},
+        "states": [_plain(each) for each in system.states],
+        "inputs": [_plain(each) for each in system.inputs],
+        "outputs": [_plain(each) for each in system.outputs],
         "scale": balance(system.A, system.B),
-        "c_numbers": _c_numbers, "modelica": _modelica, "matlab": _matlab, "cells": _cells, "unit": False,
+        "c_numbers": _c_numbers,
+        "modelica": _modelica,
+        "matlab": _matlab,
+        "cells": _cells,
+        "unit": False,
         "equations": {"state": _sums(rows["A"], rows["B"]), "output": _sums(rows["C"], rows["D"])},
-    }  # fmt: skip
+    }
 
 
 def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
-    """Powers of two T of states and inputs with T⁻¹ (A B; 0 0) T balanced; its exponential loses no digits by units."""
+    """Powers of two T of states and inputs with T⁻¹ (A B; 0 0) T balanced; its exponential loses no
+    digits by units.
+    """
     if not len(A):
         return [1.0] * B.shape[1]
     states = matrix_balance(A, permute=False, separate=True)[1][0]
@@ -138,14 +193,19 @@ def rendered(template: str, facts: dict[str, Any]) -> str:
     import jinja2
 
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("flexmbs.exports", "templates"), undefined=jinja2.StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True,
-    )  # fmt: skip
+        loader=jinja2.PackageLoader("flexmbs.exports", "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
     return environment.get_template(template).render(facts)
 
 
 def _c_numbers(rows: list[list[float]]) -> str:
-    """All numbers in the order of the rows; one zero where there are none, as C has no empty arrays."""
+    """All numbers in the order of the rows; one zero where there are none, as C has no empty
+    arrays.
+    """
     return ",\n    ".join(", ".join(map(repr, row)) for row in rows if row) or "0.0"
 
 
@@ -169,7 +229,12 @@ def _sums(of_states: list[list[float]], of_inputs: list[list[float]]) -> list[st
     """Each row of (A B)(x; u) as a sum of its terms."""
     found = []
     for first, second in zip(of_states, of_inputs):
-        terms = [f"{a!r}*{letter}{k + 1}" for letter, row in (("x", first), ("u", second)) for k, a in enumerate(row) if a]
+        terms = [
+            f"{a!r}*{letter}{k + 1}"
+            for letter, row in (("x", first), ("u", second))
+            for k, a in enumerate(row)
+            if a
+        ]
         found.append(" + ".join(terms).replace("+ -", "- ") or "0")
     return found
 
@@ -181,7 +246,9 @@ def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> No
     facts["guid"] = hashlib.sha256(text.encode()).hexdigest()[:32]
     source = text + rendered("fmi.c", facts)
     facts["variables"] = variables = _variables(system)
-    facts["output_places"] = [k + 1 for k, each in enumerate(variables) if each["causality"] == "output"]
+    facts["output_places"] = [
+        k + 1 for k, each in enumerate(variables) if each["causality"] == "output"
+    ]
     facts["title"] = _attribute(facts["title"])
     with whole_file(path) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as unit:
         unit.writestr("modelDescription.xml", rendered("description.xml", facts))
@@ -204,8 +271,10 @@ def _variables(system: LinearSystem) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     taken = {"time"}
     for labels, causality, initial in (
-        (system.inputs, "input", ""), (system.outputs, "output", "calculated"), (system.states, "local", "exact"),
-    ):  # fmt: skip
+        (system.inputs, "input", ""),
+        (system.outputs, "output", "calculated"),
+        (system.states, "local", "exact"),
+    ):
         for label in labels:
             bare = re.sub(r" \([^)]*\)$", "", label)
             wanted = f"{bare} (state)" if causality == "local" else bare
@@ -220,7 +289,11 @@ def _variables(system: LinearSystem) -> list[dict[str, Any]]:
 
 def unused_name(wanted: str, taken: Container[str], between: str) -> str:
     """The name, with the first number from 2 behind it where it is taken."""
-    return next(name for k in count(1) if (name := wanted if k == 1 else f"{wanted}{between}{k}") not in taken)
+    return next(
+        name
+        for k in count(1)
+        if (name := wanted if k == 1 else f"{wanted}{between}{k}") not in taken
+    )
 
 
 def _attribute(text: str) -> str:
@@ -232,7 +305,11 @@ def compiler() -> str | None:
     """The C compiler of this machine, None without one or on other systems than Linux on x86-64."""
     import platform
 
-    return shutil.which("cc") if (platform.system(), platform.machine()) == ("Linux", "x86_64") else None
+    return (
+        shutil.which("cc")
+        if (platform.system(), platform.machine()) == ("Linux", "x86_64")
+        else None
+    )
 
 
 def required_compiler() -> str:
@@ -243,10 +320,13 @@ def required_compiler() -> str:
     return found
 
 
-def compiled_library(source: str, name: str, needed: Mapping[str, bytes] = MappingProxyType({})) -> bytes:
+def compiled_library(
+    source: str, name: str, needed: Mapping[str, bytes] = MappingProxyType({})
+) -> bytes:
     """The shared library of a source for this machine.
 
-    needed: libraries by name that it loads from its own folder. Raises `MachineError`, also without a `compiler`.
+    needed: libraries by name that it loads from its own folder. Raises `MachineError`, also without
+    a `compiler`.
     """
     cc = required_compiler()
     with tempfile.TemporaryDirectory() as folder:
@@ -255,7 +335,19 @@ def compiled_library(source: str, name: str, needed: Mapping[str, bytes] = Mappi
         for each, content in needed.items():
             (place / each).write_bytes(content)
         beside = ["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN", *needed] if needed else []
-        command = [cc, "-std=c99", "-O2", "-shared", "-fPIC", f"{name}.c", "-o", f"{name}.so", *beside, "-lm", "-ldl"]
+        command = [
+            cc,
+            "-std=c99",
+            "-O2",
+            "-shared",
+            "-fPIC",
+            f"{name}.c",
+            "-o",
+            f"{name}.so",
+            *beside,
+            "-lm",
+            "-ldl",
+        ]
         made = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
         if made.returncode:
             raise MachineError(f"{cc} does not compile the unit: {made.stderr.splitlines()[:1]}")
@@ -263,6 +355,7 @@ def compiled_library(source: str, name: str, needed: Mapping[str, bytes] = Mappi
     for each in needed:
         if each.encode() + b"\0" not in binary:
             raise MachineError(
-                f"{cc}: '{each}' has another name within; install the version of PythonFMU that flexmbs[fmu] names"
+                f"{cc}: '{each}' has another name within; install the version of "
+                "PythonFMU that flexmbs[fmu] names"
             )
     return binary

@@ -16,17 +16,24 @@ if TYPE_CHECKING:
 
 
 def write_mat(solution: SolutionData, path: str | os.PathLike[str]) -> None:
-    """Write a MAT-file (version 5): ``t`` (nt, 1), the arrays of `flexmbs.exports.labelled` under their names, and structures
-    ``names`` (cells of texts for every dimension), ``units`` (of every array; of joints and drives by index) and ``dims``.
-    Raises `InputError` if another kind of file is there, `MachineError`."""
+    """Write a MAT-file (version 5): ``t`` (nt, 1), the arrays of `flexmbs.exports.labelled` under
+    their names, and structures ``names`` (cells of texts for every dimension), ``units`` (of every
+    array; of joints and drives by index) and ``dims``. Raises `InputError` if another kind of file
+    is there, `MachineError`."""
     from scipy.io import savemat
 
     check_ending(path, ".mat")
     arrays, known = labelled(solution), labels(solution)
-    content: dict[str, Any] = {"t": solution.t[:, None], **{name: each.values for name, each in arrays.items()}}
+    content: dict[str, Any] = {
+        "t": solution.t[:, None],
+        **{name: each.values for name, each in arrays.items()},
+    }
     content["model"] = solution.model.name
     content["names"] = {dim: _cells(values) for dim, values in known.coordinates.items()}
-    units: dict[str, Any] = {"t": "s", **{name: each.unit for name, each in arrays.items() if each.unit}}
+    units: dict[str, Any] = {
+        "t": "s",
+        **{name: each.unit for name, each in arrays.items() if each.unit},
+    }
     content["units"] = units | {dim: _cells(values) for dim, values in known.units.items()}
     content["dims"] = {name: _cells(each.dims) for name, each in arrays.items()}
     with whole_file(path) as draft, open(draft, "wb") as file:

@@ -1,4 +1,6 @@
-"""Surfaces of all bodies that move with a solution: triangles of flexible bodies, solids given, or simple shapes."""
+"""Surfaces of all bodies that move with a solution: triangles of flexible bodies, solids given, or
+simple shapes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ IntArray = NDArray[np.int64]
 
 
 class Paint(NamedTuple):
-    """So many successive triangles of a surface in one colour, as of `Solid`, None for that of the body."""
+    """So many successive triangles of a surface in one colour, as of `Solid`, None for that of the
+    body.
+    """
 
     triangles: int
     colour: Sequence[float] | None
@@ -36,9 +40,11 @@ class Paint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MovingSurface:
-    """Triangles (T, 3) of points (n, 3) [m] in the axes of a body; motion: the body's, None of the ground.
+    """Triangles (T, 3) of points (n, 3) [m] in the axes of a body; motion: the body's, None of the
+    ground.
 
-    shape: surface and displacements of a flexible body; rows: of the points among its nodes.  paints: of all triangles of solids.
+    shape: surface and displacements of a flexible body; rows: of the points among its nodes.
+    paints: of all triangles of solids.
     """
 
     name: str
@@ -60,25 +66,35 @@ class MovingSurface:
         """Points (n, 3) at output i in world axes, m."""
         if self.motion is None:
             return self.points
-        return np.asarray((self.points + self.displacement(i)) @ self.motion.rotation[i].T + self.motion.position[i])
+        return np.asarray(
+            (self.points + self.displacement(i)) @ self.motion.rotation[i].T
+            + self.motion.position[i]
+        )
 
     def von_mises(self, i: int) -> FloatArray:
-        """Von Mises stress (n,) at output i, Pa, of the more stressed material of a node; NaN where it is not known."""
+        """Von Mises stress (n,) at output i, Pa, of the more stressed material of a node; NaN where
+        it is not known.
+        """
         if self.stress is None or self.shape is None or self.motion is None:
             return np.full(len(self.points), np.nan)
         field = self.stress.field(float(self.motion.t[i]))
-        values = at_nodes(self.shape.surface, field.node_ids, field.von_mises, field.von_mises[:, None])
+        values = at_nodes(
+            self.shape.surface, field.node_ids, field.von_mises, field.von_mises[:, None]
+        )
         return values[self.rows, 0]
 
 
 def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> list[MovingSurface]:
-    """The surfaces of all bodies with triangles: a flexible body by its mesh, others by the ``solids`` given, or by wheels and
-    spheres that touch, rods between their frames, boxes of their inertia and balls. Raises `InputError` for
-    solids of unknown bodies."""
+    """The surfaces of all bodies with triangles: a flexible body by its mesh, others by the
+    ``solids`` given, or by wheels and spheres that touch, rods between their frames, boxes of their
+    inertia and balls. Raises `InputError` for solids of unknown bodies."""
     require_solids(solids)
     for solid in solids:
         if solid.body not in (*solution.bodies, GROUND):
-            raise InputError(f"solids: body '{solid.body}' is not in the solution; it has: {', '.join(solution.bodies)}")
+            raise InputError(
+                f"solids: body '{solid.body}' is not in the solution; it has: "
+                f"{', '.join(solution.bodies)}"
+            )
     stressed, size = stressed_bodies(solution), _size(solution)
     found = [_given(GROUND, [solid for solid in solids if solid.body == GROUND], None)]
     for name in solution.bodies:
@@ -89,24 +105,37 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
             rows, triangles = np.unique(shape.surface.triangles, return_inverse=True)
             stress = view.stress if name in stressed else None
             points, triangles = shape.surface.nodes[rows], triangles.reshape(-1, 3).astype(np.int64)
-            found.append(MovingSurface(name, points, triangles, view, shape, rows.astype(np.int64), stress))
+            found.append(
+                MovingSurface(name, points, triangles, view, shape, rows.astype(np.int64), stress)
+            )
         elif own:
             found.append(_given(name, own, view))
         else:
-            places = [frame_at_rest(solution, ref)[0] for ref in solution.compiled.frames if ref.body == name and ref.frame]
+            places = [
+                frame_at_rest(solution, ref)[0]
+                for ref in solution.compiled.frames
+                if ref.body == name and ref.frame
+            ]
             touching = touching_of(solution, name)
             points = np.array(places, float).reshape(-1, 3)
             shapes = [*touching, *body_shapes(solution.model.bodies[name], points, size, touching)]
-            found.append(_given(name, [Solid(name, *triangulated(shape)) for shape in shapes], view))
+            found.append(
+                _given(name, [Solid(name, *triangulated(shape)) for shape in shapes], view)
+            )
     return [surface for surface in found if len(surface.triangles)]
 
 
 def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()) -> IntArray:
-    """Indices of ``count`` equally spaced output times (all: None), or of those nearest to ``times``. Raises `InputError`."""
+    """Indices of ``count`` equally spaced output times (all: None), or of those nearest to
+    ``times``. Raises `InputError`.
+    """
     times = list(times)
     outside = [time for time in times if not t[0] <= time <= t[-1]]
     if outside:
-        raise InputError(f"export: --at {outside[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s")
+        raise InputError(
+            f"export: --at {outside[0]:g} s is outside of the solution, which has "
+            f"{t[0]:g} … {t[-1]:g} s"
+        )
     if times:
         return np.unique([int(np.argmin(np.abs(t - time))) for time in times])
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
@@ -114,8 +143,12 @@ def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()
     return np.unique(np.linspace(0, len(t) - 1, min(count or len(t), len(t))).astype(np.int64))
 
 
-def at_nodes(surface: Surface, node_ids: IntArray, order: FloatArray, rows: FloatArray) -> FloatArray:
-    """Rows for all nodes of a surface; the one of largest ``order`` if a node has several, NaN if it has none."""
+def at_nodes(
+    surface: Surface, node_ids: IntArray, order: FloatArray, rows: FloatArray
+) -> FloatArray:
+    """Rows for all nodes of a surface; the one of largest ``order`` if a node has several, NaN if
+    it has none.
+    """
     by_id = np.argsort(surface.node_ids)
     place = by_id[np.searchsorted(surface.node_ids, node_ids, sorter=by_id)]
     values = np.full((len(surface.nodes), rows.shape[1]), np.nan)
@@ -129,9 +162,15 @@ def _given(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingS
     solids = [solid for solid in solids if solid.colour is None or [*solid.colour, 1.0][3] > 0.0]
     paints = tuple(Paint(len(solid.triangles), solid.colour) for solid in solids)
     starts = np.cumsum([0, *(len(solid.vertices) for solid in solids)])
-    points = np.concatenate([np.zeros((0, 3)), *(np.asarray(solid.vertices, float) for solid in solids)])
-    triangles = [np.asarray(solid.triangles, np.int64) + start for solid, start in zip(solids, starts)]
-    return MovingSurface(name, points, np.concatenate([np.zeros((0, 3), np.int64), *triangles]), view, paints=paints)
+    points = np.concatenate(
+        [np.zeros((0, 3)), *(np.asarray(solid.vertices, float) for solid in solids)]
+    )
+    triangles = [
+        np.asarray(solid.triangles, np.int64) + start for solid, start in zip(solids, starts)
+    ]
+    return MovingSurface(
+        name, points, np.concatenate([np.zeros((0, 3), np.int64), *triangles]), view, paints=paints
+    )
 
 
 def _size(solution: SolutionData) -> float:

@@ -18,7 +18,9 @@ FACES = np.array([
 
 
 def triangulated(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
-    """Vertices (n, 3) [m] and triangles (T, 3), counter-clockwise seen from outside, of a rod, a ball or a box."""
+    """Vertices (n, 3) [m] and triangles (T, 3), counter-clockwise seen from outside, of a rod, a
+    ball or a box.
+    """
     if shape["kind"] == "box":
         pose = np.asarray(shape["pose"], float)
         return (CORNERS * shape["size"]) @ rotation_matrix(pose[3:]).T + pose[:3], FACES
@@ -29,19 +31,29 @@ def triangulated(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
         return shape["radius"] * points + np.asarray(shape["at"], float), triangles
     ends = np.asarray(shape["from"], float), np.asarray(shape["to"], float)
     length = float(np.linalg.norm(ends[1] - ends[0]))
-    points, triangles = _turned(np.array([[shape["radius"], length], [shape["radius"], 0.0]]), length, 0.0)
+    points, triangles = _turned(
+        np.array([[shape["radius"], length], [shape["radius"], 0.0]]), length, 0.0
+    )
     return points @ _axes((ends[1] - ends[0]) / length).T + ends[0], triangles
 
 
 def _turned(profile: FloatArray, top: float, bottom: float) -> tuple[FloatArray, IntArray]:
-    """The surface of revolution about z of a profile (k, 2) of radii and heights from the top down, closed at both ends."""
+    """The surface of revolution about z of a profile (k, 2) of radii and heights from the top down,
+    closed at both ends.
+    """
     angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
-    rings = [np.column_stack([r * np.cos(angle), r * np.sin(angle), np.full(SIDES, z)]) for r, z in profile]
+    rings = [
+        np.column_stack([r * np.cos(angle), r * np.sin(angle), np.full(SIDES, z)])
+        for r, z in profile
+    ]
     points = np.concatenate([*rings, [[0.0, 0.0, top], [0.0, 0.0, bottom]]])
     k, after = np.arange(SIDES), (np.arange(SIDES) + 1) % SIDES
     last = SIDES * (len(profile) - 1)
     ends = np.full(SIDES, len(points) - 2), np.full(SIDES, len(points) - 1)
-    caps = [np.column_stack([k, after, ends[0]]), np.column_stack([last + after, last + k, ends[1]])]
+    caps = [
+        np.column_stack([k, after, ends[0]]),
+        np.column_stack([last + after, last + k, ends[1]]),
+    ]
     sides = []
     for ring in range(len(profile) - 1):
         a, b = SIDES * ring + k, SIDES * ring + after

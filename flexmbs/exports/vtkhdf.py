@@ -24,14 +24,20 @@ TRIANGLE = 5  # of VTK
 
 
 def write_vtkhdf(
-    solution: SolutionData, path: str | os.PathLike[str], *, instants: int | None = None, times: Iterable[float] = (),
+    solution: SolutionData,
+    path: str | os.PathLike[str],
+    *,
+    instants: int | None = None,
+    times: Iterable[float] = (),
     solids: Sequence[Solid] = (),
-) -> None:  # fmt: skip
-    """Write the surfaces of all bodies in world axes at ``instants`` equally spaced outputs (all: None), or at ``times`` (s).
+) -> None:
+    """Write the surfaces of all bodies in world axes at ``instants`` equally spaced outputs (all:
+    None), or at ``times`` (s).
 
-    Point data: ``elastic displacement`` [m] in world axes, and ``von Mises stress`` [Pa] where bodies have stress modes (NaN
-    elsewhere); cell data: ``body``, the index in the attribute ``bodies`` of the group ``flexmbs``. ``solids``: shapes of bodies.
-    Raises `InputError`, `MachineError`.
+    Point data: ``elastic displacement`` [m] in world axes, and ``von Mises stress`` [Pa] where
+    bodies have stress modes (NaN elsewhere); cell data: ``body``, the index in the attribute
+    ``bodies`` of the group ``flexmbs``. ``solids``: shapes of bodies. Raises `InputError`,
+    `MachineError`.
     """
     check_ending(path, ".vtkhdf", ".hdf", ".h5")
     surfaces = moving_surfaces(solution, solids)
@@ -53,16 +59,24 @@ def _write_cells(group: h5py.Group, surfaces: list[MovingSurface]) -> None:
     """The triangles, the same at all times."""
     starts = np.cumsum([0, *(len(each.points) for each in surfaces)])
     triangles = np.concatenate([each.triangles + start for each, start in zip(surfaces, starts)])
-    sizes = {"NumberOfPoints": starts[-1], "NumberOfCells": len(triangles), "NumberOfConnectivityIds": triangles.size}
+    sizes = {
+        "NumberOfPoints": starts[-1],
+        "NumberOfCells": len(triangles),
+        "NumberOfConnectivityIds": triangles.size,
+    }
     for name, size in sizes.items():
         group[name] = np.array([size], np.int64)
     group["Connectivity"] = triangles.ravel().astype(np.int64)
     group["Offsets"] = 3 * np.arange(len(triangles) + 1, dtype=np.int64)
     group["Types"] = np.full(len(triangles), TRIANGLE, np.uint8)
-    group.create_group("CellData")["body"] = np.repeat(np.arange(len(surfaces)), [len(each.triangles) for each in surfaces])
+    group.create_group("CellData")["body"] = np.repeat(
+        np.arange(len(surfaces)), [len(each.triangles) for each in surfaces]
+    )
 
 
-def _write_steps(group: h5py.Group, surfaces: list[MovingSurface], pick: np.ndarray, t: np.ndarray) -> None:
+def _write_steps(
+    group: h5py.Group, surfaces: list[MovingSurface], pick: np.ndarray, t: np.ndarray
+) -> None:
     """Points and fields at all instants behind each other, and where each instant begins."""
     n, count = len(pick), sum(len(each.points) for each in surfaces)
     points = group.create_dataset("Points", (n * count, 3), "f8")
@@ -73,7 +87,10 @@ def _write_steps(group: h5py.Group, surfaces: list[MovingSurface], pick: np.ndar
     for k, i in enumerate(pick):
         place = slice(k * count, (k + 1) * count)
         points[place] = np.concatenate([each.at(i) for each in surfaces])
-        moved = [each.displacement(i) @ (np.eye(3) if each.motion is None else each.motion.rotation[i].T) for each in surfaces]
+        moved = [
+            each.displacement(i) @ (np.eye(3) if each.motion is None else each.motion.rotation[i].T)
+            for each in surfaces
+        ]
         displacement[place] = np.concatenate(moved)
         if stress is not None:
             stress[place] = np.concatenate([each.von_mises(i) for each in surfaces])
@@ -81,7 +98,11 @@ def _write_steps(group: h5py.Group, surfaces: list[MovingSurface], pick: np.ndar
     steps.attrs["NSteps"] = n
     steps["Values"] = t
     still, moving = np.zeros(n, np.int64), count * np.arange(n, dtype=np.int64)
-    steps["PartOffsets"], steps["NumberOfParts"], steps["PointOffsets"] = still, np.ones(n, np.int64), moving
+    steps["PartOffsets"], steps["NumberOfParts"], steps["PointOffsets"] = (
+        still,
+        np.ones(n, np.int64),
+        moving,
+    )
     steps["CellOffsets"], steps["ConnectivityIdOffsets"] = still[:, None], still[:, None]
     steps["CellDataOffsets/body"] = still
     for name in fields:

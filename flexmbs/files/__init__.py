@@ -1,1 +1,3 @@
-"""Reading and writing of files: written atomically, never over another kind of file, read within the memory."""
+"""Reading and writing of files: written atomically, never over another kind of file, read within
+the memory.
+"""

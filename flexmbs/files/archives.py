@@ -14,22 +14,36 @@ OUTSIDE = re.compile(r"^[/\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)")
 
 
 def check_archive(path: str | os.PathLike[str], description: str) -> None:
-    """Raise InputError for an archive that is too large or has names outside of its folder, or whose ``description``, an XML
-    file, has a document type. Raises as `zipfile` for what is none."""
+    """Raise InputError for an archive that is too large or has names outside of its folder, or
+    whose ``description``, an XML file, has a document type. Raises as `zipfile` for what is none.
+    """
     with opened(path) as file, zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
-        size, packed = (sum(sizes) for sizes in zip(*((each.file_size, each.compress_size) for each in entries), (0, 0)))
+        size, packed = (
+            sum(sizes)
+            for sizes in zip(*((each.file_size, each.compress_size) for each in entries), (0, 0))
+        )
         if len(entries) > MOST_FILES or size > min(MOST_BYTES, max(PLAIN, RATIO * packed)):
-            raise InputError(f"{path}: {len(entries)} files of {size / 1e6:.0f} MB, packed {packed / 1e6:.1f} MB; reduce them")
+            raise InputError(
+                f"{path}: {len(entries)} files of {size / 1e6:.0f} MB, packed "
+                f"{packed / 1e6:.1f} MB; reduce them"
+            )
         for name in (each.filename for each in entries):
             if OUTSIDE.search(name):
-                raise InputError(f"{path}: holds '{name}', which lies outside of its folder; correct the name")
+                raise InputError(
+                    f"{path}: holds '{name}', which lies outside of its folder; correct the name"
+                )
         if archive.getinfo(description).file_size > MOST_XML:
-            raise InputError(f"{path}: its {description} has more than {MOST_XML / 1e6:.0f} MB; reduce it")
+            raise InputError(
+                f"{path}: its {description} has more than {MOST_XML / 1e6:.0f} MB; reduce it"
+            )
         content = archive.read(description)
 
     def refuse(*_: object) -> None:
-        raise InputError(f"{path}: its {description} declares a document type (DTD); entities are not read: remove <!DOCTYPE …>")
+        raise InputError(
+            f"{path}: its {description} declares a document type (DTD); entities are not "
+            "read: remove <!DOCTYPE …>"
+        )
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse

@@ -1,8 +1,9 @@
-"""Append-only log of frames on disk: a header (mark, CRC-32 and length of the content), then the content.
+"""Append-only log of frames on disk: a header (mark, CRC-32 and length of the content), then the
+content.
 
-A last frame that is incomplete or has another checksum is what a killed process, a full disk or a power cut left: reading stops
-there and opening for writing cuts it off. Whole frames behind it show that the file was damaged later; it is then refused.
-What `flush` returned from is on the disk.
+A last frame that is incomplete or has another checksum is what a killed process, a full disk or a
+power cut left: reading stops there and opening for writing cuts it off. Whole frames behind it show
+that the file was damaged later; it is then refused. What `flush` returned from is on the disk.
 """
 
 import os
@@ -35,7 +36,9 @@ def framed(content: bytes) -> bytes:
 
 
 def frames(path: Path) -> Iterator[Frame]:
-    """The whole frames of a log up to a torn last one. Raises InputError where others follow it, OSError."""
+    """The whole frames of a log up to a torn last one. Raises InputError where others follow it,
+    OSError.
+    """
     end = count = 0
     with opened(path) as file:
         while (content := _next(file)) is not None:
@@ -44,7 +47,8 @@ def frames(path: Path) -> Iterator[Frame]:
         behind = _whole_frames(file, end + 1)
     if behind:
         raise InputError(
-            f"{path}: is damaged at byte {end}; {count} frames before it and {behind} behind it are intact; "
+            f"{path}: is damaged at byte {end}; {count} frames before it and {behind} "
+            "behind it are intact; "
             "restore the file from a copy, or remove it to compute its content again"
         )
 
@@ -80,20 +84,23 @@ def _whole_frames(file: BinaryIO, start: int) -> int:
 
 
 class Log:
-    """A log, open for writing behind its last whole frame, or behind ``end``; one that is not ``kept`` need not survive a loss of
-    power. Raises MachineError."""
+    """A log, open for writing behind its last whole frame, or behind ``end``; one that is not
+    ``kept`` need not survive a loss of power. Raises MachineError."""
 
     def __init__(self, path: Path, end: int, *, kept: bool = True) -> None:
         self.path, self.end, self.kept = path, end, kept
         try:
-            self.file = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+            self.file = os.open(
+                path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644
+            )
         except OSError as error:
             raise unwritable(path, error) from error
         try:
             os.ftruncate(self.file, end)
             os.lseek(self.file, end, os.SEEK_SET)
             if kept:
-                sync_folder(path.parent)  # else a power cut may take the file with all that was flushed
+                # else a power cut may take the file with all that was flushed
+                sync_folder(path.parent)
         except OSError as error:
             os.close(self.file)
             raise unwritable(path, error) from error
@@ -109,7 +116,9 @@ class Log:
         self.end += len(data)
 
     def flush(self) -> None:
-        """Return when all frames are on the disk. Raises MachineError: what is there then is unknown until the log is read."""
+        """Return when all frames are on the disk. Raises MachineError: what is there then is
+        unknown until the log is read.
+        """
         try:
             if self.kept:
                 os.fsync(self.file)
@@ -138,7 +147,9 @@ def write_all(file: int, data: bytes) -> None:
 
 def write_bytes(draft: Path, data: bytes) -> None:
     """A new file with these bytes. Raises OSError."""
-    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o644)
+    file = os.open(
+        draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o644
+    )
     try:
         write_all(file, data)
     finally:

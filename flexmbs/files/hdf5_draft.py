@@ -1,7 +1,8 @@
 """File object that HDF5 writes to and that never fails.
 
-The library cannot recover from a failed write: identifiers stay open, further errors follow when they are closed, and the
-process may end with a segmentation fault. The first error is kept instead and the rest of the content is dropped.
+The library cannot recover from a failed write: identifiers stay open, further errors follow when
+they are closed, and the process may end with a segmentation fault. The first error is kept instead
+and the rest of the content is dropped.
 """
 
 import os
@@ -9,12 +10,16 @@ from pathlib import Path
 
 
 class HDF5Draft:
-    """Binary file for h5py's driver "fileobj". ``error``: the first failed write, to be raised once HDF5 has closed the file."""
+    """Binary file for h5py's driver "fileobj". ``error``: the first failed write, to be raised once
+    HDF5 has closed the file.
+    """
 
     def __init__(self, path: Path) -> None:
         self.error: OSError | None = None
         self._size = self._at = 0
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666)
+        self._file = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o666
+        )
 
     def close(self) -> None:
         """Close the file."""

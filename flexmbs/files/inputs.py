@@ -1,6 +1,7 @@
 """Input files: regular files only, within the available memory.
 
-A device never ends, a pipe may never begin, and a sparse file can have any size: all input files are opened here.
+A device never ends, a pipe may never begin, and a sparse file can have any size: all input files
+are opened here.
 """
 
 import contextlib
@@ -17,7 +18,9 @@ SHARE = 0.25  # of the free memory, as content is held as text, lines and number
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """A regular file, open for reading. Raises InputError for anything else, OSError where it cannot be opened."""
+    """A regular file, open for reading. Raises InputError for anything else, OSError where it
+    cannot be opened.
+    """
     try:
         file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  the caller closes it
         mode = os.fstat(file.fileno()).st_mode
@@ -30,18 +33,25 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_bytes(path: str | os.PathLike[str], most: float = math.inf) -> bytes:
-    """The content of a regular file. Raises InputError for more than ``most`` bytes or a share of the free memory, OSError."""
+    """The content of a regular file. Raises InputError for more than ``most`` bytes or a share of
+    the free memory, OSError.
+    """
     with opened(path) as file:
         size = os.fstat(file.fileno()).st_size
         limit = min(most, SHARE * free_memory())
         if size > limit:
-            raise InputError(f"{path}: has {size / 1e6:.0f} MB; at most {limit / 1e6:.0f} MB are read on this machine")
+            raise InputError(
+                f"{path}: has {size / 1e6:.0f} MB; at most {limit / 1e6:.0f} MB are read "
+                "on this machine"
+            )
         return file.read(size)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
     """The text of a regular file in UTF-8, other bytes replaced. Raises as `read_bytes`."""
-    return read_bytes(path).decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    return (
+        read_bytes(path).decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    )
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:

@@ -1,6 +1,7 @@
 """Kinds of files, identified by their first bytes: an output replaces only a file of its own kind.
 
-An empty file matches any kind, a damaged HDF5 file any kind stored in HDF5: neither holds readable data.
+An empty file matches any kind, a damaged HDF5 file any kind stored in HDF5: neither holds readable
+data.
 """
 
 import os
@@ -10,7 +11,13 @@ import re
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
 
-SOLUTION, BODY, MODEL, PAGE, PDF = "flexmbs-solution", "flexmbs-flexible-body", "flexmbs-model", "page", "pdf"
+SOLUTION, BODY, MODEL, PAGE, PDF = (
+    "flexmbs-solution",
+    "flexmbs-flexible-body",
+    "flexmbs-model",
+    "page",
+    "pdf",
+)
 HDF5, DAMAGED = "hdf5", "damaged"
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 HEADER_BYTES = 65536  # bytes
@@ -35,22 +42,34 @@ _BEGINNINGS = (
     (re.compile(rb"%PDF-"), "a PDF document", PDF),
 )
 _OF_PAGES = (".html", ".htm", "")
-_FORMAT = re.compile(rb"^[ \t]*[\"']?format[\"']?[ \t]*=[ \t]*[\"'](flexmbs-(?:model|part|sweep))/", re.MULTILINE)
+_FORMAT = re.compile(
+    rb"^[ \t]*[\"']?format[\"']?[ \t]*=[ \t]*[\"'](flexmbs-(?:model|part|sweep))/", re.MULTILINE
+)
 
 
 def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
-    """Raise InputError if an output would replace a file of another kind than ``wanted``, or is a page by another name."""
+    """Raise InputError if an output would replace a file of another kind than ``wanted``, or is a
+    page by another name.
+    """
     found = kind_of(path)
     if found not in ("", wanted) and not (found == DAMAGED and wanted in (SOLUTION, BODY, HDF5)):
         raise InputError(_rejection(path, found, wanted))
     if wanted == PAGE and (ending := pathlib.Path(path).suffix).lower() not in _OF_PAGES:
         if report_kind(pathlib.Path(path)) == PDF:
-            raise InputError(f"{path}: is written as an HTML page, reports of one run alone as PDF; let its name end with .html")
-        raise InputError(f"{path}: a report is a page or a PDF document; let its name end with .html or .pdf, not {ending}")
+            raise InputError(
+                f"{path}: is written as an HTML page, reports of one run alone as PDF; "
+                "let its name end with .html"
+            )
+        raise InputError(
+            f"{path}: a report is a page or a PDF document; let its name end with .html "
+            f"or .pdf, not {ending}"
+        )
 
 
 def check_ending(path: str | os.PathLike[str], *endings: str) -> None:
-    """Raise InputError if the name of an output has another ending, by which other programs know its format."""
+    """Raise InputError if the name of an output has another ending, by which other programs know
+    its format.
+    """
     if (ending := file_path(path).suffix.lower()) not in endings:
         raise InputError(f"{path}: must end with {' or '.join(endings)}, not '{ending}'")
 
@@ -62,20 +81,24 @@ def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str])
 
 
 def report_kind(path: pathlib.Path) -> str:
-    """The kind of a report at a path: a PDF document or a page, by the end of its name; `check_kind` refuses other ends."""
+    """The kind of a report at a path: a PDF document or a page, by the end of its name;
+    `check_kind` refuses other ends.
+    """
     return PDF if path.suffix.lower() == ".pdf" else PAGE
 
 
 def comparison_kind(path: str | os.PathLike[str]) -> str:
-    """The kind of a comparison of two runs, a page. Raises InputError for the name of a PDF document."""
+    """The kind of a comparison of two runs, a page. Raises InputError for the name of a PDF
+    document.
+    """
     if report_kind(pathlib.Path(path)) == PDF:
         raise InputError(f"{path}: two runs are compared on an HTML page; choose a name with .html")
     return PAGE
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """The kind of a file: the ``format`` of a flexmbs file up to the "/", else a name by its first bytes; "" for a missing or
-    empty file."""
+    """The kind of a file: the ``format`` of a flexmbs file up to the "/", else a name by its first
+    bytes; "" for a missing or empty file."""
     try:
         with open(path, "rb") as file:
             start = file.read(HEADER_BYTES)
@@ -112,5 +135,9 @@ def _rejection(path: str | os.PathLike[str], found: str, wanted: str) -> str:
         | {HDF5: "an HDF5 file of another program", DAMAGED: "a damaged HDF5 file"}
     )
     target = named.get(wanted, "the output")
-    other = f"is {named[found]}, no {target.partition(' ')[2]}" if found in named and wanted in named else f"is not {target}"
+    other = (
+        f"is {named[found]}, no {target.partition(' ')[2]}"
+        if found in named and wanted in named
+        else f"is not {target}"
+    )
     return f"{path}: exists and {other}; choose another name with -o"

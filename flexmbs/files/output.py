@@ -19,11 +19,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
-    """A temporary name beside ``path``; the file is moved into place at the end. Raises MachineError, and InputError
-    if a file of another kind exists; the old file is then kept."""
+    """A temporary name beside ``path``; the file is moved into place at the end. Raises
+    MachineError, and InputError if a file of another kind exists; the old file is then kept."""
     target = file_path(path)
     check_target(target)
-    draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")  # two runs never share one
+    # two runs never share one
+    draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         yield draft
         with open(draft, "rb") as written:
@@ -34,7 +35,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     except (OSError, RuntimeError) as error:  # the latter from HDF5
         raise unwritable(target, error) from error
     finally:
-        with contextlib.suppress(OSError):  # also if it was never created, on a read-only file system
+        # also if it was never created, on a read-only file system
+        with contextlib.suppress(OSError):
             draft.unlink()
 
 
@@ -47,7 +49,9 @@ def remove_drafts(folder: pathlib.Path) -> None:
 
 
 def sync_folder(folder: pathlib.Path) -> None:
-    """Return when the names in a folder are on the disk, so that a power cut leaves the old file or the new one."""
+    """Return when the names in a folder are on the disk, so that a power cut leaves the old file or
+    the new one.
+    """
     try:
         file = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     except OSError:  # Windows, or a folder that may be written to but not read
@@ -55,7 +59,8 @@ def sync_folder(folder: pathlib.Path) -> None:
     try:
         os.fsync(file)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # of file systems that have no such call
+        # of file systems that have no such call
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:
         os.close(file)
@@ -64,7 +69,9 @@ def sync_folder(folder: pathlib.Path) -> None:
 def unwritable(path: pathlib.Path, error: Exception) -> MachineError:
     """The message about a file that cannot be written."""
     reason = (error.strerror or error) if isinstance(error, OSError) else error
-    return MachineError(f"{path}: cannot be written ({reason}); check the folder, its permissions or the free space")
+    return MachineError(
+        f"{path}: cannot be written ({reason}); check the folder, its permissions or the free space"
+    )
 
 
 def check_target(path: pathlib.Path) -> None:
@@ -74,12 +81,19 @@ def check_target(path: pathlib.Path) -> None:
     except OSError:
         return
     if not stat.S_ISREG(mode):
-        raise InputError(f"{path}: is {file_kind(mode)}, which an output would replace; give the name of a file")
+        raise InputError(
+            f"{path}: is {file_kind(mode)}, which an output would replace; give the name of a file"
+        )
 
 
 def file_kind(mode: int) -> str:
     """Description of a file by its mode."""
-    kinds = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFREG: "a file"}
+    kinds = {
+        stat.S_IFDIR: "a folder",
+        stat.S_IFIFO: "a pipe",
+        stat.S_IFSOCK: "a socket",
+        stat.S_IFREG: "a file",
+    }
     return kinds.get(stat.S_IFMT(mode), "a device")
 
 
@@ -90,14 +104,18 @@ def made_folder(path: str | os.PathLike[str]) -> pathlib.Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(
-            f"{folder}: cannot be created ({error.strerror}); check the folder's permissions or choose another"
+            f"{folder}: cannot be created ({error.strerror}); check the folder's "
+            "permissions or choose another"
         ) from None
     return folder
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write the text at ``path`` in UTF-8, atomically. Raises MachineError."""
-    with whole_file(path) as draft, open(draft, "w", encoding="utf-8", errors="replace", newline="") as file:
+    with (
+        whole_file(path) as draft,
+        open(draft, "w", encoding="utf-8", errors="replace", newline="") as file,
+    ):
         file.write(text)
 
 

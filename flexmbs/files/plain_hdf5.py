@@ -1,10 +1,13 @@
-"""HDF5 files as plain trees: contiguous arrays of numbers and fixed-length texts, written atomically.
+"""HDF5 files as plain trees: contiguous arrays of numbers and fixed-length texts, written
+atomically.
 
-The reader accepts untrusted files: it checks links, layouts, types and sizes before it reads any data, and rejects external
-or soft links, virtual or external storage, filters, objects linked twice and sizes beyond the limits.
+The reader accepts untrusted files: it checks links, layouts, types and sizes before it reads any
+data, and rejects external or soft links, virtual or external storage, filters, objects linked twice
+and sizes beyond the limits.
 
-In files with checksums each group and data set has the CRC-32 of its content as an attribute: attributes, names of members, type,
-shape and bytes. Files in which no item has one were written before checksums existed and are read without verification.
+In files with checksums each group and data set has the CRC-32 of its content as an attribute:
+attributes, names of members, type, shape and bytes. Files in which no item has one were written
+before checksums existed and are read without verification.
 """
 
 from __future__ import annotations
@@ -41,8 +44,11 @@ _WANTED = {
 _ITEMSIZE = {"f": 8, "i": 8, "u": 1}
 
 
-def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None], *, checksums: bool = True) -> None:
-    """Write the file filled by ``fill``, atomically. Raises MachineError; the old file is then kept.
+def write_whole(
+    path: str | os.PathLike[str], fill: Callable[[h5py.File], None], *, checksums: bool = True
+) -> None:
+    """Write the file filled by ``fill``, atomically. Raises MachineError; the old file is then
+    kept.
 
     checksums: False for formats of other programs, which may not expect further attributes.
     """
@@ -56,8 +62,15 @@ def write_whole(path: str | os.PathLike[str], fill: Callable[[h5py.File], None],
             raise target.error
 
 
-def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], origin: str, *, verified: bool = True) -> T:
-    """The result of ``read``; every problem becomes an InputError naming the file. ``origin``: how such a file is created.
+def read_whole(
+    path: str | os.PathLike[str],
+    read: Callable[[h5py.File], T],
+    origin: str,
+    *,
+    verified: bool = True,
+) -> T:
+    """The result of ``read``; every problem becomes an InputError naming the file. ``origin``: how
+    such a file is created.
 
     verified: True to compare checksums before ``read`` is called.
     """
@@ -71,18 +84,27 @@ def read_whole(path: str | os.PathLike[str], read: Callable[[h5py.File], T], ori
                 _verify(file)
             return read(file)
     except InputError as error:
-        raise InputError(*(p if p.startswith(str(target)) else f"{target}: {p}" for p in error.problems)) from None
+        raise InputError(
+            *(p if p.startswith(str(target)) else f"{target}: {p}" for p in error.problems)
+        ) from None
     except FileNotFoundError:
         raise InputError(f"{target}: no such file") from None
     except (OSError, RuntimeError, ValueError, KeyError, TypeError, UnicodeError) as error:
-        raise InputError(f"{target}: is damaged or not readable ({str(error).splitlines()[0]:.120}); write it again") from None
+        raise InputError(
+            f"{target}: is damaged or not readable ({str(error).splitlines()[0]:.120}); "
+            "write it again"
+        ) from None
 
 
 def set_text(item: h5py.Group, key: str, text: str) -> None:
-    """Attribute as a fixed-length string. Raises InputError when it is longer than an attribute holds."""
+    """Attribute as a fixed-length string. Raises InputError when it is longer than an attribute
+    holds.
+    """
     encoded = text.encode()
     if len(encoded) > MAX_TEXT:
-        raise InputError(f"provenance.{key}: has {len(encoded)} bytes; at most {MAX_TEXT} fit in the file")
+        raise InputError(
+            f"provenance.{key}: has {len(encoded)} bytes; at most {MAX_TEXT} fit in the file"
+        )
     item.attrs.create(key, np.bytes_(encoded), dtype=f"S{max(1, len(encoded))}")
 
 
@@ -93,7 +115,8 @@ def attributes(item: h5py.Group) -> dict[str, str | float]:
         dtype, shape = item.attrs.get_id(key).dtype, item.attrs.get_id(key).shape
         if shape != () or dtype.kind not in "Sf" or dtype.itemsize > MAX_TEXT:
             raise InputError(
-                f"{item.name} attribute {key!r}: has type {dtype} and shape {shape}; only strings and numbers are read"
+                f"{item.name} attribute {key!r}: has type {dtype} and shape {shape}; only "
+                "strings and numbers are read"
             )
         value = item.attrs[key]
         found[key] = bytes(value).decode() if dtype.kind == "S" else float(value)
@@ -111,11 +134,16 @@ def items(group: h5py.Group) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
         for name in parent:
             path = f"{prefix}{name}"
             if not isinstance(parent.get(name, getlink=True), h5py.HardLink):
-                raise InputError(f"{path}: is a soft or external link; only data stored in the file itself is read")
+                raise InputError(
+                    f"{path}: is a soft or external link; only data stored in the file "
+                    "itself is read"
+                )
             item = parent[name]
             address = h5py.h5o.get_info(item.id).addr
             if address in seen:
-                raise InputError(f"{path}: is linked twice or contains itself; the file is a plain tree")
+                raise InputError(
+                    f"{path}: is linked twice or contains itself; the file is a plain tree"
+                )
             seen.add(address)
             if len(seen) > MAX_OBJECTS:
                 raise InputError(f"{path}: the file has more than {MAX_OBJECTS} items")
@@ -132,19 +160,31 @@ def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
 
 
 def mapped(dataset: h5py.Dataset) -> np.ndarray:
-    """The numbers of a plain data set; those of a large one stay in the file and are read on demand."""
+    """The numbers of a plain data set; those of a large one stay in the file and are read on
+    demand.
+    """
     at = dataset.id.get_offset()
     if at is None or dataset.nbytes < LEAST_MAPPED:
         return np.asarray(dataset[()])
-    return np.memmap(dataset.file.filename, dtype=dataset.dtype, mode="r", offset=at, shape=dataset.shape)
+    return np.memmap(
+        dataset.file.filename, dtype=dataset.dtype, mode="r", offset=at, shape=dataset.shape
+    )
 
 
 def check_storage(item: str, dataset: h5py.Dataset, kind: str) -> None:
-    """Plain contiguous numbers ("f" floats, "g" floats of either precision, "i" integers, "u" bytes) or fixed strings ("S"), all
-    in the file, within the cap."""
+    """Plain contiguous numbers ("f" floats, "g" floats of either precision, "i" integers, "u"
+    bytes) or fixed strings ("S"), all in the file, within the cap."""
     dtype = dataset.dtype
-    wrong_size = dtype.itemsize != _ITEMSIZE.get(kind, dtype.itemsize) or (kind == "g" and dtype.itemsize not in (4, 8))
-    if dtype.kind != kind.replace("g", "f") or wrong_size or dtype.itemsize > 256 or dtype.subdtype or dtype.names:
+    wrong_size = dtype.itemsize != _ITEMSIZE.get(kind, dtype.itemsize) or (
+        kind == "g" and dtype.itemsize not in (4, 8)
+    )
+    if (
+        dtype.kind != kind.replace("g", "f")
+        or wrong_size
+        or dtype.itemsize > 256
+        or dtype.subdtype
+        or dtype.names
+    ):
         raise InputError(f"{item}: has type {dtype}; it must hold {_WANTED[kind]}")
     _check_plain(item, dataset)
 
@@ -154,7 +194,10 @@ def _check_plain(item: str, dataset: h5py.Dataset) -> None:
     plist = dataset.id.get_create_plist()
     plain = plist.get_layout() in (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT)
     if not plain or plist.get_nfilters() or plist.get_external_count() or dataset.is_virtual:
-        raise InputError(f"{item}: is chunked, filtered, virtual or stored in another file; only plain storage is read")
+        raise InputError(
+            f"{item}: is chunked, filtered, virtual or stored in another file; only plain "
+            "storage is read"
+        )
     size = int(np.prod(dataset.shape, dtype=object)) * dataset.dtype.itemsize
     if size > MAX_BYTES:
         raise InputError(f"{item}: claims {size} bytes; at most {MAX_BYTES} are read")
@@ -165,7 +208,9 @@ def _check_plain(item: str, dataset: h5py.Dataset) -> None:
 def check_items(found: dict[str, h5py.Dataset], expected: set[str], what: str) -> None:
     """Raise InputError unless the data sets are exactly those expected."""
     missing, unknown = sorted(expected - found.keys()), sorted(found.keys() - expected)
-    problems = [f"{item}: is missing" for item in missing] + [f"{item}: is unknown to {what}" for item in unknown]
+    problems = [f"{item}: is missing" for item in missing] + [
+        f"{item}: is unknown to {what}" for item in unknown
+    ]
     if problems:
         raise InputError(*problems[:20])
 
@@ -179,7 +224,10 @@ def _verify(file: h5py.File) -> None:
     if damaged:
         more = f" and {len(damaged) - 5} more" if len(damaged) > 5 else ""
         intact = len(found) - len(damaged)
-        raise InputError(f"{', '.join(damaged[:5])}{more}: damaged, checksums differ; the other {intact} items are intact")
+        raise InputError(
+            f"{', '.join(damaged[:5])}{more}: damaged, checksums differ; the other "
+            f"{intact} items are intact"
+        )
 
 
 def _intact(path: str, item: h5py.Group | h5py.Dataset) -> bool:
@@ -189,24 +237,32 @@ def _intact(path: str, item: h5py.Group | h5py.Dataset) -> bool:
     if CHECKSUM not in item.attrs:
         return False
     stored = item.attrs.get_id(CHECKSUM)
-    return stored.shape == () and stored.dtype == np.dtype("S8") and bytes(item.attrs[CHECKSUM]).decode() == _checksum(item)
+    return (
+        stored.shape == ()
+        and stored.dtype == np.dtype("S8")
+        and bytes(item.attrs[CHECKSUM]).decode() == _checksum(item)
+    )
 
 
 def _checksum(item: h5py.Group | h5py.Dataset) -> str:
-    """CRC-32 in hexadecimal digits of the attributes of an item, and of the names in a group or of the type, shape and bytes of a
-    data set."""
+    """CRC-32 in hexadecimal digits of the attributes of an item, and of the names in a group or of
+    the type, shape and bytes of a data set."""
     total = 0
     for key in sorted(item.attrs.keys() - {CHECKSUM}):
         own = item.attrs.get_id(key)
         if own.shape != () or own.dtype.kind not in "Sf" or own.dtype.itemsize > MAX_TEXT:
             return ""  # none of ours
-        total = crc32(f"{key} {own.dtype.str} ".encode() + np.asarray(item.attrs[key]).tobytes(), total)
+        total = crc32(
+            f"{key} {own.dtype.str} ".encode() + np.asarray(item.attrs[key]).tobytes(), total
+        )
     if isinstance(item, h5py.Group):
         total = crc32("/".join(sorted(item)).encode(), total)
     else:
         total = crc32(f"{item.dtype.str} {item.shape}".encode(), total)
         rows = max(1, BLOCK * len(item) // max(1, item.nbytes)) if item.ndim and item.size else 1
-        blocks = (item[at : at + rows] for at in range(0, len(item), rows)) if item.ndim else (item[()],)
+        blocks = (
+            (item[at : at + rows] for at in range(0, len(item), rows)) if item.ndim else (item[()],)
+        )
         for block in blocks if item.size else ():
             total = crc32(np.ascontiguousarray(block).data.cast("B"), total)
     return f"{total:08x}"

@@ -1,4 +1,6 @@
-"""Policy for files that an input file names: they lie in its folder or in search paths of the user, symbolic links resolved."""
+"""Policy for files that an input file names: they lie in its folder or in search paths of the user,
+symbolic links resolved.
+"""
 
 import os
 import re
@@ -9,12 +11,13 @@ from typing import NamedTuple
 from flexmbs.errors import shown
 from flexmbs.files.paths import file_path
 
-VARIABLES = ("GZ_SIM_RESOURCE_PATH", "ROS_PACKAGE_PATH")  # of the environment, with folders of models and packages
+# of the environment, with folders of models and packages
+VARIABLES = ("GZ_SIM_RESOURCE_PATH", "ROS_PACKAGE_PATH")
 
 
 class Reach(NamedTuple):
-    """Places of files that a file in ``folder`` names; ``search``: folders of packages, which the user gives; ``what``: the
-    kind of the file, for messages. All folders are resolved."""
+    """Places of files that a file in ``folder`` names; ``search``: folders of packages, which the
+    user gives; ``what``: the kind of the file, for messages. All folders are resolved."""
 
     folder: Path
     allow_outside: bool = False
@@ -22,18 +25,23 @@ class Reach(NamedTuple):
     what: str = "file"
 
     def path(self, name: str, *bases: Path) -> Path:
-        """The resolved path of a file: the first of the ``bases`` (default: the folder) that has it, or the first one.
+        """The resolved path of a file: the first of the ``bases`` (default: the folder) that has
+        it, or the first one.
 
-        ``package://package/…`` and ``model://model/…`` are sought in the search paths, in the folder, and among the folders
-        above it if files outside are allowed. Raises ValueError with a text for an address, a text that is no path, and a file
-        outside.
+        ``package://package/…`` and ``model://model/…`` are sought in the search paths, in the
+        folder, and among the folders above it if files outside are allowed. Raises ValueError with
+        a text for an address, a text that is no path, and a file outside.
         """
         place = re.sub(r"^file://", "", name.replace("\\", "/"))
         package = re.match(r"(?:package|model)://(.*)", place, re.S)
         if "://" in place and not package:
             raise ValueError(f"{shown(name)} is an address; only files are read")
         try:
-            named = self._in_packages(package.group(1)) if package else [base / place for base in bases or (self.folder,)]
+            named = (
+                self._in_packages(package.group(1))
+                if package
+                else [base / place for base in bases or (self.folder,)]
+            )
             found = [path for path in (each.resolve() for each in named) if self._allows(path)]
             chosen = next((path for path in found if path.exists()), found[0] if found else None)
         except (OSError, ValueError, RuntimeError) as error:
@@ -47,22 +55,38 @@ class Reach(NamedTuple):
         return chosen
 
     def _allows(self, path: Path) -> bool:
-        return self.allow_outside or any(path.is_relative_to(base) for base in (self.folder, *self.search))
+        return self.allow_outside or any(
+            path.is_relative_to(base) for base in (self.folder, *self.search)
+        )
 
     def _in_packages(self, place: str) -> list[Path]:
         """Candidates for the place of a file of a package; the last is beside the file."""
         package, _, inside = place.partition("/")
         above = self.folder.parents if self.allow_outside else ()
         bases = (*self.search, self.folder, *above)
-        found = [each / inside for base in bases for each in (base, base / package) if each.name == package]
+        found = [
+            each / inside
+            for base in bases
+            for each in (base, base / package)
+            if each.name == package
+        ]
         return [*found, self.folder / place]
 
 
 def reach_of(
     file: Path, *, allow_outside: bool = False, package_path: str | Path | Iterable[str | Path] = ()
 ) -> Reach:  # fmt: skip
-    """The reach of a file with the folders of ``package_path`` and of the variables `VARIABLES` of the environment."""
+    """The reach of a file with the folders of ``package_path`` and of the variables `VARIABLES` of
+    the environment.
+    """
     given = (package_path,) if isinstance(package_path, str | os.PathLike) else package_path
     folders = [file_path(each, "package_path") for each in given]
-    folders += [Path(each) for key in VARIABLES for each in os.environ.get(key, "").split(os.pathsep) if each]
-    return Reach(file.absolute().parent.resolve(), allow_outside, tuple(each.resolve() for each in folders))
+    folders += [
+        Path(each)
+        for key in VARIABLES
+        for each in os.environ.get(key, "").split(os.pathsep)
+        if each
+    ]
+    return Reach(
+        file.absolute().parent.resolve(), allow_outside, tuple(each.resolve() for each in folders)
+    )

@@ -1,7 +1,9 @@
-"""Output files reserved for one run: checked before the run starts, and locked against other runs until it ends.
+"""Output files reserved for one run: checked before the run starts, and locked against other runs
+until it ends.
 
-The lock is a system lock on a file next to the output, ``.NAME.lock``: it ends with the process that holds it, however that ends.
-On systems without such locks runs are not kept apart; files are still written atomically (`whole_file`).
+The lock is a system lock on a file next to the output, ``.NAME.lock``: it ends with the process
+that holds it, however that ends. On systems without such locks runs are not kept apart; files are
+still written atomically (`whole_file`).
 """
 
 import contextlib
@@ -22,13 +24,19 @@ except ImportError:  # Windows
 
 @contextlib.contextmanager
 def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
-    """Outputs (path, kind of `kinds`) locked against other runs while the block runs. Raises InputError for invalid paths, for
-    files of another kind and for files that another run is writing, MachineError if the folder is not writable."""
+    """Outputs (path, kind of `kinds`) locked against other runs while the block runs. Raises
+    InputError for invalid paths, for files of another kind and for files that another run is
+    writing, MachineError if the folder is not writable."""
     kinds = [(path, kind) for path, kind in outputs if path is not None]
     given = [path for path, _ in kinds]
     missing = [path for path in given if not path.absolute().parent.is_dir()]
     if missing:
-        raise InputError(*(f"{path}: the folder '{path.parent}' does not exist; create it first" for path in missing))
+        raise InputError(
+            *(
+                f"{path}: the folder '{path.parent}' does not exist; create it first"
+                for path in missing
+            )
+        )
     if len({path.absolute() for path in given}) < len(given):
         raise InputError(f"{given[0]}: is used for several outputs; give each its own name")
     with contextlib.ExitStack() as stack:
@@ -48,8 +56,8 @@ def _locked(path: Path, kind: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
-    """``path`` locked by the file ``lock`` against other runs while the block runs. Raises InputError if another run holds it,
-    unless this one is to ``wait``, MachineError."""
+    """``path`` locked by the file ``lock`` against other runs while the block runs. Raises
+    InputError if another run holds it, unless this one is to ``wait``, MachineError."""
     try:
         file = _taken(lock, path, wait)
     except OSError as error:
@@ -63,13 +71,18 @@ def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
 
 
 def _taken(lock: Path, path: Path, wait: bool) -> int:
-    """The lock file, opened and locked. Raises InputError if another run holds it and this one does not wait."""
+    """The lock file, opened and locked. Raises InputError if another run holds it and this one does
+    not wait.
+    """
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         try:
             if not acquired(file, wait):
                 holder = os.read(file, 100).decode("ascii", errors="replace").strip()
-                raise InputError(f"{path}: another run is writing it ({holder}); wait for it, or choose another file with -o")
+                raise InputError(
+                    f"{path}: another run is writing it ({holder}); wait for it, or "
+                    "choose another file with -o"
+                )
             if _is_still(file, lock):
                 os.truncate(file, 0)
                 since = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
@@ -82,7 +95,9 @@ def _taken(lock: Path, path: Path, wait: bool) -> int:
 
 
 def acquired(file: int, wait: bool) -> bool:
-    """Whether the lock of an open file could be acquired; True if the system or the file system has no locks."""
+    """Whether the lock of an open file could be acquired; True if the system or the file system has
+    no locks.
+    """
     if fcntl is None:
         return True
     try:

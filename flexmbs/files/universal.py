@@ -1,6 +1,8 @@
-"""Universal files (UFF), dataset 58 *function at nodal DOF*: histories and responses for test, modal and fatigue programs.
+"""Universal files (UFF), dataset 58 *function at nodal DOF*: histories and responses for test,
+modal and fatigue programs.
 
-Written by the package pyuff. Format: SDRC universal file format; datasets 58 (binary, double precision) and 164 (units).
+Written by the package pyuff. Format: SDRC universal file format; datasets 58 (binary, double
+precision) and 164 (units).
 """
 
 from __future__ import annotations
@@ -17,9 +19,18 @@ from flexmbs.files.output import whole_file
 TIME, FREQUENCY = ("time", "s", 17), ("frequency", "Hz", 18)  # abscissas: name, unit, data type
 TIME_RESPONSE, FREQUENCY_RESPONSE = 1, 4  # kinds of functions
 DIRECTIONS = {"x": 1, "y": 2, "z": 3}
-DATA_TYPES = {"Pa": 2, "m": 8, "N": 13, "m/s": 11, "m/s2": 12}  # by unit: stress, displacement, force, velocity, acceleration
-_SI = {"units_code": 1, "units_description": "SI: meter (newton)", "temp_mode": 1, "length": 1.0, "force": 1.0, "temp": 1.0}
-_EVEN = 1e-3  # of a step: what times of equal steps, written with six digits, may differ from the times
+# by unit: stress, displacement, force, velocity, acceleration
+DATA_TYPES = {"Pa": 2, "m": 8, "N": 13, "m/s": 11, "m/s2": 12}
+_SI = {
+    "units_code": 1,
+    "units_description": "SI: meter (newton)",
+    "temp_mode": 1,
+    "length": 1.0,
+    "force": 1.0,
+    "temp": 1.0,
+}
+# of a step: what times of equal steps, written with six digits, may differ from the times
+_EVEN = 1e-3
 
 
 class End(NamedTuple):
@@ -42,24 +53,39 @@ class NodalFunction(NamedTuple):
     excitation: End = End()
 
 
-def write_functions(path: str | os.PathLike[str], model: str, functions: Iterable[NodalFunction]) -> None:
-    """Write datasets 164 (SI units) and 58, one for each function. Raises `InputError`, and `MachineError` without pyuff."""
+def write_functions(
+    path: str | os.PathLike[str], model: str, functions: Iterable[NodalFunction]
+) -> None:
+    """Write datasets 164 (SI units) and 58, one for each function. Raises `InputError`, and
+    `MachineError` without pyuff.
+    """
     try:
         import pyuff
     except ImportError:
-        raise MachineError('to_uff: needs the package pyuff; install it: pip install "flexmbs[uff]"') from None
+        raise MachineError(
+            'to_uff: needs the package pyuff; install it: pip install "flexmbs[uff]"'
+        ) from None
     with whole_file(path) as draft:
         file = pyuff.UFF(str(draft))
         try:
-            file.write_sets([{"type": 164, "temp_offset": 273.15, **_SI}, *(_dataset(model, each) for each in functions)], "add")
+            file.write_sets(
+                [
+                    {"type": 164, "temp_offset": 273.15, **_SI},
+                    *(_dataset(model, each) for each in functions),
+                ],
+                "add",
+            )
         except Exception as error:
-            raise (error.__context__ if isinstance(error.__context__, OSError) else error) from None  # pyuff hides the reason
+            # pyuff hides the reason
+            raise (error.__context__ if isinstance(error.__context__, OSError) else error) from None
 
 
 def _dataset(model: str, function: NodalFunction) -> dict[str, Any]:
     """Dataset 58 of a function."""
     name, unit, data_type = function.abscissa
-    start, step = (float(f"{number:.5e}") for number in (function.x[0], function.x[1] - function.x[0]))
+    start, step = (
+        float(f"{number:.5e}") for number in (function.x[0], function.x[1] - function.x[0])
+    )
     even = np.abs(start + step * np.arange(len(function.x)) - function.x).max() <= _EVEN * step
     response, excitation = function.response, function.excitation
     numerator, denominator = _ascii(response.unit), _ascii(excitation.unit)
@@ -89,5 +115,11 @@ def _dataset(model: str, function: NodalFunction) -> dict[str, Any]:
 
 def _ascii(text: str) -> str:
     """A text as the format takes it: ASCII, one line of 80 characters."""
-    plain = text.replace("²", "2").replace("³", "3").replace("·", " ").encode("ascii", "replace").decode()
+    plain = (
+        text.replace("²", "2")
+        .replace("³", "3")
+        .replace("·", " ")
+        .encode("ascii", "replace")
+        .decode()
+    )
     return " ".join(plain.split())[:80]

@@ -1,20 +1,20 @@
 """The pieces of a divided body as one body for small deflections: component mode synthesis.
 
-A point x of a piece is displaced by w = t + θ × x + φ q in the frame of the piece. Its frame t, θ and its elastic coordinates q,
-z = (t, θ, q) of all pieces, are those that satisfy the welds,
+A point x of a piece is displaced by w = t + θ × x + φ q in the frame of the piece. Its frame t, θ
+and its elastic coordinates q, z = (t, θ, q) of all pieces, are those that satisfy the welds,
 
     w_a = w_b,  θ_a = θ_b,  local displacements of a = those of b   at each cut,    z = N y,
 
-with the frame of the first piece, which is the body frame, at rest: t₁ = θ₁ = 0. Hence stiffness Nᵀ K N, mass Nᵀ M N, and all
-integrals of the body as sums of those of its pieces, whose points are at X = d + R x in the body frame and move by R w there.
-With g = (1, x), which makes w = C g + φ q,
+with the frame of the first piece, which is the body frame, at rest: t₁ = θ₁ = 0. Hence stiffness Nᵀ
+K N, mass Nᵀ M N, and all integrals of the body as sums of those of its pieces, whose points are at
+X = d + R x in the body frame and move by R w there. With g = (1, x), which makes w = C g + φ q,
 
     ∫ g_α w_b dm = (∫ g_α g_β dm) C_bβ,  ∫ g_α φ_b dm = (S̄, xS),    ∫ w_a w_b dm = C_aα (∫ g_α g_β dm) C_bβ, …, SS .
 
 The shapes are the modes of NᵀKN y = ω² NᵀMN y.
 
-Source: Craig, Bampton (1968), AIAA Journal 6, 1313–1319 (substructures coupled at their boundaries); Craig, Structural Dynamics,
-chapter 19.
+Source: Craig, Bampton (1968), AIAA Journal 6, 1313–1319 (substructures coupled at their
+boundaries); Craig, Structural Dynamics, chapter 19.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from flexmbs.flexible_body.welds import own_frames, welds
 TOGETHER = "accuracy: pieces, "  # errors of all pieces, among the facts of the first
 Ratios: TypeAlias = Callable[[FloatArray], FloatArray]  # of damping, at frequencies [Hz]
 RIGID = 6  # coordinates t, θ of a piece
-LEVI_CIVITA = np.array([[[(i - j) * (j - k) * (k - i) / 2.0 for k in range(3)] for j in range(3)] for i in range(3)])
+LEVI_CIVITA = np.array(
+    [[[(i - j) * (j - k) * (k - i) / 2.0 for k in range(3)] for j in range(3)] for i in range(3)]
+)
 AFFINE = np.zeros((3, 4, RIGID))  # C: component, g, coordinate
 AFFINE[:, 0, :3] = np.eye(3)
 AFFINE[:, 1:, 3:] = np.swapaxes(LEVI_CIVITA, 1, 2)  # (θ × x)_a = ε_acd θ_c x_d
@@ -43,8 +45,8 @@ AFFINE[:, 1:, 3:] = np.swapaxes(LEVI_CIVITA, 1, 2)  # (θ × x)_a = ε_acd θ_c 
 
 @dataclass(frozen=True, eq=False)
 class Welded:
-    """Small motions of welded pieces: independent coordinates y, of pieces by rows ``N``[k] (6 + nf, n), stiffness, damping and
-    mass (n, n)."""
+    """Small motions of welded pieces: independent coordinates y, of pieces by rows ``N``[k] (6 +
+    nf, n), stiffness, damping and mass (n, n)."""
 
     pieces: Sequence[FlexibleBodyData]
     poses: Sequence[Pose]
@@ -61,14 +63,20 @@ class Welded:
         for i, j, cut in welds([tuple(piece.frames) for piece in pieces]):
             pair = [_spread(_at_cut(pieces[k].frames[cut], poses[k]), ends, k) for k in (i, j)]
             rows.append(pair[0] - pair[1])
-        scale = np.concatenate([1.0 / np.sqrt(np.diag(mass_matrix(piece))) for piece in pieces])  # energies alike
+        # energies alike
+        scale = np.concatenate([1.0 / np.sqrt(np.diag(mass_matrix(piece))) for piece in pieces])
         N = scipy.linalg.null_space(np.vstack(rows) * scale) * scale[:, None]
         parts = np.split(N, ends[1:-1])
         K = sum(T[RIGID:].T @ piece.K_ff @ T[RIGID:] for T, piece in zip(parts, pieces))
         U = sum(piece.damping_rows @ T[RIGID:] for T, piece in zip(parts, pieces))
-        D = sum(T[RIGID:].T @ piece.D_ff @ T[RIGID:] for T, piece in zip(parts, pieces)) + np.transpose(U) @ U
+        D = (
+            sum(T[RIGID:].T @ piece.D_ff @ T[RIGID:] for T, piece in zip(parts, pieces))
+            + np.transpose(U) @ U
+        )
         M = sum(T.T @ mass_matrix(piece) @ T for T, piece in zip(parts, pieces))
-        return cls(pieces, poses, parts, *(0.5 * (each + each.T) for each in map(np.asarray, (K, D, M))))
+        return cls(
+            pieces, poses, parts, *(0.5 * (each + each.T) for each in map(np.asarray, (K, D, M)))
+        )
 
     @property
     def frames(self) -> Mapping[str, FloatArray]:
@@ -80,21 +88,30 @@ class Welded:
         }
 
     def in_modes(self, count: int | None = None) -> Welded:
-        """With the coordinates of the lowest modes, of unit mass; the largest entry of each is positive."""
+        """With the coordinates of the lowest modes, of unit mass; the largest entry of each is
+        positive.
+        """
         _, v = scipy.linalg.eigh(self.K, self.M)
         v = v[:, :count]
         v = v * np.sign(v[np.abs(v).argmax(axis=0), np.arange(v.shape[1])])
         matrices = (v.T @ each @ v for each in (self.K, self.D, self.M))
-        return replace(self, N=[T @ v for T in self.N], **dict(zip("KDM", (0.5 * (each + each.T) for each in matrices))))
+        return replace(
+            self,
+            N=[T @ v for T in self.N],
+            **dict(zip("KDM", (0.5 * (each + each.T) for each in matrices))),
+        )
 
 
-def damping_rows(pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose], ratios: Ratios) -> list[FloatArray]:
-    """U of each piece, whose damping UᵀU of all pieces gives the modes φ of these together, of frequencies ω, the ratios ζ =
-    ``ratios`` (ω/2π):
+def damping_rows(
+    pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose], ratios: Ratios
+) -> list[FloatArray]:
+    """U of each piece, whose damping UᵀU of all pieces gives the modes φ of these together, of
+    frequencies ω, the ratios ζ = ``ratios`` (ω/2π):
 
     UᵀU = Σ (2ζ/ω³) K φ φᵀ K
 
-    over their elastic coordinates. No rigid motion of a piece is damped; modes without damping have no row.
+    over their elastic coordinates. No rigid motion of a piece is damped; modes without damping have
+    no row.
     """
     welded = Welded.of(pieces, poses).in_modes()
     omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
@@ -104,11 +121,17 @@ def damping_rows(pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose], rati
 
 
 def assembled(
-    name: str, pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose], joined: JoinedSurface | None, modes: int | None = None
+    name: str,
+    pieces: Sequence[FlexibleBodyData],
+    poses: Sequence[Pose],
+    joined: JoinedSurface | None,
+    modes: int | None = None,
 ) -> FlexibleBodyData:
-    """The pieces as one body in its lowest ``modes``, or all, with the frame of the first piece held.
+    """The pieces as one body in its lowest ``modes``, or all, with the frame of the first piece
+    held.
 
-    Without stress modes and geometric stiffness: those of a piece are for the loads of the piece alone.
+    Without stress modes and geometric stiffness: those of a piece are for the loads of the piece
+    alone.
     """
     welded = Welded.of(pieces, poses).in_modes(modes)
     n = len(welded.K)
@@ -160,13 +183,19 @@ def _spread(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
 def _origin(pieces: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
     """What the pieces have in common, their errors together, and the sums of their times."""
     facts = [piece.provenance for piece in pieces]
-    found = {key: value for key, value in facts[0].items() if all(each.get(key) == value for each in facts) or TOGETHER in key}
+    found = {
+        key: value
+        for key, value in facts[0].items()
+        if all(each.get(key) == value for each in facts) or TOGETHER in key
+    }
     times = dict.fromkeys(key for each in facts for key in each if key.startswith("time "))
     return found | {key: sum(float(each.get(key, 0.0)) for each in facts) for key in times}
 
 
 def _integrals(piece: FlexibleBodyData, T: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """∫ g gᵀ dm (4, 4), ∫ g_α w_b dm (4, 3, n) and ∫ w_a w_b dm (3, 3, n, n) of w = (C g, φ) T y, in the frame of the piece."""
+    """∫ g gᵀ dm (4, 4), ∫ g_α w_b dm (4, 3, n) and ∫ w_a w_b dm (3, 3, n, n) of w = (C g, φ) T y,
+    in the frame of the piece.
+    """
     c = piece.first_moment
     mass = np.block([[np.array([[piece.mass]]), c[None]], [c[:, None], piece.second_moment]])
     own = np.concatenate([piece.S_bar[None], piece.xS])
@@ -185,7 +214,9 @@ def _frames(welded: Welded) -> dict[str, FlexibleFrame]:
     for piece, pose in zip(welded.pieces, welded.poses):
         for name, frame in piece.frames.items():
             there = pose.of(frame.R, frame.x)
-            found[name] = FlexibleFrame(there.x, there.R, motions[name][:3], motions[name][3:], frame.kind)
+            found[name] = FlexibleFrame(
+                there.x, there.R, motions[name][:3], motions[name][3:], frame.kind
+            )
     return found
 
 

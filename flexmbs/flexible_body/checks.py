@@ -40,7 +40,8 @@ class Checks(list[Check]):
 def checks(data: FlexibleBodyData) -> Checks:
     """All checks that apply to ``data``.
 
-    Source: Schwertassek and Wallrapp, Dynamik flexibler Mehrkörpersysteme, section 6.4, for the identities between the integrals.
+    Source: Schwertassek and Wallrapp, Dynamik flexibler Mehrkörpersysteme, section 6.4, for the
+    identities between the integrals.
     """
     found = Checks(_inertial(data))
     if data.nf:
@@ -66,30 +67,48 @@ def _inertial(data: FlexibleBodyData) -> list[Check]:
     return [
         Check("mass is positive [kg]", data.mass, data.mass > 0),
         _small("second moment ∫x xᵀdm is symmetric", _asymmetry(J)),
-        _small("second moment about the centre of mass is not negative", -_smallest(central) / scale),
-        _small("SS[b,a] = SS[a,b]ᵀ", _asymmetry(data.SS.transpose(0, 2, 1, 3).reshape(3 * data.nf, 3 * data.nf))),
+        _small(
+            "second moment about the centre of mass is not negative", -_smallest(central) / scale
+        ),
+        _small(
+            "SS[b,a] = SS[a,b]ᵀ",
+            _asymmetry(data.SS.transpose(0, 2, 1, 3).reshape(3 * data.nf, 3 * data.nf)),
+        ),
         _small("|2∫φ_a φ_b dm| ≤ ∫φ_a² dm + ∫φ_b² dm", pair),
-        _small("integrals of 1, x and φ form a Gram matrix without negative eigenvalue", -_smallest(gram)),
+        _small(
+            "integrals of 1, x and φ form a Gram matrix without negative eigenvalue",
+            -_smallest(gram),
+        ),
     ]
 
 
 def _elastic(data: FlexibleBodyData) -> list[Check]:
-    """Symmetry and positivity of K_ff, D_ff, m_ff; shapes free of rigid-body motion; mode table; frames."""
+    """Symmetry and positivity of K_ff, D_ff, m_ff; shapes free of rigid-body motion; mode table;
+    frames.
+    """
     K, m, D = data.K_ff, data.m_ff, data.D_ff
     definite = _definite(data)
     independence = definite[1].residual
     found = [
-        _small("K_ff is symmetric", _asymmetry(K)), definite[0],
+        _small("K_ff is symmetric", _asymmetry(K)),
+        definite[0],
         _small("D_ff is symmetric", _asymmetry(D)),
-        _small("D_ff dissipates", -_smallest(D) / max(float(np.abs(D).max()), np.finfo(float).tiny)), definite[1],
-    ]  # fmt: skip
+        _small(
+            "D_ff dissipates", -_smallest(D) / max(float(np.abs(D).max()), np.finfo(float).tiny)
+        ),
+        definite[1],
+    ]
     if independence > 0 and np.all(np.diag(m) > 0):
         from scipy.linalg import eigh  # import on demand: 0.1 s, also for a second start of a run
 
         omega2 = eigh(0.5 * (K + K.T), 0.5 * (m + m.T), eigvals_only=True)
         omega2_table = np.sort((2 * np.pi * data.modes.frequency) ** 2)
-        error = np.max(np.abs(omega2_table - omega2) / np.maximum(np.abs(omega2), 1e-8 * np.abs(omega2).max()))
-        found.append(Check("frequencies are those of (K_ff, m_ff)", float(error), bool(error < 1e-6)))
+        error = np.max(
+            np.abs(omega2_table - omega2) / np.maximum(np.abs(omega2), 1e-8 * np.abs(omega2).max())
+        )
+        found.append(
+            Check("frequencies are those of (K_ff, m_ff)", float(error), bool(error < 1e-6))
+        )
     return found
 
 
@@ -97,15 +116,26 @@ def _definite(data: FlexibleBodyData) -> list[Check]:
     """K_ff, and the mass matrix of the undeformed body."""
     stiffness, independence = _smallest(_unit_diagonal(data.K_ff)), _rigid_independence(data)
     return [
-        Check("K_ff is positive definite (smallest scaled eigenvalue)", stiffness, stiffness > 1e-12),
-        Check("shapes contain no rigid-body motion, M(q=0) positive definite", independence, independence > 1e-8),
+        Check(
+            "K_ff is positive definite (smallest scaled eigenvalue)", stiffness, stiffness > 1e-12
+        ),
+        Check(
+            "shapes contain no rigid-body motion, M(q=0) positive definite",
+            independence,
+            independence > 1e-8,
+        ),
     ]
 
 
 def _geometric(geometric: GeometricStiffness) -> list[Check]:
     """Every K0 is symmetric."""
     matrices = np.concatenate(
-        [geometric.acceleration, geometric.angular_acceleration, geometric.rotation, *geometric.frames.values()]
+        [
+            geometric.acceleration,
+            geometric.angular_acceleration,
+            geometric.rotation,
+            *geometric.frames.values(),
+        ]
     )
     size = np.maximum(np.abs(matrices).max(axis=(1, 2)), np.finfo(float).tiny)
     asymmetry = np.abs(matrices - matrices.transpose(0, 2, 1)).max(axis=(1, 2)) / size
@@ -114,12 +144,25 @@ def _geometric(geometric: GeometricStiffness) -> list[Check]:
 
 def _stated(data: FlexibleBodyData) -> list[Check]:
     """Frames are orthonormal; the six rigid-body modes found by the reduction."""
-    worst = max((float(np.abs(f.R.T @ f.R - np.eye(3)).max()) for f in data.frames.values()), default=0.0)
+    worst = max(
+        (float(np.abs(f.R.T @ f.R - np.eye(3)).max()) for f in data.frames.values()), default=0.0
+    )
     handed = all(np.linalg.det(f.R) > 0 for f in data.frames.values())
-    found = [Check("frames have right-handed orthonormal axes", worst, worst < ROUND_OFF and handed)]
+    found = [
+        Check("frames have right-handed orthonormal axes", worst, worst < ROUND_OFF and handed)
+    ]
     if "rigid_body_modes" in data.provenance:
-        residual, count = data.provenance.get("rigid_body_residual", 0.0), data.provenance["rigid_body_modes"]
-        found.append(Check("K has exactly six rigid-body modes", float(residual), count == 6 and float(residual) < 1e-6))
+        residual, count = (
+            data.provenance.get("rigid_body_residual", 0.0),
+            data.provenance["rigid_body_modes"],
+        )
+        found.append(
+            Check(
+                "K has exactly six rigid-body modes",
+                float(residual),
+                count == 6 and float(residual) < 1e-6,
+            )
+        )
     return found
 
 
@@ -129,7 +172,10 @@ def _small(name: str, residual: float) -> Check:
 
 
 def _asymmetry(matrix: FloatArray) -> float:
-    return float(np.abs(matrix - matrix.T).max(initial=0.0) / max(np.abs(matrix).max(initial=0.0), np.finfo(float).tiny))
+    return float(
+        np.abs(matrix - matrix.T).max(initial=0.0)
+        / max(np.abs(matrix).max(initial=0.0), np.finfo(float).tiny)
+    )
 
 
 def _smallest(matrix: FloatArray) -> float:
@@ -163,8 +209,9 @@ def _pair_excess(SS: FloatArray) -> float:
 
 
 def _rigid_independence(data: FlexibleBodyData) -> float:
-    """Smallest fraction of a shape's mass that no rigid-body motion reproduces: smallest eigenvalue of
-    ``m_ff − Lᵀ M_rr⁺ L`` against m_ff, L = [S_bar; ∫x × φ dm]; 0 when a shape is a rigid-body motion."""
+    """Smallest fraction of a shape's mass that no rigid-body motion reproduces: smallest eigenvalue
+    of ``m_ff − Lᵀ M_rr⁺ L`` against m_ff, L = [S_bar; ∫x × φ dm]; 0 when a shape is a rigid-body
+    motion."""
     c = data.first_moment
     skew = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
     rigid = np.block([[data.mass * np.eye(3), -skew], [skew, data.inertia]])
@@ -172,7 +219,10 @@ def _rigid_independence(data: FlexibleBodyData) -> float:
     length = np.sqrt(trace / data.mass) if trace > 0 and data.mass > 0 else 1.0
     scale = np.repeat([1.0, 1.0 / length], 3)
     L = scale[:, None] * np.vstack([data.S_bar, data.x_cross_S])
-    rest = data.m_ff - L.T @ np.linalg.pinv(scale[:, None] * rigid * scale, rcond=1e-12, hermitian=True) @ L
+    rest = (
+        data.m_ff
+        - L.T @ np.linalg.pinv(scale[:, None] * rigid * scale, rcond=1e-12, hermitian=True) @ L
+    )
     try:
         inverse = np.linalg.inv(np.linalg.cholesky(data.m_ff))
         return float(np.linalg.eigvalsh(inverse @ (0.5 * (rest + rest.T)) @ inverse.T)[0])

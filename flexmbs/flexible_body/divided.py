@@ -1,4 +1,6 @@
-"""A flexible body in several pieces, each with its own floating frame, that are welded at the cuts: for parts that bend far."""
+"""A flexible body in several pieces, each with its own floating frame, that are welded at the cuts:
+for parts that bend far.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,12 @@ from flexmbs.flexible_body.welds import FrameNames, check_welds, own_frames, wel
 class DividedBodyData:
     """Flexible body in pieces, as `preprocess.reduce_divided` makes it and `FlexibleBody` reads it.
 
-    name: of the body.  pieces: one or more; two that have a frame of the same name are welded there, other frames belong to the
-    body. The body frame is that of the first piece.
+    name: of the body.  pieces: one or more; two that have a frame of the same name are welded
+    there, other frames belong to the body. The body frame is that of the first piece.
 
-    Raises InputError for frames that more than two pieces have, for pieces that are not all connected, and for those of different
-    parts or reductions, or only some of those that are damped together.
+    Raises InputError for frames that more than two pieces have, for pieces that are not all
+    connected, and for those of different parts or reductions, or only some of those that are damped
+    together.
 
     Examples
     --------
@@ -49,15 +52,24 @@ class DividedBodyData:
         rows = {len(piece.damping_rows) for piece in self.pieces}
         if len(rows) > 1:
             counts = " and ".join(map(str, sorted(rows)))
-            raise InputError(f"{self.name}: the pieces have {counts} rows of damping together; take all pieces of one reduction")
+            raise InputError(
+                f"{self.name}: the pieces have {counts} rows of damping together; take "
+                "all pieces of one reduction"
+            )
         for i, j, cut in welds(self.frames_by_piece):
             one, other = (self.pieces[k].frames[cut] for k in (i, j))
             if len(one.local) != len(other.local):
-                counts = f"{len(one.local)} local displacements in one piece, {len(other.local)} in the other"
-                raise InputError(f"{self.name}: {cut} has {counts}; take all pieces of one reduction")
+                counts = (
+                    f"{len(one.local)} local displacements in one piece, {len(other.local)} "
+                    "in the other"
+                )
+                raise InputError(
+                    f"{self.name}: {cut} has {counts}; take all pieces of one reduction"
+                )
             if one.cut != other.cut:
                 raise InputError(
-                    f"{self.name}: {cut} is of different parts or reductions in pieces {i + 1} and {j + 1};"
+                    f"{self.name}: {cut} is of different parts or reductions in pieces "
+                    f"{i + 1} and {j + 1};"
                     " take all pieces of one"
                 )
         cuts = {cut for _, _, cut in welds(self.frames_by_piece)}
@@ -65,14 +77,16 @@ class DividedBodyData:
             alone = [name for name, frame in piece.frames.items() if frame.cut and name not in cuts]
             if alone and len(piece.damping_rows):
                 raise InputError(
-                    f"{self.name}: piece {k} has the damping of all pieces, of which that at its {alone[0]} is missing;"
+                    f"{self.name}: piece {k} has the damping of all pieces, of which that "
+                    f"at its {alone[0]} is missing;"
                     " take all pieces of one reduction"
                 )
 
     def __repr__(self) -> str:
         frames, modes = ", ".join(self.frames) or "none", sum(piece.nf for piece in self.pieces)
         return (
-            f"<DividedBodyData '{self.name}': {self.mass:.4g} kg, {len(self.pieces)} pieces, {modes} elastic coordinates, "
+            f"<DividedBodyData '{self.name}': {self.mass:.4g} kg, {len(self.pieces)} "
+            f"pieces, {modes} elastic coordinates, "
             f"frames {frames}>"
         )
 
@@ -85,7 +99,11 @@ class DividedBodyData:
     def frames(self) -> Mapping[str, Pose]:
         """Undeformed poses of the frames of the body, without the cuts."""
         pairs = zip(self.pieces, self.poses)
-        every = {name: own.of(frame.R, frame.x) for piece, own in pairs for name, frame in piece.frames.items()}
+        every = {
+            name: own.of(frame.R, frame.x)
+            for piece, own in pairs
+            for name, frame in piece.frames.items()
+        }
         return {name: every[name] for name in own_frames(self.frames_by_piece)}
 
     @property
@@ -96,7 +114,9 @@ class DividedBodyData:
     @property
     def first_moment(self) -> FloatArray:
         """∫x dm (3,) of the undeformed body [kg m]."""
-        return np.asarray(sum(p.mass * x + R @ p.first_moment for p, (R, x) in zip(self.pieces, self.poses)))
+        return np.asarray(
+            sum(p.mass * x + R @ p.first_moment for p, (R, x) in zip(self.pieces, self.poses))
+        )
 
     @property
     def second_moment(self) -> FloatArray:
@@ -118,8 +138,8 @@ class DividedBodyData:
         return joined_surface(self.pieces, self.poses)
 
     def assembled(self, modes: int | None = None) -> FlexibleBodyData:
-        """The body in one piece for small deflections, in its lowest ``modes`` or all, with the frame of the first piece held;
-        without stress modes and geometric stiffness."""
+        """The body in one piece for small deflections, in its lowest ``modes`` or all, with the
+        frame of the first piece held; without stress modes and geometric stiffness."""
         from flexmbs.flexible_body.assembled import assembled  # SciPy on demand
 
         return assembled(self.name, self.pieces, self.poses, self.joined, modes)
@@ -132,8 +152,8 @@ class DividedBodyData:
         return len(Welded.of(self.pieces, self.poses).K)
 
     def damping_rows(self, ratios: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, ...]:
-        """Of each piece the rows U whose damping UᵀU gives the modes of all together, with the frame of the first held, the
-        ``ratios`` of their frequencies [Hz]."""
+        """Of each piece the rows U whose damping UᵀU gives the modes of all together, with the
+        frame of the first held, the ``ratios`` of their frequencies [Hz]."""
         from flexmbs.flexible_body.assembled import damping_rows  # SciPy on demand
 
         return tuple(damping_rows(self.pieces, self.poses, ratios))
@@ -156,7 +176,11 @@ class DividedBodyData:
     @property
     def failed(self) -> tuple[str, ...]:
         """The failed checks of the pieces that preclude equations of motion."""
-        return tuple(f"{check} (piece {k})" for k, piece in enumerate(self.pieces, 1) for check in piece.failed)
+        return tuple(
+            f"{check} (piece {k})"
+            for k, piece in enumerate(self.pieces, 1)
+            for check in piece.failed
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """HDF5 file at ``path``, written atomically. Raises MachineError."""
@@ -177,7 +201,9 @@ def load_body(path: str | os.PathLike[str]) -> FlexibleBodyData | DividedBodyDat
     return (DividedBodyData if is_divided(path) else FlexibleBodyData).load(path)
 
 
-def in_one_piece(body: FlexibleBodyData | DividedBodyData, modes: int | None = None) -> FlexibleBodyData:
+def in_one_piece(
+    body: FlexibleBodyData | DividedBodyData, modes: int | None = None
+) -> FlexibleBodyData:
     """A divided body for small deflections, as `DividedBodyData.assembled`; another as it is."""
     return body.assembled(modes) if isinstance(body, DividedBodyData) else body
 

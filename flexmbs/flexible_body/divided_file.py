@@ -36,26 +36,40 @@ def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBo
 
     def whole(file: h5py.File) -> DividedBodyData:
         groups = _groups(file)
-        return make(str(attributes(file)["name"]), tuple(_piece(file, k) for k in range(1, len(groups) + 1)))
+        return make(
+            str(attributes(file)["name"]), tuple(_piece(file, k) for k in range(1, len(groups) + 1))
+        )
 
     return read_whole(path, whole, ORIGIN)
 
 
 def has_pieces(path: str | os.PathLike[str]) -> bool:
-    """Whether the file ``path`` holds a divided body. Raises InputError for what is no file of a flexible body."""
-    return read_whole(path, lambda file: attributes(file).get("format") == DIVIDED, ORIGIN, verified=False)
+    """Whether the file ``path`` holds a divided body. Raises InputError for what is no file of a
+    flexible body.
+    """
+    return read_whole(
+        path, lambda file: attributes(file).get("format") == DIVIDED, ORIGIN, verified=False
+    )
 
 
 def _groups(file: h5py.File) -> list[h5py.Group]:
     """The groups of the pieces. Raises InputError."""
     header = attributes(file)
     if header.get("format") != DIVIDED:
-        raise InputError(f"format: is {header.get('format', 'missing')!r}; a divided body has {DIVIDED!r}")
+        raise InputError(
+            f"format: is {header.get('format', 'missing')!r}; a divided body has {DIVIDED!r}"
+        )
     wanted = [str(k) for k in range(1, len(file) + 1)]
     if sorted(file) != sorted(wanted) or not 1 <= len(wanted) <= MOST or "name" not in header:
-        raise InputError(f"{', '.join(list(file)[:5])}: are not the pieces 1, 2, … of a divided body; write the file again")
+        raise InputError(
+            f"{', '.join(list(file)[:5])}: are not the pieces 1, 2, … of a divided body; "
+            "write the file again"
+        )
     links = [file.get(key, getlink=True) for key in wanted]
-    if not all(isinstance(link, h5py.HardLink) and isinstance(file[key], h5py.Group) for key, link in zip(wanted, links)):
+    if not all(
+        isinstance(link, h5py.HardLink) and isinstance(file[key], h5py.Group)
+        for key, link in zip(wanted, links)
+    ):
         raise InputError("a piece is not a group of the file itself; write the file again")
     return [file[key] for key in wanted]
 

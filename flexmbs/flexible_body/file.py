@@ -1,6 +1,8 @@
-"""HDF5 file of a flexible body: fixed-size little-endian numbers and UTF-8 strings in named data sets only.
+"""HDF5 file of a flexible body: fixed-size little-endian numbers and UTF-8 strings in named data
+sets only.
 
-The reader accepts untrusted files (`flexmbs.files.plain_hdf5`) and rejects unknown items, wrong shapes and a wrong digest.
+The reader accepts untrusted files (`flexmbs.files.plain_hdf5`) and rejects unknown items, wrong
+shapes and a wrong digest.
 """
 
 from __future__ import annotations
@@ -16,8 +18,23 @@ from numpy.typing import NDArray
 
 from flexmbs import __version__
 from flexmbs.errors import InputError
-from flexmbs.files.plain_hdf5 import attributes, check_items, check_storage, datasets, mapped, read_whole, set_text, write_whole
-from flexmbs.flexible_body.parts import FlexibleFrame, GeometricStiffness, ModeTable, ResidualModes, Surface
+from flexmbs.files.plain_hdf5 import (
+    attributes,
+    check_items,
+    check_storage,
+    datasets,
+    mapped,
+    read_whole,
+    set_text,
+    write_whole,
+)
+from flexmbs.flexible_body.parts import (
+    FlexibleFrame,
+    GeometricStiffness,
+    ModeTable,
+    ResidualModes,
+    Surface,
+)
 from flexmbs.flexible_body.plies import Plies, file_items
 from flexmbs.flexible_body.stress import StressModes
 
@@ -33,8 +50,9 @@ if TYPE_CHECKING:
 D = TypeVar("D", bound="FlexibleBodyData")
 Arrays = dict[str, NDArray[np.generic]]
 
-# Shape of every item; a letter denotes a size common to all items: f modes, n nodes, t triangles, e residual modes; of stresses
-# r rows, l unit loads, m materials, i interfaces, p points of laminates, k plies, a laminates and one; * any size.
+# Shape of every item; a letter denotes a size common to all items: f modes, n nodes, t triangles, e
+# residual modes; of stresses r rows, l unit loads, m materials, i interfaces, p points of
+# laminates, k plies, a laminates and one; * any size.
 _BODY = {
     "elastic/K_ff": "ff", "elastic/D_ff": "ff",
     "inertia/mass": "", "inertia/first_moment": "3", "inertia/second_moment": "33",
@@ -44,27 +62,60 @@ _BODY = {
 _FRAME = {"x": "3", "R": "33", "phi": "3f", "psi": "3f", "kind": ""}
 _CUT = {"local": "*f", "cut": ""}  # of frames at cuts
 _PIECE = {"elastic/damping_rows": "*f"}
-_SURFACE = {"surface/nodes": "n3", "surface/phi": "n3f", "surface/triangles": "t3", "surface/node_ids": "n"}
-_GEOMETRIC = {"geometric/acceleration": "3ff", "geometric/angular_acceleration": "3ff", "geometric/rotation": "6ff"}
+_SURFACE = {
+    "surface/nodes": "n3",
+    "surface/phi": "n3f",
+    "surface/triangles": "t3",
+    "surface/node_ids": "n",
+}
+_GEOMETRIC = {
+    "geometric/acceleration": "3ff",
+    "geometric/angular_acceleration": "3ff",
+    "geometric/rotation": "6ff",
+}
 _RESIDUAL = {
-    "residual/frequency": "e", "residual/damping": "e", "residual/loads": "e*", "residual/mass": "ef", "residual/stiffness": "ef",
-}  # fmt: skip
+    "residual/frequency": "e",
+    "residual/damping": "e",
+    "residual/loads": "e*",
+    "residual/mass": "ef",
+    "residual/stiffness": "ef",
+}
 _STRESS = {
-    "stress/rows": "r", "stress/modes": "r6f", "stress/correction": "r6l", "stress/interfaces": "i", "stress/material": "r",
-    "stress/compliance": "m66", "stress/yield_stress": "m",
-}  # fmt: skip
+    "stress/rows": "r",
+    "stress/modes": "r6f",
+    "stress/correction": "r6l",
+    "stress/interfaces": "i",
+    "stress/material": "r",
+    "stress/compliance": "m66",
+    "stress/yield_stress": "m",
+}
 _OPTIONAL_STRESS = {"stress/initial": "r6", "stress/missing": "ll"}
 _PLIES = {
-    "stress/plies/bottom": "p", "stress/plies/top": "p", "stress/plies/axes": "p33", "stress/plies/laminate": "p",
-    "stress/plies/first": "a", "stress/plies/heights": "k2", "stress/plies/angle": "k", "stress/plies/moduli": "k33",
+    "stress/plies/bottom": "p",
+    "stress/plies/top": "p",
+    "stress/plies/axes": "p33",
+    "stress/plies/laminate": "p",
+    "stress/plies/first": "a",
+    "stress/plies/heights": "k2",
+    "stress/plies/angle": "k",
+    "stress/plies/moduli": "k33",
     "stress/plies/strengths": "k5",
-}  # fmt: skip
+}
 _TYPES = {
-    "kind": "S", "cut": "S", "triangles": "i", "node_ids": "i", "stress/rows": "i", "stress/material": "i",
+    "kind": "S",
+    "cut": "S",
+    "triangles": "i",
+    "node_ids": "i",
+    "stress/rows": "i",
+    "stress/material": "i",
     "stress/interfaces": "S",
-    "stress/modes": "g", "stress/correction": "g",
-    **dict.fromkeys(("stress/plies/bottom", "stress/plies/top", "stress/plies/laminate", "stress/plies/first"), "i"),
-}  # fmt: skip
+    "stress/modes": "g",
+    "stress/correction": "g",
+    **dict.fromkeys(
+        ("stress/plies/bottom", "stress/plies/top", "stress/plies/laminate", "stress/plies/first"),
+        "i",
+    ),
+}
 _GROUPS = ("elastic", "inertia", "modes", "frames", "surface", "provenance")
 
 
@@ -74,12 +125,18 @@ def write(data: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str], make: type[D], *, surface: bool = True) -> D:
-    """Read the body in the file ``path``; without its surface on request. Raises InputError naming the file and the item."""
-    return read_whole(path, lambda file: body(file, make, surface), "flexmbs preprocess or FlexibleBodyData.save")
+    """Read the body in the file ``path``; without its surface on request. Raises InputError naming
+    the file and the item.
+    """
+    return read_whole(
+        path, lambda file: body(file, make, surface), "flexmbs preprocess or FlexibleBodyData.save"
+    )
 
 
 def reduced_digest(data: FlexibleBodyData) -> str:
-    """SHA-256 of integrals, matrices, frames and modes: names, types, shapes and little-endian bytes in sorted order."""
+    """SHA-256 of integrals, matrices, frames and modes: names, types, shapes and little-endian
+    bytes in sorted order.
+    """
     return _digest(_reduced(data))
 
 
@@ -94,7 +151,13 @@ def _reduced(data: FlexibleBodyData) -> Arrays:
     if len(data.damping_rows):
         arrays["elastic/damping_rows"] = data.damping_rows
     for name, frame in data.frames.items():
-        parts = {"x": frame.x, "R": frame.R, "phi": frame.phi, "psi": frame.psi, "kind": _texts(frame.kind)}
+        parts = {
+            "x": frame.x,
+            "R": frame.R,
+            "phi": frame.phi,
+            "psi": frame.psi,
+            "kind": _texts(frame.kind),
+        }
         parts |= {"local": frame.local} if len(frame.local) else {}
         parts |= {"cut": _texts(frame.cut)} if frame.cut else {}
         arrays |= {f"frames/{name}/{part}": value for part, value in parts.items()}
@@ -103,7 +166,10 @@ def _reduced(data: FlexibleBodyData) -> Arrays:
         arrays |= {f"frames/{name}/geometric": K0 for name, K0 in data.geometric.frames.items()}
     if data.residual is not None:
         arrays |= {item: getattr(data.residual, item.partition("/")[2]) for item in _RESIDUAL}
-    return {item: np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("<")) for item, value in arrays.items()}
+    return {
+        item: np.asarray(value).astype(np.asarray(value).dtype.newbyteorder("<"))
+        for item, value in arrays.items()
+    }
 
 
 def _surface(surface: Surface | None) -> Arrays:
@@ -121,10 +187,21 @@ def _surface(surface: Surface | None) -> Arrays:
 def _stress(stress: StressModes | None) -> Arrays:
     if stress is None:
         return {}
-    values = {name: getattr(stress, name) for name in ("rows", "modes", "correction", "material", "compliance", "yield_stress")}
+    values = {
+        name: getattr(stress, name)
+        for name in ("rows", "modes", "correction", "material", "compliance", "yield_stress")
+    }
     values |= {"interfaces": _texts(stress.interfaces)}
-    values |= {name: value for name in ("initial", "missing") if (value := getattr(stress, name)) is not None}
-    values |= {} if stress.plies is None else {f"plies/{name}": value for name, value in file_items(stress.plies).items()}
+    values |= {
+        name: value
+        for name in ("initial", "missing")
+        if (value := getattr(stress, name)) is not None
+    }
+    values |= (
+        {}
+        if stress.plies is None
+        else {f"plies/{name}": value for name, value in file_items(stress.plies).items()}
+    )
     return {f"stress/{name}": _little(value) for name, value in values.items()}
 
 
@@ -174,14 +251,25 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
     """Read the body in a group; every item is checked before it is read. Raises InputError."""
     header = attributes(file)
     if header.get("format") == DIVIDED:
-        raise InputError("is a divided body, of several pieces: models and `preprocess inspect` read it")
+        raise InputError(
+            "is a divided body, of several pieces: models and `preprocess inspect` read it"
+        )
     if header.get("format") != FORMAT:
-        raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
+        raise InputError(
+            f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}"
+        )
     found = dict(datasets(file))
     frames = list(file["frames"]) if isinstance(file.get("frames"), h5py.Group) else []
-    schema = _BODY | {f"frames/{name}/{part}": shape for name in frames for part, shape in _FRAME.items()}
+    schema = _BODY | {
+        f"frames/{name}/{part}": shape for name in frames for part, shape in _FRAME.items()
+    }
     schema |= {item: shape for item, shape in _PIECE.items() if item in found}
-    schema |= {item: shape for name in frames for part, shape in _CUT.items() if (item := f"frames/{name}/{part}") in found}
+    schema |= {
+        item: shape
+        for name in frames
+        for part, shape in _CUT.items()
+        if (item := f"frames/{name}/{part}") in found
+    }
     if any(item in _GEOMETRIC for item in found):
         given = [item for name in frames if (item := f"frames/{name}/geometric") in found]
         schema |= _GEOMETRIC | dict.fromkeys(given, "6ff")
@@ -195,7 +283,11 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
     _check_digest("sha256", reduced, header)
     if surface or not has_surface:
         _check_digest("sha256_surface", surface, header)
-    stress = {item: mapped(found[item]) if _TYPES.get(item) == "g" else found[item][()] for item in recovery if surface}
+    stress = {
+        item: mapped(found[item]) if _TYPES.get(item) == "g" else found[item][()]
+        for item in recovery
+        if surface
+    }
     if stress:
         _check_digest("sha256_stress", stress, header)
     provenance = attributes(file["provenance"]) if "provenance" in file else {}
@@ -207,7 +299,9 @@ def _stress_schema(found: Mapping[str, h5py.Dataset]) -> dict[str, str]:
     if not any(item.startswith("stress/") for item in found):
         return {}
     plies = _PLIES if any(item in found for item in _PLIES) else {}
-    return _STRESS | {item: shape for item, shape in _OPTIONAL_STRESS.items() if item in found} | plies
+    return (
+        _STRESS | {item: shape for item, shape in _OPTIONAL_STRESS.items() if item in found} | plies
+    )
 
 
 def _values(
@@ -219,20 +313,33 @@ def _values(
     stress: Arrays,
 ) -> dict[str, Any]:
     """The fields of the record."""
-    modes = {item.removeprefix("modes/"): arrays[item] for item in _BODY if item.startswith("modes/")}
+    modes = {
+        item.removeprefix("modes/"): arrays[item] for item in _BODY if item.startswith("modes/")
+    }
     kinds = tuple(kind.decode() for kind in modes.pop("kind").tolist())
     items = {name: {part: f"frames/{name}/{part}" for part in _FRAME | _CUT} for name in frames}
-    parts = {name: {part: arrays[item] for part, item in own.items() if item in arrays} for name, own in items.items()}
-    numbers = {item.partition("/")[2]: arrays[item] for item in arrays if item.startswith(("elastic/", "inertia/"))}
+    parts = {
+        name: {part: arrays[item] for part, item in own.items() if item in arrays}
+        for name, own in items.items()
+    }
+    numbers = {
+        item.partition("/")[2]: arrays[item]
+        for item in arrays
+        if item.startswith(("elastic/", "inertia/"))
+    }
     own = {item.partition("/")[2]: arrays[item] for item in _RESIDUAL if item in arrays}
     return dict(
         name=str(header.get("name", "")),
         **numbers,  # type: ignore[arg-type]
         frames={name: FlexibleFrame(**_decoded(own)) for name, own in parts.items()},
         modes=ModeTable(kind=kinds, **modes),  # type: ignore[arg-type]
-        surface=Surface(**{item.partition("/")[2]: value for item, value in surface.items()}) if surface else None,  # type: ignore[arg-type]
+        surface=Surface(**{item.partition("/")[2]: value for item, value in surface.items()})
+        if surface
+        else None,  # type: ignore[arg-type]
         provenance=provenance,
-        geometric=_geometric(arrays, frames) if any(item in _GEOMETRIC for item in arrays) else None,
+        geometric=_geometric(arrays, frames)
+        if any(item in _GEOMETRIC for item in arrays)
+        else None,
         stress=_stress_record(stress) if stress else None,
         residual=ResidualModes(**own) if own else None,  # type: ignore[arg-type]
     )
@@ -240,28 +347,39 @@ def _values(
 
 def _decoded(items: Arrays) -> dict[str, Any]:
     """The items of a frame, its texts as strings."""
-    return {part: bytes(value).decode() if _TYPES.get(part) == "S" else value for part, value in items.items()}  # type: ignore[call-overload]
+    return {
+        part: bytes(value).decode() if _TYPES.get(part) == "S" else value
+        for part, value in items.items()
+    }  # type: ignore[call-overload]
 
 
 def _geometric(arrays: Arrays, frames: list[str]) -> GeometricStiffness:
     own = {item.partition("/")[2]: arrays[item] for item in _GEOMETRIC}
-    given = {name: arrays[item] for name in frames if (item := f"frames/{name}/geometric") in arrays}
+    given = {
+        name: arrays[item] for name in frames if (item := f"frames/{name}/geometric") in arrays
+    }
     return GeometricStiffness(**own, frames=given)  # type: ignore[arg-type]
 
 
 def _stress_record(arrays: Arrays) -> StressModes:
-    values: dict[str, Any] = {item.partition("/")[2]: value for item, value in arrays.items() if item not in _PLIES}
+    values: dict[str, Any] = {
+        item.partition("/")[2]: value for item, value in arrays.items() if item not in _PLIES
+    }
     values["interfaces"] = tuple(name.decode() for name in values["interfaces"].tolist())
     plies = {item.rpartition("/")[2]: arrays[item] for item in _PLIES if item in arrays}
     return StressModes(**values, plies=Plies(**plies) if plies else None)  # type: ignore[arg-type]
 
 
 def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:
-    """Check that the items are exactly those of ``schema``, each of its type, shape and plain storage."""
+    """Check that the items are exactly those of ``schema``, each of its type, shape and plain
+    storage.
+    """
     check_items(dict(found), set(schema), FORMAT)
     sizes: dict[str, int] = {}
     for item, shape in schema.items():
-        check_storage(item, found[item], _TYPES.get(item) or _TYPES.get(item.rpartition("/")[2], "f"))
+        check_storage(
+            item, found[item], _TYPES.get(item) or _TYPES.get(item.rpartition("/")[2], "f")
+        )
         dims = found[item].shape
         if len(dims) != len(shape):
             raise InputError(f"{item}: has {len(dims)} dimensions; it must have {len(shape)}")
@@ -276,4 +394,6 @@ def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) 
 def _check_digest(key: str, arrays: Arrays, header: Mapping[str, str | float]) -> None:
     little = {item: _little(value) for item, value in arrays.items()}
     if _digest(little) != header.get(key):
-        raise InputError(f"{key}: does not match the data; the file was changed after it was written")
+        raise InputError(
+            f"{key}: does not match the data; the file was changed after it was written"
+        )

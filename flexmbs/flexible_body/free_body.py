@@ -1,4 +1,5 @@
-"""A free reduced body: its six rigid-body motions r = (translation, rotation) and its elastic coordinates q.
+"""A free reduced body: its six rigid-body motions r = (translation, rotation) and its elastic
+coordinates q.
 
 [M_rr, L; Lᵀ, m_ff] is its mass matrix; a frame j moves by T_j r + [φ_j; ψ_j] q.
 """
@@ -19,18 +20,24 @@ def skew(c: FloatArray) -> FloatArray:
 
 
 def rigid_mass_matrix(mass: float, c: FloatArray, inertia: FloatArray) -> FloatArray:
-    """M_rr = [m 1, −c̃; c̃, I] (6, 6) with the first moment c = ∫x dm (3,) and the inertia tensor I (3, 3) about the origin."""
+    """M_rr = [m 1, −c̃; c̃, I] (6, 6) with the first moment c = ∫x dm (3,) and the inertia tensor I
+    (3, 3) about the origin.
+    """
     return np.block([[mass * np.eye(3), -skew(c)], [skew(c), inertia]])
 
 
 def mass_matrix(body: FlexibleBodyData) -> FloatArray:
     """Mass matrix of (r, q) of the undeformed body, (6 + nf, 6 + nf)."""
     L = np.vstack([body.S_bar, body.x_cross_S])
-    return np.block([[rigid_mass_matrix(body.mass, body.first_moment, body.inertia), L], [L.T, body.m_ff]])
+    return np.block(
+        [[rigid_mass_matrix(body.mass, body.first_moment, body.inertia), L], [L.T, body.m_ff]]
+    )
 
 
 def rigid_frame_motion(frame: FlexibleFrame) -> FloatArray:
-    """T (6, 6): translation t + θ × x and rotation θ of a frame under the rigid motions of the body."""
+    """T (6, 6): translation t + θ × x and rotation θ of a frame under the rigid motions of the
+    body.
+    """
     T = np.eye(6)
     T[:3, 3:] = -skew(frame.x)
     return T
@@ -42,6 +49,8 @@ def elastic_frame_motion(frame: FlexibleFrame) -> FloatArray:
 
 
 def central_inertia(body: FlexibleBodyData) -> FloatArray:
-    """Inertia tensor of the undeformed body about its centre of mass, ``I − m (c·c 1 − c cᵀ)``, (3, 3)."""
+    """Inertia tensor of the undeformed body about its centre of mass, ``I − m (c·c 1 − c cᵀ)``, (3,
+    3).
+    """
     c = body.com
     return np.asarray(body.inertia - body.mass * (c @ c * np.eye(3) - np.outer(c, c)))

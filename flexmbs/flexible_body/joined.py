@@ -1,4 +1,6 @@
-"""The undeformed pieces of a divided body as one part: where they are, and their surfaces without the cuts."""
+"""The undeformed pieces of a divided body as one part: where they are, and their surfaces without
+the cuts.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ SAME = 1e-6  # of the size of the body: points of one node on two pieces
 
 
 class Pose(NamedTuple):
-    """Axes (3, 3), as columns, and origin (3,) [m] of the frame of a piece in the body frame, undeformed."""
+    """Axes (3, 3), as columns, and origin (3,) [m] of the frame of a piece in the body frame,
+    undeformed.
+    """
 
     R: FloatArray
     x: FloatArray
@@ -27,14 +31,18 @@ class Pose(NamedTuple):
 
 
 class JoinedSurface(NamedTuple):
-    """The surface of a body, of several pieces without shapes, and of each piece the rows of its nodes in it."""
+    """The surface of a body, of several pieces without shapes, and of each piece the rows of its
+    nodes in it.
+    """
 
     surface: Surface
     rows: tuple[IntArray, ...]
 
 
 def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[Pose, ...]:
-    """The poses of all pieces; the frame of the first is the body frame, the frames at a cut coincide."""
+    """The poses of all pieces; the frame of the first is the body frame, the frames at a cut
+    coincide.
+    """
     found = {0: Pose(np.eye(3), np.zeros(3))}
     cuts = list(welds([tuple(piece.frames) for piece in pieces]))
     while len(found) < len(pieces):
@@ -48,8 +56,12 @@ def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[Pose, ...]:
     return tuple(found[k] for k in range(len(pieces)))
 
 
-def joined_surface(pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]) -> JoinedSurface | None:
-    """The surface of all pieces at their poses, a node of a cut once, or of a single one as it is; None if a piece has none."""
+def joined_surface(
+    pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]
+) -> JoinedSurface | None:
+    """The surface of all pieces at their poses, a node of a cut once, or of a single one as it is;
+    None if a piece has none.
+    """
     surfaces = [piece.surface for piece in pieces if piece.surface is not None]
     if len(surfaces) < len(pieces):
         return None
@@ -59,18 +71,26 @@ def joined_surface(pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]) ->
     ids = np.concatenate([own.node_ids for own in surfaces])
     first, row = _distinct(nodes, ids)
     rows = tuple(np.split(row, np.cumsum([len(own.nodes) for own in surfaces])[:-1]))
-    triangles = np.concatenate(_outer([own[surface.triangles] for own, surface in zip(rows, surfaces)]))
-    return JoinedSurface(Surface(nodes[first], np.zeros((len(first), 3, 0)), triangles, ids[first]), rows)
+    triangles = np.concatenate(
+        _outer([own[surface.triangles] for own, surface in zip(rows, surfaces)])
+    )
+    return JoinedSurface(
+        Surface(nodes[first], np.zeros((len(first), 3, 0)), triangles, ids[first]), rows
+    )
 
 
 def _distinct(nodes: FloatArray, ids: IntArray) -> tuple[IntArray, IntArray]:
-    """The first of the nodes (n,) of one number at one place, and for each node its row among these."""
+    """The first of the nodes (n,) of one number at one place, and for each node its row among
+    these.
+    """
     size = SAME * float(np.linalg.norm(np.ptp(nodes, axis=0)))
     known: dict[int, list[int]] = {}
     first: list[int] = []
     row = np.zeros(len(ids), np.int64)
     for k, number in enumerate(ids.tolist()):
-        same = [r for r in known.get(number, ()) if np.abs(nodes[first[r]] - nodes[k]).max() <= size]
+        same = [
+            r for r in known.get(number, ()) if np.abs(nodes[first[r]] - nodes[k]).max() <= size
+        ]
         if not same:
             known.setdefault(number, []).append(len(first))
             same = [len(first)]
@@ -80,11 +100,16 @@ def _distinct(nodes: FloatArray, ids: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _outer(sides: Sequence[IntArray]) -> list[IntArray]:
-    """The triangles (T, 3) of each piece that do not cover one of another, alone or as halves of a quadrilateral."""
+    """The triangles (T, 3) of each piece that do not cover one of another, alone or as halves of a
+    quadrilateral.
+    """
     keep = [np.ones(len(side), bool) for side in sides]
     for i, j in combinations(range(len(sides)), 2):
         shared = np.intersect1d(sides[i], sides[j])
-        one, two = (_faces(sides[k], np.flatnonzero(np.isin(sides[k], shared).all(axis=1) & keep[k])) for k in (i, j))
+        one, two = (
+            _faces(sides[k], np.flatnonzero(np.isin(sides[k], shared).all(axis=1) & keep[k]))
+            for k in (i, j)
+        )
         for k, own in ((i, one), (j, two)):
             keep[k][[row for face in one.keys() & two.keys() for row in own[face]]] = False
     return [side[own] for side, own in zip(sides, keep)]
@@ -92,7 +117,9 @@ def _outer(sides: Sequence[IntArray]) -> list[IntArray]:
 
 def _faces(triangles: IntArray, chosen: IntArray) -> dict[frozenset[int], tuple[int, ...]]:
     """Rows of triangles by their corners: single ones, and pairs with a common edge."""
-    found: dict[frozenset[int], tuple[int, ...]] = {frozenset(triangles[row].tolist()): (row,) for row in chosen.tolist()}
+    found: dict[frozenset[int], tuple[int, ...]] = {
+        frozenset(triangles[row].tolist()): (row,) for row in chosen.tolist()
+    }
     by_edge: dict[frozenset[int], list[int]] = {}
     for row in chosen.tolist():
         for edge in _edges(triangles[row].tolist()):

@@ -1,11 +1,12 @@
 """Cache of flexible bodies read from files.
 
-A model refers to files and holds no matrices: each check and each compilation reads them. The key of a body is the SHA-256 of
-its file, hashed before and after reading. Hashing is skipped if device, inode, size and both times of the file are those at the
-last hash and had not changed for a while before it, so that no write can have gone unnoticed; and within `reading_once`, as of
-one run, whose model is that of its files when they were first read. Threads share the cache: a body
-that several want is read once. Cached bodies share their arrays, which are read-only. The least recently used ones are dropped
-beyond a number and a size.
+A model refers to files and holds no matrices: each check and each compilation reads them. The key
+of a body is the SHA-256 of its file, hashed before and after reading. Hashing is skipped if device,
+inode, size and both times of the file are those at the last hash and had not changed for a while
+before it, so that no write can have gone unnoticed; and within `reading_once`, as of one run, whose
+model is that of its files when they were first read. Threads share the cache: a body that several
+want is read once. Cached bodies share their arrays, which are read-only. The least recently used
+ones are dropped beyond a number and a size.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ Body: TypeAlias = FlexibleBodyData | DividedBodyData
 BODIES, BYTES = 32, 256 * 2**20
 STILL = 60.0  # s: longer than the resolution of file times
 Stamp = tuple[int, int, int, int, int]
-FIRST: ContextVar[dict[str, str] | None] = ContextVar("FIRST", default=None)  # digests of files within `reading_once`
+# digests of files within `reading_once`
+FIRST: ContextVar[dict[str, str] | None] = ContextVar("FIRST", default=None)
 
 
 class _Seen(NamedTuple):
@@ -55,7 +57,9 @@ def reading_once() -> Iterator[None]:
 
 
 class KeptBodies:
-    """Bodies by the digest of their file, within ``bodies`` and ``size`` bytes; ``load(path, read)`` gives one."""
+    """Bodies by the digest of their file, within ``bodies`` and ``size`` bytes; ``load(path,
+    read)`` gives one.
+    """
 
     def __init__(self, bodies: int = BODIES, size: int = BYTES) -> None:
         self.bodies, self.size = bodies, size
@@ -68,10 +72,14 @@ class KeptBodies:
         return len(self._data)
 
     def load(self, path: str | Path, read: Callable[[str | Path], Body]) -> Body:
-        """The body in the file ``path``: the cached one if the contents are the same, else ``read(path)``."""
+        """The body in the file ``path``: the cached one if the contents are the same, else
+        ``read(path)``.
+        """
         before = self._digest(path)
         with self._lock:
-            alone = self._reading.setdefault(before, threading.Lock()) if before else threading.Lock()
+            alone = (
+                self._reading.setdefault(before, threading.Lock()) if before else threading.Lock()
+            )
         with alone:  # threads that want the same body wait for the one that reads it
             try:
                 return self._kept(before) or self._read(path, before, read)
@@ -96,7 +104,10 @@ class KeptBodies:
                 array.flags.writeable = False
             with self._lock:
                 self._data[before] = data, size
-                while len(self._data) > self.bodies or sum(size for _, size in self._data.values()) > self.size:
+                while (
+                    len(self._data) > self.bodies
+                    or sum(size for _, size in self._data.values()) > self.size
+                ):
                     self._data.popitem(last=False)
         return data
 
@@ -129,7 +140,10 @@ class KeptBodies:
             seen = self._seen.get(name)
         if seen is not None and seen.settled and seen.stamp == stamp:
             return seen.digest
-        still = os.name == "posix" and time.time() - 1e-9 * max(found.st_mtime_ns, found.st_ctime_ns) > STILL
+        still = (
+            os.name == "posix"
+            and time.time() - 1e-9 * max(found.st_mtime_ns, found.st_ctime_ns) > STILL
+        )
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         with self._lock:
             self._seen[name] = _Seen(stamp, digest, still)

@@ -1,6 +1,8 @@
-"""Parts of the record of a flexible body: frames, modes, residual modes, surface, geometric stiffness; checked arrays.
+"""Parts of the record of a flexible body: frames, modes, residual modes, surface, geometric
+stiffness; checked arrays.
 
-Joints and forces act on frames only; the other parts describe elasticity and surface. SI units throughout.
+Joints and forces act on frames only; the other parts describe elasticity and surface. SI units
+throughout.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ FRAME_KINDS = ("rigid", "averaged", "origin", "node")
 class FlexibleFrame:
     """Frame on a flexible body: position ``x + φ q``, orientation ``exp(ψ q) R``, in body axes.
 
-    x: (3,) undeformed position [m].  R: (3, 3) undeformed axes (columns, in the body frame).
-    phi, psi: (3, nf) translation and rotation shape functions.  kind: "rigid", "averaged", "origin" or "node".
-    local: (m, nf) displacements of the surface relative to the frame by the shapes [m], equal in two pieces of a divided body at
-    a cut; none by default.  cut: of a cut, a digest of its nodes, of the patterns of these displacements and of the damping of
-    all pieces, one for both pieces.
-    Source: docs/theory.md, section 10.
+    x: (3,) undeformed position [m].  R: (3, 3) undeformed axes (columns, in the body frame). phi,
+    psi: (3, nf) translation and rotation shape functions.  kind: "rigid", "averaged", "origin" or
+    "node". local: (m, nf) displacements of the surface relative to the frame by the shapes [m],
+    equal in two pieces of a divided body at a cut; none by default.  cut: of a cut, a digest of its
+    nodes, of the patterns of these displacements and of the damping of all pieces, one for both
+    pieces. Source: docs/theory.md, section 10.
 
     Examples
     --------
@@ -53,16 +55,31 @@ class FlexibleFrame:
         m = np.shape(self.local)[0] if np.ndim(self.local) else 0
         if not m:
             object.__setattr__(self, "local", np.zeros((0, nf)))
-        for name, shape in (("x", (3,)), ("R", (3, 3)), ("phi", (3, nf)), ("psi", (3, nf)), ("local", (m, nf))):
+        for name, shape in (
+            ("x", (3,)),
+            ("R", (3, 3)),
+            ("phi", (3, nf)),
+            ("psi", (3, nf)),
+            ("local", (m, nf)),
+        ):
             set_array(self, "frame", name, shape)
         if self.kind not in FRAME_KINDS:
-            raise InputError(f"frame: kind {self.kind!r} is unknown; it is one of {', '.join(FRAME_KINDS)}")
+            raise InputError(
+                f"frame: kind {self.kind!r} is unknown; it is one of {', '.join(FRAME_KINDS)}"
+            )
 
     @classmethod
     def at_node(
-        cls, x: ArrayLike, phi: ArrayLike, *, psi: ArrayLike | None = None, axes: ArrayLike | None = None
+        cls,
+        x: ArrayLike,
+        phi: ArrayLike,
+        *,
+        psi: ArrayLike | None = None,
+        axes: ArrayLike | None = None,
     ) -> FlexibleFrame:
-        """Frame with the shapes ``phi`` (3, nf) of a point ``x`` (3,); no rotation shapes and body axes unless given."""
+        """Frame with the shapes ``phi`` (3, nf) of a point ``x`` (3,); no rotation shapes and body
+        axes unless given.
+        """
         phi = array(phi)
         axes = np.eye(3) if axes is None else array(axes)
         return cls(array(x), axes, phi, np.zeros_like(phi) if psi is None else array(psi))
@@ -70,8 +87,8 @@ class FlexibleFrame:
 
 @dataclass(frozen=True, eq=False)
 class ModeTable:
-    """Modes of ``(K_ff, m_ff)``: frequency (nf,) [Hz], kind (nf,), effective mass (nf, 6) about the body frame's axes [kg, kg m²]
-    and damping ratio (nf,)."""
+    """Modes of ``(K_ff, m_ff)``: frequency (nf,) [Hz], kind (nf,), effective mass (nf, 6) about the
+    body frame's axes [kg, kg m²] and damping ratio (nf,)."""
 
     frequency: FloatArray
     kind: tuple[str, ...]
@@ -84,27 +101,34 @@ class ModeTable:
         for name, shape in (("frequency", (nf,)), ("effective_mass", (nf, 6)), ("damping", (nf,))):
             set_array(self, "modes", name, shape)
         if len(self.kind) != nf:
-            raise InputError(f"modes.kind: {len(self.kind)} kinds for {nf} frequencies; give one per mode")
+            raise InputError(
+                f"modes.kind: {len(self.kind)} kinds for {nf} frequencies; give one per mode"
+            )
 
     def __str__(self) -> str:
         lines = [f"{'mode':>4} {'Hz':>12} {'damping':>8}  {'kind':<16} effective mass x y z [kg]"]
         for k, kind in enumerate(self.kind):
             mass = " ".join(f"{value:9.3g}" for value in self.effective_mass[k, :3])
-            lines.append(f"{k + 1:4d} {self.frequency[k]:12.5g} {self.damping[k]:8.4g}  {kind:<16} {mass}")
+            lines.append(
+                f"{k + 1:4d} {self.frequency[k]:12.5g} {self.damping[k]:8.4g}  {kind:<16} {mass}"
+            )
         return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
 class ResidualModes:
-    """Lowest modes φ_k outside the basis with all interfaces held, for the error of reactions that truncation causes.
+    """Lowest modes φ_k outside the basis with all interfaces held, for the error of reactions that
+    truncation causes.
 
-    They are mass-normalised and M-orthogonal to the shapes of the basis that leave the interfaces at rest. With the
-    factors ζ_j of the twelve inertia loads f_j of `StressModes` and the shapes Φ of the basis
+    They are mass-normalised and M-orthogonal to the shapes of the basis that leave the interfaces
+    at rest. With the factors ζ_j of the twelve inertia loads f_j of `StressModes` and the shapes Φ
+    of the basis
 
         η̈_k + 2 ζ_k ω_k η̇_k + ω_k² η_k = Σ_j φ_kᵀf_j ζ_j − φ_kᵀMΦ q̈ − φ_kᵀKΦ q.
 
-    frequency (m,) [Hz], damping (m,) ratios; loads (m, 12) φ_kᵀf_j; mass (m, nf) φ_kᵀMΦ; stiffness (m, nf) φ_kᵀKΦ.
-    Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3 (fixed-interface modes).
+    frequency (m,) [Hz], damping (m,) ratios; loads (m, 12) φ_kᵀf_j; mass (m, nf) φ_kᵀMΦ; stiffness
+    (m, nf) φ_kᵀKΦ. Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section
+    17.3 (fixed-interface modes).
     """
 
     frequency: FloatArray
@@ -115,15 +139,22 @@ class ResidualModes:
 
     def __post_init__(self) -> None:
         m, nf = np.size(self.frequency), np.shape(self.mass)[-1] if np.ndim(self.mass) else 0
-        shapes = {"frequency": (m,), "damping": (m,), "loads": (m, 12), "mass": (m, nf), "stiffness": (m, nf)}
+        shapes = {
+            "frequency": (m,),
+            "damping": (m,),
+            "loads": (m, 12),
+            "mass": (m, nf),
+            "stiffness": (m, nf),
+        }
         for name, shape in shapes.items():
             set_array(self, "residual", name, shape)
 
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Mesh for plots and recovery: all nodes (N, 3) [m] in the body frame, their shapes phi (N, 3, nf), the boundary's
-    triangles (T, 3) as node rows, outward, and the node numbers (N,) of the source."""
+    """Mesh for plots and recovery: all nodes (N, 3) [m] in the body frame, their shapes phi (N, 3,
+    nf), the boundary's triangles (T, 3) as node rows, outward, and the node numbers (N,) of the
+    source."""
 
     nodes: FloatArray
     phi: FloatArray
@@ -144,12 +175,13 @@ class Surface:
 class GeometricStiffness:
     """Geometric stiffness matrices K0 (nf, nf) of unit loads on the supported body, all symmetric.
 
-    acceleration (3, nf, nf): inertia force −ρ e_a of a frame acceleration; angular_acceleration (3, nf, nf): −ρ e_c × x;
-    rotation (6, nf, nf): −ρ ω×(ω×x) by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x;
-    frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, body axes; omitted frames have none.
-    By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the unit load. Reductions with inertia
-    relief, whatever their reference condition, have no matrices for accelerations.
-    Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428.
+    acceleration (3, nf, nf): inertia force −ρ e_a of a frame acceleration; angular_acceleration (3,
+    nf, nf): −ρ e_c × x; rotation (6, nf, nf): −ρ ω×(ω×x) by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z
+    ω_x; frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, body
+    axes; omitted frames have none. By virtual work −½ qᵀ K0 q is the second-order displacement
+    conjugate to the unit load. Reductions with inertia relief, whatever their reference condition,
+    have no matrices for accelerations. Source: Wallrapp and Schwertassek, Archive of Applied
+    Mechanics 61 (1991) 428.
     """
 
     acceleration: FloatArray
@@ -161,7 +193,10 @@ class GeometricStiffness:
         nf = np.shape(self.acceleration)[-1] if np.ndim(self.acceleration) else 0
         for name, count in (("acceleration", 3), ("angular_acceleration", 3), ("rotation", 6)):
             set_array(self, "geometric", name, (count, nf, nf))
-        frames = {name: checked(f"geometric.frames.{name}", K0, (6, nf, nf)) for name, K0 in self.frames.items()}
+        frames = {
+            name: checked(f"geometric.frames.{name}", K0, (6, nf, nf))
+            for name, K0 in self.frames.items()
+        }
         object.__setattr__(self, "frames", frames)
 
     @property
@@ -188,19 +223,31 @@ def x_cross_shapes(xS: FloatArray) -> FloatArray:
 
 
 def mode_table(
-    K_ff: FloatArray, D_ff: FloatArray, m_ff: FloatArray, S_bar: FloatArray, xS: FloatArray, *, kind: str = "user"
+    K_ff: FloatArray,
+    D_ff: FloatArray,
+    m_ff: FloatArray,
+    S_bar: FloatArray,
+    xS: FloatArray,
+    *,
+    kind: str = "user",
 ) -> ModeTable:
-    """Mode table of ``K v = ω² m v`` with ``vᵀ m v = 1``: frequency ω/2π, damping ``vᵀDv / 2ω``, effective mass ``(vᵀL)²``,
-    L = [S_bar; ∫x × φ dm]. Raises InputError when m_ff is not positive definite."""
+    """Mode table of ``K v = ω² m v`` with ``vᵀ m v = 1``: frequency ω/2π, damping ``vᵀDv / 2ω``,
+    effective mass ``(vᵀL)²``, L = [S_bar; ∫x × φ dm]. Raises InputError when m_ff is not positive
+    definite."""
     import scipy.linalg
 
     try:
         omega2, v = scipy.linalg.eigh(0.5 * (K_ff + K_ff.T), 0.5 * (m_ff + m_ff.T))
     except np.linalg.LinAlgError:
         smallest = float(np.linalg.eigvalsh(0.5 * (m_ff + m_ff.T))[0])
-        raise InputError(f"SS: Σ SS[a,a] has eigenvalue {smallest:.3g}; the shapes must be independent and have mass") from None
+        raise InputError(
+            f"SS: Σ SS[a,a] has eigenvalue {smallest:.3g}; the shapes must be independent "
+            "and have mass"
+        ) from None
     omega = np.sqrt(np.maximum(omega2, 0.0))
-    ratio = np.divide(np.einsum("ik,ij,jk->k", v, D_ff, v), 2.0 * omega, out=np.zeros_like(omega), where=omega > 0)
+    ratio = np.divide(
+        np.einsum("ik,ij,jk->k", v, D_ff, v), 2.0 * omega, out=np.zeros_like(omega), where=omega > 0
+    )
     effective = (np.vstack([S_bar, x_cross_shapes(xS)]) @ v).T ** 2
     return ModeTable(omega / (2.0 * np.pi), (kind,) * len(omega), effective, ratio)
 
@@ -209,22 +256,40 @@ def array(value: ArrayLike) -> FloatArray:
     return np.asarray(value, dtype=np.float64)
 
 
-def set_array(record: object, owner: str, name: str, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> None:
-    """Field ``name`` as a contiguous array of ``shape``; InputError if it has another shape or is not finite."""
-    object.__setattr__(record, name, checked(f"{owner}.{name}", getattr(record, name), shape, dtype))
+def set_array(
+    record: object, owner: str, name: str, shape: tuple[int, ...], dtype: type[Any] = np.float64
+) -> None:
+    """Field ``name`` as a contiguous array of ``shape``; InputError if it has another shape or is
+    not finite.
+    """
+    object.__setattr__(
+        record, name, checked(f"{owner}.{name}", getattr(record, name), shape, dtype)
+    )
 
 
-def shape_problems(record: object, owner: str, shapes: Mapping[str, tuple[int, ...]], finite: Iterable[str]) -> list[str]:
-    """Fields of a record that have another shape, and those of ``finite`` with values that are not; an array in a file, which
-    would have to be read whole, counts as finite, and so does None."""
+def shape_problems(
+    record: object, owner: str, shapes: Mapping[str, tuple[int, ...]], finite: Iterable[str]
+) -> list[str]:
+    """Fields of a record that have another shape, and those of ``finite`` with values that are not;
+    an array in a file, which would have to be read whole, counts as finite, and so does None."""
     wrong = [(name, np.shape(getattr(record, name)), shape) for name, shape in shapes.items()]
-    problems = [f"{owner}.{name}: has shape {found}; it must be {shape}" for name, found, shape in wrong if found != shape]
+    problems = [
+        f"{owner}.{name}: has shape {found}; it must be {shape}"
+        for name, found, shape in wrong
+        if found != shape
+    ]
     values = [(name, getattr(record, name)) for name in finite]
-    bad = [name for name, value in values if not (value is None or isinstance(value, np.memmap) or np.isfinite(value).all())]
+    bad = [
+        name
+        for name, value in values
+        if not (value is None or isinstance(value, np.memmap) or np.isfinite(value).all())
+    ]
     return problems + [f"{owner}.{name}: has values that are not finite" for name in bad]
 
 
-def checked(item: str, value: ArrayLike, shape: tuple[int, ...], dtype: type[Any] = np.float64) -> NDArray[Any]:
+def checked(
+    item: str, value: ArrayLike, shape: tuple[int, ...], dtype: type[Any] = np.float64
+) -> NDArray[Any]:
     """A contiguous finite array of ``shape``; InputError naming the item otherwise."""
     try:
         array = np.ascontiguousarray(value, dtype=dtype).reshape(np.shape(value))
@@ -233,5 +298,7 @@ def checked(item: str, value: ArrayLike, shape: tuple[int, ...], dtype: type[Any
     if array.shape != shape:
         raise InputError(f"{item}: has shape {array.shape}; it must be {shape}")
     if not np.all(np.isfinite(array)):
-        raise InputError(f"{item}: has {int(np.sum(~np.isfinite(array)))} values that are not finite")
+        raise InputError(
+            f"{item}: has {int(np.sum(~np.isfinite(array)))} values that are not finite"
+        )
     return array

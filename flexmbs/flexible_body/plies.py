@@ -1,16 +1,19 @@
-"""Plies of laminated shells: their stress from that at the two faces of the shell, and the failure index of Tsai and Wu.
+"""Plies of laminated shells: their stress from that at the two faces of the shell, and the failure
+index of Tsai and Wu.
 
-The strains ε = (ε₁₁, ε₂₂, γ₁₂) in laminate axes are linear through the thickness, and follow from the stress at the two faces.
-With the moduli Q̄ of the plies in these axes, of the lowest Q̄_b and of the highest Q̄_t, and ζ from −1 to 1,
+The strains ε = (ε₁₁, ε₂₂, γ₁₂) in laminate axes are linear through the thickness, and follow from
+the stress at the two faces. With the moduli Q̄ of the plies in these axes, of the lowest Q̄_b and
+of the highest Q̄_t, and ζ from −1 to 1,
 
     ε(ζ) = ½ (1 − ζ) Q̄_b⁻¹ σ_b + ½ (1 + ζ) Q̄_t⁻¹ σ_t,    σ_k(ζ) = T_k Q̄_k ε(ζ)
 
 with T_k the turn by the angle of the ply. The failure index is
 
-    F = F₁ σ₁ + F₂ σ₂ + F₁₁ σ₁² + F₂₂ σ₂² + F₆₆ τ₁₂² + 2 F₁₂ σ₁ σ₂
-    F₁ = 1/X_t − 1/X_c,  F₁₁ = 1/(X_t X_c),  F₂ = 1/Y_t − 1/Y_c,  F₂₂ = 1/(Y_t Y_c),  F₆₆ = 1/S²,  F₁₂ = −½ √(F₁₁ F₂₂)
+    F = F₁ σ₁ + F₂ σ₂ + F₁₁ σ₁² + F₂₂ σ₂² + F₆₆ τ₁₂² + 2 F₁₂ σ₁ σ₂ F₁ = 1/X_t − 1/X_c,  F₁₁ = 1/(X_t
+    X_c),  F₂ = 1/Y_t − 1/Y_c,  F₂₂ = 1/(Y_t Y_c),  F₆₆ = 1/S²,  F₁₂ = −½ √(F₁₁ F₂₂)
 
-Source: Jones, Mechanics of Composite Materials, sections 2.9.4, 4.2; Tsai and Wu, J. Compos. Mater. 5 (1971) 58.
+Source: Jones, Mechanics of Composite Materials, sections 2.9.4, 4.2; Tsai and Wu, J. Compos. Mater.
+5 (1971) 58.
 """
 
 from __future__ import annotations
@@ -38,13 +41,15 @@ class PlyPlaces(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plies:
-    """Plies of all laminates of a body, those of one laminate in sequence from its bottom, at p points of its shells.
+    """Plies of all laminates of a body, those of one laminate in sequence from its bottom, at p
+    points of its shells.
 
-    bottom, top (p,): rows of the body's stress at the faces of each point.  axes (p, 3, 3): laminate axes as rows, in body axes.
-    laminate (p,): index of its laminate.  first (l + 1,): the plies of laminate i are first[i] up to first[i + 1] − 1.
-    heights (n, 2): ζ of the bottom and the top of each ply.  angle (n,): of its first axis from the laminate's, degrees.
-    moduli (n, 3, 3): plane-stress moduli in laminate axes, Pa.  strengths (n, 5): X_t, X_c, Y_t, Y_c, S, Pa; infinite if unknown.
-    Raises InputError for wrong shapes and values.
+    bottom, top (p,): rows of the body's stress at the faces of each point.  axes (p, 3, 3):
+    laminate axes as rows, in body axes. laminate (p,): index of its laminate.  first (l + 1,): the
+    plies of laminate i are first[i] up to first[i + 1] − 1. heights (n, 2): ζ of the bottom and the
+    top of each ply.  angle (n,): of its first axis from the laminate's, degrees. moduli (n, 3, 3):
+    plane-stress moduli in laminate axes, Pa.  strengths (n, 5): X_t, X_c, Y_t, Y_c, S, Pa; infinite
+    if unknown. Raises InputError for wrong shapes and values.
     """
 
     bottom: IntArray
@@ -60,12 +65,22 @@ class Plies:
     def __post_init__(self) -> None:
         p, n, laminates = len(self.bottom), len(self.angle), len(self.first) - 1
         shapes: dict[str, tuple[int, ...]] = {
-            "top": (p,), "axes": (p, 3, 3), "laminate": (p,), "heights": (n, 2), "moduli": (n, 3, 3), "strengths": (n, 5),
-        }  # fmt: skip
+            "top": (p,),
+            "axes": (p, 3, 3),
+            "laminate": (p,),
+            "heights": (n, 2),
+            "moduli": (n, 3, 3),
+            "strengths": (n, 5),
+        }
         problems = shape_problems(self, "plies", shapes, ("axes", "heights", "angle", "moduli"))
         if not np.all(np.asarray(self.strengths) > 0):
             problems.append("plies.strengths: must be positive; infinite if unknown")
-        if laminates < 1 or self.first[0] != 0 or self.first[-1] != n or np.any(np.diff(self.first) < 1):
+        if (
+            laminates < 1
+            or self.first[0] != 0
+            or self.first[-1] != n
+            or np.any(np.diff(self.first) < 1)
+        ):
             problems.append("plies.first: must rise from 0 to the number of plies")
         if p and not 0 <= self.laminate.min() <= self.laminate.max() < laminates:
             problems.append(f"plies.laminate: refers to laminates outside 0..{laminates - 1}")
@@ -82,20 +97,28 @@ class Plies:
         return np.asarray(places.ply - self.first[self.laminate[places.point]] + 1)
 
     def places(self, points: IntArray) -> PlyPlaces:
-        """The three places in each ply at points (k,), from the bottom; ``point`` counts in ``points``."""
+        """The three places in each ply at points (k,), from the bottom; ``point`` counts in
+        ``points``.
+        """
         start = self.first[self.laminate[points]]
         counts = self.first[self.laminate[points] + 1] - start
         point = np.repeat(np.arange(len(points)), counts)
         ply = np.arange(len(point)) - np.repeat(np.cumsum(counts) - counts, counts) + start[point]
         return PlyPlaces(np.repeat(point, 3), np.repeat(ply, 3), np.tile(np.arange(3), len(point)))
 
-    def stress(self, points: IntArray, places: PlyPlaces, bottom: FloatArray, top: FloatArray) -> FloatArray:
+    def stress(
+        self, points: IntArray, places: PlyPlaces, bottom: FloatArray, top: FloatArray
+    ) -> FloatArray:
         """σ₁, σ₂, τ₁₂ (…, m, 3) along the axes of the plies at places of the points (k,), Pa.
 
         bottom, top (…, k, 6): stress at their faces in body axes."""
         start, end = self.first[self.laminate[points]], self.first[self.laminate[points] + 1] - 1
         low, high = (
-            np.einsum("kab,...kb->...ka", np.linalg.inv(self.moduli[ply]), in_plane(face, self.axes[points]))
+            np.einsum(
+                "kab,...kb->...ka",
+                np.linalg.inv(self.moduli[ply]),
+                in_plane(face, self.axes[points]),
+            )
             for ply, face in ((start, bottom), (end, top))
         )
         zeta = self.heights[places.ply] @ np.array([[1.0, 0.5, 0.0], [0.0, 0.5, 1.0]])
@@ -113,16 +136,26 @@ def joined_plies(parts: Sequence[tuple[Plies, IntArray]]) -> Plies:
         "bottom": [place[plies.bottom] for plies, place in parts],
         "top": [place[plies.top] for plies, place in parts],
         "laminate": [plies.laminate + k for (plies, _), k in zip(parts, kinds)],
-        "first": [*(plies.first[:-1] + k for (plies, _), k in zip(parts, plies_before)), plies_before[-1:]],
+        "first": [
+            *(plies.first[:-1] + k for (plies, _), k in zip(parts, plies_before)),
+            plies_before[-1:],
+        ],
     }
-    same = {name: [getattr(plies, name) for plies, _ in parts] for name in ("axes", "heights", "angle", "moduli", "strengths")}
+    same = {
+        name: [getattr(plies, name) for plies, _ in parts]
+        for name in ("axes", "heights", "angle", "moduli", "strengths")
+    }
     return Plies(**{name: np.concatenate(values) for name, values in (shifted | same).items()})
 
 
 def check_rows(plies: Plies, n: int) -> list[str]:
     """Problem of faces that are not among n rows of stress."""
     rows = np.concatenate([plies.bottom, plies.top])
-    return [] if not len(rows) or 0 <= rows.min() <= rows.max() < n else [f"plies: faces refer to rows outside 0..{n - 1}"]
+    return (
+        []
+        if not len(rows) or 0 <= rows.min() <= rows.max() < n
+        else [f"plies: faces refer to rows outside 0..{n - 1}"]
+    )
 
 
 def in_plane(stress: FloatArray, axes: FloatArray) -> FloatArray:
@@ -133,13 +166,19 @@ def in_plane(stress: FloatArray, axes: FloatArray) -> FloatArray:
 
 
 def turn(angle: FloatArray) -> FloatArray:
-    """T (n, 3, 3): σ₁, σ₂, τ₁₂ along axes turned by angles (n,), degrees, from those along the axes before."""
+    """T (n, 3, 3): σ₁, σ₂, τ₁₂ along axes turned by angles (n,), degrees, from those along the axes
+    before.
+    """
     c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
-    return np.stack([[c * c, s * s, 2 * c * s], [s * s, c * c, -2 * c * s], [-c * s, c * s, c * c - s * s]]).transpose(2, 0, 1)
+    return np.stack(
+        [[c * c, s * s, 2 * c * s], [s * s, c * c, -2 * c * s], [-c * s, c * s, c * c - s * s]]
+    ).transpose(2, 0, 1)
 
 
 def tsai_wu_parts(stress: FloatArray, strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The linear and the quadratic part (…, m) of the failure index for σ₁, σ₂, τ₁₂ (…, m, 3) and strengths (m, 5)."""
+    """The linear and the quadratic part (…, m) of the failure index for σ₁, σ₂, τ₁₂ (…, m, 3) and
+    strengths (m, 5).
+    """
     Xt, Xc, Yt, Yc, S = strengths.T
     s1, s2, t = np.moveaxis(stress, -1, 0)
     F11, F22 = 1 / (Xt * Xc), 1 / (Yt * Yc)

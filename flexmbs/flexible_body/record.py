@@ -1,9 +1,11 @@
-"""The reduced flexible body: the record written by the preprocessor and read by the multibody program.
+"""The reduced flexible body: the record written by the preprocessor and read by the multibody
+program.
 
-A point of the body is at ``u = x + φ q`` in the body frame, ``q`` being the elastic (modal) coordinates. Everything inertial
-follows from six shape integrals (mass, first and second moment, ``S_bar``, ``xS``, ``SS``), everything elastic from ``K_ff`` and
-``D_ff``, and joints and forces attach to its frames. SI units throughout: m, kg, s, rad, N. HDF5 is imported only if a
-file is read or written.
+A point of the body is at ``u = x + φ q`` in the body frame, ``q`` being the elastic (modal)
+coordinates. Everything inertial follows from six shape integrals (mass, first and second moment,
+``S_bar``, ``xS``, ``SS``), everything elastic from ``K_ff`` and ``D_ff``, and joints and forces
+attach to its frames. SI units throughout: m, kg, s, rad, N. HDF5 is imported only if a file is read
+or written.
 """
 
 from __future__ import annotations
@@ -37,11 +39,12 @@ from flexmbs.flexible_body.stress import StressModes
 class FlexibleBodyData:
     """Reduced flexible body in its body frame (the frame defined by the reference conditions).
 
-    mass [kg]; first_moment ∫x dm (3,); second_moment ∫x xᵀ dm (3, 3); S_bar ∫φ dm (3, nf); xS[a,b,k] = ∫x_a φ_bk dm (3, 3, nf);
-    SS[a,b,k,l] = ∫φ_ak φ_bl dm (3, 3, nf, nf); K_ff, D_ff (nf, nf) stiffness and damping; frames by name; mode table; surface for
-    plots or None; provenance: origin of the numbers, by key; geometric stiffness or None; stress modes at nodes of the
-    surface or None; damping_rows U (m, nf): of a piece of a divided body, all of whose pieces have the damping UᵀU, beside D_ff;
-    residual modes, which are not in the basis, or None.
+    mass [kg]; first_moment ∫x dm (3,); second_moment ∫x xᵀ dm (3, 3); S_bar ∫φ dm (3, nf);
+    xS[a,b,k] = ∫x_a φ_bk dm (3, 3, nf); SS[a,b,k,l] = ∫φ_ak φ_bl dm (3, 3, nf, nf); K_ff, D_ff (nf,
+    nf) stiffness and damping; frames by name; mode table; surface for plots or None; provenance:
+    origin of the numbers, by key; geometric stiffness or None; stress modes at nodes of the surface
+    or None; damping_rows U (m, nf): of a piece of a divided body, all of whose pieces have the
+    damping UᵀU, beside D_ff; residual modes, which are not in the basis, or None.
 
     Raises InputError for wrong shapes, values that are not finite, and names with "/".
     Source: Shabana, Dynamics of Multibody Systems, section 5.3 (shape integrals).
@@ -84,51 +87,89 @@ class FlexibleBodyData:
         set_array(self, self.name, "mass", ())
         object.__setattr__(self, "mass", float(self.mass))
         shapes = {
-            "first_moment": (3,), "second_moment": (3, 3), "S_bar": (3, nf), "xS": (3, 3, nf), "SS": (3, 3, nf, nf),
-            "K_ff": (nf, nf), "D_ff": (nf, nf), "damping_rows": (m, nf),
-        }  # fmt: skip
+            "first_moment": (3,),
+            "second_moment": (3, 3),
+            "S_bar": (3, nf),
+            "xS": (3, 3, nf),
+            "SS": (3, 3, nf, nf),
+            "K_ff": (nf, nf),
+            "D_ff": (nf, nf),
+            "damping_rows": (m, nf),
+        }
         for name, shape in shapes.items():
             set_array(self, self.name, name, shape)
         object.__setattr__(self, "frames", dict(self.frames))
         object.__setattr__(self, "provenance", dict(self.provenance))
-        problems = [f"{self.name}: modes has {len(self.modes.kind)} rows, K_ff {nf}"] if len(self.modes.kind) != nf else []
+        problems = (
+            [f"{self.name}: modes has {len(self.modes.kind)} rows, K_ff {nf}"]
+            if len(self.modes.kind) != nf
+            else []
+        )
         for name, frame in self.frames.items():
             if not name or "/" in name or name == "." or "\0" in name:
-                problems.append(f"{self.name}: frame name {name!r} is empty, '.' or contains '/'; rename the frame")
+                problems.append(
+                    f"{self.name}: frame name {name!r} is empty, '.' or contains '/'; "
+                    "rename the frame"
+                )
             if frame.phi.shape[1] != nf:
-                problems.append(f"{self.name}.{name}: phi has {frame.phi.shape[1]} shapes, the body has {nf}")
+                problems.append(
+                    f"{self.name}.{name}: phi has {frame.phi.shape[1]} shapes, the body has {nf}"
+                )
         if self.surface is not None and self.surface.phi.shape[2] != nf:
-            problems.append(f"{self.name}.surface: phi has {self.surface.phi.shape[2]} shapes, the body has {nf}")
+            problems.append(
+                f"{self.name}.surface: phi has {self.surface.phi.shape[2]} shapes, the "
+                f"body has {nf}"
+            )
         if self.geometric is not None:
             if self.geometric.nf != nf:
-                problems.append(f"{self.name}.geometric: has {self.geometric.nf} shapes, the body has {nf}")
+                problems.append(
+                    f"{self.name}.geometric: has {self.geometric.nf} shapes, the body has {nf}"
+                )
             unknown = [name for name in self.geometric.frames if name not in self.frames]
-            problems += [f"{self.name}.geometric: there is no frame {name!r}; remove it" for name in unknown]
+            problems += [
+                f"{self.name}.geometric: there is no frame {name!r}; remove it" for name in unknown
+            ]
         problems += [*self._stress_problems(), *self._residual_problems()]
         if problems:
             raise InputError(*problems)
 
     def __repr__(self) -> str:
         frames = ", ".join(self.frames) or "none"
-        return f"<FlexibleBodyData '{self.name}': {self.mass:.4g} kg, {self.nf} elastic coordinates, frames {frames}>"
+        return (
+            f"<FlexibleBodyData '{self.name}': {self.mass:.4g} kg, {self.nf} elastic "
+            f"coordinates, frames {frames}>"
+        )
 
     def _stress_problems(self) -> list[str]:
         """Problem of the stress modes, if they do not fit the body."""
         if self.stress is None:
             return []
         stress, nodes = self.stress, 0 if self.surface is None else len(self.surface.nodes)
-        problems = [f"{self.name}.stress: modes has {stress.nf} shapes, the body has {self.nf}"] if stress.nf != self.nf else []
+        problems = (
+            [f"{self.name}.stress: modes has {stress.nf} shapes, the body has {self.nf}"]
+            if stress.nf != self.nf
+            else []
+        )
         if len(stress.rows) and not 0 <= stress.rows.min() <= stress.rows.max() < nodes:
-            problems.append(f"{self.name}.stress: rows refer to nodes outside those of the surface, 0..{nodes - 1}")
+            problems.append(
+                f"{self.name}.stress: rows refer to nodes outside those of the surface, "
+                f"0..{nodes - 1}"
+            )
         unknown = [name for name in stress.interfaces if name not in self.frames]
-        return problems + [f"{self.name}.stress: interface '{name}' is not a frame of the body" for name in unknown]
+        return problems + [
+            f"{self.name}.stress: interface '{name}' is not a frame of the body" for name in unknown
+        ]
 
     def _residual_problems(self) -> list[str]:
         """Problem of the residual modes, if they do not fit the body."""
         if self.residual is None:
             return []
         n = self.residual.mass.shape[1]
-        return [f"{self.name}.residual: mass has {n} shapes, the body has {self.nf}"] if n != self.nf else []
+        return (
+            [f"{self.name}.residual: mass has {n} shapes, the body has {self.nf}"]
+            if n != self.nf
+            else []
+        )
 
     @property
     def nf(self) -> int:
@@ -147,7 +188,9 @@ class FlexibleBodyData:
 
     @property
     def inertia(self) -> FloatArray:
-        """Inertia tensor of the undeformed body about the body frame's origin, ``tr(J) 1 − J`` with J = second_moment, (3, 3)."""
+        """Inertia tensor of the undeformed body about the body frame's origin, ``tr(J) 1 − J`` with
+        J = second_moment, (3, 3).
+        """
         return np.asarray(np.trace(self.second_moment) * np.eye(3) - self.second_moment)
 
     @property
@@ -168,7 +211,9 @@ class FlexibleBodyData:
         return without_motion(self)
 
     def validate(self) -> Checks:
-        """Checks of mass, symmetry, positivity and of the identities between the integrals; printable."""
+        """Checks of mass, symmetry, positivity and of the identities between the integrals;
+        printable.
+        """
         return checks(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -179,8 +224,8 @@ class FlexibleBodyData:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, surface: bool = True) -> FlexibleBodyData:
-        """Body read from an HDF5 file; ``surface=False`` leaves nodal shapes and stress modes in the file. Large stress
-        modes are read on demand. Raises InputError."""
+        """Body read from an HDF5 file; ``surface=False`` leaves nodal shapes and stress modes in
+        the file. Large stress modes are read on demand. Raises InputError."""
         from flexmbs.flexible_body.file import read
 
         return read(path, cls, surface=surface)
@@ -203,12 +248,26 @@ class FlexibleBodyData:
         provenance: Mapping[str, str | float] | None = None,
         geometric: GeometricStiffness | None = None,
     ) -> FlexibleBodyData:
-        """Body from given shape integrals; the mode table follows from ``(K_ff, m_ff, D_ff)``. Raises InputError."""
+        """Body from given shape integrals; the mode table follows from ``(K_ff, m_ff, D_ff)``.
+        Raises InputError.
+        """
         K, SS_ = array(K_ff), array(SS)
         D = np.zeros_like(K) if D_ff is None else array(D_ff)
-        body = (float(mass), array(first_moment), array(second_moment), array(S_bar), array(xS), SS_, K, D)
-        blank = ModeTable(np.zeros(len(K)), ("user",) * len(K), np.zeros((len(K), 6)), np.zeros(len(K)))
-        checked = cls(name, *body, frames=frames or {}, modes=blank)  # rejects wrong shapes before the eigenproblem
+        body = (
+            float(mass),
+            array(first_moment),
+            array(second_moment),
+            array(S_bar),
+            array(xS),
+            SS_,
+            K,
+            D,
+        )
+        blank = ModeTable(
+            np.zeros(len(K)), ("user",) * len(K), np.zeros((len(K), 6)), np.zeros(len(K))
+        )
+        # rejects wrong shapes before the eigenproblem
+        checked = cls(name, *body, frames=frames or {}, modes=blank)
         modes = mode_table(checked.K_ff, checked.D_ff, checked.m_ff, checked.S_bar, checked.xS)
         rest = {"surface": surface, "provenance": provenance or {}, "geometric": geometric}
         return cls(name, *body, frames=frames or {}, modes=modes, **rest)  # type: ignore[arg-type]

@@ -26,11 +26,19 @@ def check_welds(name: str, frames: Sequence[Sequence[str]]) -> None:
     """Raise InputError unless each weld is between two pieces, and the welds connect them all."""
     found = list(welds(frames))
     cuts = [cut for _, _, cut in found]
-    problems = [f"{name}: frame '{cut}' belongs to more than two pieces" for cut in dict.fromkeys(cuts) if cuts.count(cut) > 1]
+    problems = [
+        f"{name}: frame '{cut}' belongs to more than two pieces"
+        for cut in dict.fromkeys(cuts)
+        if cuts.count(cut) > 1
+    ]
     reached = {0}
     for _ in frames:
         reached |= {j for pair in found for i, j in (pair[:2], pair[1::-1]) if i in reached}
-    problems += [f"{name}: piece {k + 1} is not welded to the first" for k in range(len(frames)) if k not in reached]
+    problems += [
+        f"{name}: piece {k + 1} is not welded to the first"
+        for k in range(len(frames))
+        if k not in reached
+    ]
     if not frames:
         problems.append(f"{name}: has no pieces; a divided body has one or more")
     if problems:

@@ -1,9 +1,10 @@
-"""The equations as a method of integration meets them: kernels called by address, each compiled once.
+"""The equations as a method of integration meets them: kernels called by address, each compiled
+once.
 
     ẏ = Ψ(y, t),  y = (q, s, z, w);   r = M ṡ − k − Gᵀ λ with g, G s + γ̄, G ṡ − γ;   x ← K_b⁻¹ x;   q = q₀ ⊕ d.
 
-Those of a formalism are given (`Model`, point, point, t, a, b), those that all share (`Common`, point, point, t, a, b). Theory:
-docs/theory.md, sections 26 and 33.
+Those of a formalism are given (`Model`, point, point, t, a, b), those that all share (`Common`,
+point, point, t, a, b). Theory: docs/theory.md, sections 26 and 33.
 """
 
 import functools
@@ -26,7 +27,15 @@ from flexmbs.dynamics.variation import Variation, gap_at_start, keep_gap
 from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged
 from flexmbs.formalisms.multiplier import accelerations, correction, iteration_matrix
-from flexmbs.integrators.run_context import INDEPENDENT, LEFT, NOT_FINITE, STEPPED, ContactData, Exchange, Sampled
+from flexmbs.integrators.run_context import (
+    INDEPENDENT,
+    LEFT,
+    NOT_FINITE,
+    STEPPED,
+    ContactData,
+    Exchange,
+    Sampled,
+)
 from flexmbs.system.records import OF_CHAIN, Evaluation, System, Work
 
 CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
@@ -55,7 +64,8 @@ class Model(NamedTuple):
 
 
 def derivative(model, here, same, t, a, b):
-    """ẏ and λ of a point, works with their powers; the formalism may move q and s onto the constraints it keeps.
+    """ẏ and λ of a point, works with their powers; the formalism may move q and s onto the
+    constraints it keeps.
 
     Theory, section 33.
     """
@@ -79,7 +89,9 @@ def derivative(model, here, same, t, a, b):
 def put_right(model, here, same, t, a, b):
     """The formalism's correction of an accepted state; largest |g| left into exchange.gauge."""
     normalize_positions(model.system.tree, model.system.joints, here.q)
-    model.exchange.gauge[LEFT] = accepted(model.system, model.work, model.workspace, t, here.q, here.s)
+    model.exchange.gauge[LEFT] = accepted(
+        model.system, model.work, model.workspace, t, here.q, here.s
+    )
     model.exchange.gauge[INDEPENDENT] = independence(model.work, here.s.shape[0])
     return 0
 
@@ -97,7 +109,8 @@ def matrix(model, here, same, t, c_mass, c_damping):
     """
     work = model.work
     status = iteration_matrix(model.system, work, model.workspace, here.q, c_mass, c_damping)
-    # a pivot is G_j (c M + …)⁻¹ G_jᵀ, about 1/c of that of M: only so can it be compared with others on the path
+    # a pivot is G_j (c M + …)⁻¹ G_jᵀ, about 1/c of that of M: only so can it be compared with
+    # others on the path
     if c_mass > 0.0:
         for a in range(here.s.shape[0], work.stiffness.shape[0]):
             work.stiffness[a] *= c_mass
@@ -113,7 +126,9 @@ def corrected(model, here, same, t, a, b):
 
 @entry
 def residual(common, here, same, t, slopes, b):
-    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its powers."""
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs of a point, rates of its force states, its
+    powers.
+    """
     work = common.work
     at = Evaluation(here.q, here.s, here.sd, here.lam, here.z, common.exchange.r)
     residual_of(common.system, work, t, at, slopes != 0.0)
@@ -126,8 +141,8 @@ def residual(common, here, same, t, slopes, b):
 
 @entry
 def displace(common, here, base, t, by_midpoint, b):
-    """q = q_base ⊕ d; ``by_midpoint``: d of free motions is first replaced by that of the midpoint rule (theory, sections 2
-    and 42).
+    """q = q_base ⊕ d; ``by_midpoint``: d of free motions is first replaced by that of the midpoint
+    rule (theory, sections 2 and 42).
     """
     if by_midpoint != 0.0:
         midpoint(common.system.tree, common.system.joints, here.d)
@@ -217,7 +232,9 @@ def vary(common, here, base, t, h, kind):
 
 @entry
 def evaluate_contacts(common, here, same, t, a, b):
-    """Gaps g and velocities (γ_N, γ_T1, γ_T2) of the contacts at a point (theory, section 40); `NOT_FINITE` where one is not."""
+    """Gaps g and velocities (γ_N, γ_T1, γ_T2) of the contacts at a point (theory, section 40);
+    `NOT_FINITE` where one is not.
+    """
     work, contact = common.work, common.contact
     kinematics(common.system, work, t, here.q, here.s, work.zero)
     contact_kinematics(common.system, work, t, here.q, here.s)
@@ -227,14 +244,18 @@ def evaluate_contacts(common, here, same, t, a, b):
         for c in range(3):
             contact.rate[k, c] = work.contact.velocity[k, c]
             contact.moving[k, c] = work.contact.moving[k, c]
-        if not math.isfinite(contact.gap[k] + contact.rate[k, 0] + contact.rate[k, 1] + contact.rate[k, 2]):
+        if not math.isfinite(
+            contact.gap[k] + contact.rate[k, 0] + contact.rate[k, 1] + contact.rate[k, 2]
+        ):
             return NOT_FINITE
     return 0
 
 
 @entry
 def rows_of_contacts(common, here, same, t, m, b):
-    """Rows W (3m, ns) of the velocities of the first m contacts that take part, at a point (theory, section 40)."""
+    """Rows W (3m, ns) of the velocities of the first m contacts that take part, at a point (theory,
+    section 40).
+    """
     system, work, contact = common.system, common.work, common.contact
     kinematics(system, work, t, here.q, here.s, work.zero)
     contact_kinematics(system, work, t, here.q, here.s)
@@ -249,13 +270,17 @@ def rows_of_contacts(common, here, same, t, m, b):
 @entry
 def close(common, here, same, t, a, b):
     """Positions and velocities of a point onto g = 0 and G s + γ̄ = 0 (theory, section 32)."""
-    common.exchange.gauge[LEFT] = project(common.system, common.work, t, here.q, here.s, CLOSED, PROJECTIONS)
+    common.exchange.gauge[LEFT] = project(
+        common.system, common.work, t, here.q, here.s, CLOSED, PROJECTIONS
+    )
     return 0
 
 
 @entry
 def samples(common, here, same, t, near, b):
-    """Outputs and memory of the discrete controllers that are due at a point, its force states (theory, section 39)."""
+    """Outputs and memory of the discrete controllers that are due at a point, its force states
+    (theory, section 39).
+    """
     take_samples(common.system, common.work, common.sampled, t, here, near)
     return 0
 
@@ -278,14 +303,20 @@ SHARED = (
 
 @functools.cache
 def of_formalism(formalism: type[Formalism]) -> tuple[Entry | None, ...]:
-    """(ẏ, correction of accepted states, what is kept on the path, factor, solution) of a formalism; None where it has none."""
+    """(ẏ, correction of accepted states, what is kept on the path, factor, solution) of a
+    formalism; None where it has none.
+    """
     name = formalism.__name__.lower()
     implicit = "residual" in formalism.provides
     return (
         bound_entry(derivative, name, accelerations=formalism.accelerations),
         bound_entry(put_right, name, accepted=formalism.accepted),
-        None if formalism.keep is unchanged else bound_entry(kept, name, lightly=True, keep=formalism.keep),
-        bound_entry(matrix, name, iteration_matrix=formalism.iteration_matrix) if implicit else None,
+        None
+        if formalism.keep is unchanged
+        else bound_entry(kept, name, lightly=True, keep=formalism.keep),
+        bound_entry(matrix, name, iteration_matrix=formalism.iteration_matrix)
+        if implicit
+        else None,
         bound_entry(corrected, name, correction=formalism.correction) if implicit else None,
     )
 

@@ -1,19 +1,22 @@
-"""Independent and dependent coordinates: the choice by complete pivoting on G, and the factor of G_d that follows from it.
+"""Independent and dependent coordinates: the choice by complete pivoting on G, and the factor of
+G_d that follows from it.
 
     G_d s_d = −G_i s_i − γ̄,   Ĝ_rc = l_r G_rc w_c,   w_c = M_cc^(−½) (× 10⁻² for elastic coordinates),   l_r = 1/|G_r w|,
 
-with a regular G_d of as many rows as G has rank. Rows have length one and columns the scale of their inertia, so that neither
-units nor sizes decide; elastic coordinates depend on others only where the rigid ones do not suffice. Rows that depend on others
-are left out. The choice is re-selected where a pivot of Ĝ_d falls below 1e-10, an entry of X = Ĝ_d⁻¹Ĝ_i exceeds the limit, a
-row that was left out becomes independent again, |Ĝ_r,i − Ĝ_r,d X| > 1e-6, or such a row is more than twice one of those that it
-depends on, |Ĝ_r,d Ĝ_d⁻¹| > 2.
+with a regular G_d of as many rows as G has rank. Rows have length one and columns the scale of
+their inertia, so that neither units nor sizes decide; elastic coordinates depend on others only
+where the rigid ones do not suffice. Rows that depend on others are left out. The choice is
+re-selected where a pivot of Ĝ_d falls below 1e-10, an entry of X = Ĝ_d⁻¹Ĝ_i exceeds the limit, a
+row that was left out becomes independent again, |Ĝ_r,i − Ĝ_r,d X| > 1e-6, or such a row is more
+than twice one of those that it depends on, |Ĝ_r,d Ĝ_d⁻¹| > 2.
 
-Overconstrained linkages have their rank only where the loops are closed. Beside such positions, as at
-stages of a step, redundant rows are independent by the error of the position. Where the rank at regular
-positions is known (`Compiled.rank`), no more rows are taken, and factorizations leave out the others (`keep_rows`).
+Overconstrained linkages have their rank only where the loops are closed. Beside such positions, as
+at stages of a step, redundant rows are independent by the error of the position. Where the rank at
+regular positions is known (`Compiled.rank`), no more rows are taken, and factorizations leave out
+the others (`keep_rows`).
 
-Theory: docs/theory.md, sections 27 and 28. Wehage and Haug (1982), J. Mech. Des. 104, 247; Golub and Van Loan, Matrix
-Computations, the chapter on general linear systems (complete pivoting).
+Theory: docs/theory.md, sections 27 and 28. Wehage and Haug (1982), J. Mech. Des. 104, 247; Golub
+and Van Loan, Matrix Computations, the chapter on general linear systems (complete pivoting).
 """
 
 from typing import NamedTuple
@@ -24,7 +27,13 @@ from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, memory_of, seldom_entry
 from flexmbs._jit.words import with_own_words
 from flexmbs.algebra.blocks import DIAGONAL, LEFT_OUT, OFFSET, SIZE
-from flexmbs.algebra.pivoting import complete_pivots, lu, lu_solve, lu_solve_rows, lu_solve_transposed
+from flexmbs.algebra.pivoting import (
+    complete_pivots,
+    lu,
+    lu_solve,
+    lu_solve_rows,
+    lu_solve_transposed,
+)
 from flexmbs.dynamics.dense import dense_constraints
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kkt import kkt_blocks
@@ -36,9 +45,13 @@ from flexmbs.system.records import Equations, Evaluation
 
 DEPENDENT = 1e-6  # of the first pivot: rows below depend on others
 SINGULAR = 1e-10  # pivots of G_d below: another choice is needed
-LIMIT = 2.0  # largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are re-selected
-MOST_OF_ROW = 2.0  # largest part of a row in one that is left out, as LIMIT: a step later it may be infinite
-PRESCRIBED = 2.0  # length of the rows of drives, longer than any entry of others: they are the first to be taken
+# largest entry of G_d⁻¹G_i, in the scale of inertia, before the independent velocities are
+# re-selected
+LIMIT = 2.0
+# largest part of a row in one that is left out, as LIMIT: a step later it may be infinite
+MOST_OF_ROW = 2.0
+# length of the rows of drives, longer than any entry of others: they are the first to be taken
+PRESCRIBED = 2.0
 ROUND_OFF = 1e-12  # m or rad per unit of a coordinate: rows no longer than this are none
 VANISHING = 1e-5  # of the longest row: shorter rows are not made longer
 ELASTIC = 1e-2  # weight of elastic against reference coordinates
@@ -49,7 +62,8 @@ RANK, NAMED, MADE = range(3)  # rank of G_d, dependent coordinates the user left
 
 
 class Choice(NamedTuple):
-    """The choice of an evaluation, the factor of G_d, and the history of choices that accepted steps made (theory, section 28).
+    """The choice of an evaluation, the factor of G_d, and the history of choices that accepted
+    steps made (theory, section 28).
 
     start and T are constants; time, rank and independent are the history.
     """
@@ -70,7 +84,8 @@ class Choice(NamedTuple):
     X: np.ndarray  # (n, ns) weighted G_d⁻¹ G_i
     x: np.ndarray  # (n,)
     d: np.ndarray  # (ns,)
-    T: np.ndarray  # (ns, ns) s = T w where the velocities w chosen from are quasi-velocities, else (0, 0)
+    # (ns, ns) s = T w where the velocities w chosen from are quasi-velocities, else (0, 0)
+    T: np.ndarray
     q: np.ndarray  # (nq,)
     s: np.ndarray  # (ns,)
     time: np.ndarray  # (REMEMBERED,)
@@ -79,8 +94,8 @@ class Choice(NamedTuple):
 
 
 def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
-    """Workspace for the choices of a run, among the velocities s or the quasi-velocities w, s = T w (theory, sections 28
-    and 34).
+    """Workspace for the choices of a run, among the velocities s or the quasi-velocities w, s = T w
+    (theory, sections 28 and 34).
     """
     _, nq, ns, nc, _ = (int(n) for n in compiled.system.layout)
     most = min(nc, ns) if compiled.rank is None else compiled.rank
@@ -92,7 +107,9 @@ def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
 
 
 def make_row_choice(compiled: Compiled) -> Choice:
-    """Workspace for the choice of independent rows; an empty one where no rows are known to be redundant."""
+    """Workspace for the choice of independent rows; an empty one where no rows are known to be
+    redundant.
+    """
     if redundant(compiled):
         choice = make_choice(compiled)
         frozen((choice.start, choice.T))
@@ -111,26 +128,56 @@ def _choice(sizes: tuple[int, int, int], most: int, T: np.ndarray | None) -> Cho
     n, z = min(nc, ns), np.zeros
     start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
     return Choice(
-        calls=z(1, np.int64), memory=z(0, np.int64), start=start, most=np.array([most]), numbers=z(3, np.int64),
-        row=np.arange(nc), column=np.arange(ns), length=z(nc), weight=np.ones(ns), G=z((nc, ns)),
-        A=z((nc, ns)), factor=z((n, n)), order=z(n, np.int64), X=z((n, ns)), x=z(n), d=z(ns),
-        T=z((0, 0)) if T is None else T, q=z(nq), s=z(ns),
-        time=z(REMEMBERED), rank=z(REMEMBERED, np.int64), independent=z((REMEMBERED, ns), np.int8),
-    )  # fmt: skip
+        calls=z(1, np.int64),
+        memory=z(0, np.int64),
+        start=start,
+        most=np.array([most]),
+        numbers=z(3, np.int64),
+        row=np.arange(nc),
+        column=np.arange(ns),
+        length=z(nc),
+        weight=np.ones(ns),
+        G=z((nc, ns)),
+        A=z((nc, ns)),
+        factor=z((n, n)),
+        order=z(n, np.int64),
+        X=z((n, ns)),
+        x=z(n),
+        d=z(ns),
+        T=z((0, 0)) if T is None else T,
+        q=z(nq),
+        s=z(ns),
+        time=z(REMEMBERED),
+        rank=z(REMEMBERED, np.int64),
+        independent=z((REMEMBERED, ns), np.int8),
+    )
 
 
-def choice_notes(compiled: Compiled, choice: Choice, names: tuple[str, ...] | None = None) -> list[str]:
+def choice_notes(
+    compiled: Compiled, choice: Choice, names: tuple[str, ...] | None = None
+) -> list[str]:
     """One line for each choice of a run but the first."""
     names = names or velocity_names(compiled)
     made = int(choice.numbers[MADE])
     lines = []
     for k in range(1, min(made, REMEMBERED)):
         before, after = choice.independent[k - 1], choice.independent[k]
-        old, new = (", ".join(names[c] for c in np.flatnonzero(a > b)) for a, b in ((before, after), (after, before)))
-        text = f"{new} instead of {old}" if new and old else f"{new} too" if new else f"no longer {old}"
+        old, new = (
+            ", ".join(names[c] for c in np.flatnonzero(a > b))
+            for a, b in ((before, after), (after, before))
+        )
+        text = (
+            f"{new} instead of {old}"
+            if new and old
+            else f"{new} too"
+            if new
+            else f"no longer {old}"
+        )
         rows = " (a singular position: rows of the constraints depend on others there)"
         lost = choice.rank[k] < choice.rank[k - 1]
-        lines.append(f"independent coordinates from t = {choice.time[k]:.6g} s: {text}{rows if lost else ''}")
+        lines.append(
+            f"independent coordinates from t = {choice.time[k]:.6g} s: {text}{rows if lost else ''}"
+        )
     if made > REMEMBERED:
         lines.append(f"independent coordinates: re-selected {made - REMEMBERED} more times")
     return lines
@@ -175,7 +222,8 @@ def constraint_matrix(system, work, q, c_mass, G):
 
 @part
 def chosen_constraints(system, work, choice, q, c_mass):
-    """``choice.G`` of the positions of the last kinematics, in the velocities that are chosen from: G, or G T.
+    """``choice.G`` of the positions of the last kinematics, in the velocities that are chosen from:
+    G, or G T.
 
     Theory, section 34.
     """
@@ -209,13 +257,16 @@ def column_weights(system, work, q, weight):
             m = values[e.node[i, DIAGONAL] + a * (n + 1)]
             weight[e.node[i, OFFSET] + a] = 1.0 / m**0.5 if m > 0.0 else 1.0
         for k in range(system.tree.nf[i]):
-            # elastic coordinates are small and stiff: as dependent ones they would amplify errors of the others
+            # elastic coordinates are small and stiff: as dependent ones they would amplify errors
+            # of the others
             weight[system.tree.sf_at[i] + k] *= ELASTIC
 
 
 @called
 def row_lengths(G, weight, length):
-    """l_r = 1/|G_r w| (nc,); rows that all but vanish stay short, and 0 for those that are round-off (theory, section 28)."""
+    """l_r = 1/|G_r w| (nc,); rows that all but vanish stay short, and 0 for those that are
+    round-off (theory, section 28).
+    """
     longest = 0.0
     for r in range(G.shape[0]):
         size = 0.0
@@ -233,7 +284,9 @@ def row_lengths(G, weight, length):
 
 @called
 def lengths_among_redundant(drives, choice):
-    """l_r = 1/|G_r w| of the longest that row r was at any choice: one that vanishes at a position is not to be taken there."""
+    """l_r = 1/|G_r w| of the longest that row r was at any choice: one that vanishes at a position
+    is not to be taken there.
+    """
     before = choice.A[:, 0]  # scratch
     for r in range(choice.row.shape[0]):
         before[r] = choice.length[r] if choice.numbers[MADE] > 0 else 0.0
@@ -242,7 +295,9 @@ def lengths_among_redundant(drives, choice):
         choice.length[drives.row[d]] *= PRESCRIBED
     for r in range(choice.row.shape[0]):
         if before[r] > 0.0:
-            choice.length[r] = min(choice.length[r], before[r]) if choice.length[r] > 0.0 else before[r]
+            choice.length[r] = (
+                min(choice.length[r], before[r]) if choice.length[r] > 0.0 else before[r]
+            )
 
 
 @called
@@ -318,17 +373,28 @@ def choose_at(equations, choice, here, t, a, b):
 
 @part
 def choose(system, work, choice, q):
-    """Dependent coordinates and rows of G_d by complete pivoting on Ĝ, and its factor; ``choice.G`` is that of q.
+    """Dependent coordinates and rows of G_d by complete pivoting on Ĝ, and its factor; ``choice.G``
+    is that of q.
 
-    Coordinates named by the user, where G_d is regular with them, are the first choice. Theory, section 28.
+    Coordinates named by the user, where G_d is regular with them, are the first choice. Theory,
+    section 28.
     """
     here = address_of(Evaluation(q, work.r, work.r, work.r, work.r, work.r))
-    call(choice.calls[0], memory_of(work.memory, Equations(system, work)), memory_of(choice.memory, choice), here, 0.0, 0.0, 0.0)
+    call(
+        choice.calls[0],
+        memory_of(work.memory, Equations(system, work)),
+        memory_of(choice.memory, choice),
+        here,
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 @called
 def dependent_solution(choice, b, d):
-    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero: δ of positions, corrections of velocities.
+    """d (ns,) with G_d d_d = −b on the rows of G_d, independent entries zero: δ of positions,
+    corrections of velocities.
 
     Theory, section 27.
     """
@@ -344,7 +410,9 @@ def dependent_solution(choice, b, d):
 
 @called
 def dependence(choice):
-    """X = Ĝ_d⁻¹ Ĝ_i (rank, ns − rank) in the weighted scale; returns its largest |entry| (theory, section 28)."""
+    """X = Ĝ_d⁻¹ Ĝ_i (rank, ns − rank) in the weighted scale; returns its largest |entry| (theory,
+    section 28).
+    """
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n
     for a in range(n):
@@ -362,7 +430,9 @@ def dependence(choice):
 
 @called
 def remainder(choice):
-    """max |Ĝ_r,i − Ĝ_r,d X| over the rows r left out: what those of G_d do not explain (theory, section 28)."""
+    """max |Ĝ_r,i − Ĝ_r,d X| over the rows r left out: what those of G_d do not explain (theory,
+    section 28).
+    """
     n = choice.numbers[RANK]
     free = choice.column.shape[0] - n
     size = 0.0
@@ -382,7 +452,9 @@ def remainder(choice):
 
 @called
 def row_dependence(choice):
-    """max |Ĝ_r,d Ĝ_d⁻¹| over the rows r left out: their parts along those of G_d (theory, section 28)."""
+    """max |Ĝ_r,d Ĝ_d⁻¹| over the rows r left out: their parts along those of G_d (theory, section
+    28).
+    """
     n = choice.numbers[RANK]
     x = choice.x
     shortest = 1e300  # factor of the longest row
@@ -403,8 +475,8 @@ def row_dependence(choice):
 
 @called
 def degraded(choice, limit):
-    """True when G_d is (nearly) singular, an entry of X passes the limit, rows left out are independent again, or need not be
-    (section 28).
+    """True when G_d is (nearly) singular, an entry of X passes the limit, rows left out are
+    independent again, or need not be (section 28).
     """
     if choice.numbers[MADE] == 0 or not factor_dependent(choice) > SINGULAR:
         return True
@@ -417,7 +489,9 @@ def degraded(choice, limit):
 
 @called
 def maintain(system, work, choice, q, limit):
-    """The choice that serves at q, and its factor; kinematics of q are up to date. Returns whether it was re-selected."""
+    """The choice that serves at q, and its factor; kinematics of q are up to date. Returns whether
+    it was re-selected.
+    """
     chosen_constraints(system, work, choice, q, 0.0)
     if degraded(choice, limit):
         choose(system, work, choice, q)
@@ -437,7 +511,9 @@ def settle_choice(system, work, choice, t, q, limit):
 
 @part
 def leave_out(work, choice):
-    """The rows that are redundant at regular positions onto the path; at a singular one those of before stay."""
+    """The rows that are redundant at regular positions onto the path; at a singular one those of
+    before stay.
+    """
     n, nc, ns = choice.numbers[RANK], choice.row.shape[0], choice.column.shape[0]
     left_out, changed = work.path.left_out, False
     if n == choice.most[0] and n < nc:

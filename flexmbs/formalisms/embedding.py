@@ -5,12 +5,14 @@ With the independent velocities σ = s_i, G B = 0 and G p = γ,
     B = [1; −G_d⁻¹G_i],   s = B σ + b with G b = −γ̄,   ṡ = B σ̇ + p,
     BᵀMB σ̇ = Bᵀ (k − M p),   M_ii = BᵀMB,   Q_i = Bᵀ (k − M p),
 
-and the constraint forces follow afterwards from the dependent rows of M ṡ = k + Gᵀ λ: G_dᵀ λ = (M ṡ − k)_d. Velocities fulfil the
-constraints exactly, positions drift unless they are projected after each step.
+and the constraint forces follow afterwards from the dependent rows of M ṡ = k + Gᵀ λ: G_dᵀ λ = (M ṡ
+− k)_d. Velocities fulfil the constraints exactly, positions drift unless they are projected after
+each step.
 
-Theory: docs/theory.md, sections 16, 27, 29 and 36. Shabana, Computational Dynamics (2010), on the embedding technique; Shabana,
-Dynamics of Multibody Systems (2020), chapter 3; Blajer (1997), Multibody Syst. Dyn. 1, 3 (projection of constrained
-systems); with quasi-velocities Appell (1904), Papastavridis (2002), Analytical Mechanics.
+Theory: docs/theory.md, sections 16, 27, 29 and 36. Shabana, Computational Dynamics (2010), on the
+embedding technique; Shabana, Dynamics of Multibody Systems (2020), chapter 3; Blajer (1997),
+Multibody Syst. Dyn. 1, 3 (projection of constrained systems); with quasi-velocities Appell (1904),
+Papastavridis (2002), Analytical Mechanics.
 """
 
 from dataclasses import dataclass
@@ -67,7 +69,8 @@ class EmbeddingWorkspace(NamedTuple):
     H: np.ndarray  # (ns, ns) BᵀMB
     h: np.ndarray  # (ns,)
     sigma: np.ndarray  # (ns,)
-    quasi: np.ndarray  # (1,) int64 address of T(t, q) of quasi-velocities that depend on the position, or 0
+    # (1,) int64 address of T(t, q) of quasi-velocities that depend on the position, or 0
+    quasi: np.ndarray
     given: np.ndarray  # (1 + nq,) its arguments
 
 
@@ -83,7 +86,8 @@ def present_quasi_velocities(workspace, t, q):
 
 @called
 def reduced_mass(choice, M, MB, H):
-    """H (f, f) = M_ii = BᵀMB with B = [1; −X] over (independent; dependent) coordinates and X = G_d⁻¹G_i unscaled.
+    """H (f, f) = M_ii = BᵀMB with B = [1; −X] over (independent; dependent) coordinates and X =
+    G_d⁻¹G_i unscaled.
 
     M (ns, ns); MB (ns, ns) is workspace that keeps M B. Theory, section 29.
     """
@@ -111,7 +115,9 @@ def reduced_mass(choice, M, MB, H):
 
 @part
 def reduced_velocities(choice):
-    """X = G_d⁻¹G_i (rank, ns − rank) in the units of the coordinates: s_d = −X s_i − G_d⁻¹ γ̄ (theory, section 27)."""
+    """X = G_d⁻¹G_i (rank, ns − rank) in the units of the coordinates: s_d = −X s_i − G_d⁻¹ γ̄
+    (theory, section 27).
+    """
     n = choice.numbers[RANK]
     dependence(choice)
     for a in range(n):
@@ -153,7 +159,9 @@ def reduced_accelerations(workspace, r, sd):
 
 @called
 def constraint_forces(workspace, r, sd, lam):
-    """λ (nc,) of the rows of G_d from G_dᵀ λ = (M ṡ − k)_d; of the rows left out 0 (theory, section 29)."""
+    """λ (nc,) of the rows of G_d from G_dᵀ λ = (M ṡ − k)_d; of the rows left out 0 (theory, section
+    29).
+    """
     choice, M = workspace.choice, workspace.M
     n = choice.numbers[RANK]
     x = choice.x
@@ -172,7 +180,9 @@ def constraint_forces(workspace, r, sd, lam):
 
 @called
 def velocity_constraints(system, work, workspace, t, q, s):
-    """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹ (G_i s_i + γ̄) in place; M is left in ``work.values``."""
+    """The factor of G_d at q, and the dependent velocities s_d = −G_d⁻¹ (G_i s_i + γ̄) in place; M
+    is left in ``work.values``.
+    """
     choice = workspace.choice
     recall(work.path, choice)
     present_quasi_velocities(workspace, t, q)
@@ -189,7 +199,8 @@ def velocity_constraints(system, work, workspace, t, q, s):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ and λ of the embedded equations; dependent velocities are corrected in place (theory, sections 29 and 34).
+    """ṡ and λ of the embedded equations; dependent velocities are corrected in place (theory,
+    sections 29 and 34).
 
     Returns the number of dependent rows or −1 − body where the reduced mass matrix is not definite.
     """
@@ -232,15 +243,16 @@ def keep(system, work, workspace, t, q, s):
 
 @dataclass(frozen=True)
 class Embedding(Formalism):
-    """Embedding with independent velocities chosen by pivoting on G, or with user-defined quasi-velocities.
+    """Embedding with independent velocities chosen by pivoting on G, or with user-defined
+    quasi-velocities.
 
-    stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another one.
-    quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs; theory, sections 34 and 36), as many as the
-    system has degrees of freedom: names of joint and body velocities (``crank.0``, ``hip.1``, ``cart.vx``, ``rod.mode2``),
-    mappings {name: factor}, a matrix (f, ns), or a function B_σ(q, t) that returns one, velocities in the order of
-    `Matrices.velocities`. Where they no longer determine the motion others of the full set are taken,
-    which the notes of the run report.
-    Source: docs/theory.md, section 29; Shabana, Computational Dynamics (2010).
+    stabilization: None, or `Projection` of the drifting positions. Raises `InputError` for another
+    one. quasi_velocities: the independent σ = B_σ s (method of Appell and Gibbs; theory, sections
+    34 and 36), as many as the system has degrees of freedom: names of joint and body velocities
+    (``crank.0``, ``hip.1``, ``cart.vx``, ``rod.mode2``), mappings {name: factor}, a matrix (f, ns),
+    or a function B_σ(q, t) that returns one, velocities in the order of `Matrices.velocities`.
+    Where they no longer determine the motion others of the full set are taken, which the notes of
+    the run report. Source: docs/theory.md, section 29; Shabana, Computational Dynamics (2010).
 
     Examples
     --------
@@ -265,7 +277,8 @@ class Embedding(Formalism):
     def __post_init__(self) -> None:
         if self.stabilization is not None and not isinstance(self.stabilization, Projection):
             raise InputError(
-                f"{self.name}.stabilization: {self.stabilization!r}; its velocities need none: take Projection() or None"
+                f"{self.name}.stabilization: {self.stabilization!r}; its velocities need "
+                "none: take Projection() or None"
             )
 
     def workspace(self, compiled: Compiled) -> EmbeddingWorkspace:
@@ -280,9 +293,17 @@ class Embedding(Formalism):
             choice.start[NAMED], address = ns - own.chosen, own.address
         frozen((options, choice.start) if address else (options, choice.T, choice.start))
         return EmbeddingWorkspace(
-            options, frozen(np.array([limit])), choice, z((ns, ns)), z((ns, ns)), z((ns, ns)), z(ns), z(ns),
-            frozen(np.array([address])), z(1 + int(compiled.system.layout[1])),
-        )  # fmt: skip
+            options,
+            frozen(np.array([limit])),
+            choice,
+            z((ns, ns)),
+            z((ns, ns)),
+            z((ns, ns)),
+            z(ns),
+            z(ns),
+            frozen(np.array([address])),
+            z(1 + int(compiled.system.layout[1])),
+        )
 
     def begin(self, compiled: Compiled, work: Work, q: np.ndarray, s: np.ndarray) -> None:
         if self.quasi_velocities is not None:

@@ -2,9 +2,10 @@
 
     M ṡ = k + Gᵀ λ,   G ṡ = γ;   ẋ = Ψ(x, t),   x = (q, s, z),   q̇ = H(q) s
 
-are combined at a state. A formalism is a value with options. Its kernels are `part`s of one signature each, bound into the time
-loops; it states what it provides ("residual" for implicit methods, "accelerations" for explicit ones) and in which coordinates it
-works. A new one is a class of this kind in a file of its own and a line in `flexmbs.formalisms.FORMALISMS`.
+are combined at a state. A formalism is a value with options. Its kernels are `part`s of one
+signature each, bound into the time loops; it states what it provides ("residual" for implicit
+methods, "accelerations" for explicit ones) and in which coordinates it works. A new one is a class
+of this kind in a file of its own and a line in `flexmbs.formalisms.FORMALISMS`.
 
 Theory: docs/theory.md, sections 23, 26 and 33.
 """
@@ -44,16 +45,18 @@ class NoWorkspace(NamedTuple):
 
 
 class Formalism(abc.ABC):
-    """Combination of M, k, G, γ to accelerations and multipliers: M ṡ = k + Gᵀ λ, G ṡ = γ (theory, sections 23 and 33).
+    """Combination of M, k, G, γ to accelerations and multipliers: M ṡ = k + Gᵀ λ, G ṡ = γ (theory,
+    sections 23 and 33).
 
     accelerations(system, work, workspace, t, here) → number of dependent rows, or −1 − body where M is not definite.
-        ``here`` has q, s, the force states z, ṡ and λ (at least the fields q, s, sd, lam, z of `Evaluation`). Fills here.sd (ns,)
-        and here.lam (nc,), the rates of the force states and the powers; may move here.q and here.s onto the constraints
-        it keeps. Leaves g and G s + γ̄ of the state in ``work.gs``.
+        ``here`` has q, s, the force states z, ṡ and λ (at least the fields q, s, sd, lam, z of
+        `Evaluation`). Fills here.sd (ns,) and here.lam (nc,), the rates of the force states and the
+        powers; may move here.q and here.s onto the constraints it keeps. Leaves g and G s + γ̄ of
+        the state in ``work.gs``.
     accepted(system, work, workspace, t, q, s) → largest |g| left (m or rad): corrects an accepted state.
     keep(system, work, workspace, t, q, s): writes the path variables of the formalism to ``work.path``, at the start and after
-        accepted steps; the other kernels only read them. Workspace is not used by later calls, except that of `iteration_matrix`
-        by `correction`.
+        accepted steps; the other kernels only read them. Workspace is not used by later calls,
+        except that of `iteration_matrix` by `correction`.
     iteration_matrix(system, work, workspace, q, c_mass, c_damping) → as above: factors
         K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] (theory, section 26).
     correction(system, work, workspace, q, x): x (ns + nc,) ← K_b⁻¹ x with that factor.

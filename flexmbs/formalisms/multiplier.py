@@ -2,17 +2,20 @@
 
     [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ − 2α (G s + γ̄) − α² g).
 
-Index 3 for implicit methods: residual M ṡ − k − Gᵀ λ = 0 with g = 0, iteration matrix c M + K + c' D bordered by G.
-Index 1 for explicit methods: accelerations and multipliers at a state, in one of the classical numerical schemes:
-(1) integrate everything (``stabilization=None``, the drift is visible), (1b) with Baumgarte's stabilization (`Baumgarte`,
-rate α), (3) predictor–corrector: projection of positions and velocities after each step (`Projection`). Scheme (2),
-partitioning of the coordinates, is the formalism `Partitioning`. With nonholonomic rows these are the equations of Routh
-and Voss.
+Index 3 for implicit methods: residual M ṡ − k − Gᵀ λ = 0 with g = 0, iteration matrix c M + K + c'
+D bordered by G. Index 1 for explicit methods: accelerations and multipliers at a state, in one of
+the classical numerical schemes:
+(1) integrate everything (``stabilization=None``, the drift is visible), (1b) with Baumgarte's
+    stabilization (`Baumgarte`,
+rate α), (3) predictor–corrector: projection of positions and velocities after each step
+(`Projection`). Scheme (2), partitioning of the coordinates, is the formalism `Partitioning`. With
+nonholonomic rows these are the equations of Routh and Voss.
 
-Theory: docs/theory.md, sections 23, 25, 32 and 35. Shabana, Dynamics of Multibody Systems (2020), chapters 3 and 5 (Lagrange
-multipliers, augmented formulation); Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989); Hairer and Wanner,
-Solving Ordinary Differential Equations II (1996), sections VII.1 and VII.2 (index and its reduction); Baumgarte (1972), Comput.
-Methods Appl. Mech. Eng. 1, 1.
+Theory: docs/theory.md, sections 23, 25, 32 and 35. Shabana, Dynamics of Multibody Systems (2020),
+chapters 3 and 5 (Lagrange multipliers, augmented formulation); Haug, Computer Aided Kinematics and
+Dynamics of Mechanical Systems (1989); Hairer and Wanner, Solving Ordinary Differential Equations II
+(1996), sections VII.1 and VII.2 (index and its reduction); Baumgarte (1972), Comput. Methods Appl.
+Mech. Eng. 1, 1.
 """
 
 from dataclasses import dataclass
@@ -45,9 +48,11 @@ from flexmbs.system.records import Evaluation
 
 @part
 def bordered_accelerations(system, work, rate, t, here):
-    """ṡ (ns,) and λ (nc,) of M ṡ = k + Gᵀ λ, G ṡ = γ − 2α (G s + γ̄) − α² g with Baumgarte's rate α (1/s; 0: none).
+    """ṡ (ns,) and λ (nc,) of M ṡ = k + Gᵀ λ, G ṡ = γ − 2α (G s + γ̄) − α² g with Baumgarte's rate α
+    (1/s; 0: none).
 
-    Returns the number of dependent rows or −1 − node of an indefinite mass matrix (theory, sections 23 and 32).
+    Returns the number of dependent rows or −1 − node of an indefinite mass matrix (theory, sections
+    23 and 32).
     """
     sd, lam = here.sd, here.lam
     for a in range(lam.shape[0]):
@@ -72,9 +77,11 @@ def bordered_accelerations(system, work, rate, t, here):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ and λ of the bordered equations; with a stabilization, near a singular position those of the projected state.
+    """ṡ and λ of the bordered equations; with a stabilization, near a singular position those of
+    the projected state.
 
-    There errors of the state appear in ṡ divided by the distance from the position (theory, section 31).
+    There errors of the state appear in ṡ divided by the distance from the position (theory, section
+    31).
     """
     status = bordered_accelerations(system, work, workspace.options[RATE], t, here)
     treated = workspace.options[TOLERANCE] > 0.0 or workspace.options[RATE] > 0.0
@@ -98,7 +105,9 @@ def correction(system, work, workspace, q, x):
 
 @part
 def keep(system, work, workspace, t, q, s):
-    """The independent rows for the coming step, where some are redundant; the factor of this one may serve it further."""
+    """The independent rows for the coming step, where some are redundant; the factor of this one
+    may serve it further.
+    """
     kept = workspace.values
     for a in range(kept.shape[0]):
         kept[a] = work.values[a]
@@ -117,9 +126,11 @@ class MultiplierWorkspace(NamedTuple):
 
 @dataclass(frozen=True)
 class Multiplier(Formalism):
-    """Lagrange multipliers. ``stabilization`` (explicit integrators): None (1), `Baumgarte` (1b) or `Projection` (3).
+    """Lagrange multipliers. ``stabilization`` (explicit integrators): None (1), `Baumgarte` (1b) or
+    `Projection` (3).
 
-    Source: docs/theory.md, sections 23 and 32; Shabana, Dynamics of Multibody Systems (2020), chapters 3 and 5.
+    Source: docs/theory.md, sections 23 and 32; Shabana, Dynamics of Multibody Systems (2020),
+    chapters 3 and 5.
 
     Examples
     --------
@@ -149,7 +160,9 @@ class Multiplier(Formalism):
 
     def workspace(self, compiled: Compiled) -> MultiplierWorkspace:
         options = frozen(stabilization_options(self.name, self.stabilization))
-        values = np.zeros(int(compiled.system.elimination.n_values[0]) if redundant(compiled) else 0)
+        values = np.zeros(
+            int(compiled.system.elimination.n_values[0]) if redundant(compiled) else 0
+        )
         return MultiplierWorkspace(options, make_row_choice(compiled), values)
 
     def has_path(self, compiled: Compiled) -> bool:
@@ -162,9 +175,11 @@ class Multiplier(Formalism):
 
 @packed(int)
 def consistent(system, work, t, here, tolerance, iterations, left):
-    """Positions and velocities of ``here`` onto the constraints, then ṡ and λ; left[0]: the largest |g| left.
+    """Positions and velocities of ``here`` onto the constraints, then ṡ and λ; left[0]: the largest
+    |g| left.
 
-    Returns the number of dependent rows or −1 − node of an indefinite mass matrix. Theory, sections 32 and 50.
+    Returns the number of dependent rows or −1 − node of an indefinite mass matrix. Theory, sections
+    32 and 50.
     """
     left[0] = project(system, work, t, here.q, here.s, tolerance, iterations)
     without_loads(work)

@@ -1,14 +1,17 @@
 """Generalized-coordinate partitioning: only independent coordinates are integrated freely.
 
-At every state the dependent positions follow from g(q, t) = 0 by Newton's method, the dependent velocities from G s + γ̄ = 0,
+At every state the dependent positions follow from g(q, t) = 0 by Newton's method, the dependent
+velocities from G s + γ̄ = 0,
 
     q ← q ⊕ δ,  δ_i = 0,  G_d δ_d = −g;   s_d ← s_d − G_d⁻¹ (G s + γ̄),
 
-then ṡ and λ from the bordered equations of the multiplier form. The independent coordinates are chosen by complete pivoting on G,
-or named by the user; they are re-selected, between two steps, when G_d becomes ill-conditioned.
+then ṡ and λ from the bordered equations of the multiplier form. The independent coordinates are
+chosen by complete pivoting on G, or named by the user; they are re-selected, between two steps,
+when G_d becomes ill-conditioned.
 
-Theory: docs/theory.md, sections 27, 28 and 30. Wehage and Haug (1982), J. Mech. Des. 104, 247; Haug, Computer Aided Kinematics
-and Dynamics of Mechanical Systems (1989), on generalized coordinate partitioning.
+Theory: docs/theory.md, sections 27, 28 and 30. Wehage and Haug (1982), J. Mech. Des. 104, 247;
+Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), on generalized coordinate
+partitioning.
 """
 
 from collections.abc import Sequence
@@ -75,10 +78,12 @@ def largest_of_rows(choice, b):
 
 @called
 def dependent_state(system, work, workspace, t, q, s):
-    """Dependent positions and velocities of the independent ones in place; returns the largest |g| left on the rows of G_d.
+    """Dependent positions and velocities of the independent ones in place; returns the largest |g|
+    left on the rows of G_d.
 
-    q ← q ⊕ δ, δ_i = 0, G_d δ_d = −g; s_d ← s_d − G_d⁻¹ (G s + γ̄), until |g| and |G s + γ̄|/(1 + |s|) are below the tolerance.
-    The factor of G_d of the state given serves as long as it contracts by 0.2 or better (theory, section 30).
+    q ← q ⊕ δ, δ_i = 0, G_d δ_d = −g; s_d ← s_d − G_d⁻¹ (G s + γ̄), until |g| and |G s + γ̄|/(1 +
+    |s|) are below the tolerance. The factor of G_d of the state given serves as long as it
+    contracts by 0.2 or better (theory, section 30).
     """
     choice, tolerance = workspace.choice, workspace.options[TOLERANCE]
     before = 1e300
@@ -94,7 +99,8 @@ def dependent_state(system, work, workspace, t, q, s):
         if not size < 1e30:
             break
         if it > 0 and size > SLOW * before:
-            # the factor of the start of the evaluation contracts too slowly: one of the present position
+            # the factor of the start of the evaluation contracts too slowly: one of the present
+            # position
             constraint_matrix(system, work, q, 0.0, choice.G)
             if not factor_dependent(choice) > SINGULAR:
                 break
@@ -109,9 +115,11 @@ def dependent_state(system, work, workspace, t, q, s):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ and λ at the independent coordinates of ``here``, whose dependent ones are corrected in place (theory, section 30).
+    """ṡ and λ at the independent coordinates of ``here``, whose dependent ones are corrected in
+    place (theory, section 30).
 
-    A state whose dependent coordinates cannot be found keeps those it has: `accepted` judges the step that it serves.
+    A state whose dependent coordinates cannot be found keeps those it has: `accepted` judges the
+    step that it serves.
     """
     choice, q, s = workspace.choice, here.q, here.s
     if here.lam.shape[0] > 0:
@@ -135,7 +143,9 @@ def accelerations(system, work, workspace, t, here):
 
 @part
 def accepted(system, work, workspace, t, q, s):
-    """The state corrected with the choice that serves there. Returns the largest |g| left (m or rad)."""
+    """The state corrected with the choice that serves there. Returns the largest |g| left (m or
+    rad).
+    """
     choice = workspace.choice
     if work.gs.position.shape[0] == 0:
         return 0.0
@@ -146,7 +156,8 @@ def accepted(system, work, workspace, t, q, s):
         choice.q[a] = q[a]
     for a in range(s.shape[0]):
         choice.s[a] = s[a]
-    if not dependent_state(system, work, workspace, t, q, s) <= GAP:  # near a singular position: by the least change
+    # near a singular position: by the least change
+    if not dependent_state(system, work, workspace, t, q, s) <= GAP:
         for a in range(q.shape[0]):
             q[a] = choice.q[a]
         for a in range(s.shape[0]):
@@ -164,11 +175,19 @@ def keep(system, work, workspace, t, q, s):
 
 
 def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
-    """Indices in s of coordinates named by the user. Raises `InputError` that lists the existing names."""
+    """Indices in s of coordinates named by the user. Raises `InputError` that lists the existing
+    names.
+    """
     known = velocity_names(compiled)
     names = [full_name(name, known) for name in names]
-    problems = [f"no coordinate '{name}'; there are {', '.join(known)}" for name in dict.fromkeys(names) if name not in known]
-    problems += [f"'{name}' is named twice" for name in dict.fromkeys(names) if list(names).count(name) > 1]
+    problems = [
+        f"no coordinate '{name}'; there are {', '.join(known)}"
+        for name in dict.fromkeys(names)
+        if name not in known
+    ]
+    problems += [
+        f"'{name}' is named twice" for name in dict.fromkeys(names) if list(names).count(name) > 1
+    ]
     if problems:
         raise InputError(*(f"partitioning.independent: {problem}" for problem in problems))
     return [known.index(name) for name in names]
@@ -178,10 +197,11 @@ def named_coordinates(compiled: Compiled, names: Sequence[str]) -> list[int]:
 class Partitioning(Formalism):
     """Partitioning into independent and dependent coordinates.
 
-    independent: names of the independent coordinates of the start (``crank.0``, ``hip.1``, ``rod.mode2``, ``rod.vx``), or None:
-    chosen by complete pivoting on G.  tolerance: |g| of the dependent positions (m or rad).
-    limit: largest entry of G_d⁻¹G_i, in the scale of inertia, before others are chosen. Raises `InputError`.
-    Source: docs/theory.md, section 30; Wehage and Haug, J. Mech. Des. 104 (1982) 247.
+    independent: names of the independent coordinates of the start (``crank.0``, ``hip.1``,
+    ``rod.mode2``, ``rod.vx``), or None: chosen by complete pivoting on G.  tolerance: |g| of the
+    dependent positions (m or rad). limit: largest entry of G_d⁻¹G_i, in the scale of inertia,
+    before others are chosen. Raises `InputError`. Source: docs/theory.md, section 30; Wehage and
+    Haug, J. Mech. Des. 104 (1982) 247.
 
     Examples
     --------
@@ -209,7 +229,11 @@ class Partitioning(Formalism):
             checked_option(f"{self.name}.{key}", getattr(self, key), least)
         if self.independent is not None:
             given = self.independent
-            if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(name, str) for name in given):
+            if (
+                isinstance(given, str)
+                or not isinstance(given, Sequence)
+                or not all(isinstance(name, str) for name in given)
+            ):
                 raise InputError(f"{self.name}.independent: {given!r} is no list of names")
             object.__setattr__(self, "independent", tuple(self.independent))
 
@@ -233,14 +257,16 @@ class Partitioning(Formalism):
         degrees = G.shape[1] - int(rank)
         if len(independent) != degrees:
             raise InputError(
-                f"partitioning.independent: {len(independent)} names for {degrees} independent coordinates; "
+                f"partitioning.independent: {len(independent)} names for {degrees} "
+                "independent coordinates; "
                 f"name {degrees} of {', '.join(velocity_names(compiled))}"
             )
         # the columns of the dependent coordinates have to have the rank of G
         rest = np.delete(G, independent, axis=1)
         if rank and np.linalg.matrix_rank(rest, least) < rank:
             raise InputError(
-                f"partitioning.independent: {', '.join(self.independent)} do not determine the other coordinates at the start; "
+                f"partitioning.independent: {', '.join(self.independent)} do not "
+                "determine the other coordinates at the start; "
                 f"name {degrees} others of {', '.join(velocity_names(compiled))}, or none"
             )
 

@@ -1,14 +1,16 @@
-"""Quasi-velocities user-defined σ = B_σ s, completed to a full set w of velocities: s = T w with a constant regular T.
+"""Quasi-velocities user-defined σ = B_σ s, completed to a full set w of velocities: s = T w with a
+constant regular T.
 
     TᵀM T ẇ = Tᵀ k + (G T)ᵀ λ,   G T w + γ̄ = 0
 
-has the same λ. B_σ may be a function of q and t: T belongs to the instant, and only σ̇ = B_σ ṡ + Ḃ_σ s, never ṡ, needs Ḃ_σ.
-Embedding with the σ as independent velocities is the method of Appell and Gibbs, with s = B σ + b:
+has the same λ. B_σ may be a function of q and t: T belongs to the instant, and only σ̇ = B_σ ṡ +
+Ḃ_σ s, never ṡ, needs Ḃ_σ. Embedding with the σ as independent velocities is the method of Appell
+and Gibbs, with s = B σ + b:
 
     BᵀMB σ̇ = Bᵀ (k − M (Ḃ σ + ḃ)),   G B = 0,   B_σ B = 1,   G b = −γ̄,   B_σ b = 0.
 
-Theory: docs/theory.md, sections 34 and 36. Papastavridis, Analytical Mechanics (2002), chapter 3; Lurie, Analytical Mechanics
-(2002); Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972).
+Theory: docs/theory.md, sections 34 and 36. Papastavridis, Analytical Mechanics (2002), chapter 3;
+Lurie, Analytical Mechanics (2002); Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,22 +40,33 @@ class QuasiVelocities(NamedTuple):
     address: int = 0  # of the C function T(t, q), where B_σ is a function
 
 
-def quasi_velocities(compiled: Compiled, given: Any, q: np.ndarray | None = None, *, regular: bool = True) -> QuasiVelocities:
-    """The set w of the user-defined rows B_σ: names of velocities, mappings {name: coefficient}, a matrix (f, ns), or a function.
+def quasi_velocities(
+    compiled: Compiled, given: Any, q: np.ndarray | None = None, *, regular: bool = True
+) -> QuasiVelocities:
+    """The set w of the user-defined rows B_σ: names of velocities, mappings {name: coefficient}, a
+    matrix (f, ns), or a function.
 
-    T = [E; B_σ]⁻¹ with rows E of the unit matrix that pivoted QR of B_σ leaves as independent of it; of a function B_σ(q, t)
-    with an orthonormal basis E of its null space at every instant, at ``q`` and t = 0 if given; if not ``regular`` its rows may
-    depend on each other there, and T is the unit matrix.
-    Raises `InputError` for unknown names, numbers that are not finite, and rows that depend on each other. Theory, section 34.
+    T = [E; B_σ]⁻¹ with rows E of the unit matrix that pivoted QR of B_σ leaves as independent of
+    it; of a function B_σ(q, t) with an orthonormal basis E of its null space at every instant, at
+    ``q`` and t = 0 if given; if not ``regular`` its rows may depend on each other there, and T is
+    the unit matrix. Raises `InputError` for unknown names, numbers that are not finite, and rows
+    that depend on each other. Theory, section 34.
     """
     names = velocity_names(compiled)
     if callable(given):
-        return _at(given, q, len(names), regular=regular) if q is not None else _varying(compiled, given, len(names))
+        return (
+            _at(given, q, len(names), regular=regular)
+            if q is not None
+            else _varying(compiled, given, len(names))
+        )
     B, own = _rows(given, names)
     R, order = scipy.linalg.qr(B, mode="r", pivoting=True)
     size = np.abs(np.diagonal(R))
     if len(B) > len(names) or not size.min(initial=np.inf) > DEPENDENT * size.max(initial=0.0):
-        raise InputError(f"{WHERE}: its {len(B)} rows depend on each other; give independent combinations of {', '.join(names)}")
+        raise InputError(
+            f"{WHERE}: its {len(B)} rows depend on each other; give independent "
+            f"combinations of {', '.join(names)}"
+        )
     # unit rows on the columns that pivoting left over complete B_σ to a regular matrix
     others = np.sort(order[len(B) :])
     w = (*(names[c] for c in others), *own)
@@ -62,7 +75,9 @@ def quasi_velocities(compiled: Compiled, given: Any, q: np.ndarray | None = None
 
 
 def _varying(compiled: Compiled, given: Callable[..., Any], ns: int) -> QuasiVelocities:
-    """The set w of a function B_σ(q, t); its number of rows is that at rest, where they may depend on each other."""
+    """The set w of a function B_σ(q, t); its number of rows is that at rest, where they may depend
+    on each other.
+    """
     nq = int(compiled.system.layout[1])
 
     def full_set(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
@@ -81,7 +96,9 @@ def _at(given: Callable[..., Any], q: np.ndarray, ns: int, *, regular: bool) -> 
     except InputError as error:
         raise InputError(f"{WHERE}: its function {error}") from None
     others = (f"complement {i}" for i in range(1, ns - len(B) + 1))
-    return QuasiVelocities(np.ascontiguousarray(T), (*others, *(f"σ{i}" for i in range(1, len(B) + 1))), len(B))
+    return QuasiVelocities(
+        np.ascontiguousarray(T), (*others, *(f"σ{i}" for i in range(1, len(B) + 1))), len(B)
+    )
 
 
 def rest(compiled: Compiled) -> np.ndarray:
@@ -94,10 +111,15 @@ def rest(compiled: Compiled) -> np.ndarray:
 
 
 def completed(B: np.ndarray) -> np.ndarray:
-    """T = [E; B]⁻¹ = [Eᵀ, B⁺] with an orthonormal basis E of the null space of B (f, ns). Raises `InputError`."""
+    """T = [E; B]⁻¹ = [Eᵀ, B⁺] with an orthonormal basis E of the null space of B (f, ns). Raises
+    `InputError`.
+    """
     u, size, vt = np.linalg.svd(B)
     if len(B) > B.shape[1] or not size.min(initial=np.inf) > DEPENDENT * size.max(initial=0.0):
-        raise InputError(f"gives {len(B)} rows that depend on each other; give independent combinations of the velocities")
+        raise InputError(
+            f"gives {len(B)} rows that depend on each other; give independent "
+            "combinations of the velocities"
+        )
     f = len(B)
     return np.hstack([vt[f:].T, (vt[:f].T / size) @ u.T])
 
@@ -109,34 +131,51 @@ def _matrix(values: Any, ns: int) -> np.ndarray:
     except (TypeError, ValueError):
         B = np.zeros(0)
     if B.ndim != 2 or B.shape[1] != ns or len(B) == 0 or not np.isfinite(B).all():
-        raise InputError(f"gives {shown(values)}; return a matrix of {ns} columns, one for each velocity")
+        raise InputError(
+            f"gives {shown(values)}; return a matrix of {ns} columns, one for each velocity"
+        )
     return B
 
 
 def require_regular(own: QuasiVelocities, G: np.ndarray) -> None:
-    """Raise `InputError` where the σ are not as many as the degrees of freedom left by G, or do not determine the other
-    velocities.
+    """Raise `InputError` where the σ are not as many as the degrees of freedom left by G, or do not
+    determine the other velocities.
 
-    [G; B_σ] has to be regular on the independent rows of G (theory, section 34): rank of the columns of G T of the other
-    velocities.
+    [G; B_σ] has to be regular on the independent rows of G (theory, section 34): rank of the
+    columns of G T of the other velocities.
     """
-    rank = np.linalg.matrix_rank(G, ROUND_OFF * max(1.0, float(np.abs(G).max(initial=0.0)))) if len(G) else 0
+    rank = (
+        np.linalg.matrix_rank(G, ROUND_OFF * max(1.0, float(np.abs(G).max(initial=0.0))))
+        if len(G)
+        else 0
+    )
     others = len(own.T) - own.chosen
     if own.chosen != len(own.T) - rank:
         raise InputError(
-            f"{WHERE}: {own.chosen} quasi-velocities for {len(own.T) - rank} degrees of freedom; give {len(own.T) - rank}"
+            f"{WHERE}: {own.chosen} quasi-velocities for {len(own.T) - rank} degrees of "
+            f"freedom; give {len(own.T) - rank}"
         )
     # [G; B_σ] is regular where the columns of the other velocities have the rank of G
     rest = (G @ own.T)[:, :others]
     if rank and not np.linalg.svd(rest, compute_uv=False)[rank - 1] > SINGULAR * np.abs(G).max():
         undetermined = ", ".join(own.names[others:])
-        raise InputError(f"{WHERE}: {undetermined} do not determine the other velocities at the start; choose others")
+        raise InputError(
+            f"{WHERE}: {undetermined} do not determine the other velocities at the start; "
+            "choose others"
+        )
 
 
 def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
     """B_σ (f, ns) and names of the σ."""
-    if isinstance(given, str | Mapping) or not isinstance(given, Sequence | np.ndarray) or len(given) == 0:
-        raise InputError(f"{WHERE}: {shown(given)} is no list; give names of velocities, mappings {{name: factor}}, or a matrix")
+    if (
+        isinstance(given, str | Mapping)
+        or not isinstance(given, Sequence | np.ndarray)
+        or len(given) == 0
+    ):
+        raise InputError(
+            f"{WHERE}: {shown(given)} is no list; give names of velocities, mappings "
+            f"{{name: factor}}, or a matrix"
+        )
     rows, own = [], []
     for i, row in enumerate(given, 1):
         if isinstance(row, str | Mapping):
@@ -151,7 +190,10 @@ def _rows(given: Any, names: tuple[str, ...]) -> tuple[np.ndarray, list[str]]:
 def _combination(row: str | Mapping[Any, Any], names: tuple[str, ...]) -> np.ndarray:
     """One row of B_σ (ns,) from a name or a mapping of names to factors."""
     given = {row: 1.0} if isinstance(row, str) else row
-    terms = {full_name(name, names) if isinstance(name, str) else name: factor for name, factor in given.items()}
+    terms = {
+        full_name(name, names) if isinstance(name, str) else name: factor
+        for name, factor in given.items()
+    }
     if len(terms) < len(given):
         raise InputError(f"{WHERE}: {shown(given)} names a velocity twice; name each once")
     for name in terms:

@@ -1,15 +1,17 @@
-"""Recursive formalism: O(n) sweeps over the tree, loops and couplers by the Schur complement on their rows.
+"""Recursive formalism: O(n) sweeps over the tree, loops and couplers by the Schur complement on
+their rows.
 
     N_i = C_iᵀ M*_i C_i,   M*_p = M_p + Σ_i Ad(X_pi⁻¹)ᵀ Λ_i M*_i Ad(X_pi⁻¹),   ṡ = L⁻ᵀ (L⁻¹ k + L⁻¹Gᵀ λ),   M = L Lᵀ,
     S λ = γ − G M⁻¹ k,   S = G M⁻¹ Gᵀ.
 
-Outward: motion of all bodies and their forces at ṡ = 0. Inward: articulated inertias, joint and modal velocities eliminated
-together, and what the loads leave at each joint. With cut joints S by the same sweeps with unit loads, then λ. Outward: ṡ
-and the wrenches of the joints. Rigid trees under joint forces take the shortest way, the articulated-body algorithm: see
-`rigid_tree`.
+Outward: motion of all bodies and their forces at ṡ = 0. Inward: articulated inertias, joint and
+modal velocities eliminated together, and what the loads leave at each joint. With cut joints S by
+the same sweeps with unit loads, then λ. Outward: ṡ and the wrenches of the joints. Rigid trees
+under joint forces take the shortest way, the articulated-body algorithm: see `rigid_tree`.
 
-Theory: docs/theory.md, sections 20, 24, 25 and 32. Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3 and chapter
-8; Bae and Haug (1987-88), Mech. Struct. Mach. 15, 359 and 481; Jain and Rodriguez (1992), J. Guid. Control Dyn. 15, 1453.
+Theory: docs/theory.md, sections 20, 24, 25 and 32. Featherstone, Rigid Body Dynamics Algorithms
+(2008), section 7.3 and chapter 8; Bae and Haug (1987-88), Mech. Struct. Mach. 15, 359 and 481; Jain
+and Rodriguez (1992), J. Guid. Control Dyn. 15, 1453.
 """
 
 from dataclasses import dataclass
@@ -25,8 +27,19 @@ from flexmbs._jit.words import words
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry, tree_rotors
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (
-    DENSE, JOINT_WRENCH, L_CHILD, LOAD, ROW, ROWS, SLOPE, TAU, Articulated, SchurComplement, make_articulated, make_schur,
-)  # fmt: skip
+    DENSE,
+    JOINT_WRENCH,
+    L_CHILD,
+    LOAD,
+    ROW,
+    ROWS,
+    SLOPE,
+    TAU,
+    Articulated,
+    SchurComplement,
+    make_articulated,
+    make_schur,
+)
 from flexmbs.dynamics.schur import (
     loop_multipliers,
     constraint_nodes,
@@ -47,7 +60,14 @@ from flexmbs.formalisms.choice import Choice, keep_rows, make_row_choice, redund
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.dynamics.kkt import correct, error_of_constraints, independence, on_constraints
 from flexmbs.formalisms.rigid_tree import RigidTree, is_rigid_tree
-from flexmbs.formalisms.stabilization import NEAR, PROJECTION_STEPS, RATE, TOLERANCE, Stabilization, stabilization_options
+from flexmbs.formalisms.stabilization import (
+    NEAR,
+    PROJECTION_STEPS,
+    RATE,
+    TOLERANCE,
+    Stabilization,
+    stabilization_options,
+)
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import POWER_DRIVES, Equations, Evaluation
 
@@ -68,15 +88,17 @@ class Workspace(NamedTuple):
 
     factors: Factors
     options: np.ndarray  # (2,) of the stabilization
-    calls: np.ndarray  # (3,) int64 addresses of `factor_at`, `schur_at` and `solve_at`, the second where there are loops
+    # (3,) int64 addresses of `factor_at`, `schur_at` and `solve_at`, the second where there are
+    # loops
+    calls: np.ndarray
     memory: np.ndarray  # words of ``factors``
     choice: Choice  # of independent rows, empty where none are redundant
 
 
 @called
 def eliminate_tree(system, work, art, q, factors, fresh):
-    """Articulated matrices of c_mass M + K + c_damping D, ``factors`` (c_mass, c_damping); ``fresh``: the shape products belong
-    to q. Theory, section 20.
+    """Articulated matrices of c_mass M + K + c_damping D, ``factors`` (c_mass, c_damping);
+    ``fresh``: the shape products belong to q. Theory, section 20.
     """
     tree = system.tree
     for i in range(tree.parent.shape[0]):
@@ -92,7 +114,9 @@ def eliminate_tree(system, work, art, q, factors, fresh):
 
 @entry
 def factor_at(equations, factors, here, fresh, c_mass, c_damping):
-    """The factor L of the tree; it, `schur_at` and `solve_at` are called from several kernels and compiled once."""
+    """The factor L of the tree; it, `schur_at` and `solve_at` are called from several kernels and
+    compiled once.
+    """
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     for a in range(art.velocity.shape[1]):
         art.velocity[SLOPE, a] = 0.0
@@ -104,7 +128,9 @@ def factor_at(equations, factors, here, fresh, c_mass, c_damping):
 
 @entry
 def schur_at(equations, factors, here, t, c_mass, c_damping):
-    """The Schur complement S = G M⁻¹ Gᵀ of the closed loops on the factor of the tree, and its factor (theory, section 25)."""
+    """The Schur complement S = G M⁻¹ Gᵀ of the closed loops on the factor of the tree, and its
+    factor (theory, section 25).
+    """
     system, work, art, q = equations.system, equations.work, factors.art, here.q
     schur = factors.coupled if c_damping >= 0.0 else factors.cuts
     cut_loads(system, work, art, schur, q)
@@ -145,9 +171,9 @@ def solve_at(equations, factors, here, t, a, b):
 
 @part
 def factor(system, work, workspace, q, factors, fresh):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]], ``factors`` (c_mass, c_damping); c_damping < 0: of M and G
-    alone; ``fresh``: 1.0 where the shape products belong to q. Returns the number of dependent rows or −1 − body. Theory,
-    sections 20, 25 and 26.
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]], ``factors`` (c_mass, c_damping);
+    c_damping < 0: of M and G alone; ``fresh``: 1.0 where the shape products belong to q. Returns
+    the number of dependent rows or −1 − body. Theory, sections 20, 25 and 26.
     """
     c_mass, c_damping = factors
     here = address_of(Evaluation(q, work.zero, work.zero, work.zero, work.zero, work.r))
@@ -163,17 +189,33 @@ def factor(system, work, workspace, q, factors, fresh):
 
 @part
 def solve(system, work, workspace, x):
-    """x ← solution of K_b for the loads f* and τ in the factors and the prescribed G ṡ in x[ns …]; x[ns …] ← −λ."""
+    """x ← solution of K_b for the loads f* and τ in the factors and the prescribed G ṡ in x[ns …];
+    x[ns …] ← −λ.
+    """
     here = address_of(Evaluation(work.zero, work.zero, work.zero, work.zero, work.zero, x))
     equations = memory_of(work.memory, Equations(system, work))
-    call(workspace.calls[SOLVE], equations, memory_of(workspace.memory, workspace.factors), here, 0.0, 0.0, 0.0)
+    call(
+        workspace.calls[SOLVE],
+        equations,
+        memory_of(workspace.memory, workspace.factors),
+        here,
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ and λ; with projection also of the states near a singular position. Returns the number of dependent rows or −1 − body."""
+    """ṡ and λ; with projection also of the states near a singular position. Returns the number of
+    dependent rows or −1 − body.
+    """
     status = general_accelerations(system, work, workspace, t, here)
-    if status >= 0 and workspace.options[TOLERANCE] > 0.0 and independence(work, here.s.shape[0]) < NEAR:
+    if (
+        status >= 0
+        and workspace.options[TOLERANCE] > 0.0
+        and independence(work, here.s.shape[0]) < NEAR
+    ):
         projected(system, work, workspace, t, here.q, here.s)
         status = general_accelerations(system, work, workspace, t, here)
     return status
@@ -181,7 +223,9 @@ def accelerations(system, work, workspace, t, here):
 
 @part
 def share_pivots(system, work, schur):
-    """Pivots of the rows of cut joints and couplers, L of −S, for `independence`; driven primary coordinates have none."""
+    """Pivots of the rows of cut joints and couplers, L of −S, for `independence`; driven primary
+    coordinates have none.
+    """
     node = schur.node
     ns = work.r.shape[0]
     for a in range(ns, work.stiffness.shape[0]):
@@ -193,7 +237,9 @@ def share_pivots(system, work, schur):
 
 @called
 def general_accelerations(system, work, workspace, t, here):
-    """ṡ (ns,), λ (nc,) and the wrenches of the primary joints of any tree with any loops (theory, sections 20, 25 and 32)."""
+    """ṡ (ns,), λ (nc,) and the wrenches of the primary joints of any tree with any loops (theory,
+    sections 20, 25 and 32).
+    """
     art, sd, lam = workspace.factors.art, here.sd, here.lam
     ns = sd.shape[0]
     rate = workspace.options[RATE]
@@ -222,7 +268,9 @@ def general_accelerations(system, work, workspace, t, here):
 
 @called
 def power_of_prescribed(system, work, art, q):
-    """Σ f^p · u ḟ (W) from the wrenches of the joints that the outward sweep has left (theory, section 20)."""
+    """Σ f^p · u ḟ (W) from the wrenches of the joints that the outward sweep has left (theory,
+    section 20).
+    """
     rows, motion, body = system.prescribed, work.motion, art.body
     power = 0.0
     for d in range(rows.law.shape[0]):
@@ -235,7 +283,9 @@ def power_of_prescribed(system, work, art, q):
 
 @part
 def iteration_matrix(system, work, workspace, q, c_mass, c_damping):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone (theory, section 26)."""
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]]; c_damping < 0: of M and G alone
+    (theory, section 26).
+    """
     return factor(system, work, workspace, q, (c_mass, c_damping), 0.0)
 
 
@@ -248,7 +298,8 @@ def correction(system, work, workspace, q, x):
 
 @called
 def projected(system, work, workspace, t, q, s):
-    """Positions, then velocities onto the constraints by the least mass-weighted change; returns the largest |g| left.
+    """Positions, then velocities onto the constraints by the least mass-weighted change; returns
+    the largest |g| left.
 
     Theory, section 32.
     """
@@ -263,7 +314,9 @@ def projected(system, work, workspace, t, q, s):
         before = left
         left = largest(work.gs.position)
         before = before if it > 0 else np.inf
-        velocities = it >= PROJECTION_STEPS or on_constraints(work, ns, workspace.options[TOLERANCE], left, before)
+        velocities = it >= PROJECTION_STEPS or on_constraints(
+            work, ns, workspace.options[TOLERANCE], left, before
+        )
         it += 1
         # as `flexmbs.dynamics.kkt.project`, with the factor of the recursion
         iteration_matrix(system, work, workspace, q, 1.0, -1.0)
@@ -281,10 +334,12 @@ def keep(system, work, workspace, t, q, s):
 
 @dataclass(frozen=True)
 class Recursive(Formalism):
-    """Recursive formalism in O(n). ``stabilization`` (explicit integrators): None, `Baumgarte` or `Projection`.
+    """Recursive formalism in O(n). ``stabilization`` (explicit integrators): None, `Baumgarte` or
+    `Projection`.
 
-    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the workspace, for rigid trees too.
-    Source: docs/theory.md, section 20; Featherstone, Rigid Body Dynamics Algorithms (2008), chapters 7 and 8.
+    ``wrenches``: leave the wrenches of the primary joints of every evaluation in the workspace, for
+    rigid trees too. Source: docs/theory.md, section 20; Featherstone, Rigid Body Dynamics
+    Algorithms (2008), chapters 7 and 8.
 
     Examples
     --------
@@ -320,7 +375,12 @@ class Recursive(Formalism):
         system = compiled.system
         art = make_articulated(system)
         options = stabilization_options(self.name, self.stabilization)
-        factors = Factors(art, make_schur(system, art, False), make_schur(system, art, True), np.zeros(1, np.int64))
+        factors = Factors(
+            art,
+            make_schur(system, art, False),
+            make_schur(system, art, True),
+            np.zeros(1, np.int64),
+        )
         equations, one = Equations(system, unconnected(system)), Evaluation(*[np.zeros(0)] * 6)
         kernels = factor_at, schur_at if len(factors.coupled.node) else None, solve_at
         calls = [kernel.address(equations, factors, one) if kernel else 0 for kernel in kernels]

@@ -1,8 +1,9 @@
-"""The recursion of rigid trees under gravity and joint forces: the articulated-body algorithm, M ṡ = τ + k in O(n).
+"""The recursion of rigid trees under gravity and joint forces: the articulated-body algorithm, M ṡ
+= τ + k in O(n).
 
-`Recursive` takes it where nothing else acts (`is_rigid_tree`) and an explicit method asks for accelerations. Equations:
-`flexmbs.dynamics.articulated_rigid`. Theory: docs/theory.md, section 20; Featherstone, Rigid Body Dynamics Algorithms (2008),
-section 7.3.
+`Recursive` takes it where nothing else acts (`is_rigid_tree`) and an explicit method asks for
+accelerations. Equations: `flexmbs.dynamics.articulated_rigid`. Theory: docs/theory.md, section 20;
+Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3.
 """
 
 from collections.abc import Iterator
@@ -27,7 +28,9 @@ class RigidWorkspace(NamedTuple):
 
 @part
 def accelerations(system, work, workspace, t, here):
-    """ṡ (ns,) of a rigid tree under gravity and joint forces (theory, section 20). Returns 0, or −1 − body."""
+    """ṡ (ns,) of a rigid tree under gravity and joint forces (theory, section 20). Returns 0, or −1
+    − body.
+    """
     for a in range(here.s.shape[0]):
         work.force[a] = 0.0
     for a in range(3):
@@ -50,17 +53,30 @@ class RigidTree(Formalism):
 
 # what it takes into account; every other record must be empty
 KNOWN = (
-    "tree", "bodies", "frames", "joints", "laws", "elimination", "gravity", "layout", "forces.joint", "forces.joints", "samplers",
-    "rotors", "paths",
-)  # fmt: skip
+    "tree",
+    "bodies",
+    "frames",
+    "joints",
+    "laws",
+    "elimination",
+    "gravity",
+    "layout",
+    "forces.joint",
+    "forces.joints",
+    "samplers",
+    "rotors",
+    "paths",
+)
 
 
 def is_rigid_tree(system: System) -> bool:
-    """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record has an entry, and no force
-    depends on reactions."""
+    """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record
+    has an entry, and no force depends on reactions."""
     if depends_on_reactions(system):
         return False
-    return not system.tree.nf.any() and not any(array.size for name, array in _arrays(system, "") if not name.startswith(KNOWN))
+    return not system.tree.nf.any() and not any(
+        array.size for name, array in _arrays(system, "") if not name.startswith(KNOWN)
+    )
 
 
 def _arrays(record: Any, name: str) -> Iterator[tuple[str, np.ndarray]]:

@@ -3,8 +3,9 @@
     Baumgarte    g̈ + 2α ġ + α² g = 0,
     projection   min |δ|_M with G δ = −g, q ← q ⊕ δ;   min |Δs|_M with G Δs = −(G s + γ̄), after each step.
 
-Theory: docs/theory.md, section 32. Baumgarte (1972), Comput. Methods Appl. Mech. Eng. 1, 1; Hairer and Wanner, Solving Ordinary
-Differential Equations II (1996), section VII.2 (index reduction, projection methods).
+Theory: docs/theory.md, section 32. Baumgarte (1972), Comput. Methods Appl. Mech. Eng. 1, 1; Hairer
+and Wanner, Solving Ordinary Differential Equations II (1996), section VII.2 (index reduction,
+projection methods).
 """
 
 from dataclasses import dataclass
@@ -61,12 +62,13 @@ class Baumgarte:
 
 @dataclass(frozen=True)
 class Projection:
-    """After each step: positions on g = 0, velocities on G s + γ̄ = 0 by the least mass-weighted change.
+    """After each step: positions on g = 0, velocities on G s + γ̄ = 0 by the least mass-weighted
+    change.
 
-    tolerance: |g| left (m or rad). Nonholonomic rows hold for velocities, and for the correction of positions too: it does
-    not slip.
-    Raises `InputError` unless the tolerance is positive.
-    Source: docs/theory.md, section 32; Hairer and Wanner, Solving Ordinary Differential Equations II (1996), section VII.2.
+    tolerance: |g| left (m or rad). Nonholonomic rows hold for velocities, and for the correction of
+    positions too: it does not slip. Raises `InputError` unless the tolerance is positive. Source:
+    docs/theory.md, section 32; Hairer and Wanner, Solving Ordinary Differential Equations II
+    (1996), section VII.2.
 
     Examples
     --------

@@ -1,1 +1,3 @@
-"""Consistent initial states: assembly, loop closure, velocities and accelerations that meet all constraints."""
+"""Consistent initial states: assembly, loop closure, velocities and accelerations that meet all
+constraints.
+"""

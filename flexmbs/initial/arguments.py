@@ -1,4 +1,6 @@
-"""Arguments of analyses: times, names, values by joint; each is checked, and messages state what is expected."""
+"""Arguments of analyses: times, names, values by joint; each is checked, and messages state what is
+expected.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -31,14 +33,22 @@ def coordinate_index(value: Any, key: str) -> int:
 
 def names(value: Any, key: str) -> tuple[str, ...]:
     """Names from one name, or from a list of names and handles. Raises `InputError`."""
-    given = [value] if isinstance(value, (str, ItemHandle)) else list(value) if isinstance(value, Iterable) else [value]
+    given = (
+        [value]
+        if isinstance(value, (str, ItemHandle))
+        else list(value)
+        if isinstance(value, Iterable)
+        else [value]
+    )
     if not all(isinstance(name, (str, ItemHandle)) for name in given):
         raise InputError(f"{key}: must be a list of names, not {shown(value)}")
     return tuple(str(name) for name in given)
 
 
 def by_joint(value: Any, key: str) -> dict[str, Any]:
-    """Values by the name of a joint, from a table whose keys are names or handles. Raises `InputError`."""
+    """Values by the name of a joint, from a table whose keys are names or handles. Raises
+    `InputError`.
+    """
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -53,16 +63,21 @@ def numbers(value: Any, count: int, key: str) -> np.ndarray:
     except ValueError as error:
         raise InputError(f"{key}: {error}") from None
     if len(found) != count:
-        raise InputError(f"{key}: must have {count} number{'' if count == 1 else 's'}, not {len(found)}")
+        raise InputError(
+            f"{key}: must have {count} number{'' if count == 1 else 's'}, not {len(found)}"
+        )
     return np.array(found)
 
 
 def require_no_samplers(model: ModelData, analysis: str) -> None:
-    """Raise `InputError` if an analysis of a state would take the held outputs of discrete controllers for constant forces."""
+    """Raise `InputError` if an analysis of a state would take the held outputs of discrete
+    controllers for constant forces.
+    """
     for name, force in model.forces.items():
         if force.row().sampler:
             raise InputError(
-                f"forces.{name}: {analysis} does not support discrete controllers; take a continuous law, such as PID, instead"
+                f"forces.{name}: {analysis} does not support discrete controllers; take a "
+                "continuous law, such as PID, instead"
             )
 
 
@@ -75,10 +90,13 @@ def require_no_contacts(model: ModelData, analysis: str) -> None:
 
 
 def require_no_functions_of_reactions(model: ModelData, analysis: str) -> None:
-    """Raise `InputError` if an analysis by tangents would ignore how forces on frames or user functions depend on reactions."""
+    """Raise `InputError` if an analysis by tangents would ignore how forces on frames or user
+    functions depend on reactions.
+    """
     for name, force in model.forces.items():
         if isinstance(force, UserFriction) or force.row().reads:
             raise InputError(
-                f"forces.{name}: {analysis} supports no user functions of reactions and no forces on frames that read them; "
+                f"forces.{name}: {analysis} supports no user functions of reactions and "
+                "no forces on frames that read them; "
                 "take 'pin-friction' or 'guide-friction'"
             )

@@ -27,11 +27,11 @@ Weight = float | Sequence[float]
 class Assemble:
     """Options for consistent initial values.
 
-    locked: joints whose coordinates and velocities are held exactly. weights: resistance of a joint's coordinates to change,
-    by joint, one number or one per degree of freedom; 1 by default. elastic: flexible bodies deform if loops of undeformed ones
-    do not close. strict: declared values that would have to change are an error instead of a warning.
-    Raises `InputError` for invalid values.
-    Source: docs/theory.md, section 50.
+    locked: joints whose coordinates and velocities are held exactly. weights: resistance of a
+    joint's coordinates to change, by joint, one number or one per degree of freedom; 1 by default.
+    elastic: flexible bodies deform if loops of undeformed ones do not close. strict: declared
+    values that would have to change are an error instead of a warning. Raises `InputError` for
+    invalid values. Source: docs/theory.md, section 50.
 
     Examples
     --------
@@ -58,25 +58,39 @@ class Assemble:
         object.__setattr__(self, "weights", by_joint(self.weights, "initial.weights"))
         for name, weight in self.weights.items():
             if not (numbers(weight, np.size(weight), f"initial.weights.{name}") > 0.0).all():
-                raise InputError(f"initial.weights.{name}: {weight!r} is not positive; to fix a joint lock it")
+                raise InputError(
+                    f"initial.weights.{name}: {weight!r} is not positive; to fix a joint lock it"
+                )
         for key, value in (("elastic", self.elastic), ("strict", self.strict)):
             if not isinstance(value, bool):
                 raise InputError(f"initial.{key}: must be True or False, not {value!r}")
 
     def check(self, model: ModelData) -> None:
-        """Raise `InputError` for joints that the model does not have and for weights that do not fit theirs."""
+        """Raise `InputError` for joints that the model does not have and for weights that do not
+        fit theirs.
+        """
         for key, given in (("locked", self.locked), ("weights", tuple(self.weights))):
             unknown = [name for name in given if name not in model.joints]
             if unknown:
-                raise InputError(*(f"initial.{key}: no joint '{name}'; known: {', '.join(model.joints)}" for name in unknown))
+                raise InputError(
+                    *(
+                        f"initial.{key}: no joint '{name}'; known: {', '.join(model.joints)}"
+                        for name in unknown
+                    )
+                )
         for name, weight in self.weights.items():
             count, nv = np.size(weight), model.joints[name].nv
             if np.ndim(weight) and count != nv:
-                raise InputError(f"initial.weights.{name}: {count} numbers for {nv} degrees of freedom; give one or {nv}")
+                raise InputError(
+                    f"initial.weights.{name}: {count} numbers for {nv} degrees of "
+                    f"freedom; give one or {nv}"
+                )
 
     def of(self, joint: Joint) -> np.ndarray:
         """(nv,) weights of a joint's degrees of freedom."""
-        return np.broadcast_to(np.asarray(self.weights.get(joint.name, 1.0), float), (joint.nv,)).copy()
+        return np.broadcast_to(
+            np.asarray(self.weights.get(joint.name, 1.0), float), (joint.nv,)
+        ).copy()
 
 
 class CutJoint(NamedTuple):
@@ -90,11 +104,12 @@ class CutJoint(NamedTuple):
 
 @dataclass(frozen=True)
 class Declared:
-    """Declared values of one kind, positions or velocities, by velocity coordinate of the tree (ns,) and of the cut joints.
+    """Declared values of one kind, positions or velocities, by velocity coordinate of the tree
+    (ns,) and of the cut joints.
 
-    joint, elastic: which coordinates are those of joints and of bodies; locked, declared: of joints; driven ones are neither.
-    weight: resistance to change. The same with ``cut`` for the coordinates of the cut joints ``cuts`` that take part, in
-    sequence.
+    joint, elastic: which coordinates are those of joints and of bodies; locked, declared: of
+    joints; driven ones are neither. weight: resistance to change. The same with ``cut`` for the
+    coordinates of the cut joints ``cuts`` that take part, in sequence.
     """
 
     joint: np.ndarray
@@ -138,15 +153,31 @@ def declared_values(compiled: Compiled, how: Assemble, key: str) -> Declared:
         own, nv = model.joints[name], int(system.cuts.nv[k])
         given = getattr(own, key) is not None
         if nv and (given or name in how.locked or name in how.weights):
-            cuts.append(CutJoint(k, compiled.places[name].motions, own.initial_position, own.initial_velocity))
+            cuts.append(
+                CutJoint(
+                    k, compiled.places[name].motions, own.initial_position, own.initial_velocity
+                )
+            )
             free = np.array([(k, v) not in driven[1] for v in range(nv)])
             parts.append((np.full(nv, name in how.locked), free & given, how.of(own)))
     held, declared_, resisting = (np.concatenate(part) for part in zip(*parts))
-    return Declared(joint, ~joint, locked, declared & ~driven[0], weight, tuple(cuts), held, declared_, resisting)
+    return Declared(
+        joint,
+        ~joint,
+        locked,
+        declared & ~driven[0],
+        weight,
+        tuple(cuts),
+        held,
+        declared_,
+        resisting,
+    )
 
 
 def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, int]]]:
-    """(ns,) velocity coordinates of the tree that a drive prescribes, and (cut joint, index) of the others."""
+    """(ns,) velocity coordinates of the tree that a drive prescribes, and (cut joint, index) of the
+    others.
+    """
     found, cut = np.zeros(int(compiled.system.layout[2]), bool), set()
     for drive in rows_of(compiled.system.drives):
         if drive.body >= 0:
@@ -157,7 +188,9 @@ def driven_coordinates(compiled: Compiled) -> tuple[np.ndarray, set[tuple[int, i
 
 
 def holonomic_rows(compiled: Compiled) -> np.ndarray:
-    """(nc,) True for the rows that constrain positions, False for those that constrain velocities only."""
+    """(nc,) True for the rows that constrain positions, False for those that constrain velocities
+    only.
+    """
     found = np.ones(compiled.n_constraints, bool)
     for cut in rows_of(compiled.system.cuts):
         found[cut.row + cut.positions : cut.row + cut.closed] = False
@@ -188,8 +221,8 @@ def covector_rows(system, work, q, rows):
 class CutVelocities:
     """H (n, ns) with η = H s for the velocities of the cut joints ``cuts``, in sequence.
 
-    The covectors C⁺ of the velocities replace those of the constraints, and other cut joints have no rows. The records are made
-    once: a search for a position asks hundreds of times.
+    The covectors C⁺ of the velocities replace those of the constraints, and other cut joints have
+    no rows. The records are made once: a search for a position asks hundreds of times.
     """
 
     def __init__(self, system: System, work: Work, cuts: Sequence[int]) -> None:
@@ -213,12 +246,18 @@ def cut_offsets(system: System, cuts: Sequence[CutJoint], beta: np.ndarray) -> n
     """β_c − β_c⁰ of cut joints, (nv,) each, in sequence."""
     found = [np.zeros(0)]
     for cut in cuts:
-        found.append(offset(cut.motions, cut.position, beta[int(system.cuts.beta_at[cut.number]) :]))
+        found.append(
+            offset(cut.motions, cut.position, beta[int(system.cuts.beta_at[cut.number]) :])
+        )
     return np.concatenate(found)
 
 
-def offset(motions: Sequence[Motion], start: Sequence[float] | np.ndarray, q: np.ndarray) -> np.ndarray:
-    """(nv,) change of a chain's coordinates q from ``start``; of a ball joint the rotation vector of q⁰⁻¹q."""
+def offset(
+    motions: Sequence[Motion], start: Sequence[float] | np.ndarray, q: np.ndarray
+) -> np.ndarray:
+    """(nv,) change of a chain's coordinates q from ``start``; of a ball joint the rotation vector
+    of q⁰⁻¹q.
+    """
     parts = [np.zeros(0)]
     at = 0
     for motion in motions:

@@ -18,8 +18,9 @@ def row_owners(compiled: Compiled) -> list[str]:
 def contradicting_rates(
     compiled: Compiled, rates: np.ndarray, shares: np.ndarray, G: np.ndarray, s: np.ndarray
 ) -> list[str]:  # fmt: skip
-    """One line per joint, drive or coupling with residual rates ġ (nc,), also as ``shares`` of the sizes of their rows, of
-    the rows G (nc, ns) at the velocities s of least residual, with the names of those that it depends on.
+    """One line per joint, drive or coupling with residual rates ġ (nc,), also as ``shares`` of the
+    sizes of their rows, of the rows G (nc, ns) at the velocities s of least residual, with the
+    names of those that it depends on.
 
     For models with nonholonomic rows; inconsistent holonomic rows already show in the positions.
     """
@@ -27,7 +28,9 @@ def contradicting_rates(
         return []
     found: dict[tuple[str, str], int] = {}
     owners, sizes = row_items(compiled), np.abs(rates)
-    wrong = np.abs(shares) > KEPT * max(1.0, float(np.abs(s / displacement_sizes(compiled)).max(initial=0.0)))
+    wrong = np.abs(shares) > KEPT * max(
+        1.0, float(np.abs(s / displacement_sizes(compiled)).max(initial=0.0))
+    )
     for k in np.flatnonzero(wrong):
         found[owners[k]] = max(int(k), found.get(owners[k], int(k)), key=sizes.__getitem__)
     return [

@@ -1,4 +1,6 @@
-"""Verification of couplings by user functions: declared gradients and dependence on time against the functions themselves."""
+"""Verification of couplings by user functions: declared gradients and dependence on time against
+the functions themselves.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,14 +19,25 @@ WRONG = 1e-5  # of the derivatives, above the error of differences
 ASIDE = 0.03  # m or rad to more general coordinates
 
 
-def coupling_function_problems(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
-    """One line for each coupling whose gradient is wrong, or whose dependence on time is not declared."""
+def coupling_function_problems(
+    compiled: Compiled, work: Work, t: float, q: np.ndarray
+) -> list[str]:
+    """One line for each coupling whose gradient is wrong, or whose dependence on time is not
+    declared.
+    """
     found: list[Problem] = []
     couplers = compiled.system.couplers
     contacts = compiled.system.contacts
-    of_contacts = [(name, first, end) for name, first, end in zip(compiled.contacts, contacts.first, contacts.end) if end > first]
+    of_contacts = [
+        (name, first, end)
+        for name, first, end in zip(compiled.contacts, contacts.first, contacts.end)
+        if end > first
+    ]
     named: list[tuple[Any, CouplerTerms, int, int]] = [
-        *((each, couplers.terms, *span) for each, *span in zip(compiled.model.couplings.values(), couplers.first, couplers.end)),
+        *(
+            (each, couplers.terms, *span)
+            for each, *span in zip(compiled.model.couplings.values(), couplers.first, couplers.end)
+        ),
         *((compiled.model.contacts[name], contacts.terms, *span) for name, *span in of_contacts),
     ]
     for coupling, terms, first, end in named:
@@ -33,7 +46,11 @@ def coupling_function_problems(compiled: Compiled, work: Work, t: float, q: np.n
             aside = x + np.concatenate([[0.0], ASIDE * np.cos(np.arange(1.0, len(x)))])
             found += [
                 problem
-                for each in (_problems(coupling, x), _problems(coupling, aside), _of_unsuitable_size(coupling, x, aside))
+                for each in (
+                    _problems(coupling, x),
+                    _problems(coupling, aside),
+                    _of_unsuitable_size(coupling, x, aside),
+                )
                 for problem in each
             ][:1]
     return [str(problem) for problem in found]
@@ -55,8 +72,12 @@ def _problems(coupling: CoordinateEquation, x: np.ndarray) -> Iterator[Problem]:
     try:
         if isinstance(coupling, VelocityCoupling):
             now, then = np.array(row(plain, x)), np.array([row(plain, each) for each in late])
-            if not coupling.rheonomic and np.abs(then - now).max() > WRONG * (1.0 + np.abs(now).max()):
-                yield Problem((*path, "rheonomic"), "the function depends on time; set rheonomic=True")
+            if not coupling.rheonomic and np.abs(then - now).max() > WRONG * (
+                1.0 + np.abs(now).max()
+            ):
+                yield Problem(
+                    (*path, "rheonomic"), "the function depends on time; set rheonomic=True"
+                )
             return
         true = np.array(by_differences(plain, x, True))
         given_by: Any = coupling.gradient  # type: ignore[attr-defined]
@@ -68,22 +89,33 @@ def _problems(coupling: CoordinateEquation, x: np.ndarray) -> Iterator[Problem]:
     if not (np.isfinite(true).all() and np.isfinite(given).all()):
         return
     limit = WRONG * (1.0 + np.abs(true).max())
-    if not coupling.rheonomic and (max(abs(true[-1]), np.abs(later[:, -1]).max()) > limit or np.abs(later - true).max() > limit):
+    if not coupling.rheonomic and (
+        max(abs(true[-1]), np.abs(later[:, -1]).max()) > limit or np.abs(later - true).max() > limit
+    ):
         yield Problem((*path, "rheonomic"), "the function depends on time; set rheonomic=True")
     if not coupling.rheonomic:
         given[-1] = true[-1] = 0.0
     if np.abs(given - true).max() > limit:
         k = int(np.abs(given - true).argmax())
         what = "t" if k == len(true) - 1 else coupling.of[k]
-        text = f"∂g/∂({what}) is given as {given[k]:.6g}, but the function changes by {true[k]:.6g}; correct the gradient"
+        text = (
+            f"∂g/∂({what}) is given as {given[k]:.6g}, but the function changes by "
+            f"{true[k]:.6g}; correct the gradient"
+        )
         yield Problem((*path, "gradient"), text)
 
 
 def _of_unsuitable_size(coupling: CoordinateEquation, *places: np.ndarray) -> Iterator[Problem]:
     function: Any = coupling.function
-    plain, holonomic = getattr(function, "py_func", function), not isinstance(coupling, VelocityCoupling)
+    plain, holonomic = (
+        getattr(function, "py_func", function),
+        not isinstance(coupling, VelocityCoupling),
+    )
     try:
-        sizes = [np.abs((by_differences(plain, x, False) if holonomic else row(plain, x))[:-1]).max() for x in places]
+        sizes = [
+            np.abs((by_differences(plain, x, False) if holonomic else row(plain, x))[:-1]).max()
+            for x in places
+        ]
     except Exception:  # not defined there; reported by a run that reaches it
         return
     if text := unsuitable_size(float(min(sizes)), float(max(sizes))):

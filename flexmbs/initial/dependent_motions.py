@@ -1,7 +1,8 @@
-"""Joints whose motions are dependent at a position: parallel axes of one chain, two angles at their pole.
+"""Joints whose motions are dependent at a position: parallel axes of one chain, two angles at their
+pole.
 
-There the chain has fewer free directions than velocities, rank C < nv: its velocities are not determined by the motion, and the
-complement of C does not give the constraints of the joint.
+There the chain has fewer free directions than velocities, rank C < nv: its velocities are not
+determined by the motion, and the complement of C does not give the constraints of the joint.
 """
 
 import numpy as np
@@ -15,14 +16,22 @@ DEPENDENT = 1e-6  # smallest singular value of C with columns of unit length
 NEARLY_DEPENDENT = 0.05  # the same at the end of a run that stopped
 
 
-def dependent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndarray, least: float = DEPENDENT) -> list[Joint]:
-    """The joints whose motions are (nearly) dependent at the coordinates q and those of cut joints β."""
+def dependent_motions(
+    compiled: Compiled, q: np.ndarray, beta: np.ndarray, least: float = DEPENDENT
+) -> list[Joint]:
+    """The joints whose motions are (nearly) dependent at the coordinates q and those of cut joints
+    β.
+    """
     found = []
     for name, place in compiled.places.items():
         if sum(motion.nv > 0 for motion in place.motions) < 2:  # a single motion is independent
             continue
         cut = place.cut >= 0
-        at = int(compiled.system.cuts.beta_at[place.cut] if cut else compiled.system.tree.q_at[place.body])
+        at = int(
+            compiled.system.cuts.beta_at[place.cut]
+            if cut
+            else compiled.system.tree.q_at[place.body]
+        )
         nq = sum(motion.nq for motion in place.motions)
         C = chain_twists(place.motions, (beta if cut else q)[at : at + nq])
         C = C / np.linalg.norm(C, axis=0)
@@ -39,4 +48,7 @@ def require_independent_motions(compiled: Compiled, q: np.ndarray, beta: np.ndar
 
 def _dependence(joint: Joint) -> str:
     cause = "its motions are dependent in this position (parallel axes, or angles at their pole)"
-    return f"joints.{joint.name}: {cause}; start elsewhere with q0, choose other axes, or use a ball joint"
+    return (
+        f"joints.{joint.name}: {cause}; start elsewhere with q0, choose other axes, or use a "
+        "ball joint"
+    )

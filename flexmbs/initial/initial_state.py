@@ -1,4 +1,6 @@
-"""Initial state: the declared joint coordinates and velocities, made consistent with all constraints by the least change."""
+"""Initial state: the declared joint coordinates and velocities, made consistent with all
+constraints by the least change.
+"""
 
 import warnings
 from dataclasses import dataclass, field
@@ -41,13 +43,15 @@ ACCEPTED_GAP = 1e-7
 MOVED = 1e-9  # rad or of the size of the model, also per second: smaller changes are round-off
 COINCIDING = 1e-9  # of the size of the model: distance of points
 MOST_CLOSED = 1500  # velocities, of dense steps
-REPORTED = 1e-6  # change of a declared value (rad or relative, or of its velocity over the largest) above round-off
+# change of a declared value (rad or relative, or of its velocity over the largest) above round-off
+REPORTED = 1e-6
 SUSPECTS = "initial values, masses and forces"
 
 
 @dataclass(frozen=True)
 class Moved:
-    """Change of one joint by assembly: largest change of a coordinate and of a velocity from the declared values.
+    """Change of one joint by assembly: largest change of a coordinate and of a velocity from the
+    declared values.
 
     against: "q0" and "v0" if they are declared and changed by more than round-off.
     """
@@ -59,7 +63,10 @@ class Moved:
 
     def __str__(self) -> str:
         declared = f", against the declared {' and '.join(self.against)}" if self.against else ""
-        return f"{self.joint}: by {self.position:.3g} in position, {self.velocity:.3g} in velocity{declared}"
+        return (
+            f"{self.joint}: by {self.position:.3g} in position, {self.velocity:.3g} in "
+            f"velocity{declared}"
+        )
 
     @property
     def contradictions(self) -> list[str]:
@@ -82,9 +89,12 @@ class InitialState:
     beta: np.ndarray
     moved: tuple[Moved, ...] = ()
     motion: BodyMotion | None = None  # kinematics of the bodies in joint coordinates
-    eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))  # velocities of the cut joints
-    z: np.ndarray = field(default_factory=lambda: np.zeros(0))  # force states, empty if they start at zero
-    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))  # forces of rigid contacts, empty if unknown
+    # velocities of the cut joints
+    eta: np.ndarray = field(default_factory=lambda: np.zeros((0, 6)))
+    # force states, empty if they start at zero
+    z: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    # forces of rigid contacts, empty if unknown
+    contact: np.ndarray = field(default_factory=lambda: np.zeros((0, 3)))
 
 
 def declared_state(compiled: Compiled) -> InitialState:
@@ -107,8 +117,17 @@ def declared_state(compiled: Compiled) -> InitialState:
             q[at : at + len(q0)], s[to : to + len(v0)] = q0, v0
         body = model.bodies[primary.body]
         if isinstance(body, FlexibleBody):
-            _elastic(body, q, s, int(system.tree.qf_at[i]), int(system.tree.sf_at[i]), int(system.tree.nf[i]))
-    beta = np.concatenate([np.zeros(0), *(model.joints[name].initial_position for name in compiled.topology.cuts)])
+            _elastic(
+                body,
+                q,
+                s,
+                int(system.tree.qf_at[i]),
+                int(system.tree.sf_at[i]),
+                int(system.tree.nf[i]),
+            )
+    beta = np.concatenate(
+        [np.zeros(0), *(model.joints[name].initial_position for name in compiled.topology.cuts)]
+    )
     return InitialState(q, s, beta)
 
 
@@ -121,11 +140,16 @@ def _elastic(body: FlexibleBody, q: np.ndarray, s: np.ndarray, at: int, to: int,
 
 
 def consistent_state(
-    model: ModelData, *, t: float = 0.0, how: Assemble | None = None, constants: np.ndarray | None = None
-) -> tuple[Compiled, InitialState]:  # fmt: skip
-    """The model compiled in joint coordinates and its consistent initial state, with an `AssemblyWarning` for declared values
-    that cannot be kept at t = 0. ``constants``: `Compiled.initial_constants` of another initial position. Raises `InputError` if
-    loops do not close."""
+    model: ModelData,
+    *,
+    t: float = 0.0,
+    how: Assemble | None = None,
+    constants: np.ndarray | None = None,
+) -> tuple[Compiled, InitialState]:
+    """The model compiled in joint coordinates and its consistent initial state, with an
+    `AssemblyWarning` for declared values that cannot be kept at t = 0. ``constants``:
+    `Compiled.initial_constants` of another initial position. Raises `InputError` if loops do not
+    close."""
     compiled, start = initial_state(model, t=t, how=how, constants=constants)
     if t == 0.0:
         warn_of_moved(start)
@@ -140,18 +164,25 @@ def warn_of_moved(start: InitialState) -> None:
 
 
 def initial_state(
-    model: ModelData, *, t: float = 0.0, how: Assemble | None = None, constants: np.ndarray | None = None
-) -> tuple[Compiled, InitialState]:  # fmt: skip
+    model: ModelData,
+    *,
+    t: float = 0.0,
+    how: Assemble | None = None,
+    constants: np.ndarray | None = None,
+) -> tuple[Compiled, InitialState]:
     """`consistent_state` without the warning."""
     how = Assemble() if how is None else how
     require_functions(model)
     if not isinstance(how, Assemble):
-        raise InputError(f"initial: {type(how).__name__} is not an Assemble; give Assemble(locked=…, weights=…)")
+        raise InputError(
+            f"initial: {type(how).__name__} is not an Assemble; give Assemble(locked=…, weights=…)"
+        )
     t = float(t)  # an integer would need separate kernels
     how.check(model)
     compiled = compile_model(model, "joint")
     start = declared_state(compiled)
-    if constants is None and t != 0.0 and np.isnan(compiled.initial_constants).any():  # those at t = 0
+    # those at t = 0
+    if constants is None and t != 0.0 and np.isnan(compiled.initial_constants).any():
         constants = initial_state(model, how=how)[0].initial_constants
     if constants is not None:
         compiled = compiled.with_initial_constants(constants)
@@ -177,28 +208,46 @@ def initial_state(
     if undirected := _undirected(compiled, work, t, q):
         raise InputError(*undirected)
     settled = settle(compiled, work, t, q.copy(), s.copy())
-    here = terms(compiled.system, work, t, q, s)  # at the state itself: the projection changes it within round-off
-    if settled.status >= 0 and not all(np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)):
+    # at the state itself: the projection changes it within round-off
+    here = terms(compiled.system, work, t, q, s)
+    if settled.status >= 0 and not all(
+        np.isfinite(values).all() for values in (q, s, settled.sd, settled.lam)
+    ):
         locked = locked_friction(compiled.model)
         found = [f"model: no accelerations at t = {t:g} s: {locked}"] if locked else []
-        found = _of_functions(compiled) or undefined_forces(compiled, t, q, s, work.beta[:-SPARE]) or found
+        found = (
+            _of_functions(compiled)
+            or undefined_forces(compiled, t, q, s, work.beta[:-SPARE])
+            or found
+        )
         found = found or [f"model: no finite accelerations at t = {t:g} s; check {SUSPECTS}"]
         raise InputError(*found)
-    wrong = contradicting_rates(compiled, here.gd, here.gd / relative_sizes(compiled, work, here.G), here.G, s)
+    wrong = contradicting_rates(
+        compiled, here.gd, here.gd / relative_sizes(compiled, work, here.G), here.G, s
+    )
     if wrong:
         raise InputError(*wrong)
     _check_locked(compiled, start, q, s, work, how)
     moved = _moved(compiled, start, q, s, work, t)
     if how.strict and any(each.against for each in moved):
         raise InputError(*(line for each in moved for line in each.contradictions))
-    return compiled, InitialState(q, s, work.beta[:-SPARE].copy(), moved, copied(work.motion), work.cut.eta.copy())
+    return compiled, InitialState(
+        q, s, work.beta[:-SPARE].copy(), moved, copied(work.motion), work.cut.eta.copy()
+    )
 
 
 def _closed(
-    compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, how: Assemble, loose: np.ndarray
-) -> float:  # fmt: skip
-    """Close the loops by `LoopClosure`, or by the projection of the run for very large models; the rows ``loose``, of couplings
-    whose constants the position gives, hold for the velocities alone. Returns the largest residual |g|."""
+    compiled: Compiled,
+    work: Work,
+    t: float,
+    q: np.ndarray,
+    s: np.ndarray,
+    how: Assemble,
+    loose: np.ndarray,
+) -> float:
+    """Close the loops by `LoopClosure`, or by the projection of the run for very large models; the
+    rows ``loose``, of couplings whose constants the position gives, hold for the velocities alone.
+    Returns the largest residual |g|."""
     system = compiled.system
     compiled.callbacks.where = None
     terms(system, work, t, q, s)
@@ -208,7 +257,9 @@ def _closed(
         raise InputError(*wrong)
     undefined = undefined_relations(compiled, work) if compiled.n_constraints else []
     if undefined:
-        raise InputError(*(f"joints.{relation.name}: {relation.undefined}" for relation in undefined))
+        raise InputError(
+            *(f"joints.{relation.name}: {relation.undefined}" for relation in undefined)
+        )
     if compiled.n_constraints == 0:
         return 0.0
     if len(s) > MOST_CLOSED:
@@ -221,37 +272,64 @@ def _closed(
         s[:] = closing.velocities(q)
         here = terms(system, work, t, q, s)
         rates = np.abs(here.gd / relative_sizes(compiled, work, here.G)).max(initial=0.0)
-        if rates > KEPT * max(1.0, _largest(s / displacement_sizes(compiled))) and not holonomic_rows(compiled).all():
+        if (
+            rates > KEPT * max(1.0, _largest(s / displacement_sizes(compiled)))
+            and not holonomic_rows(compiled).all()
+        ):
             settle(compiled, work, t, q, s)  # inconsistent rows, reported by `contradicting_rates`
     return best.gap
 
 
-def _raise_gaps(compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: Assemble) -> None:
+def _raise_gaps(
+    compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: Assemble
+) -> None:
     """Reason for an inconsistent initial state: a user function, locked joints, or lengths."""
     problems = _of_functions(compiled)
     if not problems and how.locked:
-        free, found = initial_state(compiled.declared, t=t, how=Assemble(weights=how.weights, elastic=how.elastic))
+        free, found = initial_state(
+            compiled.declared, t=t, how=Assemble(weights=how.weights, elastic=how.elastic)
+        )
         problems = [
-            f"joints.{name}: is locked at q0, but the loops close only if it moves by {size:.4g}; unlock it or correct q0"
+            f"joints.{name}: is locked at q0, but the loops close only if it moves by "
+            f"{size:.4g}; unlock it or correct q0"
             for name, size, share in _lock_changes(free, found, how)
             if share > ACCEPTED_GAP
         ]
     raise InputError(*(problems or _gaps(compiled, g, shares, t, how)))
 
 
-def _lock_changes(compiled: Compiled, found: "InitialState", how: Assemble) -> list[tuple[str, float, float]]:
-    """(locked joint, largest difference of its coordinates from the declared ones, the same relative to their sizes)."""
+def _lock_changes(
+    compiled: Compiled, found: "InitialState", how: Assemble
+) -> list[tuple[str, float, float]]:
+    """(locked joint, largest difference of its coordinates from the declared ones, the same
+    relative to their sizes).
+    """
     joints, length = compiled.model.joints, model_size(compiled)
     changed = []
     for name in how.locked:
-        change = offset(joints[name].motions, joints[name].initial_position, joint_coordinates(compiled, found, name)[0])
-        changed.append((name, _largest(change), _largest(change / coordinate_sizes(joints[name].motions, length))))
+        change = offset(
+            joints[name].motions,
+            joints[name].initial_position,
+            joint_coordinates(compiled, found, name)[0],
+        )
+        changed.append(
+            (
+                name,
+                _largest(change),
+                _largest(change / coordinate_sizes(joints[name].motions, length)),
+            )
+        )
     return changed
 
 
 def _check_locked(
-    compiled: Compiled, start: "InitialState", q: np.ndarray, s: np.ndarray, work: Work, how: Assemble
-) -> None:  # fmt: skip
+    compiled: Compiled,
+    start: "InitialState",
+    q: np.ndarray,
+    s: np.ndarray,
+    work: Work,
+    how: Assemble,
+) -> None:
     """Check that locked joints keep their declared coordinates and velocities."""
     state = InitialState(q, s, work.beta[:-SPARE], (), work.motion, work.cut.eta)
     length, problems = model_size(compiled), []
@@ -263,7 +341,8 @@ def _check_locked(
         for text, change in (("q0", moved), ("v0", speed - joint.initial_velocity)):
             if _largest(change / sizes) > ACCEPTED_GAP:
                 problems.append(
-                    f"joints.{name}: is locked, but the constraints hold only if {text} changes by {_largest(change):.4g}; "
+                    f"joints.{name}: is locked, but the constraints hold only if {text} "
+                    f"changes by {_largest(change):.4g}; "
                     "unlock it or another joint, or correct the initial values"
                 )
     if problems:
@@ -271,8 +350,8 @@ def _check_locked(
 
 
 class Settled(NamedTuple):
-    """Accelerations and multipliers of a consistent state; largest residual |g|, over the size of models below 1 m; dependent
-    rows or −1 − node."""
+    """Accelerations and multipliers of a consistent state; largest residual |g|, over the size of
+    models below 1 m; dependent rows or −1 − node."""
 
     sd: np.ndarray
     lam: np.ndarray
@@ -281,9 +360,16 @@ class Settled(NamedTuple):
 
 
 def settle(
-    compiled: Compiled, work: Work, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None
-) -> Settled:  # fmt: skip
-    """Move q and s onto the constraints by the least mass-weighted change; ṡ and λ there. User functions' errors are raised."""
+    compiled: Compiled,
+    work: Work,
+    t: float,
+    q: np.ndarray,
+    s: np.ndarray,
+    z: np.ndarray | None = None,
+) -> Settled:
+    """Move q and s onto the constraints by the least mass-weighted change; ṡ and λ there. User
+    functions' errors are raised.
+    """
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     sd, lam, left = np.zeros(ns), np.zeros(nc), np.zeros(1)
     compiled.callbacks.where = None
@@ -302,10 +388,13 @@ def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ..
     """The joints moved by changes (nq,), (ns,) of all coordinates and velocities."""
     tree, found = compiled.system.tree, []
     sizes_of = np.split(displacement_sizes(compiled), tree.s_at[1:])
-    parts = zip(compiled.topology.tree, np.split(q, tree.q_at[1:]), np.split(s, tree.s_at[1:]), sizes_of)
+    parts = zip(
+        compiled.topology.tree, np.split(q, tree.q_at[1:]), np.split(s, tree.s_at[1:]), sizes_of
+    )
     for primary, dq, ds, sizes in parts:
         n = sum(motion.nv for motion in primary.motions)
-        of_q = np.insert(sizes, n, np.ones(len(dq) - len(ds)))  # Euler parameters are the last of a joint
+        # Euler parameters are the last of a joint
+        of_q = np.insert(sizes, n, np.ones(len(dq) - len(ds)))
         if max(_largest(dq / of_q), _largest(ds / sizes)) > MOVED:
             found.append(Moved(primary.label, _largest(dq), _largest(ds)))
     return tuple(found)
@@ -314,8 +403,8 @@ def changes(compiled: Compiled, q: np.ndarray, s: np.ndarray) -> tuple[Moved, ..
 def _moved(
     compiled: Compiled, start: InitialState, q: np.ndarray, s: np.ndarray, work: Work, t: float
 ) -> tuple[Moved, ...]:  # fmt: skip
-    """The joints and bodies moved by assembly, cut joints only if their declared values changed; drives at other times do not
-    contradict the values declared for t = 0."""
+    """The joints and bodies moved by assembly, cut joints only if their declared values changed;
+    drives at other times do not contradict the values declared for t = 0."""
     model, system = compiled.model, compiled.system
     in_tree, in_cuts = driven_coordinates(compiled)
     size, reach = model_size(compiled), displacement_sizes(compiled)
@@ -323,10 +412,22 @@ def _moved(
     least = {"q0": REPORTED * length, "v0": REPORTED * max(length, _largest(s / reach))}
     found: list[Moved] = []
 
-    def add(name: str, joint: Joint | None, position: np.ndarray, velocity: np.ndarray, sizes: np.ndarray) -> None:
+    def add(
+        name: str,
+        joint: Joint | None,
+        position: np.ndarray,
+        velocity: np.ndarray,
+        sizes: np.ndarray,
+    ) -> None:
         shares = {"q0": _largest(position / sizes), "v0": _largest(velocity / sizes)}
-        against = () if joint is None else tuple(k for k in shares if getattr(joint, k) is not None and shares[k] > least[k])
-        if max(shares.values()) > MOVED * length and (name not in compiled.topology.cuts or against):
+        against = (
+            ()
+            if joint is None
+            else tuple(k for k in shares if getattr(joint, k) is not None and shares[k] > least[k])
+        )
+        if max(shares.values()) > MOVED * length and (
+            name not in compiled.topology.cuts or against
+        ):
             found.append(Moved(name, _largest(position), _largest(velocity), against))
 
     for i, primary in enumerate(compiled.topology.tree):
@@ -334,13 +435,29 @@ def _moved(
         led = t != 0.0 and bool(in_tree[to : to + nv].any())
         joint = None if primary.joint is None or led else model.joints[primary.joint]
         velocity = (s - start.s)[to : to + nv]
-        add(primary.label, joint, offset(primary.motions, start.q[at:], q[at:]), velocity, reach[to : to + nv])
+        add(
+            primary.label,
+            joint,
+            offset(primary.motions, start.q[at:], q[at:]),
+            velocity,
+            reach[to : to + nv],
+        )
         at, to, nf = (int(n[i]) for n in (system.tree.qf_at, system.tree.sf_at, system.tree.nf))
         shape = slice(to, to + nf)
-        add(f"shape of {primary.body}", None, (q - start.q)[at : at + nf], (s - start.s)[shape], reach[shape])
+        add(
+            f"shape of {primary.body}",
+            None,
+            (q - start.q)[at : at + nf],
+            (s - start.s)[shape],
+            reach[shape],
+        )
     for k, name in enumerate(compiled.topology.cuts):
         joint, at, nv = model.joints[name], int(system.cuts.beta_at[k]), int(system.cuts.nv[k])
-        if nv == 0 or (joint.q0 is None and joint.v0 is None) or (t != 0.0 and any((k, v) in in_cuts for v in range(nv))):
+        if (
+            nv == 0
+            or (joint.q0 is None and joint.v0 is None)
+            or (t != 0.0 and any((k, v) in in_cuts for v in range(nv)))
+        ):
             continue
         position = offset(compiled.places[name].motions, joint.initial_position, work.beta[at:])
         sizes = coordinate_sizes(compiled.places[name].motions, size)
@@ -352,8 +469,12 @@ def _largest(a: np.ndarray) -> float:
     return float(np.abs(a).max(initial=0.0))
 
 
-def _gaps(compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: Assemble) -> list[str]:
-    """One line per joint that cannot close; ``shares``: the gaps relative to the sizes of their rows."""
+def _gaps(
+    compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: Assemble
+) -> list[str]:
+    """One line per joint that cannot close; ``shares``: the gaps relative to the sizes of their
+    rows.
+    """
     cuts = compiled.system.cuts
     bend = ", or allow deformation: Assemble(elastic=True)"
     remedy = bend if compiled.data and not how.elastic else ""
@@ -376,7 +497,8 @@ def _gaps(compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: 
     for name, row in zip(compiled.model.couplings, compiled.system.couplers.row):
         if not abs(shares[row]) <= ACCEPTED_GAP:
             lines.append(
-                f"couplings.{name}: its equation contradicts the joints, residual {g[row]:.4g} at t = {t:g} s; correct its "
+                f"couplings.{name}: its equation contradicts the joints, residual "
+                f"{g[row]:.4g} at t = {t:g} s; correct its "
                 "offset, or omit it: the initial position then gives it"
             )
     return lines or [f"model: the initial positions are not finite; check {SUSPECTS}"]
@@ -385,20 +507,31 @@ def _gaps(compiled: Compiled, g: np.ndarray, shares: np.ndarray, t: float, how: 
 def _of_functions(compiled: Compiled) -> list[str]:
     """The user function that returned a non-finite value, if any."""
     call = compiled.callbacks.where
-    return [] if call is None else [f"{call.item}: its function returned a non-finite value at {call.text}; correct the function"]
+    return (
+        []
+        if call is None
+        else [
+            f"{call.item}: its function returned a non-finite value at {call.text}; "
+            "correct the function"
+        ]
+    )
 
 
-def in_coordinates(joint: Compiled, start: InitialState, coordinates: str) -> tuple[Compiled, InitialState]:
+def in_coordinates(
+    joint: Compiled, start: InitialState, coordinates: str
+) -> tuple[Compiled, InitialState]:
     """The same initial state for the model compiled in ``coordinates``."""
     if coordinates == joint.topology.coordinates:
         return joint, start
-    target = compile_model(joint.declared, coordinates).with_initial_constants(joint.initial_constants)
+    target = compile_model(joint.declared, coordinates).with_initial_constants(
+        joint.initial_constants
+    )
     return target, converted(joint, start, target)
 
 
 def converted(joint: Compiled, start: InitialState, target: Compiled) -> InitialState:
-    """A state in joint coordinates, with its motion and the velocities of cut joints, as a state of the model in other
-    coordinates."""
+    """A state in joint coordinates, with its motion and the velocities of cut joints, as a state of
+    the model in other coordinates."""
     system = target.system
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
     for i, primary in enumerate(target.topology.tree):
@@ -412,10 +545,16 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
             source = joint.topology.tree[b]
             assert source.joint == primary.joint
             from_q, from_s = int(joint.system.tree.q_at[b]), int(joint.system.tree.s_at[b])
-            for own, motion in zip(source.motions, primary.motions):  # prescribed motions have no coordinates of their own
+            # prescribed motions have no coordinates of their own
+            for own, motion in zip(source.motions, primary.motions):
                 q[at : at + motion.nq] = start.q[from_q:][: motion.nq]
                 s[to : to + motion.nv] = start.s[from_s:][: motion.nv]
-                at, to, from_q, from_s = at + motion.nq, to + motion.nv, from_q + own.nq, from_s + own.nv
+                at, to, from_q, from_s = (
+                    at + motion.nq,
+                    to + motion.nv,
+                    from_q + own.nq,
+                    from_s + own.nv,
+                )
             continue
         assert start.motion is not None
         A, V = start.motion.A[b], start.motion.twist[b]
@@ -426,10 +565,20 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
         else:
             s[to : to + 3] = A.reshape(3, 3) @ V[:3]
     beta = [joint_coordinates(joint, start, name)[0] for name in target.topology.cuts]
-    return InitialState(q, s, np.concatenate([np.zeros(0), *beta]), start.moved, start.motion, z=start.z, contact=start.contact)
+    return InitialState(
+        q,
+        s,
+        np.concatenate([np.zeros(0), *beta]),
+        start.moved,
+        start.motion,
+        z=start.z,
+        contact=start.contact,
+    )
 
 
-def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[np.ndarray, np.ndarray]:
+def joint_coordinates(
+    joint: Compiled, start: InitialState, name: str
+) -> tuple[np.ndarray, np.ndarray]:
     """(q, v) of a joint of a model compiled in joint coordinates, as declared from parent to child."""
     place = joint.places[name]
     nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
@@ -441,26 +590,39 @@ def joint_coordinates(joint: Compiled, start: InitialState, name: str) -> tuple[
     return inverse_coordinates(place.motions, q, v) if place.reversed else (q, v)
 
 
-def with_constants_of(compiled: Compiled, work: Work, t: float, q: np.ndarray, unset: np.ndarray) -> Compiled:
-    """The model with the constants ``unset`` that were not given from its position q: springs are unloaded, couplings hold."""
+def with_constants_of(
+    compiled: Compiled, work: Work, t: float, q: np.ndarray, unset: np.ndarray
+) -> Compiled:
+    """The model with the constants ``unset`` that were not given from its position q: springs are
+    unloaded, couplings hold.
+    """
     constants, n = compiled.initial_constants, len(compiled.system.forces.line.value)
     g = terms(compiled.system, work, t, q, np.zeros(int(compiled.system.layout[2]))).g
     for k in unset:
-        constants[k] = _length(compiled, work, q, int(k)) if k < n else constants[k] + g[compiled.system.couplers.row[k - n]]
+        constants[k] = (
+            _length(compiled, work, q, int(k))
+            if k < n
+            else constants[k] + g[compiled.system.couplers.row[k - n]]
+        )
     return compiled.with_initial_constants(constants)
 
 
 def _undirected(compiled: Compiled, work: Work, t: float, q: np.ndarray) -> list[str]:
     """The forces along a line whose ends coincide: the direction of a tension there is undefined."""
     found, least = [], COINCIDING * model_size(compiled)
-    lines = ((name, force) for name, force in compiled.model.forces.items() if isinstance(force, AlongLine))
+    lines = (
+        (name, force)
+        for name, force in compiled.model.forces.items()
+        if isinstance(force, AlongLine)
+    )
     for f, ((name, force), unloaded_length) in enumerate(zip(lines, compiled.initial_constants)):
         law = getattr(force, "law", None)
         if _length(compiled, work, q, f) > least:
             continue
         if unloaded_length > least or (law is not None and law(t, 0.0, 0.0) != 0.0):
             found.append(
-                f"forces.{name}: its two points coincide in the initial state, its tension has no direction; move a "
+                f"forces.{name}: its two points coincide in the initial state, its "
+                "tension has no direction; move a "
                 "frame, start elsewhere or use a Bushing"
             )
     return found

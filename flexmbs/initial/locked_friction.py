@@ -5,8 +5,13 @@ from flexmbs.model.model import ModelData
 
 
 def locked_friction(model: ModelData) -> str:
-    """What to tell where no accelerations, or no convergence, may be due to friction that depends on reactions; else nothing."""
+    """What to tell where no accelerations, or no convergence, may be due to friction that depends
+    on reactions; else nothing.
+    """
     names = ", ".join(map(repr, loaded_by_reactions(model.forces.values())))
     if not names:
         return ""
-    return f"no reactions agree with the friction {names} that they cause (joints that lock themselves); reduce it, or its arms"
+    return (
+        f"no reactions agree with the friction {names} that they cause (joints that lock "
+        "themselves); reduce it, or its arms"
+    )

@@ -1,11 +1,13 @@
-"""LoopClosure of loops: joint coordinates with g(q, t) = 0 that keep the declared ones, change the others least, and deform no
-body.
+"""LoopClosure of loops: joint coordinates with g(q, t) = 0 that keep the declared ones, change the
+others least, and deform no body.
 
-Declared coordinates are kept and the undeclared ones adjusted, by a Levenberg–Marquardt method on the gaps with steps of least
-norm in the mass matrix, damping in proportion to the gap (Fan & Yuan, Computing 74 (2005) 23) and bounded steps, from the
-declared position and then from others around it. Declared coordinates change only if the loops do not close otherwise. The
-remaining freedom is used in order of priority: g = 0, declared coordinates close to their values, strain energy (if bodies may
-deform), least change of the undeclared ones; each step solves the linearized problem and closes the loops again.
+Declared coordinates are kept and the undeclared ones adjusted, by a Levenberg–Marquardt method on
+the gaps with steps of least norm in the mass matrix, damping in proportion to the gap (Fan & Yuan,
+Computing 74 (2005) 23) and bounded steps, from the declared position and then from others around
+it. Declared coordinates change only if the loops do not close otherwise. The remaining freedom is
+used in order of priority: g = 0, declared coordinates close to their values, strain energy (if
+bodies may deform), least change of the undeclared ones; each step solves the linearized problem and
+closes the loops again.
 """
 
 from typing import NamedTuple
@@ -59,7 +61,9 @@ STIFF = 1e4  # weight of deformation relative to all others, during the iteratio
 
 
 class Place(NamedTuple):
-    """A position: change d from the declared one, coordinates, those of the cut joints, and the residuals there."""
+    """A position: change d from the declared one, coordinates, those of the cut joints, and the
+    residuals there.
+    """
 
     d: np.ndarray
     q: np.ndarray
@@ -84,21 +88,41 @@ class Search(NamedTuple):
 
 
 class LoopClosure:
-    """Loop closure of one model, with its declared state; the rows ``loose`` constrain velocities only."""
+    """Loop closure of one model, with its declared state; the rows ``loose`` constrain velocities
+    only.
+    """
 
     def __init__(
-        self, compiled: Compiled, work: Work, t: float, q0: np.ndarray, s0: np.ndarray, how: Assemble, loose: np.ndarray
-    ) -> None:  # fmt: skip
-        self.compiled, self.work, self.t, self.q0, self.s0, self.how = compiled, work, t, q0, s0, how
+        self,
+        compiled: Compiled,
+        work: Work,
+        t: float,
+        q0: np.ndarray,
+        s0: np.ndarray,
+        how: Assemble,
+        loose: np.ndarray,
+    ) -> None:
+        self.compiled, self.work, self.t, self.q0, self.s0, self.how = (
+            compiled,
+            work,
+            t,
+            q0,
+            s0,
+            how,
+        )
         self.beta0 = work.path.beta.copy()
         self.holonomic = holonomic_rows(compiled)
         self.holonomic[loose] = False
         self.declared_values = declared_values(compiled, how, "q0")
-        self.cut_velocities = CutVelocities(compiled.system, work, [cut.number for cut in self.declared_values.cuts])
+        self.cut_velocities = CutVelocities(
+            compiled.system, work, [cut.number for cut in self.declared_values.cuts]
+        )
         self.size, self.reach = model_size(compiled), displacement_sizes(compiled)
         self.cost = float(compiled.system.bodies.mass.sum()) * self.size**2
         balls = enumerate(compiled.topology.tree)
-        self.balls = [i for i, primary in balls if any(motion.nq > motion.nv for motion in primary.motions)]
+        self.balls = [
+            i for i, primary in balls if any(motion.nq > motion.nv for motion in primary.motions)
+        ]
         self.rng = np.random.default_rng(0)
         self.sizes = np.ones(compiled.n_constraints)
         self.cut_sizes = self._cut_sizes(self.declared_values)
@@ -119,21 +143,27 @@ class LoopClosure:
         return self._taken(found)
 
     def _far_drives(self) -> np.ndarray:
-        """d of translations driven far outside of the model, which steps of bounded length do not reach."""
+        """d of translations driven far outside of the model, which steps of bounded length do not
+        reach.
+        """
         system, d = self.compiled.system, np.zeros(len(self.s0))
         g = self._terms(self.q0, self.s0).g
         for drive in rows_of(system.drives):
             if drive.body < 0:
                 continue
             body, v = int(drive.body), int(drive.v)
-            moving = [motion for motion in self.compiled.topology.tree[body].motions for _ in range(motion.nv)]
+            moving = [
+                motion
+                for motion in self.compiled.topology.tree[body].motions
+                for _ in range(motion.nv)
+            ]
             if moving[v].slides and np.abs(g[drive.row]) > FAR_DRIVE:
                 d[system.tree.s_at[body] + v] = -g[drive.row] * self.size
         return d
 
     def velocities(self, q: np.ndarray) -> np.ndarray:
-        """Velocities with G s + γ̄ = 0: locked ones and rates of bodies as declared if possible, declared ones close to
-        their values, the others close to zero."""
+        """Velocities with G s + γ̄ = 0: locked ones and rates of bodies as declared if possible,
+        declared ones close to their values, the others close to zero."""
         w = declared_values(self.compiled, self.how, "v0")
         now = self._terms(q, self.s0)
         H, off = self._cut_rates(q, w)
@@ -141,9 +171,13 @@ class LoopClosure:
         if max(np.abs(now.gd).max(initial=0.0), np.abs(off[chosen]).max(initial=0.0)) <= ROUND_OFF:
             return self.s0.copy()
         e, ns = w.elastic, len(self.s0)
-        declared, bodies, others = self._soft(w, now.M, H, off, np.zeros(ns), root_of(now.M[np.ix_(e, e)]))
+        declared, bodies, others = self._soft(
+            w, now.M, H, off, np.zeros(ns), root_of(now.M[np.ix_(e, e)])
+        )
         rows = np.vstack([np.eye(ns)[w.locked], H[w.cut_locked]])
-        locked = Condition(rows, -np.concatenate([np.zeros(len(rows) - w.cut_locked.sum()), off[w.cut_locked]]))
+        locked = Condition(
+            rows, -np.concatenate([np.zeros(len(rows) - w.cut_locked.sum()), off[w.cut_locked]])
+        )
         G = _without_rounding(now.G, self.reach)
         for free in (w.movable, w.movable | e, w.joint | e):
             x = _solved([Condition(G, -now.gd), locked, bodies, declared, others], free, self.reach)
@@ -189,7 +223,9 @@ class LoopClosure:
         return found
 
     def _elsewhere(self, best: Place, search: Search) -> Place:
-        """The first closed position from increasingly distant starts, else the one with the smallest gap."""
+        """The first closed position from increasingly distant starts, else the one with the
+        smallest gap.
+        """
         for k in range(RESTARTS if np.count_nonzero(search.free) <= FEW else 2):
             place = self._closed(self._scattered((1 + k) * SPREAD, search), search)
             best = min(best, place, key=lambda place: _missing(place, search))
@@ -200,7 +236,9 @@ class LoopClosure:
     def _scattered(self, spread: float, search: Search) -> Place:
         """A random position around the declared one."""
         moving = search.free & ~self.declared_values.elastic
-        return self._place(spread * self.reach * self.rng.uniform(-1.0, 1.0, len(self.reach)) * moving)
+        return self._place(
+            spread * self.reach * self.rng.uniform(-1.0, 1.0, len(self.reach)) * moving
+        )
 
     def _closed(self, place: Place, search: Search) -> Place:
         """Damped and bounded Gauss–Newton steps to the smallest gaps."""
@@ -211,7 +249,9 @@ class LoopClosure:
             if gap <= ROUND_OFF or not np.isfinite(gap):
                 break
             L = root_of(self._metric(place.M, free)[np.ix_(free, free)])
-            u, size, vt = np.linalg.svd(scipy.linalg.solve_triangular(L, J[:, free].T, lower=True).T, full_matrices=False)
+            u, size, vt = np.linalg.svd(
+                scipy.linalg.solve_triangular(L, J[:, free].T, lower=True).T, full_matrices=False
+            )
             part, top = u.T @ r, float(size.max(initial=0.0))
             if np.linalg.norm(size * part) <= STATIONARY * top * gap and gap > CLOSED:
                 break
@@ -225,10 +265,14 @@ class LoopClosure:
                 x *= min(1.0, LARGEST_STEP / max(longest, 1e-300))
                 trial = self._place(place.d + x, place, x)
                 promised = gap**2 - float(np.linalg.norm(r + J @ x)) ** 2
-                gain = (gap**2 - float(np.linalg.norm(_rows(trial, search)[0])) ** 2) / max(promised, 1e-300)
+                gain = (gap**2 - float(np.linalg.norm(_rows(trial, search)[0])) ** 2) / max(
+                    promised, 1e-300
+                )
                 if gain > 1e-3:
                     better = trial
-                    factor = max(factor * (0.2 if gain > 0.75 else 1.0 if gain > 0.25 else 3.0), 1e-8)
+                    factor = max(
+                        factor * (0.2 if gain > 0.75 else 1.0 if gain > 0.25 else 3.0), 1e-8
+                    )
                     break
                 factor = min(6.0 * factor, 1e8)
             if better is None:
@@ -240,15 +284,16 @@ class LoopClosure:
         return place
 
     def _settled(self, place: Place, search: Search) -> Place:
-        """The closed position of least change near a closed one, in order of priority; in the metric of that position if the
-        iteration of the metric converges."""
+        """The closed position of least change near a closed one, in order of priority; in the
+        metric of that position if the iteration of the metric converges."""
         last = np.inf
         for _ in range(ROUNDS):
             found = self._least(place, search, place.M)
             step = float(np.abs((found.d - place.d) / self.reach).max(initial=0.0))
             if (
                 step > CONTRACTING * last
-                or self._declared_change(found) > DEARER * self._declared_change(place) + KEPT * self.cost
+                or self._declared_change(found)
+                > DEARER * self._declared_change(place) + KEPT * self.cost
             ):
                 break
             place, last = found, step
@@ -265,15 +310,23 @@ class LoopClosure:
             r, J = _rows(place, search)
             soft = self._soft(w, M, place.H, place.off, place.d, root)
             B = self._directions(place.d)
-            x = _solved([Condition(J, -r), *(Condition(A @ B, b) for A, b in soft)], search.free, self.reach)
+            x = _solved(
+                [Condition(J, -r), *(Condition(A @ B, b) for A, b in soft)], search.free, self.reach
+            )
             longest = float(np.abs(x / self.reach).max(initial=0.0))
             if not longest > SETTLED:
                 break
-            part, now, better = min(1.0, LARGEST_STEP / longest), _costs(soft, np.zeros(len(x))), None
+            part, now, better = (
+                min(1.0, LARGEST_STEP / longest),
+                _costs(soft, np.zeros(len(x))),
+                None,
+            )
             while part >= SHORTEST and better is None:
                 trial = self._closed(self._place(place.d + part * x, place, part * x), search)
                 costs = _costs(soft, trial.d - place.d)
-                lower = _lower(costs, now, self.cost) or (longest < HALF * last and not _lower(now, costs, self.cost))
+                lower = _lower(costs, now, self.cost) or (
+                    longest < HALF * last and not _lower(now, costs, self.cost)
+                )
                 if lower and _missing(trial, search) <= CLOSED:
                     better = trial
                 part *= 0.5
@@ -283,23 +336,41 @@ class LoopClosure:
         return place
 
     def _soft(
-        self, w: Declared, M: np.ndarray, H: np.ndarray, off: np.ndarray, d: np.ndarray, strain: np.ndarray
-    ) -> list[Condition]:  # fmt: skip
-        """Conditions after the constraints: declared values, no strain (by a root of its metric), no other change."""
+        self,
+        w: Declared,
+        M: np.ndarray,
+        H: np.ndarray,
+        off: np.ndarray,
+        d: np.ndarray,
+        strain: np.ndarray,
+    ) -> list[Condition]:
+        """Conditions after the constraints: declared values, no strain (by a root of its metric),
+        no other change.
+        """
         W = np.sqrt(np.outer(w.weight, w.weight)) * M
         e = np.flatnonzero(w.elastic)
         bodies = np.zeros((len(strain), len(d)))
         if len(strain):
             bodies[:, e] = strain.T
-        declared = self._condition(w, W, w.declared & w.movable, H, off, w.cut_declared & ~w.cut_locked, d)
+        declared = self._condition(
+            w, W, w.declared & w.movable, H, off, w.cut_declared & ~w.cut_locked, d
+        )
         others = self._condition(w, W, w.undeclared, H, off, ~w.cut_declared & ~w.cut_locked, d)
         return [declared, Condition(bodies, -bodies @ d), others]
 
     def _condition(
-        self, w: Declared, W: np.ndarray, own: np.ndarray, H: np.ndarray, off: np.ndarray, cut: np.ndarray, d: np.ndarray
-    ) -> Condition:  # fmt: skip
-        """No change of the tree's coordinates ``own`` in the metric W, nor of the cut joints' ``cut`` with their apparent inertia
-        1/(h M⁻¹ hᵀ); those with h at round-off, which no motion of the tree changes, are omitted."""
+        self,
+        w: Declared,
+        W: np.ndarray,
+        own: np.ndarray,
+        H: np.ndarray,
+        off: np.ndarray,
+        cut: np.ndarray,
+        d: np.ndarray,
+    ) -> Condition:
+        """No change of the tree's coordinates ``own`` in the metric W, nor of the cut joints'
+        ``cut`` with their apparent inertia 1/(h M⁻¹ hᵀ); those with h at round-off, which no motion
+        of the tree changes, are omitted."""
         A = np.zeros((np.count_nonzero(own), len(d)))
         A[:, own] = root_of(W[np.ix_(own, own)]).T
         j = w.joint
@@ -309,31 +380,47 @@ class LoopClosure:
         rows = H[cut]
         if not len(rows):
             return Condition(A, -A @ d)
-        compliance = np.einsum("ij,ji->i", rows[:, j], np.linalg.lstsq(W[np.ix_(j, j)], rows[:, j].T, rcond=None)[0])
+        compliance = np.einsum(
+            "ij,ji->i", rows[:, j], np.linalg.lstsq(W[np.ix_(j, j)], rows[:, j].T, rcond=None)[0]
+        )
         scale = np.sqrt(w.cut_weight[cut] / np.maximum(compliance, 1e-300))
-        return Condition(np.vstack([A, scale[:, None] * rows]), -np.concatenate([A @ d, scale * off[cut]]))
+        return Condition(
+            np.vstack([A, scale[:, None] * rows]), -np.concatenate([A @ d, scale * off[cut]])
+        )
 
     def _declared_change(self, place: Place) -> float:
         """Weighted square of the change of declared coordinates."""
         w = self.declared_values
-        return _costs(self._soft(w, place.M, place.H, place.off, place.d, np.zeros((0, 0))), np.zeros(len(place.d)))[0]
+        return _costs(
+            self._soft(w, place.M, place.H, place.off, place.d, np.zeros((0, 0))),
+            np.zeros(len(place.d)),
+        )[0]
 
     def _metric(self, M: np.ndarray, free: np.ndarray) -> np.ndarray:
-        """Weights of the free coordinates during the iteration: low for undeclared ones, high for elastic ones."""
+        """Weights of the free coordinates during the iteration: low for undeclared ones, high for
+        elastic ones.
+        """
         w = self.declared_values
         root = np.sqrt(w.weight * np.where(w.declared, 1.0, YIELDING))
         W = root[:, None] * M * root
         if free[w.elastic].any():
-            e, top = np.flatnonzero(w.elastic), float(np.abs(np.diagonal(M)[w.joint]).max(initial=0.0)) or 1.0
+            e, top = (
+                np.flatnonzero(w.elastic),
+                float(np.abs(np.diagonal(M)[w.joint]).max(initial=0.0)) or 1.0,
+            )
             K = self._strain_metric()
             W[e, :] = W[:, e] = 0.0
-            W[np.ix_(e, e)] = K * (STIFF * top / (float((np.diagonal(K) * self.reach[e] ** 2).max(initial=0.0)) or 1.0))
+            W[np.ix_(e, e)] = K * (
+                STIFF * top / (float((np.diagonal(K) * self.reach[e] ** 2).max(initial=0.0)) or 1.0)
+            )
         return np.asarray(W)
 
     def _strain_metric(self) -> np.ndarray:
         """Stiffness of all bodies."""
         tree, k_ff = self.compiled.system.tree, self.compiled.system.bodies.k_ff
-        return np.asarray(scipy.linalg.block_diag(*(k_ff[i, :nf, :nf] for i, nf in enumerate(tree.nf) if nf)))
+        return np.asarray(
+            scipy.linalg.block_diag(*(k_ff[i, :nf, :nf] for i, nf in enumerate(tree.nf) if nf))
+        )
 
     def _cut_rates(self, q: np.ndarray, w: Declared) -> tuple[np.ndarray, np.ndarray]:
         """H of the cut joints that take part, and H s⁰ − v⁰."""
@@ -344,9 +431,13 @@ class LoopClosure:
 
     def _cut_sizes(self, w: Declared) -> np.ndarray:
         """Comparable changes of the coordinates of the cut joints that take part."""
-        return np.concatenate([np.zeros(0), *(coordinate_sizes(cut.motions, self.size) for cut in w.cuts)])
+        return np.concatenate(
+            [np.zeros(0), *(coordinate_sizes(cut.motions, self.size) for cut in w.cuts)]
+        )
 
-    def _place(self, d: np.ndarray, last: Place | None = None, x: np.ndarray | None = None) -> Place:
+    def _place(
+        self, d: np.ndarray, last: Place | None = None, x: np.ndarray | None = None
+    ) -> Place:
         """The position q⁰ ⊕ d, or that of ``last`` ⊕ x."""
         start_from(self.work, self.beta0 if last is None else last.beta)
         q, step = (self.q0, d) if last is None or x is None else (last.q, x)
@@ -362,7 +453,9 @@ class LoopClosure:
         return Place(d, moved, beta, now.M, now.G[self.holonomic], now.g[self.holonomic], H, off)
 
     def _turned(self, d: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """d, with the rotation vectors of ball joints computed from the positions: steps about different axes do not add up."""
+        """d, with the rotation vectors of ball joints computed from the positions: steps about
+        different axes do not add up.
+        """
         d, tree = d.copy(), self.compiled.system.tree
         for i in self.balls:
             at, motions = int(tree.q_at[i]), self.compiled.topology.tree[i].motions
@@ -371,8 +464,8 @@ class LoopClosure:
         return d
 
     def _directions(self, d: np.ndarray) -> np.ndarray:
-        """B (ns, ns) with ḋ = B s: of a ball joint the derivative of its rotation vector by the angular velocity in moved
-        axes."""
+        """B (ns, ns) with ḋ = B s: of a ball joint the derivative of its rotation vector by the
+        angular velocity in moved axes."""
         B, tree = np.eye(len(d)), self.compiled.system.tree
         for i in self.balls:
             at = int(tree.s_at[i])
@@ -398,7 +491,9 @@ class LoopClosure:
 
 def _rows(place: Place, search: Search) -> tuple[np.ndarray, np.ndarray]:
     """The residuals and their derivatives."""
-    return np.concatenate([place.g, place.off[search.held]]), np.vstack([place.G, place.H[search.held]])
+    return np.concatenate([place.g, place.off[search.held]]), np.vstack(
+        [place.G, place.H[search.held]]
+    )
 
 
 def _missing(place: Place, search: Search) -> float:
@@ -410,7 +505,9 @@ def _missing(place: Place, search: Search) -> float:
 def _solved(conditions: list[Condition], free: np.ndarray, reach: np.ndarray) -> np.ndarray:
     """x with the free components only, in coordinates of equal size."""
     x = np.zeros(len(free))
-    x[free] = by_priority([Condition((A * reach)[:, free], b) for A, b in conditions], int(np.count_nonzero(free)))
+    x[free] = by_priority(
+        [Condition((A * reach)[:, free], b) for A, b in conditions], int(np.count_nonzero(free))
+    )
     return x * reach
 
 
@@ -419,7 +516,9 @@ def _costs(conditions: list[Condition], x: np.ndarray) -> list[float]:
 
 
 def _lower(costs: list[float], than: list[float], whole: float) -> bool:
-    """True if the first cost that differs is smaller; ``whole``: cost of a displacement of the size of the model."""
+    """True if the first cost that differs is smaller; ``whole``: cost of a displacement of the size
+    of the model.
+    """
     for cost, other in zip(costs, than):
         if abs(cost - other) > 1e-13 * other + KEPT**2 * whole:
             return cost < other
@@ -427,9 +526,15 @@ def _lower(costs: list[float], than: list[float], whole: float) -> bool:
 
 
 def turning(turn: np.ndarray) -> np.ndarray:
-    """Rate of a rotation vector by the angular velocity in moved axes: 1 + ½ θ̃ + (1 − ½ θ cot ½θ) θ̃²/θ²."""
+    """Rate of a rotation vector by the angular velocity in moved axes: 1 + ½ θ̃ + (1 − ½ θ cot ½θ)
+    θ̃²/θ².
+    """
     a, S = float(np.linalg.norm(turn)), skew(turn)
-    return np.asarray(np.eye(3) + 0.5 * S + (1.0 / 12.0 if a < 1e-4 else (1.0 - 0.5 * a / np.tan(0.5 * a)) / a**2) * S @ S)
+    return np.asarray(
+        np.eye(3)
+        + 0.5 * S
+        + (1.0 / 12.0 if a < 1e-4 else (1.0 - 0.5 * a / np.tan(0.5 * a)) / a**2) * S @ S
+    )
 
 
 def _without_rounding(G: np.ndarray, reach: np.ndarray) -> np.ndarray:

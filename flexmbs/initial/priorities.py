@@ -17,7 +17,9 @@ class Condition(NamedTuple):
 
 
 def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
-    """x (n,) with |A x − b| least for the first condition, among those for the second, and so on; of least length at the end."""
+    """x (n,) with |A x − b| least for the first condition, among those for the second, and so on;
+    of least length at the end.
+    """
     x, N = np.zeros(n), np.eye(n)
     for A, b in conditions:
         if N.shape[1] == 0:
@@ -27,14 +29,20 @@ def by_priority(conditions: Sequence[Condition], n: int) -> np.ndarray:
         if not (np.isfinite(A @ N).all() and np.isfinite(b).all()):  # a search that diverged
             break
         u, size, vt = np.linalg.svd(A @ N)
-        rank = int((size > RANK * max(float(size.max(initial=0.0)), float(np.abs(A).max(initial=0.0)))).sum())
+        rank = int(
+            (
+                size > RANK * max(float(size.max(initial=0.0)), float(np.abs(A).max(initial=0.0)))
+            ).sum()
+        )
         x = x + N @ (vt[:rank].T @ ((u[:, :rank].T @ (b - A @ x)) / size[:rank]))
         N = N @ vt[rank:].T
     return x
 
 
 def root_of(W: np.ndarray) -> np.ndarray:
-    """Lower triangular L with L Lᵀ = W of a positive semidefinite matrix, slightly raised where it is singular."""
+    """Lower triangular L with L Lᵀ = W of a positive semidefinite matrix, slightly raised where it
+    is singular.
+    """
     top = float(np.abs(np.diagonal(W)).max(initial=0.0)) or 1.0
     for raised in (0.0, 1e-12, 1e-9, 1e-6):
         try:

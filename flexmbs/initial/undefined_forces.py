@@ -1,4 +1,6 @@
-"""Forces that have no value in a state, each evaluated alone: those behind equations of motion that are not finite."""
+"""Forces that have no value in a state, each evaluated alone: those behind equations of motion that
+are not finite.
+"""
 
 import numpy as np
 
@@ -10,9 +12,16 @@ from flexmbs.system.records import Forces, some_rows
 
 
 def undefined_forces(
-    compiled: Compiled, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray, z: np.ndarray | None = None
+    compiled: Compiled,
+    t: float,
+    q: np.ndarray,
+    s: np.ndarray,
+    beta: np.ndarray,
+    z: np.ndarray | None = None,
 ) -> list[str]:
-    """A line for each force whose generalized forces are not finite at (t, q, s, z), while those of the model without it are."""
+    """A line for each force whose generalized forces are not finite at (t, q, s, z), while those of
+    the model without it are.
+    """
     forces = compiled.system.forces
     none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
 
@@ -26,6 +35,8 @@ def undefined_forces(
     for place, rows in forces._asdict().items():
         declared = [force for force in compiled.model.forces.values() if force.place == place]
         found += [
-            force for k, force in enumerate(declared) if not finite(none._replace(**{place: some_rows(rows, slice(k, k + 1))}))
+            force
+            for k, force in enumerate(declared)
+            if not finite(none._replace(**{place: some_rows(rows, slice(k, k + 1))}))
         ]
     return [f"forces.{force.name}: {force.undefined}" for force in found]

@@ -1,5 +1,5 @@
-"""Relations at poses where their rows are not defined: a wheel flat on its plane has a circle of contact, not a point; a point
-may be beyond the ends of its curve."""
+"""Relations at poses where their rows are not defined: a wheel flat on its plane has a circle of
+contact, not a point; a point may be beyond the ends of its curve."""
 
 from flexmbs.model.relations.relation import Relation
 from flexmbs.system.compile import Compiled
@@ -13,6 +13,8 @@ def undefined_relations(compiled: Compiled, work: Work, least: float = UNDEFINED
     """The relations whose rows are (nearly) undefined at the last evaluation."""
     joints = [(k, compiled.model.joints[name]) for k, name in enumerate(compiled.topology.cuts)]
     return [
-        joint for k, joint in joints
-        if isinstance(joint, Relation) and joint.clearance(work.cut.pair.R[k].reshape(3, 3), work.cut.pair.x[k]) < least
-    ]  # fmt: skip
+        joint
+        for k, joint in joints
+        if isinstance(joint, Relation)
+        and joint.clearance(work.cut.pair.R[k].reshape(3, 3), work.cut.pair.x[k]) < least
+    ]

@@ -1,4 +1,6 @@
-"""Verification of user constraints: declared derivatives and time dependence against their functions at the current pose."""
+"""Verification of user constraints: declared derivatives and time dependence against their
+functions at the current pose.
+"""
 
 from collections.abc import Iterator
 
@@ -19,7 +21,9 @@ NAMES = ("v_x", "v_y", "v_z", "ω_x", "ω_y", "ω_z", "t")
 
 
 def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
-    """One line for each user constraint or contact whose jacobian is wrong, or whose dependence on time is not declared."""
+    """One line for each user constraint or contact whose jacobian is wrong, or whose dependence on
+    time is not declared.
+    """
     found: list[Problem] = []
     for k, name in enumerate(compiled.topology.cuts):
         joint = compiled.model.joints[name]
@@ -28,7 +32,11 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
             continue
         here = np.concatenate([[t], work.cut.pair.x[k], work.cut.pair.R[k]])
         found += _first_problem(joint, given, here)
-    contacts = {name: each for name, each in compiled.model.contacts.items() if isinstance(each, UserContact)}
+    contacts = {
+        name: each
+        for name, each in compiled.model.contacts.items()
+        if isinstance(each, UserContact)
+    }
     for name, contact in contacts.items():
         k = compiled.contacts.index(name)
         R, x = relative_frames(compiled, work, k)
@@ -37,51 +45,77 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
     return [str(problem) for problem in found]
 
 
-def _first_problem(item: "Joint | UserContact", given: FunctionRows, here: np.ndarray) -> list[Problem]:
+def _first_problem(
+    item: "Joint | UserContact", given: FunctionRows, here: np.ndarray
+) -> list[Problem]:
     """The first problem at a pose and at a more generic one."""
     aside = here
     for direction, step in enumerate(SIDEWAYS):
         aside = moved(aside, direction, step)
     made = _of_rows if given.values is None else _of_values
-    compared = () if given.rows is None and given.values is None else (made(item, given, pose) for pose in (here, aside))
+    compared = (
+        ()
+        if given.rows is None and given.values is None
+        else (made(item, given, pose) for pose in (here, aside))
+    )
     problems = (*compared, _of_unsuitable_size(item, given, here, aside))
     return [problem for each in problems for problem in each][:1]
 
 
 def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """(R, x) of the second frame of contact k relative to the first one, of the last kinematics, without deformations."""
+    """(R, x) of the second frame of contact k relative to the first one, of the last kinematics,
+    without deformations.
+    """
     frames, (A, r) = compiled.system.frames, (work.motion.A.reshape(-1, 3, 3), work.motion.x)
 
     def pose(m: int) -> tuple[np.ndarray, np.ndarray]:
         body, R = int(frames.body[m]), frames.R[m].reshape(3, 3)
         return (R, frames.x[m]) if body < 0 else (A[body] @ R, r[body] + A[body] @ frames.x[m])
 
-    (Ra, xa), (Rb, xb) = (pose(int(each[k])) for each in (compiled.system.contacts.a, compiled.system.contacts.b))
+    (Ra, xa), (Rb, xb) = (
+        pose(int(each[k])) for each in (compiled.system.contacts.a, compiled.system.contacts.b)
+    )
     return Ra.T @ Rb, Ra.T @ (xb - xa)
 
 
 def _slip_problems(contact: UserContact, pose: np.ndarray) -> list[Problem]:
-    """Rows of slip that are not perpendicular to the normal and to each other, or that depend on time unless they say so."""
+    """Rows of slip that are not perpendicular to the normal and to each other, or that depend on
+    time unless they say so.
+    """
     if contact.slip is None:
         return []
     path = contact.section, contact.name
     try:
-        slip = [rows(_plain(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS) for h in (0.0, *LATER)]
+        slip = [
+            rows(_plain(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS)
+            for h in (0.0, *LATER)
+        ]
         normal = by_differences(_plain(contact.function), pose, 1)[0]
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return []
     d = normal[:3] / max(float(np.linalg.norm(normal[:3])), LEAST)
     square = np.array([d, *slip[0][:, :3]])
     if np.abs(square @ square.T - np.eye(3)).max() > WRONG:
-        text = "the first three numbers of its rows must be unit vectors, perpendicular to ∂g/∂x and to each other"
+        text = (
+            "the first three numbers of its rows must be unit vectors, perpendicular to ∂g/∂x "
+            "and to each other"
+        )
         return [Problem((*path, "slip"), text)]
     if not contact.rheonomic and np.abs(np.subtract(slip[1:], slip[0])).max() > WRONG:
-        return [Problem((*path, "rheonomic"), "the function of slip depends on time; set rheonomic=True")]
+        return [
+            Problem(
+                (*path, "rheonomic"), "the function of slip depends on time; set rheonomic=True"
+            )
+        ]
     return []
 
 
-def _of_unsuitable_size(joint: "Joint | UserContact", made: FunctionRows, *poses: np.ndarray) -> Iterator[Problem]:
-    """Rows beside which round-off is not small, or that are not large beside it: they would be dropped, or never closed."""
+def _of_unsuitable_size(
+    joint: "Joint | UserContact", made: FunctionRows, *poses: np.ndarray
+) -> Iterator[Problem]:
+    """Rows beside which round-off is not small, or that are not large beside it: they would be
+    dropped, or never closed.
+    """
     try:
         sizes = np.array([np.abs(_matrix(joint, made, pose)[:, :6]).max(axis=1) for pose in poses])
     except Exception:  # not defined at this pose; reported by a run that reaches it
@@ -101,30 +135,43 @@ def _matrix(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) 
     return np.asarray(given, float).reshape(joint.rows, COLUMNS)
 
 
-def _of_values(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
+def _of_values(
+    joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray
+) -> Iterator[Problem]:
     try:
         true = by_differences(_plain(made.values), pose, joint.rows)
         given = true if made.rows is None else rows(_plain(made.rows), pose).reshape(true.shape)
-        later = [by_differences(_plain(made.values), moved(pose, COLUMNS - 1, h), joint.rows) for h in LATER]
+        later = [
+            by_differences(_plain(made.values), moved(pose, COLUMNS - 1, h), joint.rows)
+            for h in LATER
+        ]
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return
     if not (np.isfinite(true).all() and np.isfinite(given).all()):
         return
     limit = WRONG * (1.0 + np.abs(true).max())
-    if not made.rheonomic and (np.abs(true[:, -1]).max() > limit or np.abs(np.subtract(later, true)).max() > limit):
-        yield Problem((joint.section, joint.name, "rheonomic"), "the function depends on time; set rheonomic=True")
+    if not made.rheonomic and (
+        np.abs(true[:, -1]).max() > limit or np.abs(np.subtract(later, true)).max() > limit
+    ):
+        yield Problem(
+            (joint.section, joint.name, "rheonomic"),
+            "the function depends on time; set rheonomic=True",
+        )
     off = np.abs(given - true)
     if not made.rheonomic:
         off[:, -1] = 0.0
     if off.max() > limit:
         r, c = np.unravel_index(int(off.argmax()), off.shape)
         text = (
-            f"∂g{r}/∂{NAMES[c]} is given as {given[r, c]:.6g}, but the function changes by {true[r, c]:.6g}; correct the jacobian"
+            f"∂g{r}/∂{NAMES[c]} is given as {given[r, c]:.6g}, but the function changes by "
+            f"{true[r, c]:.6g}; correct the jacobian"
         )
         yield Problem((joint.section, joint.name, made.key), text)
 
 
-def _of_rows(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) -> Iterator[Problem]:
+def _of_rows(
+    joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray
+) -> Iterator[Problem]:
     if made.rheonomic:
         return
     try:
@@ -132,7 +179,10 @@ def _of_rows(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray)
     except Exception:
         return
     if np.abs(np.subtract(later, now)).max() > WRONG * (1.0 + np.abs(now).max()):
-        yield Problem((joint.section, joint.name, "rheonomic"), "the function depends on time; set rheonomic=True")
+        yield Problem(
+            (joint.section, joint.name, "rheonomic"),
+            "the function depends on time; set rheonomic=True",
+        )
 
 
 def _plain(function):  # type: ignore[no-untyped-def]

@@ -1,4 +1,6 @@
-"""The body behind a mass matrix that is not positive definite: the one that a motion without kinetic energy moves."""
+"""The body behind a mass matrix that is not positive definite: the one that a motion without
+kinetic energy moves.
+"""
 
 import numpy as np
 
@@ -8,11 +10,17 @@ from flexmbs.system.compile import Compiled
 
 
 def body_without_inertia(compiled: Compiled, status: int, q: np.ndarray, beta: np.ndarray) -> str:
-    """Name of the body with the largest twist V(v) in the motion v of the least vᵀ M v, whatever node of the elimination failed.
+    """Name of the body with the largest twist V(v) in the motion v of the least vᵀ M v, whatever
+    node of the elimination failed.
 
-    ``status``: −1 − node of a factorization, whose body is named where the motion is one of elastic coordinates.
+    ``status``: −1 − node of a factorization, whose body is named where the motion is one of elastic
+    coordinates.
     """
-    system, work, zero = compiled.system, make_work(compiled.system, beta), np.zeros(int(compiled.system.layout[2]))
+    system, work, zero = (
+        compiled.system,
+        make_work(compiled.system, beta),
+        np.zeros(int(compiled.system.layout[2])),
+    )
     M = terms(system, work, 0.0, q.copy(), zero.copy()).M
     if not np.isfinite(M).all():
         return compiled.bodies[-1 - status]

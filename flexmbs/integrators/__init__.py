@@ -20,5 +20,6 @@ __all__ = [
 ]
 
 INTEGRATORS: dict[str, type[Integrator]] = {
-    method.name: method for method in (GeneralizedAlpha, ESDIRK, DormandPrince, Rattle, MoreauJean, EventDriven)
+    method.name: method
+    for method in (GeneralizedAlpha, ESDIRK, DormandPrince, Rattle, MoreauJean, EventDriven)
 }

@@ -1,12 +1,14 @@
-"""States within a step of a method that knows its two ends: the dense output of generalized-α and of RATTLE.
+"""States within a step of a method that knows its two ends: the dense output of generalized-α and
+of RATTLE.
 
-Velocities are cubic in time, s(θ) from s and ṡ at both ends; displacements are their integral, corrected to meet the end of
-the step:
+Velocities are cubic in time, s(θ) from s and ṡ at both ends; displacements are their integral,
+corrected to meet the end of the step:
 
     q(θ) = q_n ⊕ (h ∫₀^θ s + θ³ (hΔ − h ∫₀¹ s)),   q_{n+1} = q_n ⊕ hΔ,   0 ≤ θ ≤ 1.
 
-The error is of order h⁴ in q and in s. Theory: docs/theory.md, sections 44 and 46. Hairer, Nørsett and Wanner, Solving Ordinary
-Differential Equations I (1993), section II.6 (dense output, Hermite interpolation).
+The error is of order h⁴ in q and in s. Theory: docs/theory.md, sections 44 and 46. Hairer, Nørsett
+and Wanner, Solving Ordinary Differential Equations I (1993), section II.6 (dense output, Hermite
+interpolation).
 """
 
 from flexmbs._jit import part
@@ -28,7 +30,8 @@ def part_of_step(context, t):
 
 @entry
 def between_ends(memory, context, same, t, a, b):
-    """The state at time t of the last step, into ``at``, by Hermite interpolation of s; ``state.d`` is hΔ.
+    """The state at time t of the last step, into ``at``, by Hermite interpolation of s; ``state.d``
+    is hΔ.
 
     Powers are linear in time.
     """
@@ -40,7 +43,8 @@ def between_ends(memory, context, same, t, a, b):
     for i in range(state.s.shape[0]):
         s0, s1, d0, d1 = start.s[i], state.s[i], h * start.sd[i], h * state.sd[i]
         whole = h * cubic_integral(s0, s1, d0, d1, 1.0)
-        # the cubic term brings the integral of s to hΔ: the dense output is continuous at the end of the step
+        # the cubic term brings the integral of s to hΔ: the dense output is continuous at the end
+        # of the step
         at.d[i] = h * cubic_integral(s0, s1, d0, d1, x) + x * x * x * (state.d[i] - whole)
         at.s[i] = cubic(s0, s1, d0, d1, x)
         at.sd[i] = start.sd[i] + x * (state.sd[i] - start.sd[i])
@@ -58,8 +62,8 @@ def between_ends(memory, context, same, t, a, b):
 
 @part
 def between_linear(context, t):
-    """The state at time t of the last step, into ``at``: velocities, force states and works linear in time, positions the
-    integral of velocities. Returns θ.
+    """The state at time t of the last step, into ``at``: velocities, force states and works linear
+    in time, positions the integral of velocities. Returns θ.
 
     d(θ) = θ hΔ + ½ h θ (θ − 1) (s_{n+1} − s_n).
     """

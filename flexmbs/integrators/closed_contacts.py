@@ -1,13 +1,14 @@
-"""Forces of closed contacts and impulses of impacts, from the formalism's accelerations under given contact forces.
+"""Forces of closed contacts and impulses of impacts, from the formalism's accelerations under given
+contact forces.
 
 ṡ is affine in them, with the rows W of the contacts' velocities,
 
     Y_j = ṡ(e_j) − ṡ(0),   D = W Y,   A = D F + a,
     0 ≤ A_N + 2κ γ_N + κ² g ⊥ N ≥ 0,   A_T + κ γ_T = −α T where a contact sticks or begins to slip,   κ = 20 1/s.
 
-Theory: docs/theory.md, sections 42 and 43. Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapters
-on stick-slip transitions and on impacts; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008),
-chapter 8.
+Theory: docs/theory.md, sections 42 and 43. Pfeiffer and Glocker, Multibody Dynamics with Unilateral
+Contacts (1996), the chapters on stick-slip transitions and on impacts; Acary and Brogliato,
+Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 8.
 """
 
 from typing import NamedTuple
@@ -17,7 +18,14 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs._jit.address import call
 from flexmbs.algebra.small import largest
-from flexmbs.integrators.contact_calls import FORCES, IMPACT, Problem, make_problem, solve, solver_of
+from flexmbs.integrators.contact_calls import (
+    FORCES,
+    IMPACT,
+    Problem,
+    make_problem,
+    solve,
+    solver_of,
+)
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, rough
 from flexmbs.integrators.run_context import (
@@ -36,7 +44,9 @@ from flexmbs.integrators.run_context import (
 from flexmbs.integrators.step_impulses import held_apart
 from flexmbs.integrators.unseen_contacts import evaluate_contacts
 
-ACROSS = 1e-4  # s, over the largest velocity above 1: of the differences of order 4 that give accelerations of contacts
+# s, over the largest velocity above 1: of the differences of order 4 that give accelerations of
+# contacts
+ACROSS = 1e-4
 HOLD = 20.0  # 1/s, at which closed contacts forget errors of their gaps and velocities
 EXACT = 1e-13  # of the forces
 SWEEPS = 10_000
@@ -65,7 +75,17 @@ def make_closed(n: int, ns: int, nc: int, ny: int, multiple: str | None = None) 
     """Zeroed workspace; ``multiple``: the law for several impacts at once."""
     z, problem = np.zeros, make_problem(n, multiple)
     return Closed(
-        z((3 * n, ns)), z((3 * n, nc)), z(nc), problem, z(ny), z(ny), z(ny), z(ny), z((n, 3)), z(n, np.int64), solver_of(problem)
+        z((3 * n, ns)),
+        z((3 * n, nc)),
+        z(nc),
+        problem,
+        z(ny),
+        z(ny),
+        z(ny),
+        z(ny),
+        z((n, 3)),
+        z(n, np.int64),
+        solver_of(problem),
     )
 
 
@@ -79,12 +99,13 @@ def no_forces(contact):
 
 @part
 def operator(context, closed, t, m):
-    """ẏ of ``state`` without contact forces into ``closed.free``, Y and D of the m contacts in contact.row; rows of tangents
-    without friction are zero. Returns a status (theory, section 43).
+    """ẏ of ``state`` without contact forces into ``closed.free``, Y and D of the m contacts in
+    contact.row; rows of tangents without friction are zero. Returns a status (theory, section 43).
     """
     state, contact = context.state, context.contact
     ns = state.s.shape[0]
-    # evaluations may move the state onto the constraints: the given one is kept and returns at the end
+    # evaluations may move the state onto the constraints: the given one is kept and returns at the
+    # end
     no_forces(contact)
     for i in range(state.y.shape[0]):
         closed.y[i] = state.y[i]
@@ -94,7 +115,15 @@ def operator(context, closed, t, m):
         closed.free[i] = state.yd[i]
     for a in range(state.lam.shape[0]):
         closed.lam[a] = state.lam[a]
-    call(context.calls[ROWS], context.records[COMMON], context.records[STATE], context.records[STATE], t, 1.0 * m, 0.0)
+    call(
+        context.calls[ROWS],
+        context.records[COMMON],
+        context.records[STATE],
+        context.records[STATE],
+        t,
+        1.0 * m,
+        0.0,
+    )
     first = state.q.shape[0]
     for b in range(m):
         k = contact.row[b]
@@ -133,10 +162,12 @@ def operator(context, closed, t, m):
 
 @part
 def accelerations_of_contacts(context, closed, t, m):
-    """``closed.problem.c``: a_N + 2κ γ_N + κ² g and a_T + κ γ_T of the contacts along the free motion from ``state``
-    (theory, section 43); ``closed.before``: their velocities. ``at`` is workspace.
+    """``closed.problem.c``: a_N + 2κ γ_N + κ² g and a_T + κ γ_T of the contacts along the free
+    motion from ``state`` (theory, section 43); ``closed.before``: their velocities. ``at`` is
+    workspace.
 
-    Differences of fourth order of γ along y + τ ẏ: the rates of the rows W need no formulas of their own.
+    Differences of fourth order of γ along y + τ ẏ: the rates of the rows W need no formulas of
+    their own.
     """
     state, at, contact = context.state, context.at, context.contact
     for j in range(3 * m):
@@ -144,10 +175,20 @@ def accelerations_of_contacts(context, closed, t, m):
     h = ACROSS / max(1.0, largest(state.s))
     for place in range(4):
         x = (-2.0 if place == 0 else -1.0 if place == 1 else 1.0 if place == 2 else 2.0) * h
-        weight = (1.0 if place == 0 else -8.0 if place == 1 else 8.0 if place == 2 else -1.0) / (12.0 * h)
+        weight = (1.0 if place == 0 else -8.0 if place == 1 else 8.0 if place == 2 else -1.0) / (
+            12.0 * h
+        )
         for i in range(state.y.shape[0]):
             at.y[i] = state.y[i] + x * closed.free[i]
-        call(context.calls[NORMALIZE], context.records[COMMON], context.records[AT], context.records[AT], t + x, 0.0, 0.0)
+        call(
+            context.calls[NORMALIZE],
+            context.records[COMMON],
+            context.records[AT],
+            context.records[AT],
+            t + x,
+            0.0,
+            0.0,
+        )
         evaluate_contacts(context, AT, t + x)
         for b in range(m):
             for c in range(3):
@@ -163,10 +204,11 @@ def accelerations_of_contacts(context, closed, t, m):
 
 @part
 def held_forces(context, closed, t, m, mode, slip):
-    """Forces ``closed.problem.x`` (N) of the m closed contacts in contact.row, sticking or slipping (theory, section 43).
+    """Forces ``closed.problem.x`` (N) of the m closed contacts in contact.row, sticking or slipping
+    (theory, section 43).
 
-    ``closed.before``: their velocities. Slipping contacts keep the direction ``slip`` (n, 2) while they turn back. Returns a
-    status.
+    ``closed.before``: their velocities. Slipping contacts keep the direction ``slip`` (n, 2) while
+    they turn back. Returns a status.
     """
     contact = context.contact
     status = operator(context, closed, t, m)
@@ -202,10 +244,12 @@ def held_forces(context, closed, t, m, mode, slip):
 
 @part
 def impulses_of_impact(context, closed, m, settling, share):
-    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and ``closed.before`` are up to date.
+    """Impulses ``closed.problem.x`` of an impact with restitution times ``share``; D and
+    ``closed.before`` are up to date.
 
-    c = U⁻ + e U⁻ of contacts that strike by Newton's law, Poisson's expansion e_N p_CN (theory, section 42). A contact that
-    presses is given an approach of no size, whose impulse has one: that of an impact without collision. Returns a status.
+    c = U⁻ + e U⁻ of contacts that strike by Newton's law, Poisson's expansion e_N p_CN (theory,
+    section 42). A contact that presses is given an approach of no size, whose impulse has one: that
+    of an impact without collision. Returns a status.
     """
     contact, problem = context.contact, closed.problem
     speed = 0.0
@@ -233,7 +277,9 @@ def impulses_of_impact(context, closed, m, settling, share):
         for c in range(3):
             e = problem.e[b] if c == 0 else problem.e_t[b]
             problem.before[3 * b + c] = problem.free[3 * b + c] = closed.before[b, c]
-            problem.c[3 * b + c] = closed.before[b, c] + (e * closed.before[b, c] if strikes else 0.0)
+            problem.c[3 * b + c] = closed.before[b, c] + (
+                e * closed.before[b, c] if strikes else 0.0
+            )
         if closed.presses[k] == 1:
             problem.c[3 * b] = problem.free[3 * b] = min(problem.c[3 * b], -PRESSED * speed)
     used, worst = solve(closed.solver[0], closed.problem, IMPACT, m, EXACT, SWEEPS)
@@ -246,7 +292,9 @@ def impulses_of_impact(context, closed, m, settling, share):
 
 @part
 def gain_of_impact(closed, m):
-    """Energy that the impulses add, ½ p · (U⁻ + U⁺) (J), and the size of its terms (theory, section 49)."""
+    """Energy that the impulses add, ½ p · (U⁻ + U⁺) (J), and the size of its terms (theory, section
+    49).
+    """
     total = 0.0
     size = 0.0
     for i in range(3 * m):
@@ -260,8 +308,9 @@ def gain_of_impact(closed, m):
 
 @part
 def solve_impact(context, closed, counts, t, m, settling):
-    """Impulses ``closed.problem.x`` (N s) of an impact of the m contacts in contact.row at ``state``; where restitution with
-    friction would add energy it is reduced until none is added, and counted. Returns a status (theory, section 42).
+    """Impulses ``closed.problem.x`` (N s) of an impact of the m contacts in contact.row at
+    ``state``; where restitution with friction would add energy it is reduced until none is added,
+    and counted. Returns a status (theory, section 42).
     """
     contact = context.contact
     status = operator(context, closed, t, m)

@@ -1,5 +1,5 @@
-"""The contact problem ξ = D p + c of `flexmbs.integrators.contact_problem` behind an address: the solvers are long, and
-compiled once for all methods. Theory: docs/theory.md, section 43.
+"""The contact problem ξ = D p + c of `flexmbs.integrators.contact_problem` behind an address: the
+solvers are long, and compiled once for all methods. Theory: docs/theory.md, section 43.
 """
 
 from typing import NamedTuple
@@ -45,10 +45,26 @@ def make_problem(n: int, multiple: str | None = None) -> Problem:
     z = np.zeros
     sequential = np.array([int(multiple == SEQUENTIAL)], np.int64)
     return Problem(
-        z((3 * n, 3 * n)), z(3 * n), z(3 * n), z(3 * n), z(3 * n), z(n), z(n), z(n), z(n), z(n), z(n),
-        z(n, np.int64), z((n, 2)),
-        z(1, np.int64), sequential, z(3 * n), z(1), z(2, np.int64), make_workspace(n),
-    )  # fmt: skip
+        z((3 * n, 3 * n)),
+        z(3 * n),
+        z(3 * n),
+        z(3 * n),
+        z(3 * n),
+        z(n),
+        z(n),
+        z(n),
+        z(n),
+        z(n),
+        z(n),
+        z(n, np.int64),
+        z((n, 2)),
+        z(1, np.int64),
+        sequential,
+        z(3 * n),
+        z(1),
+        z(2, np.int64),
+        make_workspace(n),
+    )
 
 
 @entry
@@ -67,16 +83,21 @@ def solved_at(problem, first, second, m, tolerance, sweeps):
 
 
 def solver_of(problem: Problem) -> np.ndarray:
-    """(1,) address of `solved_at`, 0 without contacts; the kernel of redundant contacts is there too."""
+    """(1,) address of `solved_at`, 0 without contacts; the kernel of redundant contacts is there
+    too.
+    """
     connected(problem.workspace)
-    found = np.array([solved_at.address(problem, problem, problem) if len(problem.mu) else 0], np.int64)
+    found = np.array(
+        [solved_at.address(problem, problem, problem) if len(problem.mu) else 0], np.int64
+    )
     found.flags.writeable = False
     return found
 
 
 @part
 def solve(address, problem, kind, m, tolerance, sweeps):
-    """The problem of the first m contacts by the kernel at an address, impulses (N s) or forces (N) in ``problem.x``.
+    """The problem of the first m contacts by the kernel at an address, impulses (N s) or forces (N)
+    in ``problem.x``.
 
     Returns (sweeps or `NO_SOLUTION`, the worst contact).
     """

@@ -1,11 +1,13 @@
-"""Events of contacts within a step of `flexmbs.integrators.event_driven`: a gap closes, or slip turns back.
+"""Events of contacts within a step of `flexmbs.integrators.event_driven`: a gap closes, or slip
+turns back.
 
-Their state functions, the gap g_N of an open contact and γ_T · slip of a slipping one, are evaluated on the continuous method of
-order 4 at some times within the step, where the gap is least too; zeros are located by bisection and regula falsi. The records
-are `flexmbs.integrators.event_driven.Memory` and `flexmbs.integrators.run_context.RunContext`.
+Their state functions, the gap g_N of an open contact and γ_T · slip of a slipping one, are
+evaluated on the continuous method of order 4 at some times within the step, where the gap is least
+too; zeros are located by bisection and regula falsi. The records are
+`flexmbs.integrators.event_driven.Memory` and `flexmbs.integrators.run_context.RunContext`.
 
-Theory: docs/theory.md, section 43. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 8
-(event-driven schemes).
+Theory: docs/theory.md, section 43. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
+Systems (2008), chapter 8 (event-driven schemes).
 """
 
 import math
@@ -25,7 +27,15 @@ UNDEFINED = -1.0  # in place of a part of the step: a gap is not finite
 def state_in_step(memory, context, x, h):
     """``at``: the state at the part x of the step h, order 4."""
     dp.within(memory.dense, h, x, context.start.y, memory.k, context.at.y)
-    call(context.calls[NORMALIZE], context.records[COMMON], context.records[AT], context.records[AT], 0.0, 0.0, 0.0)
+    call(
+        context.calls[NORMALIZE],
+        context.records[COMMON],
+        context.records[AT],
+        context.records[AT],
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 @part
@@ -36,8 +46,8 @@ def watched_gap(memory, context, k):
 
 @called
 def dip(memory, context, k, low, high, h):
-    """Part of the step between ``low`` and ``high`` at which contact k is closed, −1 where it stays open: where its gap is least,
-    or where it changes sign.
+    """Part of the step between ``low`` and ``high`` at which contact k is closed, −1 where it stays
+    open: where its gap is least, or where it changes sign.
     """
     contact = context.contact
     sinks = contact.recent[k, GAP_NOW] < 0.0
@@ -57,8 +67,9 @@ def dip(memory, context, k, low, high, h):
 
 @part
 def values(memory, context, x, h, out):
-    """State functions of the contacts at the part x of the step: gap of open ones, above that at which they part if this is below
-    zero, γ_T · slip of slipping ones, of dry friction that sticks the rate left to slip; 1 elsewhere."""
+    """State functions of the contacts at the part x of the step: gap of open ones, above that at
+    which they part if this is below zero, γ_T · slip of slipping ones, of dry friction that sticks
+    the rate left to slip; 1 elsewhere."""
     contact = context.contact
     state_in_step(memory, context, x, h)
     finite = evaluate_contacts(context, AT, context.clock[TIME] + x * h) == DONE
@@ -78,7 +89,8 @@ def values(memory, context, x, h, out):
 
 @part
 def root(memory, context, k, low, high, h):
-    """Part of the step at which state function k, not negative at ``low``, becomes negative before ``high``.
+    """Part of the step at which state function k, not negative at ``low``, becomes negative before
+    ``high``.
 
     Bisection and regula falsi in turn.
     """
@@ -108,8 +120,8 @@ def root(memory, context, k, low, high, h):
 
 @part
 def first_event(memory, context, h):
-    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks those contacts.
-    `UNDEFINED` where a gap is no number.
+    """Part of the step at which the first contact strikes or turns back, 1 where none does; marks
+    those contacts. `UNDEFINED` where a gap is no number.
 
     Theory, section 43.
     """
@@ -119,7 +131,11 @@ def first_event(memory, context, h):
         memory.struck[k] = 0
         memory.turned[k] = 0
         slides = memory.mode[k] == SLIPS and context.contact.mu[k] > 0.0
-        watched = watched or (contact.rigid[k] == 1 and (memory.mode[k] == OPEN or slides)) or contact.dry[k] == 1
+        watched = (
+            watched
+            or (contact.rigid[k] == 1 and (memory.mode[k] == OPEN or slides))
+            or contact.dry[k] == 1
+        )
     until = 1.0
     if not watched:
         return until
@@ -128,7 +144,8 @@ def first_event(memory, context, h):
         memory.sunk[k] = 0.0
     values(memory, context, 0.0, h, memory.first)
     for k in range(n):
-        # closed contacts keep their gaps up to the errors of the method: one that parts may do so below zero
+        # closed contacts keep their gaps up to the errors of the method: one that parts may do so
+        # below zero
         if watched_gap(memory, context, k) and contact.rate[k, 0] > 0.0:
             memory.sunk[k] = min(contact.gap[k], 0.0)
     note_gaps(contact.recent, contact)
@@ -144,7 +161,11 @@ def first_event(memory, context, h):
             if contact.gap[k] >= 0.0:
                 memory.sunk[k] = 0.0
             memory.until[k] = x if memory.first[k] < 0.0 else -1.0
-            if memory.first[k] >= 0.0 and watched_gap(memory, context, k) and may_dip(contact.recent, k, (x - before) * h):
+            if (
+                memory.first[k] >= 0.0
+                and watched_gap(memory, context, k)
+                and may_dip(contact.recent, k, (x - before) * h)
+            ):
                 memory.until[k] = dip(memory, context, k, before, x, h)
             found = found or memory.until[k] > 0.0
         if found:

@@ -1,24 +1,28 @@
-"""The contact problem in numbers: impulses of unilateral contacts with Coulomb friction, laws of impact of Newton and of Poisson.
+"""The contact problem in numbers: impulses of unilateral contacts with Coulomb friction, laws of
+impact of Newton and of Poisson.
 
-Velocities U (3 rows per contact: normal, two tangents) after impulses p are U⁺ = U_free + D p, D the Delassus operator. By Newton
+Velocities U (3 rows per contact: normal, two tangents) after impulses p are U⁺ = U_free + D p, D
+the Delassus operator. By Newton
 
     ξ_N = U_N⁺ + e_N U_N⁻ ≥ 0,  p_N ≥ 0,  ξ_N p_N = 0;   |p_T| ≤ μ p_N,  ξ_T = U_T⁺ + e_T U_T⁻ = −α p_T,  α ≥ 0,
 
-where α > 0 only at |p_T| = μ p_N. Dry friction of a joint coordinate has the rows of one tangent alone, and p_N = b is its
-limit (``held``): as nothing moves along its normal and c_N > 0, p_N stays there. By Poisson an impact has two phases:
-compression, the same with e = 0, of impulses p_C; then expansion from there, with impulses p_E of at least the part e_N of
-compression,
+where α > 0 only at |p_T| = μ p_N. Dry friction of a joint coordinate has the rows of one tangent
+alone, and p_N = b is its limit (``held``): as nothing moves along its normal and c_N > 0, p_N stays
+there. By Poisson an impact has two phases: compression, the same with e = 0, of impulses p_C; then
+expansion from there, with impulses p_E of at least the part e_N of compression,
 
     U_N ≥ 0,  p_EN ≥ e_N p_CN,  U_N (p_EN − e_N p_CN) = 0;   |p_ET| ≤ μ p_EN,  U_T = −α p_ET;   p = p_C + p_E.
 
-Both are ξ = D p + c with p_N ≥ b instead of p_N ≥ 0. Solved by sweeps over the contacts, each exactly; where these are slow, as
-for more contacts than degrees of freedom, by `flexmbs.integrators.redundant_contacts`. Some problems have no solution: a
-drive that presses through a contact, a body wedged so that friction holds against every velocity that restitution demands.
+Both are ξ = D p + c with p_N ≥ b instead of p_N ≥ 0. Solved by sweeps over the contacts, each
+exactly; where these are slow, as for more contacts than degrees of freedom, by
+`flexmbs.integrators.redundant_contacts`. Some problems have no solution: a drive that presses
+through a contact, a body wedged so that friction holds against every velocity that restitution
+demands.
 
-Theory: docs/theory.md, sections 42 and 43. Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics;
-Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), chapter 8 (impacts with friction by Poisson's law);
-Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 13; Jean (1999), for sweeps over the
-contacts.
+Theory: docs/theory.md, sections 42 and 43. Moreau (1988), Unilateral contact and dry friction in
+finite freedom dynamics; Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996),
+chapter 8 (impacts with friction by Poisson's law); Acary and Brogliato, Numerical Methods for
+Nonsmooth Dynamical Systems (2008), chapter 13; Jean (1999), for sweeps over the contacts.
 """
 
 import math
@@ -27,7 +31,13 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs._jit import called, part
-from flexmbs.integrators.natural_map import Inclusion, compliances, largest_velocity, natural_map, velocities
+from flexmbs.integrators.natural_map import (
+    Inclusion,
+    compliances,
+    largest_velocity,
+    natural_map,
+    velocities,
+)
 from flexmbs.integrators.redundant_contacts import solve_redundant
 
 NO_SOLUTION = -1
@@ -70,7 +80,12 @@ def sticking(contact):
     a11, a22 = D[o + 1, o + 1], D[o + 2, o + 2]
     # in planar models nothing moves along the other tangent: A has a zero row there
     small = PLANAR * max(a11, a22)
-    s11, s12, s21, s22 = a11 - f1 * a01, D[o + 1, o + 2] - f1 * a02, D[o + 2, o + 1] - f2 * a01, a22 - f2 * a02
+    s11, s12, s21, s22 = (
+        a11 - f1 * a01,
+        D[o + 1, o + 2] - f1 * a02,
+        D[o + 2, o + 1] - f2 * a01,
+        a22 - f2 * a02,
+    )
     h1, h2 = r1 - f1 * r0, r2 - f2 * r0
     p1 = 0.0
     p2 = 0.0
@@ -91,7 +106,8 @@ def sticking(contact):
 
 @part
 def slip_at(contact, d1, d2, given):
-    """(p_N, velocity along, velocity across) of slip in direction d: p_T = −μ p_N d, ξ_N = 0 or p_N given; p_N < 0: it jams.
+    """(p_N, velocity along, velocity across) of slip in direction d: p_T = −μ p_N d, ξ_N = 0 or p_N
+    given; p_N < 0: it jams.
 
     With ξ_N = 0: p_N = −r₀/(A_00 − μ A_0T · d); a denominator ≤ 0 is a contact that friction jams.
     """
@@ -110,7 +126,9 @@ def slip_at(contact, d1, d2, given):
 
 @part
 def planar_slip(contact, first, given):
-    """(p, found) of slip along the only tangent along which anything moves, the ``first`` or the second."""
+    """(p, found) of slip along the only tangent along which anything moves, the ``first`` or the
+    second.
+    """
     mu = contact.mu
     for k in range(2):
         d = 1.0 if k == 0 else -1.0
@@ -123,7 +141,9 @@ def planar_slip(contact, first, given):
 
 @called
 def slip_among(contact, given, arcs):
-    """(p, found) of slip: the direction d with ξ_T = α d, α ≥ 0, by bisection of its angle, from slip without friction on."""
+    """(p, found) of slip: the direction d with ξ_T = α d, α ≥ 0, by bisection of its angle, from
+    slip without friction on.
+    """
     D, o, r0, r1, r2, mu = contact.D, contact.o, contact.r0, contact.r1, contact.r2, contact.mu
     f = r0 / D[o, o] if given < 0.0 else -given
     start = math.atan2(r2 - D[o + 2, o] * f, r1 - D[o + 1, o] * f)
@@ -167,7 +187,9 @@ def slipping(contact, given):
 
 @part
 def any_slip(contact, given):
-    """(p, found) of slip, p_T = −μ p_N ξ_T/|ξ_T|, with the normal impulse ``given`` or `UNKNOWN` (then ξ_N = 0)."""
+    """(p, found) of slip, p_T = −μ p_N ξ_T/|ξ_T|, with the normal impulse ``given`` or `UNKNOWN`
+    (then ξ_N = 0).
+    """
     D, o = contact.D, contact.o
     least = PLANAR * max(D[o + 1, o + 1], D[o + 2, o + 2])
     if D[o + 1, o + 1] <= least or D[o + 2, o + 2] <= least:
@@ -177,7 +199,9 @@ def any_slip(contact, given):
 
 @part
 def dragged(contact, given):
-    """(p_T1, p_T2, found) of a contact with the given normal impulse: sticking, ξ_T = 0, or slipping, |p_T| = μ p_N."""
+    """(p_T1, p_T2, found) of a contact with the given normal impulse: sticking, ξ_T = 0, or
+    slipping, |p_T| = μ p_N.
+    """
     D, o, r1, r2, mu = contact.D, contact.o, contact.r1, contact.r2, contact.mu
     if mu == 0.0 or given == 0.0:
         return 0.0, 0.0, True
@@ -199,7 +223,11 @@ def dragged(contact, given):
     else:
         # nothing moves along the tangents, as of a driven joint: friction opposes their slip
         slip = math.sqrt(h1 * h1 + h2 * h2)
-        return (-mu * given * h1 / slip, -mu * given * h2 / slip, True) if slip > STILL else (0.0, 0.0, True)
+        return (
+            (-mu * given * h1 / slip, -mu * given * h2 / slip, True)
+            if slip > STILL
+            else (0.0, 0.0, True)
+        )
     if p1 * p1 + p2 * p2 <= mu * mu * given * given:
         return p1, p2, True
     _, p1, p2, found = any_slip(Contact(D, o, 0.0, r1, r2, mu), given)
@@ -210,7 +238,8 @@ def dragged(contact, given):
 def one_contact(contact, least, bound):
     """(p, found) of one contact: p_N = bound, or ξ_N = 0 sticking or slipping.
 
-    ``least``: normal compliance A_NN (1/kg) at or below which the contact cannot yield. Theory, section 42.
+    ``least``: normal compliance A_NN (1/kg) at or below which the contact cannot yield. Theory,
+    section 42.
     """
     D, o, r0, mu = contact.D, contact.o, contact.r0, contact.mu
     # first the bound: an open contact, or one at its part of compression, needs no equation
@@ -241,7 +270,8 @@ def dragged_contact(contact, drag, least, bound):
 
 @called
 def sweep_over_contacts(law, least, limits, p, workspace):
-    """Block Gauss-Seidel from the given p: A_kk p_k + r_k = ξ_k of each contact solved exactly. Returns like `impulses`.
+    """Block Gauss-Seidel from the given p: A_kk p_k + r_k = ξ_k of each contact solved exactly.
+    Returns like `impulses`.
 
     Theory, section 43.
     """
@@ -258,7 +288,8 @@ def sweep_over_contacts(law, least, limits, p, workspace):
                     r0 += D[o, b] * p[b]
                     r1 += D[o + 1, b] * p[b]
                     r2 += D[o + 2, b] * p[b]
-            # a contact that nothing can move must not demand an impulse for round-off: it would have no solution
+            # a contact that nothing can move must not demand an impulse for round-off: it would
+            # have no solution
             if -ROUNDED * speed <= r0 < 0.0 and D[o, o] <= least[k]:
                 r0 = 0.0
             contact = Contact(D, o, r0, r1, r2, law.mu[k])
@@ -268,7 +299,11 @@ def sweep_over_contacts(law, least, limits, p, workspace):
                 p0, p1, p2, found = dragged_contact(contact, law.drag[k], least[k], bound[k])
             if not found:
                 return NO_SOLUTION, k
-            change = max(abs(p0 - p[o]) * D[o, o], abs(p1 - p[o + 1]) * D[o + 1, o + 1], abs(p2 - p[o + 2]) * D[o + 2, o + 2])
+            change = max(
+                abs(p0 - p[o]) * D[o, o],
+                abs(p1 - p[o + 1]) * D[o + 1, o + 1],
+                abs(p2 - p[o + 2]) * D[o + 2, o + 2],
+            )
             p[o], p[o + 1], p[o + 2] = p0, p1, p2
             if change > largest or change != change:
                 largest = change
@@ -281,7 +316,9 @@ def sweep_over_contacts(law, least, limits, p, workspace):
             compliances(law)
             velocities(law, p, x)
             # small changes may also be slow convergence: the law itself is judged
-            if natural_map(law, p, x, workspace.newton.r) <= limits.tolerance * speed + round_off(law, p):
+            if natural_map(law, p, x, workspace.newton.r) <= limits.tolerance * speed + round_off(
+                law, p
+            ):
                 return sweep + 1, worst
     return limits.sweeps, worst
 
@@ -292,22 +329,29 @@ def round_off(law, p):
     n, rho = law.n, law.rho
     most = 0.0
     for k in range(n):
-        most = max(most, abs(p[3 * k]) / rho[k], abs(p[3 * k + 1]) / rho[k], abs(p[3 * k + 2]) / rho[k])
+        most = max(
+            most, abs(p[3 * k]) / rho[k], abs(p[3 * k + 1]) / rho[k], abs(p[3 * k + 2]) / rho[k]
+        )
     return ROUNDED * most
 
 
 @called
 def impulses(law, least, limits, p, workspace):
-    """Impulses p (3n,) in N s of the contacts of an `Inclusion`, natural map within ``limits.tolerance`` of the velocities.
+    """Impulses p (3n,) in N s of the contacts of an `Inclusion`, natural map within
+    ``limits.tolerance`` of the velocities.
 
-    Sweeps over the contacts from the given p; where these are slow, `redundant_contacts`, then more sweeps.
-    Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as ``limits.sweeps``: not converged.
-    Theory, section 43.
+    Sweeps over the contacts from the given p; where these are slow, `redundant_contacts`, then more
+    sweeps. Returns (steps or `NO_SOLUTION`, contact that has none or changed most); as many as
+    ``limits.sweeps``: not converged. Theory, section 43.
     """
     tolerance, sweeps = limits.tolerance, limits.sweeps
     first = min(sweeps, FIRST)
     used, worst = sweep_over_contacts(law, least, Limits(tolerance, first), p, workspace)
-    if law.n == 1 or 0 < used < first or (used == NO_SOLUTION and law.D[3 * worst, 3 * worst] <= least[worst]):
+    if (
+        law.n == 1
+        or 0 < used < first
+        or (used == NO_SOLUTION and law.D[3 * worst, 3 * worst] <= least[worst])
+    ):
         return used, worst
     speed = largest_velocity(law)
     steps, exists = solve_redundant(law, tolerance * speed, NEARLY * speed, p, workspace)
@@ -323,15 +367,18 @@ def impulses(law, least, limits, p, workspace):
 
 @part
 def impact(n, problem, limits):
-    """`impulses` problem.x (3n,) of n contacts with p_N ≥ 0, and where some ``problem.expansion`` (n,), Poisson's e_N, is not
-    zero their phase of expansion. Returns like `impulses` (theory, section 42).
+    """`impulses` problem.x (3n,) of n contacts with p_N ≥ 0, and where some ``problem.expansion``
+    (n,), Poisson's e_N, is not zero their phase of expansion. Returns like `impulses` (theory,
+    section 42).
     """
     p, workspace = problem.x, problem.workspace
     D, mu, drag, bound, rho = problem.D, problem.mu, workspace.drag, workspace.bound, workspace.rho
     later, more = workspace.later, workspace.more
     for k in range(n):
         bound[k], drag[k, 0], drag[k, 1] = problem.held[k], 0.0, 0.0
-    used, worst = impulses(Inclusion(n, D, problem.c, mu, drag, bound, rho), problem.least, limits, p, workspace)
+    used, worst = impulses(
+        Inclusion(n, D, problem.c, mu, drag, bound, rho), problem.least, limits, p, workspace
+    )
     expands = False
     for k in range(n):
         bound[k] = problem.expansion[k] * p[3 * k]
@@ -343,7 +390,9 @@ def impact(n, problem, limits):
         more[i] = 0.0
         for j in range(3 * n):
             later[i] += D[i, j] * p[j]
-    used, worst = impulses(Inclusion(n, D, later, mu, drag, bound, rho), problem.least, limits, more, workspace)
+    used, worst = impulses(
+        Inclusion(n, D, later, mu, drag, bound, rho), problem.least, limits, more, workspace
+    )
     for i in range(3 * n):
         p[i] += more[i]
     return used, worst
@@ -351,11 +400,12 @@ def impact(n, problem, limits):
 
 @part
 def closed_forces(n, problem, limits):
-    """Forces f = problem.x (3n,) in N of n closed contacts with accelerations A = D f + c: the law at accelerations.
+    """Forces f = problem.x (3n,) in N of n closed contacts with accelerations A = D f + c: the law
+    at accelerations.
 
-    A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``problem.slides`` (n,) not 0, along ``problem.slip`` (n, 2): f_T = −μ f_N
-    slip; others stick or begin to slip: |f_T| ≤ μ f_N, A_T = −α f_T. Begins at the given f. Returns like `impulses`. Theory,
-    sections 40 and 43.
+    A_N ≥ 0, f_N ≥ 0, A_N f_N = 0. Sliding contacts, ``problem.slides`` (n,) not 0, along
+    ``problem.slip`` (n, 2): f_T = −μ f_N slip; others stick or begin to slip: |f_T| ≤ μ f_N, A_T =
+    −α f_T. Begins at the given f. Returns like `impulses`. Theory, sections 40 and 43.
     """
     mu, slip, workspace = problem.mu, problem.slip, problem.workspace
     bound, drag, cone = workspace.bound, workspace.drag, workspace.cone

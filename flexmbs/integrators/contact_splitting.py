@@ -1,10 +1,11 @@
-"""Redundant contacts by the alternating direction method of multipliers: slow and sure, for what the interior point leaves.
+"""Redundant contacts by the alternating direction method of multipliers: slow and sure, for what
+the interior point leaves.
 
     (D + (η + ε)/ρ) x = z − c − s(z) + (ε/ρ) x + (η/ρ) y,   y = P(x − ρ z/η),   z ← z − (η/ρ)(x − y),   s = (μ |z_T|, 0, 0),
 
-with P the nearest point of the friction cone, s De Saxcé's correction, η a weight that balances both residuals. Theory:
-docs/theory.md, section 43. Carpentier, Le Lidec and Montaut (2024), From compliant to rigid contact simulation; De Saxcé and Feng
-(1998), Math. Comput. Modelling 28, 225.
+with P the nearest point of the friction cone, s De Saxcé's correction, η a weight that balances
+both residuals. Theory: docs/theory.md, section 43. Carpentier, Le Lidec and Montaut (2024), From
+compliant to rigid contact simulation; De Saxcé and Feng (1998), Math. Comput. Modelling 28, 225.
 """
 
 from flexmbs._jit import called, part
@@ -20,7 +21,8 @@ from flexmbs.integrators.natural_map import (
     velocities,
 )  # fmt: skip
 
-NO_END, NO_BOUND = -1, 1e5  # impulses that grow without bound, times their compliance over the velocities
+# impulses that grow without bound, times their compliance over the velocities
+NO_END, NO_BOUND = -1, 1e5
 FIRST_WEIGHT, SPLIT_PROXIMAL = 0.01, 1e-6
 
 
@@ -63,7 +65,15 @@ def split_matrix(law, weight, newton):
 @part
 def free_impulses(law, weight, workspace):
     """x (3n,) of an iteration, from the last x, y and z."""
-    c, mu, drag, rho, x, y, z = law.c, law.mu, law.drag, law.rho, workspace.x, workspace.y, workspace.z
+    c, mu, drag, rho, x, y, z = (
+        law.c,
+        law.mu,
+        law.drag,
+        law.rho,
+        workspace.x,
+        workspace.y,
+        workspace.z,
+    )
     for k in range(law.n):
         o = 3 * k
         f = weight / rho[k]
@@ -76,13 +86,17 @@ def free_impulses(law, weight, workspace):
 
 @part
 def projected_impulses(law, weight, speed, workspace):
-    """y and z (3n,) of an iteration; returns the largest entries of (x − y)/ρ, of η Δy/ρ, of y/ρ, and of z and ``speed``."""
+    """y and z (3n,) of an iteration; returns the largest entries of (x − y)/ρ, of η Δy/ρ, of y/ρ,
+    and of z and ``speed``.
+    """
     rho, x, y, z = law.rho, workspace.x, workspace.y, workspace.z
     primal, dual, large, fast = 0.0, 0.0, 0.0, speed
     for k in range(law.n):
         o = 3 * k
         f = weight / rho[k]
-        f0, f1, f2 = nearest_of(law, k, x[o] - z[o] / f, x[o + 1] - z[o + 1] / f, x[o + 2] - z[o + 2] / f)
+        f0, f1, f2 = nearest_of(
+            law, k, x[o] - z[o] / f, x[o + 1] - z[o + 1] / f, x[o + 2] - z[o + 2] / f
+        )
         for a in range(o, o + 3):
             new = f0 if a == o else f1 if a == o + 1 else f2
             primal = max(primal, abs(x[a] - new) / rho[k])
@@ -96,11 +110,19 @@ def projected_impulses(law, weight, speed, workspace):
 
 @called
 def splitting(law, goal, iterations, p, workspace):
-    """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate. p (3n,) becomes the best found.
+    """Proximal ADMM on the cone program, De Saxcé's correction from the last iterate. p (3n,)
+    becomes the best found.
 
     Returns (largest entry of Φ/ρ, iterations). Theory, section 43.
     """
-    n, x, y, z, best, velocity = law.n, workspace.x, workspace.y, workspace.z, workspace.best, workspace.newton.x
+    n, x, y, z, best, velocity = (
+        law.n,
+        workspace.x,
+        workspace.y,
+        workspace.z,
+        workspace.best,
+        workspace.newton.x,
+    )
     compliances(law)
     speed = largest_velocity(law)
     for a in range(3 * n):

@@ -1,11 +1,13 @@
-"""Explicit Runge-Kutta method of Dormand and Prince, order 5 with an embedded order 4 and a continuous order 4.
+"""Explicit Runge-Kutta method of Dormand and Prince, order 5 with an embedded order 4 and a
+continuous order 4.
 
     k_j = ẏ(t + c_j h, y + h Σ_l a_jl k_l),   j = 1 … 7,   y_new = y + h Σ_j b_j k_j,   y = (q, s, z, w),
     e = √(1/n Σ_i (h Σ_j d_j k_ji / (atol + rtol max(|y_i|, |y_new,i|)))²),   d = b − b̂,   works w not counted,
     y(t + θh) = y + h Σ_j k_j Σ_p D_jp θ^p.
 
-Theory: docs/theory.md, section 45. Dormand and Prince (1980), J. Comput. Appl. Math. 6, 19; Hairer, Nørsett and Wanner, Solving
-Ordinary Differential Equations I (1993), sections II.4 to II.6 (error estimate, DOPRI5, dense output).
+Theory: docs/theory.md, section 45. Dormand and Prince (1980), J. Comput. Appl. Math. 6, 19; Hairer,
+Nørsett and Wanner, Solving Ordinary Differential Equations I (1993), sections II.4 to II.6 (error
+estimate, DOPRI5, dense output).
 """
 
 import math
@@ -17,7 +19,16 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs._jit.address import entry
 from flexmbs.integrators.between import part_of_step
-from flexmbs.integrators.integrator import ATOL, RTOL, Control, Facts, Integrator, MethodCalls, check_step, check_tolerance
+from flexmbs.integrators.integrator import (
+    ATOL,
+    RTOL,
+    Control,
+    Facts,
+    Integrator,
+    MethodCalls,
+    check_step,
+    check_tolerance,
+)
 from flexmbs.integrators.run_context import (
     DERIVATIVE,
     DONE,
@@ -35,7 +46,8 @@ from flexmbs.integrators.run_context import (
 )  # fmt: skip
 
 FAR = 0.3  # distances from a singular position that do not matter
-NOISE = 1e-15  # round-off of a state; near a singular position it comes out divided by the square of the distance
+# round-off of a state; near a singular position it comes out divided by the square of the distance
+NOISE = 1e-15
 
 STAGES = 7
 C = np.array([0.0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0])
@@ -50,7 +62,8 @@ A = np.array(
         [35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
     ]
 )
-# y(t + θh) = y + h Σ_j k_j Σ_p DENSE[j, p] θ^(p+1)  (Shampine 1986; Hairer, Nørsett & Wanner 1993, II.6)
+# y(t + θh) = y + h Σ_j k_j Σ_p DENSE[j, p] θ^(p+1)  (Shampine 1986; Hairer, Nørsett & Wanner 1993,
+# II.6)
 DENSE = np.array(
     [
         [1.0, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
@@ -62,13 +75,17 @@ DENSE = np.array(
         [0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
     ]
 )
-SHARE, FINEST = 0.4, 1e-14  # of the tolerance that the error of a step may have: errors of steps add up
-ERROR_WEIGHTS = np.array([71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40])
+# of the tolerance that the error of a step may have: errors of steps add up
+SHARE, FINEST = 0.4, 1e-14
+ERROR_WEIGHTS = np.array(
+    [71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40]
+)
 
 
 @dataclass(frozen=True)
 class DormandPrince(Integrator):
-    """Explicit Runge-Kutta of order 5: error-controlled steps with ``rtol`` and ``atol``, or a fixed ``step`` (s).
+    """Explicit Runge-Kutta of order 5: error-controlled steps with ``rtol`` and ``atol``, or a
+    fixed ``step`` (s).
 
     Raises `InputError` for options outside of their ranges.
     Source: docs/theory.md, section 45; Dormand and Prince, J. Comput. Appl. Math. 6 (1980) 19.
@@ -123,11 +140,18 @@ def stage(tableau, j, h, y, k, out):
 
 @part
 def error_norm(memory, context, h, atol):
-    """e: root of the mean square of h Σ_j d_j k_j over atol + rtol max(|y|, |y_new|), of all unknowns but the works.
+    """e: root of the mean square of h Σ_j d_j k_j over atol + rtol max(|y|, |y_new|), of all
+    unknowns but the works.
 
     y: start of the step, y_new: its end; theory, section 45.
     """
-    y, y_new, weights, k, rtol = context.start.y, context.state.y, memory.weights, memory.k, memory.control[0]
+    y, y_new, weights, k, rtol = (
+        context.start.y,
+        context.state.y,
+        memory.weights,
+        memory.k,
+        memory.control[0],
+    )
     n = y_new.shape[0] - context.state.w.shape[0]
     total = 0.0
     for i in range(n):
@@ -158,12 +182,18 @@ def within(dense, h, x, y, k, out):
     for i in range(y.shape[0]):
         f = 0.0
         for j in range(k.shape[0]):
-            f += x * (dense[j, 0] + x * (dense[j, 1] + x * (dense[j, 2] + x * dense[j, 3]))) * k[j, i]
+            f += (
+                x
+                * (dense[j, 0] + x * (dense[j, 1] + x * (dense[j, 2] + x * dense[j, 3])))
+                * k[j, i]
+            )
         out[i] = y[i] + h * f
 
 
 class Memory(NamedTuple):
-    """Coefficients, options, slopes of the last step; distance from a singular position and its rate."""
+    """Coefficients, options, slopes of the last step; distance from a singular position and its
+    rate.
+    """
 
     tableau: np.ndarray
     nodes: np.ndarray
@@ -176,10 +206,12 @@ class Memory(NamedTuple):
 
 @part
 def straddling(h, distance, rate):
-    """The step h, shortened where a singular position ahead would lie near a stage at 0.2 … 0.3 or 0.8 … 1.
+    """The step h, shortened where a singular position ahead would lie near a stage at 0.2 … 0.3 or
+    0.8 … 1.
 
-    Accelerations are not determined at a singular position and noisy beside it, but the motion goes on smoothly: a step that has
-    it between two stages passes it. ``distance`` falls linearly with ``rate`` to 0 there.
+    Accelerations are not determined at a singular position and noisy beside it, but the motion goes
+    on smoothly: a step that has it between two stages passes it. ``distance`` falls linearly with
+    ``rate`` to 0 there.
     """
     if rate >= 0.0 or distance >= FAR:
         return h
@@ -193,7 +225,9 @@ def straddling(h, distance, rate):
 
 @entry
 def step_at(memory, context, same, h, a, b):
-    """A step of length h, or a shorter one that straddles a singular position (theory, sections 31 and 45)."""
+    """A step of length h, or a shorter one that straddles a singular position (theory, sections 31
+    and 45).
+    """
     state, start, clock = context.state, context.start, context.clock
     if clock[FIXED] <= 0.0:
         h = straddling(h, memory.singular[0], memory.singular[1])
@@ -206,7 +240,8 @@ def step_at(memory, context, same, h, a, b):
         status = min(status, found)
         copy(state.yd, memory.k[j])
         independent = min(independent, context.exchange.gauge[INDEPENDENT])
-    # near a singular position noise of the state enters ṡ divided by the square of the distance: steps must not follow it
+    # near a singular position noise of the state enters ṡ divided by the square of the distance:
+    # steps must not follow it
     atol = memory.control[1] + NOISE / independent
     error = error_norm(memory, context, h, atol)
     if not error < 1e30:

@@ -1,22 +1,27 @@
-"""Implicit Runge-Kutta method of order 5 on the index-1 equations, error-controlled: an ESDIRK pair.
+"""Implicit Runge-Kutta method of order 5 on the index-1 equations, error-controlled: an ESDIRK
+pair.
 
     y_i = y_n + h Σ_j a_ij ẏ_j,   ẏ = (H(q) s, ṡ, ż),   M ṡ_i − k − Gᵀ λ_i = 0,  G ṡ_i = γ  at (t_i, y_i):
 
-the order is that of an ordinary differential equation. The constraints themselves are met by a projection at the end of each
-step, nearest in the norm of the iteration matrix, which moves stiff coordinates least. The unknown of Newton's method is a
-displacement δ: δṡ = c² δ, δs = c δ with c = 1/(γh), and its matrix is [[c² M + c D + K, Gᵀ], [G, 0]] in every stage. Rates
-of force states and Euler parameters are found by fixed-point iteration beside it.
+the order is that of an ordinary differential equation. The constraints themselves are met by a
+projection at the end of each step, nearest in the norm of the iteration matrix, which moves stiff
+coordinates least. The unknown of Newton's method is a displacement δ: δṡ = c² δ, δs = c δ with c =
+1/(γh), and its matrix is [[c² M + c D + K, Gᵀ], [G, 0]] in every stage. Rates of force states and
+Euler parameters are found by fixed-point iteration beside it.
 
-Error: the difference e of the two orders, in positions e_q and velocities e_s, stiff parts taken out by the same matrix,
+Error: the difference e of the two orders, in positions e_q and velocities e_s, stiff parts taken
+out by the same matrix,
 
     (M + hγ D + h²γ² K) e'_s = M e_s − hγ K e_q,   e'_q = e_q + hγ e'_s.
 
-Of a coordinate held by a spring much faster than the step, positions keep their order, velocities have order two and forces one
-(Lubich 1993), and the filter hides it: velocities are watched unfiltered too, and so is the work of forces.
+Of a coordinate held by a spring much faster than the step, positions keep their order, velocities
+have order two and forces one (Lubich 1993), and the filter hides it: velocities are watched
+unfiltered too, and so is the work of forces.
 
-Theory: docs/theory.md, section 47. Kennedy and Carpenter (2019), Appl. Numer. Math. 146, 221; Hairer and Wanner, Solving Ordinary
-Differential Equations II (1996), sections IV.6 (diagonally implicit methods) and IV.8 (implementation, filtered error); Shampine
-(1984), BIT 24, 558; Lubich (1993), ZAMP 44, 1022.
+Theory: docs/theory.md, section 47. Kennedy and Carpenter (2019), Appl. Numer. Math. 146, 221;
+Hairer and Wanner, Solving Ordinary Differential Equations II (1996), sections IV.6 (diagonally
+implicit methods) and IV.8 (implementation, filtered error); Shampine (1984), BIT 24, 558; Lubich
+(1993), ZAMP 44, 1022.
 """
 
 import math
@@ -68,7 +73,9 @@ from flexmbs.integrators.run_context import (
 )  # fmt: skip
 
 SHARE = 0.2  # of the tolerance that the error of a step may have: errors of steps add up
-STIFF = 100.0  # times the tolerance: for velocities of stiff coordinates, which are of lower order (Lubich, ZAMP 44 (1993) 1022)
+# times the tolerance: for velocities of stiff coordinates, which are of lower order (Lubich, ZAMP
+# 44 (1993) 1022)
+STIFF = 100.0
 WORK = 10.0  # times the tolerance: for the work of stiff forces, whose rates are off in the stages
 LATE = 1.5  # steps ahead up to which the rates of the last step are a guess
 OPEN = 1e-6  # m or rad: more is not closed
@@ -77,13 +84,14 @@ FAR = 0.3  # distances from a singular position that do not matter
 
 @dataclass(frozen=True)
 class ESDIRK(Integrator):
-    """Implicit Runge-Kutta method of order 5 with an embedded order 4, L-stable: controlled steps with ``rtol`` and ``atol``.
+    """Implicit Runge-Kutta method of order 5 with an embedded order 4, L-stable: controlled steps
+    with ``rtol`` and ``atol``.
 
-    For stiff and for smooth models, with constraints, in all coordinates. step: fixed step (s), or None for
-    steps controlled by the error; of fixed steps rtol and atol set the tolerance of Newton's method. max_step: longest controlled
-    step (s).
-    Raises `InputError` for options outside of their ranges.
-    Source: docs/theory.md, section 47; Kennedy and Carpenter, Appl. Numer. Math. 146 (2019) 221.
+    For stiff and for smooth models, with constraints, in all coordinates. step: fixed step (s), or
+    None for steps controlled by the error; of fixed steps rtol and atol set the tolerance of
+    Newton's method. max_step: longest controlled step (s). Raises `InputError` for options outside
+    of their ranges. Source: docs/theory.md, section 47; Kennedy and Carpenter, Appl. Numer. Math.
+    146 (2019) 221.
 
     Examples
     --------
@@ -120,11 +128,32 @@ class ESDIRK(Integrator):
         n, nz, z = facts.ns, facts.nz, np.zeros
         whole = facts.nq + n + nz + 3
         return Memory(
-            A, C, WEIGHTS, DENSE, GUESS, AHEAD,
-            np.array([self.rtol, self.atol]), int(self.max_iterations), int(facts.free_bodies),
-            facts.contraction, z((STAGES, whole)), z((STAGES, facts.nc)), z(whole), z(nz),
-            z(facts.nq), z(facts.nq), z(n), z(1), z(facts.nq), z(n), z(n), z(n), z(3), np.array([1.0, 0.0, 0.0]), z(1),
-        )  # fmt: skip
+            A,
+            C,
+            WEIGHTS,
+            DENSE,
+            GUESS,
+            AHEAD,
+            np.array([self.rtol, self.atol]),
+            int(self.max_iterations),
+            int(facts.free_bodies),
+            facts.contraction,
+            z((STAGES, whole)),
+            z((STAGES, facts.nc)),
+            z(whole),
+            z(nz),
+            z(facts.nq),
+            z(facts.nq),
+            z(n),
+            z(1),
+            z(facts.nq),
+            z(n),
+            z(n),
+            z(n),
+            z(3),
+            np.array([1.0, 0.0, 0.0]),
+            z(1),
+        )
 
     def begin(self, memory: Any, context: RunContext) -> None:
         memory.first[:] = context.state.q
@@ -163,14 +192,19 @@ class Memory(NamedTuple):
     fast: np.ndarray  # (ns,) and of velocities
     e_q: np.ndarray  # (ns,) errors of the step
     e_s: np.ndarray  # (ns,)
-    last: np.ndarray  # (3,) length of the last step, step of the factorization that stands, 0 none; contraction
-    singular: np.ndarray  # (3,) independence of the constraints at the last factor, distance from a singular position, its rate
+    # (3,) length of the last step, step of the factorization that stands, 0 none; contraction
+    last: np.ndarray
+    # (3,) independence of the constraints at the last factor, distance from a singular position,
+    # its rate
+    singular: np.ndarray
     noise: np.ndarray  # (1,) corrections of multipliers that are round-off
 
 
 @part
 def measure(memory, start, h):
-    """Tolerances of the step: atol + rtol · distance from the first position, and likewise of velocities."""
+    """Tolerances of the step: atol + rtol · distance from the first position, and likewise of
+    velocities.
+    """
     rtol, atol = memory.control[0], memory.control[1]
     for i in range(start.q.shape[0]):
         memory.near[i] = atol + rtol * max(memory.travel[i], abs(h * start.qd[i]))
@@ -180,7 +214,9 @@ def measure(memory, start, h):
 
 @part
 def first_guess(memory, context, h):
-    """ṡ and λ of the second stage: the rates of the last step carried on, where it was no much shorter one."""
+    """ṡ and λ of the second stage: the rates of the last step carried on, where it was no much
+    shorter one.
+    """
     state, start = context.state, context.start
     nq = start.q.shape[0]
     last = memory.last[0]
@@ -232,7 +268,9 @@ def set_base(memory, context, i, h):
 
 @part
 def combine(memory, row, c, out):
-    """out = c Σ_j w_j ṡ_j with a row of the weights: b − b̂ for velocities, (b − b̂) A for displacements."""
+    """out = c Σ_j w_j ṡ_j with a row of the weights: b − b̂ for velocities, (b − b̂) A for
+    displacements.
+    """
     at = memory.k.shape[1] - 3 - memory.zd.shape[0] - out.shape[0]
     for i in range(out.shape[0]):
         f = 0.0
@@ -243,7 +281,8 @@ def combine(memory, row, c, out):
 
 @called
 def error_of_step(memory, context, h):
-    """The filtered error of the step over its tolerance; that of positions, e'_q = e_q + hγ e'_s, in context.local.
+    """The filtered error of the step over its tolerance; that of positions, e'_q = e_q + hγ e'_s,
+    in context.local.
 
     Theory, section 47.
     """
@@ -257,7 +296,8 @@ def error_of_step(memory, context, h):
         at.d[i] = -memory.e_q[i]
         at.sd[i] = state.sd[i] + c_s * memory.e_s[i]
     displace(context, AT, STATE)
-    # at q ⊕ (−e_q) and ṡ + c e_s the residual is M c e_s − K e_q to first order: the filter needs no product with K
+    # at q ⊕ (−e_q) and ṡ + c e_s the residual is M c e_s − K e_q to first order: the filter needs
+    # no product with K
     residual(context, AT, context.clock[TIME] + h, False)
     for i in range(ns):
         x[i] = context.exchange.r[i]
@@ -268,8 +308,11 @@ def error_of_step(memory, context, h):
         context.local[i] = memory.e_q[i] + x[i]
         at.d[i] = context.local[i]
     displace(context, AT, STATE)
-    # unfiltered velocities at a hundred times the tolerance: the filter hides those of stiff coordinates
-    total = max(size_of_velocities(memory, x, c_s), size_of_velocities(memory, memory.e_s, 1.0 / STIFF))
+    # unfiltered velocities at a hundred times the tolerance: the filter hides those of stiff
+    # coordinates
+    total = max(
+        size_of_velocities(memory, x, c_s), size_of_velocities(memory, memory.e_s, 1.0 / STIFF)
+    )
     for i in range(state.q.shape[0]):
         total += ((at.q[i] - state.q[i]) / memory.near[i]) ** 2
     error = math.sqrt(total / max(state.q.shape[0] + ns, 1))
@@ -279,14 +322,19 @@ def error_of_step(memory, context, h):
         e = 0.0
         for j in range(memory.k.shape[0]):
             e += memory.weights[0, j] * memory.k[j, at_z + a]
-        allowed = abs(state.z[a]) * memory.control[0] if a < nz else WORK * max(work, memory.work[0]) * memory.control[0]
+        allowed = (
+            abs(state.z[a]) * memory.control[0]
+            if a < nz
+            else WORK * max(work, memory.work[0]) * memory.control[0]
+        )
         error = max(error, h * abs(e) / (memory.control[1] + allowed))
     return error
 
 
 @part
 def straddling(h, distance, rate):
-    """The step h, shortened where a singular position ahead would lie near a stage: it comes half way between two stages.
+    """The step h, shortened where a singular position ahead would lie near a stage: it comes half
+    way between two stages.
 
     ``distance`` falls linearly with ``rate`` to 0 there.
     """
@@ -302,14 +350,17 @@ def straddling(h, distance, rate):
 
 @entry
 def step_at(memory, context, same, h, a, b):
-    """The end of a step of length h in ``state``, its error over the tolerance in the clock (theory, section 47)."""
+    """The end of a step of length h in ``state``, its error over the tolerance in the clock
+    (theory, section 47).
+    """
     state, start, clock = context.state, context.start, context.clock
     t = clock[TIME]
     if clock[FIXED] <= 0.0:
         h = straddling(h, memory.singular[1], memory.singular[2])
         clock[TAKEN] = h
     if memory.singular[0] < NEAR:
-        # near a singular position those of the last stage are off by what the projection moved, over the distance from it
+        # near a singular position those of the last stage are off by what the projection moved,
+        # over the distance from it
         status = settle_accelerations(context, START, start, t, False)
         memory.last[1] = 0.0
         if status != DONE:
@@ -318,7 +369,8 @@ def step_at(memory, context, same, h, a, b):
     position_rates(context, START)
     measure(memory, start, h)
     first_guess(memory, context, h)
-    # a step that fails leaves stages that are no guess for the next attempt; `finish_at` sets it again
+    # a step that fails leaves stages that are no guess for the next attempt; `finish_at` sets it
+    # again
     memory.last[0] = 0.0
     copy(start.yd, memory.k[0])
     copy(start.lam, memory.lam[0])
@@ -362,7 +414,9 @@ def finish_at(memory, context, same, h, a, b):
 
 @entry
 def jump_at(memory, context, same, t, a, b):
-    """ṡ, λ, rates and powers of ``state`` behind a jump of forces; those before it are no guess of the next step."""
+    """ṡ, λ, rates and powers of ``state`` behind a jump of forces; those before it are no guess of
+    the next step.
+    """
     memory.last[0] = memory.last[1] = 0.0
     return settle_accelerations(context, STATE, context.state, t, False)
 

@@ -1,10 +1,12 @@
-"""A stage of the ESDIRK method by Newton's method, and the projection on the constraints with its factor.
+"""A stage of the ESDIRK method by Newton's method, and the projection on the constraints with its
+factor.
 
     s_i = base + hγ ṡ_i,   q_i = base + hγ H(q_i) s_i,   c = 1/(hγ),
     [[c² M + c D + K, Gᵀ], [G, 0]] (δ, −δλ) = −(r, (G ṡ − γ)/c²),   δṡ = c² δ.
 
-``memory`` is the Memory of `flexmbs.integrators.esdirk`. Theory: docs/theory.md, section 47; Hairer and Wanner, Solving Ordinary
-Differential Equations II (1996), section IV.8 (simplified Newton iterations, their stopping criterion).
+``memory`` is the Memory of `flexmbs.integrators.esdirk`. Theory: docs/theory.md, section 47; Hairer
+and Wanner, Solving Ordinary Differential Equations II (1996), section IV.8 (simplified Newton
+iterations, their stopping criterion).
 """
 
 import math
@@ -28,7 +30,8 @@ from flexmbs.integrators.run_context import (
     residual,
 )  # fmt: skip
 
-NEWTON = 1e-3  # of the tolerance of a step: errors that Newton's method may leave, which add up over the steps
+# of the tolerance of a step: errors that Newton's method may leave, which add up over the steps
+NEWTON = 1e-3
 NEWTON_NEAR = 5e-2  # near a singular position, where corrections are noisy
 SLOW = 0.2  # contraction slower than this is worth a new factorization
 TURNS = 8  # fixed-point iterations for q at most
@@ -54,7 +57,9 @@ def share_of_states(memory, state, rate, other, c):
     """Largest difference c (ż − other) of the force states over their tolerances."""
     size = 0.0
     for a in range(other.shape[0]):
-        each = c * abs(rate[a] - other[a]) / (memory.control[1] + memory.control[0] * abs(state.z[a]))
+        each = (
+            c * abs(rate[a] - other[a]) / (memory.control[1] + memory.control[0] * abs(state.z[a]))
+        )
         if each > size or each != each:
             size = each
     return size
@@ -62,9 +67,11 @@ def share_of_states(memory, state, rate, other, c):
 
 @part
 def take_rates(memory, context, hg):
-    """s, z and q of the stage from ṡ and ż in ``state``: s = base + hγ ṡ, z = base + hγ ż, q = base + hγ H(q) s by iteration.
+    """s, z and q of the stage from ṡ and ż in ``state``: s = base + hγ ṡ, z = base + hγ ż, q = base
+    + hγ H(q) s by iteration.
 
-    Returns the sum of squares of the change of q over its tolerances, negative where the iteration does not converge.
+    Returns the sum of squares of the change of q over its tolerances, negative where the iteration
+    does not converge.
     """
     state, base = context.state, memory.base
     nq, ns = state.q.shape[0], state.s.shape[0]
@@ -110,7 +117,9 @@ def stage_correction(memory, context, hg):
 
 @part
 def renewed(memory, context, h, hg):
-    """A new factorization at ``state``, whose residual with slopes is up to date. Returns a status of `RunContext`."""
+    """A new factorization at ``state``, whose residual with slopes is up to date. Returns a status
+    of `RunContext`.
+    """
     memory.last[1] = 0.0
     status = iteration_matrix(context, STATE, 1.0 / (hg * hg), 1.0 / hg)
     if status == DONE:
@@ -133,8 +142,8 @@ def longest(x, first, n):
 def close(memory, context, point, here, t):
     """Positions and velocities of a point onto the constraints with the current factor.
 
-    Returns the largest |g| left (m or rad). Newton's steps G δ = −g and G Δs = −(G s + γ̄), least in the norm of c² M + c D + K
-    (theory, section 47).
+    Returns the largest |g| left (m or rad). Newton's steps G δ = −g and G Δs = −(G s + γ̄), least
+    in the norm of c² M + c D + K (theory, section 47).
     """
     x, g, gd = context.exchange.x, context.exchange.g, context.exchange.gd
     ns, nc = here.s.shape[0], here.lam.shape[0]
@@ -143,13 +152,16 @@ def close(memory, context, point, here, t):
         evaluate_constraints(context, point, t)
         before = left
         left = max(largest(g), largest(gd) / (1.0 + largest(here.s)))
-        if left <= GAP * memory.control[1] * memory.singular[0] or (before > 0.0 and left > 0.8 * before):
+        if left <= GAP * memory.control[1] * memory.singular[0] or (
+            before > 0.0 and left > 0.8 * before
+        ):
             return largest(g)
         for velocities in range(2):
             for i in range(ns):
                 x[i] = 0.0
             for a in range(nc):
-                # nonholonomic rows have no positions: g of theirs is zero, and the correction may not move along them
+                # nonholonomic rows have no positions: g of theirs is zero, and the correction may
+                # not move along them
                 holds = velocities == 1 or context.exchange.nonholonomic[a] == 0
                 x[ns + a] = -(gd[a] if velocities == 1 else g[a]) if holds else 0.0
             correction(context, point)
@@ -165,12 +177,14 @@ def close(memory, context, point, here, t):
 
 @called
 def solve_stage(memory, context, i, h, t):
-    """Newton's method for ṡ and λ of stage i in ``state``; the factorization is renewed where corrections contract slowly.
+    """Newton's method for ṡ and λ of stage i in ``state``; the factorization is renewed where
+    corrections contract slowly.
 
-    It ends where size · rate/(1 − rate), what the corrections to come add up to, is below its share of the tolerance (Hairer and
-    Wanner 1996, section IV.8), and where λ stands too: rows that have turned with a body by θ since the factorization span the
-    same forces, so that positions and velocities are right while λ is corrected by Rᵀ(θ), an error of 2 sin(θ/2) of what was to
-    be corrected. Returns a status of `RunContext`.
+    It ends where size · rate/(1 − rate), what the corrections to come add up to, is below its share
+    of the tolerance (Hairer and Wanner 1996, section IV.8), and where λ stands too: rows that have
+    turned with a body by θ since the factorization span the same forces, so that positions and
+    velocities are right while λ is corrected by Rᵀ(θ), an error of 2 sin(θ/2) of what was to be
+    corrected. Returns a status of `RunContext`.
     """
     state, x = context.state, context.exchange.x
     hg = memory.tableau[i, i] * h
@@ -207,13 +221,16 @@ def solve_stage(memory, context, i, h, t):
         if not size < 1e30:
             return NOT_FINITE
         if not ended:
-            # the first correction of a stage has no ratio: that of earlier stages with this factor serves
+            # the first correction of a stage has no ratio: that of earlier stages with this factor
+            # serves
             rate = size / before if before > 0.0 else memory.last[2]
             if before > 0.0:
                 # one lucky ratio must not end the next stages too early
                 memory.last[2] = max(rate, 0.3 * memory.last[2])
             slowest = max(rate, memory.contraction)
-            ended = slowest < 1.0 and size * slowest <= (NEWTON_NEAR if near else NEWTON) * (1.0 - slowest)
+            ended = slowest < 1.0 and size * slowest <= (NEWTON_NEAR if near else NEWTON) * (
+                1.0 - slowest
+            )
             # corrections that no longer shrink and are this small are round-off of the residual
             ended = ended or (rate > 0.5 and longest(x, 0, ns) <= STAGNATION)
             slow = rate > SLOW and before > 0.0
@@ -224,7 +241,9 @@ def solve_stage(memory, context, i, h, t):
             before = size
         load = longest(x, ns, nc)
         if ended:
-            if load <= max(LOADS * max(largest(state.lam), largest(context.start.lam)), memory.noise[0]):
+            if load <= max(
+                LOADS * max(largest(state.lam), largest(context.start.lam)), memory.noise[0]
+            ):
                 return DONE
             if not fresh and before_fresh and load > 0.5 * load_before:
                 # with a factor of this very state the next correction is round-off of the residual

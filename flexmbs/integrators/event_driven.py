@@ -1,16 +1,19 @@
-"""Integration from event to event for models with few rigid contacts: impacts are located and solved, closed contacts hold.
+"""Integration from event to event for models with few rigid contacts: impacts are located and
+solved, closed contacts hold.
 
-Between events the equations of motion are integrated by Dormand and Prince's method, with forces of the closed contacts for which
-their accelerations obey
+Between events the equations of motion are integrated by Dormand and Prince's method, with forces of
+the closed contacts for which their accelerations obey
 
     0 ≤ A_N ⊥ N ≥ 0;   T = −μ N γ_T/|γ_T| where they slip,   |T| ≤ μ N with A_T = 0 where they stick,
 
-each with the terms of `flexmbs.integrators.closed_contacts` that damp errors of gaps and velocities. A gap that closes is
-an impact: U⁺ = U⁻ + D p with U_N⁺ = −e U_N⁻ and Coulomb's law of impulses.
+each with the terms of `flexmbs.integrators.closed_contacts` that damp errors of gaps and
+velocities. A gap that closes is an impact: U⁺ = U⁻ + D p with U_N⁺ = −e U_N⁻ and Coulomb's law of
+impulses.
 
-Theory: docs/theory.md, section 43. Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996), the chapters on
-stick-slip transitions and on impacts; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 8
-(event-driven schemes); Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I (1993), section II.6.
+Theory: docs/theory.md, section 43. Pfeiffer and Glocker, Multibody Dynamics with Unilateral
+Contacts (1996), the chapters on stick-slip transitions and on impacts; Acary and Brogliato,
+Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 8 (event-driven schemes); Hairer,
+Nørsett and Wanner, Solving Ordinary Differential Equations I (1993), section II.6.
 """
 
 import math
@@ -51,7 +54,14 @@ from flexmbs.integrators.impacts import (
     taken_impacts,
     undecided_impacts,
 )  # fmt: skip
-from flexmbs.integrators.integrator import Control, Facts, Integrator, MethodCalls, check_tolerance, is_number
+from flexmbs.integrators.integrator import (
+    Control,
+    Facts,
+    Integrator,
+    MethodCalls,
+    check_tolerance,
+    is_number,
+)
 from flexmbs.integrators.run_context import (
     AT,
     BEGUN,
@@ -91,14 +101,16 @@ REJECTED_ERROR = 1e4  # over the tolerance, in place of an error: a fifth of the
 
 @dataclass(frozen=True)
 class EventDriven(Integrator):
-    """Error-controlled steps of order 5 with ``rtol`` and ``atol`` between impacts that are located in time, for few contacts.
+    """Error-controlled steps of order 5 with ``rtol`` and ``atol`` between impacts that are located
+    in time, for few contacts.
 
-    settling: speed of approach (m/s or rad/s) below which a contact closes without rebound: so infinitely many impacts in a
-    finite time are passed; of a bouncing ball it neglects a time of 2 settling/(g (1 − e)).
-    multiple_impacts: law where several contacts act at once, 'simultaneous' (one problem with all of them) or 'sequential' (one
-    after the other, the fastest first); None: simultaneous, and the audit warns where the other law gives other velocities.
-    Raises `InputError` for options outside of their ranges.
-    Source: docs/theory.md, section 43; Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996).
+    settling: speed of approach (m/s or rad/s) below which a contact closes without rebound: so
+    infinitely many impacts in a finite time are passed; of a bouncing ball it neglects a time of 2
+    settling/(g (1 − e)). multiple_impacts: law where several contacts act at once, 'simultaneous'
+    (one problem with all of them) or 'sequential' (one after the other, the fastest first); None:
+    simultaneous, and the audit warns where the other law gives other velocities. Raises
+    `InputError` for options outside of their ranges. Source: docs/theory.md, section 43; Pfeiffer
+    and Glocker, Multibody Dynamics with Unilateral Contacts (1996).
 
     Examples
     --------
@@ -132,20 +144,44 @@ class EventDriven(Integrator):
         check_tolerance("rtol", self.rtol)
         check_tolerance("atol", self.atol)
         if not (is_number(self.settling) and self.settling > 0.0):
-            raise InputError(f"integrator.settling: {self.settling!r} is not positive; give a speed (m/s or rad/s)")
+            raise InputError(
+                f"integrator.settling: {self.settling!r} is not positive; give a speed "
+                "(m/s or rad/s)"
+            )
         check_multiple(self.multiple_impacts)
 
     def memory(self, facts: Facts) -> "Memory":
         n, ny, z = facts.contacts, facts.nq + facts.ns + facts.nz + 3, np.zeros
         return Memory(
-            dp.A, dp.C, dp.ERROR_WEIGHTS, dp.DENSE, np.array([self.rtol, self.atol, self.settling]), z((dp.STAGES, ny)),
-            z(n, np.int64), z((n, 2)), z(n, np.int64), z(n, np.int64), z(n), z(n), z(n), z(n), z(CROWD), z(1, np.int64),
-            z(1), make_closed(n, facts.ns, facts.nc, ny, self.multiple_impacts), z((MOST_LOGGED, LOG_WIDTH)),
-            z(COUNTS, np.int64), z(2),
-        )  # fmt: skip
+            dp.A,
+            dp.C,
+            dp.ERROR_WEIGHTS,
+            dp.DENSE,
+            np.array([self.rtol, self.atol, self.settling]),
+            z((dp.STAGES, ny)),
+            z(n, np.int64),
+            z((n, 2)),
+            z(n, np.int64),
+            z(n, np.int64),
+            z(n),
+            z(n),
+            z(n),
+            z(n),
+            z(CROWD),
+            z(1, np.int64),
+            z(1),
+            make_closed(n, facts.ns, facts.nc, ny, self.multiple_impacts),
+            z((MOST_LOGGED, LOG_WIDTH)),
+            z(COUNTS, np.int64),
+            z(2),
+        )
 
     def begin(self, memory: "Memory", context: RunContext) -> None:
-        own, at, works = int(context.records[MEMORY]), int(context.records[CONTEXT]), context.state.w.copy()
+        own, at, works = (
+            int(context.records[MEMORY]),
+            int(context.records[CONTEXT]),
+            context.state.w.copy(),
+        )
         invoke(finish_at.address(memory, context, context), own, at, at, 0.0, 0.0, 1.0)
         context.state.w[:] = works  # works count from the state after an impact at the start
 
@@ -164,7 +200,9 @@ class EventDriven(Integrator):
 
 
 class Memory(NamedTuple):
-    """Integrator state: coefficients and options, slopes of the last step, modes of the contacts in it, events at its end."""
+    """Integrator state: coefficients and options, slopes of the last step, modes of the contacts in
+    it, events at its end.
+    """
 
     tableau: np.ndarray
     nodes: np.ndarray
@@ -179,7 +217,8 @@ class Memory(NamedTuple):
     first: np.ndarray  # (n,) values of a state function at two times
     last: np.ndarray
     until: np.ndarray  # (n,) part of the step where a contact was found closed, −1 where it was not
-    sunk: np.ndarray  # (n,) gap at the start of the step of contacts that part there below zero, else 0
+    # (n,) gap at the start of the step of contacts that part there below zero, else 0
+    sunk: np.ndarray
     recent: np.ndarray  # (CROWD,) times of the last impacts
     crowd: np.ndarray  # (1,) int64 number of impacts so far
     whole: np.ndarray  # (1,) length of the step before an event cut it short
@@ -191,7 +230,9 @@ class Memory(NamedTuple):
 
 @part
 def derivative_with_forces(memory, context, t, mode, slip):
-    """ẏ of ``state`` with the forces (N) of the closed contacts, which are left in contact.force. Returns a status."""
+    """ẏ of ``state`` with the forces (N) of the closed contacts, which are left in contact.force.
+    Returns a status.
+    """
     contact, closed, state = context.contact, memory.closed, context.state
     m = 0
     for k in range(mode.shape[0]):
@@ -227,8 +268,8 @@ def jams(context, status):
 
 @part
 def shorter_or_impact(memory, context, h):
-    """A step in which no forces exist is rejected for a shorter one; the shortest ends at its start, where the contact strikes
-    without collision (theory, section 43). Returns a status.
+    """A step in which no forces exist is rejected for a shorter one; the shortest ends at its
+    start, where the contact strikes without collision (theory, section 43). Returns a status.
     """
     clock, state = context.clock, context.state
     if h > JAMMED * (1.0 + clock[TIME]):
@@ -260,7 +301,9 @@ def step_at(memory, context, same, h, _a, _b):
         memory.slip[k, 1] = contact.slip[k, 1]
     for j in range(dp.STAGES):
         dp.stage(memory.tableau, j, h, start.y, memory.k, state.y)
-        status = derivative_with_forces(memory, context, t + memory.nodes[j] * h, memory.mode, memory.slip)
+        status = derivative_with_forces(
+            memory, context, t + memory.nodes[j] * h, memory.mode, memory.slip
+        )
         if jams(context, status):
             return shorter_or_impact(memory, context, h)
         if status != DONE:
@@ -286,15 +329,23 @@ def step_at(memory, context, same, h, _a, _b):
 
 @part
 def touches(memory, context, k):
-    """True where contact k is open, its gap closed up to round-off, and it does not part; gaps and velocities are up to date."""
+    """True where contact k is open, its gap closed up to round-off, and it does not part; gaps and
+    velocities are up to date.
+    """
     contact = context.contact
-    near = contact.gap[k] <= TOUCHING * contact.scale[2] and contact.rate[k, 0] <= memory.control[2] and contact.dry[k] == 0
+    near = (
+        contact.gap[k] <= TOUCHING * contact.scale[2]
+        and contact.rate[k, 0] <= memory.control[2]
+        and contact.dry[k] == 0
+    )
     return near and contact.outside[k] == 0.0 and contact.rigid[k] == 1 and contact.mode[k] == OPEN
 
 
 @part
 def set_mode(contact, k, parts, u, v):
-    """Mode of contact k: open where it ``parts``, else sticking or slipping with the slip velocity (u, v) (m/s)."""
+    """Mode of contact k: open where it ``parts``, else sticking or slipping with the slip velocity
+    (u, v) (m/s).
+    """
     speed = math.sqrt(u * u + v * v)
     contact.mode[k] = OPEN if parts else SLIPS if speed > SLIPPING else STICKS
     if contact.mode[k] == SLIPS:
@@ -321,7 +372,9 @@ def crowded(memory, context, k, t):
 
 @part
 def pressed_contact(memory, m, contact):
-    """Number among the m contacts of an impact of that which presses, −1 where none does; it presses no more."""
+    """Number among the m contacts of an impact of that which presses, −1 where none does; it
+    presses no more.
+    """
     found = -1
     for b in range(m):
         found = b if memory.closed.presses[contact.row[b]] == 1 else found
@@ -360,8 +413,8 @@ def compare_laws(memory, context, t, m):
 
 @part
 def collide(memory, context, t):
-    """Impact of the contacts that struck; where no forces keep a contact closed after it, another one without collision.
-    Returns a status.
+    """Impact of the contacts that struck; where no forces keep a contact closed after it, another
+    one without collision. Returns a status.
     """
     status = strike(memory, context, t)
     for _ in range(memory.mode.shape[0] + 1):
@@ -377,14 +430,18 @@ def collide(memory, context, t):
 
 @part
 def strike(memory, context, t):
-    """Impact of the contacts that struck with all that are closed: s ← s + Y p; they part, or stay closed. Returns a status."""
+    """Impact of the contacts that struck with all that are closed: s ← s + Y p; they part, or stay
+    closed. Returns a status.
+    """
     state, contact, closed = context.state, context.contact, memory.closed
     settling = memory.control[2]
     evaluate_contacts(context, STATE, t)
     m = 0
     for k in range(memory.struck.shape[0]):
         # dry friction is finite: an impact does not feel it
-        if contact.dry[k] == 0 and (memory.struck[k] == 1 or contact.mode[k] != OPEN or touches(memory, context, k)):
+        if contact.dry[k] == 0 and (
+            memory.struck[k] == 1 or contact.mode[k] != OPEN or touches(memory, context, k)
+        ):
             contact.row[m] = k
             m += 1
     if m == 0:
@@ -408,7 +465,13 @@ def strike(memory, context, t):
                 after += closed.problem.D[3 * b + c, j] * closed.problem.x[j]
             lost -= 0.5 * closed.problem.x[3 * b + c] * (closed.before[b, c] + after)
             state.w[DRIVES] -= closed.problem.x[3 * b + c] * contact.moving[k, c]
-            u = (after, u[1], u[2]) if c == 0 else (u[0], after, u[2]) if c == 1 else (u[0], u[1], after)
+            u = (
+                (after, u[1], u[2])
+                if c == 0
+                else (u[0], after, u[2])
+                if c == 1
+                else (u[0], u[1], after)
+            )
         state.w[LOSS] += lost
         strikes = closed.before[b, 0] < -settling or (without and jolts(closed, b, u, settling))
         if strikes and closed.problem.x[3 * b] > 0.0:
@@ -429,7 +492,9 @@ def strike(memory, context, t):
         for i in range(state.s.shape[0]):
             state.s[i] += closed.Y[j, i] * closed.problem.x[j]
         for a in range(state.lam.shape[0]):
-            state.w[DRIVES] += closed.problem.x[j] * closed.reaction[j, a] * context.exchange.drive_rate[a]
+            state.w[DRIVES] += (
+                closed.problem.x[j] * closed.reaction[j, a] * context.exchange.drive_rate[a]
+            )
     if memory.counts[LOGGED] + memory.mode.shape[0] > memory.log.shape[0]:
         context.counts[PAUSED] = 1
     if not hard:  # an event all the same
@@ -441,7 +506,9 @@ def strike(memory, context, t):
 
 @part
 def shortened(memory, context, t):
-    """The next step is no longer than the flights that begin, so that gaps are evaluated before they close again."""
+    """The next step is no longer than the flights that begin, so that gaps are evaluated before
+    they close again.
+    """
     state, at, contact = context.state, context.at, context.contact
     status = derivative_with_forces(memory, context, t, contact.mode, contact.slip)
     if status != DONE:
@@ -465,9 +532,11 @@ def shortened(memory, context, t):
 
 @part
 def change_modes(memory, context, t):
-    """Contacts without force that part open; the others slip the way they move, or stick where they do not.
+    """Contacts without force that part open; the others slip the way they move, or stick where they
+    do not.
 
-    The direction of slip that a step begins with is that of its own start: slip may turn by any angle in many steps.
+    The direction of slip that a step begins with is that of its own start: slip may turn by any
+    angle in many steps.
     """
     contact = context.contact
     shut = False
@@ -504,8 +573,8 @@ def change_dry_modes(memory, context, t):
 
 @seldom_entry
 def finish_at(memory, context, same, h, _a, start):
-    """Impacts at the end of the accepted step, and the modes for the next one; at the ``start`` of the run, where it is not 0,
-    contacts that touch strike or stay closed."""
+    """Impacts at the end of the accepted step, and the modes for the next one; at the ``start`` of
+    the run, where it is not 0, contacts that touch strike or stay closed."""
     t = context.clock[TIME]
     if start != 0.0:
         for k in range(memory.struck.shape[0]):

@@ -1,19 +1,22 @@
-"""Fast contacts of Moreau and Jean's time stepping: contacts that close within a step over which their normal turns.
+"""Fast contacts of Moreau and Jean's time stepping: contacts that close within a step over which
+their normal turns.
 
-The rows of a contact are those of the end of the step. Where bodies move far in it beside the size of the contact, these are
-the rows of another place: a ball that has passed another one separates from it. A contact that is open at the start of a step h
-is fast if it can close, g ≤ 5/4 h |γ|, and along the prediction q₀ ⊕ h s₀
+The rows of a contact are those of the end of the step. Where bodies move far in it beside the size
+of the contact, these are the rows of another place: a ball that has passed another one separates
+from it. A contact that is open at the start of a step h is fast if it can close, g ≤ 5/4 h |γ|, and
+along the prediction q₀ ⊕ h s₀
 
     |γ_N(q₀ ⊕ h s₀, s₀) − γ_N(q₀, s₀)| > ε |γ|,   or   −½ h γ_N > ε R and g + h γ_N ≤ 0,
 
-R the size of the contact; also where it may be within its bounds in a part of the step only. It takes no part in the step, whose
-path is searched for the first zero of its gap. There the step ends; the impact takes a step of length 10⁻⁸ h, and the rest of
-the step follows, divided again where another contact strikes.
+R the size of the contact; also where it may be within its bounds in a part of the step only. It
+takes no part in the step, whose path is searched for the first zero of its gap. There the step
+ends; the impact takes a step of length 10⁻⁸ h, and the rest of the step follows, divided again
+where another contact strikes.
 
 Theory: docs/theory.md, section 42. The records are `flexmbs.integrators.moreau_jean.Memory` and
-`flexmbs.integrators.run_context.RunContext`. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008),
-section 8.1 (location of events); Mirtich (1996), Impulse-based dynamic simulation of rigid body systems, for bounds of the time
-of impact.
+`flexmbs.integrators.run_context.RunContext`. Acary and Brogliato, Numerical Methods for Nonsmooth
+Dynamical Systems (2008), section 8.1 (location of events); Mirtich (1996), Impulse-based dynamic
+simulation of rigid body systems, for bounds of the time of impact.
 """
 
 import math
@@ -58,14 +61,18 @@ def impact_time(clock):
 
 @part
 def touches(memory, contact, k):
-    """True where contact k was located, or is closed up to a small part of its size, and approaches."""
+    """True where contact k was located, or is closed up to a small part of its size, and
+    approaches.
+    """
     near = contact.gap[k] <= TOUCHING * contact.size[k] or memory.arrives[k] == 1
     return near and contact.rate[k, 0] < 0.0 and contact.outside[k] == 0.0
 
 
 @part
 def rests(contact, k, h):
-    """True where contact k is closed, or carried an impulse, and neither parts nor approaches by much in a step."""
+    """True where contact k is closed, or carried an impulse, and neither parts nor approaches by
+    much in a step.
+    """
     size = contact.size[k]
     slow = 0.5 * h * abs(contact.rate[k, 0]) <= SHARE * size
     return slow and (contact.impulse[k, 0] > 0.0 or contact.gap[k] <= TOUCHING * size)
@@ -73,7 +80,8 @@ def rests(contact, k, h):
 
 @part
 def may_close(memory, context, h):
-    """Mark contacts that may close in the step, by their speeds; gaps and velocities of the start are up to date.
+    """Mark contacts that may close in the step, by their speeds; gaps and velocities of the start
+    are up to date.
 
     Returns True where there is one.
     """
@@ -89,8 +97,8 @@ def may_close(memory, context, h):
 
 @called
 def fast_contacts(memory, context, h):
-    """memory.fast (n,) ← 1 for fast contacts of a step of length h; gaps and velocities of the start are up to date, and in
-    memory.gap and memory.rate. ``at`` is workspace.
+    """memory.fast (n,) ← 1 for fast contacts of a step of length h; gaps and velocities of the
+    start are up to date, and in memory.gap and memory.rate. ``at`` is workspace.
 
     Returns the number of them. Theory, section 42.
     """
@@ -125,8 +133,8 @@ def fast_contacts(memory, context, h):
 
 @called
 def bracket(memory, context, k, low, high):
-    """A time between ``low`` and ``high`` at which contact k is closed, or ``high`` + 1 where it stays open: the gap is least
-    where its rate changes sign.
+    """A time between ``low`` and ``high`` at which contact k is closed, or ``high`` + 1 where it
+    stays open: the gap is least where its rate changes sign.
     """
     contact = context.contact
     end = high
@@ -145,7 +153,9 @@ def bracket(memory, context, k, low, high):
 
 @called
 def crossing(memory, context, k, low, high):
-    """The last time between ``low``, where contact k is open, and ``high``, where it is closed, at which it is open."""
+    """The last time between ``low``, where contact k is open, and ``high``, where it is closed, at
+    which it is open.
+    """
     contact = context.contact
     for _ in range(HALVINGS):
         t = 0.5 * (low + high)
@@ -171,7 +181,8 @@ def evaluations(memory, context, h):
 
 @called
 def first_closing(memory, context, h):
-    """Length of the step, at most h, after which the first fast contact closes; h where none does; the step ends at ``state``.
+    """Length of the step, at most h, after which the first fast contact closes; h where none does;
+    the step ends at ``state``.
 
     The contacts are evaluated at its start. ``at`` is workspace. Theory, section 42.
     """
@@ -180,7 +191,8 @@ def first_closing(memory, context, h):
     count = evaluations(memory, context, h)
     note_gaps(seen, contact)
     for k in range(contact.gap.shape[0]):
-        memory.bounds[k] = 1.0 if contact.gap[k] > 0.0 or contact.outside[k] != 0.0 else 0.0  # 1: open
+        # 1: open
+        memory.bounds[k] = 1.0 if contact.gap[k] > 0.0 or contact.outside[k] != 0.0 else 0.0
     clock[BEGUN], clock[TIME] = begun, begun + h
     first = begun + h
     low = begun
@@ -211,7 +223,9 @@ def first_closing(memory, context, h):
         low = high
     clock[BEGUN], clock[TIME] = before, begun
     for k in range(contact.gap.shape[0]):
-        memory.arrives[k] = 1 if first < begun + h and memory.until[k] <= first + impact_time(clock) else 0
+        memory.arrives[k] = (
+            1 if first < begun + h and memory.until[k] <= first + impact_time(clock) else 0
+        )
     return max(first - begun, impact_time(clock)) if first < begun + h else h
 
 
@@ -238,7 +252,9 @@ def begin_impact(memory, context, h):
 
 @part
 def count_strikes(memory, context):
-    """Count the contacts that strike in the step; the first that strikes too often, −1 where none does."""
+    """Count the contacts that strike in the step; the first that strikes too often, −1 where none
+    does.
+    """
     contact = context.contact
     fresh = context.clock[NEXT] >= context.clock[FIXED] * (1.0 - 1e-9)
     often = -1

@@ -4,17 +4,20 @@
     (1 − α_m) a_{n+1} + α_m a_n = (1 − α_f) ṡ_{n+1} + α_f ṡ_n,
     α_m = (2ρ∞ − 1)/(ρ∞ + 1),   α_f = ρ∞/(ρ∞ + 1),   γ = ½ + α_f − α_m,   β = ¼ (γ + ½)²,
 
-with M ṡ = k + Gᵀ λ and g(q) = 0 (nonholonomic rows: G s + γ̄ = 0) fulfilled at t_{n+1}. Newton's unknown is δ, the change of hΔ;
-δs = γ/(βh) δ, δṡ = (1 − α_m)/(βh² (1 − α_f)) δ, and K_b (δ, −δλ) = −(r, g).
+with M ṡ = k + Gᵀ λ and g(q) = 0 (nonholonomic rows: G s + γ̄ = 0) fulfilled at t_{n+1}. Newton's
+unknown is δ, the change of hΔ; δs = γ/(βh) δ, δṡ = (1 − α_m)/(βh² (1 − α_f)) δ, and K_b (δ, −δλ) =
+−(r, g).
 
-With constraints a_n approximates ṡ(t_n + (α_m − α_f) h), and G s_n leaves its exact value by h² κ, so that the step from
-there ends on g = 0. Both start so and are shifted where the step changes, else multipliers and accelerations have errors of order
-h at first that fade slowly (order reduction). Local error: h² (β − 1/6) (a_{n+1} − a_n).
+With constraints a_n approximates ṡ(t_n + (α_m − α_f) h), and G s_n leaves its exact value by h² κ,
+so that the step from there ends on g = 0. Both start so and are shifted where the step changes,
+else multipliers and accelerations have errors of order h at first that fade slowly (order
+reduction). Local error: h² (β − 1/6) (a_{n+1} − a_n).
 
-Theory: docs/theory.md, section 46. Chung and Hulbert (1993), J. Appl. Mech. 60, 371 (parameters); Arnold and Brüls (2007),
-Multibody Syst. Dyn. 18, 185 (index 3, convergence); Brüls, Cardona and Arnold (2012), Mech. Mach. Theory 48, 121 (Lie group);
-Arnold, Brüls and Cardona (2015), Multibody Syst. Dyn. 34, 53 (order reduction); Zienkiewicz and Xie (1991), Earthquake
-Eng. Struct. Dyn. 20, 871 (error); Géradin and Cardona, Flexible Multibody Dynamics (2001), on time integration.
+Theory: docs/theory.md, section 46. Chung and Hulbert (1993), J. Appl. Mech. 60, 371 (parameters);
+Arnold and Brüls (2007), Multibody Syst. Dyn. 18, 185 (index 3, convergence); Brüls, Cardona and
+Arnold (2012), Mech. Mach. Theory 48, 121 (Lie group); Arnold, Brüls and Cardona (2015), Multibody
+Syst. Dyn. 34, 53 (order reduction); Zienkiewicz and Xie (1991), Earthquake Eng. Struct. Dyn. 20,
+871 (error); Géradin and Cardona, Flexible Multibody Dynamics (2001), on time integration.
 """
 
 import math
@@ -69,21 +72,27 @@ from flexmbs.integrators.run_context import (
 )  # fmt: skip
 
 REFACTOR_RATE = 0.02  # contraction slower than this is worth a new factorization
-NONLINEAR_RATE = 0.3  # contraction slower than this with a new factor is worth another one where forces bend within the step
+# contraction slower than this with a new factor is worth another one where forces bend within the
+# step
+NONLINEAR_RATE = 0.3
 ACCELERATION_TOLERANCE = 1e3  # accelerations to this times the tolerance of displacements
 SAME_TOLERANCE = 1e-4  # of the run, which a step has too
 SHARE = 1.0 / 15.0  # of what is asked of the run: errors of steps grow on their way to its end
-FINEST = 1e-7  # tolerance of a run: below it round-off in the many steps of a method of order 2 counts
+# tolerance of a run: below it round-off in the many steps of a method of order 2 counts
+FINEST = 1e-7
 NEWTON_SHARE = 1e-3  # of SHARE rtol: what Newton's method leaves adds up over the steps
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
 ROUND_OFF = 1e-14  # of corrections to coordinates of order one
-SMOOTH = 2.0  # change of s̈ and κ in a step, over their size, above which they say nothing of other steps
-JERK_STEPS = (0.05, 1.0)  # of a step, for s̈ by differences: the second shows whether the first holds over a step
+# change of s̈ and κ in a step, over their size, above which they say nothing of other steps
+SMOOTH = 2.0
+# of a step, for s̈ by differences: the second shows whether the first holds over a step
+JERK_STEPS = (0.05, 1.0)
 SMOOTH_JERK = 0.5  # of their difference
 FADING = 0.8  # of a size from step to step
 SAME = 1e-6  # of a step: changes of its length that do not matter
 STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
-# indices into Memory.last: length of the last step; how constant κ and s̈ were from step to step, 0 … 1; their sizes lately
+# indices into Memory.last: length of the last step; how constant κ and s̈ were from step to step, 0
+# … 1; their sizes lately
 LENGTH, CONSTANT, KAPPA, JERK, LAST = range(5)
 
 
@@ -92,11 +101,11 @@ class GeneralizedAlpha(Integrator):
     """Implicit method of order 2 on the index-3 equations with numerical dissipation.
 
     rho_inf: spectral radius at infinite frequency, 1 no dissipation … 0 asymptotic annihilation.
-    step: fixed step (s), or None for steps controlled by the local error, so that errors of the run follow ``rtol``, ``atol``.
-    newton_tolerance: size of the last correction relative to the displacement of the step, of controlled ones at most rtol/15000.
-    Raises `InputError` for options outside of their ranges.
-    Source: docs/theory.md, section 46; Chung and Hulbert, J. Appl. Mech. 60 (1993) 371; Arnold and Brüls, Multibody Syst. Dyn.
-    18 (2007) 185.
+    step: fixed step (s), or None for steps controlled by the local error, so that errors of the run
+    follow ``rtol``, ``atol``. newton_tolerance: size of the last correction relative to the
+    displacement of the step, of controlled ones at most rtol/15000. Raises `InputError` for options
+    outside of their ranges. Source: docs/theory.md, section 46; Chung and Hulbert, J. Appl. Mech.
+    60 (1993) 371; Arnold and Brüls, Multibody Syst. Dyn. 18 (2007) 185.
 
     Examples
     --------
@@ -121,7 +130,8 @@ class GeneralizedAlpha(Integrator):
     name: ClassVar[str] = "generalized-alpha"
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE)
     needs: ClassVar[str] = "residual"
-    control: ClassVar[Control] = Control(1.0 / 3.0, 0.25, 3.0, 0.95, 1.6)  # a new step costs a new factorization
+    # a new step costs a new factorization
+    control: ClassVar[Control] = Control(1.0 / 3.0, 0.25, 3.0, 0.95, 1.6)
     begins_with_jerk: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -132,21 +142,41 @@ class GeneralizedAlpha(Integrator):
         check_tolerance("atol", self.atol)
         if self.step is None and self.rtol < FINEST:
             raise InputError(
-                f"integrator.rtol: {self.rtol!r} is below {FINEST:g}, what 'generalized-alpha' reaches; take 'esdirk'"
+                f"integrator.rtol: {self.rtol!r} is below {FINEST:g}, what "
+                "'generalized-alpha' reaches; take 'esdirk'"
             )
         check_tolerance("newton_tolerance", self.newton_tolerance)
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":
-        # in absolute coordinates the matrix hardly changes along the motion; in joint coordinates it follows the configuration,
-        # and a stale factor leaves errors in the directions of small inertia
+        # in absolute coordinates the matrix hardly changes along the motion; in joint coordinates
+        # it follows the configuration, and a stale factor leaves errors in the directions of small
+        # inertia
         n, z = facts.ns, np.zeros
-        newton = self.newton_tolerance if self.step else min(self.newton_tolerance, NEWTON_SHARE * SHARE * self.rtol)
+        newton = (
+            self.newton_tolerance
+            if self.step
+            else min(self.newton_tolerance, NEWTON_SHARE * SHARE * self.rtol)
+        )
         return Memory(
-            self.parameters(), float(newton), int(self.max_iterations), int(facts.free_bodies), int(facts.strongly_nonlinear),
+            self.parameters(),
+            float(newton),
+            int(self.max_iterations),
+            int(facts.free_bodies),
+            int(facts.strongly_nonlinear),
             facts.contraction,
-            self.tolerances(), z(1), z(n), z(n), z(n), z(n), z(n), z(n), z(facts.nc), z(LAST), z(facts.nz),
-        )  # fmt: skip
+            self.tolerances(),
+            z(1),
+            z(n),
+            z(n),
+            z(n),
+            z(n),
+            z(n),
+            z(n),
+            z(facts.nc),
+            z(LAST),
+            z(facts.nz),
+        )
 
     def begin(self, memory: Any, context: RunContext) -> None:
         memory.a[:], memory.jerk[:] = context.state.sd, context.local
@@ -154,23 +184,28 @@ class GeneralizedAlpha(Integrator):
         if memory.jerk.any():
             memory.last[CONSTANT] = 1.0
             own, at = int(context.records[MEMORY]), int(context.records[CONTEXT])
-            invoke(begin_at.address(memory, context, context), own, at, at, float(context.clock[NEXT]))
+            invoke(
+                begin_at.address(memory, context, context), own, at, at, float(context.clock[NEXT])
+            )
 
     @property
     def calls(self) -> MethodCalls:
         return MethodCalls(step_at, finish_at, between_ends, jump_at)
 
     def tolerances(self) -> np.ndarray:
-        """(rtol, atol) of a step. With a tolerance τ for the local error, of order h³, the error over a run is of order τ^(2/3):
-        for one that falls with a share r of rtol itself, τ = r √(r/1e-4) (theory, section 46).
+        """(rtol, atol) of a step. With a tolerance τ for the local error, of order h³, the error
+        over a run is of order τ^(2/3): for one that falls with a share r of rtol itself, τ = r
+        √(r/1e-4) (theory, section 46).
         """
         share = SHARE * math.sqrt(min(SHARE * self.rtol / SAME_TOLERANCE, 1.0))
         return share * np.array([self.rtol, self.atol])
 
     def parameters(self) -> np.ndarray:
-        """(α_m, α_f, β, γ) for the wanted ρ∞: α_m = (2ρ∞ − 1)/(ρ∞ + 1), α_f = ρ∞/(ρ∞ + 1), γ = ½ + α_f − α_m, β = ¼ (γ + ½)².
+        """(α_m, α_f, β, γ) for the wanted ρ∞: α_m = (2ρ∞ − 1)/(ρ∞ + 1), α_f = ρ∞/(ρ∞ + 1), γ = ½ +
+        α_f − α_m, β = ¼ (γ + ½)².
 
-        Second order, unconditional stability and most dissipation of high frequencies (Chung and Hulbert 1993).
+        Second order, unconditional stability and most dissipation of high frequencies (Chung and
+        Hulbert 1993).
         """
         r = self.rho_inf
         am, af = (2.0 * r - 1.0) / (r + 1.0), r / (r + 1.0)
@@ -180,13 +215,17 @@ class GeneralizedAlpha(Integrator):
 
 @part
 def factors(p, h):
-    """(∂ṡ/∂δ, ∂s/∂δ) = ((1 − α_m)/(βh² (1 − α_f)), γ/(βh)), the factors of M and D in K_b (1/s², 1/s)."""
+    """(∂ṡ/∂δ, ∂s/∂δ) = ((1 − α_m)/(βh² (1 − α_f)), γ/(βh)), the factors of M and D in K_b (1/s²,
+    1/s).
+    """
     return (1.0 - p[0]) / (h * h * p[2] * (1.0 - p[1])), p[3] / (h * p[2])
 
 
 @part
 def predict(memory, state, h):
-    """First guess of the step with ṡ kept: a_{n+1} = (ṡ_n − α_m a_n)/(1 − α_m), s_{n+1} in place, hΔ (theory, section 46)."""
+    """First guess of the step with ṡ kept: a_{n+1} = (ṡ_n − α_m a_n)/(1 − α_m), s_{n+1} in place,
+    hΔ (theory, section 46).
+    """
     p, a, a_new, s, sd, delta = memory.p, memory.a0, memory.a1, state.s, state.sd, state.d
     am, af, beta, gamma = p[0], p[1], p[2], p[3]
     for i in range(s.shape[0]):
@@ -197,7 +236,9 @@ def predict(memory, state, h):
 
 @part
 def correct(c_sd, c_s, x, delta, s, sd):
-    """hΔ ← hΔ + x, s ← s + γ/(βh) x, ṡ ← ṡ + (1 − α_m)/(βh² (1 − α_f)) x; returns the size of x, NaN where one of x is."""
+    """hΔ ← hΔ + x, s ← s + γ/(βh) x, ṡ ← ṡ + (1 − α_m)/(βh² (1 − α_f)) x; returns the size of x,
+    NaN where one of x is.
+    """
     size = 0.0
     for i in range(s.shape[0]):
         delta[i] += x[i]
@@ -219,15 +260,17 @@ def finish(p, sd, sd_old, a):
 
 @part
 def local_error(p, h, a_new, a_old, error):
-    """h² (β − 1/6) (a_{n+1} − a_n), error of the displacements of a step (Zienkiewicz and Xie 1991; theory, section 46)."""
+    """h² (β − 1/6) (a_{n+1} − a_n), error of the displacements of a step (Zienkiewicz and Xie 1991;
+    theory, section 46).
+    """
     for i in range(error.shape[0]):
         error[i] = h * h * (p[2] - 1.0 / 6.0) * (a_new[i] - a_old[i])
 
 
 @part
 def without_stiff(h, a_new, a_old, s_new, s_old, error):
-    """The error over 1 + (hω)²/4 with ω = |Δa|/|Δs|: vibrations faster than the step jump in their accelerations, but are off
-    by their small amplitude at most (Shampine 1984, BIT 24, 558).
+    """The error over 1 + (hω)²/4 with ω = |Δa|/|Δs|: vibrations faster than the step jump in their
+    accelerations, but are off by their small amplitude at most (Shampine 1984, BIT 24, 558).
     """
     for i in range(error.shape[0]):
         jump = h * abs(a_new[i] - a_old[i])
@@ -246,7 +289,9 @@ def error_norm(error, travel, rtol, atol):
 
 
 class Memory(NamedTuple):
-    """Integrator state: coefficients and options, algorithmic accelerations, distances travelled, the factor's step."""
+    """Integrator state: coefficients and options, algorithmic accelerations, distances travelled,
+    the factor's step.
+    """
 
     p: np.ndarray  # (4,) α_m, α_f, β, γ
     tolerance: float
@@ -269,16 +314,19 @@ class Memory(NamedTuple):
 
 @part
 def constancy(change, size):
-    """1 where ``change`` is less than half of SMOOTH ``size``, 0 where it is more than SMOOTH ``size``, linear between."""
+    """1 where ``change`` is less than half of SMOOTH ``size``, 0 where it is more than SMOOTH
+    ``size``, linear between.
+    """
     return min(max(2.0 - 2.0 * change / (SMOOTH * size + 1e-300), 0.0), 1.0)
 
 
 @part
 def suit(memory, context, h):
-    """The start of a step, in ``state`` and memory.a0, as steps of length h have it. Returns a status of `RunContext`.
+    """The start of a step, in ``state`` and memory.a0, as steps of length h have it. Returns a
+    status of `RunContext`.
 
-    a_n + (α_m − α_f)(h − h_last) s̈, and s_n + Δs with G Δs = (h² − h_last²) κ (theory, section 46; Arnold, Brüls and
-    Cardona 2015).
+    a_n + (α_m − α_f)(h − h_last) s̈, and s_n + Δs with G Δs = (h² − h_last²) κ (theory, section 46;
+    Arnold, Brüls and Cardona 2015).
     """
     state, x = context.state, context.exchange.x
     ns, nc, last = state.s.shape[0], state.lam.shape[0], memory.last[LENGTH]
@@ -299,7 +347,11 @@ def suit(memory, context, h):
     for i in range(ns):
         x[i] = 0.0
     for a in range(nc):
-        x[ns + a] = 0.0 if context.exchange.nonholonomic[a] == 1 else share * (h * h - last * last) * memory.kappa[a]
+        x[ns + a] = (
+            0.0
+            if context.exchange.nonholonomic[a] == 1
+            else share * (h * h - last * last) * memory.kappa[a]
+        )
     correction(context, STATE)
     for i in range(ns):
         state.s[i] += x[i]
@@ -308,7 +360,9 @@ def suit(memory, context, h):
 
 @part
 def evaluate_end(memory, context, h, c_sd, c_s, renew):
-    """r and g of the iterate ``state`` at the end of the step; ``renew``: the factor of K_b with them. Returns a status."""
+    """r and g of the iterate ``state`` at the end of the step; ``renew``: the factor of K_b with
+    them. Returns a status.
+    """
     state, start = context.state, context.start
     displace(context, STATE, START)
     for a in range(state.z.shape[0]):
@@ -349,8 +403,9 @@ def correct_end(context, c_sd, c_s):
 
 @part
 def solve_step(memory, context, h):
-    """Newton's method for the end of the step, in ``state``, K_b (δ, −δλ) = −(r, g); the factorization is kept while the
-    corrections converge well and the step does not change. Returns a status of `RunContext` (theory, section 46).
+    """Newton's method for the end of the step, in ``state``, K_b (δ, −δλ) = −(r, g); the
+    factorization is kept while the corrections converge well and the step does not change. Returns
+    a status of `RunContext` (theory, section 46).
     """
     state = context.state
     status = suit(memory, context, h)
@@ -376,21 +431,35 @@ def solve_step(memory, context, h):
         if not size < 1e30:
             return NOT_FINITE
         # the second bound keeps accelerations accurate in short steps, where they change by δ/h²
-        goal = memory.tolerance * min(largest(state.d), ACCELERATION_TOLERANCE * largest(state.sd) / c_sd) + ROUND_OFF
+        goal = (
+            memory.tolerance
+            * min(largest(state.d), ACCELERATION_TOLERANCE * largest(state.sd) / c_sd)
+            + ROUND_OFF
+        )
         forces = MULTIPLIER_TOLERANCE * largest(state.lam)
         if size <= 1e-3 * goal and change <= forces:
             return DONE
         if before > 0.0:
             rate = size / before
             # an old factor may hide its slow directions in the first ratio
-            slowest = max(rate, memory.contraction if fresh else max(memory.contraction, REFACTOR_RATE))
+            slowest = max(
+                rate, memory.contraction if fresh else max(memory.contraction, REFACTOR_RATE)
+            )
             # size · slowest/(1 − slowest): what the corrections to come add up to
             ahead = 1.0 - slowest
-            if ahead > 0.0 and size * slowest <= ahead * goal and change * slowest <= ahead * forces:
+            if (
+                ahead > 0.0
+                and size * slowest <= ahead * goal
+                and change * slowest <= ahead * forces
+            ):
                 return DONE
             if rate > 0.5 and size <= STAGNATION:
                 return DONE
-            slow = (memory.strongly_nonlinear == 1 and rate > NONLINEAR_RATE) if fresh else rate > REFACTOR_RATE
+            slow = (
+                (memory.strongly_nonlinear == 1 and rate > NONLINEAR_RATE)
+                if fresh
+                else rate > REFACTOR_RATE
+            )
             if rate > 2.0 and fresh:
                 growths += 1
                 if growths > 2:
@@ -401,7 +470,9 @@ def solve_step(memory, context, h):
 
 @entry
 def step_at(memory, context, same, h, a, b):
-    """The end of a step of length h in ``state``, its error over the tolerance in the clock (theory, section 46)."""
+    """The end of a step of length h in ``state``, its error over the tolerance in the clock
+    (theory, section 46).
+    """
     state, start = context.state, context.start
     status = solve_step(memory, context, h)
     if status != DONE:
@@ -415,15 +486,19 @@ def step_at(memory, context, same, h, a, b):
         state.w[k] = start.w[k] + 0.5 * h * (start.power[k] + state.power[k])
     local_error(memory.p, h, memory.a1, memory.a0, context.local)
     if context.clock[FIXED] <= 0.0:
-        context.clock[ERROR] = error_norm(context.local, memory.travel, memory.control[0], memory.control[1])
-    # after the norm: the step control uses the whole error, the audit leaves out vibrations that their amplitude bounds
+        context.clock[ERROR] = error_norm(
+            context.local, memory.travel, memory.control[0], memory.control[1]
+        )
+    # after the norm: the step control uses the whole error, the audit leaves out vibrations that
+    # their amplitude bounds
     without_stiff(h, memory.a1, memory.a0, state.s, start.s, context.local)
     return DONE
 
 
 @part
 def begin_kappa(memory, context, h):
-    """κ at the start, ``state``: a step of length h with exact velocities would end at g, one with G s off by −g/h ends at 0.
+    """κ at the start, ``state``: a step of length h with exact velocities would end at g, one with
+    G s off by −g/h ends at 0.
 
     κ = −g/h³ (theory, section 46).
     """
@@ -449,7 +524,8 @@ def begin_at(memory, context, same, h, a, b):
 
 @part
 def find_jerk(memory, context, t, h):
-    """memory.jerk ← s̈ at ``state``, by the difference of accelerations a little later; zero where it does not hold over a step.
+    """memory.jerk ← s̈ at ``state``, by the difference of accelerations a little later; zero where
+    it does not hold over a step.
 
     Returns a status.
     """
@@ -461,7 +537,9 @@ def find_jerk(memory, context, t, h):
     for part_of in JERK_STEPS:
         ahead = part_of * h
         for i in range(state.s.shape[0]):
-            at.d[i] = ahead * (state.s[i] + ahead * (0.5 * state.sd[i] + ahead / 6.0 * memory.jerk[i]))
+            at.d[i] = ahead * (
+                state.s[i] + ahead * (0.5 * state.sd[i] + ahead / 6.0 * memory.jerk[i])
+            )
             at.s[i] = state.s[i] + ahead * (state.sd[i] + 0.5 * ahead * memory.jerk[i])
         for a in range(state.z.shape[0]):
             at.z[a] = state.z[a] + ahead * state.zd[a]
@@ -486,7 +564,8 @@ def find_jerk(memory, context, t, h):
 def jump_at(memory, context, same, t, a, b):
     """ṡ, λ, rates and powers of ``state`` behind a jump of forces, by which a_n jumps as ṡ does.
 
-    Constrained motions begin anew: G s + γ̄ = 0, s̈ and κ as at the start of a run (theory, section 46).
+    Constrained motions begin anew: G s + γ̄ = 0, s̈ and κ as at the start of a run (theory, section
+    46).
     """
     state, x = context.state, context.exchange.x
     ns = state.s.shape[0]

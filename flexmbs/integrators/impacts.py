@@ -1,5 +1,5 @@
-"""The log of impacts that a compiled method keeps until Python takes them: time (s), impulse p (N s) and the energy −½ p ·
-(U⁻ + U⁺) (J) lost in each. Theory: docs/theory.md, sections 42 and 49.
+"""The log of impacts that a compiled method keeps until Python takes them: time (s), impulse p (N
+s) and the energy −½ p · (U⁻ + U⁺) (J) lost in each. Theory: docs/theory.md, sections 42 and 49.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,8 @@ from flexmbs.errors import InputError
 MOST_LOGGED = 1000
 # columns of the log; indices into the counts
 LOG_CONTACT, LOG_TIME, LOG_IMPULSE, LOG_LOST, LOG_WIDTH = 0, 1, 2, 5, 6
-LOGGED, REDUCED, SWEEPS, FRICTIONLESS, UNDECIDED, COUNTS = range(6)  # FRICTIONLESS: of those reduced
+# FRICTIONLESS: of those reduced
+LOGGED, REDUCED, SWEEPS, FRICTIONLESS, UNDECIDED, COUNTS = range(6)
 TOO_MANY = -2  # impacts, in place of a number of sweeps
 
 SIMULTANEOUS, SEQUENTIAL = "simultaneous", "sequential"  # laws for several impacts at once
@@ -24,7 +25,9 @@ ImpactRow = tuple[int, float, tuple[float, float, float], float]
 def check_multiple(value: str | None) -> None:
     """Raises `InputError` where ``multiple_impacts`` is no law."""
     if value not in (None, SIMULTANEOUS, SEQUENTIAL):
-        raise InputError(f"integrator.multiple_impacts: {value!r} is not {SIMULTANEOUS!r} or {SEQUENTIAL!r}")
+        raise InputError(
+            f"integrator.multiple_impacts: {value!r} is not {SIMULTANEOUS!r} or {SEQUENTIAL!r}"
+        )
 
 
 @part
@@ -62,12 +65,20 @@ def undecided_impacts(counts: np.ndarray, record: np.ndarray, law: str | None) -
     """Undecided impacts of a run, None without any; ``record``: (2,) of `note_undecided`."""
     if not counts[UNDECIDED]:
         return None
-    return Undecided(int(counts[UNDECIDED]), float(record[0]), float(record[1]), law or SIMULTANEOUS, law is not None)
+    return Undecided(
+        int(counts[UNDECIDED]),
+        float(record[0]),
+        float(record[1]),
+        law or SIMULTANEOUS,
+        law is not None,
+    )
 
 
 @part
 def note_undecided(counts, record, t, spread, speed):
-    """Count an impact at time t at the approach ``speed`` whose velocities differ by ``spread`` between the laws (m/s)."""
+    """Count an impact at time t at the approach ``speed`` whose velocities differ by ``spread``
+    between the laws (m/s).
+    """
     if spread > DIFFERENT * speed:
         if counts[UNDECIDED] == 0:
             record[0] = t
@@ -81,10 +92,16 @@ def reduction_notes(counts: np.ndarray, times: str) -> list[str]:
     notes = []
     if rough:
         text = "restitution was reduced where it would have added energy, with friction"
-        notes = [f"contacts: in {rough} {times} {text}; in Newton's law a tangential_restitution equal to restitution avoids it"]
+        notes = [
+            f"contacts: in {rough} {times} {text}; in Newton's law a "
+            "tangential_restitution equal to restitution avoids it"
+        ]
     if smooth:
         text = "restitution was reduced where several contacts at once would have added energy"
-        notes.append(f"contacts: in {smooth} {times} {text}; one coefficient for all of them, or Poisson's law, avoids it")
+        notes.append(
+            f"contacts: in {smooth} {times} {text}; one coefficient for all of them, or "
+            "Poisson's law, avoids it"
+        )
     return notes
 
 
@@ -93,6 +110,11 @@ def taken_impacts(log: np.ndarray, counts: np.ndarray) -> list[ImpactRow]:
     rows = log[: int(counts[LOGGED])]
     counts[LOGGED] = 0
     return [
-        (int(row[LOG_CONTACT]), float(row[LOG_TIME]), (float(row[2]), float(row[3]), float(row[4])), float(row[LOG_LOST]))
+        (
+            int(row[LOG_CONTACT]),
+            float(row[LOG_TIME]),
+            (float(row[2]), float(row[3]), float(row[4])),
+            float(row[LOG_LOST]),
+        )
         for row in rows
     ]

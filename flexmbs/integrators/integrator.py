@@ -1,8 +1,8 @@
 """What an integrator is: a value with the options of a method.
 
-``needs`` states what a formalism must provide for it, "residual" or "accelerations". Its step is a kernel that meets the
-formalism through the calls of `flexmbs.integrators.run_context`; a new method is one file and a line of `INTEGRATORS`.
-The methods and their orders: docs/theory.md, section 44.
+``needs`` states what a formalism must provide for it, "residual" or "accelerations". Its step is a
+kernel that meets the formalism through the calls of `flexmbs.integrators.run_context`; a new method
+is one file and a line of `INTEGRATORS`. The methods and their orders: docs/theory.md, section 44.
 """
 
 import abc
@@ -20,7 +20,9 @@ RTOL, ATOL = 1e-6, 1e-8  # tolerances where none are given
 
 
 class Facts(NamedTuple):
-    """Facts of the equations for a method: numbers of positions, velocities, force states, constraint rows and contacts."""
+    """Facts of the equations for a method: numbers of positions, velocities, force states,
+    constraint rows and contacts.
+    """
 
     nq: int
     ns: int
@@ -29,22 +31,24 @@ class Facts(NamedTuple):
     contacts: int
     free_bodies: bool  # no body hangs on another one
     constant_mass: bool  # free rigid bodies
-    strongly_nonlinear: bool  # forces whose slopes change within a step: friction, joint limits, contacts
+    # forces whose slopes change within a step: friction, joint limits, contacts
+    strongly_nonlinear: bool
     loaded: bool  # forces that depend on reactions: Newton's matrix has no slopes over these
 
     @property
     def contraction(self) -> float:
-        """That of Newton's method with a new factor which ratios of few corrections may hide, as friction of reactions follows
-        these by a share of the friction coefficient only."""
+        """That of Newton's method with a new factor which ratios of few corrections may hide, as
+        friction of reactions follows these by a share of the friction coefficient only."""
         return 0.5 if self.loaded else 0.0
 
 
 class Control(NamedTuple):
-    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within shrink … grow.
+    """Step control: h_new = h · 0.9 e^(−k), e the error over its tolerance, k the exponent, within
+    shrink … grow.
 
-    Kept between keep_above and keep_below. steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k) with the error of the step before
-    (theory, section 44; Gustafsson 1991, ACM Trans. Math. Softw. 17, 533; Hairer and Wanner 1996, section IV.2, PI step size
-    control).
+    Kept between keep_above and keep_below. steady: h_new = h · 0.96 e^(−0.7 k) e_before^(0.4 k)
+    with the error of the step before (theory, section 44; Gustafsson 1991, ACM Trans. Math. Softw.
+    17, 533; Hairer and Wanner 1996, section IV.2, PI step size control).
     """
 
     exponent: float
@@ -56,8 +60,9 @@ class Control(NamedTuple):
 
 
 class MethodCalls(NamedTuple):
-    """Kernels of a method, each called with (memory, context, context, t): the step of length t, the actions after its
-    acceptance, the state at time t of the last step; what it does where forces jump at time t, before the next step.
+    """Kernels of a method, each called with (memory, context, context, t): the step of length t,
+    the actions after its acceptance, the state at time t of the last step; what it does where
+    forces jump at time t, before the next step.
     """
 
     step: Entry
@@ -67,15 +72,17 @@ class MethodCalls(NamedTuple):
 
 
 class Integrator(abc.ABC):
-    """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within ``rtol`` and ``atol``.
+    """Options of a method: fixed ``step`` (s) or None for steps controlled by the error within
+    ``rtol`` and ``atol``.
 
-    stabilizations: stabilizations of constraints that go with it. keeps_velocity_rows: whether constraints may be
-    nonholonomic. has_reactions: whether forces may depend on reactions. takes_time: whether poses may depend on time beside
-    the coordinates. contacts: whether it treats rigid contacts.
-    sees_contacts: it detects contacts that close and open within its steps. control: of its steps. evaluated: the formalism
-    gives ṡ and λ of outputs, else the method does. begins_with_jerk: it finds s̈ of constrained motions in ``context.local``
-    when it begins. explicit: steps beyond a limit are unstable. uses: indices into `RunContext.calls` of the equations it
-    calls.
+    stabilizations: stabilizations of constraints that go with it. keeps_velocity_rows: whether
+    constraints may be nonholonomic. has_reactions: whether forces may depend on reactions.
+    takes_time: whether poses may depend on time beside the coordinates. contacts: whether it treats
+    rigid contacts. sees_contacts: it detects contacts that close and open within its steps.
+    control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does.
+    begins_with_jerk: it finds s̈ of constrained motions in ``context.local`` when it begins.
+    explicit: steps beyond a limit are unstable. uses: indices into `RunContext.calls` of the
+    equations it calls.
     """
 
     name: ClassVar[str]

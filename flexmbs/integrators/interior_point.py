@@ -4,11 +4,13 @@ The law of `flexmbs.integrators.contact_problem`, p_N ≥ b, is followed along t
 
     ξ_N = u,  u (p_N − b) = τ;   ξ_T = −λ w,  w = p_T/(μ p_N),  λ σ = τ,  σ = ½ μ p_N (1 − |w|²),   τ → 0,
 
-the path of the second-order cone program of De Saxcé's correction ξ_N + μ|ξ_T| but for a factor of 1 … 2 in τ. Its steps solve
-with D + B, B the barriers' block diagonal, regular where D is not. Near the end Newton's method on the natural map takes over.
+the path of the second-order cone program of De Saxcé's correction ξ_N + μ|ξ_T| but for a factor of
+1 … 2 in τ. Its steps solve with D + B, B the barriers' block diagonal, regular where D is not. Near
+the end Newton's method on the natural map takes over.
 
-Theory: docs/theory.md, section 43. De Saxcé and Feng (1998), Math. Comput. Modelling 28, 225; Acary, Brémond and Huber (2018), On
-solving contact problems with Coulomb friction; Wright, Primal-Dual Interior-Point Methods (1997), chapter 6.
+Theory: docs/theory.md, section 43. De Saxcé and Feng (1998), Math. Comput. Modelling 28, 225;
+Acary, Brémond and Huber (2018), On solving contact problems with Coulomb friction; Wright,
+Primal-Dual Interior-Point Methods (1997), chapter 6.
 """
 
 from typing import NamedTuple
@@ -58,7 +60,9 @@ class Step(NamedTuple):
 
 @part
 def edge(mu, p, o):
-    """σ = ½ μ p_N (1 − |w|²) of a contact, as ½ (μ p_N − |p_T|)(μ p_N + |p_T|)/(μ p_N): without cancellation."""
+    """σ = ½ μ p_N (1 − |w|²) of a contact, as ½ (μ p_N − |p_T|)(μ p_N + |p_T|)/(μ p_N): without
+    cancellation.
+    """
     radius = mu * p[o]
     size = (p[o + 1] * p[o + 1] + p[o + 2] * p[o + 2]) ** 0.5
     return max(0.5 * (radius - size) * (radius + size) / radius, 1e-17 * radius)
@@ -102,7 +106,14 @@ def products(law, iterate):
 def barrier_system(law, tau, iterate, workspace):
     """matrix ← D + B with the proximal term, step.p ← −ξ + (τ/(p_N − b), −w τ/σ)."""
     n, D, mu, drag, rho = law.n, law.D, law.mu, law.drag, law.rho
-    p, u, lam, right, J, x = iterate.p, iterate.u, iterate.lam, workspace.step.p, workspace.newton.matrix, workspace.newton.x
+    p, u, lam, right, J, x = (
+        iterate.p,
+        iterate.u,
+        iterate.lam,
+        workspace.step.p,
+        workspace.newton.matrix,
+        workspace.newton.x,
+    )
     for k in range(n):
         o = 3 * k
         for a in range(o, o + 3):
@@ -135,10 +146,11 @@ def barrier_system(law, tau, iterate, workspace):
 
 @called
 def barrier_step(law, tau, iterate, workspace):
-    """workspace.step ← Newton's step towards τ from an iterate with the velocities workspace.newton.x, and the change of σ;
-    returns False where it is not found.
+    """workspace.step ← Newton's step towards τ from an iterate with the velocities
+    workspace.newton.x, and the change of σ; returns False where it is not found.
 
-    Linearized: ξ_N = u, ξ_T = −λ w, u (p_N − b) = τ, λ σ = τ; u and λ eliminated, (D + B) Δp = −ξ + (τ/(p_N − b), −w τ/σ).
+    Linearized: ξ_N = u, ξ_T = −λ w, u (p_N − b) = τ, λ σ = τ; u and λ eliminated, (D + B) Δp = −ξ +
+    (τ/(p_N − b), −w τ/σ).
     """
     n, mu, p, u, lam, step = law.n, law.mu, iterate.p, iterate.u, iterate.lam, workspace.step
     J, order, dp = workspace.newton.matrix, workspace.newton.order, step.p
@@ -156,14 +168,18 @@ def barrier_step(law, tau, iterate, workspace):
             radius = mu[k] * p[o]
             w1, w2 = p[o + 1] / radius, p[o + 2] / radius
             sigma = edge(mu[k], p, o)
-            step.sigma[k] = 0.5 * mu[k] * dp[o] * (1.0 + w1 * w1 + w2 * w2) - w1 * dp[o + 1] - w2 * dp[o + 2]
+            step.sigma[k] = (
+                0.5 * mu[k] * dp[o] * (1.0 + w1 * w1 + w2 * w2) - w1 * dp[o + 1] - w2 * dp[o + 2]
+            )
             step.lam[k] = (tau - lam[k] * (sigma + step.sigma[k])) / sigma
     return True
 
 
 @called
 def longest(law, arc, iterate, step):
-    """Part of the step that stays within the barriers; ``arc``: the edge of the cone is followed, its direction turns little."""
+    """Part of the step that stays within the barriers; ``arc``: the edge of the cone is followed,
+    its direction turns little.
+    """
     mu, bound, p, u, lam, dp = law.mu, law.bound, iterate.p, iterate.u, iterate.lam, step.p
     part_of = 1.0 / TO_BOUNDARY
     turn = 1.0
@@ -230,8 +246,8 @@ def start_of_path(law, begin, speed, iterate):
 
 @part
 def advance(law, arc, before, workspace):
-    """The iterate after the largest part of the step that keeps its products even and its `mismatch` near ``before``; returns
-    that part.
+    """The iterate after the largest part of the step that keeps its products even and its
+    `mismatch` near ``before``; returns that part.
     """
     iterate, trial, x = workspace.iterate, workspace.trial, workspace.newton.x
     part_of = longest(law, arc, iterate, workspace.step)
@@ -251,7 +267,8 @@ def advance(law, arc, before, workspace):
 
 @called
 def interior_point(law, begin, goal, iterations, p, workspace):
-    """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p (3n,) becomes the best found.
+    """The interior-point method from p_N = b + ``begin`` ρ times the velocities; p (3n,) becomes
+    the best found.
 
     Returns (largest entry of Φ/ρ, steps). Theory, section 43.
     """
@@ -271,7 +288,8 @@ def interior_point(law, begin, goal, iterations, p, workspace):
             break
         least = keep_better(law.n, worst, iterate.p, least, best)
         if least > goal and worst < attempt:
-            # Newton's method on the natural map converges quadratically where the path only approaches
+            # Newton's method on the natural map converges quadratically where the path only
+            # approaches
             attempt = LESS * worst
             least = polish(law, goal, iterate.p, least, workspace)
             velocities(law, iterate.p, x)
@@ -281,8 +299,11 @@ def interior_point(law, begin, goal, iterations, p, workspace):
         before = mismatch(law, x, iterate)
         if not barrier_step(law, shrink * mean, iterate, workspace):
             break
-        # a step that reached far allows τ to fall fast: shrink is the part that the barriers cut off
-        shrink = min(LARGEST_SHRINK, max(SHRINK, 1.0 - advance(law, worst < ARC * speed, before, workspace)))
+        # a step that reached far allows τ to fall fast: shrink is the part that the barriers cut
+        # off
+        shrink = min(
+            LARGEST_SHRINK, max(SHRINK, 1.0 - advance(law, worst < ARC * speed, before, workspace))
+        )
     for a in range(3 * law.n):
         p[a] = best[a]
     return least, steps

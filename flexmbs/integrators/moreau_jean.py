@@ -1,20 +1,23 @@
 """Time stepping of Moreau and Jean for unilateral contacts with friction and impacts.
 
-Over a step h, with v_θ = θ v + (1 − θ) v₀ and q_θ = q₀ ⊕ θh v_θ, velocities and impulses p of the contacts obey
+Over a step h, with v_θ = θ v + (1 − θ) v₀ and q_θ = q₀ ⊕ θh v_θ, velocities and impulses p of the
+contacts obey
 
     M(q_θ) (v − v₀) = h k(t₀ + θh, q_θ, v_θ) + h Gᵀ λ + W_θᵀ p,   q = q₀ ⊕ h v_θ,   U = W v + w,
     U⁺ = U_free + D p,   D = W (M + θh D_d + θ²h² K)⁻¹ W_θᵀ,
 
-with the rows W of the contacts at the end of the step, the part w of U of bounds that move in time, the rows W_θ at q_θ and the
-damping D_d; constraint rows G border the inverse on acceleration level. A contact takes part where its gap, foreseen by half a
-step, is closed: g₀ + ½ h γ_N ≤ 0. The impulses p solve the contact problem (`flexmbs.integrators.contact_problem`). Velocities
-are those at the end of the step, forces act at q_θ like all others: forces of closed contacts then balance weights without error
-of order h. For free motions ⊕ is the midpoint rule's (Cayley's map): with θ = ½ free flight keeps energy, and momentum where no
-weight acts, whatever the spin.
+with the rows W of the contacts at the end of the step, the part w of U of bounds that move in time,
+the rows W_θ at q_θ and the damping D_d; constraint rows G border the inverse on acceleration level.
+A contact takes part where its gap, foreseen by half a step, is closed: g₀ + ½ h γ_N ≤ 0. The
+impulses p solve the contact problem (`flexmbs.integrators.contact_problem`). Velocities are those
+at the end of the step, forces act at q_θ like all others: forces of closed contacts then balance
+weights without error of order h. For free motions ⊕ is the midpoint rule's (Cayley's map): with θ =
+½ free flight keeps energy, and momentum where no weight acts, whatever the spin.
 
-Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry friction in finite freedom dynamics; Jean (1999),
-Comput. Methods Appl. Mech. Eng. 177, 235; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapters
-10 (time stepping for mechanical systems) and 13 (frictional contact problem).
+Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry friction in finite
+freedom dynamics; Jean (1999), Comput. Methods Appl. Mech. Eng. 177, 235; Acary and Brogliato,
+Numerical Methods for Nonsmooth Dynamical Systems (2008), chapters 10 (time stepping for mechanical
+systems) and 13 (frictional contact problem).
 """
 
 from dataclasses import dataclass, field
@@ -99,22 +102,26 @@ from flexmbs.integrators.unseen_contacts import RECENT, evaluate_contacts
 
 SMOOTH = 1e-14  # of velocity corrections of order one
 SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
-JOLT, FELT = 20.0, 0.05  # of what forces do in a step, of the velocities: a change of velocity that is an impact
+# of what forces do in a step, of the velocities: a change of velocity that is an impact
+JOLT, FELT = 20.0, 0.05
 AT_LIMIT = 1.0 - 1e-12  # of the limit of dry friction: it slides
-WITHIN = 0.25  # of a step: how far from where it is taken an impact is in the mean; accelerations jump there and back
+# of a step: how far from where it is taken an impact is in the mean; accelerations jump there and
+# back
+WITHIN = 0.25
 
 
 @dataclass(frozen=True)
 class MoreauJean(Integrator):
     """Time stepping with a fixed ``step`` (s) through impacts, for rigid contacts and joint limits.
 
-    theta: ½ (order 2 where smooth, keeps the energy of linear vibrations) … 1 (damps them). Impacts are passed, not located:
-    errors are of order h; the overlap of a contact stays below h times its speed of approach.
-    multiple_impacts: law where several contacts act at once, 'simultaneous' (one problem with all of them) or 'sequential' (one
-    after the other, the fastest first); None: simultaneous, and the audit warns where the other law gives other velocities.
-    impulse_tolerance: of the contact problem, relative to its velocities; max_sweeps: of its iterations.
-    Raises `InputError` for options outside of their ranges.
-    Source: docs/theory.md, section 42; Jean, Comput. Methods Appl. Mech. Eng. 177 (1999) 235.
+    theta: ½ (order 2 where smooth, keeps the energy of linear vibrations) … 1 (damps them). Impacts
+    are passed, not located: errors are of order h; the overlap of a contact stays below h times its
+    speed of approach. multiple_impacts: law where several contacts act at once, 'simultaneous' (one
+    problem with all of them) or 'sequential' (one after the other, the fastest first); None:
+    simultaneous, and the audit warns where the other law gives other velocities. impulse_tolerance:
+    of the contact problem, relative to its velocities; max_sweeps: of its iterations. Raises
+    `InputError` for options outside of their ranges. Source: docs/theory.md, section 42; Jean,
+    Comput. Methods Appl. Mech. Eng. 177 (1999) 235.
 
     Examples
     --------
@@ -146,7 +153,9 @@ class MoreauJean(Integrator):
 
     def __post_init__(self) -> None:
         if self.step is None:
-            raise InputError("integrator.step: 'moreau-jean' has no control of its steps; give a fixed step (s)")
+            raise InputError(
+                "integrator.step: 'moreau-jean' has no control of its steps; give a fixed step (s)"
+            )
         check_step("step", self.step)
         if not (is_number(self.theta) and 0.5 <= self.theta <= 1.0):
             raise InputError(f"integrator.theta: {self.theta!r} is not within 0.5 … 1")
@@ -163,7 +172,9 @@ class MoreauJean(Integrator):
     def calls(self) -> MethodCalls:
         return MethodCalls(step_at, finish_at, within_at)
 
-    def impacts(self, memory: "Memory") -> list[tuple[int, float, tuple[float, float, float], float]]:
+    def impacts(
+        self, memory: "Memory"
+    ) -> list[tuple[int, float, tuple[float, float, float], float]]:
         return taken_impacts(memory.log, memory.counts)
 
     def undecided(self, memory: "Memory") -> Undecided | None:
@@ -174,7 +185,9 @@ class MoreauJean(Integrator):
 
 
 class Memory(NamedTuple):
-    """Options, the contact problem of the contacts that take part, and impacts not yet taken by Python."""
+    """Options, the contact problem of the contacts that take part, and impacts not yet taken by
+    Python.
+    """
 
     theta: float
     tolerance: float
@@ -190,7 +203,8 @@ class Memory(NamedTuple):
     G: np.ndarray  # (3n, 3n) ½ F Y
     moving: np.ndarray  # (3n,) w of U = W v + w at the end of the step
     moving_middle: np.ndarray  # (3n,) and at q_θ
-    mean: np.ndarray  # (3n,) ½ F (v + v₀) + w without impulses: the energy that impulses p add is p·(mean + G p)
+    # (3n,) ½ F (v + v₀) + w without impulses: the energy that impulses p add is p·(mean + G p)
+    mean: np.ndarray
     free: np.ndarray  # (3n,) U without impulses
     v: np.ndarray  # (ns,) velocities of an iterate
     taking: np.ndarray  # (1,) int64 number of contacts that take part
@@ -216,14 +230,40 @@ def make_memory(method: MoreauJean, facts: Facts) -> Memory:
     n, ns, nc, z = facts.contacts, facts.ns, facts.nc, np.zeros
     problem = make_problem(n, method.multiple_impacts)
     return Memory(
-        float(method.theta), float(method.newton_tolerance), int(method.max_iterations), float(method.impulse_tolerance),
-        int(method.max_sweeps), W=z((3 * n, ns)), F=z((3 * n, ns)), Y=z((3 * n, ns)), reaction=z((3 * n, nc)), problem=problem,
-        solver=solver_of(problem), G=z((3 * n, 3 * n)), moving=z(3 * n), moving_middle=z(3 * n),
-        mean=z(3 * n), free=z(3 * n), v=z(ns), taking=z(1, np.int64),
-        taken=z(1, np.int64), gap=z(n), rate=z((n, 3)), fast=z(n, np.int64), arrives=z(n, np.int64),
-        strikes=z(n, np.int64), often=z(n, np.int64), bounds=z(n), until=z(n), seen=z((n, RECENT)), total=z((n, 3)), span=z(1),
-        log=z((MOST_LOGGED, LOG_WIDTH)), counts=z(COUNTS, np.int64), undecided=z(2),
-    )  # fmt: skip
+        float(method.theta),
+        float(method.newton_tolerance),
+        int(method.max_iterations),
+        float(method.impulse_tolerance),
+        int(method.max_sweeps),
+        W=z((3 * n, ns)),
+        F=z((3 * n, ns)),
+        Y=z((3 * n, ns)),
+        reaction=z((3 * n, nc)),
+        problem=problem,
+        solver=solver_of(problem),
+        G=z((3 * n, 3 * n)),
+        moving=z(3 * n),
+        moving_middle=z(3 * n),
+        mean=z(3 * n),
+        free=z(3 * n),
+        v=z(ns),
+        taking=z(1, np.int64),
+        taken=z(1, np.int64),
+        gap=z(n),
+        rate=z((n, 3)),
+        fast=z(n, np.int64),
+        arrives=z(n, np.int64),
+        strikes=z(n, np.int64),
+        often=z(n, np.int64),
+        bounds=z(n),
+        until=z(n),
+        seen=z((n, RECENT)),
+        total=z((n, 3)),
+        span=z(1),
+        log=z((MOST_LOGGED, LOG_WIDTH)),
+        counts=z(COUNTS, np.int64),
+        undecided=z(2),
+    )
 
 
 @part
@@ -249,9 +289,11 @@ def evaluate_middle(memory, context, h):
 
 @part
 def solve_step(memory, context, h, m):
-    """Newton's method on the smooth equations; in each iteration the impulses for the velocities that it would reach.
+    """Newton's method on the smooth equations; in each iteration the impulses for the velocities
+    that it would reach.
 
-    K_b has the factors 1/(θ²h²) of M and 1/(θh) of D_d; a displacement δ changes v by δ/(θ²h). Theory, section 42.
+    K_b has the factors 1/(θ²h²) of M and 1/(θh) of D_d; a displacement δ changes v by δ/(θ²h).
+    Theory, section 42.
     """
     state, x = context.state, context.exchange.x
     ns, nc = state.s.shape[0], state.lam.shape[0]
@@ -263,7 +305,8 @@ def solve_step(memory, context, h, m):
         evaluate_middle(memory, context, h)
         if m > 0:
             rows_of_contacts(context, STATE, t0 + h, m, memory.W, memory.moving)
-        # slopes of forces and M change with q_θ: an old factor slows the iteration down before it fails
+        # slopes of forces and M change with q_θ: an old factor slows the iteration down before it
+        # fails
         renew = it == 0 or it % 4 == 3
         implicit_states(context, memory.theta * h, context.start.z, 0)
         residual(context, AT, t0 + memory.theta * h, renew)
@@ -296,7 +339,8 @@ def solve_step(memory, context, h, m):
             return NOT_FINITE
         speed = largest(state.s)
         if it == 0 and nc > 0 and m > 0:
-            continue  # the power of drives is that of the λ with the impulses, which the next evaluation has
+            # the power of drives is that of the λ with the impulses, which the next evaluation has
+            continue
         if size <= memory.tolerance * speed + SMOOTH or (
             it > 2 and size <= 1e3 * memory.tolerance * speed and size >= 0.5 * before
         ):
@@ -307,7 +351,9 @@ def solve_step(memory, context, h, m):
 
 @part
 def end_of_step(memory, context, h):
-    """``state``: the end of a step of length h with the contacts that take part. Returns a status (theory, section 42)."""
+    """``state``: the end of a step of length h with the contacts that take part. Returns a status
+    (theory, section 42).
+    """
     state, start, at, contact = context.state, context.start, context.at, context.contact
     t0 = context.clock[TIME]
     m = foreseen(memory, contact, h, context.clock[FIXED])
@@ -334,8 +380,17 @@ def end_of_step(memory, context, h):
     # the equations hold at t₀ + θh, in ``at``: the audit evaluates there
     context.clock[HOLDS] = memory.theta
     if state.lam.shape[0] > 0:
-        # constraints hold on acceleration level in the step: what they drift by is taken out at its end
-        call(context.calls[PROJECT], context.records[COMMON], context.records[STATE], context.records[STATE], t0 + h, 0.0, 0.0)
+        # constraints hold on acceleration level in the step: what they drift by is taken out at its
+        # end
+        call(
+            context.calls[PROJECT],
+            context.records[COMMON],
+            context.records[STATE],
+            context.records[STATE],
+            t0 + h,
+            0.0,
+            0.0,
+        )
     for a in range(state.s.shape[0]):
         state.sd[a] = (state.s[a] - start.s[a]) / h
     local_error(memory, context, h)
@@ -344,7 +399,9 @@ def end_of_step(memory, context, h):
 
 @part
 def keep_start(memory, context):
-    """Gaps and velocities of the contacts at the start of the step into the memory. Returns a status."""
+    """Gaps and velocities of the contacts at the start of the step into the memory. Returns a
+    status.
+    """
     contact = context.contact
     status = evaluate_contacts(context, START, context.clock[TIME])
     for k in range(contact.gap.shape[0]):
@@ -356,7 +413,9 @@ def keep_start(memory, context):
 
 @part
 def after_impact(memory, context):
-    """The multipliers and accelerations of an impact that was located are not those of the steps beside it."""
+    """The multipliers and accelerations of an impact that was located are not those of the steps
+    beside it.
+    """
     state, start = context.state, context.start
     copy(start.lam, state.lam)
     copy(start.sd, state.sd)
@@ -366,7 +425,9 @@ def after_impact(memory, context):
 
 @entry
 def step_at(memory, context, same, h, _a, _b):
-    """One step through its impacts, or its part up to the first fast contact, or the impact there (theory, section 42)."""
+    """One step through its impacts, or its part up to the first fast contact, or the impact there
+    (theory, section 42).
+    """
     status = keep_start(memory, context)
     if status != DONE:
         return status
@@ -405,39 +466,54 @@ def unilateral(memory, contact):
 
 @part
 def local_error(memory, context, h):
-    """context.local ← error of the positions: h² (1/12 Δṡ + (θ − ½) ṡ), beside that of the midpoint rule; 1/4 for 1/12 in
-    steps with impacts, which change velocities somewhere in their step.
+    """context.local ← error of the positions: h² (1/12 Δṡ + (θ − ½) ṡ), beside that of the midpoint
+    rule; 1/4 for 1/12 in steps with impacts, which change velocities somewhere in their step.
     """
     state, start = context.state, context.start
     strikes = unilateral(memory, context.contact) > 0 or memory.taken[0] > 0
     share = WITHIN if strikes else SMOOTH_ERROR
     before = context.clock[TIME] - context.clock[BEGUN]
-    # velocities that changed within a shorter step before it moved bodies by a part of that step only
+    # velocities that changed within a shorter step before it moved bodies by a part of that step
+    # only
     part_of = (before / h) ** 2 if 0.0 < before < h else 1.0
     for a in range(state.s.shape[0]):
-        context.local[a] += h * h * (share * (state.sd[a] - part_of * start.sd[a]) + (memory.theta - 0.5) * state.sd[a])
+        context.local[a] += (
+            h
+            * h
+            * (share * (state.sd[a] - part_of * start.sd[a]) + (memory.theta - 0.5) * state.sd[a])
+        )
 
 
 @part
 def lost_energy(memory, context):
-    """Energy that the impulses of the step take: −p · (½ W_θ (v + v₀) + w) (J) (theory, section 49)."""
+    """Energy that the impulses of the step take: −p · (½ W_θ (v + v₀) + w) (J) (theory, section
+    49).
+    """
     lost = 0.0
     for j in range(3 * memory.taking[0]):
         lost -= memory.problem.x[j] * memory.moving_middle[j]
         for a in range(context.state.s.shape[0]):
-            lost -= 0.5 * memory.problem.x[j] * memory.F[j, a] * (context.state.s[a] + context.start.s[a])
+            lost -= (
+                0.5
+                * memory.problem.x[j]
+                * memory.F[j, a]
+                * (context.state.s[a] + context.start.s[a])
+            )
     return lost
 
 
 @entry
 def within_at(memory, context, same, t, _a, _b):
-    """The state at time t of the last step, at its part θ; impulses that act evenly over the step take the energy
-    −p · (θ (W_θ v₀ + w) + ½ θ² W_θ (v − v₀)) by then, since velocities are linear in time."""
+    """The state at time t of the last step, at its part θ; impulses that act evenly over the step
+    take the energy −p · (θ (W_θ v₀ + w) + ½ θ² W_θ (v − v₀)) by then, since velocities are linear
+    in time."""
     x = between_linear(context, t)
     for j in range(3 * memory.taking[0]):
         for a in range(context.state.s.shape[0]):
             change = context.state.s[a] - context.start.s[a]
-            context.at.w[LOSS] += 0.5 * x * (1.0 - x) * memory.problem.x[j] * memory.F[j, a] * change
+            context.at.w[LOSS] += (
+                0.5 * x * (1.0 - x) * memory.problem.x[j] * memory.F[j, a] * change
+            )
     return 0
 
 
@@ -449,7 +525,12 @@ def impact_cost(memory, context, b):
         j = 3 * b + c
         cost -= memory.problem.x[j] * memory.moving_middle[j]
         for a in range(context.state.s.shape[0]):
-            cost -= 0.5 * memory.problem.x[j] * memory.F[j, a] * (context.state.s[a] + context.start.s[a])
+            cost -= (
+                0.5
+                * memory.problem.x[j]
+                * memory.F[j, a]
+                * (context.state.s[a] + context.start.s[a])
+            )
     return cost
 
 
@@ -457,12 +538,16 @@ def impact_cost(memory, context, b):
 def log_contact(memory, context, b, t):
     """Impact of contact b of those that take part into the log."""
     p = (memory.problem.x[3 * b], memory.problem.x[3 * b + 1], memory.problem.x[3 * b + 2])
-    log_impact(memory.log, memory.counts, context.contact.row[b], t, p, impact_cost(memory, context, b))
+    log_impact(
+        memory.log, memory.counts, context.contact.row[b], t, p, impact_cost(memory, context, b)
+    )
 
 
 @part
 def jolts(memory, context):
-    """True where impulses change velocities of contacts far more than the forces of the step do: an impact without collision."""
+    """True where impulses change velocities of contacts far more than the forces of the step do: an
+    impact without collision.
+    """
     problem, contact = memory.problem, context.contact
     m = memory.taking[0]
     forced, change, speed = 0.0, 0.0, 0.0
@@ -480,7 +565,9 @@ def jolts(memory, context):
 
 @part
 def log_impacts(memory, context, t0, h):
-    """Impacts of the accepted step from t₀ into the log; those of several contacts at once by both laws."""
+    """Impacts of the accepted step from t₀ into the log; those of several contacts at once by both
+    laws.
+    """
     contact = context.contact
     hard = 0.0
     for b in range(memory.taking[0]):
@@ -490,7 +577,14 @@ def log_impacts(memory, context, t0, h):
             hard = max(hard, -approach)
             log_contact(memory, context, b, t0 + min(max(-memory.gap[k] / approach, 0.0), h))
     if hard > h * contact.scale[0] and memory.taking[0] > 1:
-        solve(memory.solver[0], memory.problem, DIFFERENCE, memory.taking[0], memory.impulse_tolerance, memory.sweeps)
+        solve(
+            memory.solver[0],
+            memory.problem,
+            DIFFERENCE,
+            memory.taking[0],
+            memory.impulse_tolerance,
+            memory.sweeps,
+        )
         note_undecided(memory.counts, memory.undecided, t0, memory.problem.spread[0], hard)
     if hard == 0.0 and memory.taking[0] > 0 and jolts(memory, context):
         for b in range(memory.taking[0]):

@@ -4,9 +4,10 @@ For impulses p with velocities ξ = D p + c,
 
     Φ = p − P(p − ρ ξ),   P_N = max(b, ·),   P_T onto the disc of radius μ max(b, p_N),   ρ = 1/mean D_kk,
 
-is zero where p obeys the law of `flexmbs.integrators.contact_problem`. A contact with μ = 0 has p_T = p_N times a given ``drag``
-(2,), that of a slip whose direction is known. Theory: docs/theory.md, section 43. Alart and Curnier (1991), Comput. Methods Appl.
-Mech. Eng. 92, 353; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 13.
+is zero where p obeys the law of `flexmbs.integrators.contact_problem`. A contact with μ = 0 has p_T
+= p_N times a given ``drag`` (2,), that of a slip whose direction is known. Theory: docs/theory.md,
+section 43. Alart and Curnier (1991), Comput. Methods Appl. Mech. Eng. 92, 353; Acary and Brogliato,
+Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 13.
 """
 
 from typing import NamedTuple
@@ -16,13 +17,17 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs.algebra.pivoting import lu, lu_solve
 
-PROXIMAL = 1e-10  # of the mean compliance, added to D: a proximal term that leaves the solution as it is
+# of the mean compliance, added to D: a proximal term that leaves the solution as it is
+PROXIMAL = 1e-10
 NEWTON, HALVINGS = 12, 12
-POLISH, LESS = 1e-4, 0.1  # of the velocities: residual at which Newton's method is tried after another, and tried again
+# of the velocities: residual at which Newton's method is tried after another, and tried again
+POLISH, LESS = 1e-4, 0.1
 
 
 class Inclusion(NamedTuple):
-    """ξ = D p + c of n contacts, and the data of their law. Arrays may be longer than n contacts need."""
+    """ξ = D p + c of n contacts, and the data of their law. Arrays may be longer than n contacts
+    need.
+    """
 
     n: int
     D: np.ndarray  # (3n, 3n) Delassus operator (1/kg)
@@ -82,7 +87,9 @@ def velocities(law, p, x):
 
 @called
 def natural_map(law, p, x, r):
-    """r ← Φ(p)/ρ (3n,) for the velocities x = ξ of p; returns its largest entry, a velocity (theory, section 43)."""
+    """r ← Φ(p)/ρ (3n,) for the velocities x = ξ of p; returns its largest entry, a velocity
+    (theory, section 43).
+    """
     n, mu, drag, bound, rho = law.n, law.mu, law.drag, law.bound, law.rho
     worst = 0.0
     for k in range(n):
@@ -93,9 +100,15 @@ def natural_map(law, p, x, r):
         radius = mu[k] * max(bound[k], p[o])
         size = (t1 * t1 + t2 * t2) ** 0.5
         if mu[k] == 0.0:
-            r[o + 1], r[o + 2] = (p[o + 1] - drag[k, 0] * p[o]) / s, (p[o + 2] - drag[k, 1] * p[o]) / s
+            r[o + 1], r[o + 2] = (
+                (p[o + 1] - drag[k, 0] * p[o]) / s,
+                (p[o + 2] - drag[k, 1] * p[o]) / s,
+            )
         elif size > radius:
-            r[o + 1], r[o + 2] = (p[o + 1] - t1 * radius / size) / s, (p[o + 2] - t2 * radius / size) / s
+            r[o + 1], r[o + 2] = (
+                (p[o + 1] - t1 * radius / size) / s,
+                (p[o + 2] - t2 * radius / size) / s,
+            )
         else:
             r[o + 1], r[o + 2] = x[o + 1], x[o + 2]
         for a in range(o, o + 3):
@@ -116,7 +129,9 @@ def dragged_rows(o, size, drag, n, J):
 
 @called
 def derivative(law, p, x, J):
-    """J (3n, 3n) ← ∂(Φ/ρ)/∂p with the proximal term (generalized derivative of Alart and Curnier 1991); x = ξ of p."""
+    """J (3n, 3n) ← ∂(Φ/ρ)/∂p with the proximal term (generalized derivative of Alart and Curnier
+    1991); x = ξ of p.
+    """
     n, D, mu, drag, bound, rho = law.n, law.D, law.mu, law.drag, law.bound, law.rho
     for k in range(n):
         o = 3 * k
@@ -163,9 +178,11 @@ def squares(n, r):
 
 @called
 def newton(law, goal, p, workspace):
-    """Newton's method on the natural map from p, which it improves, until Φ/ρ is within ``goal``; returns its largest entry.
+    """Newton's method on the natural map from p, which it improves, until Φ/ρ is within ``goal``;
+    returns its largest entry.
 
-    Steps are halved until |Φ/ρ|² falls (Armijo's rule); workspace: a `NewtonWorkspace`. Theory, section 43.
+    Steps are halved until |Φ/ρ|² falls (Armijo's rule); workspace: a `NewtonWorkspace`. Theory,
+    section 43.
     """
     n, x, r, trial, trial_r = law.n, workspace.x, workspace.r, workspace.trial, workspace.trial_r
     velocities(law, p, x)
@@ -200,7 +217,9 @@ def newton(law, goal, p, workspace):
 
 @part
 def keep_better(n, worst, p, least, best):
-    """best ← p (3n,) where its largest entry of Φ/ρ, ``worst``, is below the ``least`` so far; returns the lower one."""
+    """best ← p (3n,) where its largest entry of Φ/ρ, ``worst``, is below the ``least`` so far;
+    returns the lower one.
+    """
     if not worst < least:
         return least
     for a in range(3 * n):
@@ -210,7 +229,9 @@ def keep_better(n, worst, p, least, best):
 
 @part
 def polish(law, goal, p, least, workspace):
-    """Newton's method from p (3n,), which stays; `keep_better` of its result into ``workspace.best``."""
+    """Newton's method from p (3n,), which stays; `keep_better` of its result into
+    ``workspace.best``.
+    """
     polished = workspace.polished
     for a in range(3 * law.n):
         polished[a] = p[a]

@@ -1,7 +1,8 @@
-"""RATTLE on a Lie group with a configuration-dependent mass matrix: a variational integrator with constraints, order 2.
+"""RATTLE on a Lie group with a configuration-dependent mass matrix: a variational integrator with
+constraints, order 2.
 
-Discrete Lagrangian of the trapezoidal rule, L_d(q₀, q₁) = ½ h (L(q₀, Δ) + L(q₁, Δ)) with q₁ = q₀ ⊕ hΔ. With d = ½ (M₁ − M₀)
-Δ, 𝒟 the derivative along Δ with Δ kept, c the gyroscopic terms and
+Discrete Lagrangian of the trapezoidal rule, L_d(q₀, q₁) = ½ h (L(q₀, Δ) + L(q₁, Δ)) with q₁ = q₀ ⊕
+hΔ. With d = ½ (M₁ − M₀) Δ, 𝒟 the derivative along Δ with Δ kept, c the gyroscopic terms and
 
     e₀ = d − ½ h 𝒟M₀ Δ + b,   e₁ = d − ½ h 𝒟M₁ Δ − b,   b = (½ x coth ½ x − 1) ½ (M₀ + M₁) Δ − ½ x d,   x = ad*_{hΔ},
 
@@ -10,12 +11,14 @@ a step is
     M₀ (Δ − s₀) + ½ h (c(q₀, Δ) − f(q₀)) + e₀ = ½ h G₀ᵀ λ₀⁺,   g(q₁) = 0,
     M₁ (s₁ − Δ) + ½ h (c(q₁, Δ) − f(q₁)) + e₁ = ½ h G₁ᵀ λ₁⁻,   G₁ s₁ + γ̄ = 0.
 
-For vector coordinates and constant M these are the equations of Andersen (1983); for constant M on a group those of Hante and
-Arnold (2021). Without e₀ and e₁ the method is of order 2 and symmetric only; e is of order h².
+For vector coordinates and constant M these are the equations of Andersen (1983); for constant M on
+a group those of Hante and Arnold (2021). Without e₀ and e₁ the method is of order 2 and symmetric
+only; e is of order h².
 
-Theory: docs/theory.md, section 48. Andersen (1983), J. Comput. Phys. 52, 24; Hante and Arnold (2021), J. Comput. Appl. Math. 387,
-112492; Hairer, Lubich and Wanner, Geometric Numerical Integration (2006), sections VI.6 (variational integrators) and VII.1
-(constrained mechanical systems); Hairer and Wanner, Solving Ordinary Differential Equations II (1996), section VII.8.
+Theory: docs/theory.md, section 48. Andersen (1983), J. Comput. Phys. 52, 24; Hante and Arnold
+(2021), J. Comput. Appl. Math. 387, 112492; Hairer, Lubich and Wanner, Geometric Numerical
+Integration (2006), sections VI.6 (variational integrators) and VII.1 (constrained mechanical
+systems); Hairer and Wanner, Solving Ordinary Differential Equations II (1996), section VII.8.
 """
 
 from dataclasses import dataclass, field
@@ -27,7 +30,14 @@ from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
-from flexmbs.integrators.integrator import Facts, Integrator, MethodCalls, check_iterations, check_step, check_tolerance
+from flexmbs.integrators.integrator import (
+    Facts,
+    Integrator,
+    MethodCalls,
+    check_iterations,
+    check_step,
+    check_tolerance,
+)
 from flexmbs.integrators.run_context import (
     AT,
     COMMON,
@@ -59,14 +69,16 @@ STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
 
 @dataclass(frozen=True)
 class Rattle(Integrator):
-    """Variational method of order 2 with a fixed ``step`` (s) that keeps g = 0 and G s + γ̄ = 0 to round-off.
+    """Variational method of order 2 with a fixed ``step`` (s) that keeps g = 0 and G s + γ̄ = 0 to
+    round-off.
 
-    Symplectic, hence no drift of the energy over long times, where forces are conservative, constraints do not depend on time,
-    and the step stays below 2/ω of the fastest vibration: in joint and in absolute coordinates, rigid and flexible, up to
-    Newton's tolerance and the differences (fourth order, relative error 1e-12) by which the change of M along a step is taken.
-    With damping, controllers, drives or other forces that depend on time or velocity it is symmetric to second order only.
-    Raises `InputError` for options outside of their ranges.
-    Source: docs/theory.md, section 48; Andersen, J. Comput. Phys. 52 (1983) 24.
+    Symplectic, hence no drift of the energy over long times, where forces are conservative,
+    constraints do not depend on time, and the step stays below 2/ω of the fastest vibration: in
+    joint and in absolute coordinates, rigid and flexible, up to Newton's tolerance and the
+    differences (fourth order, relative error 1e-12) by which the change of M along a step is taken.
+    With damping, controllers, drives or other forces that depend on time or velocity it is
+    symmetric to second order only. Raises `InputError` for options outside of their ranges. Source:
+    docs/theory.md, section 48; Andersen, J. Comput. Phys. 52 (1983) 24.
 
     Examples
     --------
@@ -87,7 +99,8 @@ class Rattle(Integrator):
     atol: None = field(default=None, init=False)
     name: ClassVar[str] = "rattle"
     has_reactions: ClassVar[bool] = False
-    takes_time: ClassVar[bool] = False  # its variation of the kinetic energy holds for scleronomic coordinates
+    # its variation of the kinetic energy holds for scleronomic coordinates
+    takes_time: ClassVar[bool] = False
     explicit: ClassVar[bool] = True
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, VARIATION)
     needs: ClassVar[str] = "residual"
@@ -95,13 +108,20 @@ class Rattle(Integrator):
 
     def __post_init__(self) -> None:
         if self.step is None:
-            raise InputError("integrator.step: 'rattle' has no control of its steps; give a fixed step (s)")
+            raise InputError(
+                "integrator.step: 'rattle' has no control of its steps; give a fixed step (s)"
+            )
         check_step("step", self.step)
         check_tolerance("newton_tolerance", self.newton_tolerance)
         check_iterations("max_iterations", self.max_iterations)
 
     def memory(self, facts: Facts) -> "Memory":
-        return Memory(float(self.newton_tolerance), int(self.max_iterations), int(facts.constant_mass), np.zeros(1))
+        return Memory(
+            float(self.newton_tolerance),
+            int(self.max_iterations),
+            int(facts.constant_mass),
+            np.zeros(1),
+        )
 
     @property
     def calls(self) -> MethodCalls:
@@ -135,14 +155,24 @@ def variation(context, h, memory):
 @part
 def start_gap(context):
     """exchange.g: the gap at the end of the step, in the closed directions at its start."""
-    call(context.calls[VARIATION], context.records[COMMON], context.records[STATE], context.records[START], 0.0, 0.0, -1.0)
+    call(
+        context.calls[VARIATION],
+        context.records[COMMON],
+        context.records[STATE],
+        context.records[START],
+        0.0,
+        0.0,
+        -1.0,
+    )
 
 
 @part
 def middle(memory, context, h):
-    """Newton's method for the velocity Δ of the step and the multipliers λ₀⁺ of its start: Δ in ``state.s``, q₁ in ``state.q``.
+    """Newton's method for the velocity Δ of the step and the multipliers λ₀⁺ of its start: Δ in
+    ``state.s``, q₁ in ``state.q``.
 
-    The residual at (q₀, Δ) with ṡ = 2 (Δ − s₀)/h, plus 2 e₀/h, vanishes; the matrix is [[M, Gᵀ], [G, 0]] (theory, section 48).
+    The residual at (q₀, Δ) with ṡ = 2 (Δ − s₀)/h, plus 2 e₀/h, vanishes; the matrix is [[M, Gᵀ],
+    [G, 0]] (theory, section 48).
     """
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
@@ -165,7 +195,8 @@ def middle(memory, context, h):
         context.counts[ITERATIONS] += 1
         for a in range(ns):
             x[a] = -context.exchange.r[a] - 2.0 / h * context.exchange.e0[a]
-        # rows of G₀ are those of the factor: g(q₁) has to be given in the closed directions at the start
+        # rows of G₀ are those of the factor: g(q₁) has to be given in the closed directions at the
+        # start
         start_gap(context)
         for a in range(state.lam.shape[0]):
             x[ns + a] = -2.0 / (h * h) * context.exchange.g[a]
@@ -180,7 +211,9 @@ def middle(memory, context, h):
             state.lam[a] -= x[ns + a]
         if not size < 1e30:
             return NOT_FINITE
-        if size <= memory.tolerance * largest(state.d) + ROUND_OFF or (size <= STAGNATION and 0.0 < before <= 2.0 * size):
+        if size <= memory.tolerance * largest(state.d) + ROUND_OFF or (
+            size <= STAGNATION and 0.0 < before <= 2.0 * size
+        ):
             return DONE
         before = size
     return NO_CONVERGENCE
@@ -188,7 +221,9 @@ def middle(memory, context, h):
 
 @entry
 def step_at(memory, context, same, h, _a, _b):
-    """A step of length h: Δ, then the velocities s₁ of its end, then accelerations and multipliers there (theory, section 48)."""
+    """A step of length h: Δ, then the velocities s₁ of its end, then accelerations and multipliers
+    there (theory, section 48).
+    """
     state, start, at, x = context.state, context.start, context.at, context.exchange.x
     ns = state.s.shape[0]
     t0 = context.clock[TIME]
@@ -214,7 +249,8 @@ def step_at(memory, context, same, h, _a, _b):
         at.sd[a] = 0.0
     for a in range(state.lam.shape[0]):
         at.lam[a] = 0.0
-    # rates of force states depend on the states themselves: one correction of their trapezoidal rule
+    # rates of force states depend on the states themselves: one correction of their trapezoidal
+    # rule
     for _ in range(2 if state.z.shape[0] > 0 else 1):
         for a in range(state.z.shape[0]):
             state.z[a] = start.z[a] + 0.5 * h * start.zd[a]

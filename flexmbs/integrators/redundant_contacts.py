@@ -1,7 +1,9 @@
-"""Impulses of redundant contacts: an interior-point method first, then splitting; a kernel of its own.
+"""Impulses of redundant contacts: an interior-point method first, then splitting; a kernel of its
+own.
 
-Contacts on more points than a body has degrees of freedom make D = W M⁻¹ Wᵀ singular: impulses are not unique, and sweeps
-over the contacts converge slowly or cycle. Theory: docs/theory.md, section 43.
+Contacts on more points than a body has degrees of freedom make D = W M⁻¹ Wᵀ singular: impulses are
+not unique, and sweeps over the contacts converge slowly or cycle. Theory: docs/theory.md, section
+43.
 """
 
 from typing import NamedTuple
@@ -49,10 +51,29 @@ def make_workspace(n: int) -> Workspace:
     """Workspace for n contacts."""
     z, m = np.zeros, 3 * n
     return Workspace(
-        z((n, 2)), z(n), z(n), z(n), NewtonWorkspace(z(m), z(m), z(m), z(m), z((m, m)), z(m, np.int64)),
-        Iterate(z(m), z(n), z(n)), Iterate(z(m), z(n), z(n)), Step(z(m), z(n), z(n), z(n)), z(m), z(m), z(m), z(m), z(m), z(m),
-        z(m), z(m), z((m, m)), z(m), z(n), z(m), z(1, np.int64), z(2, np.int64),
-    )  # fmt: skip
+        z((n, 2)),
+        z(n),
+        z(n),
+        z(n),
+        NewtonWorkspace(z(m), z(m), z(m), z(m), z((m, m)), z(m, np.int64)),
+        Iterate(z(m), z(n), z(n)),
+        Iterate(z(m), z(n), z(n)),
+        Step(z(m), z(n), z(n), z(n)),
+        z(m),
+        z(m),
+        z(m),
+        z(m),
+        z(m),
+        z(m),
+        z(m),
+        z(m),
+        z((m, m)),
+        z(m),
+        z(n),
+        z(m),
+        z(1, np.int64),
+        z(2, np.int64),
+    )
 
 
 def connected(workspace: Workspace) -> Workspace:
@@ -65,7 +86,8 @@ def connected(workspace: Workspace) -> Workspace:
 
 @called
 def redundant(law, goal, nearly, p, workspace):
-    """Impulses p (3n,) with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little more than round-off.
+    """Impulses p (3n,) with Φ/ρ within ``goal``, or ``nearly`` where redundancy is broken by little
+    more than round-off.
 
     Returns (steps, or 0: not found; whether impulses exist). Theory, section 43.
     """
@@ -95,7 +117,15 @@ def redundant(law, goal, nearly, p, workspace):
 @seldom_entry
 def redundant_at(workspace, first, second, m, goal, nearly):
     """`redundant` on the problem of the first m contacts that was passed on."""
-    law = Inclusion(int(m), workspace.D, workspace.c, workspace.mu, workspace.drag, workspace.bound, workspace.rho)
+    law = Inclusion(
+        int(m),
+        workspace.D,
+        workspace.c,
+        workspace.mu,
+        workspace.drag,
+        workspace.bound,
+        workspace.rho,
+    )
     steps, exists = redundant(law, goal, nearly, workspace.p, workspace)
     workspace.result[0] = steps
     workspace.result[1] = 1 if exists else 0

@@ -1,8 +1,9 @@
 """What a method of integration works on: states as numbers, and the equations behind addresses.
 
-A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each, with views of their parts; ẏ = Ψ(y, t), or the
-residual M ṡ − k − Gᵀ λ and the matrix K_b. The stepper holds three: ``start`` and ``state``, the two ends of the last step, and
-``at``, a state within it. A method accesses the mechanics only through the calls below. Theory: docs/theory.md, section 33.
+A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each, with views of their
+parts; ẏ = Ψ(y, t), or the residual M ṡ − k − Gᵀ λ and the matrix K_b. The stepper holds three:
+``start`` and ``state``, the two ends of the last step, and ``at``, a state within it. A method
+accesses the mechanics only through the calls below. Theory: docs/theory.md, section 33.
 """
 
 import itertools
@@ -19,30 +20,57 @@ from flexmbs.algebra.small import split_solution
 DONE, NO_CONVERGENCE, NOT_FINITE, INDEFINITE, STEP_TOO_SMALL, STEPPED, UNSOLVED = range(7)
 # indices into RunContext.calls, −1 where there is none
 DERIVATIVE, ACCEPTED, KEEP, MATRIX, CORRECTION = range(5)  # of the formalism: (model, point, …)
-RESIDUAL, DISPLACE, NORMALIZE, CONSTRAINTS, COMMIT, EVENTS, VARIATION, CONTACTS, ROWS, PROJECT, RATES, SAMPLES = range(
-    5, 17
-)  # of all: (common, point, …)
+(
+    RESIDUAL,
+    DISPLACE,
+    NORMALIZE,
+    CONSTRAINTS,
+    COMMIT,
+    EVENTS,
+    VARIATION,
+    CONTACTS,
+    ROWS,
+    PROJECT,
+    RATES,
+    SAMPLES,
+) = range(5, 17)  # of all: (common, point, …)
 STEP, FINISH, BETWEEN, JUMP, CALLS = range(17, 22)  # of the method: (memory, context, context)
 ALWAYS = (RESIDUAL, NORMALIZE, CONSTRAINTS, COMMIT)
 # indices into RunContext.records: addresses of records
 MODEL, COMMON, MEMORY, CONTEXT, START, STATE, AT, RECORDS = range(8)
-# indices into RunContext.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0; ERROR of a step over its
-# tolerance, BEFORE that of the step before it; STOP the end of a segment of the run, at END or at a jump; HOLDS the part
-# of the step where the equations hold in ``at``, 0 if they hold at its end, negative if ``at`` was overwritten since; DIVIDED the
-# length of the parts of a fixed step that contacts divide, 0: it is whole
-TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, DIVIDED, CLOCK = range(13)
-# indices into RunContext.control: exponent of the error, least and most factor of the step, factors between which it is kept
+# indices into RunContext.clock: TAKEN the length of the step, BEGUN its start; FIXED step or 0;
+# ERROR of a step over its tolerance, BEFORE that of the step before it; STOP the end of a segment
+# of the run, at END or at a jump; HOLDS the part of the step where the equations hold in ``at``, 0
+# if they hold at its end, negative if ``at`` was overwritten since; DIVIDED the length of the parts
+# of a fixed step that contacts divide, 0: it is whole
+TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, DIVIDED, CLOCK = range(
+    13
+)
+# indices into RunContext.control: exponent of the error, least and most factor of the step, factors
+# between which it is kept
 EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
-# indices into RunContext.counts; PAUSED: the method asks for a return to Python after the step; CORNER: index of the next one of
-# `RunContext.corners`; UNSEEN: what `unseen_contacts` does; TAKING: number of contacts in ContactData.row that
-# receive impulses in the step
-STEPS, REJECTED, ITERATIONS, FACTORIZATIONS, EVALUATIONS, DEPENDENT, REACHED, PAUSED, WATCHED, EVALUATED = range(10)
+# indices into RunContext.counts; PAUSED: the method asks for a return to Python after the step;
+# CORNER: index of the next one of `RunContext.corners`; UNSEEN: what `unseen_contacts` does;
+# TAKING: number of contacts in ContactData.row that receive impulses in the step
+(
+    STEPS,
+    REJECTED,
+    ITERATIONS,
+    FACTORIZATIONS,
+    EVALUATIONS,
+    DEPENDENT,
+    REACHED,
+    PAUSED,
+    WATCHED,
+    EVALUATED,
+) = range(10)
 CORNER, UNSEEN, TAKING, COUNTS = range(10, 14)
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
 # indices into Point.w and Point.power: of forces, lost, of drives
 FORCES, LOSS, DRIVES = range(3)
-# indices into Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that is left
+# indices into Exchange.gauge: smallest pivot of a constraint row over its largest so far; |g| that
+# is left
 INDEPENDENT, LEFT, GAUGES = range(3)
 
 
@@ -64,7 +92,9 @@ class Point(NamedTuple):
 
 
 class Exchange(NamedTuple):
-    """Vectors that the equations and a method write in turn; shared with the workspace of the equations."""
+    """Vectors that the equations and a method write in turn; shared with the workspace of the
+    equations.
+    """
 
     r: np.ndarray  # (ns,) residual
     x: np.ndarray  # (ns + nc,) right-hand side and solution of corrections
@@ -78,8 +108,11 @@ class Exchange(NamedTuple):
     e0: np.ndarray  # (ns,) terms of a variational step, at its start and at its end
     e1: np.ndarray
     nonholonomic: np.ndarray  # (nc,) int64 rows that constrain velocities alone
-    loaded: np.ndarray  # (3,) of forces that depend on reactions: iterations at most, 0: none; last relative change; unbounded
-    prescribed: np.ndarray  # (1,) 1: the power of coordinates that are functions of time needs the residual at ṡ
+    # (3,) of forces that depend on reactions: iterations at most, 0: none; last relative change;
+    # unbounded
+    loaded: np.ndarray
+    # (1,) 1: the power of coordinates that are functions of time needs the residual at ṡ
+    prescribed: np.ndarray
     stage: np.ndarray  # (1 + nz,) weight and bases of the force states (`implicit_states`)
 
 
@@ -92,9 +125,14 @@ class ContactData(NamedTuple):
     e_t: np.ndarray  # (n,) and along the tangents
     mu: np.ndarray  # (n,)
     size: np.ndarray  # (n,) length (m) or angle beside which an overlap is small
-    dry: np.ndarray  # (n,) int64 1: dry friction of a joint coordinate, along the first tangent, always closed
-    limits: np.ndarray  # (n, 3) of dry friction: sliding and static limit (N or N m), rate v_s, 0 for a jump between them
-    scale: np.ndarray  # (3,) weight of the unit mass (m/s²), largest inertia of a body, size of the model (m), at most 1
+    # (n,) int64 1: dry friction of a joint coordinate, along the first tangent, always closed
+    dry: np.ndarray
+    # (n, 3) of dry friction: sliding and static limit (N or N m), rate v_s, 0 for a jump between
+    # them
+    limits: np.ndarray
+    # (3,) weight of the unit mass (m/s²), largest inertia of a body, size of the model (m), at most
+    # 1
+    scale: np.ndarray
     gap: np.ndarray  # (n,)
     rate: np.ndarray  # (n, 3)
     moving: np.ndarray  # (n, 3) the part of it that does not depend on s
@@ -106,11 +144,14 @@ class ContactData(NamedTuple):
     output: np.ndarray  # (n, 3) forces for outputs
     row: np.ndarray  # (n,) int64 contacts that take part
     rows: np.ndarray  # (3n, ns) of their velocities
-    recent: np.ndarray  # (n, RECENT) gaps, rates, speeds and bounds at the last two evaluations of `unseen_contacts`
+    # (n, RECENT) gaps, rates, speeds and bounds at the last two evaluations of `unseen_contacts`
+    recent: np.ndarray
     within: np.ndarray  # (n, RECENT) the same at two times within a step
     depth: np.ndarray  # (n,) of `note_depths`
-    struck: np.ndarray  # (n,) longest fixed step, or part of one (s), within an impact of a contact with a force law
-    unseen: np.ndarray  # (n,) time (s) of the first step in which the contact alone closed and opened, −1 none
+    # (n,) longest fixed step, or part of one (s), within an impact of a contact with a force law
+    struck: np.ndarray
+    # (n,) time (s) of the first step in which the contact alone closed and opened, −1 none
+    unseen: np.ndarray
 
 
 class Outputs(NamedTuple):
@@ -130,7 +171,9 @@ class Outputs(NamedTuple):
 
 
 class Sampled(NamedTuple):
-    """Instants of discrete controllers: measurement, sample, output; the next ones are first + passed · period."""
+    """Instants of discrete controllers: measurement, sample, output; the next ones are first +
+    passed · period.
+    """
 
     first: np.ndarray  # (n, 3) s
     passed: np.ndarray  # (n, 3) numbers of instants
@@ -139,7 +182,9 @@ class Sampled(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Ends of steps that the audit evaluates: at equal parts of the run, the last one that of the largest accelerations."""
+    """Ends of steps that the audit evaluates: at equal parts of the run, the last one that of the
+    largest accelerations.
+    """
 
     t: np.ndarray  # (n,) negative where there is none
     q: np.ndarray
@@ -150,7 +195,9 @@ class Samples(NamedTuple):
     beta: np.ndarray
     closed: np.ndarray  # (n,) int64 contacts that carry forces
     largest: np.ndarray  # (1,) largest acceleration so far
-    work: np.ndarray  # (m, 6) within steps: of forces and lost, by the method and by Gauss's rule; end and length of the step
+    # (m, 6) within steps: of forces and lost, by the method and by Gauss's rule; end and length of
+    # the step
+    work: np.ndarray
 
 
 class RunContext(NamedTuple):
@@ -167,10 +214,12 @@ class RunContext(NamedTuple):
     exchange: Exchange
     contact: ContactData
     times: np.ndarray
-    local: np.ndarray  # (ns,) estimated error of the positions that the step adds, as a displacement
+    # (ns,) estimated error of the positions that the step adds, as a displacement
+    local: np.ndarray
     spent: np.ndarray  # (ns,) sums of their sizes over the accepted steps
     samples: Samples
-    corners: np.ndarray  # times (s) that controlled steps must not pass over, the end of the run last
+    # times (s) that controlled steps must not pass over, the end of the run last
+    corners: np.ndarray
     due: np.ndarray  # (1,) the next time (s) at which a discrete controller acts: a step ends there
     out: Outputs
 
@@ -179,7 +228,9 @@ def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:
     """A state of zeros."""
     y, yd = np.zeros(nq + ns + nz + 3), np.zeros(nq + ns + nz + 3)
     ends = [0, nq, nq + ns, nq + ns + nz, nq + ns + nz + 3]
-    q, s, z, w, qd, sd, zd, power = (each[a:b] for each in (y, yd) for a, b in itertools.pairwise(ends))
+    q, s, z, w, qd, sd, zd, power = (
+        each[a:b] for each in (y, yd) for a, b in itertools.pairwise(ends)
+    )
     return Point(y, yd, q, s, z, w, qd, sd, zd, power, np.zeros(nc), np.zeros(ns))
 
 
@@ -192,7 +243,9 @@ def copy(values, out):
 
 @part
 def friction_limit(contact, k, mode, rate):
-    """Limit (N or N m) of dry friction k at its ``rate``: F_s where it sticks, else F_c + (F_s − F_c) exp(−(η/v_s)²)."""
+    """Limit (N or N m) of dry friction k at its ``rate``: F_s where it sticks, else F_c + (F_s −
+    F_c) exp(−(η/v_s)²).
+    """
     sliding, static, decay = contact.limits[k, 0], contact.limits[k, 1], contact.limits[k, 2]
     if mode == STICKS or abs(rate) <= SLIPPING:
         return static
@@ -203,8 +256,9 @@ def friction_limit(contact, k, mode, rate):
 
 @part
 def implicit_states(context, weight, base, first):
-    """Force states obey z = c + a ż in the evaluations that follow, a = ``weight`` and c = ``base`` from the ``first`` on: laws
-    that switch or are stiff solve this themselves; with the weight 0 ż is that at the given z again."""
+    """Force states obey z = c + a ż in the evaluations that follow, a = ``weight`` and c = ``base``
+    from the ``first`` on: laws that switch or are stiff solve this themselves; with the weight 0 ż
+    is that at the given z again."""
     stage = context.exchange.stage
     stage[0] = weight
     for a in range(stage.shape[0] - 1):
@@ -221,18 +275,29 @@ def take(source, target):
 
 @part
 def derivative(context, point, t):
-    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not definite: −1 − body.
+    """ẏ and λ of a point, the force states' rates and powers with them. Negative where M is not
+    definite: −1 − body.
 
     Theory, section 33.
     """
     context.counts[EVALUATIONS] += 1
     context.counts[FACTORIZATIONS] += 1
-    return call(context.calls[DERIVATIVE], context.records[MODEL], context.records[point], context.records[point], t, 0.0, 0.0)
+    return call(
+        context.calls[DERIVATIVE],
+        context.records[MODEL],
+        context.records[point],
+        context.records[point],
+        t,
+        0.0,
+        0.0,
+    )
 
 
 @part
 def residual(context, point, t, slopes):
-    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs = (g, G s + γ̄, G ṡ − γ) of a point, rates of its force states, its powers."""
+    """exchange.r = M ṡ − k − Gᵀ λ and exchange.gs = (g, G s + γ̄, G ṡ − γ) of a point, rates of its
+    force states, its powers.
+    """
     context.counts[EVALUATIONS] += 1
     call(
         context.calls[RESIDUAL],
@@ -247,13 +312,20 @@ def residual(context, point, t, slopes):
 
 @part
 def iteration_matrix(context, point, c_mass, c_damping):
-    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of `RunContext`.
+    """Factor of K_b = [[c_mass M + K + c_damping D, Gᵀ], [G, 0]] at a point; returns a status of
+    `RunContext`.
 
     Theory, section 26.
     """
     context.counts[FACTORIZATIONS] += 1
     status = call(
-        context.calls[MATRIX], context.records[MODEL], context.records[point], context.records[point], 0.0, c_mass, c_damping
+        context.calls[MATRIX],
+        context.records[MODEL],
+        context.records[point],
+        context.records[point],
+        0.0,
+        c_mass,
+        c_damping,
     )
     if status < 0:
         context.exchange.status[0] = -1 - status
@@ -265,42 +337,92 @@ def iteration_matrix(context, point, c_mass, c_damping):
 @part
 def correction(context, point):
     """exchange.x (ns + nc,) ← K_b⁻¹ exchange.x with that factor."""
-    call(context.calls[CORRECTION], context.records[MODEL], context.records[point], context.records[point], 0.0, 0.0, 0.0)
+    call(
+        context.calls[CORRECTION],
+        context.records[MODEL],
+        context.records[point],
+        context.records[point],
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 @part
 def displace(context, point, base):
     """q = q_base ⊕ d of a point (theory, section 2)."""
-    call(context.calls[DISPLACE], context.records[COMMON], context.records[point], context.records[base], 0.0, 0.0, 0.0)
+    call(
+        context.calls[DISPLACE],
+        context.records[COMMON],
+        context.records[point],
+        context.records[base],
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 @part
 def displace_by_midpoint(context, point, base):
     """q = q_base ⊕ d of a point by the midpoint rule of free motions, d in place."""
-    call(context.calls[DISPLACE], context.records[COMMON], context.records[point], context.records[base], 0.0, 1.0, 0.0)
+    call(
+        context.calls[DISPLACE],
+        context.records[COMMON],
+        context.records[point],
+        context.records[base],
+        0.0,
+        1.0,
+        0.0,
+    )
 
 
 @part
 def position_rates(context, point):
     """q̇ = H(q) s of a point."""
-    call(context.calls[RATES], context.records[COMMON], context.records[point], context.records[point], 0.0, 0.0, 0.0)
+    call(
+        context.calls[RATES],
+        context.records[COMMON],
+        context.records[point],
+        context.records[point],
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 @part
 def normalize(context, point):
     """Unit Euler parameters of a point."""
-    call(context.calls[NORMALIZE], context.records[COMMON], context.records[point], context.records[point], 0.0, 0.0, 0.0)
+    call(
+        context.calls[NORMALIZE],
+        context.records[COMMON],
+        context.records[point],
+        context.records[point],
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 @part
 def evaluate_constraints(context, point, t):
     """exchange.gs and exchange.beta of a point."""
-    call(context.calls[CONSTRAINTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)
+    call(
+        context.calls[CONSTRAINTS],
+        context.records[COMMON],
+        context.records[point],
+        context.records[point],
+        t,
+        0.0,
+        0.0,
+    )
 
 
 @part
 def settle_loads(context, point, here, t):
-    """Corrections of ṡ and λ by the forces that their reactions load, with the factor of M and G that stands."""
+    """Corrections of ṡ and λ by the forces that their reactions load, with the factor of M and G
+    that stands.
+    """
     x, ns, loaded = context.exchange.x, here.s.shape[0], context.exchange.loaded
     size = 0.0
     for turn in range(int(loaded[0])):
@@ -327,8 +449,8 @@ def settle_loads(context, point, here, t):
 
 @called
 def settle_accelerations(context, point, here, t, factored):
-    """ṡ, λ, rates and powers of a point: M ṡ = k + Gᵀ λ, G ṡ = γ, with the current factor of M and G, or with a new one unless
-    ``factored``. Returns a status."""
+    """ṡ, λ, rates and powers of a point: M ṡ = k + Gᵀ λ, G ṡ = γ, with the current factor of M and
+    G, or with a new one unless ``factored``. Returns a status."""
     x = context.exchange.x
     ns = here.s.shape[0]
     for a in range(ns):

@@ -1,9 +1,11 @@
-"""What is kept of a run for its audit: states at ends of steps, and the work within some steps at points no method uses.
+"""What is kept of a run for its audit: states at ends of steps, and the work within some steps at
+points no method uses.
 
     W_G = ½ h Σ± P(t + h (½ ± √3/6))
 
-is the work of a step by Gauss's rule with two points, on the method's own dense output: forces that change within the step, which
-the method does not see, differ there. Theory: docs/theory.md, section 54.
+is the work of a step by Gauss's rule with two points, on the method's own dense output: forces that
+change within the step, which the method does not see, differ there. Theory: docs/theory.md, section
+54.
 """
 
 from flexmbs._jit import called, part
@@ -29,7 +31,8 @@ from flexmbs.integrators.run_context import (
 
 GAUSS = (0.21132486540518713, 0.7886751345948129)
 SPREAD = 0.6180339887498949  # the golden ratio's part: steps at irregular times
-BY_METHOD, BY_GAUSS, SAMPLED_T, SAMPLED_H, WORKS = 0, 2, 4, 5, 6  # places in a row of `Samples.work`
+# places in a row of `Samples.work`
+BY_METHOD, BY_GAUSS, SAMPLED_T, SAMPLED_H, WORKS = 0, 2, 4, 5, 6
 
 
 @part
@@ -44,13 +47,17 @@ def closed(contact):
 
 @part
 def keep_sample(context, k):
-    """The end of the last step as sample k; the state within it where the equations hold there and not at its end."""
+    """The end of the last step as sample k; the state within it where the equations hold there and
+    not at its end.
+    """
     samples, clock = context.samples, context.clock
     if clock[HOLDS] < 0.0:
         return
     inside = clock[HOLDS] > 0.0
     point = context.at if inside else context.state
-    samples.t[k] = clock[BEGUN] + clock[HOLDS] * (clock[TIME] - clock[BEGUN]) if inside else clock[TIME]
+    samples.t[k] = (
+        clock[BEGUN] + clock[HOLDS] * (clock[TIME] - clock[BEGUN]) if inside else clock[TIME]
+    )
     copy(point.q, samples.q[k])
     copy(point.s, samples.s[k])
     copy(point.sd, samples.sd[k])
@@ -63,7 +70,8 @@ def keep_sample(context, k):
 
 @called
 def work_within(context, k):
-    """Works (J) of the forces and of the losses in the last step, by the method and by Gauss's rule. ``at`` is workspace.
+    """Works (J) of the forces and of the losses in the last step, by the method and by Gauss's
+    rule. ``at`` is workspace.
 
     Theory, section 54.
     """
@@ -73,7 +81,15 @@ def work_within(context, k):
     for x in GAUSS:
         t = begun + x * h
         if (
-            call(context.calls[BETWEEN], context.records[MEMORY], context.records[CONTEXT], context.records[CONTEXT], t, 0.0, 0.0)
+            call(
+                context.calls[BETWEEN],
+                context.records[MEMORY],
+                context.records[CONTEXT],
+                context.records[CONTEXT],
+                t,
+                0.0,
+                0.0,
+            )
             != DONE
         ):
             return 0
@@ -89,7 +105,9 @@ def work_within(context, k):
 
 @part
 def sample(context):
-    """Keep the end of the step where it is the first of its part of the run, or has the largest accelerations so far."""
+    """Keep the end of the step where it is the first of its part of the run, or has the largest
+    accelerations so far.
+    """
     samples, passed = context.samples, context.clock[TIME] / context.clock[END]
     last = samples.t.shape[0] - 1
     k = min(int(last * passed), last - 1)
@@ -100,7 +118,10 @@ def sample(context):
         samples.largest[0] = size
         keep_sample(context, last)
     count = samples.work.shape[0]
-    place, next_place = count * passed, count * (2.0 * context.clock[TIME] - context.clock[BEGUN]) / context.clock[END]
+    place, next_place = (
+        count * passed,
+        count * (2.0 * context.clock[TIME] - context.clock[BEGUN]) / context.clock[END],
+    )
     k = min(int(place), count - 1)
     # steps at equal times would meet periodic forces always in the same phase
     irregular = 0.8 * ((SPREAD * k) % 1.0)

@@ -1,16 +1,19 @@
-"""Several impacts at once as a sequence of collisions of single contacts, and how far its result is from that of one problem.
+"""Several impacts at once as a sequence of collisions of single contacts, and how far its result is
+from that of one problem.
 
-Where several contacts act at once, laws of impact of single contacts do not determine the velocities after it (Glocker 2004).
-The sequence takes the contact that approaches fastest, U_N < 0, and changes the velocities by its own law alone,
+Where several contacts act at once, laws of impact of single contacts do not determine the
+velocities after it (Glocker 2004). The sequence takes the contact that approaches fastest, U_N < 0,
+and changes the velocities by its own law alone,
 
     U ← U + D_·k Δp_k,   U_Nk⁺ = −e U_Nk⁻,   |Δp_T| ≤ μ Δp_N,
 
-until no contact approaches: the limit of small gaps between the bodies. What is left after many collisions, as of bodies that
-touch in a closed chain, is solved as one problem without restitution.
+until no contact approaches: the limit of small gaps between the bodies. What is left after many
+collisions, as of bodies that touch in a closed chain, is solved as one problem without restitution.
 
-Theory: docs/theory.md, section 42. Ivanov (1995), On multiple impact, J. Appl. Math. Mech. 59, 887; Glocker (2004), Concepts for
-modeling impacts without friction, Acta Mechanica 168, 1; Liu, Zhao and Brogliato (2008), Frictionless multiple impacts in
-multibody systems, Proc. R. Soc. A 464, 3193, for laws that share energy along a chain.
+Theory: docs/theory.md, section 42. Ivanov (1995), On multiple impact, J. Appl. Math. Mech. 59, 887;
+Glocker (2004), Concepts for modeling impacts without friction, Acta Mechanica 168, 1; Liu, Zhao and
+Brogliato (2008), Frictionless multiple impacts in multibody systems, Proc. R. Soc. A 464, 3193, for
+laws that share energy along a chain.
 """
 
 from flexmbs._jit import called, part
@@ -37,30 +40,41 @@ def fastest(n, problem):
 
 @part
 def collision(n, problem, k):
-    """(Δp_N, Δp_T1, Δp_T2, found) of contact k alone by its law of impact, at the velocities under the impulses so far."""
+    """(Δp_N, Δp_T1, Δp_T2, found) of contact k alone by its law of impact, at the velocities under
+    the impulses so far.
+    """
     D, p, o = problem.D, problem.x, 3 * k
     u = (problem.free[o], problem.free[o + 1], problem.free[o + 2])
     for j in range(3 * n):
         u = (u[0] + D[o, j] * p[j], u[1] + D[o + 1, j] * p[j], u[2] + D[o + 2, j] * p[j])
     # forces of the step change velocities without restitution
     approach = min(u[0] - problem.free[o] + problem.before[o], 0.0)
-    slip = (u[1] - problem.free[o + 1] + problem.before[o + 1], u[2] - problem.free[o + 2] + problem.before[o + 2])
+    slip = (
+        u[1] - problem.free[o + 1] + problem.before[o + 1],
+        u[2] - problem.free[o + 2] + problem.before[o + 2],
+    )
     e, e_t = problem.e[k], problem.e_t[k] if approach < 0.0 else 0.0
-    law = Contact(D, o, u[0] + e * approach, u[1] + e_t * slip[0], u[2] + e_t * slip[1], problem.mu[k])
+    law = Contact(
+        D, o, u[0] + e * approach, u[1] + e_t * slip[0], u[2] + e_t * slip[1], problem.mu[k]
+    )
     p0, p1, p2, found = one_contact(law, problem.least[k], 0.0)
     bound = problem.expansion[k] * p0
     if found and bound > 0.0:
         r0 = u[0] + D[o, o] * p0 + D[o, o + 1] * p1 + D[o, o + 2] * p2
         r1 = u[1] + D[o + 1, o] * p0 + D[o + 1, o + 1] * p1 + D[o + 1, o + 2] * p2
         r2 = u[2] + D[o + 2, o] * p0 + D[o + 2, o + 1] * p1 + D[o + 2, o + 2] * p2
-        q0, q1, q2, found = one_contact(Contact(D, o, r0, r1, r2, problem.mu[k]), problem.least[k], bound)
+        q0, q1, q2, found = one_contact(
+            Contact(D, o, r0, r1, r2, problem.mu[k]), problem.least[k], bound
+        )
         p0, p1, p2 = p0 + q0, p1 + q1, p2 + q2
     return p0, p1, p2, found
 
 
 @called
 def sequence(n, problem, limits):
-    """Impulses problem.x (3n,) of n contacts by collisions of single ones. Returns like `impulses` (theory, section 42)."""
+    """Impulses problem.x (3n,) of n contacts by collisions of single ones. Returns like `impulses`
+    (theory, section 42).
+    """
     D, p, workspace = problem.D, problem.x, problem.workspace
     bound, drag, later, more = workspace.bound, workspace.drag, workspace.later, workspace.more
     for j in range(3 * n):
@@ -87,7 +101,13 @@ def sequence(n, problem, limits):
             later[i] += D[i, j] * p[j]
     for b in range(n):
         bound[b], drag[b, 0], drag[b, 1] = problem.held[b], 0.0, 0.0
-    used, worst = impulses(Inclusion(n, D, later, problem.mu, drag, bound, workspace.rho), problem.least, limits, more, workspace)
+    used, worst = impulses(
+        Inclusion(n, D, later, problem.mu, drag, bound, workspace.rho),
+        problem.least,
+        limits,
+        more,
+        workspace,
+    )
     for i in range(3 * n):
         p[i] += more[i]
     return used, worst
@@ -96,13 +116,16 @@ def sequence(n, problem, limits):
 @part
 def solve_impact_law(n, problem, limits):
     """`impact` of all contacts at once, or `sequence` where the problem asks for it."""
-    return sequence(n, problem, limits) if problem.sequential[0] == 1 else impact(n, problem, limits)
+    return (
+        sequence(n, problem, limits) if problem.sequential[0] == 1 else impact(n, problem, limits)
+    )
 
 
 @called
 def difference(n, problem, limits):
-    """problem.spread[0] ← largest difference (m/s) of the velocities of the contacts between the two laws, of the impulses
-    problem.x that were found and those of the other law; 0 where one contact acts alone.
+    """problem.spread[0] ← largest difference (m/s) of the velocities of the contacts between the
+    two laws, of the impulses problem.x that were found and those of the other law; 0 where one
+    contact acts alone.
     """
     D, kept, p = problem.D, problem.kept, problem.x
     problem.spread[0] = 0.0

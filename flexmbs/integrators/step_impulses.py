@@ -1,10 +1,12 @@
-"""Impulses of the contacts in a step of Moreau and Jean's time stepping: D and U_free of the step, the law of impact, energy.
+"""Impulses of the contacts in a step of Moreau and Jean's time stepping: D and U_free of the step,
+the law of impact, energy.
 
     U⁺ = U_free + D p,   U_free = W v_free + w,   D = W Y,   Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ
 
-for the contacts whose gap, foreseen by half a step, is closed. The records are `flexmbs.integrators.moreau_jean.Memory` and
-`flexmbs.integrators.run_context.RunContext`. Theory: docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry
-friction in finite freedom dynamics; Kane and Levinson (1985), Dynamics: Theory and Applications, for impacts that add energy.
+for the contacts whose gap, foreseen by half a step, is closed. The records are
+`flexmbs.integrators.moreau_jean.Memory` and `flexmbs.integrators.run_context.RunContext`. Theory:
+docs/theory.md, section 42. Moreau (1988), Unilateral contact and dry friction in finite freedom
+dynamics; Kane and Levinson (1985), Dynamics: Theory and Applications, for impacts that add energy.
 """
 
 from flexmbs._jit import part
@@ -12,28 +14,40 @@ from flexmbs._jit.address import call
 from flexmbs.integrators.contact_calls import IMPACT, solve
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, SWEEPS, rough
-from flexmbs.integrators.run_context import AT, COMMON, DONE, ROWS, TIME, UNSOLVED, correction, friction_limit
+from flexmbs.integrators.run_context import (
+    AT,
+    COMMON,
+    DONE,
+    ROWS,
+    TIME,
+    UNSOLVED,
+    correction,
+    friction_limit,
+)
 
 ROUND_OFF = 1e-12  # m or rad
-CANNOT_YIELD = 1e-13  # of |w|² over the largest mass: normal compliance of a contact that nothing moves
+# of |w|² over the largest mass: normal compliance of a contact that nothing moves
+CANNOT_YIELD = 1e-13
 GAINED = 1e-9  # of the work of the impulses: energy that is round-off
 HALVINGS = 25
 
 
 @part
 def foreseen(memory, contact, h, whole):
-    """Contacts that take part in the step: those that strike, and others with g + ½ h γ_N ≤ 0 that are not fast. Returns their
-    number (theory, section 42).
+    """Contacts that take part in the step: those that strike, and others with g + ½ h γ_N ≤ 0 that
+    are not fast. Returns their number (theory, section 42).
 
-    One that carried an impulse takes part up to the gap that weight would close within a whole step, else round-off opens it and
-    it falls into an overlap.
+    One that carried an impulse takes part up to the gap that weight would close within a whole
+    step, else round-off opens it and it falls into an overlap.
     """
     m = 0
     fall = 0.5 * whole * whole * contact.scale[0]
     for k in range(contact.gap.shape[0]):
         memory.problem.held[m] = 0.0
         if contact.dry[k] == 1:
-            memory.problem.held[m] = h * friction_limit(contact, k, contact.mode[k], contact.rate[k, 1])
+            memory.problem.held[m] = h * friction_limit(
+                contact, k, contact.mode[k], contact.rate[k, 1]
+            )
         near = max(fall, ROUND_OFF) if contact.impulse[k, 0] > 0.0 else ROUND_OFF
         closes = contact.gap[k] + 0.5 * h * contact.rate[k, 0] <= near
         closes = memory.strikes[k] == 1 or (closes and memory.fast[k] == 0)
@@ -48,7 +62,9 @@ def foreseen(memory, contact, h, whole):
 
 @part
 def rows_of_contacts(context, point, t, m, rows, moving):
-    """rows (3m, ns) ← W of the contacts that take part, at a point; moving (3m,) ← w of their velocities W v + w."""
+    """rows (3m, ns) ← W of the contacts that take part, at a point; moving (3m,) ← w of their
+    velocities W v + w.
+    """
     records = context.records
     call(context.calls[ROWS], records[COMMON], records[point], records[point], t, 1.0 * m, 0.0)
     for j in range(3 * m):
@@ -59,9 +75,11 @@ def rows_of_contacts(context, point, t, m, rows, moving):
 
 @part
 def delassus(memory, context, m, scale):
-    """D = W Y (1/kg) and the velocities Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ of unit impulses, with the current factor.
+    """D = W Y (1/kg) and the velocities Y = (M + θh D_d + θ²h² K)⁻¹ W_θᵀ of unit impulses, with the
+    current factor.
 
-    ``scale``: velocity per displacement, 1/(θ²h²). G = ½ W_θ Y gives the work of the impulses (theory, section 42).
+    ``scale``: velocity per displacement, 1/(θ²h²). G = ½ W_θ Y gives the work of the impulses
+    (theory, section 42).
     """
     x = context.exchange.x
     ns = memory.W.shape[1]
@@ -69,9 +87,12 @@ def delassus(memory, context, m, scale):
         for i in range(3 * m):
             memory.problem.D[i, j] = 0.0
             memory.G[i, j] = 0.0
-        # tangents without friction have no impulse, dry friction has none but that of one tangent: their columns stay zero
+        # tangents without friction have no impulse, dry friction has none but that of one tangent:
+        # their columns stay zero
         k = context.contact.row[j // 3]
-        if (j % 3 > 0 and memory.problem.mu[j // 3] == 0.0) or (j % 3 != 1 and context.contact.dry[k] == 1):
+        if (j % 3 > 0 and memory.problem.mu[j // 3] == 0.0) or (
+            j % 3 != 1 and context.contact.dry[k] == 1
+        ):
             continue
         for a in range(ns):
             x[a] = memory.F[j, a]
@@ -96,16 +117,20 @@ def delassus(memory, context, m, scale):
 
 @part
 def held_apart(problem, free, b):
-    """c_N of dry friction, a velocity of its own size above zero: its normal impulse is then the one that is given."""
+    """c_N of dry friction, a velocity of its own size above zero: its normal impulse is then the
+    one that is given.
+    """
     return problem.held[b] * problem.D[3 * b + 1, 3 * b + 1] + abs(free[3 * b + 1]) + 1e-300
 
 
 @part
 def restitution(memory, contact, m, h, share):
-    """What the laws of impact demand, their coefficients times ``share``: c of Newton's, U_free + e U⁻, and the expansion of
-    Poisson's, this in steps in which a contact approaches faster than weight makes it within the step.
+    """What the laws of impact demand, their coefficients times ``share``: c of Newton's, U_free + e
+    U⁻, and the expansion of Poisson's, this in steps in which a contact approaches faster than
+    weight makes it within the step.
 
-    Tangents have restitution in impacts only: in contacts that stay closed it would turn the slip back in every step.
+    Tangents have restitution in impacts only: in contacts that stay closed it would turn the slip
+    back in every step.
     """
     hard = False
     for b in range(m):
@@ -134,12 +159,14 @@ def restitution(memory, contact, m, h, share):
 
 @part
 def solve_contacts(memory, context, m, h, share):
-    """Impulses of the contacts that take part, their restitution times ``share``; returns (status, energy they add, its
-    size) (J).
+    """Impulses of the contacts that take part, their restitution times ``share``; returns (status,
+    energy they add, its size) (J).
     """
     contact = context.contact
     restitution(memory, contact, m, h, share)
-    used, worst = solve(memory.solver[0], memory.problem, IMPACT, m, memory.impulse_tolerance, memory.sweeps)
+    used, worst = solve(
+        memory.solver[0], memory.problem, IMPACT, m, memory.impulse_tolerance, memory.sweeps
+    )
     memory.counts[SWEEPS] = max(memory.counts[SWEEPS], used)
     if used == NO_SOLUTION or used >= memory.sweeps:
         context.exchange.status[0] = contact.row[worst]
@@ -172,8 +199,8 @@ def restituted(memory, m):
 
 @part
 def impulses_of_step(memory, context, m, h):
-    """Impulses of the step. Where restitution with friction would add energy (Kane and Levinson 1985), restitution is
-    reduced until none is added. Returns the status (theory, section 42).
+    """Impulses of the step. Where restitution with friction would add energy (Kane and Levinson
+    1985), restitution is reduced until none is added. Returns the status (theory, section 42).
     """
     status, gain, size = solve_contacts(memory, context, m, h, 1.0)
     if status != DONE or gain <= GAINED * size or not restituted(memory, m):
@@ -198,11 +225,15 @@ def impulses_of_step(memory, context, m, h):
 
 @part
 def velocities_with_impulses(memory, context, m, h, c_mass):
-    """The velocities ``memory.v`` without impulses become v + Y p with the impulses of the contacts that take part; λ by p/h."""
+    """The velocities ``memory.v`` without impulses become v + Y p with the impulses of the contacts
+    that take part; λ by p/h.
+    """
     state, start, at = context.state, context.start, context.at
     ns = memory.v.shape[0]
     # forces act at q_θ, velocities count at the end of the step: D has two sets of rows
-    rows_of_contacts(context, AT, context.clock[TIME] + memory.theta * h, m, memory.F, memory.moving_middle)
+    rows_of_contacts(
+        context, AT, context.clock[TIME] + memory.theta * h, m, memory.F, memory.moving_middle
+    )
     delassus(memory, context, m, c_mass)
     for j in range(3 * m):
         memory.free[j] = memory.moving[j]

@@ -1,13 +1,15 @@
-"""The one loop over steps: it proposes, accepts or rejects, commits, watches for events, and writes outputs within steps.
+"""The one loop over steps: it proposes, accepts or rejects, commits, watches for events, and writes
+outputs within steps.
 
     e ≤ 1 accepted,   h_new = h · 0.9 e^(−k)   or   h · 0.96 e^(−0.7 k) e_before^(0.4 k).
 
-A method gives a trial state and an estimate e of its error over its tolerance; what is kept between steps beyond the state is the
-method's own memory. Path variables (turns of joints, modes of contact, choices of coordinates) are written where a step is
-accepted, nowhere else.
+A method gives a trial state and an estimate e of its error over its tolerance; what is kept between
+steps beyond the state is the method's own memory. Path variables (turns of joints, modes of
+contact, choices of coordinates) are written where a step is accepted, nowhere else.
 
-Theory: docs/theory.md, section 44. Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I (1993), section
-II.4 (step size control); Gustafsson (1991), ACM Trans. Math. Softw. 17, 533.
+Theory: docs/theory.md, section 44. Hairer, Nørsett and Wanner, Solving Ordinary Differential
+Equations I (1993), section II.4 (step size control); Gustafsson (1991), ACM Trans. Math. Softw. 17,
+533.
 """
 
 import math
@@ -112,7 +114,8 @@ def next_corner(context):
 
 @part
 def next_step(context):
-    """The fixed or the proposed step, shortened so that the end of the stretch and corners of laws are met.
+    """The fixed or the proposed step, shortened so that the end of the stretch and corners of laws
+    are met.
 
     The last steps before them are made equal. Instants of discrete controllers are ends of steps.
     """
@@ -130,15 +133,19 @@ def next_step(context):
 
 @part
 def propose(clock, control, h, error, most):
-    """The next step after one of length h that was accepted with this error: h · 0.9 e^(−k), or h · 0.96 e^(−0.7 k) e_before^(0.4
-    k), at most h times ``most``.
+    """The next step after one of length h that was accepted with this error: h · 0.9 e^(−k), or h ·
+    0.96 e^(−0.7 k) e_before^(0.4 k), at most h times ``most``.
 
     Theory, section 44; Gustafsson 1991.
     """
     error = max(error, 1e-10)
     factor = 0.9 * math.pow(error, -control[EXPONENT])
     if control[STEADY] > 0.0 and clock[BEFORE] > 0.0:
-        factor = 0.96 * math.pow(error, -0.7 * control[EXPONENT]) * math.pow(clock[BEFORE], 0.4 * control[EXPONENT])
+        factor = (
+            0.96
+            * math.pow(error, -0.7 * control[EXPONENT])
+            * math.pow(clock[BEFORE], 0.4 * control[EXPONENT])
+        )
     clock[BEFORE] = error
     factor = min(most, max(control[SHRINK], factor))
     if h < 0.9 * clock[NEXT]:  # a truncated step says little about longer ones
@@ -150,12 +157,21 @@ def propose(clock, control, h, error, most):
 @part
 def method(context, which, t):
     """A call of the method: (memory, context, context, t)."""
-    return call(context.calls[which], context.records[MEMORY], context.records[CONTEXT], context.records[CONTEXT], t, 0.0, 0.0)
+    return call(
+        context.calls[which],
+        context.records[MEMORY],
+        context.records[CONTEXT],
+        context.records[CONTEXT],
+        t,
+        0.0,
+        0.0,
+    )
 
 
 @part
 def accept(context, h):
-    """The accepted step: its end becomes the state, path variables and the method's memory are written.
+    """The accepted step: its end becomes the state, path variables and the method's memory are
+    written.
 
     Returns the status of the method.
     """
@@ -166,14 +182,32 @@ def accept(context, h):
     for a in range(context.local.shape[0]):
         context.spent[a] += abs(context.local[a])
     if context.calls[KEEP] >= 0:
-        call(context.calls[KEEP], context.records[MODEL], context.records[STATE], context.records[START], clock[TIME], 0.0, 0.0)
-    call(context.calls[COMMIT], context.records[COMMON], context.records[STATE], context.records[START], clock[TIME], h, 0.0)
+        call(
+            context.calls[KEEP],
+            context.records[MODEL],
+            context.records[STATE],
+            context.records[START],
+            clock[TIME],
+            0.0,
+            0.0,
+        )
+    call(
+        context.calls[COMMIT],
+        context.records[COMMON],
+        context.records[STATE],
+        context.records[START],
+        clock[TIME],
+        h,
+        0.0,
+    )
     return method(context, FINISH, h)
 
 
 @part
 def part_of(clock, whole):
-    """Length of the next part of a fixed step of which ``whole`` is left: the last two parts are equal."""
+    """Length of the next part of a fixed step of which ``whole`` is left: the last two parts are
+    equal.
+    """
     h = clock[DIVIDED]
     if h <= 0.0 or h >= whole:
         return whole
@@ -182,7 +216,9 @@ def part_of(clock, whole):
 
 @part
 def next_part(clock, whole, h, longest):
-    """After a fixed step or its part of length h was accepted: the rest of the step, and parts of at most ``longest``."""
+    """After a fixed step or its part of length h was accepted: the rest of the step, and parts of
+    at most ``longest``.
+    """
     clock[NEXT] = whole - h if h < whole * (1.0 - 1e-9) else clock[FIXED]
     if h < clock[DIVIDED]:  # the rest of a step says little about longer parts
         longest = max(longest, clock[DIVIDED])
@@ -191,7 +227,9 @@ def next_part(clock, whole, h, longest):
 
 @part
 def shorter(context, h, status):
-    """True where a fixed step of length h that failed is divided: a contact with a force law strikes within it."""
+    """True where a fixed step of length h that failed is divided: a contact with a force law
+    strikes within it.
+    """
     clock = context.clock
     if status == DONE or h <= SHORTEST_PART * clock[FIXED] or not strikes_near(context, h):
         return False
@@ -201,7 +239,9 @@ def shorter(context, h, status):
 
 @part
 def step(context):
-    """One accepted step. Returns `DONE`, or why there is none; where it was not accepted the state is the one before."""
+    """One accepted step. Returns `DONE`, or why there is none; where it was not accepted the state
+    is the one before.
+    """
     clock, state = context.clock, context.state
     fixed = clock[FIXED] > 0.0
     take(state, context.start)
@@ -241,7 +281,8 @@ def step(context):
                     next_part(clock, whole, h, longest)
                 return status
             else:
-                # bodies passed through each other: half the step, by the same formula as for an error
+                # bodies passed through each other: half the step, by the same formula as for an
+                # error
                 error = 2.0 ** (1.0 / context.control[EXPONENT]) if not fixed else error
                 clock[DIVIDED] = longest
                 divided = True
@@ -251,32 +292,52 @@ def step(context):
         context.counts[REJECTED] += 1
         if fixed:
             continue
-        most = 1.0  # right after a step that was rejected the next one is no longer (Hairer, Nørsett and Wanner 1993, p. 168)
+        # right after a step that was rejected the next one is no longer (Hairer, Nørsett and Wanner
+        # 1993, p. 168)
+        most = 1.0
         by_error = status == DONE
-        clock[NEXT] = h * (max(context.control[SHRINK], 0.9 * math.pow(error, -context.control[EXPONENT])) if by_error else 0.2)
+        clock[NEXT] = h * (
+            max(context.control[SHRINK], 0.9 * math.pow(error, -context.control[EXPONENT]))
+            if by_error
+            else 0.2
+        )
         if clock[NEXT] < SMALLEST_STEP / ROUND_OFF * round_off(clock, clock[TIME]):
             return STEP_TOO_SMALL if by_error else status
 
 
 @called
 def meet_samples(context):
-    """What discrete controllers do at the time reached, if they are due. Returns a status of `RunContext`."""
+    """What discrete controllers do at the time reached, if they are due. Returns a status of
+    `RunContext`.
+    """
     clock, records = context.clock, context.records
     near = tolerance(clock, clock[TIME])
     if context.due[0] > clock[TIME] + near:
         return DONE
-    call(context.calls[SAMPLES], records[COMMON], records[STATE], records[STATE], clock[TIME], near, 0.0)
+    call(
+        context.calls[SAMPLES],
+        records[COMMON],
+        records[STATE],
+        records[STATE],
+        clock[TIME],
+        near,
+        0.0,
+    )
     return method(context, JUMP, clock[TIME])
 
 
 @part
 def record(context, i, t):
-    """Output i at time t: the state within the last step, its accelerations and multipliers, residuals of the constraints."""
+    """Output i at time t: the state within the last step, its accelerations and multipliers,
+    residuals of the constraints.
+    """
     at, out, exchange = context.at, context.out, context.exchange
     reported = t
     if t < context.clock[TIME] <= t + round_off(context.clock, t):  # behind a jump of a law at t
         t = context.clock[TIME]
-    status = meet_samples(context) if t >= context.clock[TIME] - tolerance(context.clock, t) else DONE
+    status = (
+        meet_samples(context) if t >= context.clock[TIME] - tolerance(context.clock, t) else DONE
+    )
     if status == DONE:
         status = method(context, BETWEEN, t)
     if status != DONE:
@@ -303,13 +364,17 @@ def record(context, i, t):
         out.beta[i, a] = exchange.beta[a]
     for k in range(out.contact.shape[1]):
         for c in range(3):
-            out.contact[i, k, c] = context.contact.output[k, c] if context.contact.rigid[k] == 1 else 0.0
+            out.contact[i, k, c] = (
+                context.contact.output[k, c] if context.contact.rigid[k] == 1 else 0.0
+            )
     return DONE
 
 
 @part
 def advance_to(context, t):
-    """Steps until time t is reached. Returns `STEPPED` to return to Python: at an event, or after `PAUSE` steps."""
+    """Steps until time t is reached. Returns `STEPPED` to return to Python: at an event, or after
+    `PAUSE` steps.
+    """
     while ahead(context.clock, t):
         status = meet_samples(context)
         if status == DONE:
@@ -320,7 +385,15 @@ def advance_to(context, t):
         crossed = 0
         if context.counts[WATCHED] == 1:
             records = context.records
-            crossed = call(context.calls[EVENTS], records[COMMON], records[STATE], records[STATE], context.clock[TIME], 1.0, 0.0)
+            crossed = call(
+                context.calls[EVENTS],
+                records[COMMON],
+                records[STATE],
+                records[STATE],
+                context.clock[TIME],
+                1.0,
+                0.0,
+            )
             if crossed == NOT_FINITE:
                 return NOT_FINITE
         if crossed == STEPPED or context.counts[PAUSED] == 1 or context.counts[STEPS] % PAUSE == 0:
@@ -350,5 +423,13 @@ def integrate(context, _first, _second, first, last, until):
 def state_at(context, _first, _second, t, none, nothing):
     """The state at a time of the last step, into ``at``."""
     method(context, BETWEEN, t)
-    call(context.calls[NORMALIZE], context.records[COMMON], context.records[AT], context.records[AT], t, 0.0, 0.0)
+    call(
+        context.calls[NORMALIZE],
+        context.records[COMMON],
+        context.records[AT],
+        context.records[AT],
+        t,
+        0.0,
+        0.0,
+    )
     return DONE

@@ -1,19 +1,21 @@
-"""Contacts that close and open within a step: bodies that pass through each other between two evaluations of their gaps.
+"""Contacts that close and open within a step: bodies that pass through each other between two
+evaluations of their gaps.
 
-A gap that shrinks at one evaluation and grows at the next has a minimum between them. The contact may have been closed there if
-its speed v suffices for the way there and back,
+A gap that shrinks at one evaluation and grows at the next has a minimum between them. The contact
+may have been closed there if its speed v suffices for the way there and back,
 
     g₀ + g₁ ≤ v Δt.
 
-The time of the minimum is found from the sign of the rate by bisection. Where bodies move by more than a quarter of the size of
-the contact in a step, their gaps are evaluated within it, too. Controlled steps are halved until they see the contact. Fixed
-steps h are divided where a contact with a force law closes in them alone, also by the velocities at their start,
-g₀ + h γ_N ≤ 0, or where they do not resolve its impact of depth δ and angular frequency ω,
+The time of the minimum is found from the sign of the rate by bisection. Where bodies move by more
+than a quarter of the size of the contact in a step, their gaps are evaluated within it, too.
+Controlled steps are halved until they see the contact. Fixed steps h are divided where a contact
+with a force law closes in them alone, also by the velocities at their start, g₀ + h γ_N ≤ 0, or
+where they do not resolve its impact of depth δ and angular frequency ω,
 
     (h ω)² = h |Δγ_N|/δ > 0.005,
 
-and grow again after it. Theory: docs/theory.md, section 43. Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
-Systems (2008), section 8.1 (location of events).
+and grow again after it. Theory: docs/theory.md, section 43. Acary and Brogliato, Numerical Methods
+for Nonsmooth Dynamical Systems (2008), section 8.1 (location of events).
 """
 
 import math
@@ -43,17 +45,23 @@ from flexmbs.integrators.run_context import (
 )
 
 # columns of ContactData.recent; OUT: 1 outside of the bounds of the contact
-GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, OUT_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW, OUT_NOW, RECENT = range(9)
+GAP_BEFORE, RATE_BEFORE, SPEED_BEFORE, OUT_BEFORE, GAP_NOW, RATE_NOW, SPEED_NOW, OUT_NOW, RECENT = (
+    range(9)
+)
 NOTED = 4  # numbers of an evaluation
 FASTER = 1.25  # the velocity at a contact between two evaluations over that at them
 HALVINGS = 60
 CLOSED = 1e-9  # m or rad: a gap so much below zero was closed
 GRAZES = 1e-4  # of the size of a rigid contact: overlaps that steps without fast contacts leave
-NOTHING, REJECTS, DIVIDES = range(3)  # what an unseen contact does to a step: context.counts[UNSEEN]
+# what an unseen contact does to a step: context.counts[UNSEEN]
+NOTHING, REJECTS, DIVIDES = range(3)
 SHORTEST = 1e-10  # s
-RESOLVED = 0.005  # (h ω)²: about 45 steps over an impact, energy balanced to 1e-3 by methods of order 2
+# (h ω)²: about 45 steps over an impact, energy balanced to 1e-3 by methods of order 2
+RESOLVED = 0.005
 SHALLOW = 1e-6  # of the size of a contact: less depth counts as this
-WEIGHTS = 2.0  # acceleration of a gap over gravity: below, a contact is at rest, and its vibrations need not be resolved
+# acceleration of a gap over gravity: below, a contact is at rest, and its vibrations need not be
+# resolved
+WEIGHTS = 2.0
 SHORTEST_PART = 2.0**-16  # of a fixed step
 LONGER = 2.0  # the next part of a divided step over this one, at most
 FULLER = 0.8  # of the factor that (h ω)² allows
@@ -63,12 +71,22 @@ MOST = 64  # evaluations of gaps within a step
 @part
 def evaluate_contacts(context, point, t):
     """Gaps and velocities of all contacts at a point. Returns a status."""
-    return call(context.calls[CONTACTS], context.records[COMMON], context.records[point], context.records[point], t, 0.0, 0.0)
+    return call(
+        context.calls[CONTACTS],
+        context.records[COMMON],
+        context.records[point],
+        context.records[point],
+        t,
+        0.0,
+        0.0,
+    )
 
 
 @part
 def gaps_at(context, t):
-    """Gaps and velocities of all contacts at a time of the last step, in ``at``. True where they are finite."""
+    """Gaps and velocities of all contacts at a time of the last step, in ``at``. True where they
+    are finite.
+    """
     records = context.records
     call(context.calls[BETWEEN], records[MEMORY], records[CONTEXT], records[CONTEXT], t, 0.0, 0.0)
     call(context.calls[NORMALIZE], records[COMMON], records[AT], records[AT], t, 0.0, 0.0)
@@ -89,8 +107,8 @@ def speed_of(contact, k):
 
 @part
 def note_gaps(recent, contact):
-    """recent (n, RECENT) ← gaps, their rates and the speeds at the contacts of the last evaluation; those of the one before
-    are kept."""
+    """recent (n, RECENT) ← gaps, their rates and the speeds at the contacts of the last evaluation;
+    those of the one before are kept."""
     for k in range(recent.shape[0]):
         for a in range(NOTED):
             recent[k, GAP_BEFORE + a] = recent[k, GAP_NOW + a]
@@ -101,20 +119,26 @@ def note_gaps(recent, contact):
 def first_evaluation(contact: ContactData) -> None:
     """The evaluation at the start."""
     contact.recent[:, GAP_NOW], contact.recent[:, RATE_NOW] = contact.gap, contact.rate[:, 0]
-    contact.recent[:, SPEED_NOW], contact.recent[:, OUT_NOW] = np.linalg.norm(contact.rate, axis=1), contact.outside
+    contact.recent[:, SPEED_NOW], contact.recent[:, OUT_NOW] = (
+        np.linalg.norm(contact.rate, axis=1),
+        contact.outside,
+    )
 
 
 def unseen_notes(contact: ContactData, names: Sequence[str]) -> list[str]:
     """One line for each contact that bodies passed within a step."""
     return [
-        f"contacts.{name}: closed and opened within one step at t = {t:.6g} s, which saw no force; take smaller steps"
-        for name, t in zip(names, contact.unseen) if t >= 0.0
-    ]  # fmt: skip
+        f"contacts.{name}: closed and opened within one step at t = {t:.6g} s, which saw "
+        "no force; take smaller steps"
+        for name, t in zip(names, contact.unseen)
+        if t >= 0.0
+    ]
 
 
 @part
 def may_dip(recent, k, length):
-    """True where contact k, open at the last two evaluations, may have been closed between: g₀ + g₁ ≤ v Δt.
+    """True where contact k, open at the last two evaluations, may have been closed between: g₀ + g₁
+    ≤ v Δt.
 
     Also where its gap changed sign outside its bounds.
     """
@@ -123,12 +147,19 @@ def may_dip(recent, k, length):
         return True
     # the speed between two evaluations may exceed that at both
     speed = FASTER * max(recent[k, SPEED_BEFORE], recent[k, SPEED_NOW])
-    return recent[k, RATE_BEFORE] < 0.0 < recent[k, RATE_NOW] and a > 0.0 and b > 0.0 and a + b <= speed * length
+    return (
+        recent[k, RATE_BEFORE] < 0.0 < recent[k, RATE_NOW]
+        and a > 0.0
+        and b > 0.0
+        and a + b <= speed * length
+    )
 
 
 @called
 def dips(context, k, low, high):
-    """True where contact k was closed between the times ``low`` and ``high`` of the last step; ``at`` is workspace."""
+    """True where contact k was closed between the times ``low`` and ``high`` of the last step;
+    ``at`` is workspace.
+    """
     contact = context.contact
     depth = max(CLOSED, GRAZES * contact.size[k]) if contact.rigid[k] == 1 else CLOSED
     for _ in range(HALVINGS):
@@ -148,7 +179,8 @@ def dips(context, k, low, high):
 
 @called
 def closes_within(context, k, begun, h):
-    """True where contact k, open at both ends of the step, is closed within it: evaluated four times while it moves by its size.
+    """True where contact k, open at both ends of the step, is closed within it: evaluated four
+    times while it moves by its size.
 
     ``at`` and contact.within are workspace.
     """
@@ -189,7 +221,8 @@ def is_open(recent, k, gap, out):
 
 @called
 def unseen(context, h, least):
-    """The contact that was closed within the step of length h alone, −1 where there is none; the step ends at ``state``.
+    """The contact that was closed within the step of length h alone, −1 where there is none; the
+    step ends at ``state``.
 
     In steps longer than ``least`` also one with a law that should close by its velocities.
     """
@@ -198,10 +231,17 @@ def unseen(context, h, least):
     evaluate_contacts(context, STATE, begun + h)
     note_gaps(contact.recent, contact)
     for k in range(contact.recent.shape[0]):
-        both = is_open(contact.recent, k, GAP_BEFORE, OUT_BEFORE) and is_open(contact.recent, k, GAP_NOW, OUT_NOW)
+        both = is_open(contact.recent, k, GAP_BEFORE, OUT_BEFORE) and is_open(
+            contact.recent, k, GAP_NOW, OUT_NOW
+        )
         if found < 0 and both and not given_impulses(context, k):
             # forces at stages of an explicit step may throw bodies back before it ends
-            if contact.rigid[k] == 0 and contact.recent[k, GAP_BEFORE] + h * contact.recent[k, RATE_BEFORE] <= 0.0 < h - least:
+            if (
+                contact.rigid[k] == 0
+                and contact.recent[k, GAP_BEFORE] + h * contact.recent[k, RATE_BEFORE]
+                <= 0.0
+                < h - least
+            ):
                 found = k
                 continue
             clock[BEGUN], clock[TIME] = begun, begun + h
@@ -209,7 +249,8 @@ def unseen(context, h, least):
             if closes_within(context, k, begun, h):
                 found = k
             clock[BEGUN], clock[TIME] = before, begun
-            evaluate_contacts(context, STATE, begun + h)  # what is committed is of the end of the step
+            # what is committed is of the end of the step
+            evaluate_contacts(context, STATE, begun + h)
     return found
 
 
@@ -223,19 +264,24 @@ def forget(contact):
 
 @part
 def depth_at(recent, k, gap, out):
-    """Depth (m) at an evaluation in the columns ``gap`` and ``out`` of ``recent``, 0 where the contact is open."""
+    """Depth (m) at an evaluation in the columns ``gap`` and ``out`` of ``recent``, 0 where the
+    contact is open.
+    """
     return 0.0 if is_open(recent, k, gap, out) else -recent[k, gap]
 
 
 @called
 def note_depths(context, h):
-    """contact.depth ← depths (m) in a step of length h that ends at ``state``: the larger one of its ends, or that where the
-    equations hold within the step; −1 where a contact has closed since. ``at`` is workspace."""
+    """contact.depth ← depths (m) in a step of length h that ends at ``state``: the larger one of
+    its ends, or that where the equations hold within the step; −1 where a contact has closed since.
+    ``at`` is workspace."""
     clock, contact = context.clock, context.contact
     recent, n, begun, before = contact.recent, contact.recent.shape[0], clock[TIME], clock[BEGUN]
     touched = False
     for k in range(n):
-        contact.depth[k] = max(depth_at(recent, k, GAP_BEFORE, OUT_BEFORE), depth_at(recent, k, GAP_NOW, OUT_NOW))
+        contact.depth[k] = max(
+            depth_at(recent, k, GAP_BEFORE, OUT_BEFORE), depth_at(recent, k, GAP_NOW, OUT_NOW)
+        )
         touched = touched or (contact.rigid[k] == 0 and contact.depth[k] > 0.0)
     if clock[HOLDS] == 0.0 or not touched:
         return
@@ -251,8 +297,8 @@ def note_depths(context, h):
 
 @part
 def turn_of_impact(contact, k, h):
-    """(h ω)² = h |Δγ_N|/δ of contact k with a force law in a step of length h, 0 where it is open or at rest; twice what is
-    allowed where the equations of the step do not know of its closing."""
+    """(h ω)² = h |Δγ_N|/δ of contact k with a force law in a step of length h, 0 where it is open
+    or at rest; twice what is allowed where the equations of the step do not know of its closing."""
     recent, rest = contact.recent, WEIGHTS * h * contact.scale[0]
     if contact.rigid[k] == 1:
         return 0.0
@@ -278,14 +324,18 @@ def note_impacts(contact, h):
     """contact.struck ← longest accepted steps (s) within impacts of contacts with force laws."""
     recent = contact.recent
     for k in range(recent.shape[0]):
-        within = not is_open(recent, k, GAP_BEFORE, OUT_BEFORE) and not is_open(recent, k, GAP_NOW, OUT_NOW)
+        within = not is_open(recent, k, GAP_BEFORE, OUT_BEFORE) and not is_open(
+            recent, k, GAP_NOW, OUT_NOW
+        )
         if within and turn_of_impact(contact, k, h) > 0.0:
             contact.struck[k] = max(contact.struck[k], h)
 
 
 @part
 def strikes_near(context, h):
-    """True where a contact with a force law may strike in a step of length h that was not evaluated."""
+    """True where a contact with a force law may strike in a step of length h that was not
+    evaluated.
+    """
     contact, found = context.contact, False
     for k in range(contact.recent.shape[0]):
         near = contact.recent[k, GAP_NOW] <= FASTER * h * contact.recent[k, SPEED_NOW]
@@ -302,7 +352,9 @@ def mark_unseen(context, k):
 
 @part
 def length_by_contacts(context, h):
-    """Length of steps by the contacts of one of length h: below h if it has to be repeated, else of the next one."""
+    """Length of steps by the contacts of one of length h: below h if it has to be repeated, else of
+    the next one.
+    """
     what, contact = context.counts[UNSEEN], context.contact
     longer = LONGER * h
     if what == NOTHING:

@@ -1,4 +1,6 @@
-"""Laws of drives and elements on a joint coordinate: DC motor, limited controller, Maxwell element, characteristic curve."""
+"""Laws of drives and elements on a joint coordinate: DC motor, limited controller, Maxwell element,
+characteristic curve.
+"""
 
 import dataclasses
 import math
@@ -21,12 +23,15 @@ def _bound(value: object) -> float:
 
 Bound = Annotated[float, BeforeValidator(_bound)]
 AT_LIMIT = 1e-9  # of the range of a limited controller: round-off of its force at a limit
-ARGUMENTS = {"position": 1, "velocity": 2}  # of a curve, and their places in x of a joint force's kernel
+# of a curve, and their places in x of a joint force's kernel
+ARGUMENTS = {"position": 1, "velocity": 2}
 
 
 @law_kernel
 def motor(p, u, x, out):
-    """τ = n k i, L di/dt = U − R i − k n η; p = (k n, R, L), u = (U), z = i; without L the current follows at once"""
+    """τ = n k i, L di/dt = U − R i − k n η; p = (k n, R, L), u = (U), z = i; without L the current
+    follows at once
+    """
     if p[2] > 0.0:
         out[0] = p[0] * x[3]
         out[2] = (u[0] - p[1] * x[3] - p[0] * x[2]) / p[2]
@@ -41,9 +46,11 @@ def motor_slopes(p, u, x, out):
 
 
 class DCMotor(JointLaw, kind="dc-motor"):
-    """Torque Q = n k i of a motor with current i behind a gear: L di/dt = U(t) − R i − k n v; the current starts at zero.
+    """Torque Q = n k i of a motor with current i behind a gear: L di/dt = U(t) − R i − k n v; the
+    current starts at zero.
 
-    Rotor inertia is not part of it. Steady: Q = n k (U − k n v)/R. Source: Krishnan, Electric Motor Drives (2001), section 2.3.
+    Rotor inertia is not part of it. Steady: Q = n k (U − k n v)/R. Source: Krishnan, Electric Motor
+    Drives (2001), section 2.3.
 
     Parameters
     ----------
@@ -77,25 +84,32 @@ class DCMotor(JointLaw, kind="dc-motor"):
 
     def row(self) -> Row:
         parameters = self.constant * self.ratio, self.resistance, self.inductance
-        return Row(motor, parameters, (self.voltage,), keys=("voltage",), states=int(self.inductance > 0.0))
+        return Row(
+            motor, parameters, (self.voltage,), keys=("voltage",), states=int(self.inductance > 0.0)
+        )
 
 
 @LawPart
 def limited_share(p, u, x):
-    """(k_p (r − x) + k_d (ṙ − η), k_i z, σ) of ż = σ (r − x): σ = 1 within the limits and 0 where k_i z would carry τ further
-    beyond one, with any σ between at the limit itself,
+    """(k_p (r − x) + k_d (ṙ − η), k_i z, σ) of ż = σ (r − x): σ = 1 within the limits and 0 where
+    k_i z would carry τ further beyond one, with any σ between at the limit itself,
 
         k_i (r − x) > 0:  τ < upper ⇒ σ = 1,  τ > upper ⇒ σ = 0,   0 ≤ σ ≤ 1 at τ = upper,
 
-    likewise at the lower one. In an implicit stage, z = c + a ż with x = (t, x, η, z, c, a), k_i z is that of the end of the
-    stage: c k_i + a k_i (r − x), but where this lies beyond the limit on it, or at c k_i if that is beyond already"""
+    likewise at the lower one. In an implicit stage, z = c + a ż with x = (t, x, η, z, c, a), k_i z
+    is that of the end of the stage: c k_i + a k_i (r − x), but where this lies beyond the limit on
+    it, or at c k_i if that is beyond already"""
     gap = u[0] - x[1]
     rest = p[0] * gap + p[1] * (u[1] - x[2])
     rate = p[2] * gap
     a = x[5]
     if a <= 0.0:
         tau = rest + p[2] * x[3]
-        return rest, p[2] * x[3], 0.0 if (tau > p[4] and rate > 0.0) or (tau < p[3] and rate < 0.0) else 1.0
+        return (
+            rest,
+            p[2] * x[3],
+            0.0 if (tau > p[4] and rate > 0.0) or (tau < p[3] and rate < 0.0) else 1.0,
+        )
     base, whole = p[2] * x[4], p[2] * x[4] + a * rate
     if rate > 0.0 and rest + whole > p[4]:
         w = max(base, p[4] - rest)
@@ -108,7 +122,9 @@ def limited_share(p, u, x):
 
 @nonlinear_law
 def limited_pid(p, u, x, out):
-    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z within p[3] … p[4]; ż = σ (r − x), σ = 1 unless z drives τ beyond a limit"""
+    """τ = k_p (r − x) + k_d (ṙ − η) + k_i z within p[3] … p[4]; ż = σ (r − x), σ = 1 unless z
+    drives τ beyond a limit
+    """
     rest, w, share = limited_share(p, u, x)
     out[0] = min(max(rest + w, p[3]), p[4])
     out[2] = share * (u[0] - x[1])
@@ -125,11 +141,13 @@ def limited_slopes(p, u, x, out):
 
 
 class LimitedPID(JointLaw, kind="limited-pid"):
-    """Q = kp·(r − x) + ki·z + kd·(ṙ − v) within ``lower`` … ``upper``, ż = r − x, z = 0 at the start.
+    """Q = kp·(r − x) + ki·z + kd·(ṙ − v) within ``lower`` … ``upper``, ż = r − x, z = 0 at the
+    start.
 
-    Anti-windup by conditional integration: z stands while Q is beyond a limit and the error drives it further; where it would
-    chatter at the limit, Q stays at the limit and z follows from that (the solution of Filippov).
-    Source: Åström and Hägglund, Advanced PID Control (2006), section 3.5.
+    Anti-windup by conditional integration: z stands while Q is beyond a limit and the error drives
+    it further; where it would chatter at the limit, Q stays at the limit and z follows from that
+    (the solution of Filippov). Source: Åström and Hägglund, Advanced PID Control (2006), section
+    3.5.
 
     Parameters
     ----------
@@ -168,17 +186,23 @@ class LimitedPID(JointLaw, kind="limited-pid"):
     @model_validator(mode="after")
     def _order(self) -> "LimitedPID":
         if not self.lower < self.upper:
-            raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
+            raise NestedError(
+                [Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")]
+            )
         return self
 
     def row(self) -> Row:
         parameters = self.kp, self.kd, self.ki, self.lower, self.upper
-        return Row(limited_pid, parameters, (self.reference,), gives=2, keys=("reference",), states=1)
+        return Row(
+            limited_pid, parameters, (self.reference,), gives=2, keys=("reference",), states=1
+        )
 
 
 @nonlinear_law
 def affine(p, u, x, out):
-    """τ = g w + b − k x − c η within p[4] … p[5], w = u or its lag, T ẇ = u − w; p = (g, b, k, c, lower, upper, T)"""
+    """τ = g w + b − k x − c η within p[4] … p[5], w = u or its lag, T ẇ = u − w; p = (g, b, k, c,
+    lower, upper, T)
+    """
     lagged = p[6] > 0.0
     w = x[3] if lagged else u[0]
     out[0] = min(max(p[0] * w + p[1] - p[2] * x[1] - p[3] * x[2], p[4]), p[5])
@@ -197,10 +221,11 @@ def affine_slopes(p, u, x, out):
 
 
 class AffineActuator(JointLaw, kind="affine-actuator"):
-    """Q = gain·w + bias − k·x − c·v within ``lower`` … ``upper``, w = command(t) or its lag, lag·ẇ = command − w, w = 0 at first.
+    """Q = gain·w + bias − k·x − c·v within ``lower`` … ``upper``, w = command(t) or its lag, lag·ẇ
+    = command − w, w = 0 at first.
 
-    Motors, position and velocity servos and their like, as MuJoCo has them (documentation, Computation, section Actuation
-    model).
+    Motors, position and velocity servos and their like, as MuJoCo has them (documentation,
+    Computation, section Actuation model).
 
     Parameters
     ----------
@@ -246,12 +271,16 @@ class AffineActuator(JointLaw, kind="affine-actuator"):
     @model_validator(mode="after")
     def _order(self) -> "AffineActuator":
         if not self.lower < self.upper:
-            raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
+            raise NestedError(
+                [Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")]
+            )
         return self
 
     def row(self) -> Row:
         parameters = self.gain, self.bias, self.k, self.c, self.lower, self.upper, self.lag
-        return Row(affine, parameters, (self.command,), keys=("command",), states=int(self.lag > 0.0))
+        return Row(
+            affine, parameters, (self.command,), keys=("command",), states=int(self.lag > 0.0)
+        )
 
 
 @law_kernel
@@ -270,10 +299,12 @@ def maxwell_slopes(p, u, x, out):
 
 
 class Maxwell(JointLaw, kind="maxwell"):
-    """Spring, damper and a Maxwell branch side by side: Q = −k0·(x − x0) − c0·v − f, ḟ = k·v − f/T, f = 0 at the start.
+    """Spring, damper and a Maxwell branch side by side: Q = −k0·(x − x0) − c0·v − f, ḟ = k·v − f/T,
+    f = 0 at the start.
 
-    Under x = X sin Ωt the branch has the stiffness k Ω²T²/(1 + Ω²T²) and the damping k T/(1 + Ω²T²); T = c/k of spring and
-    dashpot in series. Several branches are several forces. Source: Lakes, Viscoelastic Materials (2009), section 2.6.
+    Under x = X sin Ωt the branch has the stiffness k Ω²T²/(1 + Ω²T²) and the damping k T/(1 +
+    Ω²T²); T = c/k of spring and dashpot in series. Several branches are several forces. Source:
+    Lakes, Viscoelastic Materials (2009), section 2.6.
 
     Parameters
     ----------
@@ -311,13 +342,18 @@ class Maxwell(JointLaw, kind="maxwell"):
 
 def _argument(value: object) -> str:
     if not isinstance(value, str) or value not in ARGUMENTS:
-        raise ValueError(f"must be 'position' or 'velocity', not {shown(value)}; {close_names(str(value), ARGUMENTS)}")
+        raise ValueError(
+            f"must be 'position' or 'velocity', not {shown(value)}; "
+            f"{close_names(str(value), ARGUMENTS)}"
+        )
     return str(value)
 
 
 @nonlinear_law
 def curve(p, u, x, out):
-    """τ = u f(a) with a piecewise cubic f of a = x or η, straight on beyond its ends; p = (place of a, n, n points, 4 (n − 1))"""
+    """τ = u f(a) with a piecewise cubic f of a = x or η, straight on beyond its ends; p = (place of
+    a, n, n points, 4 (n − 1))
+    """
     a, n = x[int(p[0])], int(p[1])
     i = 0
     while i < n - 2 and a >= p[3 + i]:
@@ -331,7 +367,8 @@ def curve(p, u, x, out):
 
 
 class Curve(JointLaw, kind="curve"):
-    """Q = command(t) · f(x) or f(v) with f through points: a characteristic of a motor over its speed, a spring by a table.
+    """Q = command(t) · f(x) or f(v) with f through points: a characteristic of a motor over its
+    speed, a spring by a table.
 
     Between the points monotone cubics (PCHIP), beyond the ends straight lines with the slope there.
     Source: docs/theory.md, section 39.
@@ -367,14 +404,24 @@ class Curve(JointLaw, kind="curve"):
     @model_validator(mode="after")
     def _shape(self) -> "Curve":
         if len(self.points) < 2 or len(self.points) != len(self.values):
-            text = f"must be as many as points, at least 2; given are {len(self.points)} and {len(self.values)}"
+            text = (
+                f"must be as many as points, at least 2; given are {len(self.points)} and "
+                f"{len(self.values)}"
+            )
             raise NestedError([Problem(("values",), text)])
         for before, after in zip(self.points, self.points[1:]):
             if after <= before:
-                raise NestedError([Problem(("points",), f"must increase; {after:g} follows {before:g}")])
+                raise NestedError(
+                    [Problem(("points",), f"must increase; {after:g} follows {before:g}")]
+                )
         return self
 
     def row(self) -> Row:
         found = monotone(np.array(self.points), np.array(self.values))
-        parameters = (float(ARGUMENTS[self.of]), float(len(self.points)), *self.points, *found.T.ravel().tolist())
+        parameters = (
+            float(ARGUMENTS[self.of]),
+            float(len(self.points)),
+            *self.points,
+            *found.T.ravel().tolist(),
+        )
         return Row(curve, parameters, (self.command,), keys=("command",))

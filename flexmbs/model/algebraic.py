@@ -13,7 +13,9 @@ from flexmbs.model.functions import parameter_count
 TURNS, HALVINGS = 100, 12  # of Newton's method, of one of its steps
 STEP = 1e-6  # of the differences of h, of 1 + |y|; shorter ones where these are not its slopes
 SHORTER, SAME = 0.1, 0.1  # steps of the differences that are compared, and what they may differ by
-CLOSED = 1e-4  # of the step of the differences: the last change of y, after which the error is of the order of its square
+# of the step of the differences: the last change of y, after which the error is of the order of its
+# square
+CLOSED = 1e-4
 # f(…, y(…)) by number of arguments, which declarations count
 SOLVED: dict[int, Callable[[Any, Any], Any]] = {
     1: lambda f, y: lambda a: f(a, y(a)),
@@ -30,24 +32,26 @@ def algebraic(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorator of a user function with algebraic unknowns y, h(…, y) = 0.
 
-    The decorated function is called without y, wherever a model takes a user function: a force law ``f(t, x, v, y)`` becomes
-    ``f(t, x, v)``. y is found in every call by Newton's method from ``guess``, with ∂h/∂y by differences, which must be regular:
-    unknowns are eliminated where they occur, and results follow from the arguments alone. ``function.unknowns(…)`` gives y.
-    Compiled if both functions are (``numba.njit``). Hairer and Wanner, Solving Ordinary Differential Equations II (1996), ch.
-    VI.1, for equations of index one.
+    The decorated function is called without y, wherever a model takes a user function: a force law
+    ``f(t, x, v, y)`` becomes ``f(t, x, v)``. y is found in every call by Newton's method from
+    ``guess``, with ∂h/∂y by differences, which must be regular: unknowns are eliminated where they
+    occur, and results follow from the arguments alone. ``function.unknowns(…)`` gives y. Compiled
+    if both functions are (``numba.njit``). Hairer and Wanner, Solving Ordinary Differential
+    Equations II (1996), ch. VI.1, for equations of index one.
 
     Parameters
     ----------
     residual : function
-        ``residual(…, y)`` returns n numbers h, with the arguments of the decorated function and y (n).
+        ``residual(…, y)`` returns n numbers h, with the arguments of the decorated function and y
+        (n).
     guess : n floats or float
         Where Newton's method begins; of several solutions it chooses one.
 
     Raises
     ------
     InputError
-        If ``guess`` is no finite numbers, or if the functions have other arguments. A run ends with the message of a function
-        that finds no solution.
+        If ``guess`` is no finite numbers, or if the functions have other arguments. A run ends with
+        the message of a function that finds no solution.
 
     Examples
     --------
@@ -68,17 +72,21 @@ def algebraic(
         n = (parameter_count(function) or 0) - 1
         if n not in SOLVED:
             raise InputError(
-                f"algebraic: {shown(function)} takes {n + 1} arguments; it must take those of a user function, then y"
+                f"algebraic: {shown(function)} takes {n + 1} arguments; it must take "
+                "those of a user function, then y"
             )
         if (taken := parameter_count(residual)) not in (n + 1, None):
-            raise InputError(f"residual: takes {taken} arguments; it must take those of the function, {n + 1}")
+            raise InputError(
+                f"residual: takes {taken} arguments; it must take those of the function, {n + 1}"
+            )
         plain = _solved(function, _unknowns(_checked(residual, len(start)), start))
         if not (is_jitted(function) and is_jitted(residual)):
             return plain
         unknowns = jitted(_unknowns(residual, start))
         made: Any = jitted(_solved(function, unknowns))
         made.unknowns = unknowns
-        made.py_func = plain  # for what Numba does not compile, such as a residual that is no list: its message is clear
+        # for what Numba does not compile, such as a residual that is no list: its message is clear
+        made.py_func = plain
         return made  # type: ignore[no-any-return]
 
     return decorate
@@ -114,7 +122,9 @@ def _checked(residual: Any, n: int) -> Callable[..., np.ndarray]:
         except ValueError:  # lists of different lengths
             numbers = np.asarray(None)
         if numbers.ndim != 1 or numbers.dtype.kind not in "biuf":
-            raise InputError(f"has a residual that gives {shown(result)}; return {n} numbers in a list or tuple")
+            raise InputError(
+                f"has a residual that gives {shown(result)}; return {n} numbers in a list or tuple"
+            )
         return numbers
 
     return checked
@@ -161,7 +171,9 @@ def _newton(residual, given, y):  # type: ignore[no-untyped-def]
         if np.abs(trial).max() > 0.5 * size and (np.abs(change) <= step * (1.0 + np.abs(y))).all():
             step *= SHORTER
         y = y + part * change
-    raise ValueError("no y with h(..., y) = 0 is found from the guess; give a nearer one, or another equation")
+    raise ValueError(
+        "no y with h(..., y) = 0 is found from the guess; give a nearer one, or another equation"
+    )
 
 
 @within_jitted
@@ -180,7 +192,9 @@ def _differences(residual, given, y, step, slopes):  # type: ignore[no-untyped-d
 
 @within_jitted
 def _same(slopes, closer, y):  # type: ignore[no-untyped-def]
-    """Whether both are ∂h/∂y: each entry as large as changes of y by 1 + |y| let it be seen in its row"""
+    """Whether both are ∂h/∂y: each entry as large as changes of y by 1 + |y| let it be seen in its
+    row
+    """
     for i in range(len(y)):
         seen = (np.abs(slopes[i]) * (1.0 + np.abs(y))).max()
         for k in range(len(y)):
@@ -194,6 +208,8 @@ def _evaluate(residual, given, y, h):  # type: ignore[no-untyped-def]
     """h(…, y)"""
     result = residual(*given + (y,))
     if len(result) != len(h):
-        raise ValueError("the residual gives another number of equations than the guess has unknowns")
+        raise ValueError(
+            "the residual gives another number of equations than the guess has unknowns"
+        )
     for k in range(len(h)):
         h[k] = result[k]

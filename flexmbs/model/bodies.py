@@ -33,7 +33,9 @@ ROUND_OFF = 1e-14  # of the largest principal moment: a smaller one is zero
 
 
 class Findings(NamedTuple):
-    """Result of checking one body: frame names, number of modes, problems, frequency of its highest normal mode in Hz."""
+    """Result of checking one body: frame names, number of modes, problems, frequency of its highest
+    normal mode in Hz.
+    """
 
     frames: tuple[str, ...] | None
     modes: int = 0
@@ -58,7 +60,9 @@ class Body(Declaration, section="bodies"):
         raise NotImplementedError
 
     def frame_position(self, frame: str) -> Vector:
-        """Position of a frame in the body frame (m); zero for the body frame and for unknown frames."""
+        """Position of a frame in the body frame (m); zero for the body frame and for unknown
+        frames.
+        """
         return (0.0, 0.0, 0.0)
 
     def lever(self, frame: str) -> Vector:
@@ -66,7 +70,9 @@ class Body(Declaration, section="bodies"):
         return self.frame_position(frame)
 
     def handle(self) -> BodyHandle:
-        """What ``model.add`` returns: ``handle["frame"]`` refers to a frame, the handle itself to the body frame."""
+        """What ``model.add`` returns: ``handle["frame"]`` refers to a frame, the handle itself to
+        the body frame.
+        """
         return BodyHandle(self.name, "", self.known_frames())
 
     @property
@@ -91,7 +97,13 @@ class Body(Declaration, section="bodies"):
     @model_validator(mode="after")
     def _not_ground(self) -> "Body":
         if self.name == GROUND:
-            raise NestedError([Problem(("name",), "'ground' is the fixed body of every model; choose another name")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("name",), "'ground' is the fixed body of every model; choose another name"
+                    )
+                ]
+            )
         return self
 
 
@@ -115,15 +127,18 @@ class BodyWithFrames(Body):
 
 
 def inertia_matrix(value: object, *, physical: bool = True) -> Matrix:
-    """Inertia matrix from 3 principal values, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix, symmetric; ``physical``: one
-    that a distribution of mass can have."""
+    """Inertia matrix from 3 principal values, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix,
+    symmetric; ``physical``: one that a distribution of mass can have."""
     given = items(value)
     if len(given) == 3 and all(isinstance(row, (list, tuple, np.ndarray)) for row in given):
         rows = tuple(sized(3)(row) for row in given)
     else:
         flat = vector(given)
         if len(flat) not in (3, 6):
-            raise ValueError(f"must be 3 moments, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix, not {len(flat)} numbers")
+            raise ValueError(
+                "must be 3 moments, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix, "
+                f"not {len(flat)} numbers"
+            )
         xx, yy, zz, xy, xz, yz = flat if len(flat) == 6 else (*flat, 0.0, 0.0, 0.0)
         rows = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
     inertia = np.array(rows)
@@ -135,14 +150,21 @@ def inertia_matrix(value: object, *, physical: bool = True) -> Matrix:
 
 
 def _check_physical(inertia: np.ndarray) -> None:
-    """Raise ValueError unless a distribution of mass has this inertia matrix: λ >= 0, λ1 + λ2 >= λ3."""
+    """Raise ValueError unless a distribution of mass has this inertia matrix: λ >= 0, λ1 + λ2 >=
+    λ3.
+    """
     size = float(np.abs(inertia).max())
     low, middle, high = (float(x) for x in np.linalg.eigvalsh(inertia))
     moments = f"principal moments {low:.4g}, {middle:.4g}, {high:.4g}"
     if low < -1e-9 * size:
-        raise ValueError(f"not physical: {moments}; none may be negative (products are matrix elements, I_xy = -∫xy dm)")
+        raise ValueError(
+            f"not physical: {moments}; none may be negative (products are matrix "
+            "elements, I_xy = -∫xy dm)"
+        )
     if low + middle < high * (1.0 - 1e-6):
-        raise ValueError(f"not physical: {moments}; the largest must not exceed the sum of the other two")
+        raise ValueError(
+            f"not physical: {moments}; the largest must not exceed the sum of the other two"
+        )
 
 
 def _rigid_inertia(value: object, info: ValidationInfo) -> Matrix:
@@ -152,19 +174,21 @@ def _rigid_inertia(value: object, info: ValidationInfo) -> Matrix:
 class RigidBody(BodyWithFrames, kind="rigid"):
     """A rigid body.
 
-    A mass of zero is allowed for a link that other bodies support; `Model.check` rejects a free massless body.
+    A mass of zero is allowed for a link that other bodies support; `Model.check` rejects a free
+    massless body.
 
     Parameters
     ----------
     mass : float [kg]
         Mass.
     inertia : 3, 6 or 3×3 floats [kg m²]
-        About the centre of mass in body axes: 3 principal moments, 6 elements (xx, yy, zz, xy, xz, yz, with products as
-        matrix elements, I_xy = −∫xy dm), or the matrix.
+        About the centre of mass in body axes: 3 principal moments, 6 elements (xx, yy, zz, xy, xz,
+        yz, with products as matrix elements, I_xy = −∫xy dm), or the matrix.
     com : 3 floats [m]
         Centre of mass in the body frame.
     unphysical : bool
-        Take an inertia that no distribution of mass has, as files of robots contain; the mass matrix may be indefinite.
+        Take an inertia that no distribution of mass has, as files of robots contain; the mass
+        matrix may be indefinite.
 
     Examples
     --------
@@ -198,7 +222,8 @@ class RigidBody(BodyWithFrames, kind="rigid"):
 
 
 class PointMass(BodyWithFrames, kind="point-mass"):
-    """A mass at the origin of the body frame, without rotational inertia; without a joint it has three translations.
+    """A mass at the origin of the body frame, without rotational inertia; without a joint it has
+    three translations.
 
     Parameters
     ----------
@@ -239,10 +264,11 @@ def _data(value: object) -> FlexibleBodyData | DividedBodyData | None:
 class FlexibleBody(Body, kind="flexible"):
     """A flexible body from its file or from ``data`` in memory; its frames are those of the data.
 
-    Data that fail their own checks (mass, Gram matrix, M(q = 0), K_ff) are rejected unless ``allow_unverified``; then every run
-    issues a warning. A divided body is one body: its frames are those of all its pieces, its elastic coordinates those of the
-    first, the second, … piece. Its pieces move as bodies ``name[1]``, ``name[2]``, … welded at the cuts.
-    Source: docs/theory.md, section 4.
+    Data that fail their own checks (mass, Gram matrix, M(q = 0), K_ff) are rejected unless
+    ``allow_unverified``; then every run issues a warning. A divided body is one body: its frames
+    are those of all its pieces, its elastic coordinates those of the first, the second, … piece.
+    Its pieces move as bodies ``name[1]``, ``name[2]``, … welded at the cuts. Source:
+    docs/theory.md, section 4.
 
     Parameters
     ----------
@@ -251,14 +277,15 @@ class FlexibleBody(Body, kind="flexible"):
     data : FlexibleBodyData or None
         Data in memory, also of a divided body, instead of a file.
     damping : float, floats or None
-        Modal damping ratios instead of those of the data, one number or one per mode; of a divided body those of the modes of all
-        its pieces together.
+        Modal damping ratios instead of those of the data, one number or one per mode; of a divided
+        body those of the modes of all its pieces together.
     qf0 : floats or None
         Initial elastic coordinates, one per mode; None: zero.
     qf_dot0 : floats or None [1/s]
         Their initial rates, one per mode; None: zero.
     stiffening : bool
-        Whether to use the geometric stiffness of the data: loads and rotation then stiffen or soften the body.
+        Whether to use the geometric stiffness of the data: loads and rotation then stiffen or
+        soften the body.
     allow_unverified : bool
         Accept data that fail their checks.
 
@@ -275,7 +302,9 @@ class FlexibleBody(Body, kind="flexible"):
     33.0
     """
 
-    file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(default=None, kw_only=False)
+    file: Annotated[str | None, BeforeValidator(_file)] = dataclasses.field(
+        default=None, kw_only=False
+    )
     data: Annotated[Any, BeforeValidator(_data)] = None
     damping: Damping = None
     qf0: OptionalVector = None
@@ -293,23 +322,37 @@ class FlexibleBody(Body, kind="flexible"):
         return None if self.data is None else tuple(self.data.frames)
 
     def ratios(self, frequency: np.ndarray) -> np.ndarray:
-        """The declared damping ratios of the modes at these frequencies. Raises `InputError` for another number of ratios."""
+        """The declared damping ratios of the modes at these frequencies. Raises `InputError` for
+        another number of ratios.
+        """
         ratio = np.asarray(self.damping, float)
         if ratio.shape not in ((), frequency.shape):
             n = len(frequency)
-            raise InputError(f"bodies.{self.name}.damping: {len(ratio)} ratios for {n} modes; give one number or one per mode")
+            raise InputError(
+                f"bodies.{self.name}.damping: {len(ratio)} ratios for {n} modes; give one "
+                "number or one per mode"
+            )
         return np.asarray(np.broadcast_to(ratio, frequency.shape))
 
     def load(self) -> FlexibleBodyData:
-        """The body's data, read from its file unless in memory; without geometric stiffness if ``stiffening`` is off.
+        """The body's data, read from its file unless in memory; without geometric stiffness if
+        ``stiffening`` is off.
 
-        A file is read again only if its contents have changed. Raises `InputError`, also for a divided body.
+        A file is read again only if its contents have changed. Raises `InputError`, also for a
+        divided body.
         """
         data = self.whole()
         if isinstance(data, DividedBodyData):
             source = "data" if self.file is None else "file"
-            raise InputError(f"bodies.{self.name}.{source}: is a divided body, of several pieces; use a body in one piece")
-        return data if self.stiffening or data.geometric is None else dataclasses.replace(data, geometric=None)
+            raise InputError(
+                f"bodies.{self.name}.{source}: is a divided body, of several pieces; use "
+                "a body in one piece"
+            )
+        return (
+            data
+            if self.stiffening or data.geometric is None
+            else dataclasses.replace(data, geometric=None)
+        )
 
     def whole(self) -> FlexibleBodyData | DividedBodyData:
         """The data as they are, of a divided body all its pieces. Raises `InputError`."""
@@ -320,9 +363,13 @@ class FlexibleBody(Body, kind="flexible"):
         try:
             return KEPT.load(self.file, load_body)
         except InputError as error:
-            raise InputError(*(f"bodies.{self.name}.file: {problem}" for problem in error.problems)) from None
+            raise InputError(
+                *(f"bodies.{self.name}.file: {problem}" for problem in error.problems)
+            ) from None
         except FileNotFoundError:
-            raise InputError(f"bodies.{self.name}.file: no file '{self.file}'; create it with flexmbs preprocess") from None
+            raise InputError(
+                f"bodies.{self.name}.file: no file '{self.file}'; create it with flexmbs preprocess"
+            ) from None
 
     def findings(self) -> Findings:
         data = self.whole()
@@ -340,23 +387,50 @@ class FlexibleBody(Body, kind="flexible"):
             if isinstance(value, tuple) and len(value) != size
         ]
         if data.failed and not self.allow_unverified:
-            text = f"its data fail the check {data.failed[0]}; correct the body, or accept it with allow_unverified"
+            text = (
+                f"its data fail the check {data.failed[0]}; correct the body, or accept it "
+                "with allow_unverified"
+            )
             errors.append(Problem((*path, "data" if self.file is None else "file"), text))
-        high = max(self.damping if isinstance(self.damping, tuple) else (self.damping or 0.0,), default=0.0)
+        high = max(
+            self.damping if isinstance(self.damping, tuple) else (self.damping or 0.0,), default=0.0
+        )
         warned = (
-            [Problem((*path, "damping"), f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %")] if high > 1.0 else []
+            [
+                Problem(
+                    (*path, "damping"),
+                    f"the ratio {high:g} is above 1 (overdamped); 0.01 means 1 %",
+                )
+            ]
+            if high > 1.0
+            else []
         )
         if isinstance(data, FlexibleBodyData) and len(data.damping_rows) and self.damping is None:
-            text = "is a piece of a divided body, without the damping of all its pieces; give damping=, or use the whole body"
+            text = (
+                "is a piece of a divided body, without the damping of all its pieces; give "
+                "damping=, or use the whole body"
+            )
             warned.append(Problem((*path, "data" if self.file is None else "file"), text))
-        modes = [each.modes for each in (data.pieces if isinstance(data, DividedBodyData) else [data])]
-        normal = [f for each in modes for f, kind in zip(each.frequency, each.kind) if kind != "static"]
+        modes = [
+            each.modes for each in (data.pieces if isinstance(data, DividedBodyData) else [data])
+        ]
+        normal = [
+            f for each in modes for f, kind in zip(each.frequency, each.kind) if kind != "static"
+        ]
         highest = float(max(normal, default=math.inf))
         return Findings(tuple(data.frames), data.nf, tuple(warned), tuple(errors), highest)
 
     def _identity(self) -> tuple[object, ...]:
         path = None if self.file is None else str(Path(self.file).resolve())
-        return (self.name, path, id(self.data), self.damping, self.qf0, self.qf_dot0, self.stiffening)
+        return (
+            self.name,
+            path,
+            id(self.data),
+            self.damping,
+            self.qf0,
+            self.qf_dot0,
+            self.stiffening,
+        )
 
     def __eq__(self, other: object) -> bool:
         """Same values; files by their resolved path, data in memory by identity."""

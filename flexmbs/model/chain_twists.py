@@ -11,11 +11,14 @@ Pose = tuple[np.ndarray, np.ndarray]
 GENERIC = 0.7  # rad and m: a position that is generic for every joint
 
 
-def chain_twists(motions: Sequence[Motion], q: Sequence[float] | np.ndarray, after: int | None = None) -> np.ndarray:
-    """(6, nv): the twist (v, ω) of the child frame relative to the parent frame is this times the velocities of the chain.
+def chain_twists(
+    motions: Sequence[Motion], q: Sequence[float] | np.ndarray, after: int | None = None
+) -> np.ndarray:
+    """(6, nv): the twist (v, ω) of the child frame relative to the parent frame is this times the
+    velocities of the chain.
 
-    It is expressed at the origin and in the axes of the frame behind the first ``after`` motions, or of the child
-    frame if ``after`` is None.
+    It is expressed at the origin and in the axes of the frame behind the first ``after`` motions,
+    or of the child frame if ``after`` is None.
     """
     q = np.asarray(q, float)
     poses: list[Pose] = [(np.eye(3), np.zeros(3))]
@@ -27,12 +30,16 @@ def chain_twists(motions: Sequence[Motion], q: Sequence[float] | np.ndarray, aft
         poses.append((R @ dR, x + R @ dx))
         own.append(_directions(motion))
         at += motion.nq
-    columns = [_carried(poses[k + 1], poses[-1 if after is None else after], C) for k, C in enumerate(own)]
+    columns = [
+        _carried(poses[k + 1], poses[-1 if after is None else after], C) for k, C in enumerate(own)
+    ]
     return np.hstack([np.zeros((6, 0)), *columns])
 
 
 def chain_pose(motions: Sequence[Motion], q: Sequence[float]) -> Pose:
-    """Rotation (3, 3) and position (3,) of the child frame in the parent frame at the coordinates q."""
+    """Rotation (3, 3) and position (3,) of the child frame in the parent frame at the coordinates
+    q.
+    """
     R, x, at = np.eye(3), np.zeros(3), 0
     for motion in motions:
         dR, dx = _pose(motion, np.asarray(q, float)[at : at + motion.nq])
@@ -41,8 +48,12 @@ def chain_pose(motions: Sequence[Motion], q: Sequence[float]) -> Pose:
 
 
 def translations(motions: Sequence[Motion]) -> int:
-    """Number of directions in which the chain can move the origin of the child frame, in generic positions."""
-    values = [x for motion in motions for x in (motion.rest if motion.nq > 1 else (GENERIC,) * motion.nq)]
+    """Number of directions in which the chain can move the origin of the child frame, in generic
+    positions.
+    """
+    values = [
+        x for motion in motions for x in (motion.rest if motion.nq > 1 else (GENERIC,) * motion.nq)
+    ]
     return int(np.linalg.matrix_rank(chain_twists(motions, values)[:3], tol=1e-9))
 
 
@@ -52,13 +63,17 @@ def _pose(motion: Motion, q: np.ndarray) -> Pose:
         return np.asarray(motion.rotation), np.asarray(motion.translation)
     if motion.nv == 1:
         v, w = np.split(np.asarray(motion.unit_twist), 2)
-        return np.asarray(axis_angle_matrix(tuple(w), float(q[0]))) if motion.turns else np.eye(3), q[0] * v
+        return np.asarray(axis_angle_matrix(tuple(w), float(q[0]))) if motion.turns else np.eye(
+            3
+        ), q[0] * v
     return np.asarray(quaternion_matrix(tuple(q[-4:]))), q[:-4] if len(q) > 4 else np.zeros(3)
 
 
 def _directions(motion: Motion) -> np.ndarray:
     """(6, nv): twist of one motion in the axes behind it."""
-    return np.asarray(motion.unit_twist)[:, None] if motion.nv == 1 else np.eye(6)[:, 6 - motion.nv :]
+    return (
+        np.asarray(motion.unit_twist)[:, None] if motion.nv == 1 else np.eye(6)[:, 6 - motion.nv :]
+    )
 
 
 def _carried(source: Pose, target: Pose, C: np.ndarray) -> np.ndarray:

@@ -11,7 +11,11 @@ from flexmbs.model.check_functions import missing_functions
 from flexmbs.model.check_mechanisms import mechanism_warnings
 from flexmbs.model.check_references import FrameNames, reference_problems
 from flexmbs.model.check_tables import table_warnings
-from flexmbs.model.check_topology import degree_of_freedom_lines, topology_problems, topology_warnings
+from flexmbs.model.check_topology import (
+    degree_of_freedom_lines,
+    topology_problems,
+    topology_warnings,
+)
 from flexmbs.model.model import ModelData
 from flexmbs.model.rotors import rotor_warnings
 
@@ -21,7 +25,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass
 class Report:
-    """Result of a check: ``sections`` of lines that describe the model, ``warnings``, ``errors``; printable."""
+    """Result of a check: ``sections`` of lines that describe the model, ``warnings``, ``errors``;
+    printable.
+    """
 
     title: str
     sections: dict[str, list[str]] = dataclasses.field(default_factory=dict)
@@ -50,37 +56,61 @@ class Report:
 def require_model(model: object) -> None:
     """Raise `InputError` if this is not a model."""
     if not isinstance(model, ModelData):
-        raise InputError(f"model: {shown(model)} is not a Model; load('model.toml') reads one from a file")
+        raise InputError(
+            f"model: {shown(model)} is not a Model; load('model.toml') reads one from a file"
+        )
 
 
 def declaration_report(model: ModelData) -> Report:
-    """The part of the report that follows from the declarations. Raises `InputError` if this is not a model."""
+    """The part of the report that follows from the declarations. Raises `InputError` if this is not
+    a model.
+    """
     require_model(model)
     report = Report(f"model '{model.name}'")
     frames, modes, highest = _inspect_bodies(model, report)
     report.errors += map(str, reference_problems(model, frames))
     report.errors += map(str, (*topology_problems(model), *missing_functions(model)))
-    report.warnings += [str(warning) for item in (*model.joints.values(), *model.forces.values()) for warning in item.warnings()]
+    report.warnings += [
+        str(warning)
+        for item in (*model.joints.values(), *model.forces.values())
+        for warning in item.warnings()
+    ]
     report.warnings += map(str, table_warnings(model))
     report.sections = {
-        "bodies": [_titled(body.name, body.kind, _frames_text(frames[body.name])) for body in model.bodies.values()],
+        "bodies": [
+            _titled(body.name, body.kind, _frames_text(frames[body.name]))
+            for body in model.bodies.values()
+        ],
         "joints": [_joint_line(joint) for joint in model.joints.values()],
         "forces": [_titled(force.name, force.kind) for force in model.forces.values()],
-        "drives": [_titled(drive.name, drive.motion.kind, f"joint {drive.joint}") for drive in model.drives.values()],
-        "couplings": [_titled(coupling.name, coupling.kind, coupling.equation) for coupling in model.couplings.values()],
+        "drives": [
+            _titled(drive.name, drive.motion.kind, f"joint {drive.joint}")
+            for drive in model.drives.values()
+        ],
+        "couplings": [
+            _titled(coupling.name, coupling.kind, coupling.equation)
+            for coupling in model.couplings.values()
+        ],
         "contacts": [_titled(contact.name, contact.kind) for contact in model.contacts.values()],
         "rotors": [_titled(rotor.name, f"joint {rotor.joint}") for rotor in model.rotors.values()],
     }
     if not report.errors:
         report.sections["degrees of freedom"] = degree_of_freedom_lines(model, modes)
-        report.warnings += map(str, (*topology_warnings(model), *frequency_warnings(model, highest), *rotor_warnings(model)))
+        report.warnings += map(
+            str,
+            (
+                *topology_warnings(model),
+                *frequency_warnings(model, highest),
+                *rotor_warnings(model),
+            ),
+        )
         report.warnings += map(str, mechanism_warnings(model, highest))
     return report
 
 
 def _inspect_bodies(model: ModelData, report: Report) -> tuple[FrameNames, int, dict[str, float]]:
-    """Frame names of every body, the number of modes of all, the highest mode of each flexible body (Hz); problems of
-    flexible-body data go to the report."""
+    """Frame names of every body, the number of modes of all, the highest mode of each flexible body
+    (Hz); problems of flexible-body data go to the report."""
     frames: FrameNames = {}
     highest: dict[str, float] = {}
     modes = 0
@@ -113,4 +143,6 @@ def _joint_line(joint: "Joint") -> str:
     n, one, many = (joint.nv, "degree of freedom", "degrees of freedom")
     if not joint.carries:
         n, one, many = (joint.rows, "equation", "equations")
-    return f"{joint.name}, {joint.kind}, {joint.parent} → {joint.child}, {n} {one if n == 1 else many}"
+    return (
+        f"{joint.name}, {joint.kind}, {joint.parent} → {joint.child}, {n} {one if n == 1 else many}"
+    )

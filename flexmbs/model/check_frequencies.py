@@ -17,7 +17,12 @@ def frequency_warnings(model: "ModelData", highest: Mapping[str, float]) -> Iter
     if slowest is None:
         return
     for item in (*model.forces.values(), *model.drives.values(), *model.couplings.values()):
-        fastest = max((abs(law.frequency) for _, law in parts(item) if isinstance(law, Sine)), default=0.0)
+        fastest = max(
+            (abs(law.frequency) for _, law in parts(item) if isinstance(law, Sine)), default=0.0
+        )
         if fastest > highest[slowest]:
-            text = f"its {fastest:.4g} Hz exceed the highest mode of body '{slowest}', {highest[slowest]:.4g} Hz"
+            text = (
+                f"its {fastest:.4g} Hz exceed the highest mode of body '{slowest}', "
+                f"{highest[slowest]:.4g} Hz"
+            )
             yield Problem((item.section, item.name), f"{text}; reduce that body with more modes")

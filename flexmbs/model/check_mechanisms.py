@@ -38,12 +38,16 @@ def _different_carriers(model: "ModelData", coupling: Coupling) -> Iterator[Prob
     """
     joints = [model.joints[use.joint] for use in coupling.coordinates(model.joints)]
     angles_only = all(term.angle for term in coupling.terms)
-    rigid = [joint for joint in model.joints.values() if joint.carries and _holds(joint, angles_only)]
+    rigid = [
+        joint for joint in model.joints.values() if joint.carries and _holds(joint, angles_only)
+    ]
     number = {name: k for k, group in enumerate(groups(model, rigid)) for name in group}
     ends = [{number[joint.parent.body], number[joint.child.body]} for joint in joints]
     if set.intersection(*ends):
         return
-    named = " and ".join(f"'{joint.name}' ({joint.parent.body} → {joint.child.body})" for joint in joints)
+    named = " and ".join(
+        f"'{joint.name}' ({joint.parent.body} → {joint.child.body})" for joint in joints
+    )
     remedy = (
         "measure all coordinates from the body that carries the wheels, or use a LinearCoupling "
         "that contains the angle of the carrier"
@@ -54,4 +58,6 @@ def _different_carriers(model: "ModelData", coupling: Coupling) -> Iterator[Prob
 
 def _holds(joint: "Joint", rotations_only: bool) -> bool:
     """True if the joint allows no relative motion, or with ``rotations_only`` no rotation."""
-    return joint.nv == 0 or (rotations_only and not any(motion.rotations for motion in joint.motions))
+    return joint.nv == 0 or (
+        rotations_only and not any(motion.rotations for motion in joint.motions)
+    )

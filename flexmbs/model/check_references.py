@@ -30,8 +30,12 @@ def declared_frames(model: "ModelData") -> FrameNames:
     return {body.name: body.known_frames() for body in model.bodies.values()}
 
 
-def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()) -> Iterator[Problem]:
-    """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread`` exist but were not read."""
+def reference_problems(
+    model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()
+) -> Iterator[Problem]:
+    """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread``
+    exist but were not read.
+    """
     known = {GROUND: tuple(model.frames), **frames}
     sections = (model.joints, model.forces, model.drives, model.contacts, model.rotors)
     named: list[Item] = [item for section in sections for item in section.values()]
@@ -49,8 +53,14 @@ def reference_problems(model: "ModelData", frames: FrameNames, unread: Set[str] 
     yield from _driven_twice(model)
     yield from rotor_problems(model)
     on_several = [force for force in model.forces.values() if isinstance(force, OnSeveral)]
-    coupled: list[Coupling | Contact | OnSeveral] = [*model.couplings.values(), *model.contacts.values(), *on_several]
-    wrong = [problem for each in coupled for problem in _coupling_problems(each, model.joints, unread)]
+    coupled: list[Coupling | Contact | OnSeveral] = [
+        *model.couplings.values(),
+        *model.contacts.values(),
+        *on_several,
+    ]
+    wrong = [
+        problem for each in coupled for problem in _coupling_problems(each, model.joints, unread)
+    ]
     yield from wrong or _dependent_couplings(model)
 
 
@@ -68,10 +78,15 @@ def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> I
         return
     frames = known[ref.body]
     if ref.frame and frames is not None and ref.frame not in frames:
-        yield Problem(path, f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(frames) or 'none'}")
+        yield Problem(
+            path,
+            f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(frames) or 'none'}",
+        )
 
 
-def _reading_problems(force: Force, joints: "Mapping[str, Joint]", unread: Set[str]) -> Iterator[Problem]:
+def _reading_problems(
+    force: Force, joints: "Mapping[str, Joint]", unread: Set[str]
+) -> Iterator[Problem]:
     """Joints that a force reads and that do not exist, or are not the contact of its wheel."""
     path = (force.section, force.name, "contact" if isinstance(force, WheelCreep) else "reads")
     for name in force.row().reads:
@@ -86,36 +101,64 @@ def _reading_problems(force: Force, joints: "Mapping[str, Joint]", unread: Set[s
 def _another_contact(wheel: WheelCreep, contact: "Joint") -> str:
     """Why a joint is not the contact of a wheel, if it is not."""
     if contact.child != wheel.frame_b:
-        text = f"the child of '{contact.name}' is '{contact.child}', not frame_b = '{wheel.frame_b}'"
+        text = (
+            f"the child of '{contact.name}' is '{contact.child}', not frame_b = '{wheel.frame_b}'"
+        )
         return f"{text}; read the contact of this wheel"
     if not isinstance(contact, Relation):
-        return f"'{contact.name}' is a joint ({contact.kind}); read the relation of the contact, such as disc-on-plane"
+        return (
+            f"'{contact.name}' is a joint ({contact.kind}); read the relation of the contact, "
+            "such as disc-on-plane"
+        )
     if isinstance(contact, RollingDisc):
-        for key in ("radius", "rim", "axis", *(["normal"] if contact.parent == wheel.frame_a else [])):
+        for key in (
+            "radius",
+            "rim",
+            "axis",
+            *(["normal"] if contact.parent == wheel.frame_a else []),
+        ):
             there, here = getattr(contact, key), getattr(wheel, key)
             if there != here:
-                return f"'{contact.name}' has another {key}, {there}, than this, {here}; give both the same"
+                return (
+                    f"'{contact.name}' has another {key}, {there}, than this, {here}; give "
+                    "both the same"
+                )
     return ""
 
 
-def _coordinate_problems(item: Item, use: CoordinateUse, joints: "dict[str, Joint]") -> Iterator[Problem]:
+def _coordinate_problems(
+    item: Item, use: CoordinateUse, joints: "dict[str, Joint]"
+) -> Iterator[Problem]:
     joint, path = joints.get(use.joint), (item.section, item.name)
     if joint is None:
         yield Problem((*path, "joint"), f"no joint '{use.joint}'; {close_names(use.joint, joints)}")
     elif use.coordinate >= joint.nv:
         known = f"0 … {joint.nv - 1}" if joint.nv else "none"
-        yield Problem((*path, "coordinate"), f"joint '{use.joint}' has no coordinate {use.coordinate}; it has: {known}")
+        yield Problem(
+            (*path, "coordinate"),
+            f"joint '{use.joint}' has no coordinate {use.coordinate}; it has: {known}",
+        )
     elif not has_position(joint, use.coordinate):
-        text = f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) has a velocity but no position"
-        yield Problem((*path, "coordinate"), f"{text}; use a joint or a chain of single motions (revolute, prismatic, ...)")
+        text = (
+            f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) has a "
+            "velocity but no position"
+        )
+        yield Problem(
+            (*path, "coordinate"),
+            f"{text}; use a joint or a chain of single motions (revolute, prismatic, ...)",
+        )
     elif why := item.unfit_for(joint, motion_of(joint, use.coordinate)):
-        yield Problem((*path, "coordinate"), f"coordinate {use.coordinate} of joint '{use.joint}' {why}")
+        yield Problem(
+            (*path, "coordinate"), f"coordinate {use.coordinate} of joint '{use.joint}' {why}"
+        )
 
 
 def _coupling_problems(
     coupling: "Coupling | Contact | OnSeveral", joints: "Mapping[str, Joint]", unread: Set[str]
 ) -> Iterator[Problem]:
-    """Coordinates of a coupling or force that do not exist, are ambiguous, of the wrong kind, or named twice."""
+    """Coordinates of a coupling or force that do not exist, are ambiguous, of the wrong kind, or
+    named twice.
+    """
     seen: dict[CoordinateUse, str] = {}
     for term, use in zip(coupling.terms, coupling.coordinates(joints)):
         path = (coupling.section, coupling.name, term.key)
@@ -126,37 +169,71 @@ def _coupling_problems(
             yield Problem(path, f"no joint '{use.joint}'; {close_names(use.joint, joints)}")
         elif term.coordinate == use.joint and joint.nv > 1:
             known = ", ".join(f"'{use.joint}.{k}'" for k in range(joint.nv))
-            yield Problem(path, f"joint '{use.joint}' has {joint.nv} coordinates; name one of {known}")
+            yield Problem(
+                path, f"joint '{use.joint}' has {joint.nv} coordinates; name one of {known}"
+            )
         elif use.coordinate >= joint.nv:
             known = f"0 … {joint.nv - 1}" if joint.nv else "none"
-            yield Problem(path, f"joint '{use.joint}' has no coordinate {use.coordinate}; it has: {known}")
+            yield Problem(
+                path, f"joint '{use.joint}' has no coordinate {use.coordinate}; it has: {known}"
+            )
         elif not has_position(joint, use.coordinate):
-            text = f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) has a velocity but no position"
-            yield Problem(path, f"{text}; use a joint or a chain of single motions (revolute, prismatic, ...)")
+            text = (
+                f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) has a "
+                "velocity but no position"
+            )
+            yield Problem(
+                path, f"{text}; use a joint or a chain of single motions (revolute, prismatic, ...)"
+            )
         elif term.angle is not None and motion_of(joint, use.coordinate).turns != term.angle:
             found, needed = ("an angle", "a length") if not term.angle else ("a length", "an angle")
-            text = f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) is {found}, not {needed}"
-            yield Problem(path, f"{text}; name a {'revolute' if term.angle else 'prismatic'} joint or use a linear coupling")
+            text = (
+                f"coordinate {use.coordinate} of joint '{use.joint}' ({joint.kind}) is "
+                f"{found}, not {needed}"
+            )
+            yield Problem(
+                path,
+                f"{text}; name a {'revolute' if term.angle else 'prismatic'} joint or use "
+                "a linear coupling",
+            )
         elif use in seen:
-            text = f"'{term.coordinate}' and '{seen[use]}' are the same coordinate; combine them into one"
-            yield Problem(path, text if seen[use] != term.coordinate else f"coordinate '{term.coordinate}' appears twice")
+            text = (
+                f"'{term.coordinate}' and '{seen[use]}' are the same coordinate; combine them "
+                "into one"
+            )
+            yield Problem(
+                path,
+                text
+                if seen[use] != term.coordinate
+                else f"coordinate '{term.coordinate}' appears twice",
+            )
         seen.setdefault(use, term.coordinate)
 
 
 def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
-    """Couplings that drives or laws of time prescribe already; rows without them may depend on each other, as those of several
-    planets do."""
-    rows = [_Row(f"drive '{drive.name}'", {drive.coordinate_used(): 1.0}, True) for drive in model.drives.values()]
+    """Couplings that drives or laws of time prescribe already; rows without them may depend on each
+    other, as those of several planets do."""
+    rows = [
+        _Row(f"drive '{drive.name}'", {drive.coordinate_used(): 1.0}, True)
+        for drive in model.drives.values()
+    ]
     for coupling in model.couplings.values():
         if not isinstance(coupling, ConstantCoupling):
             continue
-        row = dict(zip(coupling.coordinates(model.joints), (term.factor for term in coupling.terms)))
-        own = _Row(f"coupling '{coupling.name}'", row, not coupling.constraint_classes()[0].scleronomic)
+        row = dict(
+            zip(coupling.coordinates(model.joints), (term.factor for term in coupling.terms))
+        )
+        own = _Row(
+            f"coupling '{coupling.name}'", row, not coupling.constraint_classes()[0].scleronomic
+        )
         known = _combination(rows, row)
         if known is None:
             rows.append(own)
         elif own.timed or any(each.timed for each in known):
-            text = f"{', '.join(each.item for each in known)} prescribe the same already; remove one of them"
+            text = (
+                f"{', '.join(each.item for each in known)} prescribe the same already; remove "
+                "one of them"
+            )
             yield Problem((coupling.section, coupling.name), text)
 
 
@@ -172,7 +249,11 @@ def _combination(rows: list[_Row], wanted: dict[CoordinateUse, float]) -> list[_
     """The independent rows whose combination has the ``wanted`` factors, or None."""
     place = {
         use: k
-        for k, use in enumerate(dict.fromkeys(use for factors in (wanted, *(row.factors for row in rows)) for use in factors))
+        for k, use in enumerate(
+            dict.fromkeys(
+                use for factors in (wanted, *(row.factors for row in rows)) for use in factors
+            )
+        )
     }
     matrix = np.zeros((len(rows) + 1, len(place)))
     for values, factors in zip(matrix, (wanted, *(row.factors for row in rows))):
@@ -201,6 +282,9 @@ def _driven_twice(model: "ModelData") -> Iterator[Problem]:
     for drive in model.drives.values():
         key = (drive.joint, drive.coordinate)
         if key in seen:
-            text = f"coordinate {drive.coordinate} of joint '{drive.joint}' is prescribed by drive '{seen[key]}' already"
+            text = (
+                f"coordinate {drive.coordinate} of joint '{drive.joint}' is prescribed by "
+                f"drive '{seen[key]}' already"
+            )
             yield Problem(("drives", drive.name, "joint"), text)
         seen.setdefault(key, drive.name)

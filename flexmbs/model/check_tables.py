@@ -18,7 +18,9 @@ JUMP = 1e-3  # of the largest rate, or of the largest acceleration
 
 
 def table_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Overshoot of every table in the model; jumps of the rate and the acceleration of those that drive joints."""
+    """Overshoot of every table in the model; jumps of the rate and the acceleration of those that
+    drive joints.
+    """
     for path, part in model_parts(model):
         if isinstance(part, Table):
             yield from _overshoot(path, part)
@@ -39,30 +41,48 @@ def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:
     count = int((np.abs(over) > allowed).sum())
     most = f", the worst of {count} intervals" if count > 1 else ""
     side = "above" if over[k] > 0 else "below"
-    text = f"its {table.interpolation} overshoots by {abs(over[k]):.4g} {side} the values {x[k]:g} and {x[k + 1]:g}"
+    text = (
+        f"its {table.interpolation} overshoots by {abs(over[k]):.4g} {side} the values "
+        f"{x[k]:g} and {x[k + 1]:g}"
+    )
     where = f"between t = {t[k]:g} and {t[k + 1]:g} s"
     yield Problem(path, f'{text} {where}{most}; use more points, or interpolation = "monotone"')
 
 
 def _jerks(path: tuple[str, ...], table: Table, t_end: float) -> Iterator[Problem]:
-    """Jumps of a prescribed coordinate's rate, which require infinite forces, and of its acceleration."""
+    """Jumps of a prescribed coordinate's rate, which require infinite forces, and of its
+    acceleration.
+    """
     t, c = np.array(table.times), table.coefficients()
     rate, acceleration = jumps(t, c)
     known = t[1:-1] < t_end
-    fastest, last = float(np.abs([c[2], _rates_at_ends(t, c)]).max()), float(_rates_at_ends(t, c)[-1])
+    fastest, last = (
+        float(np.abs([c[2], _rates_at_ends(t, c)]).max()),
+        float(_rates_at_ends(t, c)[-1]),
+    )
     most = _largest(rate[known])
     if abs(most[1]) > JUMP * fastest:
-        text = f"its rate jumps at the points, by {most[1]:.4g} at t = {t[1:-1][known][most[0]]:g} s: an infinite acceleration"
+        text = (
+            f"its rate jumps at the points, by {most[1]:.4g} at t = "
+            f"{t[1:-1][known][most[0]]:g} s: an infinite acceleration"
+        )
         yield Problem(path, f'{text}; use interpolation = "spline" or "monotone"')
     elif abs((most := _largest(acceleration[known]))[1]) > JUMP * float(np.abs(2.0 * c[1]).max()):
-        text = f"its acceleration jumps at the points, by {most[1]:.4g} at t = {t[1:-1][known][most[0]]:g} s"
+        text = (
+            f"its acceleration jumps at the points, by {most[1]:.4g} at t = "
+            f"{t[1:-1][known][most[0]]:g} s"
+        )
         yield Problem(path, f'{text}; interpolation = "spline" has a continuous one')
-    ends = [("begins", float(t[0]), float(c[2, 0]), t[0] > 0.0), ("ends", float(t[-1]), -last, t[-1] < t_end)]
+    ends = [
+        ("begins", float(t[0]), float(c[2, 0]), t[0] > 0.0),
+        ("ends", float(t[-1]), -last, t[-1] < t_end),
+    ]
     for word, at, jump, met in ends:
         if met and abs(jump) > JUMP * fastest:
             yield Problem(
                 path,
-                f"its rate jumps by {jump:.4g} at t = {at:g} s, where it {word} and is held constant; let the rate vanish there",
+                f"its rate jumps by {jump:.4g} at t = {at:g} s, where it {word} and is "
+                "held constant; let the rate vanish there",
             )
 
 

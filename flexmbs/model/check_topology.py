@@ -1,4 +1,6 @@
-"""The graph of bodies and joints: self-joints, duplicate joints, free bodies, loops, number of degrees of freedom."""
+"""The graph of bodies and joints: self-joints, duplicate joints, free bodies, loops, number of
+degrees of freedom.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -17,19 +19,27 @@ if TYPE_CHECKING:
 
 
 def topology_problems(model: "ModelData") -> Iterator[Problem]:
-    """An empty model, joints of a body to itself, joints between the same two frames, free bodies without inertia."""
+    """An empty model, joints of a body to itself, joints between the same two frames, free bodies
+    without inertia.
+    """
     if not model.bodies:
         yield Problem(("bodies",), "the model has no body; add at least one")
     seen: dict[frozenset[str], str] = {}
     for joint in model.joints.values():
         path = ("joints", joint.name, "child")
         if joint.parent.body == joint.child.body:
-            yield Problem(path, f"connects '{joint.child.body}' to itself; parent and child must be different bodies")
+            yield Problem(
+                path,
+                f"connects '{joint.child.body}' to itself; parent and child must be "
+                "different bodies",
+            )
             continue
         pair = frozenset((str(joint.parent), str(joint.child), joint.among_equals))
         if pair in seen:
             yield Problem(
-                path, f"joint '{seen[pair]}' connects {joint.parent} and {joint.child} already; merge them into one joint"
+                path,
+                f"joint '{seen[pair]}' connects {joint.parent} and {joint.child} already; "
+                "merge them into one joint",
             )
         seen.setdefault(pair, joint.name)
     yield from _massless_left_free(model)
@@ -44,27 +54,45 @@ def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
         carrying = [joint for joint in joints if joint.carries]
         path = ("bodies", body.name)
         if not body.has_mass and len(joints) < 2 and all(joint.rows < 6 for joint in joints):
-            yield Problem((*path, "mass"), "is 0 and no other body moves with it; give it a mass or fix it to a body with mass")
+            yield Problem(
+                (*path, "mass"),
+                "is 0 and no other body moves with it; give it a mass or fix it to a body with mass",
+            )
         elif len(joints) == 1 and _turns_about_itself(model, joints[0], body.name):
-            text = f"has no rotational inertia, and joint '{joints[0].name}' leaves its rotation free"
+            text = (
+                f"has no rotational inertia, and joint '{joints[0].name}' leaves its rotation free"
+            )
             yield Problem(path, f"{text}; use a translation joint, or a rigid body with inertia")
         elif len(carrying) > 1 and all(_rotations(joint) >= 3 for joint in carrying):
             text = "has no rotational inertia, and its joints leave its rotation free"
-            yield Problem(path, f"{text}; add a translation joint to the ground, or use a rigid body with inertia")
+            yield Problem(
+                path,
+                f"{text}; add a translation joint to the ground, or use a rigid body with inertia",
+            )
         elif joints and not carrying and (body.kind != "point-mass" or (arm := _arm(joints, body))):
             text = "has no rotational inertia, and only rods and relations hold it"
             where = "" if body.kind != "point-mass" else f" by its frame '{arm}' beside the mass"
-            yield Problem(path, f"{text}{where}; attach them to the mass itself, or use a rigid body with inertia")
+            yield Problem(
+                path,
+                f"{text}{where}; attach them to the mass itself, or use a rigid body with inertia",
+            )
 
 
 def _arm(joints: list["Joint"], body: "Body") -> str:
     """A frame beside the mass by which one of the joints holds the body, else empty."""
-    frames = (end.frame for joint in joints for end in (joint.parent, joint.child) if end.body == body.name)
+    frames = (
+        end.frame
+        for joint in joints
+        for end in (joint.parent, joint.child)
+        if end.body == body.name
+    )
     return next((frame for frame in frames if any(body.frame_position(frame))), "")
 
 
 def _turns_about_itself(model: "ModelData", joint: "Joint", body: str) -> bool:
-    """True if rotations of the joint do not move the centre of mass of the body: at this centre, or all three about one point."""
+    """True if rotations of the joint do not move the centre of mass of the body: at this centre, or
+    all three about one point.
+    """
     rotations = _rotations(joint)
     own = joint.child if joint.child.body == body else joint.parent
     offset = any(model.bodies[body].lever(own.frame))
@@ -79,7 +107,9 @@ def _rotations(joint: "Joint") -> int:
 
 def joints_of(model: "ModelData", body: str) -> list["Joint"]:
     """Joints connected to a body."""
-    return [joint for joint in model.joints.values() if body in (joint.parent.body, joint.child.body)]
+    return [
+        joint for joint in model.joints.values() if body in (joint.parent.body, joint.child.body)
+    ]
 
 
 def components(model: "ModelData") -> list[list[str]]:
@@ -103,19 +133,31 @@ def groups(model: "ModelData", joints: "Iterable[Joint]") -> list[list[str]]:
 
 
 def topology_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Bodies that no joint connects to the ground; forces and contacts beside point masses whose axes do not turn."""
+    """Bodies that no joint connects to the ground; forces and contacts beside point masses whose
+    axes do not turn.
+    """
     for body in model.bodies.values():
         if body.kind != "point-mass" or any(joint.carries for joint in joints_of(model, body.name)):
             continue
         acting = (*model.forces.values(), *model.contacts.values())
         for item, end in ((each, end) for each in acting for end in _ends(each)):
             if end.body == body.name and any(body.frame_position(end.frame)):
-                text = f"acts at frame '{end.frame}' beside point mass '{body.name}', whose axes do not turn: its moment is lost"
-                yield Problem((item.section, item.name), f"{text}; use a rigid body with inertia, or the mass itself")
+                text = (
+                    f"acts at frame '{end.frame}' beside point mass '{body.name}', whose axes "
+                    "do not turn: its moment is lost"
+                )
+                yield Problem(
+                    (item.section, item.name),
+                    f"{text}; use a rigid body with inertia, or the mass itself",
+                )
     loose = [name for group in components(model) if GROUND not in group for name in group]
     if loose:
         shown = ", ".join(loose[:10]) + (", ..." if len(loose) > 10 else "")
-        yield Problem(("bodies",), f"not connected to the ground by joints: {shown}; they move freely, statics is impossible")
+        yield Problem(
+            ("bodies",),
+            f"not connected to the ground by joints: {shown}; they move freely, statics "
+            "is impossible",
+        )
 
 
 def _ends(item: "Item") -> tuple[FrameRef, ...]:
@@ -125,32 +167,53 @@ def _ends(item: "Item") -> tuple[FrameRef, ...]:
 
 
 def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") -> list[str]:
-    """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, couplings, elastic coordinates, loops; first the count
-    of a planar mechanism, which states what drives and couplings leave: of bodies in space even a plain four-bar linkage has −2.
+    """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, couplings, elastic
+    coordinates, loops; first the count of a planar mechanism, which states what drives and
+    couplings leave: of bodies in space even a plain four-bar linkage has −2.
     """
     n = len(model.bodies)
-    held = Counter(ref.body for joint in model.joints.values() if joint.carries for ref in (joint.parent, joint.child))
-    lone_points = [body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]]
+    held = Counter(
+        ref.body
+        for joint in model.joints.values()
+        if joint.carries
+        for ref in (joint.parent, joint.child)
+    )
+    lone_points = [
+        body for body in model.bodies.values() if body.kind == "point-mass" and not held[body.name]
+    ]
     b = sum(joint.position_rows for joint in model.joints.values()) + 3 * len(lone_points)
     lines = [planar] if planar else []
     f = _signed(6 * n - b)
-    lines.append(f"f = 6·{n} − {b} = {f} rigid-body degrees of freedom (6n − b, redundant constraints not considered)")
+    lines.append(
+        f"f = 6·{n} − {b} = {f} rigid-body degrees of freedom (6n − b, redundant "
+        "constraints not considered)"
+    )
     if all(body.kind == "point-mass" for body in model.bodies.values()):
         held_back = sum(
-            3 - _translations_of_child(joint) if joint.carries else joint.position_rows for joint in model.joints.values()
+            3 - _translations_of_child(joint) if joint.carries else joint.position_rows
+            for joint in model.joints.values()
         )
-        lines.append(f"point masses only: f = 3·{n} − {held_back} = {_signed(3 * n - held_back)} (3n − b)")
+        lines.append(
+            f"point masses only: f = 3·{n} − {held_back} = {_signed(3 * n - held_back)} (3n − b)"
+        )
     if lone_points:
-        lines.append(f"point masses without a joint have 3 translations: {', '.join(body.name for body in lone_points)}")
+        lines.append(
+            "point masses without a joint have 3 translations: "
+            f"{', '.join(body.name for body in lone_points)}"
+        )
     own = len(nonholonomic_couplings(model.couplings))
     kappa = sum(joint.rows - joint.position_rows for joint in model.joints.values()) + own
     if kappa:
         lines.append(
-            f"κ = {kappa} nonholonomic equation{'' if kappa == 1 else 's'}: {6 * n - b - kappa} velocity degrees of freedom"
+            f"κ = {kappa} nonholonomic equation{'' if kappa == 1 else 's'}: "
+            f"{6 * n - b - kappa} velocity degrees of freedom"
         )
     left = 6 * n - b - len(model.drives)
     if model.drives:
-        lines.append(f"{len(model.drives)} prescribed by drives" + (f", {_signed(left)} remaining" if not planar else ""))
+        lines.append(
+            f"{len(model.drives)} prescribed by drives"
+            + (f", {_signed(left)} remaining" if not planar else "")
+        )
     if m := len(model.couplings) - own:
         remaining = f", {_signed(left - m)} remaining" if not planar else ""
         lines.append(f"{m} equation{'' if m == 1 else 's'} of couplings{remaining}")
@@ -178,4 +241,7 @@ def _loops_line(model: "ModelData") -> str:
     joints = len(carrying) + floating
     loops = joints - n
     added = f" with {floating} free" if floating else ""
-    return f"{loops} closed loop{'' if loops == 1 else 's'}: n_h = n_c − n = {joints} joints{added} − {n} bodies"
+    return (
+        f"{loops} closed loop{'' if loops == 1 else 's'}: n_h = n_c − n = {joints} "
+        f"joints{added} − {n} bodies"
+    )

@@ -30,12 +30,16 @@ def hunt_crossley_slopes(k, exponent, d, gap, rate):
     """(−∂N/∂g, −∂N/∂ġ)"""
     if gap >= 0.0 or d * rate >= 1.0:
         return 0.0, 0.0
-    return k * exponent * math.pow(-gap, exponent - 1.0) * (1.0 - d * rate), k * math.pow(-gap, exponent) * d
+    return k * exponent * math.pow(-gap, exponent - 1.0) * (1.0 - d * rate), k * math.pow(
+        -gap, exponent
+    ) * d
 
 
 @LawPart
 def slip_friction(force, slip, u, v):
-    """(T₁, T₂, slope along the slip, slope across it) of T = −F tanh(|γ|/v_r) γ/|γ| at the slip γ = (u, v)."""
+    """(T₁, T₂, slope along the slip, slope across it) of T = −F tanh(|γ|/v_r) γ/|γ| at the slip γ =
+    (u, v).
+    """
     speed = math.sqrt(u * u + v * v)
     if speed < 1e-4 * slip:
         return -force * u / slip, -force * v / slip, force / slip, force / slip
@@ -80,19 +84,24 @@ class ContactLaw(Declaration, section="contact laws"):
 
     @property
     def creep_rate(self) -> float:
-        """Slip (m/s) below which a friction that is smooth at rest creeps, at 99 % of its limit; 0 for other laws."""
+        """Slip (m/s) below which a friction that is smooth at rest creeps, at 99 % of its limit; 0
+        for other laws.
+        """
         return 0.0
 
     @property
     def turn_rate(self) -> float:
-        """Angular velocity (rad/s) at which tanh(1) = 76 % of rolling and torsional friction is reached."""
+        """Angular velocity (rad/s) at which tanh(1) = 76 % of rolling and torsional friction is
+        reached.
+        """
         return 1e-2
 
     def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
         """The law between two frames, with its parameters.
 
-        x = (gap g, rate ġ, slip velocities γ₁, γ₂, coefficient of friction μ) → out = (N, elastic part of N, T₁, T₂); slopes
-        (−∂N/∂g, −∂N/∂ġ, of T along the slip, across it), which enter the iteration matrix of Newton's method.
+        x = (gap g, rate ġ, slip velocities γ₁, γ₂, coefficient of friction μ) → out = (N, elastic
+        part of N, T₁, T₂); slopes (−∂N/∂g, −∂N/∂ġ, of T along the slip, across it), which enter the
+        iteration matrix of Newton's method.
         """
         raise NotImplementedError
 
@@ -113,7 +122,9 @@ def _optional_restitution(value: object) -> Any:
         return None
     result = number(value)
     if not 0.0 < result <= 1.0:
-        raise ValueError(f"must be above 0 and not above 1, not {result:g}; for 0 use a rigid contact")
+        raise ValueError(
+            f"must be above 0 and not above 1, not {result:g}; for 0 use a rigid contact"
+        )
     return result
 
 
@@ -122,13 +133,14 @@ def _optional_damping(value: object) -> Any:
 
 
 class HuntCrossley(ContactLaw, kind="hunt-crossley"):
-    """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 of the indentation δ = −g, and Coulomb friction as a smooth law of
-    the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
+    """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 of the indentation δ = −g, and Coulomb
+    friction as a smooth law of the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
 
-    For a given restitution e at the approach speed v, d is exact: an impact of two bodies by this force only satisfies
-    x (1 + e) = ln((1 + x)/(1 − e x)), x = d v, for any masses, k and n. At other speeds e follows from this relation, closer to 1
-    at lower speeds; x = 3(1 − e)/2 and 3(1 − e²)/4 of the sources are its approximations near e = 1.
-    Hunt and Crossley, J. Appl. Mech. 42 (1975) 440; Lankarani and Nikravesh, J. Mech. Des. 112 (1990) 369.
+    For a given restitution e at the approach speed v, d is exact: an impact of two bodies by this
+    force only satisfies x (1 + e) = ln((1 + x)/(1 − e x)), x = d v, for any masses, k and n. At
+    other speeds e follows from this relation, closer to 1 at lower speeds; x = 3(1 − e)/2 and 3(1 −
+    e²)/4 of the sources are its approximations near e = 1. Hunt and Crossley, J. Appl. Mech. 42
+    (1975) 440; Lankarani and Nikravesh, J. Mech. Des. 112 (1990) 369.
 
     Parameters
     ----------
@@ -145,7 +157,8 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
     slip_velocity : float [m/s]
         Slip v_r at which tanh(1) = 76 % of the friction is reached.
     turn_velocity : float [rad/s]
-        Angular velocity ω_r at which 76 % of the rolling and torsional friction of the contact is reached.
+        Angular velocity ω_r at which 76 % of the rolling and torsional friction of the contact is
+        reached.
 
     Examples
     --------
@@ -171,9 +184,22 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
     @model_validator(mode="after")
     def _losses(self) -> "HuntCrossley":
         if self.damping is not None and self.restitution is not None:
-            raise NestedError([Problem(("damping",), "is determined by restitution already; give only one of them")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("damping",), "is determined by restitution already; give only one of them"
+                    )
+                ]
+            )
         if self.restitution is not None and self.restitution < 1.0 and self.speed is None:
-            raise NestedError([Problem(("speed",), "is missing: the approach speed (m/s) at which restitution holds")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("speed",),
+                        "is missing: the approach speed (m/s) at which restitution holds",
+                    )
+                ]
+            )
         return self
 
     @property
@@ -201,10 +227,11 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
 
     @staticmethod
     def hertz(E1: float, nu1: float, E2: float, nu2: float, radius: float) -> float:
-        """Stiffness k = (4/3) E* √R of two elastic spheres, or of a sphere on a plane, for the exponent 3/2.
+        """Stiffness k = (4/3) E* √R of two elastic spheres, or of a sphere on a plane, for the
+        exponent 3/2.
 
-        E (Pa) and ν of the bodies, 1/E* = (1 − ν₁²)/E₁ + (1 − ν₂²)/E₂; ``radius`` R (m): 1/R = 1/R₁ + 1/R₂.
-        Raises `InputError`. Johnson, Contact Mechanics (1985), eq. 4.22.
+        E (Pa) and ν of the bodies, 1/E* = (1 − ν₁²)/E₁ + (1 − ν₂²)/E₂; ``radius`` R (m): 1/R = 1/R₁
+        + 1/R₂. Raises `InputError`. Johnson, Contact Mechanics (1985), eq. 4.22.
         """
         try:
             moduli = [(positive(E1), number(nu1)), (positive(E2), number(nu2))]
@@ -213,7 +240,10 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
             raise InputError(f"HuntCrossley.hertz: modulus or radius {error}") from None
         for _, nu in moduli:
             if not -1.0 < nu <= 0.5:
-                raise InputError(f"HuntCrossley.hertz: Poisson's ratio must be above -1 and not above 0.5, not {nu:g}")
+                raise InputError(
+                    "HuntCrossley.hertz: Poisson's ratio must be above -1 and not above "
+                    f"0.5, not {nu:g}"
+                )
         return 4.0 / 3.0 * root / sum((1.0 - nu**2) / E for E, nu in moduli)
 
 
@@ -222,7 +252,9 @@ def _loss(e: float) -> float:
     low, high = 0.0, 1.0 / e
     for _ in range(HALVINGS):
         x = 0.5 * (low + high)
-        if e * x < 1.0 and (x < 1e-4 * (1.0 - e) or x * (1.0 + e) > math.log1p(x) - math.log1p(-e * x)):
+        if e * x < 1.0 and (
+            x < 1e-4 * (1.0 - e) or x * (1.0 + e) > math.log1p(x) - math.log1p(-e * x)
+        ):
             low = x
         else:
             high = x

@@ -1,9 +1,11 @@
-"""Couplings: equations between joint coordinates, here the linear ones of gears, racks, screws, belts and differentials.
+"""Couplings: equations between joint coordinates, here the linear ones of gears, racks, screws,
+belts and differentials.
 
-All of these are one row Σ aᵢ qᵢ = b(t) over coordinates of any joints; a new kind is a class with its parameters and `terms`. Its
-multiplier λ makes the torque or force aᵢ λ on each coordinate, between parent and child of its joint; what tooth forces and belt
-tensions add to the loads of bearings is not included.
-Source: Shabana, Computational Dynamics (2010), ch. 3 (gears and other kinematic couplings as constraints).
+All of these are one row Σ aᵢ qᵢ = b(t) over coordinates of any joints; a new kind is a class with
+its parameters and `terms`. Its multiplier λ makes the torque or force aᵢ λ on each coordinate,
+between parent and child of its joint; what tooth forces and belt tensions add to the loads of
+bearings is not included. Source: Shabana, Computational Dynamics (2010), ch. 3 (gears and other
+kinematic couplings as constraints).
 """
 
 import abc
@@ -29,8 +31,8 @@ MOST = 24  # coordinates of one function
 
 
 class Term(NamedTuple):
-    """One coordinate of a coupling: the parameter that names it, ``joint`` or ``joint.number``, its factor a, and whether it has
-    to be an angle (True) or a length (False)."""
+    """One coordinate of a coupling: the parameter that names it, ``joint`` or ``joint.number``, its
+    factor a, and whether it has to be an angle (True) or a length (False)."""
 
     key: str
     coordinate: str
@@ -42,7 +44,8 @@ def factor_table(value: object) -> NamedValues:
     """Factors other than zero by coordinate, at least one."""
     if not isinstance(value, Mapping):
         raise ValueError(
-            f"must be a table of factors by joint coordinate, such as {{'arm': 1, 'hand.1': -2}}, not {shown(value)}"
+            f"must be a table of factors by joint coordinate, such as {{'arm': 1, "
+            f"'hand.1': -2}}, not {shown(value)}"
         )
     made: dict[str, float] = {}
     problems: list[Problem] = []
@@ -52,7 +55,9 @@ def factor_table(value: object) -> NamedValues:
         except ValueError as error:
             problems.append(Problem((str(key),), str(error)))
     if not (made or problems):
-        raise ValueError("is empty; give factors by joint coordinate, such as {'arm': 1, 'hand.1': -2}")
+        raise ValueError(
+            "is empty; give factors by joint coordinate, such as {'arm': 1, 'hand.1': -2}"
+        )
     if problems:
         raise NestedError(problems)
     return NamedValues(made)
@@ -96,10 +101,12 @@ AnyCoordinates = Annotated[Any, BeforeValidator(coordinate_names)]
 class Coupling(Item, abc.ABC, section="couplings"):
     """One equation between joint coordinates.
 
-    A coordinate is named by its joint, by handle or name, or ``'joint.number'`` if the joint has several.
+    A coordinate is named by its joint, by handle or name, or ``'joint.number'`` if the joint has
+    several.
     """
 
-    on_one_carrier: ClassVar[bool] = False  # True if all coordinates are relative to one part, as of gears
+    # True if all coordinates are relative to one part, as of gears
+    on_one_carrier: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
@@ -130,7 +137,13 @@ class ConstantCoupling(Coupling):
     @property
     def equation(self) -> str:
         """Factors, coordinates, b."""
-        b = "constant" if self.offset is None else f"{self.offset.value:.6g}" if isinstance(self.offset, Constant) else "b(t)"
+        b = (
+            "constant"
+            if self.offset is None
+            else f"{self.offset.value:.6g}"
+            if isinstance(self.offset, Constant)
+            else "b(t)"
+        )
         return " ".join(f"{term.factor:+.6g}·{term.coordinate}" for term in self.terms) + f" = {b}"
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
@@ -173,15 +186,17 @@ class LinearCoupling(ConstantCoupling, kind="linear"):
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        return tuple(Term("factors", coordinate, factor) for coordinate, factor in self.factors.items())
+        return tuple(
+            Term("factors", coordinate, factor) for coordinate, factor in self.factors.items()
+        )
 
 
 class Gear(ConstantCoupling, kind="gear"):
     """Gear pair, q₁ + i q₂ = b, or q₁ − i q₂ = b if internal.
 
-    The coordinates are the angles of the gears relative to the part that carries both, about parallel axes of one direction, or
-    those of bevel gears about axes that both point to, or both from, the apex: they turn in opposite senses.
-    Source: docs/theory.md, section 14.
+    The coordinates are the angles of the gears relative to the part that carries both, about
+    parallel axes of one direction, or those of bevel gears about axes that both point to, or both
+    from, the apex: they turn in opposite senses. Source: docs/theory.md, section 14.
 
     Parameters
     ----------
@@ -190,7 +205,8 @@ class Gear(ConstantCoupling, kind="gear"):
     second : coordinate [rad]
         Angle q₂ of the second gear.
     ratio : float
-        i = q̇₁/q̇₂ without sign: radius or number of teeth of the second gear over that of the first.
+        i = q̇₁/q̇₂ without sign: radius or number of teeth of the second gear over that of the
+        first.
     internal : bool
         One of the gears is a ring gear: they turn in the same sense.
 
@@ -290,11 +306,14 @@ class ScrewCoupler(ConstantCoupling, kind="screw"):
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        return Term("screw", self.screw, -self.lead / (2.0 * math.pi), True), Term("nut", self.nut, 1.0, False)
+        return Term("screw", self.screw, -self.lead / (2.0 * math.pi), True), Term(
+            "nut", self.nut, 1.0, False
+        )
 
 
 class Belt(ConstantCoupling, kind="belt"):
-    """Belt or chain without slip between two pulleys with parallel axes of one direction, r₁ q₁ − r₂ q₂ = b; crossed: +.
+    """Belt or chain without slip between two pulleys with parallel axes of one direction, r₁ q₁ −
+    r₂ q₂ = b; crossed: +.
 
     Its multiplier is the difference of the tensions in the two strands (N).
     Source: docs/theory.md, section 14.
@@ -336,10 +355,11 @@ class Belt(ConstantCoupling, kind="belt"):
 
 
 class Differential(ConstantCoupling, kind="differential"):
-    """Differential or planetary gear, q₁ + i q₂ = (1 + i) q_c (Willis), all angles relative to the housing about one direction.
+    """Differential or planetary gear, q₁ + i q₂ = (1 + i) q_c (Willis), all angles relative to the
+    housing about one direction.
 
-    A bevel differential has i = 1, q₁ + q₂ = 2 q_c; of a planetary gear ``first`` is the sun, ``second`` the ring gear.
-    Source: docs/theory.md, section 14.
+    A bevel differential has i = 1, q₁ + q₂ = 2 q_c; of a planetary gear ``first`` is the sun,
+    ``second`` the ring gear. Source: docs/theory.md, section 14.
 
     Parameters
     ----------

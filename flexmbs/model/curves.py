@@ -1,8 +1,9 @@
-"""Spline curves through points: declarations' fields, coefficients, and the parts of kernels that evaluate them.
+"""Spline curves through points: declarations' fields, coefficients, and the parts of kernels that
+evaluate them.
 
-c(u) is a cubic spline over the chord length u (C², natural ends, periodic if closed): c = Σ_k C[k] (u − u_i)^(3 − k) between u_i
-and the next. Nearest point: f(u) = (c − y) · c' = 0 by Newton's method. Piegl and Tiller, The NURBS Book (1997), section 6.1, for
-the projection of a point.
+c(u) is a cubic spline over the chord length u (C², natural ends, periodic if closed): c = Σ_k C[k]
+(u − u_i)^(3 − k) between u_i and the next. Nearest point: f(u) = (c − y) · c' = 0 by Newton's
+method. Piegl and Tiller, The NURBS Book (1997), section 6.1, for the projection of a point.
 """
 
 import math
@@ -21,7 +22,8 @@ FARTHEST = 1e9  # m, of points; powers of lengths do not overflow
 FLAT = 1e-12  # of the square of its length: area of an outline that encloses nothing
 BEYOND = 1e-6  # of the length: how far a curve continues straight beyond its ends
 SAMPLES = 4  # of each segment in a global search
-NEWTON, CLOSE = 100, 1e-14  # iterations at most, few but near a centre of curvature; last step, of the length
+# iterations at most, few but near a centre of curvature; last step, of the length
+NEWTON, CLOSE = 100, 1e-14
 GROWN = 1e-12  # of its square: growth of a squared distance above round-off
 TRANSPORT = 16  # steps of each segment
 
@@ -50,7 +52,9 @@ PlanePoints = _points(2, 3)
 
 
 def curve_numbers(through: tuple[Vector, ...], closed: bool) -> tuple[float, ...]:
-    """A curve as the numbers that `curve_at` reads: (closed, n, u (n), C (n − 1, 3, 4)); points in the plane get z = 0."""
+    """A curve as the numbers that `curve_at` reads: (closed, n, u (n), C (n − 1, 3, 4)); points in
+    the plane get z = 0.
+    """
     from scipy.interpolate import CubicSpline  # import on demand: a third of a second
 
     x = np.zeros((len(through), 3))
@@ -59,12 +63,18 @@ def curve_numbers(through: tuple[Vector, ...], closed: bool) -> tuple[float, ...
         x = np.vstack([x, x[:1]])
     u = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(x, axis=0), axis=1))])
     c = CubicSpline(u, x, bc_type="periodic" if closed else "natural").c
-    return (float(closed), float(len(u)), *u.tolist(), *np.ascontiguousarray(c.transpose(1, 2, 0)).ravel().tolist())
+    return (
+        float(closed),
+        float(len(u)),
+        *u.tolist(),
+        *np.ascontiguousarray(c.transpose(1, 2, 0)).ravel().tolist(),
+    )
 
 
 def normals_along(numbers: tuple[float, ...], e: np.ndarray) -> np.ndarray:
-    """Unit normals (n, 3) at the knots with least twist about the tangent: e carried along in small steps, the angle by which it
-    misses its beginning on a closed curve spread over the length. Bishop, Amer. Math. Monthly 82 (1975) 246."""
+    """Unit normals (n, 3) at the knots with least twist about the tangent: e carried along in small
+    steps, the angle by which it misses its beginning on a closed curve spread over the length.
+    Bishop, Amer. Math. Monthly 82 (1975) 246."""
     n = int(numbers[COUNT])
     u = np.array(numbers[KNOTS : KNOTS + n])
     at = np.interp(np.arange(TRANSPORT * (n - 1) + 1) / TRANSPORT, np.arange(n), u)
@@ -95,16 +105,28 @@ def half_width(through: tuple[Vector, ...]) -> float:
 
 
 def require_outline(key: str, through: tuple[Vector, ...]) -> None:
-    """Raise NestedError unless a closed profile turns once: one that crosses itself, or is flat, has no outside."""
+    """Raise NestedError unless a closed profile turns once: one that crosses itself, or is flat,
+    has no outside.
+    """
     numbers = curve_numbers(through, closed=True)
     if abs(area(through)) > FLAT * length_of(numbers) ** 2:
         n = int(numbers[COUNT])
-        at = np.interp(np.arange(TRANSPORT * (n - 1) + 1) / TRANSPORT, np.arange(n), numbers[KNOTS : KNOTS + n])
-        angle = np.array([math.atan2(cu[1], cu[0]) for cu in (curve_at(numbers, 0, float(u))[1] for u in at)])
+        at = np.interp(
+            np.arange(TRANSPORT * (n - 1) + 1) / TRANSPORT, np.arange(n), numbers[KNOTS : KNOTS + n]
+        )
+        angle = np.array(
+            [math.atan2(cu[1], cu[0]) for cu in (curve_at(numbers, 0, float(u))[1] for u in at)]
+        )
         turn = np.diff(np.unwrap(angle)[[0, -1]])[0] / (2.0 * math.pi)
         if abs(abs(turn) - 1.0) < 0.1:
             return
-    raise NestedError([Problem((key,), "the closed profile crosses itself or encloses nothing: it has no outside")])
+    raise NestedError(
+        [
+            Problem(
+                (key,), "the closed profile crosses itself or encloses nothing: it has no outside"
+            )
+        ]
+    )
 
 
 def sharpest(numbers: tuple[float, ...], side: float) -> float:
@@ -155,7 +177,11 @@ def curve_at(p, o, u):
         3.0 * p[at + 4] * d + 2.0 * p[at + 5] * s + p[at + 6],
         3.0 * p[at + 8] * d + 2.0 * p[at + 9] * s + p[at + 10],
     )
-    cuu = (6.0 * p[at] * s + 2.0 * p[at + 1], 6.0 * p[at + 4] * s + 2.0 * p[at + 5], 6.0 * p[at + 8] * s + 2.0 * p[at + 9])
+    cuu = (
+        6.0 * p[at] * s + 2.0 * p[at + 1],
+        6.0 * p[at + 4] * s + 2.0 * p[at + 5],
+        6.0 * p[at + 8] * s + 2.0 * p[at + 9],
+    )
     beyond = u - inside if p[o + CLOSED] == 0.0 else 0.0
     if beyond != 0.0:
         return add(c, scale(beyond, cu)), cu, (0.0, 0.0, 0.0)
@@ -190,8 +216,9 @@ def nearest_sample(p, o, y):
 
 @LawPart
 def nearest(p, o, y, u):
-    """u of the point nearest to y, (c − y) · c' = 0, by Newton's method from u; steps of at most a tenth of the length, halving
-    where they leave a bracket: `low` and `high` enclose a minimum once both are finite"""
+    """u of the point nearest to y, (c − y) · c' = 0, by Newton's method from u; steps of at most a
+    tenth of the length, halving where they leave a bracket: `low` and `high` enclose a minimum once
+    both are finite"""
     size = p[o + KNOTS + int(p[o + COUNT]) - 1]
     reach = size / (p[o + COUNT] - 1.0)
     low, high, best, least = -math.inf, math.inf, u, math.inf
@@ -199,7 +226,8 @@ def nearest(p, o, y, u):
         c, cu, cuu = curve_at(p, o, u)
         d = sub(c, y)
         rise, distance = dot(d, cu), dot(d, d)
-        passed = distance > least + GROWN * size * size  # a minimum, between here and the best point
+        # a minimum, between here and the best point
+        passed = distance > least + GROWN * size * size
         if u > best if passed else rise > 0.0:
             high = u
         else:

@@ -7,8 +7,9 @@ Elastic = tuple[str, tuple[float, ...]]  # a piece, and the factors of its elast
 
 
 class CutShape(Coupling):
-    """One equation Σ a q_f = 0 between the elastic coordinates of two pieces: what one displacement of the cut, relative to its
-    frame, is in one less what it is in the other. Only `in_pieces` makes it, no file has it.
+    """One equation Σ a q_f = 0 between the elastic coordinates of two pieces: what one displacement
+    of the cut, relative to its frame, is in one less what it is in the other. Only `in_pieces`
+    makes it, no file has it.
 
     Parameters
     ----------

@@ -1,4 +1,6 @@
-"""Discrete controllers of a joint coordinate: sampled at multiples of a time, their output is held in between."""
+"""Discrete controllers of a joint coordinate: sampled at multiples of a time, their output is held
+in between.
+"""
 
 import dataclasses
 import math
@@ -30,10 +32,11 @@ def no_slopes(p, u, x, out):
 
 @law_kernel
 def digital_pid(p, u, x, out):
-    """u_k = k_p e_k + k_i I_k + k_d (e_k − e_{k−1})/T within p[4] … p[5], e = r − x, I_k = I_{k−1} + T e_k
+    """u_k = k_p e_k + k_i I_k + k_d (e_k − e_{k−1})/T within p[4] … p[5], e = r − x, I_k = I_{k−1}
+    + T e_k
 
-    p = (k_p, k_i, k_d, T, limits), x = (t, x, v, I, e_{k−1}, 0 before the first sample). I stands where it would drive u_k
-    further beyond a limit.
+    p = (k_p, k_i, k_d, T, limits), x = (t, x, v, I, e_{k−1}, 0 before the first sample). I stands
+    where it would drive u_k further beyond a limit.
     """
     error = u[0] - x[1]
     rate = (error - x[4]) / p[3] if x[5] > 0.0 else 0.0
@@ -61,7 +64,8 @@ class Sampled(JointLaw):
     sample_time : float [s]
         Sample time T: samples at k T from the start of the run.
     delay : float [s]
-        Delay d of the sensor, any: a sample takes x(kT − d). Before the start the coordinate stands at its initial value.
+        Delay d of the sensor, any: a sample takes x(kT − d). Before the start the coordinate stands
+        at its initial value.
     computing_time : float [s]
         Time from a sample to its output, any. Up to the first output the force is zero.
     """
@@ -73,7 +77,11 @@ class Sampled(JointLaw):
     @model_validator(mode="after")
     def _few(self) -> "Sampled":
         problems = [
-            Problem((key,), f"must be at most {MOST_PERIODS} sample times of {self.sample_time:g} s, not {value:g} s")
+            Problem(
+                (key,),
+                f"must be at most {MOST_PERIODS} sample times of {self.sample_time:g} s, "
+                f"not {value:g} s",
+            )
             for key, value in (("delay", self.delay), ("computing_time", self.computing_time))
             if value > MOST_PERIODS * self.sample_time
         ]
@@ -94,8 +102,8 @@ class DigitalPID(Sampled, kind="digital-pid"):
 
     u_k = kp·e_k + ki·I_k + kd·(e_k − e_{k−1})/T, e_k = r(kT) − x(kT − d), I_k = I_{k−1} + T·e_k.
 
-    The first difference is zero. Anti-windup: I stands while u is at a limit and the error drives it further. Source: Åström and
-    Wittenmark, Computer-Controlled Systems (1997), section 8.5.
+    The first difference is zero. Anti-windup: I stands while u is at a limit and the error drives
+    it further. Source: Åström and Wittenmark, Computer-Controlled Systems (1997), section 8.5.
 
     Parameters
     ----------
@@ -134,11 +142,16 @@ class DigitalPID(Sampled, kind="digital-pid"):
     @model_validator(mode="after")
     def _order(self) -> "DigitalPID":
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
-            raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
+            raise NestedError(
+                [Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")]
+            )
         return self
 
     def sampler(self) -> Sampler:
-        limits = -math.inf if self.lower is None else self.lower, math.inf if self.upper is None else self.upper
+        limits = (
+            -math.inf if self.lower is None else self.lower,
+            math.inf if self.upper is None else self.upper,
+        )
         parameters = self.kp, self.ki, self.kd, self.sample_time, *limits
         memory, given = (0.0, 0.0, 0.0), (self.reference,)
         times = self.sample_time, self.delay, self.computing_time
@@ -151,8 +164,9 @@ class DigitalController(Sampled, kind="digital-controller"):
     Parameters
     ----------
     function : function or 'module:name'
-        f(memory, t, x, v) → (output, memory): at t = kT, with the coordinate and its rate measured at kT − d, and the numbers
-        that it returned at the sample before. Its results must depend on its arguments alone.
+        f(memory, t, x, v) → (output, memory): at t = kT, with the coordinate and its rate measured
+        at kT − d, and the numbers that it returned at the sample before. Its results must depend on
+        its arguments alone.
     memory : floats
         The memory at the first sample; none: a function without memory returns (output, ()).
     parameters : floats
@@ -184,4 +198,6 @@ class DigitalController(Sampled, kind="digital-controller"):
     def sampler(self) -> Sampler:
         times, n = (self.sample_time, self.delay, self.computing_time), 1 + len(self.memory)
         memory, key = tuple(self.memory), ("function",)
-        return Sampler(digital_function, (float(n),), *times, memory, (self.function,), n, key, self.parameters)
+        return Sampler(
+            digital_function, (float(n),), *times, memory, (self.function,), n, key, self.parameters
+        )

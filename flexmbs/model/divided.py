@@ -1,8 +1,9 @@
-"""Divided bodies in a model: one declaration, which runs as a body for each piece, welded by fixed joints.
+"""Divided bodies in a model: one declaration, which runs as a body for each piece, welded by fixed
+joints.
 
-A model names the body, ``boom``, and its frames, ``boom/tip``. `in_pieces` is the one place where they become those of the
-pieces, ``boom[1]``, ``boom[2]/tip``, welded at the cuts: the equations are compiled from its model, and results are put together
-by its names.
+A model names the body, ``boom``, and its frames, ``boom/tip``. `in_pieces` is the one place where
+they become those of the pieces, ``boom[1]``, ``boom[2]/tip``, welded at the cuts: the equations are
+compiled from its model, and results are put together by its names.
 """
 
 import copy
@@ -27,7 +28,9 @@ BY_MODE = ("qf0", "qf_dot0")
 
 
 class Pieces(NamedTuple):
-    """Names of the pieces of a divided body, its data, and the rows U of each piece for the damping UᵀU of all."""
+    """Names of the pieces of a divided body, its data, and the rows U of each piece for the damping
+    UᵀU of all.
+    """
 
     names: tuple[str, ...]
     data: DividedBodyData
@@ -35,8 +38,8 @@ class Pieces(NamedTuple):
 
 
 class InPieces(NamedTuple):
-    """A model whose divided bodies are their pieces, these by the name of the body, and each frame of a divided body with the
-    same frame on its piece; the body frame is that of the first."""
+    """A model whose divided bodies are their pieces, these by the name of the body, and each frame
+    of a divided body with the same frame on its piece; the body frame is that of the first."""
 
     model: ModelData
     pieces: Mapping[str, Pieces]
@@ -54,7 +57,9 @@ def in_pieces(model: ModelData) -> InPieces:
     if not pieces:
         return InPieces(model, {}, {})
     frames = {ref: own for name, whole in pieces.items() for ref, own in _frames(name, whole)}
-    declared = [piece for whole in pieces.values() for piece in whole.names if piece in model.bodies]
+    declared = [
+        piece for whole in pieces.values() for piece in whole.names if piece in model.bodies
+    ]
     if declared:
         raise InputError(f"bodies.{declared[0]}: {TAKEN}")
     made = copy.copy(model)
@@ -66,7 +71,14 @@ def in_pieces(model: ModelData) -> InPieces:
     _add(made.joints, *(_on_pieces(joint, frames, pieces) for joint in model.joints.values()))
     for section in SECTIONS:
         if section not in ("bodies", "joints"):
-            setattr(made, section, {key: _on_pieces(item, frames, pieces) for key, item in model.items(section).items()})
+            setattr(
+                made,
+                section,
+                {
+                    key: _on_pieces(item, frames, pieces)
+                    for key, item in model.items(section).items()
+                },
+            )
     for name, whole in pieces.items():  # behind those of the model, whose numbers stay
         _add(made.couplings, *_local_welds(name, whole))
     return InPieces(made, pieces, frames)
@@ -81,7 +93,13 @@ def _divided(model: ModelData) -> Iterator[tuple[FlexibleBody, DividedBodyData]]
 def _pieces(body: FlexibleBody, data: DividedBodyData) -> Pieces:
     names = tuple(piece_name(body.name, k + 1) for k in range(len(data.pieces)))
     own = body.damping is None or len(names) == 1
-    return Pieces(names, data, tuple(piece.damping_rows for piece in data.pieces) if own else data.damping_rows(body.ratios))
+    return Pieces(
+        names,
+        data,
+        tuple(piece.damping_rows for piece in data.pieces)
+        if own
+        else data.damping_rows(body.ratios),
+    )
 
 
 def _frames(body: str, whole: Pieces) -> Iterator[tuple[FrameRef, FrameRef]]:
@@ -97,11 +115,17 @@ def _frames(body: str, whole: Pieces) -> Iterator[tuple[FrameRef, FrameRef]]:
 
 
 def _bodies(body: Body, whole: Pieces) -> list[Body]:
-    """The bodies of the pieces, each with its part of what is given by mode; ratios of damping are those of all together."""
+    """The bodies of the pieces, each with its part of what is given by mode; ratios of damping are
+    those of all together.
+    """
     ends = list(itertools.accumulate((piece.nf for piece in whole.data.pieces), initial=0))
     made = []
     for name, piece, begin, end in zip(whole.names, whole.data.pieces, ends, ends[1:]):
-        given: dict[str, Any] = {key: value[begin:end] for key in BY_MODE if isinstance(value := getattr(body, key), tuple)}
+        given: dict[str, Any] = {
+            key: value[begin:end]
+            for key in BY_MODE
+            if isinstance(value := getattr(body, key), tuple)
+        }
         if body.damping is not None and len(whole.names) > 1:  # type: ignore[attr-defined]
             given["damping"] = 0.0
         made.append(dataclasses.replace(body, name=name, file=None, data=piece, **given))  # type: ignore[call-arg]
@@ -110,7 +134,10 @@ def _bodies(body: Body, whole: Pieces) -> list[Body]:
 
 def _welds(body: str, whole: Pieces) -> list[Fixed]:
     names = whole.names
-    return [Fixed(f"{body} {cut}", f"{names[i]}/{cut}", f"{names[j]}/{cut}") for i, j, cut in welds(whole.data.frames_by_piece)]
+    return [
+        Fixed(f"{body} {cut}", f"{names[i]}/{cut}", f"{names[j]}/{cut}")
+        for i, j, cut in welds(whole.data.frames_by_piece)
+    ]
 
 
 def _local_welds(body: str, whole: Pieces) -> Iterator[CutShape]:
@@ -119,7 +146,10 @@ def _local_welds(body: str, whole: Pieces) -> Iterator[CutShape]:
     for i, j, cut in welds(data.frames_by_piece):
         one, other = (data.pieces[k].frames[cut].local for k in (i, j))
         for n, (a, b) in enumerate(zip(one, other), 1):
-            yield CutShape(f"{body} {cut} shape {n}", of=((names[i], tuple(a.tolist())), (names[j], tuple((-b).tolist()))))
+            yield CutShape(
+                f"{body} {cut} shape {n}",
+                of=((names[i], tuple(a.tolist())), (names[j], tuple((-b).tolist()))),
+            )
 
 
 def _add(items: "dict[str, Any]", *new: Body | Joint | CutShape) -> None:
@@ -130,7 +160,9 @@ def _add(items: "dict[str, Any]", *new: Body | Joint | CutShape) -> None:
 
 
 def _on_pieces(item: Any, frames: Mapping[FrameRef, FrameRef], pieces: Mapping[str, Pieces]) -> Any:
-    """The item with its references to frames of divided bodies on their pieces. Raises `InputError` for unknown frames."""
+    """The item with its references to frames of divided bodies on their pieces. Raises `InputError`
+    for unknown frames.
+    """
     if not isinstance(item, Declaration):
         return item
     changed = {}

@@ -10,10 +10,11 @@ from flexmbs.model.laws import Constant, LawOfTime
 
 
 class Drive(Item, section="drives", kind="drive"):
-    """Prescribes one coordinate of a joint, q = motion(t); its torque or force is the multiplier of this constraint.
+    """Prescribes one coordinate of a joint, q = motion(t); its torque or force is the multiplier of
+    this constraint.
 
-    In rheonomic coordinates the coordinate is explicitly that function of time, and the torque follows by inverse dynamics.
-    Source: docs/theory.md, section 14.
+    In rheonomic coordinates the coordinate is explicitly that function of time, and the torque
+    follows by inverse dynamics. Source: docs/theory.md, section 14.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Types of the fields of declarations: numbers, vectors, axes, names; each validates its value and reports what is wrong.
+"""Types of the fields of declarations: numbers, vectors, axes, names; each validates its value and
+reports what is wrong.
 
 Arrays are kept as nested tuples of floats, so that declarations are hashable and comparable.
 """
@@ -54,11 +55,15 @@ def number(value: object) -> float:
     try:
         result = float(value)
     except OverflowError:
-        raise ValueError(f"must be within ±{LARGEST:g}, not a number of hundreds of digits") from None
+        raise ValueError(
+            f"must be within ±{LARGEST:g}, not a number of hundreds of digits"
+        ) from None
     if not math.isfinite(result):
         raise ValueError(f"must be finite, not {result}")
     if abs(result) > LARGEST:
-        raise ValueError(f"must be within ±{LARGEST:g}, not {result:g}; results would leave double precision")
+        raise ValueError(
+            f"must be within ±{LARGEST:g}, not {result:g}; results would leave double precision"
+        )
     return result
 
 
@@ -87,7 +92,9 @@ def nonzero(value: object) -> float:
 
 def _large_enough(value: float) -> float:
     if abs(value) < SMALLEST:
-        raise ValueError(f"must be at least {SMALLEST:g}, not {value:g}; quotients would leave double precision")
+        raise ValueError(
+            f"must be at least {SMALLEST:g}, not {value:g}; quotients would leave double precision"
+        )
     return value
 
 
@@ -192,7 +199,10 @@ def optional_curve(value: object) -> Any:
         raise ValueError(f"must be two lists, points and values, not {shown(value)}")
     points, values = vector(both[0]), vector(both[1])
     if len(points) < 2 or len(points) != len(values):
-        raise ValueError(f"must have as many values as points, at least 2; given are {len(points)} and {len(values)}")
+        raise ValueError(
+            f"must have as many values as points, at least 2; given are {len(points)} and "
+            f"{len(values)}"
+        )
     for before, after in itertools.pairwise(points):
         if after <= before:
             raise ValueError(f"points must increase; {after:g} follows {before:g}")
@@ -208,7 +218,9 @@ def unit_axis(value: object) -> Vector:
     """A unit vector from ``"x"``, ``"-z"``, ... or three numbers."""
     if isinstance(value, str):
         if value not in AXES:
-            raise ValueError(f"must be one of x, y, z, -x, -y, -z or three numbers, not {shown(value)}")
+            raise ValueError(
+                f"must be one of x, y, z, -x, -y, -z or three numbers, not {shown(value)}"
+            )
         return AXES[value]
     given = sized(3)(value)
     length = math.hypot(*given)
@@ -222,7 +234,10 @@ def name(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f"a name must be text, not {shown(value)}")
     if not value or value != value.strip() or len(value) > 100:
-        raise ValueError(f"a name must have 1 to 100 characters and no leading or trailing blanks, not {shown(value)}")
+        raise ValueError(
+            "a name must have 1 to 100 characters and no leading or trailing blanks, not "
+            f"{shown(value)}"
+        )
     if "/" in value or not value.isprintable():
         raise ValueError(f"a name must not contain '/' or control characters: {shown(value)}")
     return value

@@ -10,21 +10,36 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.model.fields import Matrix, NamedValues, Vector, Vector3, items, name, number, sized, unit_axis, vector
+from flexmbs.model.fields import (
+    Matrix,
+    NamedValues,
+    Vector,
+    Vector3,
+    items,
+    name,
+    number,
+    sized,
+    unit_axis,
+    vector,
+)
 
 GROUND = "ground"
 IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def unit_quaternion(value: object) -> Vector:
-    """Unit quaternion, scalar first; a deviation below 1e-6 is normalised with a warning, a larger one is an error."""
+    """Unit quaternion, scalar first; a deviation below 1e-6 is normalised with a warning, a larger
+    one is an error.
+    """
     given = sized(4)(value)
     length = math.hypot(*given)
     if abs(length - 1.0) > 1e-6:
         raise ValueError(f"the quaternion has length {length:g}; it must be 1 (scalar first)")
     if abs(length - 1.0) <= 1e-12:
         return given
-    warnings.warn(f"quaternion {shown(given)} has length {length!r}; it is normalised", stacklevel=2)
+    warnings.warn(
+        f"quaternion {shown(given)} has length {length!r}; it is normalised", stacklevel=2
+    )
     return tuple(component / length for component in given)
 
 
@@ -39,7 +54,9 @@ def quaternion_matrix(quaternion: Vector) -> Matrix:
 
 
 def axis_angle_matrix(axis: Vector, angle: float) -> Matrix:
-    """Rotation matrix of an angle in rad about a unit axis (Rodrigues): cos 1 + sin ñ + (1 − cos) n nᵀ."""
+    """Rotation matrix of an angle in rad about a unit axis (Rodrigues): cos 1 + sin ñ + (1 − cos) n
+    nᵀ.
+    """
     s, v = math.sin(angle), 1.0 - math.cos(angle)
     x, y, z = axis
     return (
@@ -56,28 +73,45 @@ def _given_matrix(value: list[Any]) -> Matrix:
         for k in range(3):
             product = sum(rows[i][m] * rows[k][m] for m in range(3))
             if abs(product - (i == k)) > 1e-6:
-                raise ValueError(f"the rows must be orthonormal; row {i + 1} · row {k + 1} = {product:g}")
-    cross = rows[1][1] * rows[2][2] - rows[1][2] * rows[2][1], rows[1][2] * rows[2][0] - rows[1][0] * rows[2][2]
-    if rows[0][0] * cross[0] + rows[0][1] * cross[1] + rows[0][2] * (rows[1][0] * rows[2][1] - rows[1][1] * rows[2][0]) < 0.0:
+                raise ValueError(
+                    f"the rows must be orthonormal; row {i + 1} · row {k + 1} = {product:g}"
+                )
+    cross = (
+        rows[1][1] * rows[2][2] - rows[1][2] * rows[2][1],
+        rows[1][2] * rows[2][0] - rows[1][0] * rows[2][2],
+    )
+    if (
+        rows[0][0] * cross[0]
+        + rows[0][1] * cross[1]
+        + rows[0][2] * (rows[1][0] * rows[2][1] - rows[1][1] * rows[2][0])
+        < 0.0
+    ):
         raise ValueError("the matrix is a reflection (determinant -1), not a rotation")
     return rows
 
 
 def rotation_matrix(value: object) -> Matrix:
-    """Rotation matrix from None, a 3×3 matrix (columns: the frame's axes), a quaternion, or ``(axis, angle)``."""
+    """Rotation matrix from None, a 3×3 matrix (columns: the frame's axes), a quaternion, or
+    ``(axis, angle)``.
+    """
     if value is None:
         return IDENTITY
     given = items(value)
     if len(given) == 2:
         axis, angle = unit_axis(given[0]), number(given[1])
         if abs(angle) > 2.0 * math.pi:
-            warnings.warn(f"rotation: the angle {angle:g} is more than a full turn; angles are in rad", stacklevel=2)
+            warnings.warn(
+                f"rotation: the angle {angle:g} is more than a full turn; angles are in rad",
+                stacklevel=2,
+            )
         return axis_angle_matrix(axis, angle)
     if len(given) == 4:
         return quaternion_matrix(unit_quaternion(given))
     if len(given) == 3:
         return _given_matrix(given)
-    raise ValueError(f"must be a 3×3 matrix, a quaternion (4 numbers) or (axis, angle), not {shown(value)}")
+    raise ValueError(
+        f"must be a 3×3 matrix, a quaternion (4 numbers) or (axis, angle), not {shown(value)}"
+    )
 
 
 class Frame(Declaration):
@@ -88,8 +122,8 @@ class Frame(Declaration):
     position : 3 floats [m]
         Origin in the body frame.
     rotation : rotation
-        None, a 3×3 matrix frame → body whose columns are the axes of the frame, a unit quaternion (scalar first), or ``(axis,
-        angle)`` with the angle in rad; stored as the matrix.
+        None, a 3×3 matrix frame → body whose columns are the axes of the frame, a unit quaternion
+        (scalar first), or ``(axis, angle)`` with the angle in rad; stored as the matrix.
 
     Examples
     --------
@@ -101,7 +135,9 @@ class Frame(Declaration):
     """
 
     position: Vector3 = dataclasses.field(default=(0.0, 0.0, 0.0), kw_only=False)
-    rotation: Annotated[Any, BeforeValidator(rotation_matrix)] = dataclasses.field(default=None, kw_only=False)
+    rotation: Annotated[Any, BeforeValidator(rotation_matrix)] = dataclasses.field(
+        default=None, kw_only=False
+    )
 
 
 def frame(value: object) -> Frame:
@@ -115,7 +151,8 @@ def frame(value: object) -> Frame:
 
 @dataclasses.dataclass(frozen=True)
 class FrameRef:
-    """Reference to a frame of a body; ``frame == ""`` is the body frame itself. Its text is ``body/frame``.
+    """Reference to a frame of a body; ``frame == ""`` is the body frame itself. Its text is
+    ``body/frame``.
 
     Examples
     --------
@@ -135,19 +172,25 @@ class FrameRef:
 
 @dataclasses.dataclass(frozen=True)
 class BodyHandle(FrameRef):
-    """What ``model.add(body)`` returns: a reference to the body frame; ``handle["hub"]`` refers to a frame of the body."""
+    """What ``model.add(body)`` returns: a reference to the body frame; ``handle["hub"]`` refers to
+    a frame of the body.
+    """
 
     known: tuple[str, ...] | None = dataclasses.field(default=None, compare=False, repr=False)
 
     def __getitem__(self, name: str) -> FrameRef:
         if self.known is not None and name not in self.known:
-            raise InputError(f"bodies.{self.body}: no frame '{name}'; it has: {', '.join(self.known) or 'none'}")
+            raise InputError(
+                f"bodies.{self.body}: no frame '{name}'; it has: {', '.join(self.known) or 'none'}"
+            )
         return FrameRef(self.body, name)
 
 
 @dataclasses.dataclass(frozen=True)
 class ItemHandle:
-    """What ``model.add`` returns for a joint, force or drive: usable wherever that item's name is accepted."""
+    """What ``model.add`` returns for a joint, force or drive: usable wherever that item's name is
+    accepted.
+    """
 
     section: str
     name: str
@@ -167,7 +210,9 @@ def frame_ref(value: object) -> FrameRef:
     if isinstance(value, FrameRef):
         return FrameRef(value.body, value.frame)
     if not isinstance(value, str):
-        raise ValueError(f"must be a frame such as 'body/frame' or body['frame'], not {shown(value)}")
+        raise ValueError(
+            f"must be a frame such as 'body/frame' or body['frame'], not {shown(value)}"
+        )
     body, slash, place = value.partition("/")
     return FrameRef(name(body), name(place) if slash else "")
 
@@ -201,7 +246,9 @@ def frame_table(value: object) -> NamedValues:
         try:
             made[name(key)] = frame(place)
         except NestedError as error:
-            problems.extend(Problem((str(key), *inner.path), inner.message) for inner in error.problems)
+            problems.extend(
+                Problem((str(key), *inner.path), inner.message) for inner in error.problems
+            )
         except ValueError as error:
             problems.append(Problem((str(key),), str(error)))
     if problems:

@@ -1,4 +1,6 @@
-"""User functions identified by what they compute: a digest of their code and of all that it refers to."""
+"""User functions identified by what they compute: a digest of their code and of all that it refers
+to.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,28 @@ if TYPE_CHECKING:
     from flexmbs.model.model import ModelData
 
 PLAIN = (bool, int, float, complex, str, bytes, types.NoneType, types.EllipsisType)
-DEPTH = 100  # of values within values that are looked at: objects of other programs may refer to everything
-INSTALLED = ("site-packages", "dist-packages")  # folders: code in them is identified by versions, as is
+# of values within values that are looked at: objects of other programs may refer to everything
+DEPTH = 100
+# folders: code in them is identified by versions, as is
+INSTALLED = ("site-packages", "dist-packages")
 STANDARD = os.path.dirname(os.__file__).replace("\\", "/") + "/"  # that of the standard library,
 OWN = ("flexmbs", "preprocess")  # and these packages, wherever they are
-OF_PYTHON = ("__module__", "__doc__", "__slotnames__", "__firstlineno__", "__static_attributes__", "__pydantic_")  # of a class
+# of a class
+OF_PYTHON = (
+    "__module__",
+    "__doc__",
+    "__slotnames__",
+    "__firstlineno__",
+    "__static_attributes__",
+    "__pydantic_",
+)
 LONGEST = 1000  # characters of a text that may be the path of a file
 
 
 def functions_of(model: ModelData) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Places in a model, ``forces.push.force``, and their user functions; of items of the user's own kinds, their classes."""
+    """Places in a model, ``forces.push.force``, and their user functions; of items of the user's
+    own kinds, their classes.
+    """
     for section in SECTIONS:
         for name, item in model.items(section).items():
             yield from _within(f"{section}.{name}", item)
@@ -55,9 +69,10 @@ def _within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def code_digest(function: Callable[..., Any]) -> str:
-    """SHA-256 of a function's code, defaults, attributes, enclosed values and of the global and imported names it uses, functions
-    among them in the same way, those of installed packages by name, of the user's own modules the names used of them; of an
-    object its attributes and its class, of a class of the user its members and bases. Modules that functions import are imported.
+    """SHA-256 of a function's code, defaults, attributes, enclosed values and of the global and
+    imported names it uses, functions among them in the same way, those of installed packages by
+    name, of the user's own modules the names used of them; of an object its attributes and its
+    class, of a class of the user its members and bases. Modules that functions import are imported.
     """
     digest = hashlib.sha256()
     _add(digest.update, function, {}, set())
@@ -65,20 +80,25 @@ def code_digest(function: Callable[..., Any]) -> str:
 
 
 def contents_named(value: Any) -> dict[str, str]:
-    """SHA-256 by path of the files with an ending that are there and that a value, also a function, names in a text or a path.
+    """SHA-256 by path of the files with an ending that are there and that a value, also a function,
+    names in a text or a path.
 
-    Relative ones lie in the present folder, or beside a module that refers to its own ``__file__``, or in a folder that the value
-    names as well.
+    Relative ones lie in the present folder, or beside a module that refers to its own ``__file__``,
+    or in a folder that the value names as well.
     """
     texts: set[str] = set()
     _add(lambda _: None, value, {}, texts)
-    modules = {getattr(module, "__file__", None) for module in list(sys.modules.values())}  # known by their code
+    # known by their code
+    modules = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     names = [text for text in texts if len(text) < LONGEST and "\0" not in text]
     begins = {"", *(os.path.dirname(text) for text in texts & modules)}
-    folders = begins | set(filter(os.path.isdir, (os.path.join(begin, name) for begin in begins for name in names)))
+    folders = begins | set(
+        filter(os.path.isdir, (os.path.join(begin, name) for begin in begins for name in names))
+    )
     possible = [name for name in names if os.path.splitext(name)[1]]
     paths = {os.path.join(folder, name) for folder in folders for name in possible}
-    paths |= {folder + name for folder in folders for name in possible if name.startswith("/")}  # as f"{folder}/table.csv"
+    # as f"{folder}/table.csv"
+    paths |= {folder + name for folder in folders for name in possible if name.startswith("/")}
     found: dict[str, str] = {}  # each file once, by its shortest path
     for path in sorted(filter(os.path.isfile, paths - modules), key=lambda path: (len(path), path)):
         found.setdefault(os.path.realpath(path), path)
@@ -93,8 +113,12 @@ def _content(path: str) -> str:
         return f"unreadable: {error.strerror}"
 
 
-def _add(put: Callable[[bytes], None], value: Any, seen: dict[int, Any], texts: set[str], depth: int = 0) -> None:
-    """Add a value to a digest, everything that it refers to once, to some depth, and texts among them to ``texts``."""
+def _add(
+    put: Callable[[bytes], None], value: Any, seen: dict[int, Any], texts: set[str], depth: int = 0
+) -> None:
+    """Add a value to a digest, everything that it refers to once, to some depth, and texts among
+    them to ``texts``.
+    """
     if isinstance(value, PLAIN):
         if isinstance(value, str):
             texts.add(value)
@@ -145,7 +169,9 @@ def _parts(value: Any) -> Iterator[Any]:
         case type() if _is_class_of_user(value):
             yield value.__qualname__.encode()
             yield from value.__bases__
-            yield {name: part for name, part in vars(value).items() if not name.startswith(OF_PYTHON)}
+            yield {
+                name: part for name, part in vars(value).items() if not name.startswith(OF_PYTHON)
+            }
         case os.PathLike():
             yield os.fspath(value)
         case types.ModuleType() | type() | types.BuiltinFunctionType() | types.FunctionType():
@@ -154,12 +180,15 @@ def _parts(value: Any) -> Iterator[Any]:
             yield type(value)
             if dataclasses.is_dataclass(value):
                 yield from (getattr(value, field.name) for field in dataclasses.fields(value))
-            elif not type(value).__module__.startswith("flexmbs."):  # whose objects may hold what they have computed
+            elif not type(value).__module__.startswith("flexmbs."):
+                # whose objects may hold what they have computed
                 yield _reduced(value)
 
 
 def _used(function: types.FunctionType) -> dict[str, Any]:
-    """Values by the names with which a function and those within it refer to them: enclosed, global and imported ones."""
+    """Values by the names with which a function and those within it refer to them: enclosed, global
+    and imported ones.
+    """
     code, known = function.__code__, function.__globals__
     codes = list(_codes(code))
     names = sorted({name for each in codes for name in each.co_names})
@@ -180,14 +209,20 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(each)
 
 
-def _imported(code: types.CodeType, known: dict[str, Any]) -> Iterator[tuple[str, types.ModuleType]]:
+def _imported(
+    code: types.CodeType, known: dict[str, Any]
+) -> Iterator[tuple[str, types.ModuleType]]:
     """Modules of the user that a code imports where it runs, as it does."""
     steps = [each for each in dis.get_instructions(code) if each.opname != "EXTENDED_ARG"]
     for level, names, step in zip(steps, steps[1:], steps[2:]):
         if step.opname == "IMPORT_NAME":
-            with contextlib.suppress(Exception):  # of any kind, by the module: the function itself tells it
+            # of any kind, by the module: the function itself tells it
+            with contextlib.suppress(Exception):
                 if level.argval or _to_import(step.argval.partition(".")[0]):
-                    yield step.argval, __import__(step.argval, known, None, names.argval, level.argval)
+                    yield (
+                        step.argval,
+                        __import__(step.argval, known, None, names.argval, level.argval),
+                    )
     if not {"import_module", "__import__"}.isdisjoint(code.co_names):
         for name in code.co_consts:
             with contextlib.suppress(Exception):
@@ -196,11 +231,15 @@ def _imported(code: types.CodeType, known: dict[str, Any]) -> Iterator[tuple[str
 
 
 def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
-    """A module of the user as the attributes with these names, modules among them in the same way; other values as they are."""
+    """A module of the user as the attributes with these names, modules among them in the same way;
+    other values as they are.
+    """
     if not isinstance(value, types.ModuleType) or id(value) in seen or not _of_user(value):
         return value
     seen[id(value)] = value
-    return {name: _of_module(vars(value)[name], names, seen) for name in names if name in vars(value)}
+    return {
+        name: _of_module(vars(value)[name], names, seen) for name in names if name in vars(value)
+    }
 
 
 def _is_class_of_user(value: type) -> bool:
@@ -208,15 +247,21 @@ def _is_class_of_user(value: type) -> bool:
 
 
 def _of_user(module: types.ModuleType | None) -> bool:
-    """Whether a module, None for one that Python does not know, is the user's: of a file or a folder, or what is typed."""
+    """Whether a module, None for one that Python does not know, is the user's: of a file or a
+    folder, or what is typed.
+    """
     if module is None or module.__name__ in ("__main__", "__mp_main__"):
         return True
     paths = (getattr(module, "__file__", None), *getattr(module, "__path__", ()))
-    return module.__name__.partition(".")[0] not in OWN and any(path and not _is_installed(path) for path in paths)
+    return module.__name__.partition(".")[0] not in OWN and any(
+        path and not _is_installed(path) for path in paths
+    )
 
 
 def _to_import(name: str) -> bool:
-    """Whether a module that is perhaps not imported yet is the user's. Raises ImportError, ValueError."""
+    """Whether a module that is perhaps not imported yet is the user's. Raises ImportError,
+    ValueError.
+    """
     spec = importlib.util.find_spec(name)
     if spec is None or name in OWN:
         return False
@@ -225,7 +270,9 @@ def _to_import(name: str) -> bool:
 
 
 def _reduced(value: Any) -> Any:
-    """What an object consists of, as for a copy; its attributes where it is copied by name or not at all."""
+    """What an object consists of, as for a copy; its attributes where it is copied by name or not
+    at all.
+    """
     try:
         found = value.__reduce_ex__(2)
     except Exception:  # of any kind, by the object's own method: of a lock, say

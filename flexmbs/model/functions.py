@@ -19,12 +19,15 @@ from pydantic import BeforeValidator
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 
-_MAY_IMPORT = contextvars.ContextVar("may_import", default=True)  # names in the user's own script are trusted
+# names in the user's own script are trusted
+_MAY_IMPORT = contextvars.ContextVar("may_import", default=True)
 
 
 @contextlib.contextmanager
 def imports_allowed(allowed: bool) -> Iterator[None]:
-    """Whether ``module:name`` is imported, in this thread and while the block runs; rejected names are problems of the file."""
+    """Whether ``module:name`` is imported, in this thread and while the block runs; rejected names
+    are problems of the file.
+    """
     token = _MAY_IMPORT.set(allowed)
     try:
         yield
@@ -33,18 +36,25 @@ def imports_allowed(allowed: bool) -> Iterator[None]:
 
 
 def function_text(function: Callable[..., Any]) -> str:
-    """The ``module:name`` under which a function can be found again. Raises ValueError if there is none."""
+    """The ``module:name`` under which a function can be found again. Raises ValueError if there is
+    none.
+    """
     module = getattr(function, "__module__", None)
     qualname = getattr(function, "__qualname__", None)
     text = f"{module}:{qualname}"
     if not module or not qualname or module == "__main__":
-        raise ValueError(f"{shown(function)} has no name in an importable module; define it in a module and give 'module:name'")
+        raise ValueError(
+            f"{shown(function)} has no name in an importable module; define it in a "
+            "module and give 'module:name'"
+        )
     try:
         found = named_function(text)
     except ValueError:
         found = None
     if found is not function:
-        raise ValueError(f"{text} cannot be found by that name; define it at the top level of a module")
+        raise ValueError(
+            f"{text} cannot be found by that name; define it at the top level of a module"
+        )
     return text
 
 
@@ -53,17 +63,25 @@ def named_function(text: str) -> Callable[..., Any]:
     module, colon, attribute = text.partition(":")
     parts = module.split(".") + attribute.split(".")
     if not colon or not all(part.isidentifier() for part in parts):
-        raise ValueError(f"must be a function or its name 'module:name', not {shown(text)} (expressions are not evaluated)")
+        raise ValueError(
+            f"must be a function or its name 'module:name', not {shown(text)} "
+            "(expressions are not evaluated)"
+        )
     if not _MAY_IMPORT.get():
         raise ValueError(
-            f"{shown(text)} is code and is not imported by default; if you trust it, set allow_code=True (--allow-code)"
+            f"{shown(text)} is code and is not imported by default; if you trust it, set "
+            "allow_code=True (--allow-code)"
         )
     try:
         found: Any = importlib.import_module(module)
     except ModuleNotFoundError:
-        raise ValueError(f"no module '{module}' on Python's path or in the model's folder") from None
+        raise ValueError(
+            f"no module '{module}' on Python's path or in the model's folder"
+        ) from None
     except (Exception, SystemExit) as error:
-        raise ValueError(f"module '{module}' cannot be imported: {type(error).__name__}: {shown(str(error))}") from None
+        raise ValueError(
+            f"module '{module}' cannot be imported: {type(error).__name__}: {shown(str(error))}"
+        ) from None
     _check_origin(module.partition(".")[0])
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -79,7 +97,10 @@ def _check_origin(module: str) -> None:
     if spec is None or not spec.origin or not loaded:
         return
     if Path(spec.origin).resolve() != Path(loaded).resolve():
-        raise ValueError(f"another module '{module}' is loaded from {loaded}, not {spec.origin}; rename one of them")
+        raise ValueError(
+            f"another module '{module}' is loaded from {loaded}, not {spec.origin}; "
+            "rename one of them"
+        )
 
 
 _STAND_INS = contextvars.ContextVar("stand_ins", default=False)
@@ -87,7 +108,9 @@ _STAND_INS = contextvars.ContextVar("stand_ins", default=False)
 
 @contextlib.contextmanager
 def stand_ins() -> Iterator[None]:
-    """Names are placeholders for missing functions, in this thread and while the block runs: nothing is imported."""
+    """Names are placeholders for missing functions, in this thread and while the block runs:
+    nothing is imported.
+    """
     token = _STAND_INS.set(True)
     try:
         yield
@@ -97,7 +120,9 @@ def stand_ins() -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True)
 class StandIn:
-    """Placeholder for a function of which a solution file has only the name, ``text``; it cannot be called."""
+    """Placeholder for a function of which a solution file has only the name, ``text``; it cannot be
+    called.
+    """
 
     text: str
 
@@ -105,7 +130,10 @@ class StandIn:
         raise InputError(f"function '{self.text}': {NOT_THERE}")
 
 
-NOT_THERE = "a solution file holds no user functions; load it with the model, Solution.load(path, model=...)"
+NOT_THERE = (
+    "a solution file holds no user functions; load it with the model, Solution.load(path, "
+    "model=...)"
+)
 
 
 def function(value: object) -> Callable[..., Any]:
@@ -125,7 +153,10 @@ def parameter_count(function: Callable[..., Any]) -> int | None:
         return None
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return None
-    return sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty for p in parameters)
+    return sum(
+        p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) and p.default is p.empty
+        for p in parameters
+    )
 
 
 def function_of(count: int, signature: str) -> Callable[[Any], Any]:
@@ -134,14 +165,20 @@ def function_of(count: int, signature: str) -> Callable[[Any], Any]:
     def check(value: Any) -> Any:
         given = count if value is None else parameter_count(value)
         if given not in (count, None):
-            raise ValueError(f"the function must be {signature}, with {count} arguments, not {given}")
+            raise ValueError(
+                f"the function must be {signature}, with {count} arguments, not {given}"
+            )
         return value
 
     return check
 
 
-def require_arguments(function: Any, count: int, signature: str, parameters: tuple[float, ...] = ()) -> None:
-    """Raise `NestedError` unless a function takes ``count`` arguments, and behind them ``parameters`` where there are some."""
+def require_arguments(
+    function: Any, count: int, signature: str, parameters: tuple[float, ...] = ()
+) -> None:
+    """Raise `NestedError` unless a function takes ``count`` arguments, and behind them
+    ``parameters`` where there are some.
+    """
     if parameters:
         count, signature = count + 1, signature.replace(")", ", parameters)", 1)
     try:

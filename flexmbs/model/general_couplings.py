@@ -1,8 +1,10 @@
-"""Couplings by user functions of any joint coordinates: g(q, t) = 0 on positions, a(q, t) · q̇ + a₀(q, t) = 0 on velocities.
+"""Couplings by user functions of any joint coordinates: g(q, t) = 0 on positions, a(q, t) · q̇ +
+a₀(q, t) = 0 on velocities.
 
-With x the named coordinates, ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, and the multiplier λ makes the torque or force aᵢ λ on
-each coordinate. Coordinates of points follow from a joint `Pose`, which constrains nothing. Lurie, Analytical Mechanics (2002),
-chapter 1 (constraints g(r₁ … r_n, t) = 0 and A q̇ + a₀ = 0).
+With x the named coordinates, ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, and the multiplier λ makes
+the torque or force aᵢ λ on each coordinate. Coordinates of points follow from a joint `Pose`, which
+constrains nothing. Lurie, Analytical Mechanics (2002), chapter 1 (constraints g(r₁ … r_n, t) = 0
+and A q̇ + a₀ = 0).
 """
 
 import dataclasses
@@ -36,7 +38,8 @@ class CoordinateEquation(Protocol):
 
 
 class GeneralCoupling(Coupling):
-    """One equation between joint coordinates by a user function of time t and the array x of their values.
+    """One equation between joint coordinates by a user function of time t and the array x of their
+    values.
 
     Parameters
     ----------
@@ -56,15 +59,16 @@ class GeneralCoupling(Coupling):
 class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
     """g(t, x) = 0 by a user function.
 
-    Derivatives that are not given are computed by complex steps, or by differences if the function takes no complex numbers.
-    Source: docs/theory.md, section 14.
+    Derivatives that are not given are computed by complex steps, or by differences if the function
+    takes no complex numbers. Source: docs/theory.md, section 14.
 
     Parameters
     ----------
     function : function
         ``function(t, x)`` returns g.
     gradient : function or None
-        ``gradient(t, x)`` returns ∂g/∂x, one number for each coordinate, and ∂g/∂t as one more if ``rheonomic``.
+        ``gradient(t, x)`` returns ∂g/∂x, one number for each coordinate, and ∂g/∂t as one more if
+        ``rheonomic``.
     rheonomic : bool
         Whether g depends on time.
 
@@ -99,7 +103,8 @@ class VelocityCoupling(GeneralCoupling, kind="velocity"):
     Parameters
     ----------
     function : function
-        ``function(t, x)`` returns a, one number for each coordinate, and a₀ as one more where there is one.
+        ``function(t, x)`` returns a, one number for each coordinate, and a₀ as one more where there
+        is one.
     rheonomic : bool
         Whether a or a₀ depends on time.
 
@@ -120,7 +125,11 @@ class VelocityCoupling(GeneralCoupling, kind="velocity"):
         return f"a · d/dt ({', '.join(self.of)}) + a₀ = 0"
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        return (ConstraintClass(1, holonomic=False, scleronomic=not self.rheonomic, active=self.rheonomic),)
+        return (
+            ConstraintClass(
+                1, holonomic=False, scleronomic=not self.rheonomic, active=self.rheonomic
+            ),
+        )
 
 
 def nonholonomic_couplings(couplings: dict[str, Coupling]) -> list[str]:

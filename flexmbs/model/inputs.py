@@ -1,4 +1,5 @@
-"""Inputs of a stepper as forces: u is a force state with ż = 0, so that it is part of the state and held until it is set anew.
+"""Inputs of a stepper as forces: u is a force state with ż = 0, so that it is part of the state and
+held until it is set anew.
 
 They belong to no registry: a `Stepper` adds them to its copy of a model, files do not hold them.
 """

@@ -1,4 +1,6 @@
-"""Piecewise cubics through points: coefficients c (4, n − 1), x = Σ_k c[k, i] (t − t_i)^(3 − k) between t_i and the next."""
+"""Piecewise cubics through points: coefficients c (4, n − 1), x = Σ_k c[k, i] (t − t_i)^(3 − k)
+between t_i and the next.
+"""
 
 from collections.abc import Callable
 
@@ -16,13 +18,17 @@ def straight_lines(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def monotone(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The monotone cubics of Fritsch and Butland (SIAM J. Sci. Stat. Comput. 5 (1984) 300), known as PCHIP.
+    """The monotone cubics of Fritsch and Butland (SIAM J. Sci. Stat. Comput. 5 (1984) 300), known
+    as PCHIP.
 
-    There is no overshoot between two points; the rate is continuous, the acceleration jumps at the points.
+    There is no overshoot between two points; the rate is continuous, the acceleration jumps at the
+    points.
     """
     h, d = np.diff(t), np.diff(x) / np.diff(t)
     m = _slopes(h, d)
-    return np.array([(m[:-1] + m[1:] - 2.0 * d) / h**2, (3.0 * d - 2.0 * m[:-1] - m[1:]) / h, m[:-1], x[:-1]])
+    return np.array(
+        [(m[:-1] + m[1:] - 2.0 * d) / h**2, (3.0 * d - 2.0 * m[:-1] - m[1:]) / h, m[:-1], x[:-1]]
+    )
 
 
 def spline(t: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -32,11 +38,17 @@ def spline(t: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(CubicSpline(t, x).c)
 
 
-INTERPOLATIONS: dict[str, Coefficients] = {"monotone": monotone, "spline": spline, "linear": straight_lines}
+INTERPOLATIONS: dict[str, Coefficients] = {
+    "monotone": monotone,
+    "spline": spline,
+    "linear": straight_lines,
+}
 
 
 def _slopes(h: np.ndarray, d: np.ndarray) -> np.ndarray:
-    """Rates (n,) at the points from distances h and slopes d (n − 1,): a weighted harmonic mean, zero at an extremum."""
+    """Rates (n,) at the points from distances h and slopes d (n − 1,): a weighted harmonic mean,
+    zero at an extremum.
+    """
     if len(d) == 1:
         return np.repeat(d, 2)
     before, after = d[:-1], d[1:]

@@ -31,7 +31,8 @@ class Item(Declaration):
 
     name: Name = dataclasses.field(kw_only=False)
 
-    extended: ClassVar[tuple[str, ...]] = ()  # parameters: frames that carry a shape larger than a point
+    # parameters: frames that carry a shape larger than a point
+    extended: ClassVar[tuple[str, ...]] = ()
 
     def handle(self) -> ItemHandle:
         """Handle that ``model.add`` returns."""
@@ -42,7 +43,9 @@ class Item(Declaration):
         return None
 
     def unfit_for(self, joint: "Joint", motion: "Motion") -> str:
-        """Why the degree of freedom of this motion of the joint is not one on which it can act, or nothing."""
+        """Why the degree of freedom of this motion of the joint is not one on which it can act, or
+        nothing.
+        """
         return ""
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:

@@ -1,7 +1,8 @@
-"""Joints between two frames. A joint is data: its chain of `motions` from the parent frame to the child frame.
+"""Joints between two frames. A joint is data: its chain of `motions` from the parent frame to the
+child frame.
 
-At q = 0 the child frame coincides with the parent frame. Axes are in the axes of the parent frame at that position. A new
-lower pair is a class with its parameters and its chain.
+At q = 0 the child frame coincides with the parent frame. Axes are in the axes of the parent frame
+at that position. A new lower pair is a class with its parameters and its chain.
 """
 
 import dataclasses
@@ -21,9 +22,9 @@ from flexmbs.model.motions import Ball, FreeMotion, Motion, Motions, Rotate, Scr
 class Joint(Item, section="joints"):
     """A joint from frame ``parent`` to frame ``child``.
 
-    A spatial rotation has a unit quaternion (scalar first) as position coordinates. Initial values that are given, zero included,
-    are kept as far as the constraints allow; values that are not given (None) start at the rest position and are adjusted first
-    during loop closure.
+    A spatial rotation has a unit quaternion (scalar first) as position coordinates. Initial values
+    that are given, zero included, are kept as far as the constraints allow; values that are not
+    given (None) start at the rest position and are adjusted first during loop closure.
 
     Parameters
     ----------
@@ -77,7 +78,9 @@ class Joint(Item, section="joints"):
 
     @property
     def among_equals(self) -> str:
-        """Distinguishes it from others between the same two frames; empty for joints, of which there is one."""
+        """Distinguishes it from others between the same two frames; empty for joints, of which
+        there is one.
+        """
         return ""
 
     @property
@@ -97,12 +100,22 @@ class Joint(Item, section="joints"):
 
     def warnings(self) -> list[Problem]:
         path = (self.section, self.name)
-        found = [Problem((*path, "motions", str(i)), text) for i, motion in enumerate(self.motions) for text in motion.warnings()]
+        found = [
+            Problem((*path, "motions", str(i)), text)
+            for i, motion in enumerate(self.motions)
+            for text in motion.warnings()
+        ]
         at = 0
         for motion in self.motions:
-            if motion.nq == motion.rotations == 1 and abs(self.initial_position[at]) > 2.0 * math.pi:
+            if (
+                motion.nq == motion.rotations == 1
+                and abs(self.initial_position[at]) > 2.0 * math.pi
+            ):
                 angle = self.initial_position[at]
-                text = f"the angle {angle:g} rad is more than a full turn; {angle:g}° are {math.radians(angle):.5g} rad"
+                text = (
+                    f"the angle {angle:g} rad is more than a full turn; {angle:g}° are "
+                    f"{math.radians(angle):.5g} rad"
+                )
                 found.append(Problem((*path, "q0"), text))
             at += motion.nq
         return found
@@ -112,7 +125,10 @@ class Joint(Item, section="joints"):
         """Lengths of q0 and v0, unit quaternions."""
         problems: list[Problem] = []
         if self.nv > 6:
-            message = f"the chain has {self.nv} degrees of freedom; at most 6 are possible, remove motions"
+            message = (
+                f"the chain has {self.nv} degrees of freedom; at most 6 are possible, remove "
+                "motions"
+            )
             raise NestedError([Problem(("motions",), message)])
         for key, default in (("q0", self.rest), ("v0", (0.0,) * self.nv)):
             if getattr(self, key) is None:
@@ -138,7 +154,9 @@ def _count(n: int) -> str:
 def _full(value: Any, default: Vector) -> Vector:
     """All coordinates from the given value: a number, or one number per coordinate."""
     if not default and value not in (0.0, ()):
-        raise ValueError("it has no coordinates; give initial values to the other joints of its bodies")
+        raise ValueError(
+            "it has no coordinates; give initial values to the other joints of its bodies"
+        )
     if isinstance(value, tuple):
         if len(value) != len(default):
             raise ValueError(f"must have {_count(len(default))}, not {len(value)}")
@@ -162,13 +180,18 @@ def _checked_positions(q0: Vector, motions: tuple[Motion, ...]) -> Vector:
 
 
 def normal_directions(normal: Vector) -> tuple[Vector, Vector]:
-    """Two unit vectors a, b that make (a, b, normal) right-handed and orthonormal; x, y for z and cyclic for the others."""
+    """Two unit vectors a, b that make (a, b, normal) right-handed and orthonormal; x, y for z and
+    cyclic for the others.
+    """
     k = max(range(3), key=lambda i: abs(normal[i]))
     seed = [0.0, 0.0, 0.0]
     seed[(k + 1) % 3] = 1.0
     along = sum(s * n for s, n in zip(seed, normal))
     a = unit_axis([s - along * n for s, n in zip(seed, normal)])
-    b = tuple(normal[(i + 1) % 3] * a[(i + 2) % 3] - normal[(i + 2) % 3] * a[(i + 1) % 3] for i in range(3))
+    b = tuple(
+        normal[(i + 1) % 3] * a[(i + 2) % 3] - normal[(i + 2) % 3] * a[(i + 1) % 3]
+        for i in range(3)
+    )
     return a, b
 
 
@@ -179,7 +202,10 @@ def two_axes(value: object) -> tuple[Vector, Vector]:
         raise ValueError(f"must be two axes, not {len(axes)}")
     cosine = sum(a * b for a, b in zip(*axes))
     if abs(cosine) > 1.0 - 1e-9:
-        raise ValueError("the two axes are parallel; a universal joint needs perpendicular axes, such as ['x', 'y']")
+        raise ValueError(
+            "the two axes are parallel; a universal joint needs perpendicular axes, such "
+            "as ['x', 'y']"
+        )
     return axes[0], axes[1]
 
 
@@ -293,7 +319,8 @@ class Cylindrical(Joint, kind="cylindrical"):
 
 
 class Universal(Joint, kind="universal"):
-    """Rotation about an axis fixed in the parent, then about one fixed in the child (Cardan joint); two coordinates in rad.
+    """Rotation about an axis fixed in the parent, then about one fixed in the child (Cardan joint);
+    two coordinates in rad.
 
     Source: docs/theory.md, section 11.
 
@@ -325,11 +352,14 @@ class Universal(Joint, kind="universal"):
     def warnings(self) -> list[Problem]:
         cosine = sum(a * b for a, b in zip(*self.axes))
         text = f"the axes are not perpendicular (cosine {cosine:g}), as those of a Cardan joint are"
-        return super().warnings() + ([Problem((self.section, self.name, "axes"), text)] if abs(cosine) > 1e-6 else [])
+        return super().warnings() + (
+            [Problem((self.section, self.name, "axes"), text)] if abs(cosine) > 1e-6 else []
+        )
 
 
 class Spherical(Joint, kind="spherical"):
-    """Any rotation about the common point; q is a unit quaternion (scalar first), v the angular velocity in child axes.
+    """Any rotation about the common point; q is a unit quaternion (scalar first), v the angular
+    velocity in child axes.
 
     Source: docs/theory.md, section 11.
 
@@ -349,7 +379,8 @@ class Spherical(Joint, kind="spherical"):
 
 
 class Planar(Joint, kind="planar"):
-    """Two translations in a plane (m) and the rotation about its normal (rad); for the normal z: x, y, angle.
+    """Two translations in a plane (m) and the rotation about its normal (rad); for the normal z: x,
+    y, angle.
 
     Source: docs/theory.md, section 11.
 
@@ -378,7 +409,8 @@ class Planar(Joint, kind="planar"):
 
 
 class Free(Joint, kind="free"):
-    """All six degrees of freedom; q is position and unit quaternion (scalar first), v the twist (v, ω) in child axes.
+    """All six degrees of freedom; q is position and unit quaternion (scalar first), v the twist (v,
+    ω) in child axes.
 
     Source: docs/theory.md, section 11.
 
@@ -398,10 +430,11 @@ class Free(Joint, kind="free"):
 
 
 class Pose(Joint, kind="pose"):
-    """All six degrees of freedom as three translations x, y, z along the parent's axes (m), coordinates 0 to 2, and a rotation.
+    """All six degrees of freedom as three translations x, y, z along the parent's axes (m),
+    coordinates 0 to 2, and a rotation.
 
-    It constrains nothing: beside other joints it gives positions of points to couplings. q has 7 numbers (x, y, z, quaternion).
-    Source: docs/theory.md, section 11.
+    It constrains nothing: beside other joints it gives positions of points to couplings. q has 7
+    numbers (x, y, z, quaternion). Source: docs/theory.md, section 11.
 
     Examples
     --------

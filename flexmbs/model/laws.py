@@ -31,8 +31,8 @@ class TimeLaw(Declaration, abc.ABC, section="laws"):
         """Value, rate and acceleration at time ``t`` (s)."""
 
     def corners(self) -> tuple[float, ...]:
-        """Times (s) at which controlled steps end, so that short events are not missed: begin, end and points of reduced
-        smoothness, and points between them."""
+        """Times (s) at which controlled steps end, so that short events are not missed: begin, end
+        and points of reduced smoothness, and points between them."""
         return ()
 
     def __call__(self, t: float) -> float:
@@ -90,7 +90,9 @@ class Ramp(TimeLaw, kind="ramp"):
     @model_validator(mode="after")
     def _order(self) -> "Ramp":
         if self.end < self.start:
-            raise NestedError([Problem(("end",), f"must not be before start = {self.start:g}, not {self.end:g}")])
+            raise NestedError(
+                [Problem(("end",), f"must not be before start = {self.start:g}, not {self.end:g}")]
+            )
         return self
 
     def corners(self) -> tuple[float, ...]:
@@ -98,7 +100,11 @@ class Ramp(TimeLaw, kind="ramp"):
 
     def state(self, t: float) -> State:
         inside = min(max(t, self.start), self.end)
-        return self.value0 + self.rate * (inside - self.start), self.rate if self.start <= t < self.end else 0.0, 0.0
+        return (
+            self.value0 + self.rate * (inside - self.start),
+            self.rate if self.start <= t < self.end else 0.0,
+            0.0,
+        )
 
 
 class SmoothStep(TimeLaw, kind="smooth-step"):
@@ -173,7 +179,11 @@ class Sine(TimeLaw, kind="sine"):
     def state(self, t: float) -> State:
         omega = 2.0 * math.pi * self.frequency
         s, c = math.sin(omega * t + self.phase), math.cos(omega * t + self.phase)
-        return self.offset + self.amplitude * s, self.amplitude * omega * c, -self.amplitude * omega**2 * s
+        return (
+            self.offset + self.amplitude * s,
+            self.amplitude * omega * c,
+            -self.amplitude * omega**2 * s,
+        )
 
 
 def _table_kind(value: object) -> str:
@@ -186,8 +196,8 @@ class Table(TimeLaw, kind="table"):
     """x interpolated between given points, constant outside.
 
     Monotone cubics do not overshoot and have continuous rates (Fritsch & Butland 1984). The cubic
-    spline (not-a-knot) has continuous accelerations as well, as required for the motion of a drive, but may overshoot between
-    unevenly spaced points. `Model.check` warns about both.
+    spline (not-a-knot) has continuous accelerations as well, as required for the motion of a drive,
+    but may overshoot between unevenly spaced points. `Model.check` warns about both.
 
     Parameters
     ----------
@@ -215,18 +225,29 @@ class Table(TimeLaw, kind="table"):
     @model_validator(mode="after")
     def _shape(self) -> "Table":
         if len(self.times) < 2:
-            raise NestedError([Problem(("times",), f"must have at least 2 points, not {len(self.times)}")])
+            raise NestedError(
+                [Problem(("times",), f"must have at least 2 points, not {len(self.times)}")]
+            )
         if len(self.times) != len(self.values):
             raise NestedError(
-                [Problem(("values",), f"must have {len(self.times)} numbers, one per time, not {len(self.values)}")]
+                [
+                    Problem(
+                        ("values",),
+                        f"must have {len(self.times)} numbers, one per time, not {len(self.values)}",
+                    )
+                ]
             )
         for before, after in zip(self.times, self.times[1:]):
             if after <= before:
-                raise NestedError([Problem(("times",), f"must increase; {after:g} follows {before:g}")])
+                raise NestedError(
+                    [Problem(("times",), f"must increase; {after:g} follows {before:g}")]
+                )
         return self
 
     def coefficients(self) -> np.ndarray:
-        """(4, n − 1) coefficients c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and times[i + 1]."""
+        """(4, n − 1) coefficients c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and
+        times[i + 1].
+        """
         return self._coefficients
 
     @functools.cached_property
@@ -237,7 +258,11 @@ class Table(TimeLaw, kind="table"):
 
     def corners(self) -> tuple[float, ...]:
         values, times = self.values, self.times
-        within = [0.5 * (times[i] + times[i + 1]) for i in range(len(times) - 1) if values[i] != values[i + 1]]
+        within = [
+            0.5 * (times[i] + times[i + 1])
+            for i in range(len(times) - 1)
+            if values[i] != values[i + 1]
+        ]
         return *times, *within
 
     def state(self, t: float) -> State:
@@ -254,9 +279,10 @@ class Table(TimeLaw, kind="table"):
 class Function(TimeLaw, kind="function"):
     """A user function, or its name ``module:name``.
 
-    As a law of time: f(t) → value, or f(t) → (value, rate, acceleration); rates that are not given are computed by central
-    differences. As the law of a joint force: f(t, x, v) → force, with the joint coordinate x and its rate v. The results must
-    depend on the arguments alone: integrators call it at trial states and in rejected steps.
+    As a law of time: f(t) → value, or f(t) → (value, rate, acceleration); rates that are not given
+    are computed by central differences. As the law of a joint force: f(t, x, v) → force, with the
+    joint coordinate x and its rate v. The results must depend on the arguments alone: integrators
+    call it at trial states and in rejected steps.
 
     Parameters
     ----------
@@ -283,19 +309,28 @@ class Function(TimeLaw, kind="function"):
 
 
 def function_state(function: Callable[..., Any], t: float) -> State:
-    """Value, rate and acceleration of f(t) → (value, rate, acceleration), or of f(t) → value by central differences of
-    order 4: rates of a sine of 1 kHz to 1 %, of 100 Hz to 1e-6."""
+    """Value, rate and acceleration of f(t) → (value, rate, acceleration), or of f(t) → value by
+    central differences of order 4: rates of a sine of 1 kHz to 1 %, of 100 Hz to 1e-6."""
     result = function(t)
     if not isinstance(result, numbers.Real):
         try:
             value, rate, acceleration = (float(part) for part in result)
         except (TypeError, ValueError):
-            raise InputError(f"gives {shown(result)}; return a number, or value, rate and acceleration") from None
+            raise InputError(
+                f"gives {shown(result)}; return a number, or value, rate and acceleration"
+            ) from None
         return value, rate, acceleration
     h = (t + DIFFERENCE) - t  # the difference of the rounded times
-    middle, before, after, earlier, later = float(result), *(float(function(t + k * h)) for k in (-1, 1, -2, 2))
+    middle, before, after, earlier, later = (
+        float(result),
+        *(float(function(t + k * h)) for k in (-1, 1, -2, 2)),
+    )
     rate = (8.0 * (after - before) - (later - earlier)) / (12.0 * h)
-    return middle, rate, (16.0 * (after + before) - (later + earlier) - 30.0 * middle) / (12.0 * h**2)
+    return (
+        middle,
+        rate,
+        (16.0 * (after + before) - (later + earlier) - 30.0 * middle) / (12.0 * h**2),
+    )
 
 
 def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ...]) -> Any:
@@ -307,7 +342,9 @@ def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ..
     known = [name for family in families for name in family.kinds]
     if kind is None:
         raise NestedError([Problem(("kind",), f"is missing; one of: {', '.join(sorted(known))}")])
-    raise NestedError([Problem(("kind",), f"unknown law kind {shown(kind)}; {close_names(str(kind), known)}")])
+    raise NestedError(
+        [Problem(("kind",), f"unknown law kind {shown(kind)}; {close_names(str(kind), known)}")]
+    )
 
 
 def _simple_law(value: object) -> TimeLaw:
@@ -371,7 +408,9 @@ def first_two(p, u, x, out):
 
 
 class JointLaw(Declaration, section="joint laws"):
-    """A law for the generalized force on a joint coordinate x with rate v, see `flexmbs.model.forces.JointForce`."""
+    """A law for the generalized force on a joint coordinate x with rate v, see
+    `flexmbs.model.forces.JointForce`.
+    """
 
     def row(self) -> Row:
         """Its record."""
@@ -412,7 +451,8 @@ class PD(JointLaw, kind="pd"):
 
 
 class PID(JointLaw, kind="pid"):
-    """Q = kp·(r − x) + ki·∫(r − x)dt + kd·(ṙ − v) with the reference r(t); the integral starts at zero.
+    """Q = kp·(r − x) + ki·∫(r − x)dt + kd·(ṙ − v) with the reference r(t); the integral starts at
+    zero.
 
     Source: docs/theory.md, section 39.
 
@@ -508,7 +548,9 @@ def three_laws(value: object) -> tuple[TimeLaw, TimeLaw, TimeLaw]:
         try:
             made.append(time_law(item))
         except NestedError as error:
-            problems.extend(Problem((str(axis), *inner.path), inner.message) for inner in error.problems)
+            problems.extend(
+                Problem((str(axis), *inner.path), inner.message) for inner in error.problems
+            )
         except ValueError as error:
             problems.append(Problem((str(axis),), str(error)))
     if problems:

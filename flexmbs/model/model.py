@@ -1,4 +1,6 @@
-"""`ModelData`: named bodies, joints, forces, drives, couplings, contacts and rotors, with gravity and frames on the ground."""
+"""`ModelData`: named bodies, joints, forces, drives, couplings, contacts and rotors, with gravity
+and frames on the ground.
+"""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -25,9 +27,14 @@ from flexmbs.model.run import Run
 from flexmbs.model.toml_write import model_text, save
 
 SECTIONS: dict[str, type[Declaration]] = {
-    "bodies": Body, "joints": Joint, "forces": Force, "drives": Drive, "couplings": Coupling, "contacts": Contact,
+    "bodies": Body,
+    "joints": Joint,
+    "forces": Force,
+    "drives": Drive,
+    "couplings": Coupling,
+    "contacts": Contact,
     "rotors": RotorInertia,
-}  # fmt: skip
+}
 OPTIONAL = ("couplings", "contacts", "rotors")  # not shown when empty
 
 
@@ -55,11 +62,13 @@ class Header(Declaration, section="model"):
 class ModelData:
     """A multibody model, as declared data.
 
-    name: its name.  gravity: acceleration in world axes (m/s²).  frames: named frames on the ground (positions or `Frame`).
-    cuts: names of the joints to cut in closed loops, if chosen by the user.  run: options of a run, for its file.
+    name: its name.  gravity: acceleration in world axes (m/s²).  frames: named frames on the ground
+    (positions or `Frame`). cuts: names of the joints to cut in closed loops, if chosen by the user.
+    run: options of a run, for its file.
 
-    ``bodies``, ``joints``, ``forces``, ``drives``, ``couplings``, ``contacts``, ``rotors`` map names to declarations in the order
-    they were added; ``run`` has the options of a run or None; relative file paths start from ``folder``.
+    ``bodies``, ``joints``, ``forces``, ``drives``, ``couplings``, ``contacts``, ``rotors`` map
+    names to declarations in the order they were added; ``run`` has the options of a run or None;
+    relative file paths start from ``folder``.
 
     Examples
     --------
@@ -144,20 +153,30 @@ class ModelData:
     @overload
     def add(self, item: Body) -> BodyHandle: ...
     @overload
-    def add(self, item: Joint | Force | Drive | Coupling | Contact | RotorInertia) -> ItemHandle: ...
+    def add(
+        self, item: Joint | Force | Drive | Coupling | Contact | RotorInertia
+    ) -> ItemHandle: ...
     def add(self, item: Any) -> BodyHandle | ItemHandle:
-        """Add an item; returns its handle. Raises `InputError` if it is not an item of a model or its name is in use."""
+        """Add an item; returns its handle. Raises `InputError` if it is not an item of a model or
+        its name is in use.
+        """
         if not isinstance(item, Declaration) or item.section not in SECTIONS:
             takes = "bodies, joints, forces, drives, couplings, contacts and rotors"
-            raise InputError(f"model '{self.name}': cannot add {type(item).__name__}; it takes {takes}")
+            raise InputError(
+                f"model '{self.name}': cannot add {type(item).__name__}; it takes {takes}"
+            )
         section = self.items(item.section)
         if item.name in section:  # type: ignore[attr-defined]
-            raise InputError(f"{item.section}.{item.name}: the name is already in use; choose another")  # type: ignore[attr-defined]
+            raise InputError(
+                f"{item.section}.{item.name}: the name is already in use; choose another"
+            )  # type: ignore[attr-defined]
         section[item.name] = item  # type: ignore[attr-defined]
         return item.handle()  # type: ignore[attr-defined,no-any-return]
 
     def items(self, section: str) -> dict[str, Any]:
-        """The items of one section: "bodies", "joints", "forces", "drives", "couplings", "contacts" or "rotors"."""
+        """The items of one section: "bodies", "joints", "forces", "drives", "couplings", "contacts"
+        or "rotors".
+        """
         sections: dict[str, dict[str, Any]] = {
             "bodies": self.bodies,
             "joints": self.joints,
@@ -172,13 +191,15 @@ class ModelData:
     def to_toml(self, *, complete: bool = True) -> str:
         """The model as the text of its file, with paths relative to `folder`.
 
-        Raises `InputError` for content that a file cannot hold (data in memory, unnamed functions); with ``complete=False``
-        these are only described.
+        Raises `InputError` for content that a file cannot hold (data in memory, unnamed functions);
+        with ``complete=False`` these are only described.
         """
         return model_text(self, self.folder, complete=complete)
 
     def save(self, path: str | Path, *, allow_outside: bool = False) -> None:
-        """Write the model's TOML file; paths in it are relative to its folder. Raises `InputError`, `MachineError`."""
+        """Write the model's TOML file; paths in it are relative to its folder. Raises `InputError`,
+        `MachineError`.
+        """
         save(self, file_path(path), allow_outside=allow_outside)
 
     def __eq__(self, other: object) -> bool:
@@ -192,5 +213,9 @@ class ModelData:
         return (self._header, self.run, sections)
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{len(self.items(key))} {key}" for key in SECTIONS if key not in OPTIONAL or self.items(key))
+        counts = ", ".join(
+            f"{len(self.items(key))} {key}"
+            for key in SECTIONS
+            if key not in OPTIONAL or self.items(key)
+        )
         return f"<Model '{self.name}': {counts}>"

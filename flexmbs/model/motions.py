@@ -1,7 +1,8 @@
 """Elementary motions, of which every joint is composed.
 
-A joint is a chain of motions from the parent frame to the child frame. A motion is described by its numbers alone, which the
-compiled kernels (`flexmbs.dynamics.joints`) and NumPy (`flexmbs.model.chain_twists`) read alike:
+A joint is a chain of motions from the parent frame to the child frame. A motion is described by its
+numbers alone, which the compiled kernels (`flexmbs.dynamics.joints`) and NumPy
+(`flexmbs.model.chain_twists`) read alike:
 
 | nv | pose X(q) | twist in the axes behind it | positions |
 |----|-----------|-----------------------------|-----------|
@@ -10,8 +11,9 @@ compiled kernels (`flexmbs.dynamics.joints`) and NumPy (`flexmbs.model.chain_twi
 | 3  | rotation of Euler parameters | (0, ω) | four Euler parameters, scalar first |
 | 6  | position and Euler parameters | (v, ω) | three lengths (m), then four Euler parameters |
 
-A further motion with one coordinate is a class with its ``unit_twist``: ω is a unit vector and q the angle, or ω is zero, v a
-unit vector and q the length. An axis beside the origin is made by a `FixedTranslation` before and its inverse behind.
+A further motion with one coordinate is a class with its ``unit_twist``: ω is a unit vector and q
+the angle, or ω is zero, v a unit vector and q the length. An axis beside the origin is made by a
+`FixedTranslation` before and its inverse behind.
 """
 
 import dataclasses
@@ -42,7 +44,9 @@ class Motion(Declaration, section="motions"):
 
     @property
     def unit_twist(self) -> Vector:
-        """(v, ω) per velocity of a motion with one coordinate, v parallel to ω, the axis of unit length; zero otherwise."""
+        """(v, ω) per velocity of a motion with one coordinate, v parallel to ω, the axis of unit
+        length; zero otherwise.
+        """
         return (0.0,) * 6
 
     @property
@@ -85,22 +89,31 @@ class Motion(Declaration, section="motions"):
         return []
 
     def inverse(self) -> "Motion":
-        """The motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates of X⁻¹)."""
+        """The motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates
+        of X⁻¹).
+        """
         return Reversed(self) if self.nv == 1 else self
 
     @model_validator(mode="after")
     def _about_one_axis(self) -> "Motion":
-        """The pose exp(q ω), q v has the twist (v, ω) only with v along ω; q is its angle or length."""
+        """The pose exp(q ω), q v has the twist (v, ω) only with v along ω; q is its angle or
+        length.
+        """
         if self.nv != 1:
             return self
         v, w = self.unit_twist[:3], self.unit_twist[3:]
         length = math.hypot(*(w if any(w) else v))
         if abs(length - 1.0) > ROUND_OFF:
-            message = f"has an axis of length {length:g}; make it a unit vector, and the coordinate the angle or length"
+            message = (
+                f"has an axis of length {length:g}; make it a unit vector, and the coordinate "
+                "the angle or length"
+            )
             raise NestedError([Problem(("unit_twist",), message)])
         across = [v[i - 2] * w[i - 1] - v[i - 1] * w[i - 2] for i in range(3)]
         if math.hypot(*across) > ROUND_OFF * max(1.0, math.hypot(*v)):
-            message = "translates across its axis; displace the axis by a FixedTranslation before it"
+            message = (
+                "translates across its axis; displace the axis by a FixedTranslation before it"
+            )
             raise NestedError([Problem(("unit_twist",), message)])
         return self
 
@@ -122,7 +135,9 @@ class Reversed(Motion):
 
 
 class Prescribed(Motion):
-    """A motion whose coordinate is a given function of time: pose X(f(t)), relative twist (v, ω) ḟ, no coordinate of its own."""
+    """A motion whose coordinate is a given function of time: pose X(f(t)), relative twist (v, ω) ḟ,
+    no coordinate of its own.
+    """
 
     of: Motion = dataclasses.field(kw_only=False)
     drive: str = dataclasses.field(kw_only=False)
@@ -235,7 +250,8 @@ class ScrewMotion(Motion, kind="screw"):
 
 
 class Ball(Motion, kind="ball"):
-    """Arbitrary rotation: unit quaternion (scalar first) and relative angular velocity (rad/s) in the moved axes.
+    """Arbitrary rotation: unit quaternion (scalar first) and relative angular velocity (rad/s) in
+    the moved axes.
 
     Examples
     --------
@@ -251,7 +267,8 @@ class Ball(Motion, kind="ball"):
 
 
 class FreeMotion(Motion, kind="free"):
-    """Arbitrary displacement: position (m), unit quaternion (scalar first), and relative twist (v, ω) in the moved axes.
+    """Arbitrary displacement: position (m), unit quaternion (scalar first), and relative twist (v,
+    ω) in the moved axes.
 
     Examples
     --------
@@ -343,9 +360,13 @@ def motion_chain(value: object) -> tuple[Motion, ...]:
             try:
                 made.append(Motion.read_kind(item))
             except NestedError as error:
-                problems.extend(Problem((str(number), *inner.path), inner.message) for inner in error.problems)
+                problems.extend(
+                    Problem((str(number), *inner.path), inner.message) for inner in error.problems
+                )
         else:
-            problems.append(Problem((str(number),), f"must be a motion such as Rotate('z'), not {shown(item)}"))
+            problems.append(
+                Problem((str(number),), f"must be a motion such as Rotate('z'), not {shown(item)}")
+            )
     if problems:
         raise NestedError(problems)
     return tuple(made)

@@ -19,7 +19,8 @@ def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any
     """(path, value) of every field, or of the entries of a tuple, and of nested declarations."""
     for field in dataclasses.fields(declaration):  # type: ignore[arg-type]
         value = getattr(declaration, field.name)
-        several = isinstance(value, tuple) and not (value and isinstance(value[0], float))  # an array of numbers is one value
+        # an array of numbers is one value
+        several = isinstance(value, tuple) and not (value and isinstance(value[0], float))
         for k, part in enumerate(value if several else (value,)):
             place = (*path, field.name, str(k)) if several else (*path, field.name)
             yield place, part
@@ -28,8 +29,17 @@ def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any
 
 
 def model_parts(model: "ModelData") -> Iterator[tuple[Path, Any]]:
-    """(path, value) of all `parts` of all items but bodies; paths begin with the section and the item's name."""
-    for section in (model.joints, model.forces, model.drives, model.couplings, model.contacts, model.rotors):
+    """(path, value) of all `parts` of all items but bodies; paths begin with the section and the
+    item's name.
+    """
+    for section in (
+        model.joints,
+        model.forces,
+        model.drives,
+        model.couplings,
+        model.contacts,
+        model.rotors,
+    ):
         for item in section.values():
             yield from parts(item, (item.section, item.name))
 
@@ -45,4 +55,9 @@ def prescribed_motions(model: "ModelData") -> Iterator[tuple[Path, TimeLaw]]:
 
 def constraining(model: "ModelData") -> tuple[Item, ...]:
     """The items with constraints: joints, drives, couplings, contacts."""
-    return (*model.joints.values(), *model.drives.values(), *model.couplings.values(), *model.contacts.values())
+    return (
+        *model.joints.values(),
+        *model.drives.values(),
+        *model.couplings.values(),
+        *model.contacts.values(),
+    )

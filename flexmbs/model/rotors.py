@@ -30,12 +30,13 @@ def _optional_axis(value: object) -> Any:
 
 
 class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
-    """A rotor on the parent of a joint that spins at n q̇ relative to it, geared to the coordinate q.
+    """A rotor on the parent of a joint that spins at n q̇ relative to it, geared to the coordinate
+    q.
 
-    T = ½ n² I q̇² + n I q̇ a·ω, with the angular velocity ω of the joint's parent frame: what the spin adds to the kinetic energy
-    ½ I (a·ω)² that the rotor has at rest. The mass and the inertia of the rotor at rest belong to the body that carries it.
-    Without the gyroscopic part T = ½ n² I q̇², an armature. Siciliano et al., Robotics (2009), section 7.1.1; docs/theory.md,
-    section 56.
+    T = ½ n² I q̇² + n I q̇ a·ω, with the angular velocity ω of the joint's parent frame: what the
+    spin adds to the kinetic energy ½ I (a·ω)² that the rotor has at rest. The mass and the inertia
+    of the rotor at rest belong to the body that carries it. Without the gyroscopic part T = ½ n² I
+    q̇², an armature. Siciliano et al., Robotics (2009), section 7.1.1; docs/theory.md, section 56.
 
     Parameters
     ----------
@@ -44,11 +45,13 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
     inertia : float [kg m²]
         Moment of inertia I of the rotor about its axis.
     ratio : float [1 or rad/m]
-        Gear ratio n, spin of the rotor over the rate of the coordinate; negative if it turns the other way.
+        Gear ratio n, spin of the rotor over the rate of the coordinate; negative if it turns the
+        other way.
     axis : "x" … "-z", 3 floats or None
         Axis of spin in the joint's parent frame; by default the axis of the joint.
     gyroscopic : bool
-        Whether the angular momentum n I q̇ a turns with the parent and acts on it; needs a joint with one coordinate.
+        Whether the angular momentum n I q̇ a turns with the parent and acts on it; needs a joint
+        with one coordinate.
     coordinate : int
         Index of the degree of freedom of the joint, from 0.
 
@@ -73,7 +76,9 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
     @model_validator(mode="after")
     def _axis_is_used(self) -> "RotorInertia":
         if self.axis is not None and not self.gyroscopic:
-            raise NestedError([Problem(("axis",), "has no meaning without gyroscopic = true; remove one of them")])
+            raise NestedError(
+                [Problem(("axis",), "has no meaning without gyroscopic = true; remove one of them")]
+            )
         return self
 
     @property
@@ -108,10 +113,20 @@ def rotor_problems(model: "ModelData") -> list[Problem]:
             continue
         path = ("rotors", name, "joint")
         if joint.nv > 1:
-            text = f"joint '{joint.name}' has {joint.nv} coordinates: which of its parts carries the rotor is open"
-            found.append(Problem(path, f"{text}; take a body between joints of one coordinate, or gyroscopic = false"))
+            text = (
+                f"joint '{joint.name}' has {joint.nv} coordinates: which of its parts carries "
+                "the rotor is open"
+            )
+            found.append(
+                Problem(
+                    path,
+                    f"{text}; take a body between joints of one coordinate, or gyroscopic = false",
+                )
+            )
         elif isinstance(model.bodies.get(joint.parent.body), PointMass):
-            text = f"its carrier '{joint.parent.body}' is a point mass, which has no angular velocity"
+            text = (
+                f"its carrier '{joint.parent.body}' is a point mass, which has no angular velocity"
+            )
             found.append(Problem(path, f"{text}; take a rigid body, or gyroscopic = false"))
     return found
 
@@ -124,9 +139,19 @@ def rotor_warnings(model: "ModelData") -> list[Problem]:
         body = model.bodies.get(joint.parent.body)
         if not rotor.gyroscopic or not isinstance(body, RigidBody):
             continue
-        a = np.array(body.frames[joint.parent.frame].rotation if joint.parent.frame else np.eye(3)) @ rotor.spin_axis(joint)
+        a = np.array(
+            body.frames[joint.parent.frame].rotation if joint.parent.frame else np.eye(3)
+        ) @ rotor.spin_axis(joint)
         own = float(a @ np.array(body.inertia) @ a)
         if rotor.inertia > own * (1.0 + 1e-9):
-            text = f"{rotor.inertia:g} kg m² exceeds the inertia {own:.4g} of its carrier '{body.name}' about the axis"
-            found.append(Problem(("rotors", name, "inertia"), f"{text}; the rotor at rest is a part of that body: add it there"))
+            text = (
+                f"{rotor.inertia:g} kg m² exceeds the inertia {own:.4g} of its carrier "
+                f"'{body.name}' about the axis"
+            )
+            found.append(
+                Problem(
+                    ("rotors", name, "inertia"),
+                    f"{text}; the rotor at rest is a part of that body: add it there",
+                )
+            )
     return found

@@ -43,7 +43,10 @@ def _relative(value: object) -> float | None:
         return None
     result = number(value)
     if not SMALLEST_TOLERANCE <= result < 1.0:
-        raise ValueError(f"must be within {SMALLEST_TOLERANCE:g} … 1 (the limit of double precision), not {result:g}")
+        raise ValueError(
+            f"must be within {SMALLEST_TOLERANCE:g} … 1 (the limit of double precision), "
+            f"not {result:g}"
+        )
     return result
 
 

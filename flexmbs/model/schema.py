@@ -1,4 +1,5 @@
-"""JSON schema of model files, from the declarations: editors complete and check with it, the reader checks more.
+"""JSON schema of model files, from the declarations: editors complete and check with it, the reader
+checks more.
 
 Draft 2020-12 (https://json-schema.org/draft/2020-12/schema).
 """
@@ -26,17 +27,26 @@ Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 NUMBER: Schema = {"type": "number"}
 TEXT: Schema = {"type": "string", "minLength": 1}
-FUNCTION: Schema = {"type": "string", "pattern": r"^[\w.]+:[\w.]+$", "description": "A function by its name, 'module:name'."}
+FUNCTION: Schema = {
+    "type": "string",
+    "pattern": r"^[\w.]+:[\w.]+$",
+    "description": "A function by its name, 'module:name'.",
+}
 
 
 def numbers(size: int | None = None) -> Schema:
     """A list of numbers, of any length or of ``size``."""
-    return {"type": "array", "items": NUMBER} | ({} if size is None else {"minItems": size, "maxItems": size})
+    return {"type": "array", "items": NUMBER} | (
+        {} if size is None else {"minItems": size, "maxItems": size}
+    )
 
 
 def rows(*sizes: int) -> Schema:
     """A list of lists of numbers, each of one of the sizes."""
-    return {"type": "array", "items": {"anyOf": [numbers(size) for size in sizes]} if sizes else numbers()}
+    return {
+        "type": "array",
+        "items": {"anyOf": [numbers(size) for size in sizes]} if sizes else numbers(),
+    }
 
 
 def family(name: str) -> Schema:
@@ -49,51 +59,96 @@ DIRECTION: Schema = {"anyOf": [{"enum": [axis for axis in fields.AXES]}, numbers
 LAW_OF_TIME: Schema = {"anyOf": [NUMBER, FUNCTION, family("law of time")]}
 MATRIX: Schema = {"type": "array", "items": numbers(3), "minItems": 3, "maxItems": 3}
 TYPES: dict[str, Schema] = {  # by the type that a declaration states, without unit and "or None"
-    "float": NUMBER, "floats": numbers(), "int": {"type": "integer"}, "bool": {"type": "boolean"}, "str": TEXT, "path": TEXT,
-    "float, floats": {"anyOf": [NUMBER, numbers()]}, "frame": TEXT, "joint": TEXT, "coordinate": TEXT,
-    "list of coordinates": {"type": "array", "items": TEXT}, "list of joints": {"type": "array", "items": TEXT},
-    "direction": DIRECTION, '"x" … "-z", 3 floats': DIRECTION,
+    "float": NUMBER,
+    "floats": numbers(),
+    "int": {"type": "integer"},
+    "bool": {"type": "boolean"},
+    "str": TEXT,
+    "path": TEXT,
+    "float, floats": {"anyOf": [NUMBER, numbers()]},
+    "frame": TEXT,
+    "joint": TEXT,
+    "coordinate": TEXT,
+    "list of coordinates": {"type": "array", "items": TEXT},
+    "list of joints": {"type": "array", "items": TEXT},
+    "direction": DIRECTION,
+    '"x" … "-z", 3 floats': DIRECTION,
     "2 directions": PAIR | {"items": DIRECTION},
     "3, 6 or 3×3 floats": {"anyOf": [numbers(3), numbers(6), MATRIX]},
-    "rows of floats": rows(), "rows of 6 or 7 floats": rows(6, 7),
+    "rows of floats": rows(),
+    "rows of 6 or 7 floats": rows(6, 7),
     "two lists of floats": PAIR | {"items": numbers()},
     "rotation": {"anyOf": [numbers(4), MATRIX, PAIR | {"prefixItems": [DIRECTION, NUMBER]}]},
-    "dict of frames": {"type": "object", "additionalProperties": {"anyOf": [numbers(3), family("frame")]}},
+    "dict of frames": {
+        "type": "object",
+        "additionalProperties": {"anyOf": [numbers(3), family("frame")]},
+    },
     "mapping from coordinate to float": {"type": "object", "additionalProperties": NUMBER},
-    "function": FUNCTION, "function or 'module:name'": FUNCTION,
-    "3 laws of time or floats": {"type": "array", "items": LAW_OF_TIME, "minItems": 3, "maxItems": 3},
-    "law": {"anyOf": [NUMBER, FUNCTION, family("law")]}, "contact law": family("contact law"),
+    "function": FUNCTION,
+    "function or 'module:name'": FUNCTION,
+    "3 laws of time or floats": {
+        "type": "array",
+        "items": LAW_OF_TIME,
+        "minItems": 3,
+        "maxItems": 3,
+    },
+    "law": {"anyOf": [NUMBER, FUNCTION, family("law")]},
+    "contact law": family("contact law"),
     "motions": {"type": "array", "items": family("motion"), "minItems": 1},
-    "controller": family("controller"), "path of coordinates": family("path of coordinates"), "robot": family("robot"),
+    "controller": family("controller"),
+    "path of coordinates": family("path of coordinates"),
+    "robot": family("robot"),
     "list of links": {"type": "array", "items": family("link")},
     "list of rotors": {"type": "array", "items": family("rotor")},
-}  # fmt: skip
+}
 IN_MEMORY = "FlexibleBodyData"  # what a file cannot hold
 BOUNDS: dict[Callable[..., Any], Schema] = {
     fields.positive: {"exclusiveMinimum": 0.0}, fields.optional_positive: {"exclusiveMinimum": 0.0},
     fields.nonnegative: {"minimum": 0.0}, fields.index: {"minimum": 0},
 }  # fmt: skip
 LAWS: dict[str, tuple[type[Declaration], ...]] = {
-    "law of time": (TimeLaw,), "law": (JointLaw, TimeLaw), "contact law": (ContactLaw,), "motion": (Motion,),
-    "controller": (PathController,), "path of coordinates": (DeclaredPath,),
-}  # fmt: skip
+    "law of time": (TimeLaw,),
+    "law": (JointLaw, TimeLaw),
+    "contact law": (ContactLaw,),
+    "motion": (Motion,),
+    "controller": (PathController,),
+    "path of coordinates": (DeclaredPath,),
+}
 
-RECORDS: dict[str, type[Declaration]] = {"frame": Frame, "robot": RigidTerms, "link": LinkTerms, "rotor": SpinTerms}
+RECORDS: dict[str, type[Declaration]] = {
+    "frame": Frame,
+    "robot": RigidTerms,
+    "link": LinkTerms,
+    "rotor": SpinTerms,
+}
 
 
 def model_schema() -> Schema:
     """The schema of ``flexmbs-model`` files."""
     families = {name: (base,) for name, base in SECTIONS.items()} | LAWS
-    kinds = {name: {kind: cls for base in bases for kind, cls in base.kinds.items()} for name, bases in families.items()}
+    kinds = {
+        name: {kind: cls for base in bases for kind, cls in base.kinds.items()}
+        for name, bases in families.items()
+    }
     sections = {name: {"type": "object", "additionalProperties": family(name)} for name in SECTIONS}
     top = record(Header)
-    defined = {name: record(cls) for name, cls in RECORDS.items()} | {name: one_of_kinds(found) for name, found in kinds.items()}
+    defined = {name: record(cls) for name, cls in RECORDS.items()} | {
+        name: one_of_kinds(found) for name, found in kinds.items()
+    }
     return {
-        "$schema": DRAFT, "title": "Model of flexmbs", "type": "object", "additionalProperties": False,
+        "$schema": DRAFT,
+        "title": "Model of flexmbs",
+        "type": "object",
+        "additionalProperties": False,
         "required": ["format", "name"],
-        "properties": {"format": {"const": FORMAT}, **top["properties"], **sections, "run": record(Run)},
+        "properties": {
+            "format": {"const": FORMAT},
+            **top["properties"],
+            **sections,
+            "run": record(Run),
+        },
         "$defs": defined,
-    }  # fmt: skip
+    }
 
 
 def one_of_kinds(kinds: dict[str, type[Declaration]]) -> Schema:
@@ -105,21 +160,35 @@ def one_of_kinds(kinds: dict[str, type[Declaration]]) -> Schema:
         {"if": {"properties": {"kind": {"const": kind}}, "required": ["kind"]}, "then": record(cls)}
         for kind, cls in kinds.items()
     ]
-    return {"type": "object", "required": ["kind"], "properties": {"kind": {"enum": list(kinds)}}, "allOf": chosen}
+    return {
+        "type": "object",
+        "required": ["kind"],
+        "properties": {"kind": {"enum": list(kinds)}},
+        "allOf": chosen,
+    }
 
 
 def record(cls: type[Declaration]) -> Schema:
     """The table of one declaration; the name of an item is the table's own."""
     named = cls.section in SECTIONS
-    found = {field.name: field for field in cls.ordered_fields() if not (named and field.name == "name")}
-    properties = {name: value for name, field in found.items() if (value := property_of(cls, field)) is not None}
+    found = {
+        field.name: field for field in cls.ordered_fields() if not (named and field.name == "name")
+    }
+    properties = {
+        name: value
+        for name, field in found.items()
+        if (value := property_of(cls, field)) is not None
+    }
     required = [name for name in properties if _required(found[name])]
     summary = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
     kind = {"kind": {"const": cls.kind}} if cls.kind else {}
     return {
-        "type": "object", "description": summary, "properties": kind | properties, "required": required,
+        "type": "object",
+        "description": summary,
+        "properties": kind | properties,
+        "required": required,
         "additionalProperties": False,
-    }  # fmt: skip
+    }
 
 
 def property_of(cls: type[Declaration], field: "dataclasses.Field[Any]") -> Schema | None:
@@ -129,12 +198,18 @@ def property_of(cls: type[Declaration], field: "dataclasses.Field[Any]") -> Sche
     if bare == IN_MEMORY:
         return None
     found = {**type_schema(bare), **_bounds(field)}
-    default = {"default": field.default} if isinstance(field.default, bool | int | float | str) and _finite(field.default) else {}
+    default = (
+        {"default": field.default}
+        if isinstance(field.default, bool | int | float | str) and _finite(field.default)
+        else {}
+    )
     return {**found, "description": f"{' '.join(text.split())} ({stated})", **default}
 
 
 def type_schema(stated: str) -> Schema:
-    """The schema of a stated type: one of `TYPES`, a law of time, quoted choices, or a number of floats."""
+    """The schema of a stated type: one of `TYPES`, a law of time, quoted choices, or a number of
+    floats.
+    """
     if stated in TYPES:
         return TYPES[stated]
     if stated.startswith("law of time"):
@@ -151,7 +226,9 @@ def type_schema(stated: str) -> Schema:
 def _bounds(field: "dataclasses.Field[Any]") -> Schema:
     """The bounds of a number, from its check."""
     checks = [getattr(each, "func", None) for each in typing.get_args(field.type)[1:]]
-    return {key: value for check in checks if check in BOUNDS for key, value in BOUNDS[check].items()}
+    return {
+        key: value for check in checks if check in BOUNDS for key, value in BOUNDS[check].items()
+    }
 
 
 def _required(field: "dataclasses.Field[Any]") -> bool:

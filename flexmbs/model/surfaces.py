@@ -1,7 +1,8 @@
-"""Surfaces z = f(x, y) over a rectangular grid: coefficients of bicubic splines, and the part of kernels that evaluates them.
+"""Surfaces z = f(x, y) over a rectangular grid: coefficients of bicubic splines, and the part of
+kernels that evaluates them.
 
-f = Σ_kl C[k, l] (x − x_i)^(3 − k) (y − y_j)^(3 − l) on each cell, C² over the grid: splines (not-a-knot) along x of splines
-along y. de Boor, A Practical Guide to Splines (1978), chapter XVII.
+f = Σ_kl C[k, l] (x − x_i)^(3 − k) (y − y_j)^(3 − l) on each cell, C² over the grid: splines
+(not-a-knot) along x of splines along y. de Boor, A Practical Guide to Splines (1978), chapter XVII.
 """
 
 import numpy as np
@@ -19,12 +20,20 @@ def surface_numbers(x: Vector, y: Vector, heights: Matrix) -> tuple[float, ...]:
 
     along_y = CubicSpline(np.array(y), np.array(heights), axis=1).c  # (4, ny − 1, nx)
     c = CubicSpline(np.array(x), along_y, axis=2).c  # (4, nx − 1, 4, ny − 1)
-    return (float(len(x)), float(len(y)), *x, *y, *np.ascontiguousarray(c.transpose(1, 3, 0, 2)).ravel().tolist())
+    return (
+        float(len(x)),
+        float(len(y)),
+        *x,
+        *y,
+        *np.ascontiguousarray(c.transpose(1, 3, 0, 2)).ravel().tolist(),
+    )
 
 
 @LawPart
 def cell(p, o, n, a):
-    """Index of the interval of the grid p[o] … p[o + n − 1] that holds a, the first or last one outside"""
+    """Index of the interval of the grid p[o] … p[o + n − 1] that holds a, the first or last one
+    outside
+    """
     low, high = 0, n - 1
     while high - low > 1:
         middle = (low + high) // 2

@@ -1,4 +1,6 @@
-"""Reading a model from its TOML file: nothing is evaluated; all problems are reported together, with line numbers."""
+"""Reading a model from its TOML file: nothing is evaluated; all problems are reported together,
+with line numbers.
+"""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -21,7 +23,9 @@ KEYS = ("format", "name", "gravity", "cuts", "frames", *SECTIONS, "run")
 
 
 def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: bool = False) -> M:
-    """The model in a file. Raises `InputError` with every problem, one line each: ``file:line: item.key: what``."""
+    """The model in a file. Raises `InputError` with every problem, one line each: ``file:line:
+    item.key: what``.
+    """
     document = read_document(path)
     with imports_allowed(allow_code), importable(path.parent if allow_code else None):
         model, problems = model_of(document.table, Locator(path.parent, allow_outside), make)
@@ -57,7 +61,9 @@ def model_of(table: Mapping[str, Any], locator: Locator, make: type[M]) -> tuple
         _add_items(model, section, family, table.get(section, {}), locator, notes)
     if "run" in table:
         model.run = notes.attempt(("run",), lambda: Run.read(_as_table(table["run"])))
-    unread = {section: set(_as_given(table, section)) - set(model.items(section)) for section in SECTIONS}
+    unread = {
+        section: set(_as_given(table, section)) - set(model.items(section)) for section in SECTIONS
+    }
     unread_frames = unread["bodies"] if given_header else {*unread["bodies"], GROUND}
     frames = {**declared_frames(model), **dict.fromkeys(unread_frames)}
     topology = [] if notes.problems else topology_problems(model)
@@ -73,11 +79,18 @@ def _as_given(table: Mapping[str, Any], section: str) -> Mapping[str, Any]:
 def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
     """The first line and the names of the sections."""
     if "format" not in table:
-        notes.problems.append(Problem(("format",), f'is missing; a model file begins with format = "{FORMAT}"'))
+        notes.problems.append(
+            Problem(("format",), f'is missing; a model file begins with format = "{FORMAT}"')
+        )
     elif table["format"] != FORMAT:
-        notes.problems.append(Problem(("format",), f"is {shown(table['format'])}; this version reads '{FORMAT}'"))
+        notes.problems.append(
+            Problem(("format",), f"is {shown(table['format'])}; this version reads '{FORMAT}'")
+        )
     unknown = [key for key in table if key not in KEYS]
-    notes.problems += [Problem((key,), f"unknown key; {close_names(key, KEYS)}") for key in unknown[: MOST_PROBLEMS + 1]]
+    notes.problems += [
+        Problem((key,), f"unknown key; {close_names(key, KEYS)}")
+        for key in unknown[: MOST_PROBLEMS + 1]
+    ]
 
 
 def _as_table(value: object) -> Mapping[str, Any]:
@@ -87,7 +100,12 @@ def _as_table(value: object) -> Mapping[str, Any]:
 
 
 def _add_items(
-    model: ModelData, section: str, family: type[Declaration], given: object, locator: Locator, notes: Collector
+    model: ModelData,
+    section: str,
+    family: type[Declaration],
+    given: object,
+    locator: Locator,
+    notes: Collector,
 ) -> None:
     """Read one section into the model."""
     default = next(iter(family.kinds)) if len(family.kinds) == 1 else ""
@@ -95,7 +113,13 @@ def _add_items(
     def made(name: str, value: object) -> Any:
         table = locator.located(_as_table(value))
         if "name" in table:
-            raise NestedError([Problem(("name",), f"unknown key; the table's title gives the name, {shown(name)}")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("name",), f"unknown key; the table's title gives the name, {shown(name)}"
+                    )
+                ]
+            )
         return family.read_kind({**table, "name": name}, default)
 
     for name, value in (notes.attempt((section,), lambda: _as_table(given)) or {}).items():

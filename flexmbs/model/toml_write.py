@@ -1,4 +1,6 @@
-"""Writing a model as its TOML file: one table per item, one line per key, floats with all their digits."""
+"""Writing a model as its TOML file: one table per item, one line per key, floats with all their
+digits.
+"""
 
 import dataclasses
 import json
@@ -24,14 +26,26 @@ SECTIONS = ("bodies", "joints", "forces", "drives", "couplings", "contacts", "ro
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def model_text(model: "ModelData", folder: Path, *, complete: bool = True, allow_outside: bool = True) -> str:
-    """The text of the model's file in ``folder``. Raises `InputError` for content that a file cannot hold, if ``complete``."""
+def model_text(
+    model: "ModelData", folder: Path, *, complete: bool = True, allow_outside: bool = True
+) -> str:
+    """The text of the model's file in ``folder``. Raises `InputError` for content that a file
+    cannot hold, if ``complete``.
+    """
     writer = Writer(folder.resolve(), complete, allow_outside)
-    lines = [f'format = "{FORMAT}"', f"name = {text_of(model.name)}", f"gravity = {writer.value(model.gravity)}"]
+    lines = [
+        f'format = "{FORMAT}"',
+        f"name = {text_of(model.name)}",
+        f"gravity = {writer.value(model.gravity)}",
+    ]
     if model.cuts:
         lines.append(f"cuts = {writer.value(model.cuts)}")
     if model.frames:
-        lines += ["", "[frames]", *(f"{key(name)} = {writer.value(frame)}" for name, frame in model.frames.items())]
+        lines += [
+            "",
+            "[frames]",
+            *(f"{key(name)} = {writer.value(frame)}" for name, frame in model.frames.items()),
+        ]
     for section in SECTIONS:
         for item in model.items(section).values():
             lines += ["", f"[{section}.{key(item.name)}]", *writer.item(item)]
@@ -77,7 +91,9 @@ class Writer:
         lines = []
         for name, value in written_fields(item):
             self.path = (*path, name)
-            lines.append(f"{name} = {self.path_text(value) if name == 'file' else self.value(value)}")
+            lines.append(
+                f"{name} = {self.path_text(value) if name == 'file' else self.value(value)}"
+            )
         return lines
 
     def value(self, value: Any) -> str:
@@ -105,7 +121,11 @@ class Writer:
 
     def table(self, table: Mapping[str, Any]) -> str:
         """An inline table."""
-        return "{ " + ", ".join(f"{key(name)} = {self.value(item)}" for name, item in table.items()) + " }"
+        return (
+            "{ "
+            + ", ".join(f"{key(name)} = {self.value(item)}" for name, item in table.items())
+            + " }"
+        )
 
     def path_text(self, file: str) -> str:
         """A file's path relative to the model's folder, with forward slashes."""

@@ -1,4 +1,6 @@
-"""Panels as the markup of a page: a drawing in SVG in the colours of the page, replaced by a live one where scripts run."""
+"""Panels as the markup of a page: a drawing in SVG in the colours of the page, replaced by a live
+one where scripts run.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class Axes(NamedTuple):
 
     def x(self, t: FloatArray) -> FloatArray:
         """User units from times."""
-        return LEFT + (t - self.span[0]) / (self.span[1] - self.span[0] or 1.0) * (self.width - LEFT - RIGHT)
+        return LEFT + (t - self.span[0]) / (self.span[1] - self.span[0] or 1.0) * (
+            self.width - LEFT - RIGHT
+        )
 
     def y(self, value: FloatArray) -> FloatArray:
         """User units from values, those beyond the axis just outside of it."""
@@ -40,31 +44,48 @@ class Axes(NamedTuple):
 
 
 def chart(panels: Sequence[Panel], span: tuple[float, float] | None = None) -> str:
-    """Panels above each other with a common axis of time, theirs or ``span``; all names are escaped."""
+    """Panels above each other with a common axis of time, theirs or ``span``; all names are
+    escaped.
+    """
     common = span or span_of(panels)
     return "".join(_panel(each, common) for each in panels)
 
 
 def _panel(panel: Panel, span: tuple[float, float]) -> str:
-    keys = "".join(f'<span class="key {look(curve, k)}">{html.escape(curve.name)}</span>' for k, curve in enumerate(panel.curves))
+    keys = "".join(
+        f'<span class="key {look(curve, k)}">{html.escape(curve.name)}</span>'
+        for k, curve in enumerate(panel.curves)
+    )
     notes = "".join(f'<span class="note">{html.escape(note)}</span>' for note in remarks(panel))
     head = f'<div class="panel-head"><b>{html.escape(panel.heading)}</b>{keys}{notes}</div>'
     return f'<div class="panel">{head}{drawing(panel, span)}</div>'
 
 
 def remarks(panel: Panel) -> list[str]:
-    """What the legend of a panel says beside its curves: its notes, how far peaks reach that leave the axis; escape it."""
+    """What the legend of a panel says beside its curves: its notes, how far peaks reach that leave
+    the axis; escape it.
+    """
     values = _values(panel)
     ends, every = limits(values), np.concatenate([np.zeros(0), *values])
     beyond = every[(every > ends[1]) | (every < ends[0])]
     peak = float(beyond[np.argmax(np.abs(beyond))]) if len(beyond) else None
-    found = [] if peak is None else [f"▲ peaks to {number(10.0**peak if panel.logarithmic else peak, 3)}"]
+    found = (
+        []
+        if peak is None
+        else [f"▲ peaks to {number(10.0**peak if panel.logarithmic else peak, 3)}"]
+    )
     return [*panel.notes, *found]
 
 
-def drawing(panel: Panel, span: tuple[float, float], width: float = WIDTH, height: float = HEIGHT) -> str:
+def drawing(
+    panel: Panel, span: tuple[float, float], width: float = WIDTH, height: float = HEIGHT
+) -> str:
     """A panel as SVG with the classes of the page; ``height`` of curves."""
-    return _bars(panel, span, width) if panel.bars else _curves(panel, Axes(span, limits(_values(panel)), height, width))
+    return (
+        _bars(panel, span, width)
+        if panel.bars
+        else _curves(panel, Axes(span, limits(_values(panel)), height, width))
+    )
 
 
 def _values(panel: Panel) -> list[FloatArray]:
@@ -83,11 +104,15 @@ def _curves(panel: Panel, axes: Axes) -> str:
     note = (
         []
         if scale == 1.0 or panel.logarithmic
-        else [f'<text class="tick" x="{LEFT}" y="{TOP + 2}">·{power(round(math.log10(scale)))}</text>']
+        else [
+            f'<text class="tick" x="{LEFT}" y="{TOP + 2}">·{power(round(math.log10(scale)))}</text>'
+        ]
     )
     lines = [_line(curve, y, axes, k) for k, (curve, y) in enumerate(zip(panel.curves, values))]
     peaks = [_peaks(curve, y, axes, k) for k, (curve, y) in enumerate(zip(panel.curves, values))]
-    return _drawing(panel.heading, axes, [*_grid(axes, list(zip(marks, texts))), *lines, *peaks, *note])
+    return _drawing(
+        panel.heading, axes, [*_grid(axes, list(zip(marks, texts))), *lines, *peaks, *note]
+    )
 
 
 def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
@@ -102,11 +127,17 @@ def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
 def _peaks(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
     """A triangle at the extreme of each part of a curve beyond the axis, pointing there."""
     found = []
-    for end, side, beyond in ((TOP, -1, y > axes.ends[1]), (axes.height - BOTTOM, 1, y < axes.ends[0])):
+    for end, side, beyond in (
+        (TOP, -1, y > axes.ends[1]),
+        (axes.height - BOTTOM, 1, y < axes.ends[0]),
+    ):
         rows = np.flatnonzero(beyond)
         parts = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else []
         tops = [part[np.argmax(-side * y[part])] for part in parts[:MOST_MARKS]]
-        found += [f"M{x:.1f} {end + 3 * side:.1f}l4 {-7 * side}h-8z" for x in axes.x(curve.t[np.array(tops, int)])]
+        found += [
+            f"M{x:.1f} {end + 3 * side:.1f}l4 {-7 * side}h-8z"
+            for x in axes.x(curve.t[np.array(tops, int)])
+        ]
     return f'<path class="clipped {look(curve, k)}" d="{"".join(found)}"/>' if found else ""
 
 
@@ -122,18 +153,33 @@ def _bars(panel: Panel, span: tuple[float, float], width: float) -> str:
         top = TOP + ROW * k
         for state in bar.states:
             a, b = axes.x(np.array([state.start, state.end]))
-            found.append(f'<rect class="state {state.kind}" x="{a:.1f}" y="{top + 4}" width="{b - a:.1f}" height="{ROW - 8}"/>')
-        found += [f'<circle class="mark" cx="{x:.1f}" cy="{top + ROW / 2}" r="3"/>' for x in axes.x(np.array(bar.marks))]
-        found.append(f'<text class="row" x="{LEFT + 6}" y="{top + ROW / 2 + 4}">{_within(bar.name, axes)}</text>')
+            found.append(
+                f'<rect class="state {state.kind}" x="{a:.1f}" y="{top + 4}" '
+                f'width="{b - a:.1f}" height="{ROW - 8}"/>'
+            )
+        found += [
+            f'<circle class="mark" cx="{x:.1f}" cy="{top + ROW / 2}" r="3"/>'
+            for x in axes.x(np.array(bar.marks))
+        ]
+        found.append(
+            f'<text class="row" x="{LEFT + 6}" '
+            f'y="{top + ROW / 2 + 4}">{_within(bar.name, axes)}</text>'
+        )
     return _drawing(panel.heading, axes, found)
 
 
 def _within(name: str, axes: Axes) -> str:
-    """A name on a bar, its middle left out where it is longer than the bar, and the whole one as its title."""
+    """A name on a bar, its middle left out where it is longer than the bar, and the whole one as
+    its title.
+    """
     letter = LETTER * (1.0 + CAPITAL * sum(map(str.isupper, name)) / len(name))
     room = int((axes.width - LEFT - RIGHT - 12) / letter)
     short = name if len(name) <= room else f"{name[: room - room // 3 - 1]}…{name[-(room // 3) :]}"
-    return html.escape(short) if short == name else f"<title>{html.escape(name)}</title>{html.escape(short)}"
+    return (
+        html.escape(short)
+        if short == name
+        else f"<title>{html.escape(name)}</title>{html.escape(short)}"
+    )
 
 
 def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
@@ -153,12 +199,17 @@ def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
 
 
 def _drawing(title: str, axes: Axes, parts: list[str]) -> str:
-    head = f'<svg viewBox="0 0 {axes.width:g} {axes.height:g}" role="img" aria-label="{html.escape(title)}">'
+    head = (
+        f'<svg viewBox="0 0 {axes.width:g} {axes.height:g}" role="img" '
+        f'aria-label="{html.escape(title)}">'
+    )
     return head + "".join(parts) + "</svg>"
 
 
 def common_power(ends: tuple[float, float]) -> float:
-    """The power of ten (a multiple of three) that labels of an axis leave out; 1 for common magnitudes."""
+    """The power of ten (a multiple of three) that labels of an axis leave out; 1 for common
+    magnitudes.
+    """
     largest = max(abs(end) for end in ends)
     if largest == 0.0 or 1e-2 <= largest < 1e5:
         return 1.0

@@ -1,4 +1,6 @@
-"""Pictures of solids for a page, drawn without a plotting program: pixels of the solid, texts and lines over them in SVG."""
+"""Pictures of solids for a page, drawn without a plotting program: pixels of the solid, texts and
+lines over them in SVG.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from flexmbs.page.style import FONTS, SHADES
 T = TypeVar("T")
 MODE = (400, 250)  # pixels
 WIDE, TALL, BAR = (820, 264), (410, 370), 90  # of each side of a field; of the bar of colours
-QUOTED = {character: f"%{ord(character):02X}" for character in '%#"<>&\n'}  # what a data URL must not have
+# what a data URL must not have
+QUOTED = {character: f"%{ord(character):02X}" for character in '%#"<>&\n'}
 LOOK = (
     "text{font:12px " + FONTS + ";fill:#5d6b7a}.spot{font-weight:700;fill:#1d2733}"
     "@media(prefers-color-scheme:dark){text.on{fill:#9aa8b5}}@media print{text.on{fill:#5d6b7a}}"
@@ -29,14 +32,23 @@ LOOK = (
 
 
 def side_by_side(draw: Callable[..., T], *items: Iterable[object]) -> list[T]:
-    """``draw`` of each item, in threads: most of a picture is made by NumPy and zlib, outside of the interpreter's lock."""
+    """``draw`` of each item, in threads: most of a picture is made by NumPy and zlib, outside of
+    the interpreter's lock.
+    """
     with ThreadPoolExecutor() as pool:
         return list(pool.map(draw, *items))
 
 
-def deformed_drawing(surface: Surface, u: FloatArray, value: FloatArray, scale: Sequence[str] = SHADES) -> str:
-    """The surface moved by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed body in grey: data URL."""
-    size, largest = float(np.linalg.norm(np.ptp(surface.nodes, axis=0))), float(np.linalg.norm(u, axis=1).max())
+def deformed_drawing(
+    surface: Surface, u: FloatArray, value: FloatArray, scale: Sequence[str] = SHADES
+) -> str:
+    """The surface moved by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed
+    body in grey: data URL.
+    """
+    size, largest = (
+        float(np.linalg.norm(np.ptp(surface.nodes, axis=0))),
+        float(np.linalg.norm(u, axis=1).max()),
+    )
     axes = view_of(surface)
     rest = surface.nodes @ axes.T
     moved = rest + u @ axes.T * (EXAGGERATION * size / max(largest, 1e-300))
@@ -45,7 +57,10 @@ def deformed_drawing(surface: Surface, u: FloatArray, value: FloatArray, scale: 
     canvas.clear_depth()
     level = value[surface.triangles].mean(axis=1) / max(float(value.max()), 1e-300)
     table = ramp(scale)
-    canvas.draw(moved[surface.triangles], flat(shaded(table[(level * (len(table) - 1)).astype(int)], moved[surface.triangles])))
+    canvas.draw(
+        moved[surface.triangles],
+        flat(shaded(table[(level * (len(table) - 1)).astype(int)], moved[surface.triangles])),
+    )
     return png_url(canvas)
 
 
@@ -59,18 +74,22 @@ class Bar(NamedTuple):
 
 def linear_bar(largest: float, label: str) -> Bar:
     """From zero to the largest value."""
-    return Bar(label, [(value / largest, number(round(value, 12))) for value in ticks(0.0, largest, 6)])
+    return Bar(
+        label, [(value / largest, number(round(value, 12))) for value in ticks(0.0, largest, 6)]
+    )
 
 
 def field_drawing(surface: Surface, values: FloatArray, label: str, marks: FloatArray) -> str:
-    """Values (N,) ≥ 0 at the surface's nodes as colours of the bar, from zero to the largest, as `places_drawing`."""
+    """Values (N,) ≥ 0 at the surface's nodes as colours of the bar, from zero to the largest, as
+    `places_drawing`.
+    """
     largest = max(float(values.max(initial=0.0)), 1e-300)
     return places_drawing(surface, values / largest, linear_bar(largest, label), marks)
 
 
 def places_drawing(surface: Surface, places: FloatArray, bar: Bar, marks: FloatArray) -> str:
-    """Colours of the places (N,) in a bar, 0 to 1, NaN grey, at the surface's nodes, from two opposite sides; ``marks`` (m, 3)
-    that nothing hides are numbered from 1: data URL."""
+    """Colours of the places (N,) in a bar, 0 to 1, NaN grey, at the surface's nodes, from two
+    opposite sides; ``marks`` (m, 3) that nothing hides are numbered from 1: data URL."""
     above = view_of(surface)
     size = float(np.linalg.norm(np.ptp(surface.nodes, axis=0)))
     long = bool(np.ptp(surface.nodes @ above[0]) > 1.6 * np.ptp(surface.nodes @ above[1]))
@@ -81,7 +100,10 @@ def places_drawing(surface: Surface, places: FloatArray, bar: Bar, marks: FloatA
         canvas, seen = Canvas(surface.nodes @ axes.T, width, height), surface.nodes @ axes.T
         canvas.draw(seen[surface.triangles], smooth(places[surface.triangles], table))
         canvas.outline(EDGE * size)
-        parts.append(f'<g transform="translate({x} {y})">{image(canvas)}{_numbers(canvas, marks @ axes.T, HIDDEN * size)}')
+        parts.append(
+            f'<g transform="translate({x} '
+            f'{y})">{image(canvas)}{_numbers(canvas, marks @ axes.T, HIDDEN * size)}'
+        )
         parts.append(f'<text class="on" x="6" y="16">{SIDES[k]}</text></g>')
     total = (width, 2 * height) if long else (2 * width, height)
     return svg_url((total[0] + BAR, total[1]), [*parts, _bar(total[0] + 12, total[1], bar)])
@@ -96,7 +118,8 @@ def _numbers(canvas: Canvas, marks: FloatArray, tolerance: float) -> str:
             found.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="#1d2733" stroke="#fff"/>')
             wide = 8 + 7 * len(str(k + 1))
             found.append(
-                f'<rect x="{x + 4:.1f}" y="{y - 16:.1f}" width="{wide}" height="15" rx="3" fill="#fff" fill-opacity=".8"/>'
+                f'<rect x="{x + 4:.1f}" y="{y - 16:.1f}" width="{wide}" height="15" '
+                'rx="3" fill="#fff" fill-opacity=".8"/>'
             )
             found.append(f'<text class="spot" x="{x + 8:.1f}" y="{y - 4:.1f}">{k + 1}</text>')
     return "".join(found)
@@ -106,14 +129,17 @@ def _bar(x: float, height: float, bar: Bar) -> str:
     """The bar of colours with its texts."""
     top, tall = 46, height - 76
     steps = [
-        f'<stop offset="{k / (len(bar.scale) - 1):.3f}" stop-color="{colour}"/>' for k, colour in enumerate(reversed(bar.scale))
+        f'<stop offset="{k / (len(bar.scale) - 1):.3f}" stop-color="{colour}"/>'
+        for k, colour in enumerate(reversed(bar.scale))
     ]
     texts = [
-        f'<text class="on" x="{x + 22}" y="{top + tall * (1 - place) + 4:.1f}">{html.escape(text)}</text>'
+        f'<text class="on" x="{x + 22}" '
+        f'y="{top + tall * (1 - place) + 4:.1f}">{html.escape(text)}</text>'
         for place, text in bar.texts
     ]
     return (
-        f'<defs><linearGradient id="bar" x1="0" y1="0" x2="0" y2="1">{"".join(steps)}</linearGradient></defs>'
+        '<defs><linearGradient id="bar" x1="0" y1="0" x2="0" '
+        f'y2="1">{"".join(steps)}</linearGradient></defs>'
         f'<rect x="{x}" y="{top}" width="14" height="{tall}" rx="2" fill="url(#bar)"/>'
         f'<text class="on" x="{x}" y="{top - 14}">{html.escape(bar.label)}</text>{"".join(texts)}'
     )
@@ -123,7 +149,9 @@ def shaded(colours: FloatArray, corners: FloatArray) -> FloatArray:
     """Colours (T, 3) of triangles (T, 3, 3), brighter towards the light."""
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     light = np.asarray(LIGHT) / np.linalg.norm(LIGHT)
-    bright = 0.72 + 0.33 * np.clip(normal @ light / np.maximum(np.linalg.norm(normal, axis=1), 1e-300), 0.0, 1.0)
+    bright = 0.72 + 0.33 * np.clip(
+        normal @ light / np.maximum(np.linalg.norm(normal, axis=1), 1e-300), 0.0, 1.0
+    )
     return np.asarray(np.clip(colours * bright[:, None], 0.0, 1.0))
 
 
@@ -138,11 +166,15 @@ def png_url(canvas: Canvas) -> str:
 
 
 def svg_url(size: tuple[float, float], parts: Sequence[str]) -> str:
-    """Elements as the data URL of an SVG of a size in pixels, as text: its pixels are in base64 once."""
+    """Elements as the data URL of an SVG of a size in pixels, as text: its pixels are in base64
+    once.
+    """
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]:g}" height="{size[1]:g}" viewBox="0 0 {size[0]:g} {size[1]:g}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]:g}" height="{size[1]:g}" '
+        f'viewBox="0 0 {size[0]:g} {size[1]:g}">'
     )
     text = f"{head}<style>{LOOK}</style>{''.join(parts)}</svg>"
-    for character, code in QUOTED.items():  # twenty times as fast as a table of all; that of codes comes first
+    # twenty times as fast as a table of all; that of codes comes first
+    for character, code in QUOTED.items():
         text = text.replace(character, code)
     return "data:image/svg+xml," + text

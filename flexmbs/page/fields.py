@@ -1,4 +1,6 @@
-"""Pictures of a scalar field on the surface of a solid, from two opposite sides, with numbered points."""
+"""Pictures of a scalar field on the surface of a solid, from two opposite sides, with numbered
+points.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,15 @@ DAMAGE = ("#eef1f4", "#cfd6ea", "#aba4d4", "#9466b5", "#7a2286", "#3f0a4f")
 SIDES = ("from above", "from below, the other side")
 PLACES = ((0.0, 0.5, 0.88, 0.5), (0.0, 0.0, 0.88, 0.5))
 PIXELS = (1400, 800)
-EDGE, HIDDEN = 0.01, 2e-3  # of the body's size: a step in depth that is an edge, and one that hides a point
+# of the body's size: a step in depth that is an edge, and one that hides a point
+EDGE, HIDDEN = 0.01, 2e-3
 TALL = ((0.0, 0.0, 0.44, 1.0), (0.44, 0.0, 0.44, 1.0))
 
 
 def field_picture(surface: Surface, values: FloatArray, label: str, marks: FloatArray) -> Figure:
-    """Values (N,) at the surface's nodes as colours from zero to the largest; visible ``marks`` (m, 3) are numbered from 1."""
+    """Values (N,) at the surface's nodes as colours from zero to the largest; visible ``marks`` (m,
+    3) are numbered from 1.
+    """
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.figure import Figure
@@ -40,9 +45,17 @@ def field_picture(surface: Surface, values: FloatArray, label: str, marks: Float
         for place, axes, side in zip(PLACES if wide else TALL, (above, other_side(above)), SIDES):
             ax = figure.add_axes(place)
             canvas = _side(ax, surface, values / largest, axes)
-            _numbers(ax, canvas, marks @ axes.T, HIDDEN * float(np.linalg.norm(np.ptp(surface.nodes, axis=0))))
+            _numbers(
+                ax,
+                canvas,
+                marks @ axes.T,
+                HIDDEN * float(np.linalg.norm(np.ptp(surface.nodes, axis=0))),
+            )
             ax.text(0.01, 0.99, side, transform=ax.transAxes, color=MUTED, fontsize=9, va="top")
-        bar = figure.colorbar(ScalarMappable(Normalize(0.0, largest), colours), cax=figure.add_axes((0.9, 0.14, 0.02, 0.66)))
+        bar = figure.colorbar(
+            ScalarMappable(Normalize(0.0, largest), colours),
+            cax=figure.add_axes((0.9, 0.14, 0.02, 0.66)),
+        )
         bar.outline.set_visible(False)  # type: ignore[operator]
         bar.ax.set_title(label, fontsize=9, pad=10)
         bar.ax.grid(visible=False)
@@ -74,6 +87,18 @@ def _numbers(ax: Axes, canvas: Canvas, marks: FloatArray, tolerance: float) -> N
         if canvas.visible(mark, tolerance):
             ax.plot(*mark[:2], marker="o", markersize=3.5, color=INK, zorder=60)
             ax.annotate(
-                str(k + 1), (mark[0], mark[1]), (5, 5), textcoords="offset points", fontsize=9, color=INK, fontweight="bold",
-                zorder=61, bbox={"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.75},
-            )  # fmt: skip
+                str(k + 1),
+                (mark[0], mark[1]),
+                (5, 5),
+                textcoords="offset points",
+                fontsize=9,
+                color=INK,
+                fontweight="bold",
+                zorder=61,
+                bbox={
+                    "boxstyle": "round,pad=0.15",
+                    "facecolor": "white",
+                    "edgecolor": "none",
+                    "alpha": 0.75,
+                },
+            )

@@ -30,8 +30,8 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """A style sheet and a script, written by the program: they alone are allowed in a page, by their hashes. package: where the
-    templates are that go with them."""
+    """A style sheet and a script, written by the program: they alone are allowed in a page, by
+    their hashes. package: where the templates are that go with them."""
 
     style: str = ""
     script: str = ""
@@ -39,13 +39,18 @@ class Code:
 
 
 def rendered(package: str, template: str, code: Code | None = None, **values: Any) -> str:
-    """The text of a page: ``template`` in the folder templates of ``package``, which extends "page.html"; ``code`` in addition to
-    its own style sheet.
+    """The text of a page: ``template`` in the folder templates of ``package``, which extends
+    "page.html"; ``code`` in addition to its own style sheet.
 
     The Content-Security-Policy of the page forbids requests, and all scripts and styles but these.
     """
     given = code or Code()
-    source = pathlib.Path(__file__).with_name("templates").joinpath("page.css").read_text(encoding="utf-8")
+    source = (
+        pathlib.Path(__file__)
+        .with_name("templates")
+        .joinpath("page.css")
+        .read_text(encoding="utf-8")
+    )
     style = f"{source}{given.style}"
     return (
         _templates(package, given.package)
@@ -95,8 +100,14 @@ def _compiled_templates() -> "jinja2.BytecodeCache | None":
 
 
 def policy(style: str, script: str) -> str:
-    """Content-Security-Policy: no requests, this style and this script by their SHA-256, images inside the page."""
-    allowed = {"style-src": _digest(style), "script-src": _digest(script) if script else "'none'", "img-src": "data:"}
+    """Content-Security-Policy: no requests, this style and this script by their SHA-256, images
+    inside the page.
+    """
+    allowed = {
+        "style-src": _digest(style),
+        "script-src": _digest(script) if script else "'none'",
+        "img-src": "data:",
+    }
     fixed = "default-src 'none'; base-uri 'none'; form-action 'none'"
     return "; ".join([fixed, *(f"{key} {value}" for key, value in allowed.items())])
 
@@ -106,13 +117,19 @@ def _digest(text: str) -> str:
 
 
 def powers(text: str) -> str:
-    """A sentence with 2.3·10⁻⁵ in place of 2.3e-05 and 0.00023 in place of 2.3e-04, as `number` writes them."""
+    """A sentence with 2.3·10⁻⁵ in place of 2.3e-05 and 0.00023 in place of 2.3e-04, as `number`
+    writes them.
+    """
     return _EXPONENT.sub(lambda found: _mantissa(found[1], int(found[2])), str(text))
 
 
 def _mantissa(digits: str, exponent: int) -> str:
     """A number with all its digits, without a power of ten for common magnitudes."""
-    return f"{Decimal(digits).scaleb(exponent):f}" if PLAIN <= exponent < 6 else f"{digits}·{power(exponent)}"
+    return (
+        f"{Decimal(digits).scaleb(exponent):f}"
+        if PLAIN <= exponent < 6
+        else f"{digits}·{power(exponent)}"
+    )
 
 
 def power(exponent: int) -> str:
@@ -128,6 +145,8 @@ def number(value: float, digits: int = 4) -> str:
         return str(value)
     if value == 0 or 10.0**PLAIN <= abs(value) < 1e6:
         value += 0.0  # −0 is 0
-        return (f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}").replace("-", "−")
+        return (f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}").replace(
+            "-", "−"
+        )
     mantissa, exponent = f"{value:.2e}".split("e")
     return f"{mantissa}·{power(int(exponent))}".replace("-", "−")

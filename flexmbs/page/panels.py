@@ -13,14 +13,15 @@ FloatArray = NDArray[np.float64]
 MOST_POINTS = 1200
 MOST_CURVES = 8
 FLOOR = 1e-18  # of values on a logarithmic axis
-CLIPPED, TAIL = 5.0, 0.01  # an axis ends before peaks beyond so many times the range of all but this share of the values
+# an axis ends before peaks beyond so many times the range of all but this share of the values
+CLIPPED, TAIL = 5.0, 0.01
 MARGIN = 0.06
 MOST_QUIET = 3  # named
 
 
 class Curve(NamedTuple):
-    """A line: its name, times (n,), values (n,); stepped: constant after each time; dashed: of the other run; colour: its number,
-    by default that of its place."""
+    """A line: its name, times (n,), values (n,); stepped: constant after each time; dashed: of the
+    other run; colour: its number, by default that of its place."""
 
     name: str
     t: FloatArray
@@ -47,7 +48,9 @@ class Bar(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Curves of one unit, or bars; more: curves left out; quiet: names of those that are noise, drawn as zero."""
+    """Curves of one unit, or bars; more: curves left out; quiet: names of those that are noise,
+    drawn as zero.
+    """
 
     title: str
     unit: str
@@ -63,7 +66,9 @@ class Panel(NamedTuple):
         some = ", ".join(self.quiet[:MOST_QUIET]) + (
             f" and {len(self.quiet) - MOST_QUIET} more" if len(self.quiet) > MOST_QUIET else ""
         )
-        return ([f"and {self.more} more"] if self.more else []) + ([f"zero but for round-off: {some}"] if some else [])
+        return ([f"and {self.more} more"] if self.more else []) + (
+            [f"zero but for round-off: {some}"] if some else []
+        )
 
     @property
     def heading(self) -> str:
@@ -72,25 +77,52 @@ class Panel(NamedTuple):
 
 
 def panel(
-    title: str, unit: str, t: FloatArray, values: Mapping[str, FloatArray], *, logarithmic: bool = False, floor: float = 0.0
+    title: str,
+    unit: str,
+    t: FloatArray,
+    values: Mapping[str, FloatArray],
+    *,
+    logarithmic: bool = False,
+    floor: float = 0.0,
 ) -> Panel:
-    """A panel of values (nt,) by name, with the peaks of long ones; values that nowhere exceed ``floor`` are zero."""
-    quiet = tuple(name for name, y in values.items() if 0.0 < float(np.abs(y).max(initial=0.0)) < floor)
-    shown = [(name, np.maximum(y, FLOOR) if logarithmic else y * (name not in quiet)) for name, y in values.items()]
-    return Panel(title, unit, tuple(Curve(name, *thinned(t, y)) for name, y in shown), logarithmic=logarithmic, quiet=quiet)
+    """A panel of values (nt,) by name, with the peaks of long ones; values that nowhere exceed
+    ``floor`` are zero.
+    """
+    quiet = tuple(
+        name for name, y in values.items() if 0.0 < float(np.abs(y).max(initial=0.0)) < floor
+    )
+    shown = [
+        (name, np.maximum(y, FLOOR) if logarithmic else y * (name not in quiet))
+        for name, y in values.items()
+    ]
+    return Panel(
+        title,
+        unit,
+        tuple(Curve(name, *thinned(t, y)) for name, y in shown),
+        logarithmic=logarithmic,
+        quiet=quiet,
+    )
 
 
 def readable(panels: Iterable[Panel], most: int = MOST_CURVES) -> list[Panel]:
     """Panels with their first curves only, as many as can be told apart."""
-    return [each._replace(curves=each.curves[:most], more=each.more + max(len(each.curves) - most, 0)) for each in panels]
+    return [
+        each._replace(curves=each.curves[:most], more=each.more + max(len(each.curves) - most, 0))
+        for each in panels
+    ]
 
 
 def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
-    """At most about ``most`` points of a curve with its peaks: the smallest and largest of every bin."""
+    """At most about ``most`` points of a curve with its peaks: the smallest and largest of every
+    bin.
+    """
     if len(t) <= most:
         return t, y
     edges = np.linspace(0, len(t), most // 2 + 1).astype(int)
-    picks = [np.sort([a + np.argmin(y[a:b]), a + np.argmax(y[a:b])]) for a, b in itertools.pairwise(edges)]
+    picks = [
+        np.sort([a + np.argmin(y[a:b]), a + np.argmax(y[a:b])])
+        for a, b in itertools.pairwise(edges)
+    ]
     pick = np.unique(np.concatenate([[0], *picks, [len(t) - 1]]))
     return t[pick], y[pick]
 
@@ -98,12 +130,18 @@ def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[Floa
 def span_of(panels: Iterable[Panel]) -> tuple[float, float]:
     """First and last time."""
     found = [curve.t[[0, -1]] for each in panels for curve in each.curves if len(curve.t)]
-    found += [np.array([bar.states[0].start, bar.states[-1].end]) for each in panels for bar in each.bars if bar.states]
+    found += [
+        np.array([bar.states[0].start, bar.states[-1].end])
+        for each in panels
+        for bar in each.bars
+        if bar.states
+    ]
     return (float(np.min(found)), float(np.max(found))) if found else (0.0, 1.0)
 
 
 def limits(values: Iterable[FloatArray]) -> tuple[float, float]:
-    """Ends of an axis for curves: all values, but short peaks beyond `CLIPPED` times the range of the others are cut off.
+    """Ends of an axis for curves: all values, but short peaks beyond `CLIPPED` times the range of
+    the others are cut off.
 
     The same as ``limits`` of ``ticks.js``.
     """

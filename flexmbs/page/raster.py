@@ -1,4 +1,6 @@
-"""Triangles as pixels: parallel projection, the nearest of every pixel by its depth, edges smoothed by averaging."""
+"""Triangles as pixels: parallel projection, the nearest of every pixel by its depth, edges smoothed
+by averaging.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from flexmbs.flexible_body.parts import FloatArray, IntArray
 
 Planes = tuple[FloatArray, FloatArray, FloatArray]
 FINER = 2  # pixels computed for one, in each direction
-MOST_PAIRS = 100_000  # of triangles and pixels at a time, for which the fast memory of a processor has room
+# of triangles and pixels at a time, for which the fast memory of a processor has room
+MOST_PAIRS = 100_000
 CREASE = 0.75  # cosine between normals, below which an edge is drawn
 EDGE = np.array([0.11, 0.15, 0.20])
 UNKNOWN = np.full(3, 0.72)  # grey
@@ -27,14 +30,18 @@ HALF, ONES, EMPTY = (
 
 
 class Paint(NamedTuple):
-    """Colours (n, 3) of triangles, one each; with values (T, 3) of their corners, those of a table at 0 to 1, grey for NaN."""
+    """Colours (n, 3) of triangles, one each; with values (T, 3) of their corners, those of a table
+    at 0 to 1, grey for NaN.
+    """
 
     colours: FloatArray
     values: FloatArray | None = None
 
 
 class Painted(NamedTuple):
-    """What was drawn at once: the number of its first triangle among all, rows of those seen, how their colours are found."""
+    """What was drawn at once: the number of its first triangle among all, rows of those seen, how
+    their colours are found.
+    """
 
     first: int
     rows: IntArray
@@ -43,7 +50,9 @@ class Painted(NamedTuple):
 
 
 class Canvas:
-    """Pixels of a view with the same scale in both directions: ``width`` × ``height``; coordinates seen are right, up, near."""
+    """Pixels of a view with the same scale in both directions: ``width`` × ``height``; coordinates
+    seen are right, up, near.
+    """
 
     def __init__(self, seen: FloatArray, width: int, height: int, margin: float = 0.05) -> None:
         """``seen`` (n, 3): points that must be within the view."""
@@ -54,11 +63,13 @@ class Canvas:
         self.centre = 0.5 * (low + high)
         shape = height * FINER, width * FINER
         self.depth = np.full(shape, -np.inf, np.float32)
-        self.triangle = np.full(shape, -1, np.int32)  # the nearest, counted over all that were drawn
+        # the nearest, counted over all that were drawn
+        self.triangle = np.full(shape, -1, np.int32)
         self.edge = np.zeros(0, int)  # places of pixels on lines
         self.normals: list[FloatArray] = []
         self.painted: list[Painted] = []
-        self.lift, self.reach = 0.0, 0.0  # of the depths of what is drawn now, and the largest of all
+        # of the depths of what is drawn now, and the largest of all
+        self.lift, self.reach = 0.0, 0.0
 
     def place(self, seen: FloatArray) -> FloatArray:
         """Pixels (…, 2), right and down, of points (…, 3) seen."""
@@ -75,17 +86,28 @@ class Canvas:
         rows = np.flatnonzero(normal[:, 2] > 0.0)
         corner = np.concatenate([FINER * self.place(corners[rows]), corners[rows, :, 2:]], axis=2)
         low = np.maximum(np.ceil(corner[:, :, :2].min(axis=1) - 0.5), 0).astype(int)
-        high = np.minimum(np.floor(corner[:, :, :2].max(axis=1) - 0.5), np.array(self.depth.shape[::-1]) - 1).astype(int)
+        high = np.minimum(
+            np.floor(corner[:, :, :2].max(axis=1) - 0.5), np.array(self.depth.shape[::-1]) - 1
+        ).astype(int)
         counts = np.prod(np.maximum(high - low + 1, 0), axis=1)
         planes, first = _planes(corner), sum(map(len, self.normals))
         self.reach = max(self.reach, float(np.abs(corner[:, :, 2]).max(initial=0.0)))
         heights = _heights(planes, corner[:, :, 2] + self.lift)
-        for part in np.array_split(np.arange(len(rows)), max(int(counts.sum()) // MOST_PAIRS + 1, 1)):
+        for part in np.array_split(
+            np.arange(len(rows)), max(int(counts.sum()) // MOST_PAIRS + 1, 1)
+        ):
             self._fill(part, first, heights, (low, high), planes)
         self.normals.append(normal[rows] / np.linalg.norm(normal[rows], axis=1, keepdims=True))
         self.painted.append(Painted(first, rows, planes, paint))
 
-    def _fill(self, part: IntArray, first: int, heights: FloatArray, box: tuple[IntArray, IntArray], planes: Planes) -> None:
+    def _fill(
+        self,
+        part: IntArray,
+        first: int,
+        heights: FloatArray,
+        box: tuple[IntArray, IntArray],
+        planes: Planes,
+    ) -> None:
         """The nearest triangle and its depth at the pixels of a part of the triangles."""
         low, high = (end[part] for end in box)
         down = np.where(high[:, 0] >= low[:, 0], np.maximum(high[:, 1] - low[:, 1] + 1, 0), 0)
@@ -109,15 +131,22 @@ class Canvas:
     def _shades(self) -> NDArray[np.uint32]:
         """Colours of the pixels, packed, 0 where nothing is."""
         own = [
-            _packed(each.paint.colours[each.rows] if each.paint.values is None else np.zeros((len(each.rows), 3)))
+            _packed(
+                each.paint.colours[each.rows]
+                if each.paint.values is None
+                else np.zeros((len(each.rows), 3))
+            )
             for each in self.painted
         ]
-        shades = np.concatenate([*own, np.zeros(1, np.uint32)])[self.triangle].reshape(-1)  # the last one is that of no triangle
+        # the last one is that of no triangle
+        shades = np.concatenate([*own, np.zeros(1, np.uint32)])[self.triangle].reshape(-1)
         for first, rows, planes, paint in self.painted:
             if paint.values is not None:
                 at = np.flatnonzero((self.triangle >= first) & (self.triangle < first + len(rows)))
                 shades[at] = self._values(
-                    at, _heights(planes, paint.values[rows])[self.triangle.reshape(-1)[at] - first], paint.colours
+                    at,
+                    _heights(planes, paint.values[rows])[self.triangle.reshape(-1)[at] - first],
+                    paint.colours,
                 )
         shades[self.edge] = _packed(0.55 * EDGE + 0.45 * _unpacked(shades[self.edge]))
         return shades.reshape(self.triangle.shape)
@@ -126,7 +155,10 @@ class Canvas:
         """Colours of pixels by values linear in their triangles."""
         rise, slope, base = heights.astype(np.float32).T
         y, x = np.divmod(at.astype(np.int32), np.int32(self.depth.shape[1]))
-        value, last = rise * (x + np.float32(0.5)) + slope * (y + np.float32(0.5)) + base, len(colours) - 1
+        value, last = (
+            rise * (x + np.float32(0.5)) + slope * (y + np.float32(0.5)) + base,
+            len(colours) - 1,
+        )
         unknown = np.isnan(value)
         value = np.clip(value, 0.0, 1.0) * last
         value[unknown] = last + 1
@@ -134,7 +166,10 @@ class Canvas:
 
     def outline(self, size: float) -> None:
         """Dark lines at steps in depth beyond ``size`` and at creases."""
-        normals, edge = np.vstack([*self.normals, np.zeros((1, 3))]), np.zeros(self.depth.size, bool)
+        normals, edge = (
+            np.vstack([*self.normals, np.zeros((1, 3))]),
+            np.zeros(self.depth.size, bool),
+        )
         triangle, depth, pixels = (
             self.triangle.reshape(-1),
             self.depth.reshape(-1),
@@ -142,7 +177,8 @@ class Canvas:
         )
         for axis in (0, 1):
             ends = _neighbours(self.triangle, axis)
-            a, b = (side[ends[0] != ends[1]] for side in _neighbours(pixels, axis))  # between two triangles, or one and nothing
+            # between two triangles, or one and nothing
+            a, b = (side[ends[0] != ends[1]] for side in _neighbours(pixels, axis))
             folded = np.einsum("ni,ni->n", normals[triangle[a]], normals[triangle[b]]) < CREASE
             cut = ~(np.abs(depth[a] - depth[b]) <= size) | folded
             near = depth[a] >= depth[b]
@@ -151,28 +187,45 @@ class Canvas:
 
     def visible(self, seen: FloatArray, tolerance: float) -> bool:
         """Whether nothing is before a point (3,) by more than ``tolerance``."""
-        x, y = np.clip((FINER * self.place(seen)).astype(int), 0, np.array(self.depth.shape[::-1]) - 1)
+        x, y = np.clip(
+            (FINER * self.place(seen)).astype(int), 0, np.array(self.depth.shape[::-1]) - 1
+        )
         return bool(self.depth[y, x] <= seen[2] + self.lift + tolerance)
 
     def image(self) -> NDArray[np.uint8]:
-        """Colours with opacity (height, width, 4); white where nothing is, which viewers mix into edges."""
+        """Colours with opacity (height, width, 4); white where nothing is, which viewers mix into
+        edges.
+        """
         shades, count = self._shades(), FINER * FINER
         samples = [shades[a::FINER, b::FINER] for a in range(FINER) for b in range(FINER)]
         sums = [
-            functools.reduce(np.add, ((each >> shift) & HALF for each in samples)) for shift in (0, 8)
+            functools.reduce(np.add, ((each >> shift) & HALF for each in samples))
+            for shift in (0, 8)
         ]  # of two bytes at once
-        even, odd = ((((each + count // 2 * ONES) // count) & HALF) << shift for each, shift in zip(sums, (0, 8)))
+        even, odd = (
+            (((each + count // 2 * ONES) // count) & HALF) << shift
+            for each, shift in zip(sums, (0, 8))
+        )
         opacity = sums[1] >> 16
-        image = np.where(opacity > 0, even | odd, EMPTY).view(np.uint8).reshape(self.height, self.width, 4)
-        partly = np.nonzero((opacity > 0) & (opacity < 255 * count))  # the rest of the samples has no colour
+        image = (
+            np.where(opacity > 0, even | odd, EMPTY)
+            .view(np.uint8)
+            .reshape(self.height, self.width, 4)
+        )
+        # the rest of the samples has no colour
+        partly = np.nonzero((opacity > 0) & (opacity < 255 * count))
         red, green, blue = sums[0][partly] & 0xFFFF, sums[1][partly] & 0xFFFF, sums[0][partly] >> 16
-        image[partly[0], partly[1], :3] = np.rint(np.column_stack([red, green, blue]) / (opacity[partly][:, None] / 255.0))
+        image[partly[0], partly[1], :3] = np.rint(
+            np.column_stack([red, green, blue]) / (opacity[partly][:, None] / 255.0)
+        )
         return image
 
     def png(self) -> bytes:
         """The image as a file (PNG, ISO/IEC 15948), differences of neighbours compressed."""
         pixels = self.image()
-        rows = np.diff(pixels, axis=1, prepend=np.zeros_like(pixels[:, :1])).reshape(self.height, -1)
+        rows = np.diff(pixels, axis=1, prepend=np.zeros_like(pixels[:, :1])).reshape(
+            self.height, -1
+        )
         data = np.column_stack([np.ones(self.height, np.uint8), rows]).tobytes()
         head = struct.pack(">IIBBBBB", self.width, self.height, 8, 6, 0, 0, 0)
         chunks = ((b"IHDR", head), (b"IDAT", zlib.compress(data, 4)), (b"IEND", b""))
@@ -185,13 +238,17 @@ def flat(colours: FloatArray) -> Paint:
 
 
 def smooth(values: FloatArray, table: FloatArray) -> Paint:
-    """Values (T, 3) at the corners, 0 to 1, as colours of a table (n, 3); triangles with a corner that is NaN in grey."""
+    """Values (T, 3) at the corners, 0 to 1, as colours of a table (n, 3); triangles with a corner
+    that is NaN in grey.
+    """
     return Paint(table, values)
 
 
 def ramp(colours: Sequence[str], n: int = 256) -> FloatArray:
     """A table (n, 3) of colours between those of equal distances."""
-    known = np.array([[int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)] for colour in colours])
+    known = np.array(
+        [[int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)] for colour in colours]
+    )
     at = np.linspace(0.0, len(known) - 1.0, n)
     return np.column_stack([np.interp(at, np.arange(len(known)), known[:, i]) for i in range(3)])
 
@@ -213,14 +270,21 @@ def _heights(planes: Planes, values: FloatArray) -> FloatArray:
     return np.column_stack([np.einsum("ti,ti->t", each, values) for each in planes])
 
 
-def _crossing(start: FloatArray, slope: FloatArray, low: IntArray, high: IntArray) -> tuple[IntArray, IntArray]:
-    """First and last pixel of rows inside of triangles, where all ``start`` + ``slope`` (x + ½) ≥ 0 (n, 3)."""
+def _crossing(
+    start: FloatArray, slope: FloatArray, low: IntArray, high: IntArray
+) -> tuple[IntArray, IntArray]:
+    """First and last pixel of rows inside of triangles, where all ``start`` + ``slope`` (x + ½) ≥ 0
+    (n, 3).
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         zero = -start / slope - 0.5
-    left = functools.reduce(np.maximum, np.where(slope > 0.0, zero, -np.inf).T)  # over three columns, faster than along an axis
+    # over three columns, faster than along an axis
+    left = functools.reduce(np.maximum, np.where(slope > 0.0, zero, -np.inf).T)
     right = functools.reduce(np.minimum, np.where(slope < 0.0, zero, np.inf).T)
     outside = functools.reduce(np.logical_or, ((slope == 0.0) & (start < 0.0)).T)
-    first = np.maximum(np.ceil(np.where(outside, np.inf, left).clip(-1e9, 1e9) - 1e-9), low).astype(int)
+    first = np.maximum(np.ceil(np.where(outside, np.inf, left).clip(-1e9, 1e9) - 1e-9), low).astype(
+        int
+    )
     return first, np.minimum(np.floor(right.clip(-1e9, 1e9) + 1e-9), high).astype(int)
 
 

@@ -50,7 +50,13 @@ def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
     axes = view_of(surface)
     with house_style():
         figure, ax = _canvas(3.6, 2.3)
-        draw_triangles(ax, surface.nodes @ axes.T, surface, np.full((len(surface.triangles), 3), 0.90), shaded=False)
+        draw_triangles(
+            ax,
+            surface.nodes @ axes.T,
+            surface,
+            np.full((len(surface.triangles), 3), 0.90),
+            shaded=False,
+        )
         colours = LinearSegmentedColormap.from_list("value", SHADES)
         level = value[surface.triangles].mean(axis=1) / max(float(value.max()), 1e-300)
         draw_triangles(ax, moved @ axes.T, surface, colours(level)[:, :3], shaded=True)
@@ -74,7 +80,14 @@ def places_picture(surface: Surface, places: Mapping[str, Place]) -> Figure:
         for k, (name, place) in enumerate(places.items()):
             _triad(ax, place, axes, TRIAD * size, name, PALETTE[(k + 1) % len(PALETTE)])
         frame_all(
-            ax, np.vstack([surface.nodes, *(place.position + TRIAD * size * np.eye(3) for place in places.values())]) @ axes.T
+            ax,
+            np.vstack(
+                [
+                    surface.nodes,
+                    *(place.position + TRIAD * size * np.eye(3) for place in places.values()),
+                ]
+            )
+            @ axes.T,
         )
     return figure
 
@@ -90,8 +103,15 @@ def _triad(ax: Axes, place: Place, axes: FloatArray, length: float, name: str, c
         ax.annotate("", _point(end), _point(start), arrowprops=arrow, zorder=30)
         ax.annotate(letter, _point(end), _point(beyond), fontsize=8, va="center", zorder=31, **text)
     ax.plot(*start, "o", color=INK, markersize=3, zorder=30)
-    label = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour, "linewidth": 1.2}
-    ax.annotate(name, _point(start), (0.0, -14.0), fontsize=9, va="top", zorder=40, bbox=label, **text)
+    label = {
+        "boxstyle": "round,pad=0.3",
+        "facecolor": "white",
+        "edgecolor": colour,
+        "linewidth": 1.2,
+    }
+    ax.annotate(
+        name, _point(start), (0.0, -14.0), fontsize=9, va="top", zorder=40, bbox=label, **text
+    )
 
 
 def _point(v: FloatArray) -> tuple[float, float]:
@@ -125,7 +145,9 @@ def up_of(surface: Surface) -> FloatArray:
     return np.eye(3)[np.argsort(np.ptp(surface.nodes, axis=0))[1]]
 
 
-def draw_triangles(ax: Axes, seen: FloatArray, surface: Surface, colour: FloatArray, *, shaded: bool) -> None:
+def draw_triangles(
+    ax: Axes, seen: FloatArray, surface: Surface, colour: FloatArray, *, shaded: bool
+) -> None:
     """Triangles from far to near; those facing away are omitted."""
     from matplotlib.collections import PolyCollection
 
@@ -138,7 +160,8 @@ def draw_triangles(ax: Axes, seen: FloatArray, surface: Surface, colour: FloatAr
         light = np.asarray(LIGHT) / np.linalg.norm(LIGHT)
         bright = 0.72 + 0.33 * np.clip(normal @ light / np.maximum(length, 1e-300), 0.0, 1.0)
         colour = np.clip(colour * bright[:, None], 0.0, 1.0)
-    shown, flat = colour[order], cast("Any", corners[order, :, :2])  # an array is taken without a loop over its rows
+    # an array is taken without a loop over its rows
+    shown, flat = colour[order], cast("Any", corners[order, :, :2])
     ax.add_collection(PolyCollection(flat, facecolors=shown, edgecolors=shown, linewidths=0.3))
 
 

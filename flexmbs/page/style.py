@@ -16,21 +16,49 @@ INK, MUTED, GRID = "#1d2733", "#5d6b7a", "#e4e9ee"
 STATES = {"open": "#e4e9ee", "closed": PALETTE[0], "stick": PALETTE[2], "slip": PALETTE[1]}
 SHADES = ("#e3e9ef", "#a9c6de", "#4b8bc0", "#1f5a94", "#123a63")
 WIDTH = 8.6  # inches of a full-width figure
-ABOVE, BELOW, BETWEEN = 0.3, 0.5, 0.55  # inches of the titles, of the label of time, and between panels
+# inches of the titles, of the label of time, and between panels
+ABOVE, BELOW, BETWEEN = 0.3, 0.5, 0.55
 LEFT, RIGHT = 0.078, 0.745  # of the width, of all panels
 FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
 SETTINGS: Any = {
-    "font.family": "DejaVu Sans", "font.size": 9.5, "text.color": INK, "text.parse_math": False,
-    "axes.edgecolor": "#b9c3cd", "axes.labelcolor": MUTED, "axes.titlecolor": INK, "axes.titlesize": 10,
-    "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.titlepad": 8, "axes.labelsize": 9.5, "axes.linewidth": 0.8,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "axes.axisbelow": True, "axes.xmargin": 0.0,
-    "axes.formatter.useoffset": False, "grid.color": GRID, "grid.linewidth": 0.8, "lines.linewidth": 1.7,
-    "lines.solid_capstyle": "round", "xtick.color": MUTED, "ytick.color": MUTED, "xtick.labelsize": 9, "ytick.labelsize": 9,
-    "xtick.major.size": 0, "ytick.major.size": 0, "legend.frameon": False, "legend.fontsize": 9, "legend.labelcolor": INK,
-    "figure.facecolor": "white", "axes.facecolor": "white", "svg.fonttype": "none", "svg.hashsalt": "flexmbs",
-
-}  # fmt: skip
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "text.color": INK,
+    "text.parse_math": False,
+    "axes.edgecolor": "#b9c3cd",
+    "axes.labelcolor": MUTED,
+    "axes.titlecolor": INK,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 8,
+    "axes.labelsize": 9.5,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.xmargin": 0.0,
+    "axes.formatter.useoffset": False,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "lines.linewidth": 1.7,
+    "lines.solid_capstyle": "round",
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelsize": 9,
+    "ytick.labelsize": 9,
+    "xtick.major.size": 0,
+    "ytick.major.size": 0,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "legend.labelcolor": INK,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "flexmbs",
+}
 
 
 @contextmanager
@@ -51,7 +79,8 @@ def panels(count: int, *, height: float = 2.1, share: bool = True) -> "tuple[Fig
 
     total = height * count + 0.35
     figure = Figure(figsize=(WIDTH, total))
-    figure.set_layout_engine("none")  # fixed places: a layout fitted to all texts costs half of the time of a page
+    # fixed places: a layout fitted to all texts costs half of the time of a page
+    figure.set_layout_engine("none")
     axes = figure.subplots(count, 1, sharex=share, squeeze=False)[:, 0]
     inner = (total - ABOVE - BELOW - (count - 1) * BETWEEN) / count
     figure.subplots_adjust(LEFT, BELOW / total, RIGHT, 1.0 - ABOVE / total, hspace=BETWEEN / inner)
@@ -65,14 +94,23 @@ def label(name: str) -> str:
 
 
 def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
-    """Time label below the last panel; a legend next to each panel whose curves differ from those of the one above."""
+    """Time label below the last panel; a legend next to each panel whose curves differ from those
+    of the one above.
+    """
     axes[-1].set_xlabel(xlabel)
     before: list[str] = []
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         if handles and labels != before:
             before = labels
-            ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.04), borderaxespad=0.0, handlelength=1.4)
+            ax.legend(
+                handles,
+                labels,
+                loc="upper left",
+                bbox_to_anchor=(1.005, 1.04),
+                borderaxespad=0.0,
+                handlelength=1.4,
+            )
 
 
 def png_image(figure: "Figure", *, dpi: int = 170) -> str:

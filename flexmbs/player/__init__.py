@@ -1,1 +1,3 @@
-"""Playback in three dimensions inside a page: its scripts, and the data of surfaces, modes and fields; no mechanics."""
+"""Playback in three dimensions inside a page: its scripts, and the data of surfaces, modes and
+fields; no mechanics.
+"""

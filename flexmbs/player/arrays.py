@@ -1,8 +1,9 @@
-"""Arrays as one compressed text: integers of a stated step, their bytes by significance, deflate, base64.
+"""Arrays as one compressed text: integers of a stated step, their bytes by significance, deflate,
+base64.
 
-The numbers of one array are stored by their last axis, all first components first, little-endian and plane by plane, all lowest
-bytes first: neighbours, and the higher bytes of small and of slowly changing numbers, are alike and compress well. ``arrays.js``
-reads them.
+The numbers of one array are stored by their last axis, all first components first, little-endian
+and plane by plane, all lowest bytes first: neighbours, and the higher bytes of small and of slowly
+changing numbers, are alike and compress well. ``arrays.js`` reads them.
 """
 
 from __future__ import annotations
@@ -19,14 +20,20 @@ SIZES = {"i2": 32767, "i4": 2**31 - 1}
 
 
 class Buffer:
-    """Collects arrays; each `add` returns the description by which the script finds it. Equal bytes are stored once."""
+    """Collects arrays; each `add` returns the description by which the script finds it. Equal bytes
+    are stored once.
+    """
 
     def __init__(self) -> None:
         self._places: dict[bytes, int] = {}
         self._length = 0
 
-    def add(self, values: NDArray[Any], kind: str, *, delta: bool = False, **more: Any) -> dict[str, Any]:
-        """An array of ``kind`` "i2", "i4", "u1" or "f4" as it is; ``delta``: as differences along the first axis."""
+    def add(
+        self, values: NDArray[Any], kind: str, *, delta: bool = False, **more: Any
+    ) -> dict[str, Any]:
+        """An array of ``kind`` "i2", "i4", "u1" or "f4" as it is; ``delta``: as differences along
+        the first axis.
+        """
         plain = np.ascontiguousarray(values, dtype=f"<{kind}")
         stored = np.diff(plain, axis=0, prepend=np.zeros_like(plain[:1])) if delta else plain
         apart = np.ascontiguousarray(np.moveaxis(stored, -1, 0))
@@ -37,9 +44,17 @@ class Buffer:
         return {"kind": kind, "shape": list(plain.shape), "at": at, "delta": delta, **more}
 
     def steps(
-        self, values: NDArray[Any], step: float, *, kind: str = "i2", offset: Sequence[float] | None = None, delta: bool = False
+        self,
+        values: NDArray[Any],
+        step: float,
+        *,
+        kind: str = "i2",
+        offset: Sequence[float] | None = None,
+        delta: bool = False,
     ) -> dict[str, Any]:
-        """values ≈ offset + step · integers, offset by the last axis. The step is enlarged to fit the integers."""
+        """values ≈ offset + step · integers, offset by the last axis. The step is enlarged to fit
+        the integers.
+        """
         about = np.zeros(values.shape[-1]) if offset is None else np.asarray(offset, float)
         moved = np.asarray(values, float) - about
         step = max(float(step), float(np.abs(moved).max(initial=0.0)) / SIZES[kind], 1e-300)
@@ -55,7 +70,13 @@ def read(text: str, given: dict[str, Any]) -> NDArray[np.float64]:
     kind, shape, raw = given["kind"], tuple(given["shape"]), zlib.decompress(base64.b64decode(text))
     width, n = np.dtype(kind).itemsize, int(np.prod(shape))
     planes = np.frombuffer(raw, np.uint8, width * n, given["at"]).reshape(width, n)
-    numbers = np.moveaxis(np.ascontiguousarray(planes.T).reshape(-1).view(f"<{kind}").reshape(shape[-1], *shape[:-1]), 0, -1)
+    numbers = np.moveaxis(
+        np.ascontiguousarray(planes.T).reshape(-1).view(f"<{kind}").reshape(shape[-1], *shape[:-1]),
+        0,
+        -1,
+    )
     if given.get("delta"):
         numbers = np.cumsum(numbers, axis=0, dtype=numbers.dtype)
-    return np.asarray(numbers * given.get("step", 1.0) + np.asarray(given.get("offset", 0.0)), float)
+    return np.asarray(
+        numbers * given.get("step", 1.0) + np.asarray(given.get("offset", 0.0)), float
+    )

@@ -1,4 +1,6 @@
-"""The scene of one body by itself: its surface with coloured regions, frames, modes that swing, fields and marks."""
+"""The scene of one body by itself: its surface with coloured regions, frames, modes that swing,
+fields and marks.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class HasSurface(Protocol):
 
 
 class Show(NamedTuple):
-    """What the scene of a body has: its title, whether modes and frames, remarks, and at first these settings of the player."""
+    """What the scene of a body has: its title, whether modes and frames, remarks, and at first
+    these settings of the player.
+    """
 
     title: str
     settings: Mapping[str, Any]
@@ -53,7 +57,11 @@ class Show(NamedTuple):
 
 
 def body_page_scene(
-    data: HasSurface, regions: Sequence[Region], show: Show, fields: Sequence[Field] = (), marks: Sequence[Mark] = ()
+    data: HasSurface,
+    regions: Sequence[Region],
+    show: Show,
+    fields: Sequence[Field] = (),
+    marks: Sequence[Mark] = (),
 ) -> dict[str, Any]:
     """The scene of a page about one body, with its arrays."""
     assert data.surface is not None
@@ -66,62 +74,104 @@ def body_page_scene(
 
 
 def body_scene(
-    buffer: Buffer, data: HasSurface, skin: Skin, show: Show, fields: Sequence[Field] = (), marks: Sequence[Mark] = ()
+    buffer: Buffer,
+    data: HasSurface,
+    skin: Skin,
+    show: Show,
+    fields: Sequence[Field] = (),
+    marks: Sequence[Mark] = (),
 ) -> dict[str, Any]:
-    """The scene of a body whose surface is in the buffer; the arrays of the fields and modes are added to it. Only data of
-    flexible bodies have modes and frames to show."""
+    """The scene of a body whose surface is in the buffer; the arrays of the fields and modes are
+    added to it. Only data of flexible bodies have modes and frames to show."""
     surface = data.surface
     assert surface is not None
     whole = data if isinstance(data, FlexibleBodyData) else None
     names = list(whole.frames) if whole is not None and show.frames else []
     modes = stored_modes(buffer, whole, skin, names) if whole is not None and show.modes else []
     legends, arrays = stored_fields(buffer, {show.title: fields}, {show.title: skin.rows})
-    body = {"name": show.title, "kind": "flexible", "shapes": [], "solids": [], "part": 0, "values": arrays[show.title]}
+    body = {
+        "name": show.title,
+        "kind": "flexible",
+        "shapes": [],
+        "solids": [],
+        "part": 0,
+        "values": arrays[show.title],
+    }
     x = surface.nodes[skin.rows]
     size = float(np.linalg.norm(np.ptp(x, axis=0))) or 1.0
     return {
-        "format": FORMAT, "name": show.title, "time": [0.0, PERIOD, INSTANTS] if modes else [0.0, 0.0, 1],
-        "up": up_of(surface).tolist(), "view": view_of(surface)[2].tolist(),
-        "size": size, "low": x.min(axis=0).tolist(), "high": x.max(axis=0).tolist(),
-        "extremes": extremes(x, ROOM * size).tolist(), "ground": None, "bodies": [body], "parts": [skin.table], "fields": {},
-        "position": buffer.add(np.zeros((1, 3)), "i2"), "rotation": buffer.add(np.array([[1, 0, 0, 0]]), "i2"),
-        "frames": [] if whole is None else [frame_table(name, whole) for name in names], "joints": [],
-        "arrows": [], "touches": [], "chain": [],
-        "scenery": [], "notes": [*show.notes, *skin.notes], "modes": modes, "legends": legends,
+        "format": FORMAT,
+        "name": show.title,
+        "time": [0.0, PERIOD, INSTANTS] if modes else [0.0, 0.0, 1],
+        "up": up_of(surface).tolist(),
+        "view": view_of(surface)[2].tolist(),
+        "size": size,
+        "low": x.min(axis=0).tolist(),
+        "high": x.max(axis=0).tolist(),
+        "extremes": extremes(x, ROOM * size).tolist(),
+        "ground": None,
+        "bodies": [body],
+        "parts": [skin.table],
+        "fields": {},
+        "position": buffer.add(np.zeros((1, 3)), "i2"),
+        "rotation": buffer.add(np.array([[1, 0, 0, 0]]), "i2"),
+        "frames": [] if whole is None else [frame_table(name, whole) for name in names],
+        "joints": [],
+        "arrows": [],
+        "touches": [],
+        "chain": [],
+        "scenery": [],
+        "notes": [*show.notes, *skin.notes],
+        "modes": modes,
+        "legends": legends,
         "marks": mark_tables(0, marks, surface, skin),
         "settings": {"grid": False, **show.settings},
-    }  # fmt: skip
+    }
 
 
 def frame_table(name: str, data: FlexibleBodyData) -> dict[str, Any]:
     """A frame by its undeformed pose."""
-    from scipy.spatial.transform import Rotation  # import on demand: a third of a second, which pages of runs do not need
+    # import on demand: a third of a second, which pages of runs do not need
+    from scipy.spatial.transform import Rotation
 
     frame = data.frames[name]
     quaternion = np.roll(Rotation.from_matrix(frame.R).as_quat(), 1)
     return {"name": name, "body": 0, "rest": [*frame.x.tolist(), *quaternion.tolist()]}
 
 
-def mark_tables(body: int, marks: Sequence[Mark], surface: Surface, skin: Skin) -> list[dict[str, Any]]:
+def mark_tables(
+    body: int, marks: Sequence[Mark], surface: Surface, skin: Skin
+) -> list[dict[str, Any]]:
     """Marks of a body by number, each with the vertex that moves it, its own or the nearest."""
     x = surface.nodes[skin.rows]
     return [
         {
-            "name": mark.name, "body": body, "at": surface.nodes[mark.node].tolist(), "fields": list(mark.fields),
+            "name": mark.name,
+            "body": body,
+            "at": surface.nodes[mark.node].tolist(),
+            "fields": list(mark.fields),
             "vertex": int(np.argmin(((x - surface.nodes[mark.node]) ** 2).sum(axis=1))),
         }
         for mark in marks
-    ]  # fmt: skip
+    ]
 
 
 def _spiders(skin: Skin, regions: Sequence[Region], frames: Sequence[str]) -> list[dict[str, Any]]:
-    """Frames with the vertices that they are coupled with, at most `LEGS` of each, evenly chosen: lines between them."""
+    """Frames with the vertices that they are coupled with, at most `LEGS` of each, evenly chosen:
+    lines between them.
+    """
     found = []
     for region in regions:
         vertices = np.flatnonzero(np.isin(skin.rows, region.nodes))
         if region.name in frames and len(vertices):
             legs = np.unique(np.linspace(0, len(vertices) - 1, LEGS).astype(int))
-            found.append({"frame": frames.index(region.name), "colour": region.colour, "vertices": vertices[legs].tolist()})
+            found.append(
+                {
+                    "frame": frames.index(region.name),
+                    "colour": region.colour,
+                    "vertices": vertices[legs].tolist(),
+                }
+            )
     return found
 
 
@@ -133,8 +183,16 @@ def _with_regions(buffer: Buffer, skin: Skin, regions: Sequence[Region]) -> dict
         if own.any():
             left &= ~own
             found.append(
-                {"name": region.name, "colour": region.colour, "triangles": buffer.add(skin.triangles[own], "i4", delta=True)}
+                {
+                    "name": region.name,
+                    "colour": region.colour,
+                    "triangles": buffer.add(skin.triangles[own], "i4", delta=True),
+                }
             )
     if not found:
         return skin.table
-    return {"vertices": skin.table["vertices"], "triangles": buffer.add(skin.triangles[left], "i4", delta=True), "regions": found}
+    return {
+        "vertices": skin.table["vertices"],
+        "triangles": buffer.add(skin.triangles[left], "i4", delta=True),
+        "regions": found,
+    }

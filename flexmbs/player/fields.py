@@ -1,4 +1,6 @@
-"""Values on surfaces that do not change with time, as colours of a legend: largest stress of a run, fatigue damage."""
+"""Values on surfaces that do not change with time, as colours of a legend: largest stress of a run,
+fatigue damage.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +17,18 @@ from flexmbs.player.arrays import Buffer
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-FINE, UNKNOWN = 32000, -32768  # integers of the upper end of the legend, and of vertices without value
+# integers of the upper end of the legend, and of vertices without value
+FINE, UNKNOWN = 32000, -32768
 MOST_DECADES = 6
 
 
 class Field(NamedTuple):
-    """Values ≥ 0 (N,) at the nodes of a surface, NaN where unknown, may be infinite; fields of one key have one legend.
+    """Values ≥ 0 (N,) at the nodes of a surface, NaN where unknown, may be infinite; fields of one
+    key have one legend.
 
-    key: by which the page knows it; title with unit: that of the legend; scale: "stress" or "damage"; logarithmic: by decades,
-    smaller values and zero at the lower end; inverse: the legend has 1/value, the largest value at its lower end.
+    key: by which the page knows it; title with unit: that of the legend; scale: "stress" or
+    "damage"; logarithmic: by decades, smaller values and zero at the lower end; inverse: the legend
+    has 1/value, the largest value at its lower end.
     """
 
     key: str
@@ -35,7 +40,9 @@ class Field(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A numbered point of a surface: row of its node, and the keys of the fields with which it shows."""
+    """A numbered point of a surface: row of its node, and the keys of the fields with which it
+    shows.
+    """
 
     name: str
     node: int
@@ -45,24 +52,36 @@ class Mark(NamedTuple):
 def stored_fields(
     buffer: Buffer, given: Mapping[str, Sequence[Field]], rows: Mapping[str, IntArray]
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Legends of all keys, and the arrays by body and key at the vertices, which are ``rows`` of the nodes."""
+    """Legends of all keys, and the arrays by body and key at the vertices, which are ``rows`` of
+    the nodes.
+    """
     kinds = {field.key: field for fields in given.values() for field in fields}
     legends, arrays = [], {name: {} for name in given}  # type: ignore[var-annotated]
     for key, kind in kinds.items():
-        own = {name: field.values for name, fields in given.items() for field in fields if field.key == key}
+        own = {
+            name: field.values
+            for name, fields in given.items()
+            for field in fields
+            if field.key == key
+        }
         everything = kind._replace(values=np.concatenate(list(own.values())))
         low, high = ends(everything)
         legends.append(legend(everything))
         for name, values in own.items():
             places = fractions(values[rows[name]], low, high, kind.logarithmic)
             arrays[name][key] = buffer.add(
-                np.where(np.isnan(places), UNKNOWN, np.rint(FINE * places)), "i2", delta=True, step=1.0 / FINE
+                np.where(np.isnan(places), UNKNOWN, np.rint(FINE * places)),
+                "i2",
+                delta=True,
+                step=1.0 / FINE,
             )
     return legends, arrays
 
 
 def ends(field: Field) -> tuple[float, float]:
-    """Least and largest value of the legend: from zero, or whole decades, `MOST_DECADES` of them at most."""
+    """Least and largest value of the legend: from zero, or whole decades, `MOST_DECADES` of them at
+    most.
+    """
     known = field.values[np.isfinite(field.values)]
     largest = float(known.max(initial=0.0))
     if not field.logarithmic or largest <= 0.0:
@@ -88,7 +107,10 @@ def legend(field: Field) -> dict[str, Any]:
     if logarithmic:
         texts = _decades(round(np.log10(low)), round(np.log10(high)), field.inverse, infinite)
     elif field.logarithmic:  # zero, and infinite
-        texts = [[0.0, "∞" if field.inverse else "0"], *([[1.0, "0" if field.inverse else "∞"]] if infinite else [])]
+        texts = [
+            [0.0, "∞" if field.inverse else "0"],
+            *([[1.0, "0" if field.inverse else "∞"]] if infinite else []),
+        ]
     else:
         texts = [[value / high, number(round(value, 12))] for value in ticks(0.0, high, 5)]
     return {

@@ -16,7 +16,9 @@ _EXPORT = re.compile(r"^export (?=const|class|function|async)", re.MULTILINE)
 
 
 def scene_text(table: dict[str, Any]) -> str:
-    """JSON inside an HTML page: no character ends the element or starts another; notes have the numbers of the page."""
+    """JSON inside an HTML page: no character ends the element or starts another; notes have the
+    numbers of the page.
+    """
     if "notes" in table:
         table = table | {"notes": [powers(line) for line in table["notes"]]}
     text = json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -31,8 +33,9 @@ def player_code() -> Code:
 
 
 def joined_modules(folder: Path, first: str) -> str:
-    """The modules that ``first`` imports, directly or not, and itself, as one module: those that are imported come first, and
-    import and export lines are removed. Names at the top level of a module must be unique."""
+    """The modules that ``first`` imports, directly or not, and itself, as one module: those that
+    are imported come first, and import and export lines are removed. Names at the top level of a
+    module must be unique."""
     texts: dict[str, str] = {}
 
     def add(name: str) -> None:

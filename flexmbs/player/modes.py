@@ -1,4 +1,6 @@
-"""Mode shapes of a flexible body for the player: displacement by its largest value, and the stress that goes with it."""
+"""Mode shapes of a flexible body for the player: displacement by its largest value, and the stress
+that goes with it.
+"""
 
 from __future__ import annotations
 
@@ -33,32 +35,46 @@ def mode_title(data: FlexibleBodyData, mode: int) -> str:
 
 
 def mode_stress(data: FlexibleBodyData, mode: int) -> FloatArray:
-    """Von Mises stress (N,) of a mode at a largest displacement of one metre, Pa, at the nodes of the surface, the larger at
-    material boundaries; NaN without stress data."""
+    """Von Mises stress (N,) of a mode at a largest displacement of one metre, Pa, at the nodes of
+    the surface, the larger at material boundaries; NaN without stress data."""
     assert data.surface is not None
     assert data.stress is not None
-    of_row = von_mises(np.asarray(data.stress.modes[:, :, mode], float)) / _largest(data.surface, mode)
+    of_row = von_mises(np.asarray(data.stress.modes[:, :, mode], float)) / _largest(
+        data.surface, mode
+    )
     values = np.full(len(data.surface.nodes), -np.inf)
     np.maximum.at(values, data.stress.rows, of_row)
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def stored_modes(buffer: Buffer, data: FlexibleBodyData, skin: Skin, frames: list[str]) -> list[dict[str, Any]]:
-    """Shapes of the lowest modes by their largest displacement, motions (u, θ) of the frames by metre of it, and the stress by
-    millimetre of it, MPa, as far as the body has stress modes."""
+def stored_modes(
+    buffer: Buffer, data: FlexibleBodyData, skin: Skin, frames: list[str]
+) -> list[dict[str, Any]]:
+    """Shapes of the lowest modes by their largest displacement, motions (u, θ) of the frames by
+    metre of it, and the stress by millimetre of it, MPa, as far as the body has stress modes."""
     assert data.surface is not None
     found = []
     for k in range(modes_shown(data, skin)):
         largest = _largest(data.surface, k)
         shape = data.surface.phi[skin.rows, :, k] / largest
-        moved = [[*data.frames[name].phi[:, k] / largest, *data.frames[name].psi[:, k] / largest] for name in frames]
-        table: dict[str, Any] = {"name": mode_title(data, k), "shapes": buffer.steps(shape[None], STEP), "frames": moved}
+        moved = [
+            [*data.frames[name].phi[:, k] / largest, *data.frames[name].psi[:, k] / largest]
+            for name in frames
+        ]
+        table: dict[str, Any] = {
+            "name": mode_title(data, k),
+            "shapes": buffer.steps(shape[None], STEP),
+            "frames": moved,
+        }
         if data.stress is not None:
             values = MILLIMETRE * PASCALS * mode_stress(data, k)[skin.rows]
             high = float(np.nanmax(values, initial=0.0)) or 1.0
             places = fractions(values, 0.0, high, False)
             table["stress"] = buffer.add(
-                np.where(np.isnan(places), UNKNOWN, np.rint(FINE * places)), "i2", delta=True, step=1.0 / FINE
+                np.where(np.isnan(places), UNKNOWN, np.rint(FINE * places)),
+                "i2",
+                delta=True,
+                step=1.0 / FINE,
             )
             table["largest"] = high
         found.append(table)

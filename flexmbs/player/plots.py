@@ -12,7 +12,9 @@ from flexmbs.player.arrays import Buffer
 
 
 def plots(figures: Mapping[str, Sequence[Panel]]) -> dict[str, Any]:
-    """Panels by figure with curves and bars, the span of time of all of them, and the arrays as one text."""
+    """Panels by figure with curves and bars, the span of time of all of them, and the arrays as one
+    text.
+    """
     stored = _Stored()
     found = {name: [_panel(stored, panel) for panel in panels] for name, panels in figures.items()}
     span = span_of(panel for panels in figures.values() for panel in panels)
@@ -37,13 +39,27 @@ class _Stored:
 def _panel(stored: _Stored, panel: Panel) -> dict[str, Any]:
     curves = [
         {
-            "name": curve.name, "t": stored.add(curve.t), "y": stored.add(curve.y),
-            "stepped": curve.stepped, "dashed": curve.dashed, "colour": k if curve.colour is None else curve.colour,
+            "name": curve.name,
+            "t": stored.add(curve.t),
+            "y": stored.add(curve.y),
+            "stepped": curve.stepped,
+            "dashed": curve.dashed,
+            "colour": k if curve.colour is None else curve.colour,
         }
         for k, curve in enumerate(panel.curves)
-    ]  # fmt: skip
+    ]
     bars = [
-        {"name": bar.name, "states": [[each.start, each.end, each.kind] for each in bar.states], "marks": list(bar.marks)}
+        {
+            "name": bar.name,
+            "states": [[each.start, each.end, each.kind] for each in bar.states],
+            "marks": list(bar.marks),
+        }
         for bar in panel.bars
     ]
-    return {"title": panel.heading, "logarithmic": panel.logarithmic, "notes": panel.notes, "curves": curves, "bars": bars}
+    return {
+        "title": panel.heading,
+        "logarithmic": panel.logarithmic,
+        "notes": panel.notes,
+        "curves": curves,
+        "bars": bars,
+    }

@@ -12,8 +12,8 @@ from flexmbs.errors import InputError
 
 
 class Solid(NamedTuple):
-    """A solid on a body or the ground: vertices (n, 3) [m] in its axes, triangles (T, 3) of their rows, colour (r, g, b) or
-    (r, g, b, opacity), 0 to 1, or None for that of the body."""
+    """A solid on a body or the ground: vertices (n, 3) [m] in its axes, triangles (T, 3) of their
+    rows, colour (r, g, b) or (r, g, b, opacity), 0 to 1, or None for that of the body."""
 
     body: str
     vertices: NDArray[np.float64]
@@ -25,7 +25,9 @@ def require_solids(solids: Sequence[Solid]) -> None:
     """Raise InputError for anything but solids, and for those that cannot be drawn."""
     for k, solid in enumerate(solids if isinstance(solids, Sequence) else [solids]):
         if not isinstance(solid, Solid):
-            raise InputError(f"solids: must be a list of solids, such as robot.solids(), not {solid!r:.60}")
+            raise InputError(
+                f"solids: must be a list of solids, such as robot.solids(), not {solid!r:.60}"
+            )
         if problem := _problem(solid):
             raise InputError(f"solids[{k}], on {solid.body!r}: {problem}")
 
@@ -33,26 +35,46 @@ def require_solids(solids: Sequence[Solid]) -> None:
 def _problem(solid: Solid) -> str:
     """What is wrong with the arrays of a solid, or nothing."""
     try:
-        vertices, colour = np.asarray(solid.vertices, float), np.asarray([] if solid.colour is None else solid.colour, float)
+        vertices, colour = (
+            np.asarray(solid.vertices, float),
+            np.asarray([] if solid.colour is None else solid.colour, float),
+        )
         triangles = np.asarray(solid.triangles)
     except (TypeError, ValueError):
         return "vertices, triangles and colour must be numbers"
-    if vertices.ndim != 2 or vertices.shape[1:] != (3,) or not len(vertices) or not np.isfinite(vertices).all():
+    if (
+        vertices.ndim != 2
+        or vertices.shape[1:] != (3,)
+        or not len(vertices)
+        or not np.isfinite(vertices).all()
+    ):
         return f"vertices must be finite numbers (n, 3), not an array of shape {vertices.shape}"
     if triangles.ndim != 2 or triangles.shape[1:] != (3,) or triangles.dtype.kind not in "iu":
-        return f"triangles must be rows (T, 3) of whole numbers, not an array of shape {triangles.shape}"
+        return (
+            "triangles must be rows (T, 3) of whole numbers, not an array of shape "
+            f"{triangles.shape}"
+        )
     if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
-        return f"triangles must name its vertices, 0 … {len(vertices) - 1}, not {triangles.min()} … {triangles.max()}"
-    if solid.colour is not None and (colour.shape not in ((3,), (4,)) or not ((colour >= 0.0) & (colour <= 1.0)).all()):
-        return f"colour must be (r, g, b) or (r, g, b, opacity), each within 0 … 1, not {solid.colour!r:.60}"
+        return (
+            f"triangles must name its vertices, 0 … {len(vertices) - 1}, not "
+            f"{triangles.min()} … {triangles.max()}"
+        )
+    if solid.colour is not None and (
+        colour.shape not in ((3,), (4,)) or not ((colour >= 0.0) & (colour <= 1.0)).all()
+    ):
+        return (
+            "colour must be (r, g, b) or (r, g, b, opacity), each within 0 … 1, not "
+            f"{solid.colour!r:.60}"
+        )
     return ""
 
 
 def thinned(
     x: NDArray[np.float64], triangles: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
-    """Rows of the vertices kept, triangles of these, and the cell (m) whose vertices were joined, 0 if there are no more than
-    ``most`` triangles: vertices in one cell of a grid become the first of them."""
+    """Rows of the vertices kept, triangles of these, and the cell (m) whose vertices were joined, 0
+    if there are no more than ``most`` triangles: vertices in one cell of a grid become the first of
+    them."""
     rows, own = _renumbered(triangles)
     if len(own) <= most:
         return rows, sorted_triangles(own), 0.0
@@ -65,8 +87,12 @@ def thinned(
 
 
 def sorted_triangles(triangles: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same triangles (T, 3), each from its first vertex on, in sequence: neighbours compress well."""
-    turned = np.take_along_axis(triangles, (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3, axis=1)
+    """The same triangles (T, 3), each from its first vertex on, in sequence: neighbours compress
+    well.
+    """
+    turned = np.take_along_axis(
+        triangles, (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3, axis=1
+    )
     return turned[np.lexsort(turned.T[::-1])]
 
 
@@ -75,8 +101,12 @@ def _renumbered(triangles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
     return rows, numbers.reshape(-1, 3).astype(np.int64)
 
 
-def _clustered(x: NDArray[np.float64], triangles: NDArray[np.int64], cell: float) -> NDArray[np.int64]:
-    """Triangles between the first vertices of the cells; those within one cell or on an edge vanish."""
+def _clustered(
+    x: NDArray[np.float64], triangles: NDArray[np.int64], cell: float
+) -> NDArray[np.int64]:
+    """Triangles between the first vertices of the cells; those within one cell or on an edge
+    vanish.
+    """
     keys = np.floor((x - x.min(axis=0)) / cell).astype(np.int64)
     _, first, cells = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     joined = first[cells.reshape(-1)][triangles]

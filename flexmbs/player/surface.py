@@ -18,7 +18,9 @@ MOST_TRIANGLES = 24_000  # of one surface
 
 
 class Skin(NamedTuple):
-    """A surface in a page: its table, rows (n,) of its vertices among the nodes, triangles (T, 3) of these, remarks."""
+    """A surface in a page: its table, rows (n,) of its vertices among the nodes, triangles (T, 3)
+    of these, remarks.
+    """
 
     table: dict[str, Any]
     rows: IntArray
@@ -32,16 +34,28 @@ def stored_skin(buffer: Buffer, surface: Surface) -> Skin:
     x = surface.nodes[rows]
     centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
     vertices = buffer.steps(x, extent / 65000.0, offset=centre.tolist(), delta=True)
-    return Skin({"vertices": vertices, "triangles": buffer.add(triangles, "i4", delta=True)}, rows, triangles, notes)
+    return Skin(
+        {"vertices": vertices, "triangles": buffer.add(triangles, "i4", delta=True)},
+        rows,
+        triangles,
+        notes,
+    )
 
 
 def coarse(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
-    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface of many triangles is thinned, by its own
-    nodes."""
+    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface of many
+    triangles is thinned, by its own nodes."""
     rows, triangles, cell = thinned(surface.nodes, surface.triangles, MOST_TRIANGLES)
     if not cell:
         return rows, triangles, []
-    return rows, triangles, [f"{len(triangles)} of {len(surface.triangles)} triangles, nodes in cells of {cell:.2g} m joined"]
+    return (
+        rows,
+        triangles,
+        [
+            f"{len(triangles)} of {len(surface.triangles)} triangles, nodes in cells of "
+            f"{cell:.2g} m joined"
+        ],
+    )
 
 
 def has_triangles(surface: Surface | None) -> bool:

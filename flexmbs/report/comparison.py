@@ -28,14 +28,26 @@ if TYPE_CHECKING:
 A, B = "A", "B"
 MOST_TIMES = 1200  # at which the runs are compared
 MOST_ROWS, MOST_LINES = 200, 400
-LITTLE = 1e-4  # of the largest reaction, a force times the size of the model as a moment, below which others say little
-ERRORS = ("Error of the energy balance", "Largest constraint error", "Step size")  # whose difference says nothing
-NUMBERS = ("t_end", "outputs", "bodies", "coordinates", "elastic_coordinates", "constraints", "energy_missing")
+# of the largest reaction, a force times the size of the model as a moment, below which others say
+# little
+LITTLE = 1e-4
+# whose difference says nothing
+ERRORS = ("Error of the energy balance", "Largest constraint error", "Step size")
+NUMBERS = (
+    "t_end",
+    "outputs",
+    "bodies",
+    "coordinates",
+    "elastic_coordinates",
+    "constraints",
+    "energy_missing",
+)
 
 
 class Difference(NamedTuple):
-    """Of one quantity: largest values of both runs, the largest difference with its time, its root of the mean square; scale: the
-    largest value in the same plot, of reactions at least `LITTLE` times the largest."""
+    """Of one quantity: largest values of both runs, the largest difference with its time, its root
+    of the mean square; scale: the largest value in the same plot, of reactions at least `LITTLE`
+    times the largest."""
 
     section: str
     name: str
@@ -54,42 +66,71 @@ class Difference(NamedTuple):
 
 
 def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> str:
-    """The HTML text; ``names`` of the runs, such as those of their files; everything from the models is escaped."""
+    """The HTML text; ``names`` of the runs, such as those of their files; everything from the
+    models is escaped.
+    """
     numbers = summary(a), summary(b)
     shown = {anchor: (title, readable(over(*pair), 8)) for anchor, title, pair in _pairs(a, b)}
     found, notes = differences(a, b)
     span = span_of(panel for _, panels in shown.values() for panel in panels)
     return rendered(
-        "flexmbs.report", "comparison.html", player_code(),
-        version=numbers[0]["provenance"].get("flexmbs", ""), date=numbers[0]["provenance"].get("date", ""), tiles=_tiles(found),
-        names=names, numbers=numbers, notes=[*_unlike(a, b), *notes],
-        differences=found[:MOST_ROWS], left=max(len(found) - MOST_ROWS, 0),
-        facts=_facts(*numbers), checks=_checks(*numbers), change=_change(a, b, names),
-        sections=[{"anchor": anchor, "title": title, "chart": chart(panels, span)} for anchor, (title, panels) in shown.items()],
+        "flexmbs.report",
+        "comparison.html",
+        player_code(),
+        version=numbers[0]["provenance"].get("flexmbs", ""),
+        date=numbers[0]["provenance"].get("date", ""),
+        tiles=_tiles(found),
+        names=names,
+        numbers=numbers,
+        notes=[*_unlike(a, b), *notes],
+        differences=found[:MOST_ROWS],
+        left=max(len(found) - MOST_ROWS, 0),
+        facts=_facts(*numbers),
+        checks=_checks(*numbers),
+        change=_change(a, b, names),
+        sections=[
+            {"anchor": anchor, "title": title, "chart": chart(panels, span)}
+            for anchor, (title, panels) in shown.items()
+        ],
         plots=scene_text(plots({anchor: panels for anchor, (_, panels) in shown.items()})),
-        scene=scene_text(scene_of_two(a, b, (A, B))), still=Picture(motion_drawing(a), "Run A", f"Run A. {CAPTION}"),
-    )  # fmt: skip
+        scene=scene_text(scene_of_two(a, b, (A, B))),
+        still=Picture(motion_drawing(a), "Run A", f"Run A. {CAPTION}"),
+    )
 
 
 def differences(a: SolutionData, b: SolutionData) -> tuple[list[Difference], list[str]]:
-    """Of all curves that both runs have, the largest relative ones first, at times of the first run within both; and remarks."""
+    """Of all curves that both runs have, the largest relative ones first, at times of the first run
+    within both; and remarks.
+    """
     try:
         first, second, notes = at_common_times(a, b)
     except InputError as error:
         return [], [str(error)]
-    found, least = [], dict(zip(REACTIONS, LITTLE * np.maximum(largest_reactions(first), largest_reactions(second))))
+    found, least = (
+        [],
+        dict(
+            zip(REACTIONS, LITTLE * np.maximum(largest_reactions(first), largest_reactions(second)))
+        ),
+    )
     for _, title, (left, right) in _pairs(first, second):
         others = {panel.heading: panel for panel in right}
         for panel in left:
             if panel.title not in ERRORS and panel.heading in others:
                 found += _in_panel(title, panel, others[panel.heading], least.get(panel.title, 0.0))
-    return sorted(found, key=lambda each: -each.relative), [*notes, *([] if found else ["The runs have no quantity in common."])]
+    return sorted(found, key=lambda each: -each.relative), [
+        *notes,
+        *([] if found else ["The runs have no quantity in common."]),
+    ]
 
 
 def _in_panel(section: str, a: Panel, b: Panel, least: float) -> list[Difference]:
-    """Of the curves that both panels have; the scale is at least ``least``: moments that are errors of forces say little."""
+    """Of the curves that both panels have; the scale is at least ``least``: moments that are errors
+    of forces say little.
+    """
     same = {curve.name: curve for curve in b.curves}
-    scale = max((float(np.abs(curve.y).max(initial=0.0)) for curve in (*a.curves, *b.curves)), default=0.0)
+    scale = max(
+        (float(np.abs(curve.y).max(initial=0.0)) for curve in (*a.curves, *b.curves)), default=0.0
+    )
     scale = max(scale, least)
     pairs = ((curve, same[curve.name]) for curve in a.curves if curve.name in same)
     return [each for pair in pairs for each in _difference(Place(section, a, scale), *pair)]
@@ -104,45 +145,79 @@ class Place(NamedTuple):
 
 
 def _difference(place: Place, a: Curve, b: Curve) -> list[Difference]:
-    """At the times of both: forces of contacts leave out steps with impacts, which may lie elsewhere."""
+    """At the times of both: forces of contacts leave out steps with impacts, which may lie
+    elsewhere.
+    """
     t, left, right = np.intersect1d(a.t, b.t, return_indices=True)
     if not len(t):
         return []
     x, y = a.y[left], b.y[right]
     error = np.abs(x - y)
     k = int(error.argmax())
-    values = float(np.abs(x).max()), float(np.abs(y).max()), float(error[k]), float(t[k]), float(np.sqrt((error**2).mean()))
-    return [Difference(place.section, f"{place.panel.title}, {a.name}", place.panel.unit, *values, place.scale)]
+    values = (
+        float(np.abs(x).max()),
+        float(np.abs(y).max()),
+        float(error[k]),
+        float(t[k]),
+        float(np.sqrt((error**2).mean())),
+    )
+    return [
+        Difference(
+            place.section, f"{place.panel.title}, {a.name}", place.panel.unit, *values, place.scale
+        )
+    ]
 
 
-def at_common_times(a: SolutionData, b: SolutionData) -> tuple[SolutionData, SolutionData, list[str]]:
-    """Both runs at the same times, outputs of the first one that the second one covers. Raises InputError if there are none."""
+def at_common_times(
+    a: SolutionData, b: SolutionData
+) -> tuple[SolutionData, SolutionData, list[str]]:
+    """Both runs at the same times, outputs of the first one that the second one covers. Raises
+    InputError if there are none.
+    """
     if len(a.t) == len(b.t) <= MOST_TIMES and np.array_equal(a.t, b.t):
         return a, b, []
     times = common_times(a, b)
     if len(times) < 2:
-        raise InputError(f"the runs have no time in common: {a.t[0]:g} … {a.t[-1]:g} s and {b.t[0]:g} … {b.t[-1]:g} s")
-    note = f"Differences at {len(times)} times from {number(times[0])} to {number(times[-1])} s, between outputs interpolated"
+        raise InputError(
+            f"the runs have no time in common: {a.t[0]:g} … {a.t[-1]:g} s and {b.t[0]:g} "
+            f"… {b.t[-1]:g} s"
+        )
+    note = (
+        f"Differences at {len(times)} times from {number(times[0])} to {number(times[-1])} s, "
+        "between outputs interpolated"
+    )
     note += ", not next to impacts." if a.run.impacts or b.run.impacts else "."
     return a.at(times), b.at(times), [note]
 
 
 def common_times(a: SolutionData, b: SolutionData) -> FloatArray:
-    """At most `MOST_TIMES` outputs of a within the span of b, not between outputs with an impact, where no polynomial follows."""
+    """At most `MOST_TIMES` outputs of a within the span of b, not between outputs with an impact,
+    where no polynomial follows.
+    """
     inside = a.t[(a.t >= b.t[0]) & (a.t <= b.t[-1])]
     inside = inside[~(beside_impacts(a, inside) | beside_impacts(b, inside))]
-    return inside[np.unique(np.linspace(0, len(inside) - 1, min(len(inside), MOST_TIMES)).astype(int))] if len(inside) else inside
+    return (
+        inside[np.unique(np.linspace(0, len(inside) - 1, min(len(inside), MOST_TIMES)).astype(int))]
+        if len(inside)
+        else inside
+    )
 
 
 def beside_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool_]:
-    """Whether an impact lies between the outputs around each time, or in the last step before the earlier one."""
+    """Whether an impact lies between the outputs around each time, or in the last step before the
+    earlier one.
+    """
     t, impacts = solution.t, np.sort([impact.t for impact in solution.run.impacts])
     after = np.clip(np.searchsorted(t, times, side="right"), 1, len(t) - 1)
     start, reach = t[after - 1] - solution.trajectory.step[after - 1], 1e-9 * float(np.ptp(t))
-    return np.searchsorted(impacts, t[after] + reach, side="right") > np.searchsorted(impacts, start - reach, side="left")
+    return np.searchsorted(impacts, t[after] + reach, side="right") > np.searchsorted(
+        impacts, start - reach, side="left"
+    )
 
 
-def _pairs(a: SolutionData, b: SolutionData) -> Iterator[tuple[str, str, tuple[list[Panel], list[Panel]]]]:
+def _pairs(
+    a: SolutionData, b: SolutionData
+) -> Iterator[tuple[str, str, tuple[list[Panel], list[Panel]]]]:
     """(anchor, title, panels of both) of the sections that a run has."""
     for section in SECTIONS:
         pair = section.panels(a), section.panels(b)
@@ -154,7 +229,9 @@ def _pairs(a: SolutionData, b: SolutionData) -> Iterator[tuple[str, str, tuple[l
 
 
 def over(a: Sequence[Panel], b: Sequence[Panel]) -> list[Panel]:
-    """Panels of the same title as one, the curves of A solid, those of B dashed, of one quantity in one colour."""
+    """Panels of the same title as one, the curves of A solid, those of B dashed, of one quantity in
+    one colour.
+    """
     left, right = ({panel.heading: panel for panel in panels} for panels in (a, b))
     found = []
     for heading in dict.fromkeys([*left, *right]):
@@ -167,10 +244,17 @@ def over(a: Sequence[Panel], b: Sequence[Panel]) -> list[Panel]:
             for curve in (panel.curves if panel else ())
             if curve.name == name
         ]
-        bars = tuple(bar._replace(name=f"{bar.name} {run}") for run, panel in zip((A, B), pair) if panel for bar in panel.bars)
+        bars = tuple(
+            bar._replace(name=f"{bar.name} {run}")
+            for run, panel in zip((A, B), pair)
+            if panel
+            for bar in panel.bars
+        )
         base = pair[0] or pair[1]
         assert base is not None
-        quiet = tuple(f"{name} {run}" for run, panel in zip((A, B), pair) if panel for name in panel.quiet)
+        quiet = tuple(
+            f"{name} {run}" for run, panel in zip((A, B), pair) if panel for name in panel.quiet
+        )
         found.append(base._replace(curves=tuple(curves), bars=bars, quiet=quiet))
     return found
 
@@ -194,7 +278,10 @@ def _tiles(found: list[Difference]) -> list[tuple[str, str, str]]:
     worst: dict[str, float] = {}
     for each in found:
         worst.setdefault(each.section, each.relative)
-    return [(number(value, 2), "", f"largest relative difference, {section.lower()}") for section, value in worst.items()]
+    return [
+        (number(value, 2), "", f"largest relative difference, {section.lower()}")
+        for section, value in worst.items()
+    ]
 
 
 def _facts(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
@@ -212,7 +299,9 @@ def _facts(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, str, str, bo
 
 
 def _text(value: Any) -> str:
-    return number(value) if isinstance(value, (int, float)) else "–" if value is None else str(value)
+    return (
+        number(value) if isinstance(value, (int, float)) else "–" if value is None else str(value)
+    )
 
 
 def _checks(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, Any]]:
@@ -223,6 +312,10 @@ def _checks(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, Any]]:
 
 def _change(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> str:
     """Lines of the model files that differ."""
-    lines = difflib.unified_diff(a.model_text.splitlines(), b.model_text.splitlines(), *names, lineterm="", n=1)
+    lines = difflib.unified_diff(
+        a.model_text.splitlines(), b.model_text.splitlines(), *names, lineterm="", n=1
+    )
     found = list(lines)
-    return "\n".join(found[:MOST_LINES]) + (f"\n… {len(found) - MOST_LINES} more lines" if len(found) > MOST_LINES else "")
+    return "\n".join(found[:MOST_LINES]) + (
+        f"\n… {len(found) - MOST_LINES} more lines" if len(found) > MOST_LINES else ""
+    )

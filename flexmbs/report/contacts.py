@@ -1,4 +1,6 @@
-"""Contacts and friction of a run for the page: states over time, gaps and forces, largest values, impacts, friction in joints."""
+"""Contacts and friction of a run for the page: states over time, gaps and forces, largest values,
+impacts, friction in joints.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,8 @@ def contact_section(solution: SolutionData) -> ContactSection | None:
     calm = between_impacts(solution)
     if not calm.all():
         notes.append(
-            "Largest forces are those outside of steps with impacts, where a force is an impulse over the length of the step."
+            "Largest forces are those outside of steps with impacts, where a force is an "
+            "impulse over the length of the step."
         )
     impacts = [
         {
@@ -70,29 +73,54 @@ def contact_section(solution: SolutionData) -> ContactSection | None:
     ]
     rows = [_row(solution, name, calm) for name in solution.contacts if not _is_dry(solution, name)]
     return ContactSection(
-        rows, [_friction_row(solution, each) for each in frictions], impacts, notes, contact_panels(solution, frictions)
+        rows,
+        [_friction_row(solution, each) for each in frictions],
+        impacts,
+        notes,
+        contact_panels(solution, frictions),
     )
 
 
 def contact_panels(solution: SolutionData, frictions: list[Friction] | None = None) -> list[Panel]:
-    """States, gaps and forces of contacts, these outside of steps with impacts; forces and powers of friction in joints."""
-    views, calm = {name: solution.contact(name) for name in solution.contacts}, between_impacts(solution)
+    """States, gaps and forces of contacts, these outside of steps with impacts; forces and powers
+    of friction in joints.
+    """
+    views, calm = (
+        {name: solution.contact(name) for name in solution.contacts},
+        between_impacts(solution),
+    )
     units = {name: _units(solution, name) for name in views if not _is_dry(solution, name)}
-    bars = tuple(_bar(view, friction_of(solution, name), solution.t) for name, view in list(views.items())[:MOST_BARS])
-    found = [Panel("States of the contacts", "", bars=bars, more=len(views) - len(bars))] if bars else []
+    bars = tuple(
+        _bar(view, friction_of(solution, name), solution.t)
+        for name, view in list(views.items())[:MOST_BARS]
+    )
+    found = (
+        [Panel("States of the contacts", "", bars=bars, more=len(views) - len(bars))]
+        if bars
+        else []
+    )
     for unit in dict.fromkeys(unit for unit, _ in units.values()):
         own = {name: views[name] for name in units if units[name][0] == unit}
         force = next(units[name][1] for name in own)
         found.append(panel("Gap", unit, solution.t, {name: view.gap for name, view in own.items()}))
         title = "Moment of limits" if force == "N m" else "Normal force"
-        found.append(panel(title, force, solution.t[calm], {name: view.normal[calm] for name, view in own.items()}))
+        found.append(
+            panel(
+                title,
+                force,
+                solution.t[calm],
+                {name: view.normal[calm] for name, view in own.items()},
+            )
+        )
     rubbing = {
         name: np.linalg.norm(view.friction[calm], axis=1)
         for name, view in views.items()
         if name in units and friction_of(solution, name)
     }
     found += [panel("Friction in contacts", "N", solution.t[calm], rubbing)] if rubbing else []
-    return found + _friction_panels(solution, joint_frictions(solution)[0] if frictions is None else frictions)
+    return found + _friction_panels(
+        solution, joint_frictions(solution)[0] if frictions is None else frictions
+    )
 
 
 def _friction_panels(solution: SolutionData, frictions: list[Friction]) -> list[Panel]:
@@ -102,13 +130,21 @@ def _friction_panels(solution: SolutionData, frictions: list[Friction]) -> list[
         own = {each.name: each.force for each in frictions if each.unit == unit}
         found += [panel(title, unit, solution.t, own)] if own else []
     power = {each.name: each.power for each in frictions}
-    return found + ([panel("Power lost by friction in joints", "W", solution.t, power)] if power else [])
+    return found + (
+        [panel("Power lost by friction in joints", "W", solution.t, power)] if power else []
+    )
 
 
 def friction_of(solution: SolutionData, name: str) -> float:
-    """Coulomb's coefficient of a contact, zero without friction; 1 of dry friction, its normal force being its limit."""
+    """Coulomb's coefficient of a contact, zero without friction; 1 of dry friction, its normal
+    force being its limit.
+    """
     declared = solution.model.contacts.get(name)
-    return declared.friction if isinstance(declared, FrameContact) else float(isinstance(declared, DryFriction))
+    return (
+        declared.friction
+        if isinstance(declared, FrameContact)
+        else float(isinstance(declared, DryFriction))
+    )
 
 
 def _is_dry(solution: SolutionData, name: str) -> bool:
@@ -117,7 +153,9 @@ def _is_dry(solution: SolutionData, name: str) -> bool:
 
 
 def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:
-    """State at every output, index in `KINDS`: a closed contact with friction sticks below μ N and slips at it."""
+    """State at every output, index in `KINDS`: a closed contact with friction sticks below μ N and
+    slips at it.
+    """
     closed = np.abs(view.normal) > 0.0
     if not friction:
         return closed.astype(np.int64)
@@ -130,7 +168,10 @@ def _bar(view: ContactView, friction: float, t: FloatArray) -> Bar:
     kinds = states_of(view, friction)
     starts = np.flatnonzero(np.diff(kinds, prepend=-1))
     borders = np.concatenate([t[:1], 0.5 * (t[starts[1:] - 1] + t[starts[1:]]), t[-1:]])
-    states = tuple(State(float(borders[k]), float(borders[k + 1]), KINDS[kinds[i]]) for k, i in enumerate(starts))
+    states = tuple(
+        State(float(borders[k]), float(borders[k + 1]), KINDS[kinds[i]])
+        for k, i in enumerate(starts)
+    )
     return Bar(view.name, states, tuple(impact.t for impact in view.impacts[:MOST_MARKS]))
 
 
@@ -142,26 +183,49 @@ def _units(solution: SolutionData, name: str) -> tuple[str, str]:
     use = declared.coordinate_used()
     if use is None:
         return "", ""
-    freedoms = [motion for motion in solution.model.joints[use.joint].motions for _ in range(motion.nv)]
+    freedoms = [
+        motion for motion in solution.model.joints[use.joint].motions for _ in range(motion.nv)
+    ]
     return ("rad", "N m") if freedoms[use.coordinate].turns else ("m", "N")
 
 
 def _row(solution: SolutionData, name: str, calm: NDArray[np.bool_]) -> ContactRow:
-    view, declared = solution.contact(name), solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
+    view, declared = (
+        solution.contact(name),
+        solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]],
+    )
     normal = np.where(calm, np.abs(view.normal), 0.0)
     k = int(normal.argmax())
-    rubbing = np.where(calm, np.linalg.norm(view.friction, axis=1), 0.0) if friction_of(solution, name) else None
-    between = " – ".join(str(getattr(declared, key)) for key in ("joint", "parent", "child") if hasattr(declared, key))
+    rubbing = (
+        np.where(calm, np.linalg.norm(view.friction, axis=1), 0.0)
+        if friction_of(solution, name)
+        else None
+    )
+    between = " – ".join(
+        str(getattr(declared, key))
+        for key in ("joint", "parent", "child")
+        if hasattr(declared, key)
+    )
     return ContactRow(
-        name, declared.kind, between, _units(solution, name)[1], float((np.abs(view.normal) > 0.0).mean()), float(normal[k]),
-        float(solution.t[k]), None if rubbing is None else float(rubbing.max()), len(view.impacts),
-        max((abs(impact.impulse[0]) for impact in view.impacts), default=0.0), sum(impact.lost for impact in view.impacts),
-    )  # fmt: skip
+        name,
+        declared.kind,
+        between,
+        _units(solution, name)[1],
+        float((np.abs(view.normal) > 0.0).mean()),
+        float(normal[k]),
+        float(solution.t[k]),
+        None if rubbing is None else float(rubbing.max()),
+        len(view.impacts),
+        max((abs(impact.impulse[0]) for impact in view.impacts), default=0.0),
+        sum(impact.lost for impact in view.impacts),
+    )
 
 
 def _friction_row(solution: SolutionData, found: Friction) -> dict[str, Any]:
     k = int(np.abs(found.force).argmax())
     return found._asdict() | {
-        "largest": float(np.abs(found.force[k])), "time": float(solution.t[k]), "most_power": float(found.power.max()),
+        "largest": float(np.abs(found.force[k])),
+        "time": float(solution.t[k]),
+        "most_power": float(found.power.max()),
         "lost": found.lost(solution.t),
-    }  # fmt: skip
+    }

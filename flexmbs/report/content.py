@@ -81,7 +81,9 @@ class Content:
         return readable(self.contacts.panels) if self.contacts else []
 
 
-def content(solution: SolutionData, numbers: dict[str, Any], fatigue: Sequence[FatigueData] = ()) -> Content:
+def content(
+    solution: SolutionData, numbers: dict[str, Any], fatigue: Sequence[FatigueData] = ()
+) -> Content:
     """All that a report shows of a solution, and of fatigue in it."""
     return Content(
         numbers=numbers,
@@ -106,15 +108,24 @@ def _tiles(solution: SolutionData, numbers: dict[str, Any]) -> list[tuple[str, s
     tiles = [
         (number(numbers["t_end"]), "s", "simulated"),
         (str(solution.statistics.get("steps", len(solution.t) - 1)), "", "steps"),
-        (str(numbers["coordinates"]), "", f"coordinates, {numbers['elastic_coordinates']} of them elastic"),
+        (
+            str(numbers["coordinates"]),
+            "",
+            f"coordinates, {numbers['elastic_coordinates']} of them elastic",
+        ),
         (number(numbers["energy_missing"] / scale, 2), "", "energy error, relative"),
         (number(numbers["drift"][0], 2), "", "largest position drift"),
     ]
-    return tiles + ([(number(float(wall), 3), "s", "solving")] if isinstance(wall, (int, float)) else [])
+    return tiles + (
+        [(number(float(wall), 3), "s", "solving")] if isinstance(wall, (int, float)) else []
+    )
 
 
 def _motion(solution: SolutionData) -> Picture:
-    caption = "Bodies at equal time intervals, the last one darkest, with the paths of the free frames; deflections to scale."
+    caption = (
+        "Bodies at equal time intervals, the last one darkest, with the paths of the free "
+        "frames; deflections to scale."
+    )
     return Picture(motion_drawing(solution), "The mechanism at several instants", caption)
 
 
@@ -132,7 +143,9 @@ def _stresses(solution: SolutionData) -> list[tuple[StressReport, Picture | None
     return [(each, _stress_picture(each, drawings.get(each.body))) for each in reports]
 
 
-def _stress_field(solution: SolutionData, report: StressReport) -> tuple[Surface, FloatArray, str, FloatArray] | None:
+def _stress_field(
+    solution: SolutionData, report: StressReport
+) -> tuple[Surface, FloatArray, str, FloatArray] | None:
     """The arguments of its drawing: stress at the surface when it is largest, hot spots."""
     joined = surface_of(solution, report.body)
     if joined is None or not has_triangles(joined.surface):
@@ -144,7 +157,9 @@ def _stress_field(solution: SolutionData, report: StressReport) -> tuple[Surface
 
 
 def _stress_picture(report: StressReport, drawing: str | None) -> Picture | None:
-    return Picture(drawing, f"Von Mises stress of {report.body}", report.caption) if drawing else None
+    return (
+        Picture(drawing, f"Von Mises stress of {report.body}", report.caption) if drawing else None
+    )
 
 
 def _model(solution: SolutionData) -> dict[str, Any]:
@@ -153,17 +168,28 @@ def _model(solution: SolutionData) -> dict[str, Any]:
     modes = sum(data.nf for data in compiled.data.values())
     table = tomllib.loads(solution.model_text)
     bodies, quiet = solution.model.bodies.items(), (SMALL * force, SMALL * moment)
-    lines = [*degree_of_freedom_lines(solution.model, modes, _planar(solution)), *_dependent(solution, modes)]
+    lines = [
+        *degree_of_freedom_lines(solution.model, modes, _planar(solution)),
+        *_dependent(solution, modes),
+    ]
     return {
-        "bodies": [(name, body.kind, mass_of(solution, name), _frames(solution, name)) for name, body in bodies],
+        "bodies": [
+            (name, body.kind, mass_of(solution, name), _frames(solution, name))
+            for name, body in bodies
+        ],
         "joints": [_joint_row(solution, name, quiet) for name in solution.joints],
         "forces": [
             (name, item.get("kind", ""), _target(item))
             for section in ("forces", "contacts", "rotors")
             for name, item in table.get(section, {}).items()
         ],
-        "drives": [(name, _motion_kind(item), item["joint"]) for name, item in table.get("drives", {}).items()],
-        "couplings": [(name, item.kind, item.equation) for name, item in solution.model.couplings.items()],
+        "drives": [
+            (name, _motion_kind(item), item["joint"])
+            for name, item in table.get("drives", {}).items()
+        ],
+        "couplings": [
+            (name, item.kind, item.equation) for name, item in solution.model.couplings.items()
+        ],
         "degrees_of_freedom": lines,
         "tree": str(topology(solution.model, compiled.topology.coordinates)),
         "calm": bool(solution.run.impacts),
@@ -184,7 +210,9 @@ def _dependent(solution: SolutionData, modes: int) -> list[str]:
     """The degrees of freedom after removal of redundant constraint rows."""
     rows = sum(count for _, count in solution.run.redundant)
     left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
-    return [f"{rows} redundant constraint rows, {left} rigid-body degrees of freedom"] if rows else []
+    return (
+        [f"{rows} redundant constraint rows, {left} rigid-body degrees of freedom"] if rows else []
+    )
 
 
 def _frames(solution: SolutionData, body: str) -> str:
@@ -197,15 +225,31 @@ def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) ->
     joint, place = solution.model.joints[name], solution.compiled.places[name]
     view = solution.joint(name)
     calm = between_impacts(solution)
-    largest = [float((part[calm] ** 2).sum(axis=1).max() ** 0.5) for part in (view.force, view.torque)]
+    largest = [
+        float((part[calm] ** 2).sum(axis=1).max() ** 0.5) for part in (view.force, view.torque)
+    ]
     force, torque = (value if value > below else 0.0 for value, below in zip(largest, quiet))
     where = "cut" if place.cut >= 0 else "tree, reversed" if place.reversed else "tree"
-    return name, joint.kind, str(joint.parent), str(joint.child), joint.nv, where, force, torque, view.unique
+    return (
+        name,
+        joint.kind,
+        str(joint.parent),
+        str(joint.child),
+        joint.nv,
+        where,
+        force,
+        torque,
+        view.unique,
+    )
 
 
 def _target(item: dict[str, Any]) -> str:
     """The items on which a force or a contact acts."""
-    places = [str(item[key]) for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child") if key in item]
+    places = [
+        str(item[key])
+        for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child")
+        if key in item
+    ]
     return " – ".join(places) or ", ".join(map(str, item.get("of", ())))
 
 
@@ -225,17 +269,26 @@ def _parts(solution: SolutionData) -> list[dict[str, Any]]:
             continue
         data = in_one_piece(whole, MODES_LISTED)
         parts[digest] = {
-            "names": [name], "part": whole.name, "nf": data.nf, "digest": digest, "mass": whole.mass,
-            "modes": list(_mode_rows(data)), "listed": MODES_LISTED, "pieces": isinstance(whole, DividedBodyData),
-            "pictures": _mode_pictures(data), "provenance": dict(whole.provenance),
-        }  # fmt: skip
+            "names": [name],
+            "part": whole.name,
+            "nf": data.nf,
+            "digest": digest,
+            "mass": whole.mass,
+            "modes": list(_mode_rows(data)),
+            "listed": MODES_LISTED,
+            "pieces": isinstance(whole, DividedBodyData),
+            "pictures": _mode_pictures(data),
+            "provenance": dict(whole.provenance),
+        }
     return list(parts.values())
 
 
 def _mode_rows(data: FlexibleBodyData) -> Iterator[tuple[Any, ...]]:
     """Number, frequency, kind, damping and effective mass of each mode."""
     modes = data.modes
-    for k, (f, kind, d, mass) in enumerate(zip(modes.frequency, modes.kind, modes.damping, modes.effective_mass[:, :3]), 1):
+    for k, (f, kind, d, mass) in enumerate(
+        zip(modes.frequency, modes.kind, modes.damping, modes.effective_mass[:, :3]), 1
+    ):
         yield k, float(f), kind, float(d), [float(m) for m in mass]
 
 
@@ -245,5 +298,7 @@ def _mode_pictures(data: FlexibleBodyData) -> list[Picture]:
     drawn = range(min(data.nf, MODES_DRAWN))
     titles = [mode_title(data, k) for k in drawn]
     shapes = [data.surface.phi[:, :, k] for k in drawn]
-    images = side_by_side(partial(deformed_drawing, data.surface), shapes, [np.linalg.norm(u, axis=1) for u in shapes])
+    images = side_by_side(
+        partial(deformed_drawing, data.surface), shapes, [np.linalg.norm(u, axis=1) for u in shapes]
+    )
     return [Picture(images[k], f"{titles[k]} of {data.name}", titles[k]) for k in drawn]

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 RAD, METRE = "rad", "m"
-SMALL = 1e-7  # of the largest reaction: round-off, and what the iterations of a step leave, 5e-8 for a plane double pendulum
+# of the largest reaction: round-off, and what the iterations of a step leave, 5e-8 for a plane
+# double pendulum
+SMALL = 1e-7
 REACTIONS = "Joint force", "Joint moment"  # titles
 EFFORT = {
     RAD: ("Joint torque, drives, couplings, joint forces", "N m"),
@@ -44,7 +46,10 @@ class Section(NamedTuple):
 
 def joints(solution: SolutionData) -> list[Panel]:
     """Coordinates of the joints and their velocities, angles and lengths in separate panels."""
-    titles = {RAD: ("Joint angles", "Joint angular velocities"), METRE: ("Joint displacements", "Joint velocities")}
+    titles = {
+        RAD: ("Joint angles", "Joint angular velocities"),
+        METRE: ("Joint displacements", "Joint velocities"),
+    }
     found = []
     for unit, (places, rates) in titles.items():
         found.append((places, unit, _coordinates(solution, unit, "position")))
@@ -61,8 +66,20 @@ def frames(solution: SolutionData) -> list[Panel]:
         curves = {name: view.position[:, a] for name, view in views.items()}
         if any(np.ptp(values) > 1e-5 * size for values in curves.values()):
             found.append((f"Position {axis}", "m", curves))
-    found.append(("Speed", "m/s", {name: np.linalg.norm(view.velocity, axis=1) for name, view in views.items()}))
-    found.append(("Acceleration", "m/s²", {name: np.linalg.norm(view.acceleration, axis=1) for name, view in views.items()}))
+    found.append(
+        (
+            "Speed",
+            "m/s",
+            {name: np.linalg.norm(view.velocity, axis=1) for name, view in views.items()},
+        )
+    )
+    found.append(
+        (
+            "Acceleration",
+            "m/s²",
+            {name: np.linalg.norm(view.acceleration, axis=1) for name, view in views.items()},
+        )
+    )
     return _panels(solution, found)
 
 
@@ -85,24 +102,36 @@ def reactions(solution: SolutionData) -> list[Panel]:
     forces = {name: np.linalg.norm(view.force, axis=1) for name, view in named.items()}
     torques = {name: np.linalg.norm(view.torque, axis=1) for name, view in named.items()}
     found = zip(REACTIONS, ("N", "N m"), (forces, torques), largest_reactions(solution))
-    return [panel(title, unit, solution.t, values, floor=SMALL * most) for title, unit, values, most in found if values]
+    return [
+        panel(title, unit, solution.t, values, floor=SMALL * most)
+        for title, unit, values, most in found
+        if values
+    ]
 
 
 def largest_reactions(solution: SolutionData) -> tuple[float, float]:
-    """Force (N) and moment (N m): the largest of all joints, or the weight of the bodies; a force times the size of the model
-    is a moment."""
+    """Force (N) and moment (N m): the largest of all joints, or the weight of the bodies; a force
+    times the size of the model is a moment."""
     size, system = model_size(solution.compiled), solution.compiled.system
-    wrenches = [np.abs(solution.joint(name).wrench).max(axis=0, initial=0.0) for name in solution.joints]
-    force, moment = np.max(wrenches, axis=0, initial=0.0).reshape(2, 3).max(axis=1) if wrenches else (0.0, 0.0)
+    wrenches = [
+        np.abs(solution.joint(name).wrench).max(axis=0, initial=0.0) for name in solution.joints
+    ]
+    force, moment = (
+        np.max(wrenches, axis=0, initial=0.0).reshape(2, 3).max(axis=1) if wrenches else (0.0, 0.0)
+    )
     weight = float(system.bodies.mass.sum()) * float(np.linalg.norm(solution.model.gravity))
     largest = max(float(force), float(moment) / size, weight)
     return largest, largest * size
 
 
 def efforts(solution: SolutionData) -> list[Panel]:
-    """Torques and forces along the degrees of freedom of joints by drives, couplings, controllers and springs."""
+    """Torques and forces along the degrees of freedom of joints by drives, couplings, controllers
+    and springs.
+    """
     power = {name: solution.drive(name).power for name in solution.drives}
-    found: list[tuple[str, str, Values]] = [(*EFFORT[unit], _efforts(solution, unit)) for unit in (RAD, METRE)]
+    found: list[tuple[str, str, Values]] = [
+        (*EFFORT[unit], _efforts(solution, unit)) for unit in (RAD, METRE)
+    ]
     return _panels(solution, [*found, ("Drive power", "W", power)])
 
 
@@ -110,11 +139,25 @@ def energy(solution: SolutionData) -> list[Panel]:
     """Energies, works, and the error of the energy balance."""
     e = solution.energy
     parts = {
-        "kinetic": e.kinetic, "strain": e.strain, "gravity": e.potential - e.potential[0], "work of forces": e.work_of_forces,
-        "work of drives": e.work_of_drives, "dissipated": e.dissipated,
-    }  # fmt: skip
-    shown = {name: values for name, values in parts.items() if np.abs(values).max() > 1e-12 * max(e.scale, 1e-300)}
-    return _panels(solution, [("Energy and work", "J", shown), ("Error of the energy balance", "J", {"missing": e.balance})])
+        "kinetic": e.kinetic,
+        "strain": e.strain,
+        "gravity": e.potential - e.potential[0],
+        "work of forces": e.work_of_forces,
+        "work of drives": e.work_of_drives,
+        "dissipated": e.dissipated,
+    }
+    shown = {
+        name: values
+        for name, values in parts.items()
+        if np.abs(values).max() > 1e-12 * max(e.scale, 1e-300)
+    }
+    return _panels(
+        solution,
+        [
+            ("Energy and work", "J", shown),
+            ("Error of the energy balance", "J", {"missing": e.balance}),
+        ],
+    )
 
 
 def drift(solution: SolutionData) -> list[Panel]:
@@ -137,21 +180,46 @@ def steps(solution: SolutionData) -> list[Panel]:
 
 SECTIONS = (
     Section("joints", "Joints", "Joint coordinates and their velocities.", joints),
-    Section("frames", "Tips and frames", "World coordinates of the frames to which no joint is attached.", frames),
-    Section("deflections", "Elastic deflection", "Displacement of frames by the modes of their body.", deflections),
     Section(
-        "reactions", "Reactions", "Magnitudes of joint forces and moments, drives, couplings and applied joint forces included.",
+        "frames",
+        "Tips and frames",
+        "World coordinates of the frames to which no joint is attached.",
+        frames,
+    ),
+    Section(
+        "deflections",
+        "Elastic deflection",
+        "Displacement of frames by the modes of their body.",
+        deflections,
+    ),
+    Section(
+        "reactions",
+        "Reactions",
+        "Magnitudes of joint forces and moments, drives, couplings and applied joint "
+        "forces included.",
         reactions,
     ),
-    Section("efforts", "Drives and controllers", "Torques and forces along the degrees of freedom of the joints.", efforts),
     Section(
-        "energy", "Energy balance",
-        "E − E₀ = work of forces and drives − dissipated energy; that of springs and controllers is part of the work of forces.",
+        "efforts",
+        "Drives and controllers",
+        "Torques and forces along the degrees of freedom of the joints.",
+        efforts,
+    ),
+    Section(
+        "energy",
+        "Energy balance",
+        "E − E₀ = work of forces and drives − dissipated energy; that of springs and "
+        "controllers is part of the work of forces.",
         energy,
     ),
-    Section("drift", "Constraint drift", "Largest error of the constraints at position and velocity level.", drift),
+    Section(
+        "drift",
+        "Constraint drift",
+        "Largest error of the constraints at position and velocity level.",
+        drift,
+    ),
     Section("steps", "Step sizes", "Step size chosen by the error control.", steps),
-)  # fmt: skip
+)
 
 
 def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> list[Panel]:
@@ -160,7 +228,9 @@ def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> lis
 
 
 def scalar_coordinates(solution: SolutionData) -> list[tuple[str, str, int, int, str]]:
-    """(joint, coordinate name, position, velocity, unit) of rotations and translations about or along an axis."""
+    """(joint, coordinate name, position, velocity, unit) of rotations and translations about or
+    along an axis.
+    """
     found = []
     for name, joint in solution.compiled.model.joints.items():
         q = v = 0
@@ -179,19 +249,34 @@ def _coordinates(solution: SolutionData, unit: str, kind: str) -> Values:
 
 
 def _efforts(solution: SolutionData, unit: str) -> Values:
-    """Of coordinates on which something acts: what the equations leave along others is their error, not a force."""
+    """Of coordinates on which something acts: what the equations leave along others is their error,
+    not a force.
+    """
     found, acted_on = {}, _acted_on(solution.model)
     for joint, name, _, v, kind in scalar_coordinates(solution):
         view = solution.joint(joint)
         effort = view.effort[:, v]
-        if kind == unit and (joint, v) in acted_on and np.abs(effort).max() > SMALL * max(np.abs(view.wrench).max(), 1e-9):
+        if (
+            kind == unit
+            and (joint, v) in acted_on
+            and np.abs(effort).max() > SMALL * max(np.abs(view.wrench).max(), 1e-9)
+        ):
             found[name] = effort
     return found
 
 
 def _acted_on(model: ModelData) -> set[CoordinateUse]:
     """Coordinates to which items of the model refer."""
-    items = [item for section in SECTIONS_OF_MODELS for item in model.items(section).values() if isinstance(item, Item)]
+    items = [
+        item
+        for section in SECTIONS_OF_MODELS
+        for item in model.items(section).values()
+        if isinstance(item, Item)
+    ]
     used = [item.coordinate_used() for item in items]
-    several = [item.coordinates(model.joints) for item in items if isinstance(item, (OnSeveral, Coupling, Contact))]
+    several = [
+        item.coordinates(model.joints)
+        for item in items
+        if isinstance(item, (OnSeveral, Coupling, Contact))
+    ]
     return {use for use in (*used, *itertools.chain(*several)) if use is not None}

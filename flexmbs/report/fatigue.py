@@ -1,4 +1,6 @@
-"""Fatigue damage on a page: colours by decades, worst nodes with numbers, a section of the report, a page of one body."""
+"""Fatigue damage on a page: colours by decades, worst nodes with numbers, a section of the report,
+a page of one body.
+"""
 
 from __future__ import annotations
 
@@ -53,35 +55,62 @@ class FatigueSection(NamedTuple):
     alone: Alone | None
 
 
-def results_of(solution: SolutionData, given: FatigueData | Iterable[FatigueData]) -> list[FatigueData]:
-    """One result for each body, in sequence. Raises InputError for others, or those of other bodies."""
+def results_of(
+    solution: SolutionData, given: FatigueData | Iterable[FatigueData]
+) -> list[FatigueData]:
+    """One result for each body, in sequence. Raises InputError for others, or those of other
+    bodies.
+    """
     found = list(given) if isinstance(given, Iterable) else [given]
     for k, each in enumerate(found):
         if not isinstance(each, FatigueData):
             raise InputError(f"fatigue: must be results of fm.fatigue, not {type(each).__name__}")
-        if each.body not in flexible_bodies(solution) or part_of(solution, each.body).digest != each.part.digest:
-            raise InputError(f"fatigue: the result is of body '{each.body}', which this solution has not; it is of another run")
+        if (
+            each.body not in flexible_bodies(solution)
+            or part_of(solution, each.body).digest != each.part.digest
+        ):
+            raise InputError(
+                f"fatigue: the result is of body '{each.body}', which this solution has "
+                "not; it is of another run"
+            )
         if each.body in [other.body for other in found[:k]]:
-            raise InputError(f"fatigue: gives two results for body '{each.body}'; give one of each body")
+            raise InputError(
+                f"fatigue: gives two results for body '{each.body}'; give one of each body"
+            )
     return found
 
 
 def coloured(result: FatigueData) -> Coloured:
     """Damage, life and stress amplitude at the nodes of the surface, and the worst nodes."""
     surface = result.part.surface
-    values = [at_nodes(surface.node_ids, result.node_ids, each) for each in (result.damage, PASCALS * result.amplitude)]
+    values = [
+        at_nodes(surface.node_ids, result.node_ids, each)
+        for each in (result.damage, PASCALS * result.amplitude)
+    ]
     fields = [
         Field("damage", "damage in the run", values[0], "damage", logarithmic=True),
         Field("life", "runs to failure", values[0], "damage", logarithmic=True, inverse=True),
         Field("amplitude", "stress amplitude of the worst cycle, MPa", values[1]),
     ]
     rows = {int(node): row for row, node in enumerate(surface.node_ids)}
-    return Coloured(fields, [Mark(str(k), rows[int(result.node_ids[row])], KEYS) for k, row in enumerate(_marked(result), 1)])
+    return Coloured(
+        fields,
+        [
+            Mark(str(k), rows[int(result.node_ids[row])], KEYS)
+            for k, row in enumerate(_marked(result), 1)
+        ],
+    )
 
 
-def damage_of(solution: SolutionData, given: FatigueData | Iterable[FatigueData]) -> dict[str, Coloured]:
+def damage_of(
+    solution: SolutionData, given: FatigueData | Iterable[FatigueData]
+) -> dict[str, Coloured]:
     """What the scene of the motion has of the results. Raises InputError as `results_of`."""
-    return {each.body: coloured(each) for each in results_of(solution, given) if has_triangles(each.part.surface)}
+    return {
+        each.body: coloured(each)
+        for each in results_of(solution, given)
+        if has_triangles(each.part.surface)
+    }
 
 
 def sections(results: Sequence[FatigueData]) -> list[FatigueSection]:
@@ -96,24 +125,47 @@ def fatigue_view(result: FatigueData) -> View:
     own, section, made = coloured(result), _section(result, 0), provenance()
     table = body_page_scene(result.part, [], _show(result), own.fields, own.marks)
     text = rendered(
-        "flexmbs.report", "fatigue.html", player_code(), version=made["flexmbs"], date=made["date"], tiles=[],
-        sections=[section], name=result.body, still=section.picture, scene=scene_text(table),
-    )  # fmt: skip
+        "flexmbs.report",
+        "fatigue.html",
+        player_code(),
+        version=made["flexmbs"],
+        date=made["date"],
+        tiles=[],
+        sections=[section],
+        name=result.body,
+        still=section.picture,
+        scene=scene_text(table),
+    )
     return View(text)
 
 
 def _section(result: FatigueData, k: int) -> FatigueSection:
     worst = [
         WorstNode(
-            int(result.node_ids[row]), result.positions[row].tolist(), float(result.damage[row]), float(result.life[row]),
-            PASCALS * float(result.amplitude[row]), PASCALS * float(result.mean[row]),
+            int(result.node_ids[row]),
+            result.positions[row].tolist(),
+            float(result.damage[row]),
+            float(result.life[row]),
+            PASCALS * float(result.amplitude[row]),
+            PASCALS * float(result.mean[row]),
         )
         for row in (_marked(result) or result.worst(1).tolist())
-    ]  # fmt: skip
+    ]
     shown = has_triangles(result.part.surface)
     own = coloured(result) if shown else None
-    alone = Alone(f"fatigue-{k}", result.body, _show(result), own.fields, own.marks) if own and k < MOST else None
-    return FatigueSection(result.body, _about(result), _notes(result), worst, _picture(result, own) if own else None, alone)
+    alone = (
+        Alone(f"fatigue-{k}", result.body, _show(result), own.fields, own.marks)
+        if own and k < MOST
+        else None
+    )
+    return FatigueSection(
+        result.body,
+        _about(result),
+        _notes(result),
+        worst,
+        _picture(result, own) if own else None,
+        alone,
+    )
 
 
 def _show(result: FatigueData) -> Show:
@@ -124,10 +176,15 @@ def _about(result: FatigueData) -> str:
     """The measure and the curve in a sentence."""
     curve = result.curve
     below = "no damage" if np.isinf(curve.slope_below) else f"slope {number(curve.slope_below)}"
-    mean = "" if curve.mean_stress == "none" else f", tensile strength {number(PASCALS * curve.ultimate)} MPa"
+    mean = (
+        ""
+        if curve.mean_stress == "none"
+        else f", tensile strength {number(PASCALS * curve.ultimate)} MPa"
+    )
     return (
         f"Stress by {result.measure}; S–N curve through {number(PASCALS * curve.amplitude)} MPa at "
-        f"{number(curve.cycles)} cycles, slope {number(curve.slope)}, {below} below; mean stress: {curve.mean_stress}{mean}."
+        f"{number(curve.cycles)} cycles, slope {number(curve.slope)}, {below} below; mean "
+        f"stress: {curve.mean_stress}{mean}."
     )
 
 
@@ -138,7 +195,9 @@ def _notes(result: FatigueData) -> list[str]:
     unknown = len(np.unique(surface.triangles)) - of
     none = int(np.count_nonzero(result.damage == 0.0))
     notes = [f"No damage at {none} of {n} nodes; they have the lowest colour"] if none else []
-    return notes + ([f"{unknown} nodes of the surface were not evaluated; they are grey"] if unknown else [])
+    return notes + (
+        [f"{unknown} nodes of the surface were not evaluated; they are grey"] if unknown else []
+    )
 
 
 def _marked(result: FatigueData) -> list[int]:
@@ -146,7 +205,9 @@ def _marked(result: FatigueData) -> list[int]:
     surface = result.part.surface
     size = float(np.linalg.norm(np.ptp(surface.nodes, axis=0)))
     order = [row for row in result.worst(len(result.damage)) if result.damage[row] > 0.0]
-    return spread(np.array(order, np.int64), result.positions, result.node_ids, MARKED, SPACING * size)
+    return spread(
+        np.array(order, np.int64), result.positions, result.node_ids, MARKED, SPACING * size
+    )
 
 
 def _picture(result: FatigueData, own: Coloured) -> Picture:
@@ -155,6 +216,11 @@ def _picture(result: FatigueData, own: Coloured) -> Picture:
     table = legend(field)
     bar = Bar("damage", [(place, text) for place, text in table["ticks"]], DAMAGE)
     places = fractions(field.values, *ends(field), field.logarithmic)
-    drawing = places_drawing(surface, places, bar, np.array([surface.nodes[mark.node] for mark in own.marks]).reshape(-1, 3))
+    drawing = places_drawing(
+        surface,
+        places,
+        bar,
+        np.array([surface.nodes[mark.node] for mark in own.marks]).reshape(-1, 3),
+    )
     caption = "Damage in the run by decades; the numbers mark the worst nodes."
     return Picture(drawing, f"Fatigue damage of {result.body}", caption)

@@ -33,8 +33,8 @@ def write_report(
     solids: Sequence[Solid] = (),
     fatigue: FatigueData | Sequence[FatigueData] = (),
 ) -> None:
-    """Write the page to ``path``, a PDF document if it ends with .pdf, and the summary next to it. Raises InputError for fatigue
-    of other runs and names of other files, MachineError."""
+    """Write the page to ``path``, a PDF document if it ends with .pdf, and the summary next to it.
+    Raises InputError for fatigue of other runs and names of other files, MachineError."""
     target = file_path(path)
     check_kind(target, report_kind(target))
     results = results_of(solution, fatigue)
@@ -45,20 +45,37 @@ def write_report(
         write_pdf(solution, numbers, target, results)
     else:
         write_text(target, page(solution, numbers, solids, results))
-    write_text(target.with_name(f"{target.stem}.summary.json"), json.dumps(numbers, indent=2, default=str) + "\n")
+    write_text(
+        target.with_name(f"{target.stem}.summary.json"),
+        json.dumps(numbers, indent=2, default=str) + "\n",
+    )
 
 
 def page(
-    solution: SolutionData, numbers: dict[str, Any], solids: Sequence[Solid] = (), fatigue: Sequence[FatigueData] = ()
+    solution: SolutionData,
+    numbers: dict[str, Any],
+    solids: Sequence[Solid] = (),
+    fatigue: Sequence[FatigueData] = (),
 ) -> str:
     """The HTML text; everything from the model is escaped."""
     shown = content(solution, numbers, fatigue)
     coloured = envelopes(solution, [each for each, _ in shown.stresses])
-    modes, stressed = mode_scenes(solution, [part["names"] for part in shown.parts]), stress_scenes(coloured)
-    alone = [each for each in (*modes, *stressed.values(), *(section.alone for section in shown.damages)) if each]
-    extras = extras_of(together(coloured, damage_of(solution, fatigue)), alone)._replace(solids=solids)
+    modes, stressed = (
+        mode_scenes(solution, [part["names"] for part in shown.parts]),
+        stress_scenes(coloured),
+    )
+    alone = [
+        each
+        for each in (*modes, *stressed.values(), *(section.alone for section in shown.damages))
+        if each
+    ]
+    extras = extras_of(together(coloured, damage_of(solution, fatigue)), alone)._replace(
+        solids=solids
+    )
     own = shown.contact_panels
-    figures = {section.anchor: panels for section, panels in shown.curves} | ({"contacts": own} if own else {})
+    figures = {section.anchor: panels for section, panels in shown.curves} | (
+        {"contacts": own} if own else {}
+    )
     span = span_of(panel for panels in figures.values() for panel in panels)
     return rendered(
         "flexmbs.report",

@@ -28,20 +28,48 @@ TEMPLATE = pathlib.Path(__file__).with_name("templates") / "report.typ"
 NEEDED = 'report: a PDF document needs the package typst; install it: pip install "flexmbs[pdf]"'
 CURVES = (640.0, 150.0)  # user units of a panel
 MOST_LINES, MOST_IMPACTS = 240, 60  # of the model file; listed
-CONTACTS = ("contact", "kind", "closed", "largest force", "at t [s]", "friction [N]", "impacts", "lost [J]")
-FRICTIONS = ("friction in joints", "kind", "joint", "largest", "at t [s]", "largest power [W]", "lost [J]")
+CONTACTS = (
+    "contact",
+    "kind",
+    "closed",
+    "largest force",
+    "at t [s]",
+    "friction [N]",
+    "impacts",
+    "lost [J]",
+)
+FRICTIONS = (
+    "friction in joints",
+    "kind",
+    "joint",
+    "largest",
+    "at t [s]",
+    "largest power [W]",
+    "lost [J]",
+)
 IMPACTS = ("t [s]", "impact of", "normal impulse [N s, N m s]", "along the plane", "lost [J]")
-ROOM, NARROW = 100, 20  # characters across the page; longest texts of columns that keep their widths in a table with more
+# characters across the page; longest texts of columns that keep their widths in a table with more
+ROOM, NARROW = 100, 20
 LOOK = (
-    f"text{{font:11px 'DejaVu Sans';fill:{MUTED}}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}"
+    f"text{{font:11px 'DejaVu "
+    f"Sans';fill:{MUTED}}}.end{{text-anchor:end}}.middle{{text-anchor:middle}}"
     f".row{{fill:{INK};paint-order:stroke;stroke:#fff;stroke-width:3px}}"
-    f".grid{{fill:none;stroke:{GRID}}}.line{{fill:none;stroke-width:1.6;stroke-linejoin:round}}.dashed{{stroke-dasharray:6 4}}"
-    + "".join(f".line.c{k}{{stroke:{PALETTE[k]}}}.clipped.c{k}{{fill:{PALETTE[k]}}}" for k in range(COLOURS))
+    f".grid{{fill:none;stroke:{GRID}}}.line{{fill:none;stroke-width:1.6;stroke-linejoin:round}}.dashed{{stroke-dasharray:6 "
+    f"4}}"
+    + "".join(
+        f".line.c{k}{{stroke:{PALETTE[k]}}}.clipped.c{k}{{fill:{PALETTE[k]}}}"
+        for k in range(COLOURS)
+    )
     + "".join(f".{kind}{{fill:{colour}}}" for kind, colour in STATES.items())
 )
 
 
-def write_pdf(solution: SolutionData, numbers: dict[str, Any], path: pathlib.Path, fatigue: Sequence[FatigueData] = ()) -> None:
+def write_pdf(
+    solution: SolutionData,
+    numbers: dict[str, Any],
+    path: pathlib.Path,
+    fatigue: Sequence[FatigueData] = (),
+) -> None:
     """Write the document to ``path``. Raises MachineError, without the package typst too."""
     typesetter()
     write_bytes(path, document(content(solution, numbers, fatigue)))
@@ -67,7 +95,11 @@ def document(shown: Content) -> bytes:
 def _fonts() -> list[pathlib.Path]:
     """The folder of DejaVu, which comes with matplotlib."""
     found = importlib.util.find_spec("matplotlib")
-    return [] if found is None or found.origin is None else [pathlib.Path(found.origin).parent / "mpl-data" / "fonts" / "ttf"]
+    return (
+        []
+        if found is None or found.origin is None
+        else [pathlib.Path(found.origin).parent / "mpl-data" / "fonts" / "ttf"]
+    )
 
 
 class _Document:
@@ -80,19 +112,32 @@ class _Document:
         every = [*(panel for _, panels in shown.curves for panel in panels), *shown.contact_panels]
         self.span = span_of(every)
         for section in (
-            self._checks, self._model, self._equations, self._modes, self._contacts, self._curves, self._stresses, self._damages,
-            self._solver, self._origin,
-        ):  # fmt: skip
+            self._checks,
+            self._model,
+            self._equations,
+            self._modes,
+            self._contacts,
+            self._curves,
+            self._stresses,
+            self._damages,
+            self._solver,
+            self._origin,
+        ):
             section()
 
     def table(self) -> dict[str, Any]:
         """The data of the template."""
         shown, origin = self.shown, self.shown.numbers["provenance"]
         return {
-            "title": str(shown.numbers["model"]), "verdict": shown.numbers["verdict"], "sentence": shown.sentence,
-            "tiles": shown.tiles, "still": self._stored(shown.still), "blocks": self.blocks,
-            "made": f"Written by flexmbs {origin.get('flexmbs', '')} on {origin.get('date', '')}. SI units unless stated.",
-        }  # fmt: skip
+            "title": str(shown.numbers["model"]),
+            "verdict": shown.numbers["verdict"],
+            "sentence": shown.sentence,
+            "tiles": shown.tiles,
+            "still": self._stored(shown.still),
+            "blocks": self.blocks,
+            "made": f"Written by flexmbs {origin.get('flexmbs', '')} on {origin.get('date', '')}. "
+            "SI units unless stated.",
+        }
 
     def _add(self, kind: str, **given: Any) -> None:
         self.blocks.append({"kind": kind, **given})
@@ -104,8 +149,16 @@ class _Document:
         for line in lines:
             self._add("note", text=powers(line))
 
-    def _rows(self, columns: str, head: Sequence[str], rows: Sequence[Sequence[Any]], most: int = ROWS_LISTED) -> None:
-        """A table; columns: "l" and "r" for left and right, "w" for left and as wide as there is room."""
+    def _rows(
+        self,
+        columns: str,
+        head: Sequence[str],
+        rows: Sequence[Sequence[Any]],
+        most: int = ROWS_LISTED,
+    ) -> None:
+        """A table; columns: "l" and "r" for left and right, "w" for left and as wide as there is
+        room.
+        """
         shown = [[_cell(value) for value in row] for row in rows[:most]]
         if shown:
             sides = ["right" if column == "r" else "left" for column in columns]
@@ -122,15 +175,22 @@ class _Document:
         """A picture as a file of the template."""
         head, _, data = picture.source.partition(",")
         name = f"picture{len(self.files)}.svg"
-        self.files[name] = urllib.parse.unquote_to_bytes(data) if "svg" in head else _framed(picture.source)
+        self.files[name] = (
+            urllib.parse.unquote_to_bytes(data) if "svg" in head else _framed(picture.source)
+        )
         return {"file": name, "alt": picture.alt, "caption": picture.caption}
 
     def _panels(self, panels: Sequence[Panel]) -> None:
         for panel in panels:
             name = f"curves{len(self.files)}.svg"
             head, _, elements = drawing(panel, self.span, *CURVES).partition(">")
-            self.files[name] = f'{head} xmlns="http://www.w3.org/2000/svg"><style>{LOOK}</style>{elements}'.encode()
-            keys = [(curve.name, PALETTE[int(look(curve, k)[1])], curve.dashed) for k, curve in enumerate(panel.curves)]
+            self.files[name] = (
+                f'{head} xmlns="http://www.w3.org/2000/svg"><style>{LOOK}</style>{elements}'.encode()
+            )
+            keys = [
+                (curve.name, PALETTE[int(look(curve, k)[1])], curve.dashed)
+                for k, curve in enumerate(panel.curves)
+            ]
             states = dict.fromkeys(state.kind for bar in panel.bars for state in bar.states)
             keys += [(kind, STATES[kind], False) for kind in states]
             self._add("plot", title=panel.heading, file=name, keys=keys, notes=remarks(panel))
@@ -139,11 +199,18 @@ class _Document:
         numbers = self.shown.numbers
         self._heading("Checks")
         rows = [
-            ({"badge": check["status"]}, check["title"], powers("; ".join(filter(None, (check["found"], check["remedy"])))))
+            (
+                {"badge": check["status"]},
+                check["title"],
+                powers("; ".join(filter(None, (check["found"], check["remedy"])))),
+            )
             for check in numbers["checks"]
         ]
         self._rows("llw", (), rows, len(rows))
-        self._notes(f"Event {event['name']} at t = {number(event['t'], 6)} s" for event in numbers["events"][:ROWS_LISTED])
+        self._notes(
+            f"Event {event['name']} at t = {number(event['t'], 6)} s"
+            for event in numbers["events"][:ROWS_LISTED]
+        )
         self._notes(numbers["notes"])
 
     def _model(self) -> None:
@@ -154,13 +221,27 @@ class _Document:
         self._rows("llrw", ("name", "kind", "mass [kg]", "frames"), model["bodies"])
         if model["joints"]:
             self._heading("Joints", 2)
-            head = ("name", "kind", "from", "to", "freedoms", "in tree", "largest force [N]", "moment [N m]")
-            rows = [(*row[:6], *(f"{number(value, 3)}{'' if row[8] else '*'}" for value in row[6:8])) for row in model["joints"]]
+            head = (
+                "name",
+                "kind",
+                "from",
+                "to",
+                "freedoms",
+                "in tree",
+                "largest force [N]",
+                "moment [N m]",
+            )
+            rows = [
+                (*row[:6], *(f"{number(value, 3)}{'' if row[8] else '*'}" for value in row[6:8]))
+                for row in model["joints"]
+            ]
             self._rows("llllrlrr", head, rows)
         if model["calm"]:
             self._notes(["Largest forces and moments outside of steps with impacts."])
         if any(not row[8] for row in model["joints"]):
-            self._notes(["* not unique: redundant constraints; the wrenches of least norm are shown."])
+            self._notes(
+                ["* not unique: redundant constraints; the wrenches of least norm are shown."]
+            )
         others = [
             *model["forces"], *((name, f"drive, {kind}", on) for name, kind, on in model["drives"]),
             *((name, f"coupling, {kind}", text) for name, kind, text in model["couplings"]),
@@ -182,12 +263,32 @@ class _Document:
             self._heading("Modes")
         for part in self.shown.parts:
             named = ", ".join(part["names"])
-            self._heading(named if part["names"] == [part["part"]] else f"{named} · part {part['part']}", 2)
+            self._heading(
+                named if part["names"] == [part["part"]] else f"{named} · part {part['part']}", 2
+            )
             if part["pictures"]:
-                self._add("pictures", pictures=[self._stored(picture) for picture in part["pictures"]], across=3)
-            head = ("mode", "frequency [Hz]", "kind", "damping ratio", "effective mass x", "y", "z [kg]")
+                self._add(
+                    "pictures",
+                    pictures=[self._stored(picture) for picture in part["pictures"]],
+                    across=3,
+                )
+            head = (
+                "mode",
+                "frequency [Hz]",
+                "kind",
+                "damping ratio",
+                "effective mass x",
+                "y",
+                "z [kg]",
+            )
             rows = [
-                (k, number(frequency, 5), kind, number(damping, 3), *(_mass(m, part["mass"]) for m in mass))
+                (
+                    k,
+                    number(frequency, 5),
+                    kind,
+                    number(damping, 3),
+                    *(_mass(m, part["mass"]) for m in mass),
+                )
                 for k, frequency, kind, damping, mass in part["modes"]
             ]
             self._rows("rrlrrrr", head, rows, part["listed"])
@@ -201,7 +302,10 @@ class _Document:
         self._rows("lllrrrr", FRICTIONS, [_friction_row(row) for row in found.frictions])
         self._notes(found.notes)
         self._panels(self.shown.contact_panels)
-        impacts = [(number(each["t"], 6), *(each[key] for key in ("name", "normal", "along", "lost"))) for each in found.impacts]
+        impacts = [
+            (number(each["t"], 6), *(each[key] for key in ("name", "normal", "along", "lost")))
+            for each in found.impacts
+        ]
         self._rows("rwrrr", IMPACTS, impacts, MOST_IMPACTS)
 
     def _curves(self) -> None:
@@ -219,15 +323,31 @@ class _Document:
                 self._add("pictures", pictures=[self._stored(picture)], across=1)
             self._rows("lw", (), [({"badge": "WARN"}, line) for line in each.warnings])
             self._notes(each.notes)
-            head = ("spot", "node", "x", "y", "z [m]", "t [s]", "von Mises [MPa]", "σ₁", "σ₂", "σ₃ [MPa]", "of yield")
+            head = (
+                "spot",
+                "node",
+                "x",
+                "y",
+                "z [m]",
+                "t [s]",
+                "von Mises [MPa]",
+                "σ₁",
+                "σ₂",
+                "σ₃ [MPa]",
+                "of yield",
+            )
             rows = [
                 (
-                    k + 1, spot.node, *(number(round(x, 9)) for x in spot.position.tolist()), number(spot.time),
-                    number(1e-6 * spot.von_mises), *map(number, spot.shown),
+                    k + 1,
+                    spot.node,
+                    *(number(round(x, 9)) for x in spot.position.tolist()),
+                    number(spot.time),
+                    number(1e-6 * spot.von_mises),
+                    *map(number, spot.shown),
                     f"{number(100 * spot.utilization, 3)} %" if spot.utilization else "–",
                 )
                 for k, spot in enumerate(each.spots)
-            ]  # fmt: skip
+            ]
             self._rows("rrrrrrrrrrr", head, rows)
 
     def _damages(self) -> None:
@@ -238,9 +358,24 @@ class _Document:
             if each.picture:
                 self._add("pictures", pictures=[self._stored(each.picture)], across=1)
             self._notes([each.about, *each.notes])
-            head = ("worst", "node", "x", "y", "z [m]", "damage", "runs to failure", "amplitude [MPa]", "mean [MPa]")
+            head = (
+                "worst",
+                "node",
+                "x",
+                "y",
+                "z [m]",
+                "damage",
+                "runs to failure",
+                "amplitude [MPa]",
+                "mean [MPa]",
+            )
             rows = [
-                (k, spot.node, *(number(round(x, 9) + 0.0) for x in spot.position), *(number(value) for value in spot[2:]))
+                (
+                    k,
+                    spot.node,
+                    *(number(round(x, 9) + 0.0) for x in spot.position),
+                    *(number(value) for value in spot[2:]),
+                )
                 for k, spot in enumerate(each.worst, 1)
             ]
             self._rows("rrrrrrrrr", head, rows)
@@ -249,11 +384,15 @@ class _Document:
         numbers = self.shown.numbers
         self._heading("Solver")
         facts = {**numbers["options"], **numbers["statistics"]}
-        self._rows("lw", (), [(key.replace("_", " "), value) for key, value in facts.items()], len(facts))
+        self._rows(
+            "lw", (), [(key.replace("_", " "), value) for key, value in facts.items()], len(facts)
+        )
 
     def _origin(self) -> None:
         self._heading("Provenance")
-        digests = [(f"digest of {', '.join(part['names'])}", part["digest"]) for part in self.shown.parts]
+        digests = [
+            (f"digest of {', '.join(part['names'])}", part["digest"]) for part in self.shown.parts
+        ]
         facts = [*self.shown.numbers["provenance"].items(), *digests]
         self._rows("lw", (), facts, len(facts))
         self._heading("Model file", 2)
@@ -267,12 +406,29 @@ class _Document:
 def _contact_row(row: ContactRow) -> tuple[Any, ...]:
     friction = "–" if row.friction is None else row.friction
     force, lost = f"{number(row.normal)} {row.unit}", row.lost if row.impacts else "–"
-    return row.name, row.kind, f"{number(100 * row.closed, 3)} %", force, row.time, friction, row.impacts, lost
+    return (
+        row.name,
+        row.kind,
+        f"{number(100 * row.closed, 3)} %",
+        force,
+        row.time,
+        friction,
+        row.impacts,
+        lost,
+    )
 
 
 def _friction_row(row: dict[str, Any]) -> tuple[Any, ...]:
     largest = f"{number(row['largest'])} {row['unit']}"
-    return row["name"], row["kind"], row["joint"], largest, row["time"], row["most_power"], row["lost"]
+    return (
+        row["name"],
+        row["kind"],
+        row["joint"],
+        largest,
+        row["time"],
+        row["most_power"],
+        row["lost"],
+    )
 
 
 def _framed(source: str) -> bytes:
@@ -286,15 +442,25 @@ def _cell(value: Any) -> Any:
     """A value of a table as text; badges as they are."""
     if isinstance(value, dict):
         return value
-    return "none" if value is None else number(value) if isinstance(value, int | float) else str(value)
+    return (
+        "none" if value is None else number(value) if isinstance(value, int | float) else str(value)
+    )
 
 
 def _shares(columns: str, rows: Sequence[Sequence[Any]]) -> list[int]:
-    """Of each column its share in the room that is left, 0 where it is as wide as its texts; names may be 100 characters long."""
-    longest = [max((len(text) for text in texts if isinstance(text, str)), default=0) for texts in zip(*rows)]
+    """Of each column its share in the room that is left, 0 where it is as wide as its texts; names
+    may be 100 characters long.
+    """
+    longest = [
+        max((len(text) for text in texts if isinstance(text, str)), default=0)
+        for texts in zip(*rows)
+    ]
     if sum(longest) + 2 * len(longest) <= ROOM:
         return [int(column == "w") for column in columns]
-    return [min(n, ROOM // 2) if n > NARROW or column == "w" else 0 for column, n in zip(columns, longest)]
+    return [
+        min(n, ROOM // 2) if n > NARROW or column == "w" else 0
+        for column, n in zip(columns, longest)
+    ]
 
 
 def _mass(value: float, total: float) -> str:

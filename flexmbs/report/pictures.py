@@ -20,12 +20,16 @@ INSTANTS = 6
 
 
 def motion_picture(solution: SolutionData) -> Figure:
-    """The bodies at a few instants, later ones darker, with the paths of free frames; viewed normal to the plane of motion."""
+    """The bodies at a few instants, later ones darker, with the paths of free frames; viewed normal
+    to the plane of motion.
+    """
     from matplotlib.figure import Figure
 
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
     points = {name: body_points(solution, name, pick) for name in solution.bodies}
-    everything = np.concatenate([values.reshape(-1, 3) for values in points.values()] + [np.zeros((1, 3))])
+    everything = np.concatenate(
+        [values.reshape(-1, 3) for values in points.values()] + [np.zeros((1, 3))]
+    )
     axes = plane_of(everything, np.asarray(solution.compiled.model.gravity))
     with house_style():
         figure = Figure(figsize=(8.6, 4.4))
@@ -59,23 +63,32 @@ def plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
 
 
 def body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArray:
-    """World positions (instants, points, 3): surface nodes of a flexible body, else frames and the origin."""
+    """World positions (instants, points, 3): surface nodes of a flexible body, else frames and the
+    origin.
+    """
     body = solution.body(name)
     shape = solution.shape(name)
     if shape is not None:
         nodes = shape.surface.nodes
         local = nodes + shape.displacement(np.arange(len(nodes)), pick)
     else:
-        frames = [solution.frame(f"{name}/{frame}").position[pick] for frame in _frame_names(solution, name)]
+        frames = [
+            solution.frame(f"{name}/{frame}").position[pick]
+            for frame in _frame_names(solution, name)
+        ]
         return np.stack([body.position[pick], *frames], axis=1)
-    return np.asarray(np.einsum("tij,tnj->tni", body.rotation[pick], local) + body.position[pick][:, None])
+    return np.asarray(
+        np.einsum("tij,tnj->tni", body.rotation[pick], local) + body.position[pick][:, None]
+    )
 
 
 def _frame_names(solution: SolutionData, body: str) -> list[str]:
     return [ref.frame for ref in solution.compiled.frames if ref.body == body and ref.frame]
 
 
-def _draw_body(ax: Axes, solution: SolutionData, name: str, seen: FloatArray, shade: float, order: int) -> None:
+def _draw_body(
+    ax: Axes, solution: SolutionData, name: str, seen: FloatArray, shade: float, order: int
+) -> None:
     from matplotlib.collections import PolyCollection
 
     tone = np.array([1.0, 1.0, 1.0]) * shade + (1.0 - shade) * np.array([0.12, 0.35, 0.58]) * 0.9
@@ -85,15 +98,29 @@ def _draw_body(ax: Axes, solution: SolutionData, name: str, seen: FloatArray, sh
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         facing = np.flatnonzero(normal[:, 2] > 0.0)
         far = facing[np.argsort(corners[facing, :, 2].mean(axis=1))]
-        bright = 0.85 + 0.2 * normal[far, 2] / np.maximum(np.linalg.norm(normal[far], axis=1), 1e-300)
+        bright = 0.85 + 0.2 * normal[far, 2] / np.maximum(
+            np.linalg.norm(normal[far], axis=1), 1e-300
+        )
         colours = np.clip(tone * bright[:, None], 0.0, 1.0)
         ax.add_collection(
             PolyCollection(
-                cast("Any", corners[far, :, :2]), facecolors=colours, edgecolors=colours, linewidths=0.2, zorder=order + 1
+                cast("Any", corners[far, :, :2]),
+                facecolors=colours,
+                edgecolors=colours,
+                linewidths=0.2,
+                zorder=order + 1,
             )
         )
     else:
-        ax.plot(seen[:, 0], seen[:, 1], color=tone, linewidth=3.0, marker="o", markersize=5, zorder=order + 2)
+        ax.plot(
+            seen[:, 0],
+            seen[:, 1],
+            color=tone,
+            linewidth=3.0,
+            marker="o",
+            markersize=5,
+            zorder=order + 2,
+        )
 
 
 def free_paths(solution: SolutionData) -> list[FloatArray]:
@@ -101,8 +128,12 @@ def free_paths(solution: SolutionData) -> list[FloatArray]:
 
 
 def free_frames(solution: SolutionData, *, most: int = 4) -> list[str]:
-    """Frames to which no joint is attached, the tips of a mechanism; if there are none, the frames of the last body."""
-    held = {str(ref) for joint in solution.model.joints.values() for ref in (joint.parent, joint.child)}
+    """Frames to which no joint is attached, the tips of a mechanism; if there are none, the frames
+    of the last body.
+    """
+    held = {
+        str(ref) for joint in solution.model.joints.values() for ref in (joint.parent, joint.child)
+    }
     free = [name for name in solution.frames if name not in held]
     if not free:
         last = solution.compiled.whole_of(solution.compiled.bodies[-1])

@@ -36,7 +36,9 @@ class Plots:
         return mode_picture(self.solution.compiled.data[body], mode)
 
     def stress(self, body: str) -> Figure:
-        """Von Mises stress on the surface of a flexible body at the time of its largest value, with its hot spots."""
+        """Von Mises stress on the surface of a flexible body at the time of its largest value, with
+        its hot spots.
+        """
         return stress_picture(self.solution, body)
 
     def joints(self) -> Figure | None:
@@ -56,11 +58,15 @@ class Plots:
         return drawn(curves.reactions(self.solution), height=2.3)
 
     def efforts(self) -> Figure | None:
-        """Torques and forces along the degrees of freedom of joints by drives, couplings, controllers and springs."""
+        """Torques and forces along the degrees of freedom of joints by drives, couplings,
+        controllers and springs.
+        """
         return drawn(curves.efforts(self.solution))
 
     def contacts(self) -> Figure | None:
-        """States of the contacts, gaps, normal and friction forces; torque and power of friction in joints."""
+        """States of the contacts, gaps, normal and friction forces; torque and power of friction in
+        joints.
+        """
         return drawn(contact_panels(self.solution))
 
     def energy(self) -> Figure:
@@ -91,7 +97,10 @@ def drawn(shown: list[Panel], *, height: float = 2.1) -> Figure | None:
 
 def _draw(ax: Axes, panel: Panel) -> None:
     for k, curve in enumerate(panel.curves):
-        style = {"drawstyle": "steps-post" if curve.stepped else "default", "linestyle": "--" if curve.dashed else "-"}
+        style = {
+            "drawstyle": "steps-post" if curve.stepped else "default",
+            "linestyle": "--" if curve.dashed else "-",
+        }
         ax.plot(curve.t, curve.y, color=PALETTE[k % len(PALETTE)], label=label(curve.name), **style)  # type: ignore[arg-type]
     for note in panel.notes:
         ax.plot([], [], " ", label=label(note))
@@ -108,10 +117,20 @@ def _draw(ax: Axes, panel: Panel) -> None:
 def _mark_peaks(ax: Axes, panel: Panel, ends: tuple[float, float]) -> None:
     """Triangles where short peaks leave the axis, the largest in words."""
     for k, curve in enumerate(panel.curves):
-        for beyond, end, marker in ((curve.y > ends[1], ends[1], "^"), (curve.y < ends[0], ends[0], "v")):
+        for beyond, end, marker in (
+            (curve.y > ends[1], ends[1], "^"),
+            (curve.y < ends[0], ends[0], "v"),
+        ):
             if beyond.any():
                 colour = PALETTE[k % len(PALETTE)]
-                ax.plot(curve.t[beyond], np.full(beyond.sum(), end), marker, color=colour, markersize=4, clip_on=False)
+                ax.plot(
+                    curve.t[beyond],
+                    np.full(beyond.sum(), end),
+                    marker,
+                    color=colour,
+                    markersize=4,
+                    clip_on=False,
+                )
     values = np.concatenate([curve.y for curve in panel.curves])
     most = float(values[np.argmax(np.abs(values))]) if len(values) else 0.0
     if not ends[0] <= most <= ends[1]:
@@ -121,7 +140,9 @@ def _mark_peaks(ax: Axes, panel: Panel, ends: tuple[float, float]) -> None:
 def _draw_bars(ax: Axes, bars: tuple[Bar, ...]) -> None:
     for row, bar in enumerate(bars):
         for state in bar.states:
-            ax.broken_barh([(state.start, state.end - state.start)], (row - 0.3, 0.6), color=STATES[state.kind])
+            ax.broken_barh(
+                [(state.start, state.end - state.start)], (row - 0.3, 0.6), color=STATES[state.kind]
+            )
         ax.plot(bar.marks, np.full(len(bar.marks), row), "|", color=INK, markersize=9)
     for kind in dict.fromkeys(state.kind for bar in bars for state in bar.states):
         ax.plot([], [], "s", color=STATES[kind], label=kind)

@@ -1,8 +1,10 @@
-"""Response surfaces: an output as a quadratic polynomial of the parameters, by least squares, with its error on cases left out.
+"""Response surfaces: an output as a quadratic polynomial of the parameters, by least squares, with
+its error on cases left out.
 
-y ≈ a + Σ bᵢ xᵢ + Σ cᵢⱼ xᵢ xⱼ, i ≤ j, of parameters scaled to −1 … 1, or of their logarithms. The residual of case k without it
-in the fit is r_k / (1 − h_k), h the diagonal of X (XᵀX)⁻¹ Xᵀ; Q² = 1 − Σ (r_k/(1 − h_k))² / Σ (y_k − ȳ)².
-Source: Myers, Montgomery, Anderson-Cook, Response Surface Methodology, 4th ed. 2016, sections 2.7 and 6.2.
+y ≈ a + Σ bᵢ xᵢ + Σ cᵢⱼ xᵢ xⱼ, i ≤ j, of parameters scaled to −1 … 1, or of their logarithms. The
+residual of case k without it in the fit is r_k / (1 − h_k), h the diagonal of X (XᵀX)⁻¹ Xᵀ; Q² = 1
+− Σ (r_k/(1 − h_k))² / Σ (y_k − ȳ)². Source: Myers, Montgomery, Anderson-Cook, Response Surface
+Methodology, 4th ed. 2016, sections 2.7 and 6.2.
 """
 
 import itertools
@@ -17,7 +19,9 @@ LOOSE = 1e-9  # of 1 − h: a case that the fit passes through whatever its valu
 
 
 class Surface(NamedTuple):
-    """A fitted polynomial: centre and half width (n,) of the parameters, its terms and coefficients, and Q²."""
+    """A fitted polynomial: centre and half width (n,) of the parameters, its terms and
+    coefficients, and Q².
+    """
 
     centre: FloatArray
     half: FloatArray
@@ -32,7 +36,12 @@ class Surface(NamedTuple):
     def influence(self) -> FloatArray:
         """(n,) root of the sum of squares of the coefficients of all terms with each parameter."""
         n = len(self.centre)
-        return np.sqrt([sum(c**2 for c, term in zip(self.coefficients, self.terms) if i in term) for i in range(n)])
+        return np.sqrt(
+            [
+                sum(c**2 for c, term in zip(self.coefficients, self.terms) if i in term)
+                for i in range(n)
+            ]
+        )
 
 
 def columns(x: FloatArray, terms: tuple[tuple[int, ...], ...]) -> FloatArray:
@@ -41,8 +50,8 @@ def columns(x: FloatArray, terms: tuple[tuple[int, ...], ...]) -> FloatArray:
 
 
 def fitted(x: FloatArray, y: FloatArray) -> Surface | None:
-    """The surface through cases x (m, n) with outputs y (m,), with as many squares and products as the cases determine; None
-    where they do not determine even the linear terms."""
+    """The surface through cases x (m, n) with outputs y (m,), with as many squares and products as
+    the cases determine; None where they do not determine even the linear terms."""
     low, high = x.min(axis=0), x.max(axis=0)
     if len(y) == 0 or (high <= low).any() or np.ptp(y) == 0.0:
         return None

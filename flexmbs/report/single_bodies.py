@@ -1,4 +1,6 @@
-"""Bodies by themselves on the page of a run: modes that swing, the largest stress of the run with its hot spots."""
+"""Bodies by themselves on the page of a run: modes that swing, the largest stress of the run with
+its hot spots.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 
 MOST = 5  # bodies of each section: browsers allow 16 canvases on a page
 ENVELOPE = "envelope"
-TOLD = "Largest von Mises stress of each node over the run; the numbers mark the hot spots, the worst first."
+TOLD = (
+    "Largest von Mises stress of each node over the run; the numbers mark the hot spots, the "
+    "worst first."
+)
 
 
 class Coloured(NamedTuple):
@@ -31,11 +36,17 @@ class Coloured(NamedTuple):
 
 
 def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list[Alone | None]:
-    """For each group of bodies of the same data, in sequence; None without triangles, and beyond the first."""
+    """For each group of bodies of the same data, in sequence; None without triangles, and beyond
+    the first.
+    """
     found: list[Alone | None] = []
     for names in groups:
         joined = surface_of(solution, names[0])
-        fits = joined is not None and has_triangles(joined.surface) and sum(each is not None for each in found) < MOST
+        fits = (
+            joined is not None
+            and has_triangles(joined.surface)
+            and sum(each is not None for each in found) < MOST
+        )
         show = Show(", ".join(names), {"field": "displacement", "mode": 0}, modes=True)
         found.append(Alone(f"modes-{len(found)}", names[0], show) if fits else None)
     return found
@@ -52,15 +63,25 @@ def envelopes(solution: SolutionData, reports: Sequence[StressReport]) -> dict[s
         envelope = solution.body(report.body).stress.glance.envelope
         values = PASCALS * at_nodes(surface.node_ids, envelope.node_ids, envelope.von_mises)
         rows = {int(node): row for row, node in enumerate(surface.node_ids)}
-        marks = [Mark(str(k), rows[spot.node], (ENVELOPE,)) for k, spot in enumerate(report.spots, 1)]
-        found[report.body] = Coloured([Field(ENVELOPE, "largest von Mises stress, MPa", values)], marks)
+        marks = [
+            Mark(str(k), rows[spot.node], (ENVELOPE,)) for k, spot in enumerate(report.spots, 1)
+        ]
+        found[report.body] = Coloured(
+            [Field(ENVELOPE, "largest von Mises stress, MPa", values)], marks
+        )
     return found
 
 
 def stress_scenes(coloured: Mapping[str, Coloured]) -> dict[str, Alone]:
     """By body, of the first ones."""
     return {
-        body: Alone(f"stress-{k}", body, Show(body, {"field": ENVELOPE}, notes=(TOLD,)), own.fields, own.marks)
+        body: Alone(
+            f"stress-{k}",
+            body,
+            Show(body, {"field": ENVELOPE}, notes=(TOLD,)),
+            own.fields,
+            own.marks,
+        )
         for k, (body, own) in enumerate(list(coloured.items())[:MOST])
     }
 
@@ -68,18 +89,27 @@ def stress_scenes(coloured: Mapping[str, Coloured]) -> dict[str, Alone]:
 def extras_of(coloured: Mapping[str, Coloured], alone: Sequence[Alone] = ()) -> Extras:
     """Fields and marks in the scene of the motion, with scenes of single bodies."""
     fields = {body: own.fields for body, own in coloured.items()}
-    return Extras(fields=fields, marks={body: own.marks for body, own in coloured.items()}, alone=alone)
+    return Extras(
+        fields=fields, marks={body: own.marks for body, own in coloured.items()}, alone=alone
+    )
 
 
 def together(first: Mapping[str, Coloured], second: Mapping[str, Coloured]) -> dict[str, Coloured]:
     """The fields and marks of both."""
     nothing = Coloured([], [])
-    pairs = {body: (first.get(body, nothing), second.get(body, nothing)) for body in [*first, *second]}
-    return {body: Coloured([*a.fields, *b.fields], [*a.marks, *b.marks]) for body, (a, b) in pairs.items()}
+    pairs = {
+        body: (first.get(body, nothing), second.get(body, nothing)) for body in [*first, *second]
+    }
+    return {
+        body: Coloured([*a.fields, *b.fields], [*a.marks, *b.marks])
+        for body, (a, b) in pairs.items()
+    }
 
 
 def at_nodes(node_ids: IntArray, known: IntArray, values: FloatArray) -> FloatArray:
-    """Values (N,) at nodes by their numbers, the larger of a node that has several; NaN where there is none."""
+    """Values (N,) at nodes by their numbers, the larger of a node that has several; NaN where there
+    is none.
+    """
     order = np.argsort(node_ids)
     place = order[np.searchsorted(node_ids, known, sorter=order)]
     found = np.full(len(node_ids), np.nan)

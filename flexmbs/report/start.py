@@ -33,8 +33,8 @@ def model_view(model: ModelData, solids: Sequence[Solid] = (), notes: Sequence[s
 
 
 def start_of(model: ModelData) -> Start:
-    """The consistent initial state; where it does not exist the declared positions, with the reason. Raises InputError for models
-    with other problems."""
+    """The consistent initial state; where it does not exist the declared positions, with the
+    reason. Raises InputError for models with other problems."""
     require_model(model)
     declaration_report(model).raise_errors()
     try:
@@ -44,13 +44,26 @@ def start_of(model: ModelData) -> Start:
         compiled = compile_model(model, "joint")
         state = declared_state(compiled)
         notes = [f"declared positions, not assembled: {problem}" for problem in error.problems]
-    return Start(SolutionData(compiled, _one_output(compiled, state), {}, RunInfo(outcome="not run")), notes)
+    return Start(
+        SolutionData(compiled, _one_output(compiled, state), {}, RunInfo(outcome="not run")), notes
+    )
 
 
 def _one_output(compiled: Compiled, state: InitialState) -> Trajectory:
     """Positions and velocities, all else zero."""
     s = state.s[None]
-    rest = np.zeros_like(s), np.zeros((1, compiled.n_constraints)), np.zeros((1, int(compiled.system.layout[4])))
+    rest = (
+        np.zeros_like(s),
+        np.zeros((1, compiled.n_constraints)),
+        np.zeros((1, int(compiled.system.layout[4]))),
+    )
     return Trajectory(
-        np.zeros(1), state.q[None], s, *rest, np.zeros((1, 3)), np.zeros((1, 2)), np.zeros(1), beta=state.beta[None]
+        np.zeros(1),
+        state.q[None],
+        s,
+        *rest,
+        np.zeros((1, 3)),
+        np.zeros((1, 2)),
+        np.zeros(1),
+        beta=state.beta[None],
     )

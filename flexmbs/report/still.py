@@ -24,10 +24,14 @@ BLUE = np.array([0.12, 0.35, 0.58])
 
 
 def motion_drawing(solution: SolutionData) -> str:
-    """The bodies at a few instants, later ones darker, with the paths of free frames, normal to the plane of motion: data URL."""
+    """The bodies at a few instants, later ones darker, with the paths of free frames, normal to the
+    plane of motion: data URL.
+    """
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
     points = {name: body_points(solution, name, pick) for name in solution.bodies}
-    everything = np.concatenate([values.reshape(-1, 3) for values in points.values()] + [np.zeros((1, 3))])
+    everything = np.concatenate(
+        [values.reshape(-1, 3) for values in points.values()] + [np.zeros((1, 3))]
+    )
     axes = plane_of(everything, np.asarray(solution.compiled.model.gravity))
     canvas, lines = Canvas(everything @ axes.T, *SIZE, margin=0.07), []
     for k in range(len(pick)):
@@ -46,7 +50,17 @@ def motion_drawing(solution: SolutionData) -> str:
     ground = f'<path d="M{x:.1f} {y - 7:.1f}l7 13h-14z" fill="#1d2733"/>'
     times = ", ".join(f"{solution.t[i]:.3g}" for i in pick)
     paper = f'<rect width="{SIZE[0]}" height="{SIZE[1]}" rx="8" fill="#fff"/>'
-    return svg_url(SIZE, [paper, image(canvas), *lines, *paths, ground, f'<text x="10" y="{SIZE[1] - 10}">t = {times} s</text>'])
+    return svg_url(
+        SIZE,
+        [
+            paper,
+            image(canvas),
+            *lines,
+            *paths,
+            ground,
+            f'<text x="10" y="{SIZE[1] - 10}">t = {times} s</text>',
+        ],
+    )
 
 
 def _polyline(canvas: Canvas, seen: FloatArray, tone: FloatArray) -> str:
@@ -55,7 +69,10 @@ def _polyline(canvas: Canvas, seen: FloatArray, tone: FloatArray) -> str:
     at = canvas.place(seen)
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.5" fill="{colour}"/>' for x, y in at)
-    return f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="4" stroke-linejoin="round"/>{dots}'
+    return (
+        f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="4" '
+        f'stroke-linejoin="round"/>{dots}'
+    )
 
 
 def _path(canvas: Canvas, seen: FloatArray) -> str:
@@ -65,13 +82,19 @@ def _path(canvas: Canvas, seen: FloatArray) -> str:
 
 
 def pattern_drawing(system: BlockSystem) -> str:
-    """Entries of the matrix that are not zero, with lines between the blocks and their names: data URL."""
+    """Entries of the matrix that are not zero, with lines between the blocks and their names: data
+    URL.
+    """
     full = np.abs(system.matrix) > ZERO * float(np.abs(system.matrix).max(initial=0.0))
     cell = PATTERN / max(full.shape)
     side = 0.86 * cell if cell > 2.0 else cell
-    width, height = LEFT + PATTERN * full.shape[1] / max(full.shape), LEFT + PATTERN * full.shape[0] / max(full.shape)
+    width, height = (
+        LEFT + PATTERN * full.shape[1] / max(full.shape),
+        LEFT + PATTERN * full.shape[0] / max(full.shape),
+    )
     squares = "".join(
-        f"M{LEFT + cell * j:.2f} {LEFT + cell * i:.2f}h{side:.2f}v{side:.2f}h{-side:.2f}z" for i, j in np.argwhere(full)
+        f"M{LEFT + cell * j:.2f} {LEFT + cell * i:.2f}h{side:.2f}v{side:.2f}h{-side:.2f}z"
+        for i, j in np.argwhere(full)
     )
     parts = [f'<path d="{squares}" fill="#3f7fbf"/>']
     for groups, down in ((system.equations, True), (system.unknowns, False)):
@@ -87,6 +110,9 @@ def pattern_drawing(system: BlockSystem) -> str:
             end = LEFT + cell * at
             line = f"M{LEFT} {end:.1f}H{width:.1f}" if down else f"M{end:.1f} {LEFT}V{height:.1f}"
             if size:
-                parts.append(f'<text class="on" {place} text-anchor="{"end" if down else "start"}">{text}</text>')
+                parts.append(
+                    f'<text class="on" {place} '
+                    f'text-anchor="{"end" if down else "start"}">{text}</text>'
+                )
                 parts.append(f'<path d="{line}" stroke="#8a97a3" stroke-opacity=".5" fill="none"/>')
     return svg_url((width + 4, height + 4), parts)

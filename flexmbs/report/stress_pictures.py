@@ -17,17 +17,23 @@ if TYPE_CHECKING:
 
 
 def stress_picture(solution: SolutionData, body: str) -> Figure:
-    """Von Mises stress [MPa] on the surface of a body at the time of its largest value, with the hot spots' numbers."""
+    """Von Mises stress [MPa] on the surface of a body at the time of its largest value, with the
+    hot spots' numbers.
+    """
     view, shape = solution.body(body).stress.glance, solution.shape(body)
     assert shape is not None
     surface = shape.surface
     spots = view.hot_spots()
     values = surface_values(view.field(spots[0].time), surface.node_ids)
-    return field_picture(surface, PASCALS * values, "MPa", np.array([spot.position for spot in spots]))
+    return field_picture(
+        surface, PASCALS * values, "MPa", np.array([spot.position for spot in spots])
+    )
 
 
 def surface_values(field: NodalStress, node_ids: np.ndarray) -> FloatArray:
-    """Von Mises stress (N,) of a field at given nodes, the larger at material interfaces, zero if not available."""
+    """Von Mises stress (N,) of a field at given nodes, the larger at material interfaces, zero if
+    not available.
+    """
     order = np.argsort(node_ids)
     place = order[np.searchsorted(node_ids, field.node_ids, sorter=order)]
     values = np.zeros(len(node_ids))

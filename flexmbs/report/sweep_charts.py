@@ -1,7 +1,7 @@
 """Drawings of a sweep in SVG: parallel coordinates, scatter plots, maps of response surfaces.
 
-Lines and points of a case carry its number, ``data-k``, by which the script of the page finds them; colours are classes h0 … h7
-from the smallest value to the largest.
+Lines and points of a case carry its number, ``data-k``, by which the script of the page finds them;
+colours are classes h0 … h7 from the smallest value to the largest.
 """
 
 import html
@@ -24,7 +24,9 @@ LETTER = 6.5  # width of most letters
 
 
 class Column(NamedTuple):
-    """An axis: its name, unit, values of the cases; for values that are no numbers their texts, and their places as values."""
+    """An axis: its name, unit, values of the cases; for values that are no numbers their texts, and
+    their places as values.
+    """
 
     name: str
     unit: str
@@ -52,27 +54,41 @@ class Column(NamedTuple):
     def marks(self) -> list[tuple[float, str]]:
         """Places on the axis, 0 … 1, with texts."""
         if self.texts:
-            return [(float(self.place(np.array(float(k)))), text) for k, text in enumerate(self.texts)]
+            return [
+                (float(self.place(np.array(float(k)))), text) for k, text in enumerate(self.texts)
+            ]
         a, b = self.ends
         if self.log:
             decades = range(int(np.floor(np.log10(a))), int(np.ceil(np.log10(b))) + 1)
-            nice = [digit * 10.0**k for k in decades for digit in ((1.0, 2.0, 5.0) if len(decades) <= 4 else (1.0,))]
+            nice = [
+                digit * 10.0**k
+                for k in decades
+                for digit in ((1.0, 2.0, 5.0) if len(decades) <= 4 else (1.0,))
+            ]
         else:
             nice = ticks(a, b, LABELS)
         shown = [value for value in nice if a <= value <= b]
         shown = shown if len(shown) > 1 else [a, b]
-        return [(float(self.place(np.array(value))), number(float(f"{value:.3g}"))) for value in shown]
+        return [
+            (float(self.place(np.array(value))), number(float(f"{value:.3g}"))) for value in shown
+        ]
 
 
 def column(name: str, unit: str, values: np.ndarray) -> Column:
-    """The axis of a parameter or an output; logarithmic for parameters of equal ratios over more than a decade."""
+    """The axis of a parameter or an output; logarithmic for parameters of equal ratios over more
+    than a decade.
+    """
     if values.dtype == object:
         texts = tuple(dict.fromkeys(map(str, values)))
-        return Column(name, unit, np.array([texts.index(str(value)) for value in values], float), texts)
+        return Column(
+            name, unit, np.array([texts.index(str(value)) for value in values], float), texts
+        )
     levels = np.unique(values[np.isfinite(values)])
     decades = len(levels) > 2 and levels[0] > 0.0 and levels[-1] > 10.0 * levels[0]
     middle = np.median(levels) if decades else 0.0
-    log = decades and abs(np.log(middle) - 0.5 * np.log(levels[0] * levels[-1])) < abs(np.log(middle / levels.mean()))
+    log = decades and abs(np.log(middle) - 0.5 * np.log(levels[0] * levels[-1])) < abs(
+        np.log(middle / levels.mean())
+    )
     return Column(name, unit, values, log=bool(log))
 
 
@@ -80,7 +96,9 @@ def shades(values: FloatArray) -> list[str]:
     """The colour of each case by its value."""
     low, high = np.nanmin(values), np.nanmax(values)
     parts = (values - low) / ((high - low) or 1.0)
-    return [f"h{min(int(part * SHADES), SHADES - 1)}" if np.isfinite(part) else "none" for part in parts]
+    return [
+        f"h{min(int(part * SHADES), SHADES - 1)}" if np.isfinite(part) else "none" for part in parts
+    ]
 
 
 def parallel(columns: Sequence[Column], cases: Sequence[int], colours: Sequence[str]) -> str:
@@ -97,10 +115,18 @@ def parallel(columns: Sequence[Column], cases: Sequence[int], colours: Sequence[
         parts.append(f'<path class="axis" d="M{a:.1f} {TOP}V{HEIGHT - BOTTOM}"/>')
         for place, text in each.marks():
             at = TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - place)
-            parts.append(f'<text class="tick" x="{a + 6:.1f}" y="{at + 4:.1f}">{html.escape(text)}</text>')
-        parts.append(f'<text class="head middle" x="{a:.1f}" y="14">{html.escape(_short(each.heading, gap))}</text>')
-        parts.append(f'<rect class="band" data-axis="{html.escape(each.name)}" x="{a - 12:.1f}" y="{TOP}" width="24" '
-                     f'height="{HEIGHT - TOP - BOTTOM}"/>')  # fmt: skip
+            parts.append(
+                f'<text class="tick" x="{a + 6:.1f}" y="{at + 4:.1f}">{html.escape(text)}</text>'
+            )
+        parts.append(
+            f'<text class="head middle" x="{a:.1f}" '
+            f'y="14">{html.escape(_short(each.heading, gap))}</text>'
+        )
+        parts.append(
+            f'<rect class="band" data-axis="{html.escape(each.name)}" x="{a - 12:.1f}" '
+            f'y="{TOP}" width="24" '
+            f'height="{HEIGHT - TOP - BOTTOM}"/>'
+        )
     return _svg(WIDTH, HEIGHT, "Parallel coordinates of all cases", parts, kind="parallel")
 
 
@@ -110,13 +136,18 @@ def scatter(across: Column, up: Column, cases: Sequence[int], colours: Sequence[
     x, y = _x(across.place(across.values)), _y(up.place(up.values))
     for k in cases:
         if np.isfinite(x[k]) and np.isfinite(y[k]):
-            parts.append(f'<circle class="case {colours[k]}" data-k="{k}" cx="{x[k]:.1f}" cy="{y[k]:.1f}" r="2.6"/>')
+            parts.append(
+                f'<circle class="case {colours[k]}" data-k="{k}" cx="{x[k]:.1f}" '
+                f'cy="{y[k]:.1f}" r="2.6"/>'
+            )
     return _svg(SMALL, SMALL, f"{up.name} over {across.name}", parts)
 
 
-def surface_map(surface: Surface, axes: tuple[int, int], columns: Sequence[Column], output: Column) -> str:
-    """The surface of the places on the axes over two of them, the others at their centres, in the colours of the output's values,
-    with the cases."""
+def surface_map(
+    surface: Surface, axes: tuple[int, int], columns: Sequence[Column], output: Column
+) -> str:
+    """The surface of the places on the axes over two of them, the others at their centres, in the
+    colours of the output's values, with the cases."""
     across, up = columns[axes[0]], columns[axes[1]]
     u = (np.arange(CELLS) + 0.5) / CELLS
     points = np.tile(surface.centre, (CELLS * CELLS, 1))
@@ -124,14 +155,18 @@ def surface_map(surface: Surface, axes: tuple[int, int], columns: Sequence[Colum
     for axis, part in zip(axes, grid):
         points[:, axis] = part.ravel()
     values = surface(points)
-    fit = (np.abs(points - surface.centre) <= surface.half + 0.5 / CELLS).all(axis=1)  # not beyond the cases that have the output
+    # not beyond the cases that have the output
+    fit = (np.abs(points - surface.centre) <= surface.half + 0.5 / CELLS).all(axis=1)
     low, high = output.ends
     side = (SMALL - MARGIN_LEFT - 8) / CELLS
     parts = []
     for a, b, value in zip(grid[0].ravel()[fit], grid[1].ravel()[fit], values[fit]):
         shade = min(max(int((value - low) / (high - low) * SHADES), 0), SHADES - 1)
         x, y = _x(np.array(a - 0.5 / CELLS)), _y(np.array(b + 0.5 / CELLS))
-        parts.append(f'<rect class="cell h{shade}" x="{x:.1f}" y="{y:.1f}" width="{side + 0.3:.1f}" height="{side + 0.3:.1f}"/>')
+        parts.append(
+            f'<rect class="cell h{shade}" x="{x:.1f}" y="{y:.1f}" '
+            f'width="{side + 0.3:.1f}" height="{side + 0.3:.1f}"/>'
+        )
     parts += _frame(across, up)
     for x, y in zip(_x(across.place(across.values)), _y(up.place(up.values))):
         parts.append(f'<circle class="spot" cx="{x:.1f}" cy="{y:.1f}" r="1.6"/>')
@@ -141,8 +176,14 @@ def surface_map(surface: Surface, axes: tuple[int, int], columns: Sequence[Colum
 def scale(output: Column) -> str:
     """The colours of an output from its smallest value to its largest."""
     a, b = output.ends
-    cells = "".join(f'<rect class="cell h{k}" x="{k * 20}" y="0" width="20.3" height="10"/>' for k in range(SHADES))
-    ends = f'<text x="0" y="24">{number(a)}</text><text class="end" x="{20 * SHADES}" y="24">{number(b)}</text>'
+    cells = "".join(
+        f'<rect class="cell h{k}" x="{k * 20}" y="0" width="20.3" height="10"/>'
+        for k in range(SHADES)
+    )
+    ends = (
+        f'<text x="0" y="24">{number(a)}</text><text class="end" x="{20 * SHADES}" '
+        f'y="24">{number(b)}</text>'
+    )
     return _svg(20 * SHADES, 28, f"Colours of {output.name}", [cells, ends], kind="scale")
 
 
@@ -153,14 +194,22 @@ def _frame(across: Column, up: Column) -> list[str]:
         x, shown = float(_x(np.array(place))), _short(text, 50)
         parts.append(f'<path class="grid" d="M{x:.1f} 8V{SMALL - MARGIN_BOTTOM}"/>')
         if x - 0.5 * LETTER * len(shown) > free:
-            parts.append(f'<text class="middle" x="{x:.1f}" y="{SMALL - MARGIN_BOTTOM + 13}">{html.escape(shown)}</text>')
+            parts.append(
+                f'<text class="middle" x="{x:.1f}" '
+                f'y="{SMALL - MARGIN_BOTTOM + 13}">{html.escape(shown)}</text>'
+            )
             free = x + 0.5 * LETTER * (len(shown) + 1)
     for place, text in up.marks():
         y = float(_y(np.array(place)))
         parts.append(f'<path class="grid" d="M{MARGIN_LEFT} {y:.1f}H{SMALL - 8}"/>')
-        parts.append(f'<text class="end" x="{MARGIN_LEFT - 5}" y="{y + 4:.1f}">{html.escape(_short(text, 48))}</text>')
+        parts.append(
+            f'<text class="end" x="{MARGIN_LEFT - 5}" '
+            f'y="{y + 4:.1f}">{html.escape(_short(text, 48))}</text>'
+        )
     name = html.escape(_short(across.heading, 190))
-    parts.append(f'<text class="head middle" x="{(SMALL + MARGIN_LEFT) / 2}" y="{SMALL - 4}">{name}</text>')
+    parts.append(
+        f'<text class="head middle" x="{(SMALL + MARGIN_LEFT) / 2}" y="{SMALL - 4}">{name}</text>'
+    )
     return parts
 
 
@@ -179,5 +228,8 @@ def _short(text: str, width: float) -> str:
 
 
 def _svg(width: float, height: float, label: str, parts: Sequence[str], kind: str = "small") -> str:
-    head = f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{html.escape(label)}">'
+    head = (
+        f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" role="img" '
+        f'aria-label="{html.escape(label)}">'
+    )
     return f"{head}{''.join(parts)}</svg>"

@@ -28,16 +28,24 @@ CAPTION = "Bodies at equal time intervals, the last one darkest."
 
 @dataclass(frozen=True)
 class View:
-    """A page in three dimensions, ``text`` in HTML: a notebook displays it, `open` shows it in a browser, `save` writes it."""
+    """A page in three dimensions, ``text`` in HTML: a notebook displays it, `open` shows it in a
+    browser, `save` writes it.
+    """
 
     text: str
 
     def __repr__(self) -> str:
-        return f"<View: a page of {len(self.text) / 1e6:.1f} MB; .save(path) writes it, .open() shows it in a browser>"
+        return (
+            f"<View: a page of {len(self.text) / 1e6:.1f} MB; .save(path) writes it, .open() "
+            "shows it in a browser>"
+        )
 
     def _repr_html_(self) -> str:
         """The page as a frame inside a notebook."""
-        frame = f'<iframe srcdoc="{html.escape(self.text)}" width="100%" height="{HEIGHT}" style="border:0" '
+        frame = (
+            f'<iframe srcdoc="{html.escape(self.text)}" width="100%" height="{HEIGHT}" '
+            'style="border:0" '
+        )
         return frame + 'sandbox="allow-scripts allow-downloads" title="flexmbs"></iframe>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -46,7 +54,9 @@ class View:
         write_text(path, self.text)
 
     def open(self) -> pathlib.Path:
-        """Show the page in the browser of the system; the path of the file, which remains in the folder of temporary files."""
+        """Show the page in the browser of the system; the path of the file, which remains in the
+        folder of temporary files.
+        """
         import webbrowser
 
         path = pathlib.Path(tempfile.mkdtemp(prefix="flexmbs-")) / "view.html"
@@ -60,9 +70,16 @@ def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
     still = Picture(motion_drawing(solution), "The mechanism", CAPTION)
     provenance = solution.run.provenance
     text = rendered(
-        "flexmbs.report", "view.html", player_code(), version=__version__, date=str(provenance.get("date", "")),
-        name=solution.model.name, tiles=[], still=still, scene=scene_text(scene(solution, extras)),
-    )  # fmt: skip
+        "flexmbs.report",
+        "view.html",
+        player_code(),
+        version=__version__,
+        date=str(provenance.get("date", "")),
+        name=solution.model.name,
+        tiles=[],
+        still=still,
+        scene=scene_text(scene(solution, extras)),
+    )
     return View(text)
 
 

@@ -1,1 +1,3 @@
-"""Data and views of a run: states at output times, motions, forces, stresses, energies, and their file."""
+"""Data and views of a run: states at output times, motions, forces, stresses, energies, and their
+file.
+"""

@@ -1,7 +1,9 @@
-"""Wrenches of applied forces on frames and between frames on the frames of flexible bodies with stress modes.
+"""Wrenches of applied forces on frames and between frames on the frames of flexible bodies with
+stress modes.
 
-The equations need only their sum on a body; stresses need the point of action of each. The forces are evaluated one at a time
-along the trajectory, and the wrench on the body of each end is moved to the frame of that end.
+The equations need only their sum on a body; stresses need the point of action of each. The forces
+are evaluated one at a time along the trajectory, and the wrench on the body of each end is moved to
+the frame of that end.
 """
 
 from collections.abc import Iterator
@@ -20,11 +22,16 @@ ON_JOINTS = ("joint", "joints")  # places that are no frames
 
 
 def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:
-    """Force and moment (nt, 6) about the position of the frame, body axes, by the frame ``body/frame``.
+    """Force and moment (nt, 6) about the position of the frame, body axes, by the frame
+    ``body/frame``.
 
     A force between two frames of one body is omitted: its resultant is zero.
     """
-    stressed = {compiled.bodies.index(name) for name, data in compiled.data.items() if data.stress is not None}
+    stressed = {
+        compiled.bodies.index(name)
+        for name, data in compiled.data.items()
+        if data.stress is not None
+    }
     names = {number: ref for ref, number in compiled.frames.items()}
     owner = compiled.system.frames.body
     found: dict[str, FloatArray] = {}
@@ -41,12 +48,18 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
     return found
 
 
-def single_wrenches(compiled: Compiled, trajectory: Trajectory) -> Iterator[tuple[str, str, FloatArray]]:
-    """Name of each force on frames, the frame ``body/frame`` of a body on which it acts, and its wrench (nt, 6) there: force and
-    moment about the position of the frame, body axes. A force between two frames of one body is omitted."""
+def single_wrenches(
+    compiled: Compiled, trajectory: Trajectory
+) -> Iterator[tuple[str, str, FloatArray]]:
+    """Name of each force on frames, the frame ``body/frame`` of a body on which it acts, and its
+    wrench (nt, 6) there: force and moment about the position of the frame, body axes. A force
+    between two frames of one body is omitted."""
     numbers = {number: ref for ref, number in compiled.frames.items()}
     owner = compiled.system.frames.body
-    by_place = {place: [n for n, force in compiled.model.forces.items() if force.place == place] for place in Forces._fields}
+    by_place = {
+        place: [n for n, force in compiled.model.forces.items() if force.place == place]
+        for place in Forces._fields
+    }
     names = [name for place, found in by_place.items() if place not in ON_JOINTS for name in found]
     reactions = _reactions(compiled, trajectory)
     for name, (forces, ends) in zip(names, _single_forces(compiled.system.forces), strict=True):
@@ -80,7 +93,9 @@ def _reactions(compiled: Compiled, given: Trajectory) -> FloatArray:
     return out
 
 
-def _on_bodies(compiled: Compiled, given: Trajectory, reactions: FloatArray, forces: Forces) -> FloatArray:
+def _on_bodies(
+    compiled: Compiled, given: Trajectory, reactions: FloatArray, forces: Forces
+) -> FloatArray:
     """Wrench (nt, nb, 6) on the bodies about their frames' origins, body axes."""
     system = compiled.system._replace(forces=forces)
     out = np.zeros((len(given.t), len(compiled.bodies), 6))
@@ -89,9 +104,14 @@ def _on_bodies(compiled: Compiled, given: Trajectory, reactions: FloatArray, for
     return out
 
 
-def _about(compiled: Compiled, trajectory: Trajectory, frame: int, wrench: FloatArray) -> FloatArray:
+def _about(
+    compiled: Compiled, trajectory: Trajectory, frame: int, wrench: FloatArray
+) -> FloatArray:
     """The wrench (nt, 6) about the position x + φ q of a frame instead of the origin."""
-    records, at = compiled.system.frames, int(compiled.system.tree.qf_at[compiled.system.frames.body[frame]])
+    records, at = (
+        compiled.system.frames,
+        int(compiled.system.tree.qf_at[compiled.system.frames.body[frame]]),
+    )
     x = places_in_body(records, frame, trajectory.q[:, at : at + int(records.nf[frame])])
     moment = wrench[:, 3:] - np.cross(x, wrench[:, :3])
     return np.concatenate([wrench[:, :3], moment], axis=1)

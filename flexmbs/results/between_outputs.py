@@ -1,14 +1,16 @@
 """States between the outputs of a solution: quintic Hermite interpolation of the motion.
 
-Between two outputs h apart every coordinate is the polynomial of degree 5 with the positions, velocities and accelerations of
-both. Rotations are interpolated by the rotation vector from the first orientation to the present one, whose rates give the
-angular velocity by ω = T(θ) θ̇; free motions by the world position and that rotation. The error in positions is h⁶/46080 times
-the sixth derivative of the motion, of order h⁵ in velocities, h⁴ in accelerations: outputs must resolve the motion and turn by
-less than half a turn, and a jump of the acceleration between them is smoothed. Where an impact lies between two outputs, the
-motion before it follows the output before, that after it the output after, by cubics with one jerk that meet at the impact, with
-an error of order h³ in positions; between several impacts it is a line. Multipliers, force states, works and joint
-histories follow Akima's cubics (1970), of order h⁴ where smooth; states of discrete controllers are those of the output before.
-Outputs requested in the run have the integrator's accuracy.
+Between two outputs h apart every coordinate is the polynomial of degree 5 with the positions,
+velocities and accelerations of both. Rotations are interpolated by the rotation vector from the
+first orientation to the present one, whose rates give the angular velocity by ω = T(θ) θ̇; free
+motions by the world position and that rotation. The error in positions is h⁶/46080 times the sixth
+derivative of the motion, of order h⁵ in velocities, h⁴ in accelerations: outputs must resolve the
+motion and turn by less than half a turn, and a jump of the acceleration between them is smoothed.
+Where an impact lies between two outputs, the motion before it follows the output before, that after
+it the output after, by cubics with one jerk that meet at the impact, with an error of order h³ in
+positions; between several impacts it is a line. Multipliers, force states, works and joint
+histories follow Akima's cubics (1970), of order h⁴ where smooth; states of discrete controllers are
+those of the output before. Outputs requested in the run have the integrator's accuracy.
 """
 
 from collections.abc import Mapping
@@ -38,19 +40,25 @@ class Ends(NamedTuple):
 
 
 class Jumps(NamedTuple):
-    """Times of the impacts of a run, ascending, and whether accelerations at outputs contain the impulses of the last step."""
+    """Times of the impacts of a run, ascending, and whether accelerations at outputs contain the
+    impulses of the last step.
+    """
 
     times: FloatArray
     in_steps: bool
 
 
-def trajectory_at(compiled: Compiled, given: Trajectory, jumps: Jumps, times: FloatArray) -> Trajectory:
+def trajectory_at(
+    compiled: Compiled, given: Trajectory, jumps: Jumps, times: FloatArray
+) -> Trajectory:
     """The trajectory at other times within the run. Raises `InputError` for times outside."""
     t = given.t
     given = given._replace(sd=_without_impulses(given, jumps.times)) if jumps.in_steps else given
     wrong = times[~((times >= t[0]) & (times <= t[-1]))]
     if len(wrong):
-        raise InputError(f"times: {wrong[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s")
+        raise InputError(
+            f"times: {wrong[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s"
+        )
     i = np.clip(np.searchsorted(t, times, "right") - 1, 0, max(len(t) - 2, 0))
     j = np.minimum(i + 1, len(t) - 1)
     h = np.maximum(t[j] - t[i], 1e-300)[:, None]
@@ -77,12 +85,15 @@ def trajectory_at(compiled: Compiled, given: Trajectory, jumps: Jumps, times: Fl
 
 
 def _without_impulses(given: Trajectory, impacts: FloatArray) -> FloatArray:
-    """Accelerations; of outputs with an impact in the last step the mean until the next output, zero where there is another:
-    impulses do not appear as forces."""
+    """Accelerations; of outputs with an impact in the last step the mean until the next output,
+    zero where there is another: impulses do not appear as forces."""
     t, s, sd = given.t, given.s, given.sd.copy()
     struck = np.flatnonzero(_counts(impacts, t - given.step, t))
     after = struck[struck + 1 < len(t)]
-    calm = after[np.searchsorted(impacts, t[after + 1], "right") == np.searchsorted(impacts, t[after], "right")]
+    calm = after[
+        np.searchsorted(impacts, t[after + 1], "right")
+        == np.searchsorted(impacts, t[after], "right")
+    ]
     sd[struck] = 0.0
     sd[calm] = (s[calm + 1] - s[calm]) / np.maximum(t[calm + 1] - t[calm], 1e-300)[:, None]
     return np.asarray(sd)
@@ -91,11 +102,15 @@ def _without_impulses(given: Trajectory, impacts: FloatArray) -> FloatArray:
 def _counts(impacts: FloatArray, start: FloatArray, end: FloatArray) -> Any:
     """Numbers of impacts from start to end, both included up to round-off."""
     reach = 1e-9 * np.abs(end - start)
-    return np.searchsorted(impacts, end + reach, "right") - np.searchsorted(impacts, start - reach, "left")
+    return np.searchsorted(impacts, end + reach, "right") - np.searchsorted(
+        impacts, start - reach, "left"
+    )
 
 
 def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray | None:
-    """First and last impact (n, 2) in n intervals as parts of these, NaN without one; None if there is none at all."""
+    """First and last impact (n, 2) in n intervals as parts of these, NaN without one; None if there
+    is none at all.
+    """
     count = _counts(impacts, start, end)
     if not count.any():
         return None
@@ -105,25 +120,39 @@ def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatAr
     return np.where(count[:, None] > 0, part.clip(0.0, 1.0), np.nan)
 
 
-def histories_at(compiled: Compiled, given: JointHistories, t: FloatArray, times: FloatArray) -> JointHistories:
+def histories_at(
+    compiled: Compiled, given: JointHistories, t: FloatArray, times: FloatArray
+) -> JointHistories:
     """Wrenches and cut joints' coordinates at other times; Euler parameters of unit length."""
-    values = {name: _akima(t, array, times) for name, array in given._asdict().items() if name != "unique"}
+    values = {
+        name: _akima(t, array, times) for name, array in given._asdict().items() if name != "unique"
+    }
     for k, name in enumerate(compiled.topology.cuts):
         at = int(compiled.system.cuts.beta_at[k])
         for motion in compiled.model.joints[name].motions:
             at += motion.nq
             if motion.nq > motion.nv:
-                values["beta"][:, at - 4 : at] /= np.linalg.norm(values["beta"][:, at - 4 : at], axis=1)[:, None]
+                values["beta"][:, at - 4 : at] /= np.linalg.norm(
+                    values["beta"][:, at - 4 : at], axis=1
+                )[:, None]
     return JointHistories(**values, unique=given.unique)
 
 
-def wrenches_at(given: Mapping[str, FloatArray], t: FloatArray, times: FloatArray) -> dict[str, FloatArray]:
+def wrenches_at(
+    given: Mapping[str, FloatArray], t: FloatArray, times: FloatArray
+) -> dict[str, FloatArray]:
     """Wrenches of applied forces at other times."""
     return {name: _akima(t, values, times) for name, values in given.items()}
 
 
 def _ends(given: Trajectory, i: Any, j: Any, q: slice, s: slice) -> Ends:
-    return Ends(*(values[k][:, place] for k in (i, j) for values, place in ((given.q, q), (given.s, s), (given.sd, s))))
+    return Ends(
+        *(
+            values[k][:, place]
+            for k in (i, j)
+            for values, place in ((given.q, q), (given.s, s), (given.sd, s))
+        )
+    )
 
 
 def _akima(t: FloatArray, values: FloatArray, times: FloatArray) -> FloatArray:
@@ -149,12 +178,16 @@ def _quintic(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> 
     bend = a0 + x * (6.0 * c3 + x * (12.0 * c4 + x * 20.0 * c5))
     if jump is not None:
         jumped = _jumped(Ends(e.f0, v0, a0, e.f1, v1, a1), x, jump)
-        value, rate, bend = (np.where(np.isnan(jump[:, :1]), *pair) for pair in zip((value, rate, bend), jumped))
+        value, rate, bend = (
+            np.where(np.isnan(jump[:, :1]), *pair) for pair in zip((value, rate, bend), jumped)
+        )
     return value, rate / h, bend / (h * h)
 
 
 def _jumped(e: Ends, x: FloatArray, jump: FloatArray) -> Curve:
-    """Cubics from both ends to a jump, where they meet, with one third derivative; a line between the first and the last jump."""
+    """Cubics from both ends to a jump, where they meet, with one third derivative; a line between
+    the first and the last jump.
+    """
     first, last = jump[:, :1], jump[:, 1:]
     left, back, right = first, 1.0 - last, x - 1.0
     before = e.f0 + left * (e.v0 + 0.5 * left * e.a0)
@@ -162,12 +195,18 @@ def _jumped(e: Ends, x: FloatArray, jump: FloatArray) -> Curve:
     c = np.where(first == last, after - before, 0.0) / (left**3 + back**3)
     slope = (after - before) / np.where(first == last, 1.0, last - first)
     parts = (
-        (e.f0 + x * (e.v0 + x * (0.5 * e.a0 + x * c)), e.f1 + right * (e.v1 + right * (0.5 * e.a1 + right * c)),
-         before + (x - first) * slope),
+        (
+            e.f0 + x * (e.v0 + x * (0.5 * e.a0 + x * c)),
+            e.f1 + right * (e.v1 + right * (0.5 * e.a1 + right * c)),
+            before + (x - first) * slope,
+        ),
         (e.v0 + x * (e.a0 + x * 3.0 * c), e.v1 + right * (e.a1 + right * 3.0 * c), slope),
         (e.a0 + x * 6.0 * c, e.a1 + right * 6.0 * c, 0.0 * slope),
-    )  # fmt: skip
-    value, rate, bend = (np.where(x <= first, begun, np.where(x > last, ended, middle)) for begun, ended, middle in parts)
+    )
+    value, rate, bend = (
+        np.where(x <= first, begun, np.where(x > last, ended, middle))
+        for begun, ended, middle in parts
+    )
     return value, rate, bend
 
 
@@ -183,7 +222,11 @@ def _rotation(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) ->
     th, thd, thdd = _quintic(Ends(0.0 * th1, e.v0, e.a0, th1, thd1, thdd1), h, x, jump)
     half = 0.5 * np.linalg.norm(th, axis=1, keepdims=True)
     turn = np.concatenate([np.cos(half), 0.5 * np.sinc(half / np.pi) * th], axis=1)
-    return quaternion_product(e.f0, turn), _tangent(th, thd), _tangent(th, thdd) + _tangent_rate(th, thd)
+    return (
+        quaternion_product(e.f0, turn),
+        _tangent(th, thd),
+        _tangent(th, thdd) + _tangent_rate(th, thd),
+    )
 
 
 def _pose(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
@@ -198,13 +241,19 @@ def _pose(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Cur
     back = p * [1.0, -1.0, -1.0, -1.0]
     v = _turned(back, rd)
     vd = _turned(back, rdd) - np.cross(w, v)
-    return np.concatenate([r, p], axis=1), np.concatenate([v, w], axis=1), np.concatenate([vd, wd], axis=1)
+    return (
+        np.concatenate([r, p], axis=1),
+        np.concatenate([v, w], axis=1),
+        np.concatenate([vd, wd], axis=1),
+    )
 
 
 def quaternion_product(a: FloatArray, b: FloatArray) -> FloatArray:
     """a ∘ b of quaternions (n, 4)."""
     scalar = a[:, :1] * b[:, :1] - (a[:, 1:] * b[:, 1:]).sum(axis=1, keepdims=True)
-    return np.concatenate([scalar, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])], axis=1)
+    return np.concatenate(
+        [scalar, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])], axis=1
+    )
 
 
 def _turned(p: FloatArray, v: FloatArray) -> FloatArray:
@@ -217,7 +266,9 @@ def rotation_vectors(p: FloatArray) -> FloatArray:
     """Rotation vector of a quaternion, angle below π."""
     p = np.where(p[:, :1] < 0.0, -p, p)
     n = np.linalg.norm(p[:, 1:], axis=1, keepdims=True)
-    return np.asarray(p[:, 1:] * np.where(n < 1e-10, 2.0, 2.0 * np.arctan2(n, p[:, :1]) / np.maximum(n, 1e-300)))
+    return np.asarray(
+        p[:, 1:] * np.where(n < 1e-10, 2.0, 2.0 * np.arctan2(n, p[:, :1]) / np.maximum(n, 1e-300))
+    )
 
 
 def _tilde(v: FloatArray) -> FloatArray:

@@ -22,7 +22,8 @@ ZERO = 1e-12  # of the largest entry of the matrix: drawn as an empty place
 class BlockSystem:
     """A x = b by blocks.
 
-    title: what it is.  equations, unknowns: (name, size) of the block rows and columns.  matrix (n, m), right (n,).
+    title: what it is.  equations, unknowns: (name, size) of the block rows and columns.  matrix (n,
+    m), right (n,).
     """
 
     title: str
@@ -42,7 +43,9 @@ class BlockSystem:
         return self.matrix[_place(self.equations, equation), _place(self.unknowns, unknown)]
 
     def pattern(self) -> str:
-        """One line for each block row: sizes of the blocks that are not zero, with the unknowns and the right-hand side."""
+        """One line for each block row: sizes of the blocks that are not zero, with the unknowns and
+        the right-hand side.
+        """
         largest = float(np.abs(self.matrix).max(initial=0.0))
         unknowns = [(name, size) for name, size in self.unknowns if size]
         cells = [["", *(f"{name} ({size})" for name, size in unknowns), "right"]]
@@ -50,7 +53,9 @@ class BlockSystem:
             row = [self.block(name, unknown) for unknown, _ in unknowns]
             full = [np.abs(each).max(initial=0.0) > ZERO * largest for each in row]
             right = np.abs(self.right[_place(self.equations, name)]).max(initial=0.0)
-            cells.append([f"{name} ({size})", *("■" if each else "·" for each in full), f"{right:.4g}"])
+            cells.append(
+                [f"{name} ({size})", *("■" if each else "·" for each in full), f"{right:.4g}"]
+            )
         return "\n".join(aligned(cells))
 
     def __str__(self) -> str:
@@ -90,7 +95,9 @@ def _place(groups: tuple[tuple[str, int], ...], name: str) -> slice:
 
 
 def bordered(known: Terms, elastic: np.ndarray) -> BlockSystem:
-    """[[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), ordered by reference and elastic velocities (theory, sections 23 and 24)."""
+    """[[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), ordered by reference and elastic velocities (theory,
+    sections 23 and 24).
+    """
     ns, nc = len(known.M), len(known.G)
     reference = np.setdiff1d(np.arange(ns), elastic)
     order = np.concatenate([reference, elastic, np.arange(ns, ns + nc)]).astype(int)
@@ -98,17 +105,33 @@ def bordered(known: Terms, elastic: np.ndarray) -> BlockSystem:
     equations = tuple(zip(("reference", "elastic", "constraints"), sizes))
     unknowns = tuple(zip(("ṡ_r", "q̈_f", "−λ"), sizes))
     matrix, right = _bordered(known)
-    return BlockSystem("equations with multipliers", equations, unknowns, matrix[np.ix_(order, order)], right[order])
+    return BlockSystem(
+        "equations with multipliers",
+        equations,
+        unknowns,
+        matrix[np.ix_(order, order)],
+        right[order],
+    )
 
 
-def bordered_by_items(known: Terms, velocities: Sequence[str], constraints: Sequence[str]) -> BlockSystem:
-    """The same in the order of the coordinates, a block for each joint and body of ``velocities`` (names) and constraint."""
+def bordered_by_items(
+    known: Terms, velocities: Sequence[str], constraints: Sequence[str]
+) -> BlockSystem:
+    """The same in the order of the coordinates, a block for each joint and body of ``velocities``
+    (names) and constraint.
+    """
     owners = [name.rpartition(".")[0] for name in velocities]
-    groups = tuple((name, len(list(same))) for each in (owners, constraints) for name, same in itertools.groupby(each))
+    groups = tuple(
+        (name, len(list(same)))
+        for each in (owners, constraints)
+        for name, same in itertools.groupby(each)
+    )
     matrix, right = _bordered(known)
     return BlockSystem("M and G by joints, bodies and constraints", groups, groups, matrix, right)
 
 
 def _bordered(known: Terms) -> tuple[np.ndarray, np.ndarray]:
     nc = len(known.G)
-    return np.block([[known.M, known.G.T], [known.G, np.zeros((nc, nc))]]), np.concatenate([known.k, known.gamma])
+    return np.block([[known.M, known.G.T], [known.G, np.zeros((nc, nc))]]), np.concatenate(
+        [known.k, known.gamma]
+    )

@@ -44,25 +44,40 @@ def whole_of(solution: SolutionData, body: str) -> FlexibleBodyData | DividedBod
 def mass_of(solution: SolutionData, body: str) -> float:
     """Mass of a body, zero if it has none [kg]."""
     data = data_of(solution, body)
-    return sum(own.mass for own in data) if data else float(getattr(solution.model.bodies[body], "mass", 0.0))
+    return (
+        sum(own.mass for own in data)
+        if data
+        else float(getattr(solution.model.bodies[body], "mass", 0.0))
+    )
 
 
 def frame_at_rest(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, FloatArray]:
     """Undeformed position (3,) [m] and axes (3, 3) of a frame in its body."""
-    frames, number = solution.compiled.system.frames, solution.compiled.frames[FrameRef(ref.body, ref.frame)]
+    frames, number = (
+        solution.compiled.system.frames,
+        solution.compiled.frames[FrameRef(ref.body, ref.frame)],
+    )
     x, R = frames.x[number], frames.R[number].reshape(3, 3)
     if ref.body not in solution.compiled.pieces:
         return x, R
     whole = solution.compiled.pieces[ref.body]
-    pose = whole.data.poses[whole.names.index(solution.compiled.bodies[frames.body[number]])].of(R, x)
+    pose = whole.data.poses[whole.names.index(solution.compiled.bodies[frames.body[number]])].of(
+        R, x
+    )
     return pose.x, pose.R
 
 
 def moved_frames(solution: SolutionData, body: str) -> dict[str, FloatArray]:
-    """Elastic displacement (nt, 3) of the frames of a flexible body that its modes move, in body axes, m."""
+    """Elastic displacement (nt, 3) of the frames of a flexible body that its modes move, in body
+    axes, m.
+    """
     if body not in solution.compiled.pieces:
         frames, elastic = solution.compiled.data[body].frames.items(), solution.elastic(body)
-        return {name: elastic @ own.phi.T for name, own in frames if np.abs(own.phi).max(initial=0.0) > UNMOVED}
+        return {
+            name: elastic @ own.phi.T
+            for name, own in frames
+            if np.abs(own.phi).max(initial=0.0) > UNMOVED
+        }
     whole, found = solution.frame(body), {}
     for name in solution.compiled.pieces[body].data.frames:
         ref = FrameRef(body, name)
@@ -87,7 +102,9 @@ def deformation(solution: SolutionData, body: str) -> Deformation | None:
         return None
     pieces = tuple(
         Piece(own.surface, rows, solution.elastic(name), _pose(solution, body, name))  # type: ignore[arg-type]
-        for name, own, rows in zip(solution.compiled.pieces_of(body), data_of(solution, body), joined.rows)
+        for name, own, rows in zip(
+            solution.compiled.pieces_of(body), data_of(solution, body), joined.rows
+        )
     )
     return Deformation(joined.surface, pieces)
 
@@ -97,19 +114,31 @@ def stress_view(solution: SolutionData, body: str) -> StressView | None:
     shape, data = solution.shape(body), data_of(solution, body)
     if shape is None or any(own.stress is None for own in data):
         return None
-    known = [(own.stress, rows) for own, (_, rows, _, _) in zip(data, shape.pieces) if own.stress is not None]
-    rows, entries = (known[0][0].rows, [np.arange(len(known[0][0].rows))]) if shape.linear else _entries(known, shape.surface)
+    known = [
+        (own.stress, rows)
+        for own, (_, rows, _, _) in zip(data, shape.pieces)
+        if own.stress is not None
+    ]
+    rows, entries = (
+        (known[0][0].rows, [np.arange(len(known[0][0].rows))])
+        if shape.linear
+        else _entries(known, shape.surface)
+    )
     pieces = [
         StressPiece(stress, place, piece.elastic, _loads(solution, name, stress.interfaces))
-        for name, (stress, _), place, piece in zip(solution.compiled.pieces_of(body), known, entries, shape.pieces)
+        for name, (stress, _), place, piece in zip(
+            solution.compiled.pieces_of(body), known, entries, shape.pieces
+        )
     ]
     return StressView(body, solution.t, rows, shape.surface, tuple(pieces))
 
 
-def _entries(known: Sequence[tuple[StressModes, IntArray]], surface: Surface) -> tuple[IntArray, list[IntArray]]:
-    """Rows (n,) in the surface of the body of the nodes with stress, one for each material; for each of them the row of the
-    stress of every piece, −1 where it has none. Of a node within the body, at a cut, there is none unless a piece has others
-    inside."""
+def _entries(
+    known: Sequence[tuple[StressModes, IntArray]], surface: Surface
+) -> tuple[IntArray, list[IntArray]]:
+    """Rows (n,) in the surface of the body of the nodes with stress, one for each material; for
+    each of them the row of the stress of every piece, −1 where it has none. Of a node within the
+    body, at a cut, there is none unless a piece has others inside."""
     outer = np.zeros(len(surface.nodes), bool)
     outer[surface.triangles] = True
     shared = sum(np.bincount(rows, minlength=len(outer)) for _, rows in known) > 1
@@ -118,11 +147,19 @@ def _entries(known: Sequence[tuple[StressModes, IntArray]], surface: Surface) ->
     places: dict[tuple[int, int, int], dict[int, int]] = {}
     for k, (stress, rows) in enumerate(known):
         numbers = [_number(materials, *own) for own in zip(stress.compliance, stress.yield_stress)]
-        for entry, (row, material) in enumerate(zip(rows[stress.rows].tolist(), stress.material.tolist())):
+        for entry, (row, material) in enumerate(
+            zip(rows[stress.rows].tolist(), stress.material.tolist())
+        ):
             if inside or outer[row]:
-                keys = ((row, numbers[material], number) for number in itertools.count())  # materials of a piece may be alike
-                places.setdefault(next(key for key in keys if k not in places.get(key, ())), {})[k] = entry
-    found = [np.array([place.get(k, -1) for place in places.values()], np.int64) for k in range(len(known))]
+                # materials of a piece may be alike
+                keys = ((row, numbers[material], number) for number in itertools.count())
+                places.setdefault(next(key for key in keys if k not in places.get(key, ())), {})[
+                    k
+                ] = entry
+    found = [
+        np.array([place.get(k, -1) for place in places.values()], np.int64)
+        for k in range(len(known))
+    ]
     return np.array([row for row, _, _ in places], np.int64), found
 
 
@@ -135,7 +172,9 @@ def _number(materials: list[tuple[FloatArray, float]], compliance: FloatArray, l
     return len(materials) - 1
 
 
-def _loads(solution: SolutionData, piece: str, interfaces: Sequence[str]) -> Callable[[], BodyLoads]:
+def _loads(
+    solution: SolutionData, piece: str, interfaces: Sequence[str]
+) -> Callable[[], BodyLoads]:
     return lambda: body_loads(solution, piece, interfaces)
 
 
@@ -145,6 +184,8 @@ def _pose(solution: SolutionData, body: str, piece: str) -> Callable[[], Relativ
     def pose() -> RelativePose:
         whole, own = solution.frame(body), solution.frame(piece)
         R = np.einsum("tji,tjk->tik", whole.rotation, own.rotation)
-        return RelativePose(R, np.einsum("tji,tj->ti", whole.rotation, own.position - whole.position))
+        return RelativePose(
+            R, np.einsum("tji,tj->ti", whole.rotation, own.position - whole.position)
+        )
 
     return pose

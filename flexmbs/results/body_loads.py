@@ -1,9 +1,11 @@
 """Loads of one flexible body over a run, as factors of its unit loads.
 
-    ζ = (a − g, ω̇, ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then force and moment on each interface), body axes
+    ζ = (a − g, ω̇, ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then force and moment on each
+    interface), body axes
 
-a is the acceleration of the body frame's origin. The wrench on an interface is that of all joints, drives, springs and forces
-there, with the moments of rotors, about the interface's current position.
+a is the acceleration of the body frame's origin. The wrench on an interface is that of all joints,
+drives, springs and forces there, with the moments of rotors, about the interface's current
+position.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class BodyLoads(NamedTuple):
-    """Factors ζ (nt, 12 + 6k), the loaded frames without unit loads, and the joints on the body whose wrench is not
-    unique because of redundant constraints."""
+    """Factors ζ (nt, 12 + 6k), the loaded frames without unit loads, and the joints on the body
+    whose wrench is not unique because of redundant constraints."""
 
     factors: FloatArray
     uncorrected: tuple[str, ...]
@@ -33,11 +35,20 @@ def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> 
     """Loads of a body with unit loads at ``interfaces``."""
     wrenches = frame_wrenches(solution, body)
     nothing = np.zeros((len(solution.t), 6))
-    columns = [inertia_factors(solution, body), *(wrenches.get(name, nothing) for name in interfaces)]
-    others = tuple(f"{solution.compiled.whole_of(body)}/{name}" for name in wrenches if name and name not in interfaces)
+    columns = [
+        inertia_factors(solution, body),
+        *(wrenches.get(name, nothing) for name in interfaces),
+    ]
+    others = tuple(
+        f"{solution.compiled.whole_of(body)}/{name}"
+        for name in wrenches
+        if name and name not in interfaces
+    )
     joints = solution.compiled.model.joints.items()
     touching = [name for name, joint in joints if body in (joint.parent.body, joint.child.body)]
-    open_joints = tuple(name for name in touching if solution.run.redundant and not solution.joint(name).unique)
+    open_joints = tuple(
+        name for name in touching if solution.run.redundant and not solution.joint(name).unique
+    )
     return BodyLoads(np.concatenate(columns, axis=1), others, open_joints)
 
 
@@ -47,14 +58,22 @@ def inertia_factors(solution: SolutionData, body: str) -> FloatArray:
     gravity = np.asarray(solution.compiled.model.gravity, float)
     a, alpha, omega = (
         np.einsum("tji,tj->ti", motion.rotation, vector)
-        for vector in (motion.acceleration - gravity, motion.angular_acceleration, motion.angular_velocity)
+        for vector in (
+            motion.acceleration - gravity,
+            motion.angular_acceleration,
+            motion.angular_velocity,
+        )
     )
     x, y, z = omega.T
-    return np.concatenate([a, alpha, np.stack([x * x, y * y, z * z, x * y, y * z, z * x], axis=1)], axis=1)
+    return np.concatenate(
+        [a, alpha, np.stack([x * x, y * y, z * z, x * y, y * z, z * x], axis=1)], axis=1
+    )
 
 
 def frame_wrenches(solution: SolutionData, body: str) -> dict[str, FloatArray]:
-    """Force and moment (nt, 6) on each loaded frame of a body about the position of the frame, body axes."""
+    """Force and moment (nt, 6) on each loaded frame of a body about the position of the frame, body
+    axes.
+    """
     found: dict[str, FloatArray] = {}
     for name, joint in solution.compiled.model.joints.items():
         view = solution.joint(name)
@@ -81,6 +100,8 @@ def _add(found: dict[str, FloatArray], frame: str, wrench: FloatArray) -> None:
     found[frame] = found.get(frame, 0.0) + wrench
 
 
-def _in_body(solution: SolutionData, body: str, force: FloatArray, moment: FloatArray) -> FloatArray:
+def _in_body(
+    solution: SolutionData, body: str, force: FloatArray, moment: FloatArray
+) -> FloatArray:
     A = solution.body(body).rotation
     return np.concatenate([np.einsum("tji,tj->ti", A, part) for part in (force, moment)], axis=1)

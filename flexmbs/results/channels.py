@@ -1,4 +1,6 @@
-"""Channels of a solution: named numbers over the output times with their units, for tables, data frames and files."""
+"""Channels of a solution: named numbers over the output times with their units, for tables, data
+frames and files.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -10,7 +12,16 @@ from flexmbs.results.views import FloatArray
 
 XYZ = ("x", "y", "z")
 MATRIX = tuple(f"A{a}{b}" for a in XYZ for b in XYZ)
-ENERGIES = ("kinetic", "strain", "potential", "total", "work_of_forces", "work_of_drives", "dissipated", "balance")
+ENERGIES = (
+    "kinetic",
+    "strain",
+    "potential",
+    "total",
+    "work_of_forces",
+    "work_of_drives",
+    "dissipated",
+    "balance",
+)
 RATES = ("", "/s", "/s²")
 
 
@@ -27,12 +38,20 @@ class Channel(NamedTuple):
         return f"{self.name} [{self.unit.replace('²', '2')}]" if self.unit else self.name
 
 
-def channels(solution: SolutionData, tables: Iterable[str] | None = None) -> dict[str, list[Channel]]:
-    """Channels by table: all of `TABLES` or those named; tables without channels are left out. Raises `InputError`."""
-    wanted = list(TABLES) if tables is None else [tables] if isinstance(tables, str) else list(tables)
+def channels(
+    solution: SolutionData, tables: Iterable[str] | None = None
+) -> dict[str, list[Channel]]:
+    """Channels by table: all of `TABLES` or those named; tables without channels are left out.
+    Raises `InputError`.
+    """
+    wanted = (
+        list(TABLES) if tables is None else [tables] if isinstance(tables, str) else list(tables)
+    )
     unknown = [name for name in wanted if name not in TABLES]
     if unknown:
-        raise InputError(f"tables: '{unknown[0]}' is not a table; {close_names(str(unknown[0]), TABLES)}")
+        raise InputError(
+            f"tables: '{unknown[0]}' is not a table; {close_names(str(unknown[0]), TABLES)}"
+        )
     made = {name: list(TABLES[name](solution)) for name in wanted}
     return {name: found for name, found in made.items() if found}
 
@@ -48,7 +67,10 @@ def _bodies(solution: SolutionData) -> Iterator[Channel]:
         yield from _parts(f"{name} position", view.position, XYZ, "m")
         yield from _parts(f"{name} rotation", view.rotation.reshape(-1, 9), MATRIX, "")
         yield from _parts(f"{name} angular velocity", view.angular_velocity, XYZ, "rad/s")
-        yield from (Channel(f"{name}.mode{k + 1}", "", view.elastic[:, k]) for k in range(view.elastic.shape[1]))
+        yield from (
+            Channel(f"{name}.mode{k + 1}", "", view.elastic[:, k])
+            for k in range(view.elastic.shape[1])
+        )
 
 
 def _frames(solution: SolutionData) -> Iterator[Channel]:
@@ -62,18 +84,24 @@ def _joints(solution: SolutionData) -> Iterator[Channel]:
     for name in solution.joints:
         view, (places, rates) = solution.joint(name), coordinate_units(solution, name)
         units = {
-            "position": places, "velocity": [f"{unit}/s" for unit in rates], "acceleration": [f"{unit}/s²" for unit in rates],
+            "position": places,
+            "velocity": [f"{unit}/s" for unit in rates],
+            "acceleration": [f"{unit}/s²" for unit in rates],
             "effort": ["N m" if unit == "rad" else "N" for unit in rates],
-        }  # fmt: skip
+        }
         for what, own in units.items():
             values = getattr(view, what)
-            yield from (Channel(f"{name}.{k} {what}", unit, values[:, k]) for k, unit in enumerate(own))
+            yield from (
+                Channel(f"{name}.{k} {what}", unit, values[:, k]) for k, unit in enumerate(own)
+            )
         yield from _parts(f"{name} force", view.force, XYZ, "N")
         yield from _parts(f"{name} moment", view.torque, XYZ, "N m")
 
 
 def coordinate_units(solution: SolutionData, joint: str) -> tuple[list[str], list[str]]:
-    """Units of the positions (nq) and of the displacements per velocity (nv) of a joint: m, rad, or none of quaternions."""
+    """Units of the positions (nq) and of the displacements per velocity (nv) of a joint: m, rad, or
+    none of quaternions.
+    """
     places: list[str] = []
     rates: list[str] = []
     for motion in solution.model.joints[joint].motions:
@@ -100,9 +128,14 @@ def _drives(solution: SolutionData) -> Iterator[Channel]:
 def _couplings(solution: SolutionData) -> Iterator[Channel]:
     for name in solution.couplings:
         view = solution.coupling(name)
-        yield from (Channel(f"{name} {what}", "", getattr(view, what)) for what in ("value", "multiplier"))
+        yield from (
+            Channel(f"{name} {what}", "", getattr(view, what)) for what in ("value", "multiplier")
+        )
         yield Channel(f"{name} power", "W", view.power)
-        yield from (Channel(f"{name} effort on {coordinate}", "", values) for coordinate, values in view.effort.items())
+        yield from (
+            Channel(f"{name} effort on {coordinate}", "", values)
+            for coordinate, values in view.effort.items()
+        )
 
 
 def _contacts(solution: SolutionData) -> Iterator[Channel]:
@@ -117,10 +150,17 @@ def _contacts(solution: SolutionData) -> Iterator[Channel]:
 
 
 def _energy(solution: SolutionData) -> Iterator[Channel]:
-    yield from (Channel(name.replace("_", " "), "J", getattr(solution.energy, name)) for name in ENERGIES)
+    yield from (
+        Channel(name.replace("_", " "), "J", getattr(solution.energy, name)) for name in ENERGIES
+    )
 
 
 TABLES: dict[str, Callable[[SolutionData], Iterator[Channel]]] = {
-    "bodies": _bodies, "frames": _frames, "joints": _joints, "drives": _drives, "couplings": _couplings, "contacts": _contacts,
+    "bodies": _bodies,
+    "frames": _frames,
+    "joints": _joints,
+    "drives": _drives,
+    "couplings": _couplings,
+    "contacts": _contacts,
     "energy": _energy,
-}  # fmt: skip
+}

@@ -1,12 +1,13 @@
 """Creep of friction laws that are smooth at rest, where dry friction would stick.
 
-A smooth law F(v), F(0) = 0, balances no force at rest: below its limit F_c a joint moves on at the rate at which F(v) is the
-applied force, |v| ≈ v_r Q/F_c. With v_c the rate at which the law reaches 99 % of its limit,
+A smooth law F(v), F(0) = 0, balances no force at rest: below its limit F_c a joint moves on at the
+rate at which F(v) is the applied force, |v| ≈ v_r Q/F_c. With v_c the rate at which the law reaches
+99 % of its limit,
 
     C = ∫ |v| dt over the times with |v| < v_c
 
-is the distance crept. A reversal at the acceleration a passes v_c within v_c²/a, which is small beside a motion at rates ≫ v_c.
-Source: docs/theory.md, section 39.
+is the distance crept. A reversal at the acceleration a passes v_c within v_c²/a, which is small
+beside a motion at rates ≫ v_c. Source: docs/theory.md, section 39.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ TURNS = "use a smaller turn_velocity of the law"
 
 
 class Creep(NamedTuple):
-    """Distance crept and distance travelled in all (m or rad) of a friction; ``allowed``: creep that is negligible."""
+    """Distance crept and distance travelled in all (m or rad) of a friction; ``allowed``: creep
+    that is negligible.
+    """
 
     name: str
     distance: float
@@ -58,20 +61,36 @@ def creeps(solution: SolutionData) -> list[Creep]:
             found.append(_of_contact(solution, name, contact, length))
         if isinstance(contact, FrameContact) and contact.law is not None:
             turns = {"rolling": contact.rolling_friction, "torsional": contact.torsional_friction}
-            found += [_of_turning(solution, name, contact, kind) for kind, arm in turns.items() if arm]
+            found += [
+                _of_turning(solution, name, contact, kind) for kind, arm in turns.items() if arm
+            ]
     return found
 
 
 def creep_check(solution: SolutionData) -> list[Check]:
-    """The friction that crept farthest over what is negligible; none in a model without smooth friction or without motion."""
-    found = creeps(solution) if len(solution.t) > 1 and not solution.run.options.get("analysis") else []
+    """The friction that crept farthest over what is negligible; none in a model without smooth
+    friction or without motion.
+    """
+    found = (
+        creeps(solution) if len(solution.t) > 1 and not solution.run.options.get("analysis") else []
+    )
     if not found:
         return []
     worst = max(found, key=lambda each: each.distance / each.allowed)
-    text = f"{worst.name} moved {worst.distance:.2e} {worst.unit} at rates at which it should have stuck"
+    text = (
+        f"{worst.name} moved {worst.distance:.2e} {worst.unit} at rates at which it should "
+        "have stuck"
+    )
     if worst.distance <= worst.allowed:
-        return [Check("Sticking", PASS, f"{text}, negligible" if worst.distance else "no friction crept")]
-    share = f"{worst.distance / max(worst.travel, worst.distance):.2g} of its way, in {worst.time:.3g} s"
+        return [
+            Check(
+                "Sticking", PASS, f"{text}, negligible" if worst.distance else "no friction crept"
+            )
+        ]
+    share = (
+        f"{worst.distance / max(worst.travel, worst.distance):.2g} of its way, in "
+        f"{worst.time:.3g} s"
+    )
     return [Check("Sticking", WARN, f"{text}, {share}", worst.remedy)]
 
 
@@ -89,7 +108,9 @@ def _of_joint(solution: SolutionData, force: JointForce, length: float) -> Creep
     distance, time = _crept(view.t, speed, slow & _both(speed < force.creep_rate))
     travel = float(np.trapezoid(speed, view.t))
     allowed = max(OF_MOTION * (travel - distance), LEAST if turns else length)
-    return Creep(f"forces.{force.name}", distance, travel, allowed, "rad" if turns else "m", time, JOINTS)
+    return Creep(
+        f"forces.{force.name}", distance, travel, allowed, "rad" if turns else "m", time, JOINTS
+    )
 
 
 def _of_contact(solution: SolutionData, name: str, contact: FrameContact, length: float) -> Creep:
@@ -99,18 +120,32 @@ def _of_contact(solution: SolutionData, name: str, contact: FrameContact, length
     a, b = solution.frame(contact.parent), solution.frame(contact.child)
     relative = b.velocity - a.velocity - np.cross(a.angular_velocity, b.position - a.position)
     travel = float(np.trapezoid(np.maximum(np.linalg.norm(relative, axis=1), slip), view.t))
-    return Creep(f"contacts.{name}", distance, travel, max(OF_MOTION * (travel - distance), length), "m", time, CONTACTS)
+    return Creep(
+        f"contacts.{name}",
+        distance,
+        travel,
+        max(OF_MOTION * (travel - distance), length),
+        "m",
+        time,
+        CONTACTS,
+    )
 
 
 def _of_turning(solution: SolutionData, name: str, contact: FrameContact, kind: str) -> Creep:
     """Rolling or torsional friction of a contact with a law."""
     view = solution.contact(name)
-    rate = np.abs(view.turning[:, 0]) if kind == "torsional" else np.linalg.norm(view.turning[:, 1:], axis=1)
+    rate = (
+        np.abs(view.turning[:, 0])
+        if kind == "torsional"
+        else np.linalg.norm(view.turning[:, 1:], axis=1)
+    )
     slow = rate < REACHED * contact.law.turn_rate
     distance, time = _crept(view.t, rate, _both(slow & (view.normal > 0.0)))
     travel = float(np.trapezoid(rate, view.t))
     allowed = max(OF_MOTION * (travel - distance), LEAST)
-    return Creep(f"{kind} friction of contacts.{name}", distance, travel, allowed, "rad", time, TURNS)
+    return Creep(
+        f"{kind} friction of contacts.{name}", distance, travel, allowed, "rad", time, TURNS
+    )
 
 
 def _both(at: np.ndarray) -> np.ndarray:

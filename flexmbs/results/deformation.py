@@ -2,8 +2,9 @@
 
     u = R (x + φ q) + d − X        (of each piece)
 
-x is the place of a node in its piece, X in the undeformed body; R, d: the pose of the piece in the body frame, which is that of
-its first piece. A body in one piece has R = 1, d = 0 and X = x, hence u = φ q. A node of a cut moves as the mean of its pieces.
+x is the place of a node in its piece, X in the undeformed body; R, d: the pose of the piece in the
+body frame, which is that of its first piece. A body in one piece has R = 1, d = 0 and X = x, hence
+u = φ q. A node of a cut moves as the mean of its pieces.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ class RelativePose(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A piece: its surface, rows of its nodes in that of the body, elastic coordinates (nt, nf), how to find its pose."""
+    """A piece: its surface, rows of its nodes in that of the body, elastic coordinates (nt, nf),
+    how to find its pose.
+    """
 
     surface: Surface
     rows: IntArray
@@ -52,20 +55,31 @@ class Deformation:
     def displacement(self, rows: IntArray, outputs: IntArray | slice) -> FloatArray:
         """u (m, n, 3) of the nodes in rows (n,) of the surface at m outputs, m."""
         if self.linear:
-            return np.asarray(np.einsum("nak,tk->tna", self.surface.phi[rows], self.pieces[0].elastic[outputs]))
-        total, shares = np.zeros((len(self._poses[0].d[outputs]), len(rows), 3)), np.zeros(len(rows))
+            return np.asarray(
+                np.einsum("nak,tk->tna", self.surface.phi[rows], self.pieces[0].elastic[outputs])
+            )
+        total, shares = (
+            np.zeros((len(self._poses[0].d[outputs]), len(rows), 3)),
+            np.zeros(len(rows)),
+        )
         for piece, (R, d), place in zip(self.pieces, self._poses, self._place_in):
             on = np.flatnonzero(place[rows] >= 0)
             own = place[rows[on]]
-            x = piece.surface.nodes[own] + np.einsum("nak,tk->tna", piece.surface.phi[own], piece.elastic[outputs])
+            x = piece.surface.nodes[own] + np.einsum(
+                "nak,tk->tna", piece.surface.phi[own], piece.elastic[outputs]
+            )
             total[:, on] += np.einsum("tab,tnb->tna", R[outputs], x) + d[outputs][:, None]
             shares[on] += 1.0
         return np.asarray(total / shares[:, None] - self.surface.nodes[rows])
 
     def factored(self, rows: IntArray, outputs: IntArray | slice) -> tuple[FloatArray, FloatArray]:
-        """Shapes (3 n, L) and factors (L, m) whose product are the displacements: φ and q, or those of every output."""
+        """Shapes (3 n, L) and factors (L, m) whose product are the displacements: φ and q, or those
+        of every output.
+        """
         if self.linear:
-            return self.surface.phi[rows].reshape(3 * len(rows), -1), self.pieces[0].elastic[outputs].T
+            return self.surface.phi[rows].reshape(3 * len(rows), -1), self.pieces[0].elastic[
+                outputs
+            ].T
         u = self.displacement(rows, outputs)
         return u.reshape(len(u), -1).T, np.eye(len(u))
 

@@ -1,8 +1,8 @@
 """Prescribed motions whose velocity jumps: an impact.
 
-A run stops there, projects the velocities onto the constraints by the change of least kinetic energy (momentum changes by the
-impulse of the constraints only) and restarts, as it does at a jump of acceleration. With rigid contacts it does not restart:
-the next steps share the impact.
+A run stops there, projects the velocities onto the constraints by the change of least kinetic
+energy (momentum changes by the impulse of the constraints only) and restarts, as it does at a jump
+of acceleration. With rigid contacts it does not restart: the next steps share the impact.
 """
 
 from typing import TYPE_CHECKING
@@ -26,32 +26,48 @@ MOST_RESTARTS = 200  # for accelerations
 FADED = 50  # steps after which the effect of a jump has decayed
 
 
-def drive_jumps(compiled: Compiled, begun: float, ended: float, order: int = 1) -> list[tuple[float, str]]:
-    """(time, drive or coupling) of each jump of a prescribed velocity (order 1) or acceleration (2) within a run."""
+def drive_jumps(
+    compiled: Compiled, begun: float, ended: float, order: int = 1
+) -> list[tuple[float, str]]:
+    """(time, drive or coupling) of each jump of a prescribed velocity (order 1) or acceleration (2)
+    within a run.
+    """
     found = []
     corners = [t for t in compiled.corners if begun < t < ended]
     for (section, name, _), law in prescribed_motions(compiled.model):
         if isinstance(law, Function):
             continue
         aside = BESIDE * (ended - begun)
-        rates = np.array([[law.state(t - aside)[order], law.state(t + aside)[order]] for t in corners]).reshape(-1, 2)
+        rates = np.array(
+            [[law.state(t - aside)[order], law.state(t + aside)[order]] for t in corners]
+        ).reshape(-1, 2)
         # of the whole run: at its corners alone a smooth motion may be at rest
-        within = [law.state(t)[order] for t in np.linspace(begun, ended, SAMPLES)] if corners else []
+        within = (
+            [law.state(t)[order] for t in np.linspace(begun, ended, SAMPLES)] if corners else []
+        )
         size = float(np.abs([*rates.ravel(), *within]).max(initial=0.0))
-        found += [(t, f"{section}.{name}") for t, (before, after) in zip(corners, rates) if abs(after - before) > JUMP * size]
+        found += [
+            (t, f"{section}.{name}")
+            for t, (before, after) in zip(corners, rates)
+            if abs(after - before) > JUMP * size
+        ]
     return sorted(found)
 
 
 def restarts(compiled: Compiled, ended: float) -> list[float]:
-    """Times at which a run restarts: jumps of prescribed velocities, and of accelerations if they are few."""
+    """Times at which a run restarts: jumps of prescribed velocities, and of accelerations if they
+    are few.
+    """
     last = ended * (1.0 + ROUND_OFF)  # a jump at the end is one
-    velocities, accelerations = ({t for t, _ in drive_jumps(compiled, 0.0, last, order)} for order in (1, 2))
+    velocities, accelerations = (
+        {t for t, _ in drive_jumps(compiled, 0.0, last, order)} for order in (1, 2)
+    )
     return sorted(velocities | (accelerations if len(accelerations) <= MOST_RESTARTS else set()))
 
 
 def disturbed(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
-    """Mask of the times whose accelerations cannot be judged: those of corners of laws and, with rigid contacts, where a run does
-    not restart after a jump, the steps after it."""
+    """Mask of the times whose accelerations cannot be judged: those of corners of laws and, with
+    rigid contacts, where a run does not restart after a jump, the steps after it."""
     corners = np.array([-np.inf, *solution.compiled.corners, np.inf])
     place = np.searchsorted(corners, times)
     nearest = np.minimum(times - corners[place - 1], corners[place] - times)
@@ -75,4 +91,11 @@ def jump_check(solution: "SolutionData") -> list[Check]:
         return []
     t, name = jumps[0]
     text = f"that of {name} jumps at t = {t:.4g} s: an impact with unbounded forces"
-    return [Check("Velocities of drives", WARN, text, "prescribe a smooth motion (a monotone table, SmoothStep)")]
+    return [
+        Check(
+            "Velocities of drives",
+            WARN,
+            text,
+            "prescribe a smooth motion (a monotone table, SmoothStep)",
+        )
+    ]

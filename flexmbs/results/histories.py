@@ -1,4 +1,6 @@
-"""Kinematics, wrenches and energies at all output times: compiled loops over the states of a trajectory."""
+"""Kinematics, wrenches and energies at all output times: compiled loops over the states of a
+trajectory.
+"""
 
 from typing import NamedTuple
 
@@ -8,13 +10,30 @@ from flexmbs._jit import part
 from flexmbs._jit.address import packed
 from flexmbs.algebra.se3 import wrench_to_parent
 from flexmbs.algebra.small import add, cross, load3_at, load9_at, mul, neg, scale, store3_at
-from flexmbs.dynamics.constraints import constraint_wrench, prescribed_effort, six_apply, with_couplers, with_terms
+from flexmbs.dynamics.constraints import (
+    constraint_wrench,
+    prescribed_effort,
+    six_apply,
+    with_couplers,
+    with_terms,
+)
 from flexmbs.dynamics.contacts import contact_kinematics, given_contact_forces, law_forces
-from flexmbs.dynamics.equations import body_motion, clear_energies, kinematics, residual_with_reactions
+from flexmbs.dynamics.equations import (
+    body_motion,
+    clear_energies,
+    kinematics,
+    residual_with_reactions,
+)
 from flexmbs.dynamics.forces import apply_forces
 from flexmbs.dynamics.frames import frame_pose, frame_rates, world_pose
 from flexmbs.dynamics.inertia import body_energy
-from flexmbs.dynamics.joint_forces import ALL, coordinate_at, joint_force_value, joint_place, joints_law
+from flexmbs.dynamics.joint_forces import (
+    ALL,
+    coordinate_at,
+    joint_force_value,
+    joint_place,
+    joints_law,
+)
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.rotors import rotor_energy, rotor_loads
 from flexmbs.system.records import OF_FRICTION, Evaluation
@@ -51,11 +70,15 @@ def states_of(trajectory: Trajectory, beta: np.ndarray) -> States:
 
 @packed()
 def frame_history(system, work, m, motions, out):
-    """out[i] = (A, r, ṙ, ω, r̈, ω̇) of frame m in world axes at output i, (nt, 24); r̈ = A (v̇ + ω × v) + g."""
+    """out[i] = (A, r, ṙ, ω, r̈, ω̇) of frame m in world axes at output i, (nt, 24); r̈ = A (v̇ + ω
+    × v) + g.
+    """
     frames, gravity, motion = work.frames, system.gravity, work.motion
     g = (gravity[0], gravity[1], gravity[2])
     for i in range(motions.q.shape[0]):
-        here = Evaluation(motions.q[i], motions.s[i], motions.sd[i], work.zero, work.zero, work.zero)
+        here = Evaluation(
+            motions.q[i], motions.s[i], motions.sd[i], work.zero, work.zero, work.zero
+        )
         body_motion(system, work, motions.t[i], here.q, here.s, here.sd)
         Rm, xm = frame_pose(frames, m, here.q)
         A, r = world_pose(frames, motion, m, Rm, xm)
@@ -71,17 +94,21 @@ def frame_history(system, work, m, motions, out):
 
 @packed()
 def joint_history(system, work, states, found):
-    """Wrenches through all joints on the child at its frame, child axes, and coordinates of the cut joints.
+    """Wrenches through all joints on the child at its frame, child axes, and coordinates of the cut
+    joints.
 
-    ``found`` has primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives, couplings and joint forces; effort
-    (nt, nb + ncut, 6): Cᵀ of them; beta (nt, nβ), eta and etad (nt, ncut, 6): coordinates, velocities, accelerations of the cut
-    joints; prescribed (nt, np, 4): f, ḟ, f̈ and effort of prescribed coordinates.
+    ``found`` has primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives, couplings
+    and joint forces; effort (nt, nb + ncut, 6): Cᵀ of them; beta (nt, nβ), eta and etad (nt, ncut,
+    6): coordinates, velocities, accelerations of the cut joints; prescribed (nt, np, 4): f, ḟ, f̈
+    and effort of prescribed coordinates.
     """
     primary, cut, effort = found.primary, found.cut, found.effort
     nb = primary.shape[1]
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
-        here = Evaluation(states.q[i], states.s[i], states.sd[i], states.lam[i], states.z[i], work.r)
+        here = Evaluation(
+            states.q[i], states.s[i], states.sd[i], states.lam[i], states.z[i], work.r
+        )
         residual_with_reactions(system, work, states.t[i], here, False)
         for b in range(nb):
             for a in range(6):
@@ -114,7 +141,9 @@ def joint_history(system, work, states, found):
 
 @part
 def set_path(work, states, i):
-    """Forces of rigid contacts and coordinates of the cut joints at output i into work.path, where the states have them."""
+    """Forces of rigid contacts and coordinates of the cut joints at output i into work.path, where
+    the states have them.
+    """
     if states.contact.shape[0] > 0:
         for k in range(states.contact.shape[1]):
             for c in range(3):
@@ -128,9 +157,9 @@ CONTACT_NUMBERS = 17  # of each contact in `contact_history`
 
 @packed()
 def contact_history(system, work, states, out):
-    """out[i, k] = gap, velocities along normal and tangents, force in world axes on the second body and along normal and tangents
-    of contact k, whether it is outside its bounds, angular velocities and moments about normal and tangents, at output i,
-    (nt, n, 17)."""
+    """out[i, k] = gap, velocities along normal and tangents, force in world axes on the second body
+    and along normal and tangents of contact k, whether it is outside its bounds, angular velocities
+    and moments about normal and tangents, at output i, (nt, n, 17)."""
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         q, s = states.q[i], states.s[i]
@@ -152,18 +181,23 @@ def contact_history(system, work, states, out):
                 A, _ = world_pose(work.frames, work.motion, m, Rm, xm)
                 f = (0.0, 0.0, 0.0)
                 for c in range(3):
-                    f = add(f, scale(work.contact.force[k, c], load3_at(work.contact.covectors, k, 6 * c)))
+                    f = add(
+                        f,
+                        scale(work.contact.force[k, c], load3_at(work.contact.covectors, k, 6 * c)),
+                    )
                 store3_at(out[i], k, 4, mul(A, f))
 
 
 @part
 def with_coordinate_contacts(contacts, work, k, wrench):
-    """(f, n) + Σ N a C⁺_v of the unilateral functions of coordinates of cut joint k and C⁺_v Q of its dry friction, with the
-    ``wrench`` (f, n) of the others."""
+    """(f, n) + Σ N a C⁺_v of the unilateral functions of coordinates of cut joint k and C⁺_v Q of
+    its dry friction, with the ``wrench`` (f, n) of the others."""
     f, n = wrench
     given, place = (contacts.terms, work.contact.factor), (work.cut, k)
     for c in range(contacts.first.shape[0]):
-        f, n = with_terms(given, (contacts.first[c], contacts.end[c]), place, work.contact.force[c, 0], (f, n))
+        f, n = with_terms(
+            given, (contacts.first[c], contacts.end[c]), place, work.contact.force[c, 0], (f, n)
+        )
         if contacts.cut[c] == k and contacts.geometry_kernel[c] == OF_FRICTION:
             f = add(f, scale(work.contact.force[c, 1], load3_at(work.contact.covectors, c, 6)))
             n = add(n, scale(work.contact.force[c, 1], load3_at(work.contact.covectors, c, 9)))
@@ -172,7 +206,9 @@ def with_coordinate_contacts(contacts, work, k, wrench):
 
 @part
 def with_joint_forces(system, work, k, t, here, wrench):
-    """(f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k, with the ``wrench`` (f, n) of its constraints."""
+    """(f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k, with the ``wrench`` (f, n) of
+    its constraints.
+    """
     forces, several = system.forces.joint, system.forces.joints
     for j in range(forces.cut.shape[0]):
         if forces.cut[j] == k:
@@ -197,12 +233,16 @@ def with_joint_forces(system, work, k, t, here, wrench):
 def _with_effort(work, k, v, tau, wrench):
     """(f, n) + (C⁺)ᵀ τ on velocity v of cut joint k"""
     f, n = wrench
-    return add(f, scale(tau, load3_at(work.cut.inverse, k, 6 * v))), add(n, scale(tau, load3_at(work.cut.inverse, k, 6 * v + 3)))
+    return add(f, scale(tau, load3_at(work.cut.inverse, k, 6 * v))), add(
+        n, scale(tau, load3_at(work.cut.inverse, k, 6 * v + 3))
+    )
 
 
 @packed()
 def opposite_wrench(system, work, b, motions, wrench, out):
-    """out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at the parent's frame and in its axes."""
+    """out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at the
+    parent's frame and in its axes.
+    """
     for i in range(motions.q.shape[0]):
         body_motion(system, work, motions.t[i], motions.q[i], motions.s[i], motions.sd[i])
         R, x = load9_at(work.motion.Rj, b, 0), load3_at(work.motion.xj, b, 0)
@@ -213,7 +253,9 @@ def opposite_wrench(system, work, b, motions, wrench, out):
 
 @packed()
 def energy_history(system, work, motions, out):
-    """out[i] = kinetic, strain and gravity energy of all bodies and rotors at output i, (nt, 3); ``motions``: `States`."""
+    """out[i] = kinetic, strain and gravity energy of all bodies and rotors at output i, (nt, 3);
+    ``motions``: `States`.
+    """
     for i in range(motions.q.shape[0]):
         if system.rotors.body.shape[0] > 0:
             # with the rates of cut joints
@@ -232,7 +274,9 @@ def energy_history(system, work, motions, out):
 
 @packed()
 def rotor_history(system, work, states, out):
-    """out[i, k] = moment q̈ b + ω × q̇ b that rotor k takes from the frame that carries it, axes of the frame, (nt, n, 3)."""
+    """out[i, k] = moment q̈ b + ω × q̇ b that rotor k takes from the frame that carries it, axes of
+    the frame, (nt, n, 3).
+    """
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, work.zero, work.zero)
@@ -244,10 +288,14 @@ def rotor_history(system, work, states, out):
 
 @packed()
 def reaction_history(system, work, states, out):
-    """out[i, r] = constraint wrench of each joint that forces read, on the child at its frame, child axes, (nt, nr, 6)."""
+    """out[i, r] = constraint wrench of each joint that forces read, on the child at its frame,
+    child axes, (nt, nr, 6).
+    """
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
-        here = Evaluation(states.q[i], states.s[i], states.sd[i], states.lam[i], states.z[i], work.r)
+        here = Evaluation(
+            states.q[i], states.s[i], states.sd[i], states.lam[i], states.z[i], work.r
+        )
         residual_with_reactions(system, work, states.t[i], here, False)
         for r in range(out.shape[1]):
             for a in range(6):
@@ -256,8 +304,8 @@ def reaction_history(system, work, states, out):
 
 @packed()
 def applied_history(system, work, states, reactions, out):
-    """out[i, b] = wrench of the applied forces on body b about its frame's origin, body axes, (nt, nb, 6); ``reactions`` (nt, nr,
-    6) that forces read."""
+    """out[i, b] = wrench of the applied forces on body b about its frame's origin, body axes, (nt,
+    nb, 6); ``reactions`` (nt, nr, 6) that forces read."""
     for i in range(states.q.shape[0]):
         clear_energies(system, work)
         for r in range(reactions.shape[1]):

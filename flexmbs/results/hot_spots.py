@@ -18,7 +18,9 @@ SPACING = 0.05  # of the body's size
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """Largest von Mises stress (n,) of each node over a run, Pa, and the time (n,) of its occurrence, s."""
+    """Largest von Mises stress (n,) of each node over a run, Pa, and the time (n,) of its
+    occurrence, s.
+    """
 
     node_ids: IntArray
     positions: FloatArray
@@ -33,8 +35,9 @@ ROUND_OFF = 1e-12  # of the largest principal stress
 class HotSpot:
     """A node of locally largest von Mises stress.
 
-    position (3,): in the body frame, m; time: s; von_mises, principal (3,) largest first, yield_stress: Pa (infinite if unknown);
-    directions (3, 3): of the principal stresses, columns in body axes.
+    position (3,): in the body frame, m; time: s; von_mises, principal (3,) largest first,
+    yield_stress: Pa (infinite if unknown); directions (3, 3): of the principal stresses, columns in
+    body axes.
     """
 
     node: int
@@ -64,7 +67,8 @@ class HotSpots(list[HotSpot]):
     def warnings(self) -> tuple[str, ...]:
         """A line for each hot spot beyond the yield stress, where the linear stress is not valid."""
         return tuple(
-            f"node {spot.node}: {1e-6 * spot.von_mises:.4g} MPa exceeds the yield stress {1e-6 * spot.yield_stress:.4g} MPa "
+            f"node {spot.node}: {1e-6 * spot.von_mises:.4g} MPa exceeds the yield stress "
+            f"{1e-6 * spot.yield_stress:.4g} MPa "
             f"at t = {spot.time:.4g} s; the stress there assumes a linear elastic material"
             for spot in self
             if spot.utilization > 1.0
@@ -74,8 +78,10 @@ class HotSpots(list[HotSpot]):
         titles = ("x", "y", "z [m]", "t [s]", " von Mises", "σ1", "σ2", "σ3 [MPa]")
         head = f"{'node':>8} {' '.join(f'{title:>9}' for title in titles)}  yield"
         rows = [
-            f"{spot.node:8d} {' '.join(f'{x:9.4g}' for x in spot.position.round(9))} {spot.time:9.4g} "
-            f"{1e-6 * spot.von_mises:10.4g} {' '.join(f'{s:9.4g}' for s in spot.shown)}  {_use(spot)}"
+            f"{spot.node:8d} {' '.join(f'{x:9.4g}' for x in spot.position.round(9))} "
+            f"{spot.time:9.4g} "
+            f"{1e-6 * spot.von_mises:10.4g} {' '.join(f'{s:9.4g}' for s in spot.shown)}  "
+            f"{_use(spot)}"
             for spot in self
         ]
         return "\n".join([head, *rows, *self.warnings])
@@ -91,7 +97,11 @@ def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots
     """The worst ``count`` nodes of the envelope at the minimum spacing. Raises InputError."""
     count = whole_number(count, "count", least=1)
     envelope = stress.envelope
-    size = float(np.linalg.norm(np.ptp(envelope.positions, axis=0))) if len(envelope.positions) else 0.0
+    size = (
+        float(np.linalg.norm(np.ptp(envelope.positions, axis=0)))
+        if len(envelope.positions)
+        else 0.0
+    )
     distance = SPACING * size if spacing is None else one_number(spacing, "spacing", least=0.0)
     order = np.argsort(-envelope.von_mises, kind="stable")
     rows = np.array(spread(order, envelope.positions, envelope.node_ids, count, distance), np.int64)
@@ -100,15 +110,24 @@ def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots
     limits = stress.yield_stress[rows]
     return HotSpots(
         HotSpot(
-            int(envelope.node_ids[row]), envelope.positions[row], float(envelope.time[row]), float(envelope.von_mises[row]),
-            sizes[k], directions[k], float(limits[k]),
+            int(envelope.node_ids[row]),
+            envelope.positions[row],
+            float(envelope.time[row]),
+            float(envelope.von_mises[row]),
+            sizes[k],
+            directions[k],
+            float(limits[k]),
         )
         for k, row in enumerate(rows)
-    )  # fmt: skip
+    )
 
 
-def spread(order: IntArray, positions: FloatArray, node_ids: IntArray, count: int, distance: float) -> list[int]:
-    """The first ``count`` rows in an order, omitting those nearer than ``distance`` to a previous one (or of the same node)."""
+def spread(
+    order: IntArray, positions: FloatArray, node_ids: IntArray, count: int, distance: float
+) -> list[int]:
+    """The first ``count`` rows in an order, omitting those nearer than ``distance`` to a previous
+    one (or of the same node).
+    """
     left = np.ones(len(positions), bool)
     taken: list[int] = []
     for row in order:

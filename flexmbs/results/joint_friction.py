@@ -1,4 +1,6 @@
-"""Friction in joints over a run: the generalized force of each friction by itself, and the power that it takes."""
+"""Friction in joints over a run: the generalized force of each friction by itself, and the power
+that it takes.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ KINDS = ("joint-friction", "lugre-friction", "pin-friction", "guide-friction", "
 
 
 class Friction(NamedTuple):
-    """Friction Q (nt,) in a degree of freedom of a joint, N or N m, and the power −Q η (nt,) that it takes, W; unit "N" or
-    "N m"."""
+    """Friction Q (nt,) in a degree of freedom of a joint, N or N m, and the power −Q η (nt,) that
+    it takes, W; unit "N" or "N m"."""
 
     name: str
     kind: str
@@ -34,7 +36,9 @@ class Friction(NamedTuple):
 
 
 def joint_frictions(solution: SolutionData) -> tuple[list[Friction], list[str]]:
-    """All frictions in joints, from coordinates, rates and reactions at the outputs; remarks on those whose function fails."""
+    """All frictions in joints, from coordinates, rates and reactions at the outputs; remarks on
+    those whose function fails.
+    """
     found, notes = [], []
     for force in solution.model.forces.values():
         if isinstance(force, JointForce) and force.kind in KINDS:
@@ -42,7 +46,11 @@ def joint_frictions(solution: SolutionData) -> tuple[list[Friction], list[str]]:
                 found.append(_friction(solution, force))
             except Exception as error:  # whatever a user function raises must not prevent the page
                 notes.append(f"{force.name} is not shown: {error}")
-    found += [_dry(solution, each) for each in solution.model.contacts.values() if isinstance(each, DryFriction)]
+    found += [
+        _dry(solution, each)
+        for each in solution.model.contacts.values()
+        if isinstance(each, DryFriction)
+    ]
     return found, notes
 
 
@@ -50,12 +58,16 @@ def _dry(solution: SolutionData, friction: DryFriction) -> Friction:
     view = solution.contact(friction.name)
     turns, _ = coordinate_position(solution.model.joints[friction.joint], friction.coordinate)
     unit, force = "N m" if turns else "N", view.friction[:, 0]
-    return Friction(friction.name, friction.kind, friction.joint, unit, force, -force * view.slip[:, 0])
+    return Friction(
+        friction.name, friction.kind, friction.joint, unit, force, -force * view.slip[:, 0]
+    )
 
 
 def _states(solution: SolutionData, force: JointForce) -> FloatArray:
     """(nt, n) force states of a joint force."""
-    joint_forces = [each.name for each in solution.model.forces.values() if each.place == force.place]
+    joint_forces = [
+        each.name for each in solution.model.forces.values() if each.place == force.place
+    ]
     law, k = solution.compiled.system.forces.joint.law, joint_forces.index(force.name)
     return solution.trajectory.z[:, law.state[k] : law.state[k] + law.n_states[k]]
 
@@ -74,7 +86,9 @@ def _friction(solution: SolutionData, force: JointForce) -> Friction:
         out[:] = 0.0
         row.law.value(row.parameters, u, [*x, *loads[i].tolist(), *beyond], out)
         effort[i] = out[0]
-    return Friction(force.name, force.kind, force.joint, "N m" if turns else "N", effort, -effort * rate)
+    return Friction(
+        force.name, force.kind, force.joint, "N m" if turns else "N", effort, -effort * rate
+    )
 
 
 def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
@@ -88,8 +102,8 @@ def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
 
 
 def _loads(joint: Joint, number: int, view: JointView) -> FloatArray:
-    """(nt, 4) force across and along the axis, moment across and about it, zero where the joint is free; the axis has the same
-    components in parent and child."""
+    """(nt, 4) force across and along the axis, moment across and about it, zero where the joint is
+    free; the axis has the same components in parent and child."""
     motion = [each for each in joint.motions if each.nv][number]
     v, w = np.array(motion.unit_twist).reshape(2, 3)
     a = (w if w.any() else v) / np.linalg.norm(w if w.any() else v)

@@ -1,4 +1,6 @@
-"""Wrenches and coordinates of all joints over a trajectory, in the declared orientation of the joints."""
+"""Wrenches and coordinates of all joints over a trajectory, in the declared orientation of the
+joints.
+"""
 
 from typing import NamedTuple
 
@@ -23,7 +25,9 @@ NUMBERS = 10**7  # of wrenches by self-stresses that are kept at a time, 80 MB
 
 
 class JointHistories(NamedTuple):
-    """Arrays of `joint_history`, the multipliers used, and for each primary and cut joint whether its wrench is unique."""
+    """Arrays of `joint_history`, the multipliers used, and for each primary and cut joint whether
+    its wrench is unique.
+    """
 
     lam: np.ndarray  # (nt, nc)
     primary: np.ndarray  # (nt, nb, 6)
@@ -37,7 +41,9 @@ class JointHistories(NamedTuple):
 
 
 class JointCoordinates(NamedTuple):
-    """Coordinates (nt, nq), velocities, accelerations and efforts (nt, nv) of one joint as declared."""
+    """Coordinates (nt, nq), velocities, accelerations and efforts (nt, nv) of one joint as
+    declared.
+    """
 
     position: np.ndarray
     velocity: np.ndarray
@@ -59,8 +65,8 @@ def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
 def joint_histories(
     compiled: Compiled, trajectory: Trajectory, *, redundant: bool, least_norm: bool = True
 ) -> JointHistories:  # fmt: skip
-    """Wrenches and coordinates of all joints; with redundant constraints those of least norm, or by given multipliers, which are
-    equivalent for joints with a unique wrench."""
+    """Wrenches and coordinates of all joints; with redundant constraints those of least norm, or by
+    given multipliers, which are equivalent for joints with a unique wrench."""
     beta = path_coordinates(compiled, trajectory)
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
@@ -113,35 +119,49 @@ def _of_least_norm(
     rows: np.ndarray,
     length: float,
 ) -> np.ndarray:
-    """(nt, nc) λ + Y a with the least Σ |f|² + |n|²/ℓ² over the wrenches (f, n) of all joints on their children, at the
-    children's frames; of those with the same wrenches the least multipliers, as of couplings in
-    parallel.
+    """(nt, nc) λ + Y a with the least Σ |f|² + |n|²/ℓ² over the wrenches (f, n) of all joints on
+    their children, at the children's frames; of those with the same wrenches the least multipliers,
+    as of couplings in parallel.
 
-    The wrenches are w + W a; W by one evaluation for each column y of ``stress``. A norm of forces of the joints, not of
-    multipliers, does not depend on which joints are cut. Multipliers, in ``stress`` too, are those
-    of rows of length one, λ times ``rows`` (nt, nc). ``length``: ℓ (m), `_length`.
-    Theory, section 31.
+    The wrenches are w + W a; W by one evaluation for each column y of ``stress``. A norm of forces
+    of the joints, not of multipliers, does not depend on which joints are cut. Multipliers, in
+    ``stress`` too, are those of rows of length one, λ times ``rows`` (nt, nc). ``length``: ℓ (m),
+    `_length`. Theory, section 31.
     """
     lam, d = trajectory.lam * rows, stress.shape[2]
     weight = np.array([1.0, 1.0, 1.0, *[1.0 / length] * 3])
 
     def wrenches(multipliers: np.ndarray) -> np.ndarray:
         found = _histories(compiled, trajectory, multipliers / rows, beta)
-        each = [declared_wrench(compiled, trajectory, found, joint) * weight for joint in compiled.places]
+        each = [
+            declared_wrench(compiled, trajectory, found, joint) * weight
+            for joint in compiled.places
+        ]
         return np.concatenate(each, axis=1)
 
     base = wrenches(lam)
     # wrenches are affine in λ: any step is exact, and a large one divides their round-off
-    size = LARGE * max(float(np.abs(lam).max(initial=0.0)), float(np.abs(base).max(initial=0.0) * rows.max(initial=0.0))) or 1.0
+    size = (
+        LARGE
+        * max(
+            float(np.abs(lam).max(initial=0.0)),
+            float(np.abs(base).max(initial=0.0) * rows.max(initial=0.0)),
+        )
+        or 1.0
+    )
     W = np.stack([(wrenches(lam + size * stress[:, :, k]) - base) / size for k in range(d)], axis=2)
     out = np.empty_like(lam)
     for i in range(len(lam)):
-        out[i] = lam[i] + stress[i] @ by_priority([Condition(W[i], -base[i]), Condition(stress[i], -lam[i])], d)
+        out[i] = lam[i] + stress[i] @ by_priority(
+            [Condition(W[i], -base[i]), Condition(stress[i], -lam[i])], d
+        )
     return out / rows
 
 
 def _length(compiled: Compiled, unique: np.ndarray) -> float:
-    """ℓ (m) by which moments are divided: the largest distance on a body between frames of joints without a unique wrench."""
+    """ℓ (m) by which moments are divided: the largest distance on a body between frames of joints
+    without a unique wrench.
+    """
     frames, nb = compiled.system.frames, len(compiled.bodies)
     ends = [
         compiled.frames[end]
@@ -159,7 +179,12 @@ def _length(compiled: Compiled, unique: np.ndarray) -> float:
 def start_coordinates(compiled: Compiled) -> np.ndarray:
     """Declared coordinates of the cut joints, initial values for the first output."""
     joints = compiled.model.joints
-    return np.concatenate([np.zeros(0), *(np.asarray(joints[name].initial_position) for name in compiled.topology.cuts)])
+    return np.concatenate(
+        [
+            np.zeros(0),
+            *(np.asarray(joints[name].initial_position) for name in compiled.topology.cuts),
+        ]
+    )
 
 
 def path_coordinates(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
@@ -169,10 +194,15 @@ def path_coordinates(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
     return np.tile(start_coordinates(compiled), (len(trajectory.t), 1))
 
 
-def _histories(compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray) -> JointHistories:
+def _histories(
+    compiled: Compiled, trajectory: Trajectory, lam: np.ndarray, beta: np.ndarray
+) -> JointHistories:
     work = make_work(compiled.system, beta[0])
     shapes = history_shapes(compiled, len(trajectory.t))
-    z = {name: np.zeros(shapes[name]) for name in ("primary", "cut", "effort", "beta", "eta", "etad", "prescribed")}
+    z = {
+        name: np.zeros(shapes[name])
+        for name in ("primary", "cut", "effort", "beta", "eta", "etad", "prescribed")
+    }
     found = JointHistories(lam, **z, unique=np.ones(shapes["unique"], np.int64))
     joint_history(compiled.system, work, states_of(trajectory._replace(lam=lam), beta), found)
     compiled.callbacks.raise_error()
@@ -199,7 +229,9 @@ def unique_multipliers(compiled: Compiled, trajectory: Trajectory) -> np.ndarray
     return np.asarray(np.abs(found.u[:, row_rank(found.size) :]).max(axis=1, initial=0.0) <= UNIQUE)
 
 
-def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str) -> np.ndarray:
+def declared_wrench(
+    compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str
+) -> np.ndarray:
     """(nt, 6) wrench on the declared child at its frame, in that frame's axes."""
     place = compiled.places[joint]
     if place.cut >= 0:
@@ -213,7 +245,9 @@ def declared_wrench(compiled: Compiled, trajectory: Trajectory, found: JointHist
     return out
 
 
-def declared_coordinates(compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str) -> JointCoordinates:
+def declared_coordinates(
+    compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str
+) -> JointCoordinates:
     """Coordinates of a joint from the parent to the child it was declared with."""
     place = compiled.places[joint]
     nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
@@ -221,12 +255,18 @@ def declared_coordinates(compiled: Compiled, trajectory: Trajectory, found: Join
         k = place.cut
         at = int(compiled.system.cuts.beta_at[k])
         effort = found.effort[:, len(compiled.bodies) + k, :nv]
-        return JointCoordinates(found.beta[:, at : at + nq], found.eta[:, k, :nv], found.etad[:, k, :nv], effort)
-    at, to = (int(each[place.body]) for each in (compiled.system.tree.q_at, compiled.system.tree.s_at))
+        return JointCoordinates(
+            found.beta[:, at : at + nq], found.eta[:, k, :nv], found.etad[:, k, :nv], effort
+        )
+    at, to = (
+        int(each[place.body]) for each in (compiled.system.tree.q_at, compiled.system.tree.s_at)
+    )
     rates = (trajectory.s[:, to : to + nv], trajectory.sd[:, to : to + nv])
     tree = JointCoordinates(trajectory.q[:, at : at + nq], *rates, found.effort[:, place.body, :nv])
     tree = _with_prescribed(compiled, place, tree, found.prescribed)
-    return _reversed(tuple(_own(motion) for motion in place.motions), tree) if place.reversed else tree
+    return (
+        _reversed(tuple(_own(motion) for motion in place.motions), tree) if place.reversed else tree
+    )
 
 
 def _own(motion: Motion) -> Motion:
@@ -246,7 +286,10 @@ def _with_prescribed(
         if isinstance(motion, Prescribed):
             values = tuple(np.moveaxis(prescribed[:, number[motion.drive], :, None], 1, 0))
         else:
-            values = (tree.position[:, q : q + motion.nq], *(each[:, v : v + motion.nv] for each in tree[1:]))
+            values = (
+                tree.position[:, q : q + motion.nq],
+                *(each[:, v : v + motion.nv] for each in tree[1:]),
+            )
             q, v = q + motion.nq, v + motion.nv
         for part, value in zip(parts, values):
             part.append(value)
@@ -255,7 +298,9 @@ def _with_prescribed(
 
 
 def drive_efforts(compiled: Compiled, found: JointHistories, number: int) -> np.ndarray:
-    """(nt,) torque or force of a drive: the multiplier of its row, or that of its prescribed coordinate by inverse dynamics."""
+    """(nt,) torque or force of a drive: the multiplier of its row, or that of its prescribed
+    coordinate by inverse dynamics.
+    """
     system = compiled.system
     row = system.drives.row[system.drives.drive == number]
     if len(row):
@@ -269,7 +314,10 @@ def _reversed(motions: tuple[Motion, ...], tree: JointCoordinates) -> JointCoord
     _, acceleration = inverse_coordinates(motions, tree.position, tree.acceleration)
     effort = tree.effort[:, ::-1]
     if any(motion.nq > motion.nv for motion in motions):
-        units = np.broadcast_to(np.eye(tree.velocity.shape[1]), (len(position), *2 * tree.velocity.shape[1:]))
-        _, rates = inverse_coordinates(motions, tree.position[:, None], units)  # of each unit velocity
+        units = np.broadcast_to(
+            np.eye(tree.velocity.shape[1]), (len(position), *2 * tree.velocity.shape[1:])
+        )
+        # of each unit velocity
+        _, rates = inverse_coordinates(motions, tree.position[:, None], units)
         effort = np.linalg.solve(rates, tree.effort[..., None])[..., 0]
     return JointCoordinates(position, velocity, acceleration, effort)

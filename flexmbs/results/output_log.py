@@ -1,6 +1,8 @@
-"""Outputs of a run as a log of frames: the first one names their fields, each of the others holds some rows.
+"""Outputs of a run as a log of frames: the first one names their fields, each of the others holds
+some rows.
 
-A row is all numbers of an output, field after field. Rows are read up to the first frame that is damaged or out of order.
+A row is all numbers of an output, field after field. Rows are read up to the first frame that is
+damaged or out of order.
 """
 
 import json
@@ -22,7 +24,9 @@ Fields = list[tuple[str, tuple[int, ...]]]
 
 
 class Rows(NamedTuple):
-    """What a log holds: fields with their shapes, rows (n, width), and the ends of its frames with the rows up to them."""
+    """What a log holds: fields with their shapes, rows (n, width), and the ends of its frames with
+    the rows up to them.
+    """
 
     fields: Fields
     values: np.ndarray
@@ -33,7 +37,9 @@ class Rows(NamedTuple):
         found, at = {}, 0
         for name, shape in self.fields:
             n = math.prod(shape)
-            found[name] = np.ascontiguousarray(self.values[:, at : at + n]).reshape(len(self.values), *shape)
+            found[name] = np.ascontiguousarray(self.values[:, at : at + n]).reshape(
+                len(self.values), *shape
+            )
             at += n
         return found
 
@@ -70,18 +76,30 @@ def _fields(path: Path, content: bytes) -> Fields:
     try:
         head = json.loads(content)
         if head["format"] != FORMAT:
-            raise InputError(f"{path}: has format {head['format']!r}; this version reads {FORMAT!r}")
+            raise InputError(
+                f"{path}: has format {head['format']!r}; this version reads {FORMAT!r}"
+            )
         return [(str(name), tuple(int(n) for n in shape)) for name, shape in head["fields"]]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise InputError(f"{path}: does not begin as a log of outputs; start the run anew") from None
+        raise InputError(
+            f"{path}: does not begin as a log of outputs; start the run anew"
+        ) from None
 
 
 class OutputLog:
-    """The log of a run, open for writing behind ``kept`` rows of what is there. Raises InputError, MachineError."""
+    """The log of a run, open for writing behind ``kept`` rows of what is there. Raises InputError,
+    MachineError.
+    """
 
-    def __init__(self, path: Path, out: tuple[np.ndarray, ...], there: Rows | None, kept: int) -> None:
+    def __init__(
+        self, path: Path, out: tuple[np.ndarray, ...], there: Rows | None, kept: int
+    ) -> None:
         self.out, self.n = out, 0
-        end, self.n = max((place for place in there.ends if place[1] <= kept), default=(0, 0)) if there else (0, 0)
+        end, self.n = (
+            max((place for place in there.ends if place[1] <= kept), default=(0, 0))
+            if there
+            else (0, 0)
+        )
         self.log = Log(path, end)
         try:
             if end == 0:
@@ -96,7 +114,9 @@ class OutputLog:
         count = max(PIECE // max(row_bytes(self.out), 1), 1)
         while self.n < reached:
             last = min(self.n + count, reached)
-            self.log.append(FIRST.pack(self.n) + rows(self.out, self.n, last).astype("<f8").tobytes())
+            self.log.append(
+                FIRST.pack(self.n) + rows(self.out, self.n, last).astype("<f8").tobytes()
+            )
             self.n = last
 
     def flush(self) -> None:

@@ -20,19 +20,29 @@ SHOWN = 8
 def overview(solution: SolutionData) -> str:
     """Verdict, run, size, steps, energy, drift, the worst checks, names of bodies and joints."""
     compiled, run = solution.compiled, solution.run
-    ns, nc, elastic = int(compiled.system.layout[2]), compiled.n_constraints, len(elastic_velocities(compiled.system))
+    ns, nc, elastic = (
+        int(compiled.system.layout[2]),
+        compiled.n_constraints,
+        len(elastic_velocities(compiled.system)),
+    )
     lines = [
         f"{solution!r}"[1:-1],
-        f"verdict   {solution.verdict}: " + ", ".join(f"{n} {status}" for status, n in _counts(solution)),
+        f"verdict   {solution.verdict}: "
+        + ", ".join(f"{n} {status}" for status, n in _counts(solution)),
         f"outcome   {run.outcome}",
-        f"size      {len(solution.bodies)} bodies, {ns} velocities, {elastic} of them elastic, {nc} constraint rows",
+        f"size      {len(solution.bodies)} bodies, {ns} velocities, {elastic} of them "
+        f"elastic, {nc} constraint rows",
         f"steps     {_steps(solution)}",
     ]
     if len(solution.t):
         energy = solution.energy
         missing = float(np.abs(energy.balance).max())
-        lines.append(f"energy    balance error {missing:.2g} J, largest energy or work {energy.scale:.3g} J")
-        lines.append("drift     {:.1e} m or rad, {:.1e} m/s or rad/s".format(*solution.drift.max(axis=0)))
+        lines.append(
+            f"energy    balance error {missing:.2g} J, largest energy or work {energy.scale:.3g} J"
+        )
+        lines.append(
+            "drift     {:.1e} m or rad, {:.1e} m/s or rad/s".format(*solution.drift.max(axis=0))
+        )
     worst = [check for status in (FAIL, WARN) for check in solution.audit if check.status == status]
     lines += [f"{check.status:<9} {check}" for check in worst[:LISTED]]
     lines += [f"          and {len(worst) - LISTED} more in .audit"] if len(worst) > LISTED else []
@@ -48,10 +58,14 @@ def _counts(solution: SolutionData) -> list[tuple[str, int]]:
 def _steps(solution: SolutionData) -> str:
     counts = solution.statistics
     parts = [
-        f"{counts[key]} {key}" for key in ("steps", "rejected", "iterations", "factorizations", "evaluations") if counts.get(key)
+        f"{counts[key]} {key}"
+        for key in ("steps", "rejected", "iterations", "factorizations", "evaluations")
+        if counts.get(key)
     ]
     seconds = counts.get("solve_seconds")
-    return ", ".join(parts).replace(" steps", "", 1) + (f"; {float(seconds):.3g} s" if seconds is not None else "")
+    return ", ".join(parts).replace(" steps", "", 1) + (
+        f"; {float(seconds):.3g} s" if seconds is not None else ""
+    )
 
 
 def _names(names: tuple[str, ...]) -> str:

@@ -1,4 +1,6 @@
-"""Stress in the plies of laminated shells over a run, with the failure index of Tsai and Wu (`flexmbs.flexible_body.plies`)."""
+"""Stress in the plies of laminated shells over a run, with the failure index of Tsai and Wu
+(`flexmbs.flexible_body.plies`).
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,13 @@ BLOCK = 2**21  # values of one block of points
 
 @dataclass(frozen=True, eq=False)
 class PlyStress:
-    """Stress at m places in plies, at one time t () or at all output times t (nt,), along the axes of each ply.
+    """Stress at m places in plies, at one time t () or at all output times t (nt,), along the axes
+    of each ply.
 
-    node_ids (m,): numbers of the points on the bottom of the shell; positions (m, 3): of these, undeformed, m.
-    ply (m,): from 1 at the bottom.  place (m,): "bottom", "middle" or "top" of the ply.
-    stress (m, 3) or (nt, m, 3): σ₁ along the fibres, σ₂ across, τ₁₂, Pa.  strengths (m, 5): X_t, X_c, Y_t, Y_c, S, Pa.
+    node_ids (m,): numbers of the points on the bottom of the shell; positions (m, 3): of these,
+    undeformed, m. ply (m,): from 1 at the bottom.  place (m,): "bottom", "middle" or "top" of the
+    ply. stress (m, 3) or (nt, m, 3): σ₁ along the fibres, σ₂ across, τ₁₂, Pa.  strengths (m, 5):
+    X_t, X_c, Y_t, Y_c, S, Pa.
     """
 
     t: FloatArray
@@ -35,26 +39,33 @@ class PlyStress:
 
     @property
     def tsai_wu(self) -> FloatArray:
-        """Failure index (m,) or (nt, m), 1 at failure; zero in plies of unknown strength. Raises InputError if all are."""
+        """Failure index (m,) or (nt, m), 1 at failure; zero in plies of unknown strength. Raises
+        InputError if all are.
+        """
         return np.asarray(sum(self._parts()))
 
     @property
     def strength_ratio(self) -> FloatArray:
-        """R (m,) or (nt, m): R times the stress fails; infinite where it never does. Raises InputError as `tsai_wu`."""
+        """R (m,) or (nt, m): R times the stress fails; infinite where it never does. Raises
+        InputError as `tsai_wu`.
+        """
         b, a = self._parts()
         with np.errstate(divide="ignore"):
             return np.asarray(2 / (b + np.sqrt(b**2 + 4 * a)))
 
     def _parts(self) -> tuple[FloatArray, FloatArray]:
         if not np.isfinite(self.strengths).all(axis=1).any():
-            raise InputError("plies: their strengths are unknown; give Orthotropic(…, strengths=(Xt, Xc, Yt, Yc, S))")
+            raise InputError(
+                "plies: their strengths are unknown; give Orthotropic(…, strengths=(Xt, "
+                "Xc, Yt, Yc, S))"
+            )
         return tsai_wu_parts(self.stress, self.strengths)
 
 
 @dataclass(frozen=True, eq=False)
 class PlyEnvelope:
-    """Largest failure index of Tsai and Wu over the run, at each of p points: node_ids (p,) on the bottom, positions (p, 3) [m],
-    tsai_wu (p,), time (p,) [s], ply (p,) from 1, place (p,)."""
+    """Largest failure index of Tsai and Wu over the run, at each of p points: node_ids (p,) on the
+    bottom, positions (p, 3) [m], tsai_wu (p,), time (p,) [s], ply (p,) from 1, place (p,)."""
 
     node_ids: IntArray
     positions: FloatArray
@@ -73,7 +84,8 @@ class PlyEnvelope:
 class PlyView:
     """Stress in the plies of one body.
 
-    name: the body's.  t (nt,): output times.  history, field and envelope are evaluated on demand."""
+    name: the body's.  t (nt,): output times.  history, field and envelope are evaluated on demand.
+    """
 
     name: str
     t: FloatArray
@@ -83,38 +95,53 @@ class PlyView:
     _values: Callable[[IntArray, slice], FloatArray]
 
     def history(self, nodes: int | Iterable[int]) -> PlyStress:
-        """All plies under chosen nodes (numbers on either face of the shell) at all output times. Raises InputError for nodes
-        without plies."""
+        """All plies under chosen nodes (numbers on either face of the shell) at all output times.
+        Raises InputError for nodes without plies."""
         wanted = whole_numbers(nodes, "nodes")
         faces = np.stack([self._node_ids[self.plies.bottom], self._node_ids[self.plies.top]])
         missing = wanted[~np.isin(wanted, faces)]
         if len(missing):
-            raise InputError(f"node {missing[0]} of body '{self.name}' has no plies; use .nearest(…) of its stress")
+            raise InputError(
+                f"node {missing[0]} of body '{self.name}' has no plies; use .nearest(…) "
+                "of its stress"
+            )
         points = np.concatenate([np.flatnonzero((faces == node).any(axis=0)) for node in wanted])
         return self._at(points, slice(None), self.t)
 
     def field(self, t: float) -> PlyStress:
-        """All plies at all points at the output time nearest to t, s. Raises InputError for times outside of the run."""
+        """All plies at all points at the output time nearest to t, s. Raises InputError for times
+        outside of the run.
+        """
         t = one_number(t, "t")
         if not self.t[0] <= t <= self.t[-1]:
-            raise InputError(f"t: {t:g} s is outside of the solution, which has {self.t[0]:g} … {self.t[-1]:g} s")
+            raise InputError(
+                f"t: {t:g} s is outside of the solution, which has {self.t[0]:g} … {self.t[-1]:g} s"
+            )
         i = int(np.argmin(np.abs(self.t - t)))
         found = self._at(np.arange(len(self.plies.bottom)), slice(i, i + 1), self.t[i])
         return replace(found, stress=found.stress[0])
 
     @cached_property
     def envelope(self) -> PlyEnvelope:
-        """Largest failure index of each point over the run. Raises InputError if all strengths are unknown."""
+        """Largest failure index of each point over the run. Raises InputError if all strengths are
+        unknown.
+        """
         p = len(self.plies.bottom)
         size = 3 * int(np.diff(self.plies.first).max()) * len(self.t) * 3
         blocks = np.array_split(np.arange(p), max(1, min(p, -(-p * size // BLOCK))))
-        index, time, ply, place = (np.concatenate(each) for each in zip(*(self._worst(points) for points in blocks)))
+        index, time, ply, place = (
+            np.concatenate(each) for each in zip(*(self._worst(points) for points in blocks))
+        )
         rows = self.plies.bottom
         names = tuple(PLACES[k] for k in place)
-        return PlyEnvelope(self._node_ids[rows], self._positions[rows], index, self.t[time], ply, names)
+        return PlyEnvelope(
+            self._node_ids[rows], self._positions[rows], index, self.t[time], ply, names
+        )
 
     def _worst(self, points: IntArray) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
-        """Of each point the largest index over times and places, its time, number of the ply and place."""
+        """Of each point the largest index over times and places, its time, number of the ply and
+        place.
+        """
         places, found = self.plies.places(points), self._at(points, slice(None), self.t)
         index = found.tsai_wu
         time = index.argmax(axis=0)
@@ -132,5 +159,11 @@ class PlyView:
         rows = plies.bottom[found.point]
         names = tuple(PLACES[k] for k in places.place)
         return PlyStress(
-            t, self._node_ids[rows], self._positions[rows], plies.number(found), names, stress, plies.strengths[places.ply]
+            t,
+            self._node_ids[rows],
+            self._positions[rows],
+            plies.number(found),
+            names,
+            stress,
+            plies.strengths[places.ply],
         )

@@ -58,15 +58,17 @@ from flexmbs.system.records import Work
 from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
 KEPT_MOTIONS = 2**26  # bytes
-TIME_STEPPING = "moreau-jean"  # the integrator whose accelerations are changes of the velocity over a step
+# the integrator whose accelerations are changes of the velocity over a step
+TIME_STEPPING = "moreau-jean"
 
 
 @dataclass(frozen=True, eq=False)
 class SolutionData:
     """Result of a run: states at the output times and derived quantities.
 
-    compiled: the compiled model.  trajectory: t (nt,), q, s, ṡ, λ, force states, works, drift.  statistics: counts and times.
-    run: options, outcome, redundant constraints, notes, provenance.  Views are evaluated on demand.
+    compiled: the compiled model.  trajectory: t (nt,), q, s, ṡ, λ, force states, works, drift.
+    statistics: counts and times. run: options, outcome, redundant constraints, notes, provenance.
+    Views are evaluated on demand.
 
     Examples
     --------
@@ -91,7 +93,9 @@ class SolutionData:
 
     def __repr__(self) -> str:
         run, n = self.run.options, len(self.t)
-        means = ", ".join(str(run[key]) for key in ("formalism", "coordinates", "integrator") if key in run)
+        means = ", ".join(
+            str(run[key]) for key in ("formalism", "coordinates", "integrator") if key in run
+        )
         outputs = f"{n} outputs, t = {self.t[0]:.6g} … {self.t[-1]:.6g} s" if n else "no outputs"
         return f"<Solution of {shown(self.model.name)}: {f'{means}; ' if means else ''}{outputs}>"
 
@@ -123,7 +127,9 @@ class SolutionData:
 
     @property
     def lam(self) -> FloatArray:
-        """Lagrange multipliers (nt, nc); those of the wrenches of least norm where constraints are redundant."""
+        """Lagrange multipliers (nt, nc); those of the wrenches of least norm where constraints are
+        redundant.
+        """
         return self._joints.lam if self.run.redundant else self.trajectory.lam
 
     @property
@@ -137,25 +143,34 @@ class SolutionData:
         return tuple(self.run.events)
 
     def at(self, times: float | Iterable[float]) -> Self:
-        """The solution at other times (s) within the run, by quintic Hermite interpolation (see `between_outputs`).
+        """The solution at other times (s) within the run, by quintic Hermite interpolation (see
+        `between_outputs`).
 
-        The error is of order Δt⁶ in positions, Δt⁵ in velocities, Δt⁴ in accelerations and wrenches, with Δt between outputs.
-        Between outputs with an impact it is Δt³, Δt² and Δt, before and after it, and wrenches follow no jump.
-        Raises `InputError` for times outside of the run, or that do not ascend.
+        The error is of order Δt⁶ in positions, Δt⁵ in velocities, Δt⁴ in accelerations and
+        wrenches, with Δt between outputs. Between outputs with an impact it is Δt³, Δt² and Δt,
+        before and after it, and wrenches follow no jump. Raises `InputError` for times outside of
+        the run, or that do not ascend.
         """
         chosen = _times(times)
-        jumps = Jumps(np.sort([impact.t for impact in self.run.impacts]), self.run.options.get("integrator") == TIME_STEPPING)
+        jumps = Jumps(
+            np.sort([impact.t for impact in self.run.impacts]),
+            self.run.options.get("integrator") == TIME_STEPPING,
+        )
         trajectory = trajectory_at(self.compiled, self.trajectory, jumps, chosen)
         stored = histories_at(self.compiled, self._joints, self.t, chosen)
         applied = wrenches_at(self.applied, self.t, chosen)
-        return dataclasses.replace(self, trajectory=trajectory, stored=stored, stored_applied=applied)
+        return dataclasses.replace(
+            self, trajectory=trajectory, stored=stored, stored_applied=applied
+        )
 
     @cached_property
     def audit(self) -> tuple[Check, ...]:
-        """Checks of the run: outcome, energy, drift, redundancy, steps, deflections, stresses; independent verification of
-        accelerations, reactions and joint angles, the error of the steps and their resolution of laws and forces.
+        """Checks of the run: outcome, energy, drift, redundancy, steps, deflections, stresses;
+        independent verification of accelerations, reactions and joint angles, the error of the
+        steps and their resolution of laws and forces.
 
-        Each has a title, a status (PASS, WARN or FAIL), the finding with its location and time, and a remedy.
+        Each has a title, a status (PASS, WARN or FAIL), the finding with its location and time, and
+        a remedy.
         """
         return (*checks(self), *self.run.checks)
 
@@ -163,7 +178,9 @@ class SolutionData:
         """The same solution with these checks added to its audit; evaluated views are kept."""
         judged = dataclasses.replace(self, run=dataclasses.replace(self.run, checks=tuple(checks)))
         own = {field.name for field in dataclasses.fields(self)}
-        judged.__dict__.update({key: value for key, value in self.__dict__.items() if key not in {*own, "audit"}})
+        judged.__dict__.update(
+            {key: value for key, value in self.__dict__.items() if key not in {*own, "audit"}}
+        )
         return judged
 
     @property
@@ -204,7 +221,9 @@ class SolutionData:
     @property
     def frames(self) -> tuple[str, ...]:
         """Names of the frames on bodies, ``body/frame``."""
-        return tuple(str(ref) for ref in self.compiled.frames if ref.frame and ref.body in self.model.bodies)
+        return tuple(
+            str(ref) for ref in self.compiled.frames if ref.frame and ref.body in self.model.bodies
+        )
 
     @property
     def model_text(self) -> str:
@@ -212,25 +231,44 @@ class SolutionData:
         return self.run.model_text or self.model.to_toml(complete=False)
 
     def frame(self, name: str | FrameRef) -> FrameView:
-        """Motion of the frame ``body/frame``, or of a body frame or the ground. Raises InputError for an unknown name."""
+        """Motion of the frame ``body/frame``, or of a body frame or the ground. Raises InputError
+        for an unknown name.
+        """
         try:
             ref = frame_ref(name)
         except ValueError as error:
             raise InputError(f"frame: {error}") from None
         if ref not in self.compiled.frames:
-            raise InputError(f"frame '{ref}' is not in the solution; {close_names(str(ref), self.compiled.frame_names)}")
+            raise InputError(
+                f"frame '{ref}' is not in the solution; "
+                f"{close_names(str(ref), self.compiled.frame_names)}"
+            )
         return FrameView(str(ref), self.t, *self._motion(self.compiled.frames[ref]))
 
     def body(self, name: str) -> BodyView:
-        """Motion of a body frame, and the body's elastic coordinates; also of a piece of a divided body, ``boom[2]``. Raises
-        InputError for an unknown name."""
+        """Motion of a body frame, and the body's elastic coordinates; also of a piece of a divided
+        body, ``boom[2]``. Raises InputError for an unknown name."""
         name = str(name)
         if name not in self.compiled.bodies:
             _known("body", name, self.bodies)
-        motion, pieces = self._motion(self.compiled.frames[FrameRef(name)]), self.compiled.pieces_of(name)
-        elastic, rate = (np.concatenate([part(piece) for piece in pieces], axis=1) for part in (self.elastic, self._elastic_rate))
+        motion, pieces = (
+            self._motion(self.compiled.frames[FrameRef(name)]),
+            self.compiled.pieces_of(name),
+        )
+        elastic, rate = (
+            np.concatenate([part(piece) for piece in pieces], axis=1)
+            for part in (self.elastic, self._elastic_rate)
+        )
         shape, stress = self.shape(name), self._stress(name)
-        return BodyView(name, self.t, **motion._asdict(), elastic=elastic, elastic_rate=rate, _stress=stress, _deformation=shape)
+        return BodyView(
+            name,
+            self.t,
+            **motion._asdict(),
+            elastic=elastic,
+            elastic_rate=rate,
+            _stress=stress,
+            _deformation=shape,
+        )
 
     def elastic(self, body: str) -> FloatArray:
         """Elastic coordinates (nt, nf) of a body in one piece, or of a piece."""
@@ -257,10 +295,20 @@ class SolutionData:
         coordinates = declared_coordinates(self.compiled, self.trajectory, self._joints, name)
         child = self.compiled.model.joints[name].child
         A = self._motion(self.compiled.frames[FrameRef(child.body, child.frame)]).rotation
-        force, torque = (np.einsum("tij,tj->ti", A, part) for part in (wrench[:, :3], wrench[:, 3:]))
+        force, torque = (
+            np.einsum("tij,tj->ti", A, part) for part in (wrench[:, :3], wrench[:, 3:])
+        )
         number = place.body if place.cut < 0 else len(self.compiled.bodies) + place.cut
         unique = bool(self._joints.unique[number])
-        return JointView(name, self.t, **coordinates._asdict(), wrench=wrench, force=force, torque=torque, unique=unique)
+        return JointView(
+            name,
+            self.t,
+            **coordinates._asdict(),
+            wrench=wrench,
+            force=force,
+            torque=torque,
+            unique=unique,
+        )
 
     def drive(self, name: str) -> DriveView:
         """Coordinate, torque and power of a drive. Raises InputError for an unknown name."""
@@ -275,11 +323,14 @@ class SolutionData:
         return DriveView(name, self.t, joint.position[:, position], rate, torque, torque * rate)
 
     def coupling(self, name: str) -> CouplingView:
-        """Value, multiplier, torques or forces on the coordinates, and power of a coupling. Raises InputError for an unknown
-        name."""
+        """Value, multiplier, torques or forces on the coordinates, and power of a coupling. Raises
+        InputError for an unknown name."""
         name = str(name)
         _known("coupling", name, self.couplings)
-        coupling, row = self.compiled.model.couplings[name], int(self.compiled.system.couplers.row[self.couplings.index(name)])
+        coupling, row = (
+            self.compiled.model.couplings[name],
+            int(self.compiled.system.couplers.row[self.couplings.index(name)]),
+        )
         lam = self._joints.lam[:, row]
         x, v = np.zeros((2, len(self.t), len(coupling.terms)))
         for k, use in enumerate(coupling.coordinates(self.compiled.model.joints)):
@@ -289,12 +340,14 @@ class SolutionData:
         a = factors_at(coupling, self.t, x)
         value, rate = np.einsum("tk,tk->t", a, x), np.einsum("tk,tk->t", a, v)
         effort = {term.coordinate: a[:, k] * lam for k, term in enumerate(coupling.terms)}
-        unique = not self.run.redundant or bool(unique_multipliers(self.compiled, self.trajectory)[row])
+        unique = not self.run.redundant or bool(
+            unique_multipliers(self.compiled, self.trajectory)[row]
+        )
         return CouplingView(name, self.t, value, lam, effort, lam * rate, unique)
 
     def contact(self, name: str) -> ContactView:
-        """Gap, velocities and forces of a contact; bounds of a joint limit are ``name.lower`` and ``name.upper``. Raises
-        InputError."""
+        """Gap, velocities and forces of a contact; bounds of a joint limit are ``name.lower`` and
+        ``name.upper``. Raises InputError."""
         name = str(name)
         _known("contact", name, self.contacts)
         number = self.contacts.index(name)
@@ -302,11 +355,21 @@ class SolutionData:
         impacts = tuple(impact for impact in self.run.impacts if impact.contact == name)
         gaps = now[:, 0], now[:, 1], now[:, 2:4]
         forces = {"normal": now[:, 7], "friction": now[:, 8:10], "force": now[:, 4:7]}
-        return ContactView(name, self.t, *gaps, **forces, turning=now[:, 11:14], moment=now[:, 14:17], impacts=impacts)
+        return ContactView(
+            name,
+            self.t,
+            *gaps,
+            **forces,
+            turning=now[:, 11:14],
+            moment=now[:, 14:17],
+            impacts=impacts,
+        )
 
     @cached_property
     def overlaps(self) -> dict[str, FloatArray]:
-        """Penetration depth (nt,) [m or rad] of rigid contacts, by name; 0 if they are open or outside their bounds."""
+        """Penetration depth (nt,) [m or rad] of rigid contacts, by name; 0 if they are open or
+        outside their bounds.
+        """
         rigid = self.compiled.system.contacts.law_kernel < 0
         if not rigid.any():
             return {}
@@ -327,16 +390,28 @@ class SolutionData:
 
     @cached_property
     def rotor_moments(self) -> Mapping[str, FloatArray]:
-        """Moment (nt, 3) that each gyroscopic rotor puts on the parent frame of its joint, axes of that frame [N m]."""
+        """Moment (nt, 3) that each gyroscopic rotor puts on the parent frame of its joint, axes of
+        that frame [N m].
+        """
         beta = path_coordinates(self.compiled, self.trajectory)
         out = np.zeros((len(self.t), len(self.model.rotors), 3))
-        rotor_history(self.compiled.system, make_work(self.compiled.system, beta[0]), states_of(self.trajectory, beta), out)
-        return {name: -out[:, k] for k, (name, rotor) in enumerate(self.model.rotors.items()) if rotor.gyroscopic}
+        rotor_history(
+            self.compiled.system,
+            make_work(self.compiled.system, beta[0]),
+            states_of(self.trajectory, beta),
+            out,
+        )
+        return {
+            name: -out[:, k]
+            for k, (name, rotor) in enumerate(self.model.rotors.items())
+            if rotor.gyroscopic
+        }
 
     @cached_property
     def applied(self) -> Mapping[str, FloatArray]:
-        """Force and moment (nt, 6) of applied forces on frames ``body/frame`` of bodies with stress modes, about the position of
-        the frame in body axes [N, N m]; joints, drives and joint forces are not in it."""
+        """Force and moment (nt, 6) of applied forces on frames ``body/frame`` of bodies with stress
+        modes, about the position of the frame in body axes [N, N m]; joints, drives and joint
+        forces are not in it."""
         if self.stored_applied is not None:
             return self.stored_applied
         return applied_wrenches(self.compiled, self.trajectory)
@@ -354,7 +429,9 @@ class SolutionData:
         return {}  # by thread
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what was derived: workspaces hold addresses of their own arrays, those of a copy would be of the other's."""
+        """Without what was derived: workspaces hold addresses of their own arrays, those of a copy
+        would be of the other's.
+        """
         return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
 
     @cached_property
@@ -373,7 +450,12 @@ class SolutionData:
         out = np.zeros((len(self.t), len(self.contacts), CONTACT_NUMBERS))
         now = self.trajectory
         beta = path_coordinates(self.compiled, now)
-        contact_history(self.compiled.system, make_work(self.compiled.system, beta[0]), states_of(now, beta), out)
+        contact_history(
+            self.compiled.system,
+            make_work(self.compiled.system, beta[0]),
+            states_of(now, beta),
+            out,
+        )
         return out
 
     @cached_property
@@ -383,7 +465,9 @@ class SolutionData:
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
 
     def _motion(self, number: int) -> FrameMotion:
-        """Motion of a frame by its index; those of a few frames are kept, for views ask again and again."""
+        """Motion of a frame by its index; those of a few frames are kept, for views ask again and
+        again.
+        """
         out = self._motions.get(number)
         if out is None:
             out = np.zeros((len(self.t), 24))
@@ -395,7 +479,14 @@ class SolutionData:
             if (len(self._motions) + 1) * out.nbytes <= KEPT_MOTIONS:
                 self._motions[number] = out
         out = out.copy()  # views are their owner's
-        return FrameMotion(out[:, 9:12], out[:, :9].reshape(-1, 3, 3), out[:, 12:15], out[:, 15:18], out[:, 18:21], out[:, 21:])
+        return FrameMotion(
+            out[:, 9:12],
+            out[:, :9].reshape(-1, 3, 3),
+            out[:, 12:15],
+            out[:, 15:18],
+            out[:, 18:21],
+            out[:, 21:],
+        )
 
 
 def _times(given: Any) -> FloatArray:
@@ -408,7 +499,10 @@ def _times(given: Any) -> FloatArray:
     except ValueError as error:
         raise InputError(f"times: the time in seconds {error}") from None
     for k in np.flatnonzero(np.diff(found) <= 0.0)[:1]:
-        raise InputError(f"times: must ascend, but {found[k + 1]:g} s follows {found[k]:g} s; give np.unique(times)")
+        raise InputError(
+            f"times: must ascend, but {found[k + 1]:g} s follows {found[k]:g} s; give "
+            "np.unique(times)"
+        )
     return found
 
 

@@ -1,4 +1,6 @@
-"""`State`: a model at one instant in joint coordinates, from its declarations, from a solution, or from an analysis."""
+"""`State`: a model at one instant in joint coordinates, from its declarations, from a solution, or
+from an analysis.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +16,14 @@ from flexmbs.errors import InputError
 from flexmbs.initial.arguments import by_joint, instant, numbers
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
-from flexmbs.initial.initial_state import ACCEPTED_GAP, InitialState, changes, consistent_state, initial_state, settle
+from flexmbs.initial.initial_state import (
+    ACCEPTED_GAP,
+    InitialState,
+    changes,
+    consistent_state,
+    initial_state,
+    settle,
+)
 from flexmbs.initial.without_inertia import body_without_inertia
 from flexmbs.model.check import declaration_report, require_model
 from flexmbs.model.check_functions import require_functions
@@ -36,9 +45,10 @@ CONTRADICTION = 1e-7
 class State:
     """A model at time t (s) in joint coordinates.
 
-    q (nq,) and s (ns,): positions and velocities; sd (ns,) and lam (nc,): accelerations and multipliers; z (nz,): force states;
-    beta: coordinates of the cut joints.  contact (n, 3): normal and tangential forces of rigid contacts, of a run; those with a
-    normal force are closed.  M ṡ = k + Gᵀλ, docs/theory.md, section 23: accelerations without the forces of rigid contacts.
+    q (nq,) and s (ns,): positions and velocities; sd (ns,) and lam (nc,): accelerations and
+    multipliers; z (nz,): force states; beta: coordinates of the cut joints.  contact (n, 3): normal
+    and tangential forces of rigid contacts, of a run; those with a normal force are closed.  M ṡ =
+    k + Gᵀλ, docs/theory.md, section 23: accelerations without the forces of rigid contacts.
     """
 
     compiled: Compiled = field(repr=False)
@@ -70,15 +80,20 @@ class HasState(Protocol):
 
 
 def state(
-    model: ModelData, *, t: float = 0.0, position: Values | None = None, velocity: Values | None = None,
+    model: ModelData,
+    *,
+    t: float = 0.0,
+    position: Values | None = None,
+    velocity: Values | None = None,
     acceleration: Values | None = None,
-) -> State:  # fmt: skip
-    """The state with the declared joint coordinates, or those given by joint, made consistent with all constraints.
+) -> State:
+    """The state with the declared joint coordinates, or those given by joint, made consistent with
+    all constraints.
 
-    position, velocity, acceleration: joint → number(s) as of ``q0`` and ``v0``; without ``acceleration`` it is that of the free
-    motion. With it the given accelerations are kept, and the others are zero or, if loops and drives require it, those
-    of least mass-weighted norm.  Raises `InputError`.
-    Source: docs/theory.md, section 50.
+    position, velocity, acceleration: joint → number(s) as of ``q0`` and ``v0``; without
+    ``acceleration`` it is that of the free motion. With it the given accelerations are kept, and
+    the others are zero or, if loops and drives require it, those of least mass-weighted norm.
+    Raises `InputError`. Source: docs/theory.md, section 50.
 
     Examples
     --------
@@ -95,7 +110,8 @@ def state(
     require_model(model)
     chosen = _with_values(model, by_joint(position, "position"), by_joint(velocity, "velocity"))
     declaration_report(chosen).raise_errors()
-    # springs without a length are unloaded in the declared position, couplings have the offsets of it
+    # springs without a length are unloaded in the declared position, couplings have the offsets of
+    # it
     constants = None if chosen is model else initial_state(model)[0].initial_constants
     compiled, start = consistent_state(chosen, t=t, constants=constants)
     t = float(t)
@@ -107,9 +123,16 @@ def state(
 
 
 def settled_state(
-    compiled: Compiled, t: float, q: np.ndarray, s: np.ndarray, beta: np.ndarray, z: np.ndarray | None = None
+    compiled: Compiled,
+    t: float,
+    q: np.ndarray,
+    s: np.ndarray,
+    beta: np.ndarray,
+    z: np.ndarray | None = None,
 ) -> State:
-    """The state near (q, s) on the constraints, with its accelerations and multipliers. Raises `InputError`."""
+    """The state near (q, s) on the constraints, with its accelerations and multipliers. Raises
+    `InputError`.
+    """
     require_functions(compiled.model)
     require_independent_motions(compiled, q, beta)
     work, q, s = make_work(compiled.system, beta), q.copy(), s.copy()
@@ -119,7 +142,10 @@ def settled_state(
         body = body_without_inertia(compiled, settled.status, q, beta)
         raise InputError(f"bodies.{body}: its motion has no inertia; give it mass")
     if not settled.left <= ACCEPTED_GAP:
-        raise InputError(f"state: the joints do not close at t = {t:g} s, residual {settled.left:.3g} (m or rad); start closer")
+        raise InputError(
+            f"state: the joints do not close at t = {t:g} s, residual {settled.left:.3g} "
+            "(m or rad); start closer"
+        )
     return State(compiled, t, q, s, settled.sd, settled.lam, z, work.beta[:-SPARE].copy())
 
 
@@ -131,13 +157,15 @@ def given_state(key: str, given: HasState) -> State:
         found = None  # type: ignore[assignment]
     if not isinstance(found, State):
         raise InputError(
-            f"{key}: {type(given).__name__} is not a state; use state(model), state_of(solution, t) or an equilibrium"
+            f"{key}: {type(given).__name__} is not a state; use state(model), "
+            "state_of(solution, t) or an equilibrium"
         )
     return found
 
 
 def state_of(solution: SolutionData, t: float) -> State:
-    """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises `InputError`.
+    """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises
+    `InputError`.
 
     Examples
     --------
@@ -151,20 +179,33 @@ def state_of(solution: SolutionData, t: float) -> State:
     """
     t = instant(t)
     if not isinstance(solution, SolutionData):
-        raise InputError(f"solution: {type(solution).__name__} is not a Solution; use the result of simulate or Solution.load")
+        raise InputError(
+            f"solution: {type(solution).__name__} is not a Solution; use the result of "
+            "simulate or Solution.load"
+        )
     if len(solution.t) == 0:
         raise InputError("solution: it has no outputs, hence no states; run it again")
     i = int(np.argmin(np.abs(solution.t - t)))
     spacing = float(np.diff(solution.t).max(initial=0.0))
-    if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (min(1.0, float(solution.t[-1])) + abs(t)):
-        raise InputError(f"t: {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s")
+    if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (
+        min(1.0, float(solution.t[-1])) + abs(t)
+    ):
+        raise InputError(
+            f"t: {t:g} s is not within the solution, {solution.t[0]:g} … {solution.t[-1]:g} s"
+        )
     compiled, at, z = solution.compiled, float(solution.t[i]), solution.trajectory.z[i].copy()
     contact = solution.trajectory.contact[i].copy()
     if compiled.topology.coordinates == "joint":
         beta = path_coordinates(compiled, solution.trajectory)[i]
-        return replace(settled_state(compiled, at, solution.q[i], solution.s[i], beta, z), contact=contact)
-    joint = compile_model(compiled.declared, "joint").with_initial_constants(compiled.initial_constants)
-    return replace(settled_state(joint, at, *joint_values(joint, solution, [i])[0], z), contact=contact)
+        return replace(
+            settled_state(compiled, at, solution.q[i], solution.s[i], beta, z), contact=contact
+        )
+    joint = compile_model(compiled.declared, "joint").with_initial_constants(
+        compiled.initial_constants
+    )
+    return replace(
+        settled_state(joint, at, *joint_values(joint, solution, [i])[0], z), contact=contact
+    )
 
 
 class JointValues(NamedTuple):
@@ -175,11 +216,18 @@ class JointValues(NamedTuple):
     beta: np.ndarray
 
 
-def joint_values(joint: Compiled, solution: SolutionData, outputs: Sequence[int]) -> list[JointValues]:
+def joint_values(
+    joint: Compiled, solution: SolutionData, outputs: Sequence[int]
+) -> list[JointValues]:
     """Those at some outputs of a solution in other coordinates."""
     tree, (_, nq, ns) = joint.system.tree, (int(n) for n in joint.system.layout[:3])
     cuts = [solution.joint(name).position for name in joint.topology.cuts]
-    found = [JointValues(np.zeros(nq), np.zeros(ns), np.concatenate([np.zeros(0), *(x[i] for x in cuts)])) for i in outputs]
+    found = [
+        JointValues(
+            np.zeros(nq), np.zeros(ns), np.concatenate([np.zeros(0), *(x[i] for x in cuts)])
+        )
+        for i in outputs
+    ]
     for b, primary in enumerate(joint.topology.tree):
         body = solution.body(primary.body)
         view = None if primary.joint is None else solution.joint(primary.joint)
@@ -190,16 +238,22 @@ def joint_values(joint: Compiled, solution: SolutionData, outputs: Sequence[int]
             else:
                 values, rates = view.position[i], view.velocity[i]
                 if primary.reversed:
-                    values, rates = inverse_coordinates(joint.model.joints[view.name].motions, values, rates)
+                    values, rates = inverse_coordinates(
+                        joint.model.joints[view.name].motions, values, rates
+                    )
             q[tree.q_at[b] :][: len(values)], s[tree.s_at[b] :][: len(rates)] = values, rates
             q[tree.qf_at[b] :][:nf], s[tree.sf_at[b] :][:nf] = body.elastic[i], body.elastic_rate[i]
     return found
 
 
 def with_prescribed(solution: SolutionData) -> list[State]:
-    """All outputs of a solution in rheonomic coordinates as states in joint coordinates, with its accelerations; λ is zero."""
+    """All outputs of a solution in rheonomic coordinates as states in joint coordinates, with its
+    accelerations; λ is zero.
+    """
     compiled, trajectory, outputs = solution.compiled, solution.trajectory, range(len(solution.t))
-    joint = compile_model(compiled.declared, "joint").with_initial_constants(compiled.initial_constants)
+    joint = compile_model(compiled.declared, "joint").with_initial_constants(
+        compiled.initial_constants
+    )
     sd, lam = np.zeros((len(outputs), int(joint.system.layout[2]))), np.zeros(joint.n_constraints)
     for i, primary in enumerate(compiled.topology.tree):
         b, nf = joint.bodies.index(primary.body), int(compiled.system.tree.nf[i])
@@ -214,7 +268,10 @@ def with_prescribed(solution: SolutionData) -> list[State]:
         at, to = int(compiled.system.tree.sf_at[i]), int(joint.system.tree.sf_at[b])
         sd[:, to : to + nf] = trajectory.sd[:, at : at + nf]
     found = joint_values(joint, solution, outputs)
-    return [State(joint, float(solution.t[k]), q, s, sd[k], lam, trajectory.z[k], beta) for k, (q, s, beta) in enumerate(found)]
+    return [
+        State(joint, float(solution.t[k]), q, s, sd[k], lam, trajectory.z[k], beta)
+        for k, (q, s, beta) in enumerate(found)
+    ]
 
 
 def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -227,7 +284,8 @@ def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.nd
 
 
 def state_about(model: ModelData, at: HasState | None) -> State:
-    """The declared state of a model, or the state ``at``, with the accelerations and multipliers of the model there.
+    """The declared state of a model, or the state ``at``, with the accelerations and multipliers of
+    the model there.
 
     ``at`` may belong to another model with the same bodies and joints. Raises `InputError`.
     """
@@ -242,24 +300,38 @@ def state_about(model: ModelData, at: HasState | None) -> State:
 
 
 def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -> InitialState:
-    """A state as the start of a model compiled in joint coordinates. Raises `InputError` for other bodies and joints."""
+    """A state as the start of a model compiled in joint coordinates. Raises `InputError` for other
+    bodies and joints.
+    """
     own, other = joint.topology, given.compiled.topology
-    sizes, given_sizes = joint.system.layout[1:3].tolist(), given.compiled.system.layout[1:3].tolist()
+    sizes, given_sizes = (
+        joint.system.layout[1:3].tolist(),
+        given.compiled.system.layout[1:3].tolist(),
+    )
     if (own.bodies, own.cuts, sizes) != (other.bodies, other.cuts, given_sizes):
-        raise InputError(f"{key}: it belongs to a model with other bodies or joints; use a state of this model")
+        raise InputError(
+            f"{key}: it belongs to a model with other bodies or joints; use a state of this model"
+        )
     require_independent_motions(joint, given.q, given.beta)
     work, q, s = make_work(joint.system, given.beta), given.q.copy(), given.s.copy()
     if not settle(joint, work, t, q, s).left <= ACCEPTED_GAP:
-        raise InputError(f"{key}: it does not satisfy the joints and drives of the model at t = {t:g} s; correct the drives")
+        raise InputError(
+            f"{key}: it does not satisfy the joints and drives of the model at t = {t:g} "
+            "s; correct the drives"
+        )
     eta, nz = work.cut.eta.copy(), int(joint.system.layout[4])
     z = given.z.copy() if len(given.z) == nz else np.zeros(nz)
     moved = changes(joint, q - given.q, s - given.s)
     contact = given.contact if given.compiled.contacts == joint.contacts else np.zeros((0, 3))
-    return InitialState(q, s, work.beta[:-SPARE].copy(), moved, copied(work.motion), eta, z, contact.copy())
+    return InitialState(
+        q, s, work.beta[:-SPARE].copy(), moved, copied(work.motion), eta, z, contact.copy()
+    )
 
 
 def require_same_shapes(joint: Compiled, given: State, key: str) -> None:
-    """Raise `InputError` for elastic coordinates of a body that is reduced anew, whose modes are others."""
+    """Raise `InputError` for elastic coordinates of a body that is reduced anew, whose modes are
+    others.
+    """
     tree = joint.system.tree
     for b, primary in enumerate(joint.topology.tree):
         nf, at = int(tree.nf[b]), (int(tree.qf_at[b]), int(tree.sf_at[b]))
@@ -268,7 +340,8 @@ def require_same_shapes(joint: Compiled, given: State, key: str) -> None:
         own, other = joint.data[primary.body], given.compiled.data[primary.body]
         if own is not other and own.digest != other.digest:
             raise InputError(
-                f"{key}: body '{joint.whole_of(primary.body)}' is reduced anew since that state, its elastic coordinates are"
+                f"{key}: body '{joint.whole_of(primary.body)}' is reduced anew since that "
+                "state, its elastic coordinates are"
                 " of other modes; use a state of this model"
             )
 
@@ -277,7 +350,12 @@ def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelD
     """A copy of the model with other initial values of the joints."""
     unknown = [name for name in (*position, *velocity) if name not in model.joints]
     if unknown:
-        raise InputError(*(f"joint '{name}' is not in the model; {close_names(name, model.joints)}" for name in unknown))
+        raise InputError(
+            *(
+                f"joint '{name}' is not in the model; {close_names(name, model.joints)}"
+                for name in unknown
+            )
+        )
     if not position and not velocity:
         return model
     chosen = type(model)(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
@@ -285,19 +363,27 @@ def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelD
     chosen.bodies, chosen.forces, chosen.drives = model.bodies, model.forces, model.drives
     chosen.couplings, chosen.contacts, chosen.rotors = model.couplings, model.contacts, model.rotors
     for name, joint in model.joints.items():
-        changes: dict[str, Any] = {key: values[name] for key, values in (("q0", position), ("v0", velocity)) if name in values}
+        changes: dict[str, Any] = {
+            key: values[name]
+            for key, values in (("q0", position), ("v0", velocity))
+            if name in values
+        }
         chosen.joints[name] = replace(joint, **changes) if changes else joint
     return chosen
 
 
 def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
-    """ṡ with the accelerations of joints of the tree, nan elsewhere. Raises `InputError` for other joints and values."""
+    """ṡ with the accelerations of joints of the tree, nan elsewhere. Raises `InputError` for other
+    joints and values.
+    """
     sd = np.full(int(compiled.system.layout[2]), np.nan)
     for name, value in given.items():
         place = compiled.places.get(name)
         if place is None or place.cut >= 0:
             known = [key for key, where in compiled.places.items() if where.cut < 0]
-            raise InputError(f"acceleration: '{name}' is not a joint of the tree; those are: {', '.join(known)}")
+            raise InputError(
+                f"acceleration: '{name}' is not a joint of the tree; those are: {', '.join(known)}"
+            )
         nv = sum(m.nv for m in place.motions)
         values = numbers(value, nv, f"acceleration: joint '{name}'")
         at = int(compiled.system.tree.s_at[place.body])
@@ -305,7 +391,8 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
             joint = compiled.model.joints[name]
             if nv == 6:
                 raise InputError(
-                    f"acceleration: joint '{name}' is free and its parent is the outer body; exchange parent and child"
+                    f"acceleration: joint '{name}' is free and its parent is the outer "
+                    "body; exchange parent and child"
                 )
             values = inverse_coordinates(joint.motions, joint.initial_position, values)[1]
         sd[at : at + nv] = values
@@ -313,7 +400,9 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
 
 
 def _completed(state: State, given: np.ndarray) -> np.ndarray:
-    """ṡ with G ṡ = γ that keeps the given values, the others of least mass-weighted norm. Raises `InputError` if none exists."""
+    """ṡ with G ṡ = γ that keeps the given values, the others of least mass-weighted norm. Raises
+    `InputError` if none exists.
+    """
     known = terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
     open_ = np.isnan(given)
     sd = np.where(open_, 0.0, given)
@@ -326,7 +415,8 @@ def _completed(state: State, given: np.ndarray) -> np.ndarray:
     left = float(np.abs(missing).max(initial=0.0))
     if left > CONTRADICTION * (1.0 + float(np.abs(sd).max(initial=0.0))):
         raise InputError(
-            f"acceleration: the joints and drives allow no such accelerations, residual {left:.3g} (m/s² or rad/s²); "
+            "acceleration: the joints and drives allow no such accelerations, residual "
+            f"{left:.3g} (m/s² or rad/s²); "
             "give those of independent joints"
         )
     return sd

@@ -1,7 +1,9 @@
-"""HDF5 file of a solution: states, joint wrenches, the model's text and the flexible bodies, all in one file.
+"""HDF5 file of a solution: states, joint wrenches, the model's text and the flexible bodies, all in
+one file.
 
-The whole model is restored from it. No code in the file is run: user functions remain names in the text. Their effects are in
-the stored wrenches and works, so that all views are available; operations that would call them need the user's model.
+The whole model is restored from it. No code in the file is run: user functions remain names in the
+text. Their effects are in the stored wrenches and works, so that all views are available;
+operations that would call them need the user's model.
 """
 
 from __future__ import annotations
@@ -19,7 +21,15 @@ import h5py
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.files.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
+from flexmbs.files.plain_hdf5 import (
+    attributes,
+    check_items,
+    check_storage,
+    datasets,
+    read_whole,
+    set_text,
+    write_whole,
+)
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.file import GENERATOR, body, fill
 from flexmbs.flexible_body.record import FlexibleBodyData
@@ -45,21 +55,30 @@ STATES = tuple(name for name in Trajectory._fields if name != "contact")
 MAX_CHARACTERS = 5_000_000
 TEXTS = ("model", "run")
 CONTACT = "trajectory/contact"  # only with contacts
-CONSTANTS = ("springs", "couplings")  # unloaded lengths (m), constants of couplings; only with such items
+# unloaded lengths (m), constants of couplings; only with such items
+CONSTANTS = ("springs", "couplings")
 POSITIONS = {f"trajectory/{name}" for name in ("t", "beta", "q", "s", "sd")} | {"joints/primary"}
-LARGEST = 1e100  # m, rad, s and rates: squares of what follows from these stay within double precision
+# m, rad, s and rates: squares of what follows from these stay within double precision
+LARGEST = 1e100
 
 
 def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
     """Write ``solution`` to the file ``path``, atomically. Raises MachineError."""
-    arrays = {f"trajectory/{name}": values for name, values in solution.trajectory._asdict().items()}
+    arrays = {
+        f"trajectory/{name}": values for name, values in solution.trajectory._asdict().items()
+    }
     if not solution.trajectory.contact.size:
         del arrays[CONTACT]
     arrays |= {f"joints/{name}": values for name, values in solution._joints._asdict().items()}
     arrays |= {f"applied/{name}": values for name, values in solution.applied.items()}
-    arrays |= {name: values for name, values in _constants(solution.compiled).items() if len(values)}
+    arrays |= {
+        name: values for name, values in _constants(solution.compiled).items() if len(values)
+    }
     numbers, parts = _distinct(solution.compiled.data)
-    texts = {"model": solution.model_text, "run": json.dumps(_run_record(solution, numbers), default=str)}
+    texts = {
+        "model": solution.model_text,
+        "run": json.dumps(_run_record(solution, numbers), default=str),
+    }
 
     def fill_file(file: h5py.File) -> None:
         set_text(file, "format", FORMAT)
@@ -75,12 +94,23 @@ def write(solution: SolutionData, path: str | os.PathLike[str]) -> None:
     write_whole(path, fill_file)
 
 
-def read(path: str | os.PathLike[str], model: ModelData | None, make: type[S], make_model: type[ModelData]) -> S:
-    """Read the solution in the file ``path``, of ``model`` if given. Raises InputError naming the file and the item."""
-    return read_whole(path, lambda file: _solution(file, model, make, make_model), "flexmbs run or Solution.save")
+def read(
+    path: str | os.PathLike[str],
+    model: ModelData | None,
+    make: type[S],
+    make_model: type[ModelData],
+) -> S:
+    """Read the solution in the file ``path``, of ``model`` if given. Raises InputError naming the
+    file and the item.
+    """
+    return read_whole(
+        path, lambda file: _solution(file, model, make, make_model), "flexmbs run or Solution.save"
+    )
 
 
-def _distinct(data: Mapping[str, FlexibleBodyData]) -> tuple[dict[str, int], list[FlexibleBodyData]]:
+def _distinct(
+    data: Mapping[str, FlexibleBodyData],
+) -> tuple[dict[str, int], list[FlexibleBodyData]]:
     """Index of the data of each flexible body, and the data, each once."""
     digests: dict[str, int] = {}
     parts: list[FlexibleBodyData] = []
@@ -96,24 +126,46 @@ def _distinct(data: Mapping[str, FlexibleBodyData]) -> tuple[dict[str, int], lis
 def _run_record(solution: SolutionData, numbers: dict[str, int]) -> dict[str, Any]:
     run = solution.run
     return {
-        "coordinates": solution.compiled.topology.coordinates, "bodies": numbers,
-        "pieces": {body: own.names for body, own in solution.compiled.pieces.items()}, "statistics": solution.statistics,
-        "options": run.options, "outcome": run.outcome, "redundant": [list(pair) for pair in run.redundant],
-        "moved": [str(line) for line in run.moved], "notes": [str(line) for line in run.notes], "provenance": run.provenance,
-        "events": [[event.name, event.t, event.q.tolist(), event.s.tolist()] for event in run.events],
-        "impacts": [[impact.contact, impact.t, list(impact.impulse), impact.lost] for impact in run.impacts],
+        "coordinates": solution.compiled.topology.coordinates,
+        "bodies": numbers,
+        "pieces": {body: own.names for body, own in solution.compiled.pieces.items()},
+        "statistics": solution.statistics,
+        "options": run.options,
+        "outcome": run.outcome,
+        "redundant": [list(pair) for pair in run.redundant],
+        "moved": [str(line) for line in run.moved],
+        "notes": [str(line) for line in run.notes],
+        "provenance": run.provenance,
+        "events": [
+            [event.name, event.t, event.q.tolist(), event.s.tolist()] for event in run.events
+        ],
+        "impacts": [
+            [impact.contact, impact.t, list(impact.impulse), impact.lost] for impact in run.impacts
+        ],
         "checks": [[check.title, check.status, check.found, check.remedy] for check in run.checks],
-    }  # fmt: skip
+    }
 
 
-def _solution(file: h5py.File, given: ModelData | None, make: type[S], make_model: type[ModelData]) -> S:
+def _solution(
+    file: h5py.File, given: ModelData | None, make: type[S], make_model: type[ModelData]
+) -> S:
     header = attributes(file)
     if header.get("format") != FORMAT:
-        raise InputError(f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}")
+        raise InputError(
+            f"format: is {header.get('format', 'missing')!r}; this version reads {FORMAT!r}"
+        )
     found = dict(datasets(file))
     check_items(
-        {item: dataset for item, dataset in found.items() if not item.startswith(("bodies/", "applied/", CONTACT, *CONSTANTS))},
-        {*TEXTS, *(f"trajectory/{name}" for name in STATES), *(f"joints/{name}" for name in JointHistories._fields)},
+        {
+            item: dataset
+            for item, dataset in found.items()
+            if not item.startswith(("bodies/", "applied/", CONTACT, *CONSTANTS))
+        },
+        {
+            *TEXTS,
+            *(f"trajectory/{name}" for name in STATES),
+            *(f"joints/{name}" for name in JointHistories._fields),
+        },
         FORMAT,
     )
     model_text, run_text = (_text(name, found[name]) for name in TEXTS)
@@ -121,23 +173,35 @@ def _solution(file: h5py.File, given: ModelData | None, make: type[S], make_mode
     parts = {number: body(file["bodies"][number], FlexibleBodyData) for number in file["bodies"]}
     data = {str(name): parts[str(number)] for name, number in record["bodies"].items()}
     whole = _whole(data, record["pieces"])
-    model = _model(model_text, whole, make_model) if given is None else _same(given, model_text, whole)
+    model = (
+        _model(model_text, whole, make_model) if given is None else _same(given, model_text, whole)
+    )
     compiled = compile_model(model, str(record["coordinates"]))
     if given is None:
         compiled = _with_motions(compiled, found)
     compiled = _with_constants(compiled, found)
     trajectory = _trajectory(compiled, found)
-    joints = {name: _array(f"joints/{name}", found, shape) for name, shape in history_shapes(compiled, len(trajectory.t)).items()}
+    joints = {
+        name: _array(f"joints/{name}", found, shape)
+        for name, shape in history_shapes(compiled, len(trajectory.t)).items()
+    }
     return make(
-        compiled, trajectory, dict(record["statistics"]), _run_info(record, model_text), JointHistories(**joints),
+        compiled,
+        trajectory,
+        dict(record["statistics"]),
+        _run_info(record, model_text),
+        JointHistories(**joints),
         _applied(compiled, found, len(trajectory.t)),
-    )  # fmt: skip
+    )
 
 
 def _text(item: str, dataset: h5py.Dataset) -> str:
     check_storage(item, dataset, "u")
     if dataset.ndim != 1 or dataset.size > MAX_CHARACTERS:
-        raise InputError(f"{item}: has shape {dataset.shape}; it must be a text of at most {MAX_CHARACTERS} bytes")
+        raise InputError(
+            f"{item}: has shape {dataset.shape}; it must be a text of at most "
+            f"{MAX_CHARACTERS} bytes"
+        )
     return bytes(dataset[()]).decode()
 
 
@@ -149,10 +213,24 @@ def _record(text: str) -> dict[str, Any]:
     if isinstance(record, dict):
         record = {"events": [], "impacts": [], "pieces": {}} | record  # absent in the first files
     kinds = {
-        "coordinates": str, "bodies": dict, "pieces": dict, "statistics": dict, "options": dict, "outcome": str,
-        "redundant": list, "moved": list, "notes": list, "provenance": dict, "events": list, "impacts": list,
-    }  # fmt: skip
-    wrong = [key for key, kind in kinds.items() if not isinstance(record, dict) or not isinstance(record.get(key), kind)]
+        "coordinates": str,
+        "bodies": dict,
+        "pieces": dict,
+        "statistics": dict,
+        "options": dict,
+        "outcome": str,
+        "redundant": list,
+        "moved": list,
+        "notes": list,
+        "provenance": dict,
+        "events": list,
+        "impacts": list,
+    }
+    wrong = [
+        key
+        for key, kind in kinds.items()
+        if not isinstance(record, dict) or not isinstance(record.get(key), kind)
+    ]
     if wrong:
         raise InputError(*(f"run: '{key}' is missing or damaged" for key in wrong))
     return dict(record)
@@ -160,20 +238,25 @@ def _record(text: str) -> dict[str, Any]:
 
 def _run_info(record: Mapping[str, Any], model_text: str) -> RunInfo:
     return RunInfo(
-        options=record["options"], outcome=record["outcome"],
+        options=record["options"],
+        outcome=record["outcome"],
         events=tuple(_event(k, values) for k, values in enumerate(record["events"])),
         impacts=tuple(_impact(k, values) for k, values in enumerate(record["impacts"])),
         redundant=[(str(name), int(rows)) for name, rows in record["redundant"]],
-        moved=tuple(map(str, record["moved"])), notes=tuple(map(str, record["notes"])),
+        moved=tuple(map(str, record["moved"])),
+        notes=tuple(map(str, record["notes"])),
         checks=tuple(_check(values) for values in record.get("checks", ())),
-        provenance={str(key): str(value) for key, value in record["provenance"].items()}, model_text=model_text,
-    )  # fmt: skip
+        provenance={str(key): str(value) for key, value in record["provenance"].items()},
+        model_text=model_text,
+    )
 
 
 def _event(number: int, values: Any) -> EventRecord:
     try:
         name, t, q, s = values
-        return EventRecord(str(name), float(t), np.array(q, float).reshape(-1), np.array(s, float).reshape(-1))
+        return EventRecord(
+            str(name), float(t), np.array(q, float).reshape(-1), np.array(s, float).reshape(-1)
+        )
     except (TypeError, ValueError):
         raise InputError(f"run: event {number} is damaged; write the file again") from None
 
@@ -189,7 +272,9 @@ def _check(values: Any) -> Check:
 def _impact(number: int, values: Any) -> Impact:
     try:
         contact, t, (normal, first, second), lost = values
-        return Impact(str(contact), float(t), (float(normal), float(first), float(second)), float(lost))
+        return Impact(
+            str(contact), float(t), (float(normal), float(first), float(second)), float(lost)
+        )
     except (TypeError, ValueError):
         raise InputError(f"run: impact {number} is damaged; write the file again") from None
 
@@ -204,21 +289,33 @@ def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> d
     missing = [name for own in pieces.values() for name in own if name not in data]
     if missing:
         raise InputError(f"bodies.{missing[0]}: its data is not in the file; write the file again")
-    return {**data, **{body: DividedBodyData(body, tuple(data[name] for name in own)) for body, own in pieces.items()}}
+    return {
+        **data,
+        **{
+            body: DividedBodyData(body, tuple(data[name] for name in own))
+            for body, own in pieces.items()
+        },
+    }
 
 
 def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> ModelData:
-    """The whole model, with placeholders for user functions; its flexible bodies have the data in the file."""
+    """The whole model, with placeholders for user functions; its flexible bodies have the data in
+    the file.
+    """
     table = _table(text)
     bodies = {}
     for name, values in dict(table.get("bodies", {})).items():
         bodies[name] = {key: value for key, value in values.items() if key not in ("file", "data")}
         if bodies[name].get("kind") == FlexibleBody.kind:
             if name not in whole:
-                raise InputError(f"bodies.{name}: its data is not in the file; write the file again")
+                raise InputError(
+                    f"bodies.{name}: its data is not in the file; write the file again"
+                )
             bodies[name]["data"] = whole[name]
     with stand_ins():
-        model, problems = model_of({**table, "bodies": bodies}, Locator(Path(), allow_outside=False), make)
+        model, problems = model_of(
+            {**table, "bodies": bodies}, Locator(Path(), allow_outside=False), make
+        )
     if problems:
         raise InputError(*(f"model: {problem}" for problem in problems))
     return model
@@ -231,25 +328,47 @@ def _same(given: ModelData, text: str, whole: Mapping[str, Body]) -> ModelData:
     pairs = [(key, stored.get(key), own.get(key)) for key in sorted(values - {"run"})]
     for section in SECTIONS:
         here, there = stored.get(section, {}), own.get(section, {})
-        pairs += [(f"{section}.{name}", here.get(name), there.get(name)) for name in dict.fromkeys((*here, *there))]
+        pairs += [
+            (f"{section}.{name}", here.get(name), there.get(name))
+            for name in dict.fromkeys((*here, *there))
+        ]
     wrong = [name for name, here, there in pairs if _without_source(here) != _without_source(there)]
     wrong += [
-        f"bodies.{name}" for name, body in given.bodies.items()
-        if isinstance(body, FlexibleBody) and name in whole and body.whole().digest != whole[name].digest
-    ]  # fmt: skip
+        f"bodies.{name}"
+        for name, body in given.bodies.items()
+        if isinstance(body, FlexibleBody)
+        and name in whole
+        and body.whole().digest != whole[name].digest
+    ]
     if wrong:
-        raise InputError(*(f"model: {name} differs from that of the solution; give the model of the run" for name in wrong))
+        raise InputError(
+            *(
+                f"model: {name} differs from that of the solution; give the model of the run"
+                for name in wrong
+            )
+        )
     return given
 
 
 def _without_source(item: Any) -> Any:
-    """The table of an item without the path of its file: flexible bodies are compared by their data."""
-    return {key: value for key, value in item.items() if key not in ("file", "data")} if isinstance(item, dict) else item
+    """The table of an item without the path of its file: flexible bodies are compared by their
+    data.
+    """
+    return (
+        {key: value for key, value in item.items() if key not in ("file", "data")}
+        if isinstance(item, dict)
+        else item
+    )
 
 
 def _constants(compiled: Compiled) -> dict[str, np.ndarray]:
     """Constants that the initial position gives, by item of the file."""
-    return dict(zip(CONSTANTS, np.split(compiled.initial_constants, [len(compiled.system.forces.line.value)])))
+    return dict(
+        zip(
+            CONSTANTS,
+            np.split(compiled.initial_constants, [len(compiled.system.forces.line.value)]),
+        )
+    )
 
 
 def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
@@ -264,10 +383,14 @@ def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Co
 
 
 def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
-    """The model with the prescribed coordinates of missing user functions by quintic interpolation of the stored f, ḟ, f̈."""
+    """The model with the prescribed coordinates of missing user functions by quintic interpolation
+    of the stored f, ḟ, f̈.
+    """
     model, rows = compiled.declared, compiled.system.prescribed
     names = [list(model.drives)[d] for d in rows.drive]
-    missing = [(k, name) for k, name in enumerate(names) if isinstance(model.drives[name].motion, Function)]
+    missing = [
+        (k, name) for k, name in enumerate(names) if isinstance(model.drives[name].motion, Function)
+    ]
     if not missing:
         return compiled
     t = found["trajectory/t"][()]
@@ -278,7 +401,9 @@ def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Comp
     for k, name in missing:
         motion = Function(_Stored(t[keep], values[keep, k, :3]))
         known.drives[name] = replace(model.drives[name], motion=motion)
-    return replace(compile_model(known, compiled.topology.coordinates), declared=model, model=compiled.model)
+    return replace(
+        compile_model(known, compiled.topology.coordinates), declared=model, model=compiled.model
+    )
 
 
 class _Stored:
@@ -289,7 +414,10 @@ class _Stored:
 
         if len(t) == 1:
             f, fd, fdd = values[0]
-            t, values = np.array([t[0], t[0] + 1.0]), np.array([values[0], [f + fd + 0.5 * fdd, fd + fdd, fdd]])
+            t, values = (
+                np.array([t[0], t[0] + 1.0]),
+                np.array([values[0], [f + fd + 0.5 * fdd, fd + fdd, fdd]]),
+            )
         self.curve = BPoly.from_derivatives(t, values)
 
     def __call__(self, t: float) -> tuple[float, float, float]:
@@ -303,15 +431,21 @@ def _trajectory(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Trajec
     n_beta = sum(compiled.model.joints[name].nq for name in compiled.topology.cuts)
     widths = {"beta": n_beta, "q": nq, "s": ns, "sd": ns, "lam": nc, "z": nz, "work": 3, "drift": 2}
     shapes = {name: (nt, widths[name]) if name in widths else (nt,) for name in STATES}
-    values = Trajectory(**{name: _array(f"trajectory/{name}", found, shape) for name, shape in shapes.items()})
+    values = Trajectory(
+        **{name: _array(f"trajectory/{name}", found, shape) for name, shape in shapes.items()}
+    )
     shape = (nt, len(compiled.contacts), 3)
-    values = values._replace(contact=_array(CONTACT, found, shape) if CONTACT in found else np.zeros(shape))
+    values = values._replace(
+        contact=_array(CONTACT, found, shape) if CONTACT in found else np.zeros(shape)
+    )
     if nt == 0 or not np.all(np.diff(values.t) >= 0):
         raise InputError("trajectory/t: the times must increase and there must be at least one")
     return values
 
 
-def _applied(compiled: Compiled, found: Mapping[str, h5py.Dataset], nt: int) -> dict[str, np.ndarray]:
+def _applied(
+    compiled: Compiled, found: Mapping[str, h5py.Dataset], nt: int
+) -> dict[str, np.ndarray]:
     """Wrenches of applied forces by the frame they act on."""
     names = {f"applied/{ref}": str(ref) for ref in compiled.frames}
     items = [item for item in found if item.startswith("applied/")]
@@ -329,5 +463,7 @@ def _array(item: str, found: Mapping[str, h5py.Dataset], shape: tuple[int, ...])
         raise InputError(f"{item}: has shape {dataset.shape}; the model needs {shape}")
     values = np.ascontiguousarray(dataset[()], dtype=np.float64 if kind == "f" else np.int64)
     if item in POSITIONS and not (np.abs(values) <= LARGEST).all():
-        raise InputError(f"{item}: has values that are not finite, or beyond {LARGEST:g}; run it again")
+        raise InputError(
+            f"{item}: has values that are not finite, or beyond {LARGEST:g}; run it again"
+        )
     return values

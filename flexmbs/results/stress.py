@@ -1,8 +1,10 @@
-"""Stress of a flexible body over a run: histories at nodes, fields at instants, envelope and hot spots.
+"""Stress of a flexible body over a run: histories at nodes, fields at instants, envelope and hot
+spots.
 
     σ(t) = σ₀ + Σ_k q_k(t) σ_k + Σ_j ζ_j(t) τ_j        (see `flexmbs.flexible_body.stress`)
 
-Nodes are processed in blocks, so that neither the stress modes nor the histories of a large body need to be in memory.
+Nodes are processed in blocks, so that neither the stress modes nor the histories of a large body
+need to be in memory.
 """
 
 from __future__ import annotations
@@ -26,14 +28,16 @@ from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
 from flexmbs.results.telling import telling_outputs
 from flexmbs.signals.arguments import one_number, whole_numbers
 
-BLOCK = 4 * 2**20  # bytes of the stresses of one block of nodes, for which the fast memory of a processor has room
-MOST_TIMES, MOST_VALUES = 2000, 20_000_000  # outputs, or nodes times outputs, evaluated by summary and report
+# bytes of the stresses of one block of nodes, for which the fast memory of a processor has room
+BLOCK = 4 * 2**20
+# outputs, or nodes times outputs, evaluated by summary and report
+MOST_TIMES, MOST_VALUES = 2000, 20_000_000
 EVEN_NODES = 40  # of those that find the other outputs
 
 
 class StressPiece(NamedTuple):
-    """A piece of a body: its stress modes, the row of these for each of the n entries of the body, −1 where it has none, elastic
-    coordinates (nt, nf), how to find its loads."""
+    """A piece of a body: its stress modes, the row of these for each of the n entries of the body,
+    −1 where it has none, elastic coordinates (nt, nf), how to find its loads."""
 
     modes: StressModes
     entries: IntArray
@@ -43,11 +47,12 @@ class StressPiece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StressView:
-    """Stress of one body at the nodes with stress data, in body axes, of a divided body in those of the piece, which turn with
-    the material.
+    """Stress of one body at the nodes with stress data, in body axes, of a divided body in those of
+    the piece, which turn with the material.
 
-    name: the body's.  t (nt,): output times.  rows (n,): of the nodes in the surface of the body, one for each material.
-    history, field, envelope and hot_spots are evaluated on demand. At a cut of a divided body it is the mean of both pieces.
+    name: the body's.  t (nt,): output times.  rows (n,): of the nodes in the surface of the body,
+    one for each material. history, field, envelope and hot_spots are evaluated on demand. At a cut
+    of a divided body it is the mean of both pieces.
     """
 
     name: str
@@ -77,12 +82,16 @@ class StressView:
 
     @property
     def uncorrected(self) -> tuple[str, ...]:
-        """Frames whose joints or forces have no static correction: their load is represented by the modes only."""
+        """Frames whose joints or forces have no static correction: their load is represented by the
+        modes only.
+        """
         return tuple(name for loads in self._loads for name in loads.uncorrected)
 
     @property
     def open_joints(self) -> tuple[str, ...]:
-        """Joints on the body whose wrench is not unique: the static correction uses the one of least norm."""
+        """Joints on the body whose wrench is not unique: the static correction uses the one of
+        least norm.
+        """
         return tuple(dict.fromkeys(name for loads in self._loads for name in loads.open_joints))
 
     def nearest(self, position: ArrayLike) -> int:
@@ -91,22 +100,33 @@ class StressView:
         return int(self.node_ids[np.argmin(away)])
 
     def history(self, nodes: int | Iterable[int]) -> NodalStress:
-        """Stress of chosen nodes (numbers in the mesh) at all output times. Raises InputError for nodes without stress."""
+        """Stress of chosen nodes (numbers in the mesh) at all output times. Raises InputError for
+        nodes without stress.
+        """
         wanted = whole_numbers(nodes, "nodes")
         ids = self.node_ids
         missing = wanted[~np.isin(wanted, ids)]
         if len(missing):
-            raise InputError(f"node {missing[0]} of body '{self.name}' has no stress; use one of .node_ids or .nearest(…)")
+            raise InputError(
+                f"node {missing[0]} of body '{self.name}' has no stress; use one of "
+                ".node_ids or .nearest(…)"
+            )
         rows = np.concatenate([np.flatnonzero(ids == node) for node in wanted]).astype(np.int64)
         return self._nodal(self.t, rows, self._values(rows, self._factors).transpose(2, 0, 1))
 
     def field(self, t: float) -> NodalStress:
-        """Stress of all nodes at the output time nearest to t, s. Raises InputError for times outside of the run."""
+        """Stress of all nodes at the output time nearest to t, s. Raises InputError for times
+        outside of the run.
+        """
         t = one_number(t, "t")
         if not self.t[0] <= t <= self.t[-1]:
-            raise InputError(f"t: {t:g} s is outside of the solution, which has {self.t[0]:g} … {self.t[-1]:g} s")
+            raise InputError(
+                f"t: {t:g} s is outside of the solution, which has {self.t[0]:g} … {self.t[-1]:g} s"
+            )
         i = int(np.argmin(np.abs(self.t - t)))
-        blocks = [self._values(rows, self._factors[:, i : i + 1])[:, :, 0] for rows in self._blocks(1)]
+        blocks = [
+            self._values(rows, self._factors[:, i : i + 1])[:, :, 0] for rows in self._blocks(1)
+        ]
         return self._nodal(self.t[i], np.arange(len(self.rows)), np.concatenate(blocks))
 
     @cached_property
@@ -121,12 +141,15 @@ class StressView:
 
     @property
     def utilization(self) -> FloatArray:
-        """Largest von Mises stress over the run by the yield stress (n,); zero if the latter is unknown."""
+        """Largest von Mises stress over the run by the yield stress (n,); zero if the latter is
+        unknown.
+        """
         return np.asarray(self.envelope.von_mises / self.yield_stress)
 
     def hot_spots(self, count: int = 10, *, spacing: float | None = None) -> HotSpots:
-        """The ``count`` nodes of largest von Mises stress over the run, no two nearer than ``spacing`` (m; default 5 % of the
-        body's size), with time, principal stresses and utilization; printable. Raises InputError."""
+        """The ``count`` nodes of largest von Mises stress over the run, no two nearer than
+        ``spacing`` (m; default 5 % of the body's size), with time, principal stresses and
+        utilization; printable. Raises InputError."""
         return hot_spots(self, count, spacing)
 
     @cached_property
@@ -134,7 +157,8 @@ class StressView:
         """Stress in the plies of laminated shells. Raises InputError for a body without them."""
         if self._plies is None:
             raise InputError(
-                f"body '{self.name}' has no plies; they are those of pp.LaminateSection, with stress, in the reduced part"
+                f"body '{self.name}' has no plies; they are those of pp.LaminateSection, "
+                "with stress, in the reduced part"
             )
 
         def values(rows: IntArray, times: slice) -> FloatArray:
@@ -149,8 +173,8 @@ class StressView:
 
     @cached_property
     def glance(self) -> StressView:
-        """The stress as used by summary and report: at all output times, or of a large body in a long run at no more than
-        `MOST_TIMES` of them, with those at which it is largest."""
+        """The stress as used by summary and report: at all output times, or of a large body in a
+        long run at no more than `MOST_TIMES` of them, with those at which it is largest."""
         if len(self.t) <= MOST_TIMES or len(self.t) * len(self.rows) <= MOST_VALUES:
             return self
         pick = self._telling_times()
@@ -162,31 +186,53 @@ class StressView:
         return StressView(self.name, self.t[pick], self.rows, self._surface, tuple(pieces))
 
     def _telling_times(self) -> IntArray:
-        """Indices of outputs by the largest stress and utilization of some nodes: those where one of the shapes is largest, and a
-        few of all."""
+        """Indices of outputs by the largest stress and utilization of some nodes: those where one
+        of the shapes is largest, and a few of all."""
         shapes = self._factors.shape[0]
-        found = [von_mises(self.shapes(rows)[:, :, :shapes].transpose(0, 2, 1)) for rows in self._blocks(shapes)]
+        found = [
+            von_mises(self.shapes(rows)[:, :, :shapes].transpose(0, 2, 1))
+            for rows in self._blocks(shapes)
+        ]
         even = np.linspace(0, len(self.rows) - 1, min(len(self.rows), EVEN_NODES)).astype(np.int64)
         nodes = np.unique(np.concatenate([np.concatenate(found).argmax(axis=0), even]))
         scores = np.zeros((2, len(self.t)))
-        for some in np.array_split(np.arange(len(self.t)), -(-len(self.t) * len(nodes) * 48 // BLOCK)):
+        for some in np.array_split(
+            np.arange(len(self.t)), -(-len(self.t) * len(nodes) * 48 // BLOCK)
+        ):
             values = von_mises(self._values(nodes, self._factors[:, some]).transpose(0, 2, 1))
-            scores[:, some] = values.max(axis=0), (values / self.yield_stress[nodes, None]).max(axis=0)
+            scores[:, some] = (
+                values.max(axis=0),
+                (values / self.yield_stress[nodes, None]).max(axis=0),
+            )
         return telling_outputs(scores, MOST_TIMES)
 
     @property
     def factors(self) -> FloatArray:
-        """Elastic coordinates, unit loads, and 1 for the stress at rest if there is one, (nf + 12 + 6k [+ 1], nt)."""
-        return np.concatenate([self._factors, np.ones((int(self._at_rest), self._factors.shape[1]))])
+        """Elastic coordinates, unit loads, and 1 for the stress at rest if there is one, (nf + 12 +
+        6k [+ 1], nt).
+        """
+        return np.concatenate(
+            [self._factors, np.ones((int(self._at_rest), self._factors.shape[1]))]
+        )
 
     def shapes(self, rows: IntArray) -> FloatArray:
-        """Stress (n, 6, L) of each of the `factors` at rows of the nodes with stress, Pa. Raises InputError as `history`."""
-        values, initial = self._values(rows, np.eye(self._factors.shape[0])), self._initial(rows)[:, :, None]
+        """Stress (n, 6, L) of each of the `factors` at rows of the nodes with stress, Pa. Raises
+        InputError as `history`.
+        """
+        values, initial = (
+            self._values(rows, np.eye(self._factors.shape[0])),
+            self._initial(rows)[:, :, None],
+        )
         return np.concatenate([values - initial, initial], axis=2) if self._at_rest else values
 
     def at_times(self, rows: IntArray, times: IntArray) -> FloatArray:
         """Stress (m, 6) of rows (m,), each at its own output index (m,)."""
-        return np.stack([self._values(rows[k : k + 1], self._factors[:, times[k : k + 1]])[0, :, 0] for k in range(len(rows))])
+        return np.stack(
+            [
+                self._values(rows[k : k + 1], self._factors[:, times[k : k + 1]])[0, :, 0]
+                for k in range(len(rows))
+            ]
+        )
 
     @cached_property
     def _loads(self) -> list[BodyLoads]:
@@ -195,7 +241,11 @@ class StressView:
     @cached_property
     def _factors(self) -> FloatArray:
         """q and ζ of all pieces, (L, nt), L = Σ nf + 12 + 6k."""
-        parts = [part for piece, loads in zip(self._pieces, self._loads) for part in (piece.elastic, loads.factors)]
+        parts = [
+            part
+            for piece, loads in zip(self._pieces, self._loads)
+            for part in (piece.elastic, loads.factors)
+        ]
         return np.ascontiguousarray(np.concatenate(parts, axis=1).T)
 
     @property
@@ -227,7 +277,9 @@ class StressView:
         return np.asarray(sum((piece.entries >= 0).astype(float) for piece in self._pieces))
 
     def _by_piece(self, rows: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
-        """Number of each piece that has some of the entries, their places in ``rows``, and their rows in the piece."""
+        """Number of each piece that has some of the entries, their places in ``rows``, and their
+        rows in the piece.
+        """
         for k, piece in enumerate(self._pieces):
             own = piece.entries[rows]
             on = np.flatnonzero(own >= 0)
@@ -235,22 +287,38 @@ class StressView:
                 yield k, on, own[on]
 
     def _values(self, rows: IntArray, factors: FloatArray) -> FloatArray:
-        """Stress (rows, 6, times) for q and ζ (L, times). Raises InputError for stress modes that are not finite."""
+        """Stress (rows, 6, times) for q and ζ (L, times). Raises InputError for stress modes that
+        are not finite.
+        """
         if len(self._pieces) == 1 and not self._at_rest:
             return self._of_piece(0, self._pieces[0].entries[rows], factors)
         found = np.repeat(self._initial(rows)[:, :, None], factors.shape[1], axis=2)
-        lengths = [piece.elastic.shape[1] + loads.factors.shape[1] for piece, loads in zip(self._pieces, self._loads)]
+        lengths = [
+            piece.elastic.shape[1] + loads.factors.shape[1]
+            for piece, loads in zip(self._pieces, self._loads)
+        ]
         ends = np.cumsum([0, *lengths])
         for k, on, own in self._by_piece(rows):
-            found[on] += self._of_piece(k, own, factors[ends[k] : ends[k + 1]]) / self._sharing[rows[on], None, None]
+            found[on] += (
+                self._of_piece(k, own, factors[ends[k] : ends[k + 1]])
+                / self._sharing[rows[on], None, None]
+            )
         return found
 
     def _of_piece(self, k: int, own: IntArray, factors: FloatArray) -> FloatArray:
-        """Stress (m, 6, times) at rows (m,) of a piece for its own q and ζ (L, times), without that at rest."""
+        """Stress (m, 6, times) at rows (m,) of a piece for its own q and ζ (L, times), without that
+        at rest.
+        """
         modes = self._pieces[k].modes
-        shapes = np.concatenate([np.asarray(_taken(part, own), float) for part in (modes.modes, modes.correction)], axis=2)
+        shapes = np.concatenate(
+            [np.asarray(_taken(part, own), float) for part in (modes.modes, modes.correction)],
+            axis=2,
+        )
         if not np.isfinite(shapes).all():
-            raise InputError(f"body '{self.name}': its stress modes have values that are not finite; reduce it again")
+            raise InputError(
+                f"body '{self.name}': its stress modes have values that are not finite; "
+                "reduce it again"
+            )
         return np.asarray((shapes.reshape(-1, shapes.shape[2]) @ factors).reshape(len(own), 6, -1))
 
     def _initial(self, rows: IntArray) -> FloatArray:
@@ -268,7 +336,9 @@ class StressView:
             compliance[on] = modes.compliance[modes.material[own]]
         plies = self._plies
         laminated = plies is not None and bool(np.isin(rows, [plies.bottom, plies.top]).any())
-        return NodalStress(t, self.node_ids[rows], self.positions[rows], stress, compliance, laminated)
+        return NodalStress(
+            t, self.node_ids[rows], self.positions[rows], stress, compliance, laminated
+        )
 
 
 def _taken(values: np.ndarray, rows: IntArray) -> np.ndarray:

@@ -21,7 +21,9 @@ PASCALS = 1e-6  # MPa
 
 @dataclass(frozen=True)
 class StressReport:
-    """Stress section of one body: its hot spots, warnings that the audit has too, remarks, the caption of the picture."""
+    """Stress section of one body: its hot spots, warnings that the audit has too, remarks, the
+    caption of the picture.
+    """
 
     body: str
     spots: HotSpots
@@ -45,17 +47,30 @@ def _report(solution: SolutionData, name: str) -> StressReport:
     spots = view.hot_spots()
     warnings: tuple[str, ...] = spots.warnings
     notes: tuple[str, ...] = ()
-    if not warnings and view.utilization.max(initial=0.0) > 1.0:  # in addition to a hot spot of another material
+    # in addition to a hot spot of another material
+    if not warnings and view.utilization.max(initial=0.0) > 1.0:
         warnings += (most_used(view),)
     if view.has_strengths and view.plies.envelope.tsai_wu.max() > 1.0:
         warnings += (f"{worst_ply(view)}; the stress there assumes plies that have not failed",)
     if view.uncorrected:
-        notes += (f"loads on {', '.join(view.uncorrected)} are represented by the modes only; define an interface there",)
+        notes += (
+            f"loads on {', '.join(view.uncorrected)} are represented by the modes only; "
+            "define an interface there",
+        )
     if len(view.t) < len(solution.t):
-        notes += (f"evaluated at {len(view.t)} of {len(solution.t)} output times; the envelope of the body's stress uses all",)
+        notes += (
+            f"evaluated at {len(view.t)} of {len(solution.t)} output times; the envelope "
+            "of the body's stress uses all",
+        )
     if view.open_joints:
-        notes += (f"reactions of {', '.join(view.open_joints)} are not unique; neither is the stress near them",)
-    caption = f"Von Mises stress at t = {spots[0].time:.4g} s, the time of its maximum; the numbers mark the hot spots."
+        notes += (
+            f"reactions of {', '.join(view.open_joints)} are not unique; neither is the "
+            "stress near them",
+        )
+    caption = (
+        f"Von Mises stress at t = {spots[0].time:.4g} s, the time of its maximum; the numbers "
+        "mark the hot spots."
+    )
     return StressReport(name, spots, warnings, notes, caption if spots else "")
 
 
@@ -63,8 +78,10 @@ def most_used(view: StressView) -> str:
     """Description of the node with the largest utilization."""
     worst, envelope = int(np.argmax(view.utilization)), view.envelope
     return (
-        f"{PASCALS * envelope.von_mises[worst]:.4g} MPa at node {envelope.node_ids[worst]}, t = {envelope.time[worst]:.4g} s; "
-        f"{100 * view.utilization[worst]:.3g} % of the yield stress {PASCALS * view.yield_stress[worst]:.4g} MPa"
+        f"{PASCALS * envelope.von_mises[worst]:.4g} MPa at node "
+        f"{envelope.node_ids[worst]}, t = {envelope.time[worst]:.4g} s; "
+        f"{100 * view.utilization[worst]:.3g} % of the yield stress "
+        f"{PASCALS * view.yield_stress[worst]:.4g} MPa"
     )
 
 
@@ -73,7 +90,8 @@ def worst_ply(view: StressView) -> str:
     envelope = view.plies.envelope
     k = envelope.worst
     return (
-        f"Tsai–Wu index {envelope.tsai_wu[k]:.3g} at the {envelope.place[k]} of ply {envelope.ply[k]}, "
+        f"Tsai–Wu index {envelope.tsai_wu[k]:.3g} at the {envelope.place[k]} of ply "
+        f"{envelope.ply[k]}, "
         f"node {envelope.node_ids[k]}, t = {envelope.time[k]:.4g} s"
     )
 
@@ -90,16 +108,39 @@ def stress_numbers(solution: SolutionData) -> dict[str, Any]:
 def _numbers(spot: HotSpot) -> dict[str, Any]:
     limit = spot.yield_stress if np.isfinite(spot.yield_stress) else None
     return {
-        "node": spot.node, "position": spot.position.tolist(), "time": spot.time, "von_mises": spot.von_mises,
-        "principal": spot.principal.tolist(), "yield_stress": limit,
-    }  # fmt: skip
+        "node": spot.node,
+        "position": spot.position.tolist(),
+        "time": spot.time,
+        "von_mises": spot.von_mises,
+        "principal": spot.principal.tolist(),
+        "yield_stress": limit,
+    }
 
 
 def table_columns(spots: HotSpots) -> Mapping[str, FloatArray]:
     """Columns of the table of hot spots."""
     rows = [
-        (s.node, *s.position, s.time, s.von_mises, *s.principal, s.yield_stress, *s.directions.T.ravel()) for s in spots
+        (
+            s.node,
+            *s.position,
+            s.time,
+            s.von_mises,
+            *s.principal,
+            s.yield_stress,
+            *s.directions.T.ravel(),
+        )
+        for s in spots
     ]  # directions in sequence
-    names = ["node", "x [m]", "y [m]", "z [m]", "t [s]", "von Mises [Pa]", "sigma 1 [Pa]", "sigma 2 [Pa]", "sigma 3 [Pa]"]
+    names = [
+        "node",
+        "x [m]",
+        "y [m]",
+        "z [m]",
+        "t [s]",
+        "von Mises [Pa]",
+        "sigma 1 [Pa]",
+        "sigma 2 [Pa]",
+        "sigma 3 [Pa]",
+    ]
     names += ["yield [Pa]", *(f"direction {k + 1} {axis}" for k in range(3) for axis in "xyz")]
     return dict(zip(names, np.array(rows).reshape(len(spots), len(names)).T))

@@ -1,4 +1,6 @@
-"""Stress at nodes and derived quantities: von Mises stress, principal stresses and their directions, strain."""
+"""Stress at nodes and derived quantities: von Mises stress, principal stresses and their
+directions, strain.
+"""
 
 from dataclasses import dataclass
 
@@ -15,7 +17,9 @@ _TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # indices of xx yy zz xy 
 
 
 def principal(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Principal stresses σ₁ ≥ σ₂ ≥ σ₃ (..., 3) and their directions (..., 3, 3), one unit column each, of stress (..., 6)."""
+    """Principal stresses σ₁ ≥ σ₂ ≥ σ₃ (..., 3) and their directions (..., 3, 3), one unit column
+    each, of stress (..., 6).
+    """
     values, directions = np.linalg.eigh(stress[..., _TENSOR])
     return values[..., ::-1], directions[..., ::-1]
 
@@ -24,9 +28,9 @@ def principal(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
 class NodalStress:
     """Stress at m nodes of a body, at one time t () or at all output times t (nt,), in body axes.
 
-    node_ids (m,): numbers in the mesh, one entry for each material of a node; positions (m, 3): undeformed, m.
-    stress (m, 6) or (nt, m, 6): components xx, yy, zz, xy, yz, zx, Pa.  compliance (m, 6, 6): 1/Pa.
-    laminated: whether nodes of laminates are among them.
+    node_ids (m,): numbers in the mesh, one entry for each material of a node; positions (m, 3):
+    undeformed, m. stress (m, 6) or (nt, m, 6): components xx, yy, zz, xy, yz, zx, Pa.  compliance
+    (m, 6, 6): 1/Pa. laminated: whether nodes of laminates are among them.
     """
 
     t: FloatArray
@@ -48,13 +52,19 @@ class NodalStress:
 
     @property
     def directions(self) -> FloatArray:
-        """Directions of the principal stresses in body axes, one column each, (m, 3, 3) or (nt, m, 3, 3)."""
+        """Directions of the principal stresses in body axes, one column each, (m, 3, 3) or (nt, m,
+        3, 3).
+        """
         return principal(self.stress)[1]
 
     @property
     def strain(self) -> FloatArray:
-        """Strain xx, yy, zz and engineering shears xy, yz, zx by Hooke's law, (m, 6) or (nt, m, 6). Raises InputError for nodes
-        of laminates, whose faces have the material of a ply at its angle."""
+        """Strain xx, yy, zz and engineering shears xy, yz, zx by Hooke's law, (m, 6) or (nt, m, 6).
+        Raises InputError for nodes of laminates, whose faces have the material of a ply at its
+        angle."""
         if self.laminated:
-            raise InputError("strain: nodes of laminated shells are among these; `stress.plies` has what is in their plies")
+            raise InputError(
+                "strain: nodes of laminated shells are among these; `stress.plies` has "
+                "what is in their plies"
+            )
         return np.asarray(np.einsum("ncd,...nd->...nc", self.compliance, self.stress))

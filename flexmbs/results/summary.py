@@ -1,4 +1,6 @@
-"""Key numbers of a solution and the verdict on it, for the report, its summary.json and the command line."""
+"""Key numbers of a solution and the verdict on it, for the report, its summary.json and the command
+line.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,13 @@ from flexmbs.results.linear_range import linear_range
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
 from flexmbs.results.telling import evenly, telling_outputs
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
-from flexmbs.system.sizes import contact_sizes, displacement_sizes, extent, gaps_in_metres, model_size
+from flexmbs.system.sizes import (
+    contact_sizes,
+    displacement_sizes,
+    extent,
+    gaps_in_metres,
+    model_size,
+)
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -31,18 +39,26 @@ if TYPE_CHECKING:
 # limits of (PASS, WARN); beyond the second a check fails
 ENERGY = (1e-3, 5e-2)  # energy error over the largest energy or work
 AT_REST = 1e-18  # of mass (size/duration)²: energy below which a system is at rest
-ROUND_OFF = 1e-11  # of the energy that forces exchange over the size of the model: energies at round-off
+# of the energy that forces exchange over the size of the model: energies at round-off
+ROUND_OFF = 1e-11
 EXCHANGING = 5  # outputs at which that is evaluated
 AT_REST_ANALYSES = ("statics", "quasi-static")  # without velocities, which cannot jump
-ROUNDED, IN_STEP = 10, 4  # round-off errors of the largest energy or work: of the run, and of each step
+# round-off errors of the largest energy or work: of the run, and of each step
+ROUNDED, IN_STEP = 10, 4
 # |g| over what displacements of the size of the model, or of 1 rad, change g by
 POSITION_DRIFT = (1e-6, 1e-4)
-DRIFT_STATES, DRIFT_NUMBERS = 24, 2e7  # at which the drift is judged, fewer of models with large matrices
-STILL = 1e-3  # of the size of the model, or rad, within the run: slower motions are those of a model at rest
+# at which the drift is judged, fewer of models with large matrices
+DRIFT_STATES, DRIFT_NUMBERS = 24, 2e7
+# of the size of the model, or rad, within the run: slower motions are those of a model at rest
+STILL = 1e-3
 OVERLAP = 1e-6  # of the model's size, or rad, of rigid contacts; ten times fails
-SMALLEST = 1e-5  # m: in smaller machines closed loops, and speeds at which contacts settle, are no longer small
-LASTING = 1e-3  # of the model's size: lasting penetration; and any by fixed steps, beside that in a step at the approach speed
-DEEP = 0.05  # of the size of a contact: more than what impacts by fixed steps leave that are not located, 0.02
+# m: in smaller machines closed loops, and speeds at which contacts settle, are no longer small
+SMALLEST = 1e-5
+# of the model's size: lasting penetration; and any by fixed steps, beside that in a step at the
+# approach speed
+LASTING = 1e-3
+# of the size of a contact: more than what impacts by fixed steps leave that are not located, 0.02
+DEEP = 0.05
 VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
 HALF_TURN = np.pi
 LARGE_TURN = 0.95 * HALF_TURN  # between the frames of a bushing
@@ -52,26 +68,52 @@ REDUNDANCY = "Redundancy"  # title of a check
 
 def checks(solution: SolutionData) -> list[Check]:
     """All criteria, in the order of the report."""
-    found = [_outcome(solution), _energy(solution), *_drifts(solution), _redundancy(solution), _steps(solution)]
-    found += [] if solution.run.options.get("analysis") in AT_REST_ANALYSES else jump_check(solution)
+    found = [
+        _outcome(solution),
+        _energy(solution),
+        *_drifts(solution),
+        _redundancy(solution),
+        _steps(solution),
+    ]
+    found += (
+        [] if solution.run.options.get("analysis") in AT_REST_ANALYSES else jump_check(solution)
+    )
     found += [_overlap(solution)] if solution.overlaps else []
     found += _scale(solution)
     found += creep_check(solution)
     if unseen := int(solution.statistics.get("unseen_contacts", 0)):
         found.append(
-            Check("Unseen contacts", FAIL, f"{unseen} closed and opened within one step, without contact force: see the notes")
+            Check(
+                "Unseen contacts",
+                FAIL,
+                f"{unseen} closed and opened within one step, without contact force: see the notes",
+            )
         )
-    found += [check for name in solution.compiled.model.forces if (check := _rotation_between(solution, name))]
-    found += [check for name in flexible_bodies(solution) if (check := linear_range(solution, name))]
+    found += [
+        check
+        for name in solution.compiled.model.forces
+        if (check := _rotation_between(solution, name))
+    ]
+    found += [
+        check for name in flexible_bodies(solution) if (check := linear_range(solution, name))
+    ]
     found += [check for name in flexible_bodies(solution) if (check := cuts(solution, name))]
-    limits = (limit(solution, name) for name in stressed_bodies(solution) for limit in (_yielding, _failing))
+    limits = (
+        limit(solution, name)
+        for name in stressed_bodies(solution)
+        for limit in (_yielding, _failing)
+    )
     return found + [check for check in limits if check]
 
 
 def _outcome(solution: SolutionData) -> Check:
     t_end = f"t = {solution.t[-1]:.6g} s"
     if solution.run.finished:
-        return Check("Outcome", PASS, f"finished at {t_end}" if solution.run.outcome == "finished" else solution.run.outcome)
+        return Check(
+            "Outcome",
+            PASS,
+            f"finished at {t_end}" if solution.run.outcome == "finished" else solution.run.outcome,
+        )
     return Check("Outcome", FAIL, f"{solution.run.outcome}; last output at {t_end}")
 
 
@@ -82,20 +124,33 @@ def _energy(solution: SolutionData) -> Check:
     energy = solution.energy
     missing = float(np.abs(energy.balance).max())
     if analysis := solution.run.options.get("analysis"):
-        text = f"not judged: works of {analysis} are sums over its outputs, {missing:.2e} J from the energies"
+        text = (
+            f"not judged: works of {analysis} are sums over its outputs, {missing:.2e} J from "
+            "the energies"
+        )
         return Check("Energy balance", PASS, text)
     beyond = max(0.0, missing - _energy_round_off(solution))
     share = beyond / max(energy.scale, energy_at_rest(solution))
     return Check(
-        "Energy balance", graded(share, ENERGY), f"balance error {missing:.2e} J, {share:.1e} of the largest energy or work"
+        "Energy balance",
+        graded(share, ENERGY),
+        f"balance error {missing:.2e} J, {share:.1e} of the largest energy or work",
     )
 
 
 def _energy_round_off(solution: SolutionData) -> float:
-    """Round-off (J) of the balance: in each step an error of the largest energy, or of the exchangeable one."""
+    """Round-off (J) of the balance: in each step an error of the largest energy, or of the
+    exchangeable one.
+    """
     energy = solution.energy
-    largest = max(energy.scale, float(np.abs(energy.potential).max()), exchangeable_energy(solution))
-    return float(np.finfo(float).eps) * (ROUNDED + IN_STEP * int(solution.statistics.get("steps", 0))) * largest
+    largest = max(
+        energy.scale, float(np.abs(energy.potential).max()), exchangeable_energy(solution)
+    )
+    return (
+        float(np.finfo(float).eps)
+        * (ROUNDED + IN_STEP * int(solution.statistics.get("steps", 0)))
+        * largest
+    )
 
 
 def energy_at_rest(solution: SolutionData) -> float:
@@ -107,13 +162,22 @@ def energy_at_rest(solution: SolutionData) -> float:
 
 
 def exchangeable_energy(solution: SolutionData) -> float:
-    """Work (J) of the weight, or of the forces k of M ṡ = k + Gᵀ λ, over the size of the model or 1 rad, or the kinetic energy.
+    """Work (J) of the weight, or of the forces k of M ṡ = k + Gᵀ λ, over the size of the model or 1
+    rad, or the kinetic energy.
 
-    Forces that balance each other, or that do no work, exchange none of it but for the round-off of the positions.
+    Forces that balance each other, or that do no work, exchange none of it but for the round-off of
+    the positions.
     """
-    system, out, sizes = solution.compiled.system, solution.trajectory, displacement_sizes(solution.compiled)
+    system, out, sizes = (
+        solution.compiled.system,
+        solution.trajectory,
+        displacement_sizes(solution.compiled),
+    )
     mass, gravity = float(system.bodies.mass.sum()), float(np.linalg.norm(solution.model.gravity))
-    works = [mass * gravity * model_size(solution.compiled), float(solution.energy.kinetic.max(initial=0.0))]
+    works = [
+        mass * gravity * model_size(solution.compiled),
+        float(solution.energy.kinetic.max(initial=0.0)),
+    ]
     work = make_work(system, out.beta[0])
     for k in evenly(len(out.t), EXCHANGING):
         start_from(work, out.beta[k])
@@ -124,13 +188,18 @@ def exchangeable_energy(solution: SolutionData) -> float:
 
 def _uncounted(solution: SolutionData) -> list[str]:
     """User constraints that depend on time: their work is not in the balance."""
-    relations = ((name, joint.row()) for name, joint in solution.model.joints.items() if isinstance(joint, Relation))
+    relations = (
+        (name, joint.row())
+        for name, joint in solution.model.joints.items()
+        if isinstance(joint, Relation)
+    )
     return [name for name, row in relations if isinstance(row, FunctionRows) and row.rheonomic]
 
 
 class Drift(NamedTuple):
-    """Errors of constraints relative to displacements of the size of the model, or of 1 rad, that change the same rows: of
-    positions, and of velocities (1/s) with the largest velocity in this measure (1/s)."""
+    """Errors of constraints relative to displacements of the size of the model, or of 1 rad, that
+    change the same rows: of positions, and of velocities (1/s) with the largest velocity in this
+    measure (1/s)."""
 
     gap: float
     rate: float
@@ -150,7 +219,9 @@ def _drifts(solution: SolutionData) -> list[Check]:
             f"largest |g| = {largest:.1e}, {drift.gap:.1e} of the model's size",
         ),
         Check(
-            "Velocity drift", graded(share, VELOCITY_DRIFT), f"largest |Gs + γ̄| = {rate:.1e}, {share:.1e} of the largest speed"
+            "Velocity drift",
+            graded(share, VELOCITY_DRIFT),
+            f"largest |Gs + γ̄| = {rate:.1e}, {share:.1e} of the largest speed",
         ),
     ]
 
@@ -158,48 +229,70 @@ def _drifts(solution: SolutionData) -> list[Check]:
 def relative_drift(solution: SolutionData) -> Drift:
     """|g| / ρ and |G s + γ̄| / ρ of the worst row, ρ = ‖G d‖ with displacements d of the size of the model, or of 1 rad.
 
-    Neither depends on the unit of length, or on a factor of a row. ρ is the largest of the run, as rows vanish at singular
-    positions, and for frames at least that of their own displacements, which the tree may not allow. At outputs where the drift
-    is largest, and at others.
+    Neither depends on the unit of length, or on a factor of a row. ρ is the largest of the run, as
+    rows vanish at singular positions, and for frames at least that of their own displacements,
+    which the tree may not allow. At outputs where the drift is largest, and at others.
     """
     if not (np.isfinite(solution.drift).all() and np.isfinite(solution.s).all()):
         return Drift(np.inf, np.inf, 1.0)
-    system, out, sizes = solution.compiled.system, solution.trajectory, displacement_sizes(solution.compiled)
+    system, out, sizes = (
+        solution.compiled.system,
+        solution.trajectory,
+        displacement_sizes(solution.compiled),
+    )
     states = int(np.clip(DRIFT_NUMBERS / max(len(sizes), 1) ** 2, 2, DRIFT_STATES))
     work, calm, found = make_work(system, out.beta[0]), ~disturbed(solution, out.t), []
     for k in telling_outputs(out.drift.T, states):
         start_from(work, out.beta[k])
         here = terms(system, work, float(out.t[k]), out.q[k].copy(), out.s[k].copy(), out.z[k])
         counted = calm[k] and out.drift[k, 1] > 0.0
-        rows = np.maximum(np.linalg.norm(here.G * sizes, axis=1), own_sizes(solution.compiled, work, len(here.g)))
+        rows = np.maximum(
+            np.linalg.norm(here.G * sizes, axis=1), own_sizes(solution.compiled, work, len(here.g))
+        )
         found.append((np.abs(here.g), counted * np.abs(here.gd), rows))
     g, gd, rows = (np.max(each, axis=0) for each in zip(*found))
     rows = np.where(rows > 0.0, rows, np.inf)
     duration = float(out.t[-1] - out.t[0])
-    speed = max(float(np.abs(out.s / sizes).max(initial=0.0)), STILL / duration if duration else 1.0)
+    speed = max(
+        float(np.abs(out.s / sizes).max(initial=0.0)), STILL / duration if duration else 1.0
+    )
     # the drift that was stored may have been larger between these outputs
-    stored, largest = out.drift[calm].max(axis=0, initial=0.0), np.array([each.max(initial=0.0) for each in (g, gd)])
+    stored, largest = (
+        out.drift[calm].max(axis=0, initial=0.0),
+        np.array([each.max(initial=0.0) for each in (g, gd)]),
+    )
     shares = np.array([float((each / rows).max(initial=0.0)) for each in (g, gd)])
     least = stored / float(rows[np.isfinite(rows)].max(initial=1e-300))
-    gap, rate = np.where(largest > 0.0, shares * np.maximum(stored / np.maximum(largest, 1e-300), 1.0), least)
+    gap, rate = np.where(
+        largest > 0.0, shares * np.maximum(stored / np.maximum(largest, 1e-300), 1.0), least
+    )
     return Drift(float(gap), float(rate), speed)
 
 
 def _overlap(solution: SolutionData) -> Check:
-    """Penetration of rigid contacts against a small part of the model's size, with fixed steps plus that in a step at the
-    approach speed, but for a larger part of the size of the contact."""
-    length = extent(solution.compiled, np.array([solution.body(name).position[0] for name in solution.bodies]))
+    """Penetration of rigid contacts against a small part of the model's size, with fixed steps plus
+    that in a step at the approach speed, but for a larger part of the size of the contact."""
+    length = extent(
+        solution.compiled, np.array([solution.body(name).position[0] for name in solution.bodies])
+    )
     sizes = dict(zip(solution.contacts, np.where(gaps_in_metres(solution.compiled), length, 1.0)))
     allowed = {name: OVERLAP * size for name, size in sizes.items()}
     if step := solution.run.options.get("step"):
         for name, own in zip(solution.contacts, contact_sizes(solution.compiled, length)):
-            allowed[name] += min(step * float(np.abs(solution.contact(name).rate).max()), DEEP * own)
-    name, depth = max(solution.overlaps.items(), key=lambda each: float(each[1].max()) / allowed[each[0]])
+            allowed[name] += min(
+                step * float(np.abs(solution.contact(name).rate).max()), DEEP * own
+            )
+    name, depth = max(
+        solution.overlaps.items(), key=lambda each: float(each[1].max()) / allowed[each[0]]
+    )
     k = int(depth.argmax())
     status = graded(float(depth[k]) / allowed[name], (1.0, 10.0))
     lasting = max(float(each[-2:].min()) for each in solution.overlaps.values())
     if lasting > LASTING * model_size(solution.compiled) and status == PASS:
-        text = f"penetration at the end of the run {lasting:.1e} (m, rad): impacts occur a fraction of a step late"
+        text = (
+            f"penetration at the end of the run {lasting:.1e} (m, rad): impacts occur a "
+            "fraction of a step late"
+        )
         return Check("Rigid contacts", WARN, text, "use smaller steps")
     text = "no penetration"
     if depth[k] != 0.0:
@@ -215,14 +308,27 @@ def _scale(solution: SolutionData) -> list[Check]:
     size = extent(solution.compiled, places)
     if size >= SMALLEST:
         return []
-    text = f"the model is {size:.1e} m large; loops are closed, and contacts settle, to 1e-9 … 1e-6 in m and s"
-    return [Check("Scale", WARN, text, "describe it in millimetres or micrometres, with consistent units")]
+    text = (
+        f"the model is {size:.1e} m large; loops are closed, and contacts settle, to 1e-9 … "
+        "1e-6 in m and s"
+    )
+    return [
+        Check(
+            "Scale", WARN, text, "describe it in millimetres or micrometres, with consistent units"
+        )
+    ]
 
 
 def _rotation_between(solution: SolutionData, name: str) -> Check | None:
-    """Rotation between the frames of a force that depends on a rotation vector, which jumps to −θ at half a turn."""
+    """Rotation between the frames of a force that depends on a rotation vector, which jumps to −θ
+    at half a turn.
+    """
     force = solution.compiled.model.forces[name]
-    if not isinstance(force, BetweenFrames) or force.place != BetweenFrames.place or force.turns_freely:
+    if (
+        not isinstance(force, BetweenFrames)
+        or force.place != BetweenFrames.place
+        or force.turns_freely
+    ):
         return None
     A, B = (solution.frame(ref).rotation for ref in force.frames())
     theta = rotation_vectors(np.array([euler_parameters(R) for R in np.swapaxes(A, 1, 2) @ B]))
@@ -231,7 +337,10 @@ def _rotation_between(solution: SolutionData, name: str) -> Check | None:
     k = int(jumped[0]) if len(jumped) else int(angle.argmax())
     if angle[k] < LARGE_TURN and not len(jumped):
         return None
-    text = f"its frames rotated by {angle[k]:.3g} rad at t = {solution.t[k]:.4g} s; its moment jumps at half a turn"
+    text = (
+        f"its frames rotated by {angle[k]:.3g} rad at t = {solution.t[k]:.4g} s; its moment "
+        "jumps at half a turn"
+    )
     return Check(f"Rotation of {name}", FAIL, f"{text}: use a JointSpring instead")
 
 
@@ -240,7 +349,11 @@ def _redundancy(solution: SolutionData) -> Check:
     if not redundant:
         return Check(REDUNDANCY, PASS, "no redundant constraints")
     named = ", ".join(f"{name} ({rows} row{'' if rows == 1 else 's'})" for name, rows in redundant)
-    return Check(REDUNDANCY, WARN, f"redundant constraints: {named}; the reactions of their loops are not unique")
+    return Check(
+        REDUNDANCY,
+        WARN,
+        f"redundant constraints: {named}; the reactions of their loops are not unique",
+    )
 
 
 def _steps(solution: SolutionData) -> Check:
@@ -249,16 +362,28 @@ def _steps(solution: SolutionData) -> Check:
     if analysis := solution.run.options.get("analysis"):
         return Check("Steps", PASS, f"none: {steps} state{'s' * (steps != 1)} of {analysis}")
     if fixed := solution.run.options.get("step"):
-        return Check("Steps", PASS, f"{steps} steps of {fixed:g} s, fixed: their error is not controlled, only estimated")
+        return Check(
+            "Steps",
+            PASS,
+            f"{steps} steps of {fixed:g} s, fixed: their error is not controlled, only estimated",
+        )
     share = rejected / max(steps + rejected, 1)
-    return Check("Steps", PASS if share <= REJECTED else WARN, f"{steps} steps, {rejected} rejected ({100 * share:.0f} %)")
+    return Check(
+        "Steps",
+        PASS if share <= REJECTED else WARN,
+        f"{steps} steps, {rejected} rejected ({100 * share:.0f} %)",
+    )
 
 
 def _yielding(solution: SolutionData, name: str) -> Check | None:
     """Largest von Mises stress over the yield stress, if known."""
     view = solution.body(name).stress.glance
     used = float(view.utilization.max(initial=0.0))
-    return Check(f"Stress of {name}", WARN if used > 1.0 else PASS, most_used(view)) if used > 0.0 else None
+    return (
+        Check(f"Stress of {name}", WARN if used > 1.0 else PASS, most_used(view))
+        if used > 0.0
+        else None
+    )
 
 
 def _failing(solution: SolutionData, name: str) -> Check | None:
@@ -274,8 +399,11 @@ def summary(solution: SolutionData) -> dict[str, Any]:
     """Verdict, checks and key numbers as plain values."""
     found = solution.audit
     energy = solution.energy
-    end = {key: float(getattr(energy, key)[-1]) for key in ("kinetic", "strain", "potential", "total")}
-    done = ("work_of_forces", *(["work_of_drives"] if solution.drives else []), "dissipated")  # of a controller: of forces
+    end = {
+        key: float(getattr(energy, key)[-1]) for key in ("kinetic", "strain", "potential", "total")
+    }
+    # of a controller: of forces
+    done = ("work_of_forces", *(["work_of_drives"] if solution.drives else []), "dissipated")
     works = {key: float(getattr(energy, key)[-1]) for key in done}
     joints = {name: _joint_numbers(solution, name) for name in solution.joints}
     return {
@@ -305,5 +433,7 @@ def summary(solution: SolutionData) -> dict[str, Any]:
 
 def _joint_numbers(solution: SolutionData, name: str) -> dict[str, Any]:
     joint, calm = solution.joint(name), between_impacts(solution)
-    force, torque = (float(np.linalg.norm(part[calm], axis=1).max()) for part in (joint.force, joint.torque))
+    force, torque = (
+        float(np.linalg.norm(part[calm], axis=1).max()) for part in (joint.force, joint.torque)
+    )
     return {"largest_force": force, "largest_torque": torque, "unique": joint.unique}

@@ -13,7 +13,9 @@ Column = tuple[str, FloatArray]
 
 
 def table_text(columns: Sequence[Column]) -> str:
-    """The text of a CSV file (RFC 4180), headings safe for spreadsheets, numbers with full precision."""
+    """The text of a CSV file (RFC 4180), headings safe for spreadsheets, numbers with full
+    precision.
+    """
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_MINIMAL, lineterminator="\r\n")
     writer.writerow([cell(heading) for heading, _ in columns])

@@ -1,4 +1,6 @@
-"""Outputs of a long run that tell its largest values, and places of a body: quantities that cost much are evaluated at these."""
+"""Outputs of a long run that tell its largest values, and places of a body: quantities that cost
+much are evaluated at these.
+"""
 
 import numpy as np
 
@@ -6,13 +8,15 @@ from flexmbs.results.stress_values import FloatArray, IntArray
 
 
 def telling_outputs(scores: FloatArray, most: int) -> IntArray:
-    """Indices of at most ``most`` outputs, ascending: half of them equally spaced, the others at the largest local maxima of the
-    scores (k, nt), quantities that cost little."""
+    """Indices of at most ``most`` outputs, ascending: half of them equally spaced, the others at
+    the largest local maxima of the scores (k, nt), quantities that cost little."""
     k, nt = scores.shape
     if nt <= most:
         return np.arange(nt)
     peaks = [_peaks(score)[: most // 2 // k] for score in scores]
-    return np.unique(np.concatenate([*peaks, np.linspace(0, nt - 1, most - most // 2).astype(np.int64)]))
+    return np.unique(
+        np.concatenate([*peaks, np.linspace(0, nt - 1, most - most // 2).astype(np.int64)])
+    )
 
 
 def evenly(count: int, most: int) -> IntArray:

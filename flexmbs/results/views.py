@@ -1,4 +1,6 @@
-"""Views of one body, frame, joint, drive or coupling: arrays over the output times, the first index is the time."""
+"""Views of one body, frame, joint, drive or coupling: arrays over the output times, the first index
+is the time.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -31,8 +33,9 @@ class FrameMotion(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FrameView:
-    """Motion of a frame in world axes: position (nt, 3) [m], rotation (nt, 3, 3) frame → world, velocity, angular velocity,
-    acceleration and angular acceleration (nt, 3) of its point and axes."""
+    """Motion of a frame in world axes: position (nt, 3) [m], rotation (nt, 3, 3) frame → world,
+    velocity, angular velocity, acceleration and angular acceleration (nt, 3) of its point and axes.
+    """
 
     name: str
     t: FloatArray
@@ -46,9 +49,11 @@ class FrameView:
 
 @dataclass(frozen=True, eq=False)
 class BodyView:
-    """Motion of a body frame in world axes as of a `FrameView`, with the elastic coordinates (nt, nf) and their rates; stress.
+    """Motion of a body frame in world axes as of a `FrameView`, with the elastic coordinates (nt,
+    nf) and their rates; stress.
 
-    A divided body has the frame of its first piece, that of its reference, and the elastic coordinates of all pieces.
+    A divided body has the frame of its first piece, that of its reference, and the elastic
+    coordinates of all pieces.
     """
 
     name: str
@@ -65,17 +70,21 @@ class BodyView:
     _deformation: "Deformation | None" = field(default=None, repr=False)
 
     def displacement(self, nodes: int | Iterable[int]) -> FloatArray:
-        """Displacement u (nt, m, 3) of nodes (numbers in the mesh) relative to the undeformed body, in body axes, m: φ q, or of a
-        divided body that with its pieces. Raises InputError."""
+        """Displacement u (nt, m, 3) of nodes (numbers in the mesh) relative to the undeformed body,
+        in body axes, m: φ q, or of a divided body that with its pieces. Raises InputError."""
         if self._deformation is None:
-            raise InputError(f"body '{self.name}' has no nodes: it is rigid, or its file has no surface")
+            raise InputError(
+                f"body '{self.name}' has no nodes: it is rigid, or its file has no surface"
+            )
         ids = self._deformation.surface.node_ids
         wanted = whole_numbers(nodes, "nodes")
         missing = wanted[~np.isin(wanted, ids)]
         if len(missing):
             raise InputError(f"node {missing[0]} is not in the mesh of body '{self.name}'")
         order = np.argsort(ids)
-        return self._deformation.displacement(order[np.searchsorted(ids, wanted, sorter=order)], slice(None))
+        return self._deformation.displacement(
+            order[np.searchsorted(ids, wanted, sorter=order)], slice(None)
+        )
 
     @property
     def has_stress(self) -> bool:
@@ -84,9 +93,14 @@ class BodyView:
 
     @property
     def stress(self) -> "StressView":
-        """Stress at the nodes of a flexible body. Raises InputError for a body without stress modes."""
+        """Stress at the nodes of a flexible body. Raises InputError for a body without stress
+        modes.
+        """
         if self._stress is None:
-            raise InputError(f"body '{self.name}' has no stress modes; they are computed by `preprocess.reduce` from a mesh")
+            raise InputError(
+                f"body '{self.name}' has no stress modes; they are computed by "
+                "`preprocess.reduce` from a mesh"
+            )
         return self._stress
 
 
@@ -94,11 +108,12 @@ class BodyView:
 class JointView:
     """Coordinates of a joint and the wrench through it.
 
-    position (nt, nq), velocity and acceleration (nt, nv): joint coordinates, rad and m.
-    wrench (nt, 6): force and moment of the parent on the child at the child's frame, in that frame's axes [N, N m]; drives,
-    couplings and joint forces are included. force, torque (nt, 3): the same in world axes. effort (nt, nv): its components along
-    the degrees of freedom, the sum of drives, couplings and joint forces. unique: False if redundant constraints leave the
-    wrench undetermined; it is then one of those with the least Σ |f|² + |n|²/ℓ² over all joints (theory, section 31).
+    position (nt, nq), velocity and acceleration (nt, nv): joint coordinates, rad and m. wrench (nt,
+    6): force and moment of the parent on the child at the child's frame, in that frame's axes [N, N
+    m]; drives, couplings and joint forces are included. force, torque (nt, 3): the same in world
+    axes. effort (nt, nv): its components along the degrees of freedom, the sum of drives, couplings
+    and joint forces. unique: False if redundant constraints leave the wrench undetermined; it is
+    then one of those with the least Σ |f|² + |n|²/ℓ² over all joints (theory, section 31).
     """
 
     name: str
@@ -115,7 +130,9 @@ class JointView:
 
 @dataclass(frozen=True, eq=False)
 class DriveView:
-    """A drive: coordinate and its rate (nt,), the torque or force it needs (nt,) [N m or N], and its power (nt,) [W]."""
+    """A drive: coordinate and its rate (nt,), the torque or force it needs (nt,) [N m or N], and
+    its power (nt,) [W].
+    """
 
     name: str
     t: FloatArray
@@ -127,10 +144,11 @@ class DriveView:
 
 @dataclass(frozen=True, eq=False)
 class CouplingView:
-    """A coupling Σ aᵢ qᵢ = b: its value Σ aᵢ qᵢ (nt,), the multiplier λ (nt,), the torques and forces aᵢ λ (nt,) on its
-    coordinates by their names [N m or N], and the power λ Σ aᵢ q̇ᵢ (nt,) that it puts into the system [W]; a of each output where
-    user functions give them. unique: False if redundant constraints leave the multiplier undetermined; it is then that of the
-    wrenches of least norm.
+    """A coupling Σ aᵢ qᵢ = b: its value Σ aᵢ qᵢ (nt,), the multiplier λ (nt,), the torques and
+    forces aᵢ λ (nt,) on its coordinates by their names [N m or N], and the power λ Σ aᵢ q̇ᵢ (nt,)
+    that it puts into the system [W]; a of each output where user functions give them. unique: False
+    if redundant constraints leave the multiplier undetermined; it is then that of the wrenches of
+    least norm.
     """
 
     name: str
@@ -144,10 +162,11 @@ class CouplingView:
 
 @dataclass(frozen=True, eq=False)
 class ContactView:
-    """A contact: gap (nt,) [m or rad], its rate (nt,), slip (nt, 2) along the tangents [m/s], normal (nt,) and friction (nt, 2)
-    forces [N or N m], of a rigid contact impulses of the last step over its length, force (nt, 3) on the second body in world
-    axes, angular velocities turning (nt, 3) [rad/s] and moment (nt, 3) [N m] of torsional and rolling friction on the second
-    body about the normal and the tangents, the impacts of the run.
+    """A contact: gap (nt,) [m or rad], its rate (nt,), slip (nt, 2) along the tangents [m/s],
+    normal (nt,) and friction (nt, 2) forces [N or N m], of a rigid contact impulses of the last
+    step over its length, force (nt, 3) on the second body in world axes, angular velocities turning
+    (nt, 3) [rad/s] and moment (nt, 3) [N m] of torsional and rolling friction on the second body
+    about the normal and the tangents, the impacts of the run.
     """
 
     name: str
@@ -165,8 +184,9 @@ class ContactView:
 
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """Energies (nt,) [J]: kinetic, strain, potential (gravity), and since the start the work of forces (springs and joint forces
-    among them), the work of drives and the energy dissipated in dampers and modes."""
+    """Energies (nt,) [J]: kinetic, strain, potential (gravity), and since the start the work of
+    forces (springs and joint forces among them), the work of drives and the energy dissipated in
+    dampers and modes."""
 
     t: FloatArray
     kinetic: FloatArray
@@ -184,11 +204,20 @@ class Energy:
     @property
     def balance(self) -> FloatArray:
         """Error of the energy balance, ``E − E₀ − W_forces − W_drives + D``."""
-        return self.total - self.total[0] - self.work_of_forces - self.work_of_drives + self.dissipated
+        return (
+            self.total - self.total[0] - self.work_of_forces - self.work_of_drives + self.dissipated
+        )
 
     @property
     def scale(self) -> float:
         """Largest energy or work, the scale of the energy balance."""
         height = self.potential - self.potential[0]
-        parts = (self.kinetic, self.strain, height, self.work_of_forces, self.work_of_drives, self.dissipated)
+        parts = (
+            self.kinetic,
+            self.strain,
+            height,
+            self.work_of_forces,
+            self.work_of_drives,
+            self.dissipated,
+        )
         return max(float(np.abs(part).max()) for part in parts)

@@ -1,4 +1,6 @@
-"""Robots: Denavit–Hartenberg tables and URDF files as ordinary models, kinematics, terms, paths, input shapers, controllers."""
+"""Robots: Denavit–Hartenberg tables and URDF files as ordinary models, kinematics, terms, paths,
+input shapers, controllers.
+"""
 
 from flexmbs.model.control.controllers import ComputedTorque, Controller, PDFeedforward, PDGravity
 from flexmbs.model.control.paths import DelayedPath, Motion, Path, Quintic, SplinePath, Trapezoid
@@ -15,8 +17,29 @@ from flexmbs.robots.urdf import model_from_urdf
 from flexmbs.robots.visuals import Visual
 
 __all__ = [  # noqa: RUF022
-    "Robot", "Link", "Motor", "FlexibleLink", "Found", "Visual", "puma560", "model_from_urdf",
-    "Path", "Motion", "Quintic", "Trapezoid", "Line", "SplinePath", "DelayedPath", "Shaped", "Shaper",
-    "zero_vibration", "zero_vibration_derivative",
-    "Controller", "ComputedTorque", "PDFeedforward", "PDGravity", "RigidTerms", "controlled",
-]  # fmt: skip
+    "Robot",
+    "Link",
+    "Motor",
+    "FlexibleLink",
+    "Found",
+    "Visual",
+    "puma560",
+    "model_from_urdf",
+    "Path",
+    "Motion",
+    "Quintic",
+    "Trapezoid",
+    "Line",
+    "SplinePath",
+    "DelayedPath",
+    "Shaped",
+    "Shaper",
+    "zero_vibration",
+    "zero_vibration_derivative",
+    "Controller",
+    "ComputedTorque",
+    "PDFeedforward",
+    "PDGravity",
+    "RigidTerms",
+    "controlled",
+]

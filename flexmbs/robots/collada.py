@@ -1,10 +1,10 @@
-"""Triangles of COLLADA files (.dae): the geometry of their scene in m, in the axes of the file, as robots are described, and the
-colours of its materials.
+"""Triangles of COLLADA files (.dae): the geometry of their scene in m, in the axes of the file, as
+robots are described, and the colours of its materials.
 
-The unit of the file is applied, its <up_axis> is not: meshes of URDF files are in the axes of their link whatever it says. An
-effect has the opacity A of its <transparent> times its <transparency>, or with opaque="RGB_ZERO" what that leaves of 1; some
-programs write the opposite for solid materials, so what nobody would see is opaque.
-Source: COLLADA 1.4.1 Specification, Khronos Group (2008).
+The unit of the file is applied, its <up_axis> is not: meshes of URDF files are in the axes of their
+link whatever it says. An effect has the opacity A of its <transparent> times its <transparency>, or
+with opaque="RGB_ZERO" what that leaves of 1; some programs write the opposite for solid materials,
+so what nobody would see is opaque. Source: COLLADA 1.4.1 Specification, Khronos Group (2008).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Piece(NamedTuple):
 
 
 def read_collada(path: Path) -> list[Piece]:
-    """The geometry of a file, in one piece for each colour. Raises InputError for files without a scene of triangles or polygons,
-    and for damaged ones."""
+    """The geometry of a file, in one piece for each colour. Raises InputError for files without a
+    scene of triangles or polygons, and for damaged ones."""
     root = read_xml(path)
     if root.tag != "COLLADA":
         raise InputError(f"{root.place}: the root element must be <COLLADA>")
@@ -47,7 +47,8 @@ def read_collada(path: Path) -> list[Piece]:
         found = list(_Scene(root).meshes())
     except InputError as error:
         raise InputError(f"{path}: is damaged: {error}") from None
-    except (LookupError, ValueError, ArithmeticError, RuntimeError):  # RuntimeError: StopIteration in a generator
+    except (LookupError, ValueError, ArithmeticError, RuntimeError):
+        # RuntimeError: StopIteration in a generator
         raise InputError(f"{path}: is damaged; export it again") from None
     if not found:
         raise InputError(f"{path}: has no triangles or polygons in its scene")
@@ -60,7 +61,11 @@ def read_collada(path: Path) -> list[Piece]:
 def _joined(pieces: list[Piece], unit: float) -> Piece:
     starts = np.cumsum([0, *(len(each.points) for each in pieces)])
     triangles = [each.triangles + start for each, start in zip(pieces, starts)]
-    return Piece(unit * np.concatenate([each.points for each in pieces]), np.concatenate(triangles), pieces[0].colour)
+    return Piece(
+        unit * np.concatenate([each.points for each in pieces]),
+        np.concatenate(triangles),
+        pieces[0].colour,
+    )
 
 
 class _Scene:
@@ -69,10 +74,16 @@ class _Scene:
     def __init__(self, root: Element) -> None:
         self.root = root
         self.visited = 0
-        self.named = {element.attributes["id"]: element for element in _below(root) if "id" in element.attributes}
+        self.named = {
+            element.attributes["id"]: element
+            for element in _below(root)
+            if "id" in element.attributes
+        }
 
     def meshes(self) -> Iterator[Piece]:
-        """The faces of each geometry of the scene, by its nodes; of each geometry of a file without a scene."""
+        """The faces of each geometry of the scene, by its nodes; of each geometry of a file without
+        a scene.
+        """
         scene = self.root.first("scene")
         instance = scene.first("instance_visual_scene") if scene else None
         if instance is None:
@@ -97,10 +108,14 @@ class _Scene:
             if child.tag == "instance_geometry":
                 bound = [each for each in _below(child) if each.tag == "instance_material"]
                 yield from self._geometry(
-                    self._of(child), T, {each.attributes["symbol"]: each.attributes["target"] for each in bound}
+                    self._of(child),
+                    T,
+                    {each.attributes["symbol"]: each.attributes["target"] for each in bound},
                 )
             elif child.tag in ("node", "instance_node"):
-                yield from self._node(child if child.tag == "node" else self._of(child), T, depth + 1)
+                yield from self._node(
+                    child if child.tag == "node" else self._of(child), T, depth + 1
+                )
 
     def _geometry(self, geometry: Element, T: FloatArray, bound: dict[str, str]) -> Iterator[Piece]:
         """``bound``: materials by the names that the faces of the geometry have for them."""
@@ -112,7 +127,11 @@ class _Scene:
                         raise InputError("faces refer to points that are not there")
                     turned = triangles if np.linalg.det(T[:3, :3]) >= 0.0 else triangles[:, ::-1]
                     symbol = faces.attributes.get("material", "")
-                    yield Piece(points @ T[:3, :3].T + T[:3, 3], turned, self._colour(bound.get(symbol, symbol)))
+                    yield Piece(
+                        points @ T[:3, :3].T + T[:3, 3],
+                        turned,
+                        self._colour(bound.get(symbol, symbol)),
+                    )
 
     def _colour(self, material: str) -> Colour | None:
         """The colour of a material; None where it has none, as textures, or is not in the file."""
@@ -132,12 +151,25 @@ class _Scene:
 
     def _points(self, faces: Element) -> FloatArray:
         """Positions (n, 3) to which the corners of faces refer."""
-        vertices = self._of(next(each for each in faces.all("input") if each.attributes["semantic"] == "VERTEX"), "source")
-        source = self._of(next(each for each in vertices.all("input") if each.attributes["semantic"] == "POSITION"), "source")
+        vertices = self._of(
+            next(each for each in faces.all("input") if each.attributes["semantic"] == "VERTEX"),
+            "source",
+        )
+        source = self._of(
+            next(
+                each for each in vertices.all("input") if each.attributes["semantic"] == "POSITION"
+            ),
+            "source",
+        )
         accessor = next(each for each in _below(source) if each.tag == "accessor")
         values = _numbers(self._of(accessor, "source"))
-        start, stride = int(accessor.attributes.get("offset", 0)), int(accessor.attributes.get("stride", 1))
-        rows = values[start : start + stride * int(accessor.attributes["count"])].reshape(-1, stride)
+        start, stride = (
+            int(accessor.attributes.get("offset", 0)),
+            int(accessor.attributes.get("stride", 1)),
+        )
+        rows = values[start : start + stride * int(accessor.attributes["count"])].reshape(
+            -1, stride
+        )
         if not np.isfinite(rows).all():
             raise InputError("points that are not finite")
         return np.asarray(rows[:, :3])
@@ -159,11 +191,20 @@ def _opacity(profile: Element, shader: Element) -> float:
 
 
 def _value(profile: Element, element: Element, tag: str) -> FloatArray | None:
-    """Numbers that an element of an effect has itself, or by the name of a parameter; None for others, such as textures."""
+    """Numbers that an element of an effect has itself, or by the name of a parameter; None for
+    others, such as textures.
+    """
     own, param = element.first(tag), element.first("param")
     if own is None and param is not None:
-        named = [each for each in profile.all("newparam") if each.attributes.get("sid") == param.attributes.get("ref")]
-        own = next((child for each in named for child in each.children if child.tag.startswith("float")), None)
+        named = [
+            each
+            for each in profile.all("newparam")
+            if each.attributes.get("sid") == param.attributes.get("ref")
+        ]
+        own = next(
+            (child for each in named for child in each.children if child.tag.startswith("float")),
+            None,
+        )
     values = None if own is None else _numbers(own)
     if values is not None and not (len(values) and np.isfinite(values).all()):
         raise InputError("colours that are not finite")
@@ -172,16 +213,29 @@ def _value(profile: Element, element: Element, tag: str) -> FloatArray | None:
 
 def _triangles(faces: Element) -> IntArray:
     """Rows of the points of the triangles (T, 3); polygons are fans from their first corner."""
-    inputs = [(int(each.attributes["offset"]), each.attributes["semantic"]) for each in faces.all("input")]
-    width, place = 1 + max(offset for offset, _ in inputs), next(offset for offset, semantic in inputs if semantic == "VERTEX")
-    corners = [_numbers(each).astype(np.int64).reshape(-1, width)[:, place] for each in faces.all("p")]
+    inputs = [
+        (int(each.attributes["offset"]), each.attributes["semantic"]) for each in faces.all("input")
+    ]
+    width, place = (
+        1 + max(offset for offset, _ in inputs),
+        next(offset for offset, semantic in inputs if semantic == "VERTEX"),
+    )
+    corners = [
+        _numbers(each).astype(np.int64).reshape(-1, width)[:, place] for each in faces.all("p")
+    ]
     if faces.tag == "polygons":
         polygons = corners
     elif faces.tag == "polylist" and (counts := faces.first("vcount")) is not None:
-        polygons = np.split(np.concatenate(corners), np.cumsum(_numbers(counts).astype(np.int64))[:-1])
+        polygons = np.split(
+            np.concatenate(corners), np.cumsum(_numbers(counts).astype(np.int64))[:-1]
+        )
     else:
         return np.concatenate([np.zeros(0, np.int64), *corners]).reshape(-1, 3)
-    fans = [np.stack([np.full(len(each) - 2, each[0]), each[1:-1], each[2:]], axis=1) for each in polygons if len(each) > 2]
+    fans = [
+        np.stack([np.full(len(each) - 2, each[0]), each[1:-1], each[2:]], axis=1)
+        for each in polygons
+        if len(each) > 2
+    ]
     return np.concatenate([np.zeros((0, 3), np.int64), *fans])
 
 

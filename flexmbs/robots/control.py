@@ -15,22 +15,30 @@ SLIDING = 1e-3  # rad/s or m/s, at which Coulomb friction in a model reaches tan
 
 
 def controlled(robot: Robot, controller: Controller) -> Model:
-    """A copy of the robot's model with the controller's forces, a `RobotControl`, and the inertia and friction of its motors, for
-    `simulate`.
+    """A copy of the robot's model with the controller's forces, a `RobotControl`, and the inertia
+    and friction of its motors, for `simulate`.
 
-    The controller may use another robot with the same coordinates, such as the rigid one of a flexible model. Coulomb friction
-    acts as T tanh(q̇/10⁻³), inertia as a `RotorInertia` without gyroscopic part. Raises `InputError`.
+    The controller may use another robot with the same coordinates, such as the rigid one of a
+    flexible model. Coulomb friction acts as T tanh(q̇/10⁻³), inertia as a `RotorInertia` without
+    gyroscopic part. Raises `InputError`.
     """
     known = checked_kind("controller", Controller, controller).robot.coordinates
     if known != checked_kind("robot", Robot, robot).coordinates:
-        raise InputError(f"controller: its coordinates are {', '.join(known)}, not {', '.join(robot.coordinates)}")
+        raise InputError(
+            f"controller: its coordinates are {', '.join(known)}, not "
+            f"{', '.join(robot.coordinates)}"
+        )
     model = copy_of(robot.model)
     model.add(RobotControl(CONTROL, robot.coordinates, controller))
     for name, (joint, number) in zip(robot.coordinates, robot.tree.coordinates):
         motor = robot.motors.get(joint, Motor())
         if motor.inertia and motor.gear:
             J, n = motor.inertia, motor.gear
-            model.add(RotorInertia(f"rotor {name}", joint, inertia=J, ratio=n, gyroscopic=False, coordinate=number))
+            model.add(
+                RotorInertia(
+                    f"rotor {name}", joint, inertia=J, ratio=n, gyroscopic=False, coordinate=number
+                )
+            )
         if motor.viscous:
             c = motor.gear**2 * motor.viscous
             model.add(JointSpring(f"viscous friction {name}", joint, c=c, coordinate=number))

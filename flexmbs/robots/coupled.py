@@ -1,4 +1,6 @@
-"""Couplings between the coordinates of a robot, A q = b, and the motions q̇ = N u that they allow, A N = 0."""
+"""Couplings between the coordinates of a robot, A q = b, and the motions q̇ = N u that they allow,
+A N = 0.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -29,13 +31,18 @@ class Coupled(NamedTuple):
 
 
 def couplings_of(model: Model, coordinates: Sequence[Coordinate]) -> Coupled:
-    """The couplings of a model. Raises `InputError` for those of user functions, or that depend on time."""
+    """The couplings of a model. Raises `InputError` for those of user functions, or that depend on
+    time.
+    """
     n = len(coordinates)
     A, b = np.zeros((len(model.couplings), n)), np.zeros(len(model.couplings))
     for k, (name, coupling) in enumerate(model.couplings.items()):
         uses = coupling.coordinates(model.joints)
         if not isinstance(coupling, ConstantCoupling):
-            raise InputError(f"couplings.{name}: is a user function; the terms of a robot need couplings with constant factors")
+            raise InputError(
+                f"couplings.{name}: is a user function; the terms of a robot need "
+                "couplings with constant factors"
+            )
         for use, term in zip(uses, coupling.terms):
             A[k, coordinates.index(Coordinate(*use))] += term.factor
         if coupling.offset is None:
@@ -44,12 +51,17 @@ def couplings_of(model: Model, coordinates: Sequence[Coordinate]) -> Coupled:
         elif isinstance(coupling.offset, Constant):
             b[k] = coupling.offset.value
         else:
-            raise InputError(f"couplings.{name}.offset: depends on time; the terms of a robot need a constant one")
+            raise InputError(
+                f"couplings.{name}.offset: depends on time; the terms of a robot need a "
+                "constant one"
+            )
     return Coupled(A, b, *_allowed(A))
 
 
 def _allowed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """N and the independent coordinates, by elimination with pivots: A P = Q (R₁ R₂), N = P (−R₁⁻¹R₂, 1)."""
+    """N and the independent coordinates, by elimination with pivots: A P = Q (R₁ R₂), N = P
+    (−R₁⁻¹R₂, 1).
+    """
     n = A.shape[1]
     if not len(A):
         return np.eye(n), np.arange(n)
@@ -58,6 +70,8 @@ def _allowed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     rank = int((pivots > INDEPENDENT * pivots.max()).sum())
     independent = np.sort(order[rank:])
     N = np.zeros((n, n - rank))
-    N[order[:rank]] = -solve_triangular(R[:rank, :rank], R[:rank, rank:])[:, np.argsort(order[rank:])]
+    N[order[:rank]] = -solve_triangular(R[:rank, :rank], R[:rank, rank:])[
+        :, np.argsort(order[rank:])
+    ]
     N[independent] = np.eye(n - rank)
     return N, independent

@@ -19,16 +19,21 @@ TOOL, BASE = "tool", "base"
 
 
 def table_rows(table: Sequence[Any]) -> list[Link]:
-    """Named links from rows: `Link`, a table of its fields, or the numbers (a, alpha, d, theta); or from an array (n, 4).
+    """Named links from rows: `Link`, a table of its fields, or the numbers (a, alpha, d, theta); or
+    from an array (n, 4).
 
     Raises `InputError`.
     """
     if isinstance(table, np.ndarray):
         table = list(np.atleast_1d(table))
     if isinstance(table, (str, Mapping)) or not isinstance(table, Sequence) or not table:
-        raise InputError(f"table: must be a list of rows (a, alpha, d, theta) or Link, at least one, not {shown(table)}")
+        raise InputError(
+            "table: must be a list of rows (a, alpha, d, theta) or Link, at least one, "
+            f"not {shown(table)}"
+        )
     rows = [
-        dataclasses.replace(row, name=row.name or f"link{i + 1}") for i, row in enumerate(map(_row, range(len(table)), table))
+        dataclasses.replace(row, name=row.name or f"link{i + 1}")
+        for i, row in enumerate(map(_row, range(len(table)), table))
     ]
     names = [row.name for row in rows]
     double = sorted({name for name in names if names.count(name) > 1})
@@ -48,7 +53,8 @@ def _row(i: int, row: Any) -> Link:
     except NestedError as error:
         raise InputError(*(f"table row {i + 1}: {problem}" for problem in error.problems)) from None
     raise InputError(
-        f"table row {i + 1}: must be a Link, a table of its fields or the 4 numbers (a, alpha, d, theta), not {shown(row)}"
+        f"table row {i + 1}: must be a Link, a table of its fields or the 4 numbers (a, "
+        f"alpha, d, theta), not {shown(row)}"
     )
 
 
@@ -58,22 +64,36 @@ def joint_name(i: int) -> str:
 
 
 def dh_model(
-    rows: Sequence[Link], *, standard: bool, name: str, gravity: Sequence[float], base: Frame, tool: Frame
-) -> tuple[Model, FrameRef]:  # fmt: skip
+    rows: Sequence[Link],
+    *,
+    standard: bool,
+    name: str,
+    gravity: Sequence[float],
+    base: Frame,
+    tool: Frame,
+) -> tuple[Model, FrameRef]:
     """The model of a chain and its tool frame.
 
-    The frame of body i is frame i of the table. Standard: A_{i−1,i} = Rot_z(θ) Trans_z(d) Trans_x(a) Rot_x(α), Denavit and
-    Hartenberg, J. Appl. Mech. 22 (1955) 215; modified: Rot_x(α) Trans_x(a) Rot_z(θ) Trans_z(d), Craig, Robotics (1989) §3.4.
+    The frame of body i is frame i of the table. Standard: A_{i−1,i} = Rot_z(θ) Trans_z(d)
+    Trans_x(a) Rot_x(α), Denavit and Hartenberg, J. Appl. Mech. 22 (1955) 215; modified: Rot_x(α)
+    Trans_x(a) Rot_z(θ) Trans_z(d), Craig, Robotics (1989) §3.4.
     """
     zero = Frame()
-    before = [zero if standard else _x_part(row) for row in rows]  # joint in the frame of the previous link
+    # joint in the frame of the previous link
+    before = [zero if standard else _x_part(row) for row in rows]
     after = [_product(_z_part(row), _x_part(row)) if standard else _z_part(row) for row in rows]
-    model = Model(name, gravity=gravity, frames={BASE: base, joint_name(0): _product(base, before[0])})
+    model = Model(
+        name, gravity=gravity, frames={BASE: base, joint_name(0): _product(base, before[0])}
+    )
     parent: FrameRef = model.ground[joint_name(0)]
     for i, row in enumerate(rows):
         last = i == len(rows) - 1
-        frames = {joint_name(i): _inverse(after[i])} | ({TOOL: tool} if last else {joint_name(i + 1): before[i + 1]})
-        body = model.add(RigidBody(row.name, mass=row.mass, com=row.com, inertia=row.inertia, frames=frames))
+        frames = {joint_name(i): _inverse(after[i])} | (
+            {TOOL: tool} if last else {joint_name(i + 1): before[i + 1]}
+        )
+        body = model.add(
+            RigidBody(row.name, mass=row.mass, com=row.com, inertia=row.inertia, frames=frames)
+        )
         joint = Revolute if row.joint == "revolute" else Prismatic
         model.add(joint(joint_name(i), parent, body[joint_name(i)], axis="z"))
         parent = body[TOOL if last else joint_name(i + 1)]

@@ -32,9 +32,10 @@ Constant = tuple[np.ndarray, np.ndarray]  # rotation (3, 3) and displacement (3,
 class FlexibleLink(Declaration):
     """A flexible body instead of a rigid link.
 
-    body: `FlexibleBodyData` or `DividedBodyData`, or the path of its file.  frames: joint, or frame of the link such as "tool" →
-    interface of the body; by default the interface of the same name.  pose: of the body's axes in the link's frame, undeformed.
-    offset (m): largest distance of a joint from its interface; the connection between them is rigid.
+    body: `FlexibleBodyData` or `DividedBodyData`, or the path of its file.  frames: joint, or frame
+    of the link such as "tool" → interface of the body; by default the interface of the same name.
+    pose: of the body's axes in the link's frame, undeformed. offset (m): largest distance of a
+    joint from its interface; the connection between them is rigid.
     """
 
     body: Any = dataclasses.field(kw_only=False)
@@ -49,24 +50,41 @@ class FlexibleLink(Declaration):
         return FlexibleBody(name, self.body)
 
 
-def with_flexible_links(model: Model, links: Mapping[str, Any], tool: FrameRef) -> tuple[Model, FrameRef]:
-    """A copy of a model of rigid links with some of them flexible, and its new tool frame. Raises `InputError`.
+def with_flexible_links(
+    model: Model, links: Mapping[str, Any], tool: FrameRef
+) -> tuple[Model, FrameRef]:
+    """A copy of a model of rigid links with some of them flexible, and its new tool frame. Raises
+    `InputError`.
 
-    A joint whose frames differ from the interfaces keeps its axis: constant motions in its chain connect them.
+    A joint whose frames differ from the interfaces keeps its axis: constant motions in its chain
+    connect them.
     """
     if not isinstance(links, Mapping):
-        raise InputError(f"links: must be a table, link → FlexibleLink or path of a flexible body, not {shown(links)}")
+        raise InputError(
+            "links: must be a table, link → FlexibleLink or path of a flexible body, not "
+            f"{shown(links)}"
+        )
     unknown = [name for name in links if name not in model.bodies]
     if unknown:
-        raise InputError(*(f"links: no link {shown(name)}; {close_names(str(name), model.bodies)}" for name in unknown))
-    chosen = {name: link if isinstance(link, FlexibleLink) else FlexibleLink(link) for name, link in links.items()}
+        raise InputError(
+            *(
+                f"links: no link {shown(name)}; {close_names(str(name), model.bodies)}"
+                for name in unknown
+            )
+        )
+    chosen = {
+        name: link if isinstance(link, FlexibleLink) else FlexibleLink(link)
+        for name, link in links.items()
+    }
     made = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts)
     made.folder = model.folder
     replaced = {}
     for name, body in model.bodies.items():
         made.add(chosen[name].declared(name) if name in chosen else body)
         if name in chosen:
-            replaced[name] = _Replaced(name, chosen[name], {key: _pose(value) for key, value in body.frames.items()})  # type: ignore[attr-defined]
+            replaced[name] = _Replaced(
+                name, chosen[name], {key: _pose(value) for key, value in body.frames.items()}
+            )  # type: ignore[attr-defined]
             if isinstance(body, RigidBody):
                 replaced[name].compare(body)
     for joint in model.joints.values():
@@ -103,22 +121,40 @@ class _Replaced:
         data, (A, r) = self.data, _pose(self.link.pose)
         if abs(data.mass - rigid.mass) > ALIKE * rigid.mass:
             text = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {rigid.mass:.4g} kg"
-            warnings.warn(f"{text}; correct its density or units, or add the missing mass as a body", ModelWarning, stacklevel=5)
+            warnings.warn(
+                f"{text}; correct its density or units, or add the missing mass as a body",
+                ModelWarning,
+                stacklevel=5,
+            )
             return
         com = r + A @ (data.first_moment / data.mass)
-        size = max(float(np.linalg.norm(x)) for x in (np.ptp([f.x for f in data.frames.values()], axis=0), rigid.com, com))
+        size = max(
+            float(np.linalg.norm(x))
+            for x in (np.ptp([f.x for f in data.frames.values()], axis=0), rigid.com, com)
+        )
         if float(np.linalg.norm(com - rigid.com)) > ALIKE * size:
             at, other = (", ".join(f"{c:.3g}" for c in x) for x in (com, rigid.com))
-            text = f"links.{self.name}: has its centre of mass at ({at}) m in the frame of the link, the rigid one at ({other}) m"
-            warnings.warn(f"{text}; correct its pose, or add the missing mass as a body", ModelWarning, stacklevel=5)
+            text = (
+                f"links.{self.name}: has its centre of mass at ({at}) m in the frame of the "
+                f"link, the rigid one at ({other}) m"
+            )
+            warnings.warn(
+                f"{text}; correct its pose, or add the missing mass as a body",
+                ModelWarning,
+                stacklevel=5,
+            )
 
     def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:
-        """The interface of a joint ``key`` or its ``frame``, and the pose of that frame there. Raises `InputError`."""
+        """The interface of a joint ``key`` or its ``frame``, and the pose of that frame there.
+        Raises `InputError`.
+        """
         item = f"links.{self.name}"
         interface = self.link.frames.get(key) or self.link.frames.get(frame, key)
         if interface not in self.data.frames:
             hint = f"the body has: {', '.join(self.data.frames)}"
-            raise InputError(f"{item}.frames: '{key}' needs an interface, but there is no '{interface}'; {hint}")
+            raise InputError(
+                f"{item}.frames: '{key}' needs an interface, but there is no '{interface}'; {hint}"
+            )
         A, r = _pose(self.link.pose)
         place = self.data.frames[interface]
         R, x = A @ place.R, r + A @ place.x

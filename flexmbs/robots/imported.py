@@ -1,4 +1,6 @@
-"""Models read from files of other programs: the model, where its joints and frames are, and what was not taken over."""
+"""Models read from files of other programs: the model, where its joints and frames are, and what
+was not taken over.
+"""
 
 import warnings
 from pathlib import Path
@@ -22,9 +24,10 @@ WORLD = "world"  # what stands, in these files
 class Imported(NamedTuple):
     """A model from a file of another program.
 
-    model: an ordinary `Model`.  joints: names in the file → joint of the model and the first of its coordinates.  frames: bodies,
-    links and sites of the file → their frames.  limits: lower and upper limits by joint of the file (m or rad).  notes: what the
-    file says and the model does not have, one line each.
+    model: an ordinary `Model`.  joints: names in the file → joint of the model and the first of its
+    coordinates.  frames: bodies, links and sites of the file → their frames.  limits: lower and
+    upper limits by joint of the file (m or rad).  notes: what the file says and the model does not
+    have, one line each.
     """
 
     model: Model
@@ -35,7 +38,9 @@ class Imported(NamedTuple):
     visuals: tuple[Visual, ...] = ()
 
     def solids(self) -> tuple[Solid, ...]:
-        """The visuals as solids, for `Solution.report` and `Solution.show`; meshes that cannot be read are left out."""
+        """The visuals as solids, for `Solution.report` and `Solution.show`; meshes that cannot be
+        read are left out.
+        """
         return tuple(solids_of(self.model, self.visuals, self._places)[0])
 
     def show(self, *, browser: bool | None = None) -> View:
@@ -69,12 +74,16 @@ class Report:
             self.notes.append(text)
 
     def finish(self, *, strict: bool) -> tuple[str, ...]:
-        """The notes, with one warning. Raises `InputError` for problems, and for notes if ``strict``."""
+        """The notes, with one warning. Raises `InputError` for problems, and for notes if
+        ``strict``.
+        """
         left_out = [f"{self.path}: left out: {note}" for note in self.notes] if strict else []
         if self.problems or left_out:
             raise InputError(*self.problems, *left_out)
         if self.notes:
-            warnings.warn(f"{self.path}: left out: {'; '.join(self.notes)}", ModelWarning, stacklevel=4)
+            warnings.warn(
+                f"{self.path}: left out: {'; '.join(self.notes)}", ModelWarning, stacklevel=4
+            )
         return tuple(self.notes)
 
 

@@ -1,4 +1,6 @@
-"""Inverse kinematics: damped least squares with joint limits, from several starts, for many poses at once."""
+"""Inverse kinematics: damped least squares with joint limits, from several starts, for many poses
+at once.
+"""
 
 from typing import NamedTuple
 
@@ -18,8 +20,9 @@ STUCK = 1e3  # damping at which the iteration stops
 class Found(NamedTuple):
     """Joint coordinates for poses.
 
-    q (..., n).  success (...,): position and orientation agree within the tolerance, inside the limits.  error (..., 2): residual
-    distance (m) and angle (rad).  starts (...,): number of starts tried.
+    q (..., n).  success (...,): position and orientation agree within the tolerance, inside the
+    limits.  error (..., 2): residual distance (m) and angle (rad).  starts (...,): number of starts
+    tried.
     """
 
     q: np.ndarray
@@ -29,7 +32,9 @@ class Found(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Target poses of a frame: rotation matrices (B, 3, 3) and positions (B, 3), with the limits (n, 2) of the coordinates."""
+    """Target poses of a frame: rotation matrices (B, 3, 3) and positions (B, 3), with the limits
+    (n, 2) of the coordinates.
+    """
 
     tree: Tree
     place: Place
@@ -44,7 +49,9 @@ class Task(NamedTuple):
         return self._replace(R=self.R[rows], x=self.x[rows])
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Errors (B, 6), the distance over the reach and the rotation vector, and their Jacobian (B, 6, n) over q (B, n)."""
+        """Errors (B, 6), the distance over the reach and the rotation vector, and their Jacobian
+        (B, 6, n) over q (B, n).
+        """
         pose = poses(self.tree, q)
         R, x = pose_of(pose, self.place)
         angle = Rotation.from_matrix(self.R @ np.swapaxes(R, -1, -2)).as_rotvec()
@@ -55,7 +62,9 @@ class Task(NamedTuple):
 
 
 def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> Found:
-    """Joint coordinates for B poses from starts (m, B, n), the next start if the last one did not succeed."""
+    """Joint coordinates for B poses from starts (m, B, n), the next start if the last one did not
+    succeed.
+    """
     B = len(task.x)
     found = Found(starts[0].copy(), np.zeros(B, bool), np.full((B, 2), np.inf), np.zeros(B, int))
     for start in starts:
@@ -63,7 +72,13 @@ def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> 
         if len(rows) == 0:
             break
         q, error = _within(task.of(rows), start[rows], tolerance, iterations)
-        distance = np.stack([np.linalg.norm(error[:, :3], axis=1) * task.reach, np.linalg.norm(error[:, 3:], axis=1)], axis=-1)
+        distance = np.stack(
+            [
+                np.linalg.norm(error[:, :3], axis=1) * task.reach,
+                np.linalg.norm(error[:, 3:], axis=1),
+            ],
+            axis=-1,
+        )
         better = distance.max(axis=1) < found.error[rows].max(axis=1)
         found.q[rows[better]], found.error[rows[better]] = q[better], distance[better]
         found.success[rows] = found.error[rows].max(axis=1) <= tolerance
@@ -71,20 +86,39 @@ def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> 
     return found
 
 
-def _within(task: Task, q: np.ndarray, tolerance: float, iterations: int) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates inside the limits: first without limits and shifted by whole turns, then with limits if necessary."""
-    q, _ = _descend(task._replace(limits=np.full_like(task.limits, np.inf) * [-1.0, 1.0]), q, tolerance, iterations)
+def _within(
+    task: Task, q: np.ndarray, tolerance: float, iterations: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates inside the limits: first without limits and shifted by whole turns, then with
+    limits if necessary.
+    """
+    q, _ = _descend(
+        task._replace(limits=np.full_like(task.limits, np.inf) * [-1.0, 1.0]),
+        q,
+        tolerance,
+        iterations,
+    )
     low, high = task.limits.T
-    turns = (np.abs(task.tree.turn).max(axis=1) > 0.0) & (np.abs(task.tree.slide).max(axis=1) == 0.0)
+    turns = (np.abs(task.tree.turn).max(axis=1) > 0.0) & (
+        np.abs(task.tree.slide).max(axis=1) == 0.0
+    )
     with np.errstate(invalid="ignore"):
-        over = np.where(q > high, np.ceil((q - high) / FULL_TURN), np.where(q < low, -np.ceil((low - q) / FULL_TURN), 0.0))
+        over = np.where(
+            q > high,
+            np.ceil((q - high) / FULL_TURN),
+            np.where(q < low, -np.ceil((low - q) / FULL_TURN), 0.0),
+        )
     return _descend(task, q - FULL_TURN * over * turns, tolerance, iterations)
 
 
-def _descend(task: Task, q: np.ndarray, tolerance: float, iterations: int) -> tuple[np.ndarray, np.ndarray]:
-    """Levenberg–Marquardt steps (JᵀJ + μ 1) δ = Jᵀe within the limits; coordinates at an active limit are fixed.
+def _descend(
+    task: Task, q: np.ndarray, tolerance: float, iterations: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Levenberg–Marquardt steps (JᵀJ + μ 1) δ = Jᵀe within the limits; coordinates at an active
+    limit are fixed.
 
-    Nakamura, Hanafusa, J. Dyn. Sys. Meas. Control 108 (1986) 163; Levenberg's damping grows if a step fails.
+    Nakamura, Hanafusa, J. Dyn. Sys. Meas. Control 108 (1986) 163; Levenberg's damping grows if a
+    step fails.
     """
     low, high = task.limits.T
     q = np.clip(q, low, high)
@@ -94,19 +128,30 @@ def _descend(task: Task, q: np.ndarray, tolerance: float, iterations: int) -> tu
         rows = np.flatnonzero((np.abs(error).max(axis=1) > 0.01 * tolerance) & (damping < STUCK))
         if len(rows) == 0:
             break
-        trial = np.clip(q[rows] + _step(J[rows], error[rows], damping[rows], q[rows], task.limits), low, high)
+        trial = np.clip(
+            q[rows] + _step(J[rows], error[rows], damping[rows], q[rows], task.limits), low, high
+        )
         reached, slope = task.of(rows).at(trial)
         better = (reached**2).sum(axis=1) < (error[rows] ** 2).sum(axis=1)
         good = rows[better]
         q[good], error[good], J[good] = trial[better], reached[better], slope[better]
-        damping[rows] = np.where(better, np.maximum(damping[rows] * LESS, LEAST_DAMPING), damping[rows] * MORE)
+        damping[rows] = np.where(
+            better, np.maximum(damping[rows] * LESS, LEAST_DAMPING), damping[rows] * MORE
+        )
     return q, error
 
 
-def _step(J: np.ndarray, error: np.ndarray, damping: np.ndarray, q: np.ndarray, limits: np.ndarray) -> np.ndarray:
+def _step(
+    J: np.ndarray, error: np.ndarray, damping: np.ndarray, q: np.ndarray, limits: np.ndarray
+) -> np.ndarray:
     slope = (np.swapaxes(J, -1, -2) @ error[..., None])[..., 0]
     free = ~(((q <= limits[:, 0]) & (slope < 0.0)) | ((q >= limits[:, 1]) & (slope > 0.0)))
     J, slope = J * free[:, None, :], slope * free
     A = np.swapaxes(J, -1, -2) @ J + damping[:, None, None] * np.eye(q.shape[1])
     step = np.linalg.solve(A, slope[..., None])[..., 0]
-    return np.asarray(step * np.minimum(1.0, LONGEST_STEP / np.maximum(np.abs(step).max(axis=1, initial=0.0), 1e-300))[:, None])
+    return np.asarray(
+        step
+        * np.minimum(1.0, LONGEST_STEP / np.maximum(np.abs(step).max(axis=1, initial=0.0), 1e-300))[
+            :, None
+        ]
+    )

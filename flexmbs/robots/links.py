@@ -18,7 +18,10 @@ def two_rates(value: object) -> tuple[float, ...]:
     if len(given) == 1:
         given = (given[0], -given[0])
     if len(given) != 2 or given[0] < 0.0 or given[1] > 0.0:
-        raise ValueError(f"must be one number >= 0, or two for motion in + and − with signs + and −, not {shown(value)}")
+        raise ValueError(
+            "must be one number >= 0, or two for motion in + and − with signs + and −, "
+            f"not {shown(value)}"
+        )
     return given
 
 
@@ -30,10 +33,11 @@ def _most(value: object) -> float:
 class Motor(Declaration):
     """Motor of a joint behind a gear, values on the motor's side.
 
-    inertia J (kg m²), gear ratio G = motor rate over joint rate, viscous friction B (N m s/rad), Coulomb friction T (N m) for
-    positive and negative rates.  rate (rad/s), torque (N m): maxima, infinite by default, for information only.  At the
-    joint: G²J q̈ + |G|(|G| B q̇ + T); only the rotor's spin about its own axis relative to the link is
-    considered, as of `RotorInertia` with gyroscopic=False. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
+    inertia J (kg m²), gear ratio G = motor rate over joint rate, viscous friction B (N m s/rad),
+    Coulomb friction T (N m) for positive and negative rates.  rate (rad/s), torque (N m): maxima,
+    infinite by default, for information only.  At the joint: G²J q̈ + |G|(|G| B q̇ + T); only the
+    rotor's spin about its own axis relative to the link is considered, as of `RotorInertia` with
+    gyroscopic=False. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
     """
 
     inertia: Nonnegative = 0.0
@@ -66,8 +70,9 @@ def _name(value: object) -> str:
 class Link(Declaration):
     """A row of a Denavit–Hartenberg table with the inertia of its link.
 
-    a, d in m; alpha, theta in rad; ``joint`` "revolute" (θ + q) or "prismatic" (d + q). limits of q. mass (kg), com (m) and
-    inertia about the centre of mass (kg m², as of `RigidBody`) in the axes of the link's frame. name: of the body.
+    a, d in m; alpha, theta in rad; ``joint`` "revolute" (θ + q) or "prismatic" (d + q). limits of
+    q. mass (kg), com (m) and inertia about the centre of mass (kg m², as of `RigidBody`) in the
+    axes of the link's frame. name: of the body.
     """
 
     a: Number = dataclasses.field(default=0.0, kw_only=False)

@@ -18,24 +18,34 @@ from flexmbs.robots.robot import Robot
 
 @final
 class Line(MadePath):
-    """A straight line of a frame with rotation about one axis (slerp), from rest to rest by the quintic step.
+    """A straight line of a frame with rotation about one axis (slerp), from rest to rest by the
+    quintic step.
 
-    robot; q0 (n,): coordinates at the start; pose (4, 4): final pose of the frame; ``duration`` (s); frame: default the tool.
-    Coordinates follow by inverse kinematics at ``points`` poses, each starting from the previous one, interpolated by a spline of
-    fifth degree. Raises `SolverError` if the line leaves the reach or the limits of the robot.
+    robot; q0 (n,): coordinates at the start; pose (4, 4): final pose of the frame; ``duration``
+    (s); frame: default the tool. Coordinates follow by inverse kinematics at ``points`` poses, each
+    starting from the previous one, interpolated by a spline of fifth degree. Raises `SolverError`
+    if the line leaves the reach or the limits of the robot.
     """
 
     def __init__(
-        self, robot: Robot, q0: ArrayLike, pose: ArrayLike, duration: float, *, frame: str | FrameRef | None = None,
-        start: float = 0.0, points: int = 61,
-    ) -> None:  # fmt: skip
+        self,
+        robot: Robot,
+        q0: ArrayLike,
+        pose: ArrayLike,
+        duration: float,
+        *,
+        frame: str | FrameRef | None = None,
+        start: float = 0.0,
+        points: int = 61,
+    ) -> None:
         begin, T = checked("start", number, start), checked("duration", positive, duration)
         tau = np.linspace(0.0, 1.0, checked_count("points", points, 7))
         s = tau**3 * (10.0 - 15.0 * tau + 6.0 * tau**2)
         first, last = checked_kind("robot", Robot, robot).pose(q0, frame), given_poses(pose)
         if first.ndim != 2 or last.ndim != 2:
             raise InputError(
-                f"q0 and pose: must be one state and one matrix, not {first.shape[:-2]} and {last.shape[:-2]} of them"
+                f"q0 and pose: must be one state and one matrix, not {first.shape[:-2]} "
+                f"and {last.shape[:-2]} of them"
             )
         turn = Rotation.from_matrix(first[:3, :3].T @ last[:3, :3]).as_rotvec()
         q = [real_array("q0", q0)]
@@ -43,7 +53,9 @@ class Line(MadePath):
             wanted = np.eye(4)
             wanted[:3, :3] = first[:3, :3] @ Rotation.from_rotvec(s[k] * turn).as_matrix()
             wanted[:3, 3] = first[:3, 3] + s[k] * (last[:3, 3] - first[:3, 3])
-            found = robot.inverse_kinematics(wanted, frame, start=q[-1] + (q[-1] - q[-2] if k > 1 else 0.0), starts=1)
+            found = robot.inverse_kinematics(
+                wanted, frame, start=q[-1] + (q[-1] - q[-2] if k > 1 else 0.0), starts=1
+            )
             if not found.success or np.abs(found.q - q[-1]).max() > 1.0:
                 raise SolverError(
                     f"line: the robot cannot follow it beyond {100.0 * s[k - 1]:.3g} %; check "

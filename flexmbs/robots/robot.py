@@ -49,15 +49,16 @@ FARTHEST = 1e9  # rad, m: larger limits are ignored for random starts
 class Robot:
     """A robot of n joint coordinates q in the order of its tree.
 
-    model: an ordinary `Model`, of rigid or flexible links, with forces, drives and analyses.  tool: the
-    default frame.  limits (n, 2): of the coordinates, infinite if there are none.  motors: joint → `Motor`.  visuals: what the
-    links of a file look like.  frames: links without a body of their own, by name.
-    Terms treat every link as rigid in its undeformed shape and take arrays of states: q (..., n) gives D (..., n, n).
-    Equations: D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ, D with the motors' inertia. Siciliano et al., Robotics (2009), ch. 7.
-    Couplings A q = b of the model, such as <mimic> of URDF files, leave all joint coordinates in q: poses, Jacobians, D, C, g and
-    `inverse_dynamics` are those of the tree, `forward_dynamics`, `inverse_kinematics` and runs of the model obey them.
-    Raises `InputError` for closed loops, joints whose coordinates are not single rotations or translations and couplings that
-    depend on time.
+    model: an ordinary `Model`, of rigid or flexible links, with forces, drives and analyses.  tool:
+    the default frame.  limits (n, 2): of the coordinates, infinite if there are none.  motors:
+    joint → `Motor`.  visuals: what the links of a file look like.  frames: links without a body of
+    their own, by name. Terms treat every link as rigid in its undeformed shape and take arrays of
+    states: q (..., n) gives D (..., n, n). Equations: D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) =
+    τ, D with the motors' inertia. Siciliano et al., Robotics (2009), ch. 7. Couplings A q = b of
+    the model, such as <mimic> of URDF files, leave all joint coordinates in q: poses, Jacobians, D,
+    C, g and `inverse_dynamics` are those of the tree, `forward_dynamics`, `inverse_kinematics` and
+    runs of the model obey them. Raises `InputError` for closed loops, joints whose coordinates are
+    not single rotations or translations and couplings that depend on time.
 
     Examples
     --------
@@ -79,39 +80,66 @@ class Robot:
     visuals: tuple[Visual, ...]
 
     def __init__(
-        self, model: Model, *, tool: str | FrameRef | None = None, limits: Mapping[str, Sequence[float]] | None = None,
-        motors: Mapping[str, Motor] | None = None, frames: Mapping[str, FrameRef] | None = None, visuals: Sequence[Visual] = (),
-    ) -> None:  # fmt: skip
+        self,
+        model: Model,
+        *,
+        tool: str | FrameRef | None = None,
+        limits: Mapping[str, Sequence[float]] | None = None,
+        motors: Mapping[str, Motor] | None = None,
+        frames: Mapping[str, FrameRef] | None = None,
+        visuals: Sequence[Visual] = (),
+    ) -> None:
         if not checked_kind("model", Model, model).bodies:
             raise InputError(f"model '{model.name}': has no bodies; add a link with mass")
         self.model, self.tree = model, tree_of(model)
         self._coupled = couplings_of(model, self.tree.coordinates)
-        self.motors, self._named = given_motors(motors, model), dict(checked_kind("frames", Mapping, frames or {}))
-        self.visuals = tuple(checked_kind(f"visuals[{i}]", Visual, visual) for i, visual in enumerate(visuals))
+        self.motors, self._named = (
+            given_motors(motors, model),
+            dict(checked_kind("frames", Mapping, frames or {})),
+        )
+        self.visuals = tuple(
+            checked_kind(f"visuals[{i}]", Visual, visual) for i, visual in enumerate(visuals)
+        )
         self.tool = FrameRef(list(model.bodies)[-1])
         self.tool = self._ref(tool) if tool is not None else self.tool
         free, none, known = (-np.inf, np.inf), Motor(), given_limits(limits, model)
         self._chosen = chosen = [self.motors.get(c.joint, none) for c in self.tree.coordinates]
-        friction = np.array([(m.gear**2 * m.viscous, *(abs(m.gear) * T for T in m.coulomb)) for m in chosen]).reshape(-1, 3)
-        self.rigid_terms = RigidTerms.of(self.tree, np.array([m.gear**2 * m.inertia for m in chosen]), friction)
-        self.limits = np.array([known.get(c.joint, free) for c in self.tree.coordinates], float).reshape(-1, 2)
+        friction = np.array(
+            [(m.gear**2 * m.viscous, *(abs(m.gear) * T for T in m.coulomb)) for m in chosen]
+        ).reshape(-1, 3)
+        self.rigid_terms = RigidTerms.of(
+            self.tree, np.array([m.gear**2 * m.inertia for m in chosen]), friction
+        )
+        self.limits = np.array(
+            [known.get(c.joint, free) for c in self.tree.coordinates], float
+        ).reshape(-1, 2)
 
     @classmethod
     def from_dh(
-        cls, table: Sequence[Any], convention: str = "standard", *, name: str = "robot", gravity: Sequence[float] = DOWN,
-        base: Any = (0.0, 0.0, 0.0), tool: Any = (0.0, 0.0, 0.0), payload: Body | None = None,
+        cls,
+        table: Sequence[Any],
+        convention: str = "standard",
+        *,
+        name: str = "robot",
+        gravity: Sequence[float] = DOWN,
+        base: Any = (0.0, 0.0, 0.0),
+        tool: Any = (0.0, 0.0, 0.0),
+        payload: Body | None = None,
         links: Mapping[str, Any] | None = None,
-    ) -> Robot:  # fmt: skip
+    ) -> Robot:
         """A robot from its Denavit–Hartenberg table.
 
-        table: `Link` rows, tables of their fields or numbers (a, alpha, d, theta).  convention: "standard" (frame i at the far
-        end of link i) or "modified" (at its joint).  base, tool: poses of the first frame in the world and of the tool in the
-        last frame: positions, `Frame` or (4, 4) matrices.
-        payload: a body whose frame is fixed to the tool.  links: link → `FlexibleLink` or the path of a flexible body.
-        Bodies are "link1" …, joints "joint1" …. Raises `InputError`.
+        table: `Link` rows, tables of their fields or numbers (a, alpha, d, theta).  convention:
+        "standard" (frame i at the far end of link i) or "modified" (at its joint).  base, tool:
+        poses of the first frame in the world and of the tool in the last frame: positions, `Frame`
+        or (4, 4) matrices. payload: a body whose frame is fixed to the tool.  links: link →
+        `FlexibleLink` or the path of a flexible body. Bodies are "link1" …, joints "joint1" ….
+        Raises `InputError`.
         """
         if convention not in CONVENTIONS:
-            raise InputError(f"convention: must be 'standard' or 'modified', not {shown(convention)}")
+            raise InputError(
+                f"convention: must be 'standard' or 'modified', not {shown(convention)}"
+            )
         rows = table_rows(table)
         model, end = dh_model(
             rows,
@@ -123,47 +151,86 @@ class Robot:
         )
         named = {joint_name(i): row for i, row in enumerate(rows)}
         return cls._made(
-            model, end, payload, links, {joint: row.limits for joint, row in named.items() if row.limits},
-            {joint: row.motor for joint, row in named.items() if row.motor}, {},
-        )  # fmt: skip
+            model,
+            end,
+            payload,
+            links,
+            {joint: row.limits for joint, row in named.items() if row.limits},
+            {joint: row.motor for joint, row in named.items() if row.motor},
+            {},
+        )
 
     @classmethod
     def from_urdf(
-        cls, path: str | Path, *, tool: str | None = None, gravity: Sequence[float] = DOWN, payload: Body | None = None,
-        links: Mapping[str, Any] | None = None, allow_outside: bool = False,
-        package_path: str | Path | Iterable[str | Path] = (), unphysical: str = "warn",
-    ) -> Robot:  # fmt: skip
-        """A robot from a URDF file (XML without document types; meshes are not read, see `visuals`).
+        cls,
+        path: str | Path,
+        *,
+        tool: str | None = None,
+        gravity: Sequence[float] = DOWN,
+        payload: Body | None = None,
+        links: Mapping[str, Any] | None = None,
+        allow_outside: bool = False,
+        package_path: str | Path | Iterable[str | Path] = (),
+        unphysical: str = "warn",
+    ) -> Robot:
+        """A robot from a URDF file (XML without document types; meshes are not read, see
+        `visuals`).
 
-        allow_outside: whether meshes may lie outside the folder of the file.  package_path: folders with the packages of
-        ``package://``, besides those of the variables ROS_PACKAGE_PATH and GZ_SIM_RESOURCE_PATH.
-        tool: name of a link, by default the last one without children.  Links without inertia on fixed joints become frames of
-        the supporting link, under their names; the root is fixed to the ground. payload, links: as of `from_dh`. Damping and
-        friction of <dynamics>, effort and velocity of <limit> become `motors`, <mimic> a `LinearCoupling`,
-        drake:rotor_inertia with drake:gear_ratio of a transmission a `RotorInertia`. For floating joints use
-        `robots.model_from_urdf`.  unphysical: inertias that no distribution of mass has are kept with one `ModelWarning`
-        ("warn"), replaced by the nearest physical ones ("repair") or an "error".  Names with "/" have %2F in the model
-        (`urllib.parse.unquote`); frames are found by both. A `ModelWarning` names elements and attributes that are not
-        read. Raises `InputError` with every problem of the file and its line.
+        allow_outside: whether meshes may lie outside the folder of the file.  package_path: folders
+        with the packages of ``package://``, besides those of the variables ROS_PACKAGE_PATH and
+        GZ_SIM_RESOURCE_PATH. tool: name of a link, by default the last one without children.  Links
+        without inertia on fixed joints become frames of the supporting link, under their names; the
+        root is fixed to the ground. payload, links: as of `from_dh`. Damping and friction of
+        <dynamics>, effort and velocity of <limit> become `motors`, <mimic> a `LinearCoupling`,
+        drake:rotor_inertia with drake:gear_ratio of a transmission a `RotorInertia`. For floating
+        joints use `robots.model_from_urdf`.  unphysical: inertias that no distribution of mass has
+        are kept with one `ModelWarning` ("warn"), replaced by the nearest physical ones ("repair")
+        or an "error".  Names with "/" have %2F in the model (`urllib.parse.unquote`); frames are
+        found by both. A `ModelWarning` names elements and attributes that are not read. Raises
+        `InputError` with every problem of the file and its line.
         """
-        urdf = read_urdf(path, allow_outside=allow_outside, package_path=package_path, unphysical=unphysical)
+        urdf = read_urdf(
+            path, allow_outside=allow_outside, package_path=package_path, unphysical=unphysical
+        )
         built = urdf_model(urdf, base="fixed", gravity=gravity)
         if tool is not None and (not isinstance(tool, str) or tool not in built.frames):
             raise InputError(f"tool: no link {shown(tool)}; {close_names(str(tool), built.frames)}")
         end = built.tip if tool is None else built.frames[tool]
-        return cls._made(built.model, end, payload, links, built.limits, built.motors, built.frames, built.visuals)
+        return cls._made(
+            built.model,
+            end,
+            payload,
+            links,
+            built.limits,
+            built.motors,
+            built.frames,
+            built.visuals,
+        )
 
     @classmethod
     def _made(
-        cls, model: Model, tool: FrameRef, payload: Body | None, links: Mapping[str, Any] | None, limits: Mapping[str, Any],
-        motors: Mapping[str, Motor], frames: Mapping[str, FrameRef], visuals: Sequence[Visual] = (),
-    ) -> Robot:  # fmt: skip
+        cls,
+        model: Model,
+        tool: FrameRef,
+        payload: Body | None,
+        links: Mapping[str, Any] | None,
+        limits: Mapping[str, Any],
+        motors: Mapping[str, Motor],
+        frames: Mapping[str, FrameRef],
+        visuals: Sequence[Visual] = (),
+    ) -> Robot:
         if payload is not None:
             model.add(Fixed(PAYLOAD, tool, model.add(payload)))
         if links:
             model, tool = with_flexible_links(model, links, tool)
-            frames = {name: ref for name, ref in frames.items() if ref.body not in links or not ref.frame}
-            visuals = [visual for visual in visuals if visual.link in frames and frames[visual.link].body not in links]
+            frames = {
+                name: ref for name, ref in frames.items() if ref.body not in links or not ref.frame
+            }
+            visuals = [
+                visual
+                for visual in visuals
+                if visual.link in frames and frames[visual.link].body not in links
+            ]
         return cls(model, tool=tool, limits=limits, motors=motors, frames=frames, visuals=visuals)
 
     @property
@@ -173,12 +240,16 @@ class Robot:
 
     @property
     def rate_limits(self) -> np.ndarray:
-        """Largest rates of the coordinates (n,) of their motors, rad/s or m/s; infinite if not given."""
+        """Largest rates of the coordinates (n,) of their motors, rad/s or m/s; infinite if not
+        given.
+        """
         return np.array([m.rate / abs(m.gear) if m.gear else np.inf for m in self._chosen])
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """Largest forces of the motors at the joints (n,), N m or N; infinite if not given. Controllers do not enforce them."""
+        """Largest forces of the motors at the joints (n,), N m or N; infinite if not given.
+        Controllers do not enforce them.
+        """
         return np.array([m.torque * abs(m.gear) if m.gear else 0.0 for m in self._chosen])
 
     @property
@@ -192,70 +263,115 @@ class Robot:
         return homogeneous(*pose_of(poses(self.tree, self._q(q)), place))
 
     def transforms(self, q: ArrayLike) -> dict[str, np.ndarray]:
-        """Body → A_{i−1,i} (..., 4, 4), its frame relative to that of the previous body; for a DH table the matrices of its rows.
+        """Body → A_{i−1,i} (..., 4, 4), its frame relative to that of the previous body; for a DH
+        table the matrices of its rows.
 
         The first is relative to the ground frame "base", or to the world if there is none.
         """
         all_ = poses(self.tree, self._q(q))
-        world = {name: homogeneous(*pose_of(all_, self.tree.frames[FrameRef(name)])) for name in ("ground", *self.model.bodies)}
+        world = {
+            name: homogeneous(*pose_of(all_, self.tree.frames[FrameRef(name)]))
+            for name in ("ground", *self.model.bodies)
+        }
         if BASE in self.model.frames:
-            world["ground"] = homogeneous(*pose_of(all_, self.tree.frames[FrameRef("ground", BASE)]))
-        return {name: np.linalg.solve(world[self.tree.before[name]], world[name]) for name in self.model.bodies}
+            world["ground"] = homogeneous(
+                *pose_of(all_, self.tree.frames[FrameRef("ground", BASE)])
+            )
+        return {
+            name: np.linalg.solve(world[self.tree.before[name]], world[name])
+            for name in self.model.bodies
+        }
 
     def jacobian(self, q: ArrayLike, frame: str | FrameRef | None = None) -> np.ndarray:
-        """Geometric Jacobian J (..., 6, n): (velocity, angular velocity) of a frame in world axes are J q̇."""
+        """Geometric Jacobian J (..., 6, n): (velocity, angular velocity) of a frame in world axes
+        are J q̇.
+        """
         return jacobian(self.tree, poses(self.tree, self._q(q)), self._place(frame))
 
-    def analytic_jacobian(self, q: ArrayLike, frame: str | FrameRef | None = None, *, angles: str = "ZYX") -> np.ndarray:
+    def analytic_jacobian(
+        self, q: ArrayLike, frame: str | FrameRef | None = None, *, angles: str = "ZYX"
+    ) -> np.ndarray:
         """J (..., 6, n): rates of position and of Euler angles are J q̇.
 
-        angles: three axes of rotations about moved axes, such as "ZYX" (yaw, pitch, roll) or "ZYZ". Raises `InputError` for other
-        sequences and if the angles are singular.
+        angles: three axes of rotations about moved axes, such as "ZYX" (yaw, pitch, roll) or "ZYZ".
+        Raises `InputError` for other sequences and if the angles are singular.
         """
         J, R = self.jacobian(q, frame), self.pose(q, frame)[..., :3, :3]
-        return np.concatenate([J[..., :3, :], np.linalg.solve(euler_rates(R, angles), J[..., 3:, :])], axis=-2)
+        return np.concatenate(
+            [J[..., :3, :], np.linalg.solve(euler_rates(R, angles), J[..., 3:, :])], axis=-2
+        )
 
-    def manipulability(self, q: ArrayLike, frame: str | FrameRef | None = None, *, part: str = "all") -> np.ndarray:
-        """√det(J Jᵀ) (...): zero in singular positions. Yoshikawa, Int. J. Robotics Research 4 (1985) 3.
+    def manipulability(
+        self, q: ArrayLike, frame: str | FrameRef | None = None, *, part: str = "all"
+    ) -> np.ndarray:
+        """√det(J Jᵀ) (...): zero in singular positions. Yoshikawa, Int. J. Robotics Research 4
+        (1985) 3.
 
-        part: rows of J, "all", "translation" or "rotation". For n below the number of rows √det(JᵀJ).
+        part: rows of J, "all", "translation" or "rotation". For n below the number of rows
+        √det(JᵀJ).
         """
         rows = {"all": slice(0, 6), "translation": slice(0, 3), "rotation": slice(3, 6)}
         if not isinstance(part, str) or part not in rows:
             raise InputError(f"part: must be one of {', '.join(rows)}, not {shown(part)}")
-        return np.asarray(np.linalg.svd(self.jacobian(q, frame)[..., rows[part], :], compute_uv=False).prod(axis=-1))
+        return np.asarray(
+            np.linalg.svd(self.jacobian(q, frame)[..., rows[part], :], compute_uv=False).prod(
+                axis=-1
+            )
+        )
 
     def inverse_kinematics(
-        self, pose: ArrayLike, frame: str | FrameRef | None = None, *, start: ArrayLike | None = None, starts: int = 30,
-        tolerance: float = 1e-10, iterations: int = 60, turned: bool = True, seed: int = 0,
-    ) -> Found:  # fmt: skip
-        """Coordinates within the limits at which a frame has a pose (..., 4, 4), by damped least squares from several starts.
+        self,
+        pose: ArrayLike,
+        frame: str | FrameRef | None = None,
+        *,
+        start: ArrayLike | None = None,
+        starts: int = 30,
+        tolerance: float = 1e-10,
+        iterations: int = 60,
+        turned: bool = True,
+        seed: int = 0,
+    ) -> Found:
+        """Coordinates within the limits at which a frame has a pose (..., 4, 4), by damped least
+        squares from several starts.
 
-        start (..., n): first start, by default the middle of the limits; the others are random (``seed``) within the limits, or
-        a half turn or the robot's reach to both sides.  tolerance: in m and rad.  turned=False: positions only, any rotation.
-        ``success``: where it converged. Coupled coordinates that do not move the frame are made to obey their couplings. Raises
+        start (..., n): first start, by default the middle of the limits; the others are random
+        (``seed``) within the limits, or a half turn or the robot's reach to both sides.  tolerance:
+        in m and rad.  turned=False: positions only, any rotation. ``success``: where it converged.
+        Coupled coordinates that do not move the frame are made to obey their couplings. Raises
         `InputError`, also for frames that coupled coordinates move.
         """
         wanted = given_poses(pose)
         flat, most = wanted.reshape(-1, 4, 4), checked_count("iterations", iterations)
         place, span = self._place(frame), self._span()
         self._without_couplings(place)
-        given = span.mean(axis=1) if start is None else np.clip(self._q(start, "start"), *self.limits.T)
-        first = self._like("start", given, (*wanted.shape[:-2], self.n)).reshape(1, len(flat), self.n)
+        given = (
+            span.mean(axis=1) if start is None else np.clip(self._q(start, "start"), *self.limits.T)
+        )
+        first = self._like("start", given, (*wanted.shape[:-2], self.n)).reshape(
+            1, len(flat), self.n
+        )
         more, seed = checked_count("starts", starts) - 1, checked_count("seed", seed, 0)
-        others = np.random.default_rng(seed).uniform(span[:, 0], span[:, 1], (more, len(flat), self.n))
+        others = np.random.default_rng(seed).uniform(
+            span[:, 0], span[:, 1], (more, len(flat), self.n)
+        )
         turned = checked("turned", switch, turned)
-        task = Task(self.tree, place, flat[:, :3, :3], flat[:, :3, 3], self.limits, self._reach(), turned)
+        task = Task(
+            self.tree, place, flat[:, :3, :3], flat[:, :3, 3], self.limits, self._reach(), turned
+        )
         tolerance = checked("tolerance", positive, tolerance)
         found = solve(task, np.concatenate([first, others]), tolerance, most)
         if len(self._coupled.b):
             q = self._coupled.nearest(found.q)
-            inside = ((q >= self.limits[:, 0] - tolerance) & (q <= self.limits[:, 1] + tolerance)).all(axis=-1)
+            inside = (
+                (q >= self.limits[:, 0] - tolerance) & (q <= self.limits[:, 1] + tolerance)
+            ).all(axis=-1)
             found = found._replace(q=q, success=found.success & inside)
         return Found(*(part.reshape((*wanted.shape[:-2], *part.shape[1:])) for part in found))
 
     def mass_matrix(self, q: ArrayLike) -> np.ndarray:
-        """D (..., n, n) of the tree, symmetric positive definite, with the motors' inertia G²J on its diagonal."""
+        """D (..., n, n) of the tree, symmetric positive definite, with the motors' inertia G²J on
+        its diagonal.
+        """
         return self.rigid_terms.mass_matrix(self._q(q))
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
@@ -273,12 +389,14 @@ class Robot:
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
         """τ (..., n) for a motion: recursive Newton–Euler sweeps, motor inertia and friction.
 
-        Forces at which couplings carry nothing; with q̇ = N u all τ with the same Nᵀτ make the same motion.
+        Forces at which couplings carry nothing; with q̇ = N u all τ with the same Nᵀτ make the same
+        motion.
         """
         return self.rigid_terms.inverse_dynamics(*self._states(q, qd, qdd))
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
-        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises `SolverError` if D is singular.
+        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises `SolverError` if D
+        is singular.
 
         With couplings A q = b and A N = 0: q̈ = N u̇, NᵀD N u̇ = Nᵀ(τ − C q̇ − g − friction).
         """
@@ -286,31 +404,57 @@ class Robot:
         needed = self.inverse_dynamics(q, qd, np.zeros_like(q))
         N = self._coupled.N
         names = [self.coordinates[k] for k in self._coupled.independent]
-        return np.asarray(accelerations(N.T @ self.mass_matrix(q) @ N, (tau - needed) @ N, names) @ N.T)
+        return np.asarray(
+            accelerations(N.T @ self.mass_matrix(q) @ N, (tau - needed) @ N, names) @ N.T
+        )
 
-    def state(self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None) -> State:
-        """The model's `State` at coordinates q (n,), rates and accelerations, for all analyses of the model."""
-        values = [None if given is None else self._joints(self._single(given)) for given in (q, qd, qdd)]
+    def state(
+        self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
+    ) -> State:
+        """The model's `State` at coordinates q (n,), rates and accelerations, for all analyses of
+        the model.
+        """
+        values = [
+            None if given is None else self._joints(self._single(given)) for given in (q, qd, qdd)
+        ]
         return state(self.model, position=values[0], velocity=values[1], acceleration=values[2])
 
     def solids(self) -> tuple[Solid, ...]:
-        """The visuals as solids, for `Solution.report` and `Solution.show`; meshes that cannot be read are left out."""
+        """The visuals as solids, for `Solution.report` and `Solution.show`; meshes that cannot be
+        read are left out.
+        """
         return tuple(solids_of(self.model, self.visuals, self._named)[0])
 
     def show(self, q: ArrayLike | None = None, *, browser: bool | None = None) -> View:
-        """The robot at coordinates q (n,), by default those of its start, in three dimensions, as `Model.show`."""
+        """The robot at coordinates q (n,), by default those of its start, in three dimensions, as
+        `Model.show`.
+        """
         robot = self if q is None else self.started(q)
         solids, notes = solids_of(robot.model, robot.visuals, robot._named)
         return shown_page(model_view(robot.model, tuple(solids), notes), browser)
 
     def started(self, q: ArrayLike, qd: ArrayLike | None = None) -> Robot:
-        """The same robot whose model starts at coordinates q (n,) with rates q̇, by default at rest."""
-        position, velocity = self._joints(self._single(q)), self._joints(self._single(np.zeros(self.n) if qd is None else qd))
+        """The same robot whose model starts at coordinates q (n,) with rates q̇, by default at
+        rest.
+        """
+        position, velocity = (
+            self._joints(self._single(q)),
+            self._joints(self._single(np.zeros(self.n) if qd is None else qd)),
+        )
         model = copy_of(self.model)
         for name, values in position.items():
-            model.joints[name] = dataclasses.replace(self.model.joints[name], q0=values, v0=velocity[name])
+            model.joints[name] = dataclasses.replace(
+                self.model.joints[name], q0=values, v0=velocity[name]
+            )
         limits = {c.joint: tuple(row) for c, row in zip(self.tree.coordinates, self.limits)}
-        return Robot(model, tool=self.tool, limits=limits, motors=self.motors, frames=self._named, visuals=self.visuals)
+        return Robot(
+            model,
+            tool=self.tool,
+            limits=limits,
+            motors=self.motors,
+            frames=self._named,
+            visuals=self.visuals,
+        )
 
     def _joints(self, values: np.ndarray) -> dict[str, list[float]]:
         """Values by joint in the order of its own coordinates."""
@@ -337,16 +481,26 @@ class Robot:
     def _without_couplings(self, place: Place) -> None:
         """Raises `InputError` if coupled coordinates move a place."""
         moved = self.tree.above[place.node] if place.node >= 0 else np.zeros(self.n)
-        coupled = [name for name, k in zip(self.coordinates, np.abs(self._coupled.A).sum(axis=0) * moved) if k]
+        coupled = [
+            name
+            for name, k in zip(self.coordinates, np.abs(self._coupled.A).sum(axis=0) * moved)
+            if k
+        ]
         if coupled:
-            text = f"inverse kinematics: the frame is moved by coupled coordinates, {', '.join(coupled)}"
-            raise InputError(f"{text}; choose a frame before them, such as the link that carries their joints")
+            text = (
+                "inverse kinematics: the frame is moved by coupled coordinates, "
+                f"{', '.join(coupled)}"
+            )
+            raise InputError(
+                f"{text}; choose a frame before them, such as the link that carries their joints"
+            )
 
     def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
         values = real_array(key, q)
         if values.ndim < 1 or values.shape[-1] != self.n:
             raise InputError(
-                f"{key}: must have {self.n} coordinates on its last axis, one per joint, not the shape {values.shape}"
+                f"{key}: must have {self.n} coordinates on its last axis, one per joint, "
+                f"not the shape {values.shape}"
             )
         return values
 
@@ -358,25 +512,37 @@ class Robot:
             return tuple(np.broadcast_arrays(*values))
         except ValueError:
             shapes = ", ".join(str(each.shape) for each in values)
-            raise InputError(f"q, qd and qdd or tau: numbers of states do not match, shapes {shapes}") from None
+            raise InputError(
+                f"q, qd and qdd or tau: numbers of states do not match, shapes {shapes}"
+            ) from None
 
     def _like(self, key: str, values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         try:
             return np.broadcast_to(values, shape)
         except ValueError:
-            raise InputError(f"{key}: must be one state or as many as there are poses, not the shape {values.shape}") from None
+            raise InputError(
+                f"{key}: must be one state or as many as there are poses, not the shape "
+                f"{values.shape}"
+            ) from None
 
     def _single(self, q: ArrayLike) -> np.ndarray:
         values = self._q(q)
         if values.ndim != 1:
-            raise InputError(f"q: must be one state of {self.n} coordinates, not the shape {values.shape}")
+            raise InputError(
+                f"q: must be one state of {self.n} coordinates, not the shape {values.shape}"
+            )
         return values
 
     def _span(self) -> np.ndarray:
         """(n, 2) range of the coordinates for random starts."""
         half = np.where(np.abs(self.tree.turn).max(axis=1) > 0.0, np.pi, self._reach())
-        low, high = np.where(np.abs(self.limits) > FARTHEST, np.copysign(np.inf, self.limits), self.limits).T
-        low, high = np.where(np.isinf(low), np.where(np.isinf(high), -half, high - 2.0 * half), low), high
+        low, high = np.where(
+            np.abs(self.limits) > FARTHEST, np.copysign(np.inf, self.limits), self.limits
+        ).T
+        low, high = (
+            np.where(np.isinf(low), np.where(np.isinf(high), -half, high - 2.0 * half), low),
+            high,
+        )
         return np.stack([low, np.where(np.isinf(high), low + 2.0 * half, high)], axis=1)
 
     def _reach(self) -> float:

@@ -27,7 +27,9 @@ def zero_vibration(frequency: float, damping: float = 0.0) -> Shaper:
 
 
 def zero_vibration_derivative(frequency: float, damping: float = 0.0) -> Shaper:
-    """ZVD shaper: three impulses, whose residual vibration also has zero derivative with respect to frequency; same source."""
+    """ZVD shaper: three impulses, whose residual vibration also has zero derivative with respect to
+    frequency; same source.
+    """
     K, half = _decay(frequency, damping)
     total = (1.0 + K) ** 2
     return Shaper((1.0 / total, 2.0 * K / total, K * K / total), (0.0, half, 2.0 * half))
@@ -37,14 +39,17 @@ def _decay(frequency: float, damping: float) -> tuple[float, float]:
     """Decay of a mode in half a damped period, and the half period."""
     f, zeta = checked("frequency", number, frequency), checked("damping", number, damping)
     if f <= 0.0 or not 0.0 <= zeta < 1.0:
-        raise InputError(f"shaper: frequency must be > 0 Hz and damping in 0 … 1, not {f:g} and {zeta:g}")
+        raise InputError(
+            f"shaper: frequency must be > 0 Hz and damping in 0 … 1, not {f:g} and {zeta:g}"
+        )
     root = np.sqrt(1.0 - zeta**2)
     return float(np.exp(-zeta * np.pi / root)), float(0.5 / (f * root))
 
 
 @final
 class Shaped(MadePath):
-    """A path through shapers: Σ A_k path(t − t_k), extended by the last t_k of each. Several shapers are applied in sequence.
+    """A path through shapers: Σ A_k path(t − t_k), extended by the last t_k of each. Several
+    shapers are applied in sequence.
 
     Raises `InputError`.
     """
@@ -59,7 +64,10 @@ class Shaped(MadePath):
 
 def _impulses(shaper: Shaper) -> tuple[np.ndarray, np.ndarray]:
     """Amplitudes and times of a shaper. Raises `InputError`."""
-    A, t = (real_array(f"shaper.{key}", value) for key, value in checked_kind("shaper", Shaper, shaper)._asdict().items())
+    A, t = (
+        real_array(f"shaper.{key}", value)
+        for key, value in checked_kind("shaper", Shaper, shaper)._asdict().items()
+    )
     if text := not_impulses(A, t):
         raise InputError(text)
     return A, t

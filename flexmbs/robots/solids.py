@@ -22,28 +22,46 @@ SIDES = 24
 Mesh = tuple[np.ndarray, np.ndarray]
 
 
-def solids_of(model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str, FrameRef]) -> tuple[list[Solid], list[str]]:
-    """Solids in the axes of the bodies that carry the links, and remarks about visuals that cannot be shown."""
+def solids_of(
+    model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str, FrameRef]
+) -> tuple[list[Solid], list[str]]:
+    """Solids in the axes of the bodies that carry the links, and remarks about visuals that cannot
+    be shown.
+    """
     found: list[Solid] = []
     notes: list[str] = []
     for visual in visuals:
         ref = frames.get(visual.link) or FrameRef(visual.link)
         try:
-            pieces = [each._replace(points=_placed(visual.origin, each.points)) for each in _pieces(visual)]
+            pieces = [
+                each._replace(points=_placed(visual.origin, each.points))
+                for each in _pieces(visual)
+            ]
             if not sum(len(each.triangles) for each in pieces):
                 raise InputError("it has no surface in double precision; correct its size")
             if not all((np.abs(each.points) <= LARGEST).all() for each in pieces):
-                raise InputError(f"it is larger than {LARGEST:g} m; correct its size, scale or place")
+                raise InputError(
+                    f"it is larger than {LARGEST:g} m; correct its size, scale or place"
+                )
         except (InputError, OSError) as error:
             notes.append(f"visual of link {visual.link} is not shown: {error}")
             continue
         place, total = _place(model, ref), sum(len(each.triangles) for each in pieces)
         for x, triangles, own in pieces:
-            rows, few, _ = thinned(x, triangles, max(MOST_TRIANGLES * len(triangles) // total, FEWEST))
+            rows, few, _ = thinned(
+                x, triangles, max(MOST_TRIANGLES * len(triangles) // total, FEWEST)
+            )
             if len(few):
                 placed = _placed(place, x[rows])
                 colour = own or visual.colour
-                found.append(Solid(ref.body, placed, few, None if colour is None else tuple(np.clip(colour, 0.0, 1.0).tolist())))
+                found.append(
+                    Solid(
+                        ref.body,
+                        placed,
+                        few,
+                        None if colour is None else tuple(np.clip(colour, 0.0, 1.0).tolist()),
+                    )
+                )
     return found, notes
 
 
@@ -65,14 +83,19 @@ def _pieces(visual: Visual) -> list[Piece]:
         return [Piece(*PRIMITIVES[visual.kind](visual.size), None)]
     if visual.file and visual.file.suffix.lower() == ".dae":
         _check(visual.file)
-        return [each._replace(points=each.points * np.asarray(visual.scale)) for each in read_collada(visual.file)]
+        return [
+            each._replace(points=each.points * np.asarray(visual.scale))
+            for each in read_collada(visual.file)
+        ]
     return [Piece(*_mesh(visual), None)]
 
 
 def _check(file: Path) -> None:
     check_regular(file)
     if not file.exists():
-        remedy = "copy it there, or give the folder of its package by package_path= or ROS_PACKAGE_PATH"
+        remedy = (
+            "copy it there, or give the folder of its package by package_path= or ROS_PACKAGE_PATH"
+        )
         raise InputError(f"no file '{file}'; {remedy}")
 
 
@@ -87,13 +110,18 @@ def _mesh(visual: Visual) -> Mesh:
 def _box(size: tuple[float, ...]) -> Mesh:
     signs = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
     faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
-    return signs * np.asarray(size), np.array([corner for a, b, c, d in faces for corner in ((a, b, c), (a, c, d))])
+    return signs * np.asarray(size), np.array(
+        [corner for a, b, c, d in faces for corner in ((a, b, c), (a, c, d))]
+    )
 
 
 def _revolved(outline: np.ndarray) -> Mesh:
     """The solid of a profile (n, 2) of radius and height, from the axis to the axis."""
     turn = 2.0 * np.pi * np.arange(SIDES) / SIDES
-    rings = [np.stack([r * np.cos(turn), r * np.sin(turn), np.full(SIDES, z)], axis=1) for r, z in outline]
+    rings = [
+        np.stack([r * np.cos(turn), r * np.sin(turn), np.full(SIDES, z)], axis=1)
+        for r, z in outline
+    ]
     k = np.arange(SIDES)
     pairs = [(i * SIDES + k, i * SIDES + (k + 1) % SIDES, SIDES) for i in range(len(outline) - 1)]
     quads = [np.stack([a, b, b + n, a + n], axis=1) for a, b, n in pairs]
@@ -106,7 +134,16 @@ def _revolved(outline: np.ndarray) -> Mesh:
 
 def _cylinder(size: tuple[float, ...]) -> Mesh:
     radius, length = size
-    return _revolved(np.array([(0.0, -0.5 * length), (radius, -0.5 * length), (radius, 0.5 * length), (0.0, 0.5 * length)]))
+    return _revolved(
+        np.array(
+            [
+                (0.0, -0.5 * length),
+                (radius, -0.5 * length),
+                (radius, 0.5 * length),
+                (0.0, 0.5 * length),
+            ]
+        )
+    )
 
 
 def _sphere(size: tuple[float, ...]) -> Mesh:
@@ -128,5 +165,9 @@ def _ellipsoid(size: tuple[float, ...]) -> Mesh:
 
 
 PRIMITIVES: dict[str, Callable[[tuple[float, ...]], Mesh]] = {
-    "box": _box, "cylinder": _cylinder, "sphere": _sphere, "capsule": _capsule, "ellipsoid": _ellipsoid,
-}  # fmt: skip
+    "box": _box,
+    "cylinder": _cylinder,
+    "sphere": _sphere,
+    "capsule": _capsule,
+    "ellipsoid": _ellipsoid,
+}

@@ -1,8 +1,8 @@
 """Triangles of STL, OBJ, PLY and OFF files: bounded by the size of the file, whatever it claims.
 
 Polygons become fans from their first corner. Texture, normals and colours are skipped. Sources:
-"The PLY Polygon File Format" (Turk, 1994), "Object Files (.obj)" (Wavefront, 1992), "STL 2.0" (Hiller, 2009), and
-Geomview's manual (OFF).
+"The PLY Polygon File Format" (Turk, 1994), "Object Files (.obj)" (Wavefront, 1992), "STL 2.0"
+(Hiller, 2009), and Geomview's manual (OFF).
 """
 
 import re
@@ -22,20 +22,39 @@ Triangles = NDArray[np.int64]
 Surface = tuple[Points, Triangles]
 MOST_BYTES = 200e6  # of a file: text of this length is read in about a minute
 PLY_TYPES = {
-    "char": "i1", "int8": "i1", "uchar": "u1", "uint8": "u1", "short": "i2", "int16": "i2", "ushort": "u2", "uint16": "u2",
-    "int": "i4", "int32": "i4", "uint": "u4", "uint32": "u4", "int64": "i8", "uint64": "u8",
-    "float": "f4", "float32": "f4", "double": "f8", "float64": "f8",
-}  # fmt: skip
+    "char": "i1",
+    "int8": "i1",
+    "uchar": "u1",
+    "uint8": "u1",
+    "short": "i2",
+    "int16": "i2",
+    "ushort": "u2",
+    "uint16": "u2",
+    "int": "i4",
+    "int32": "i4",
+    "uint": "u4",
+    "uint32": "u4",
+    "int64": "i8",
+    "uint64": "u8",
+    "float": "f4",
+    "float32": "f4",
+    "double": "f8",
+    "float64": "f8",
+}
 PLY_ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": ""}
 INDICES = ("vertex_indices", "vertex_index")
 Property = tuple[str, str, str]  # name, type, type of the count before a list or ""
 
 
 def read_surface(path: Path) -> Surface:
-    """Different points (n, 3) and triangles (T, 3) of their rows. Raises InputError, without words of the file, and OSError."""
+    """Different points (n, 3) and triangles (T, 3) of their rows. Raises InputError, without words
+    of the file, and OSError.
+    """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise InputError(f"{path.name}: meshes of this kind are not read; STL, OBJ, PLY, OFF and DAE are")
+        raise InputError(
+            f"{path.name}: meshes of this kind are not read; STL, OBJ, PLY, OFF and DAE are"
+        )
     try:
         given, triangles = reader(read_bytes(path, MOST_BYTES))
     except (ValueError, LookupError, OverflowError, StopIteration):
@@ -55,7 +74,9 @@ def _stl(data: bytes) -> Surface:
     count = int.from_bytes(data[80:84], "little")
     text = data.lstrip()[:5].lower() == b"solid"
     if len(data) >= 84 and (len(data) == 84 + 50 * count or not text):
-        rows = np.frombuffer(data, [("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("", "<u2")], count, 84)
+        rows = np.frombuffer(
+            data, [("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("", "<u2")], count, 84
+        )
         points = rows["corners"].reshape(-1, 3).astype(float)
     else:
         corners = re.findall(rb"\bvertex\s+(\S+)\s+(\S+)\s+(\S+)", data, re.I)
@@ -80,14 +101,18 @@ def _obj(data: bytes) -> Surface:
 
 
 def _off(data: bytes) -> Surface:
-    """``OFF``, the numbers of points, faces and edges, points, and faces with the number of their corners."""
+    """``OFF``, the numbers of points, faces and edges, points, and faces with the number of their
+    corners.
+    """
     rows = (fields for line in data.splitlines() if (fields := line.partition(b"#")[0].split()))
     head = next(rows, [])
     if head[:1] != [b"OFF"]:
         raise ValueError
     count, faces, *_ = map(int, head[1:] or next(rows, []))
     points = [_three(next(rows, [])) for _ in range(count)]
-    return np.array(points, dtype=float).reshape(-1, 3), _fans(_corners(next(rows, [])) for _ in range(faces))
+    return np.array(points, dtype=float).reshape(-1, 3), _fans(
+        _corners(next(rows, [])) for _ in range(faces)
+    )
 
 
 def _three(fields: Sequence[bytes]) -> Sequence[bytes]:
@@ -129,7 +154,9 @@ def _ply(data: bytes) -> Surface:
             raise ValueError
         rows = read(count, properties)
         if name == "vertex":
-            points = np.array([[row[key] for key in "xyz"] for row in rows], dtype=float).reshape(-1, 3)
+            points = np.array([[row[key] for key in "xyz"] for row in rows], dtype=float).reshape(
+                -1, 3
+            )
         elif name == "face":
             indices = next(name for name, _, counted in properties if counted and name in INDICES)
             faces = _fans(row[indices] for row in rows)
@@ -176,12 +203,21 @@ def _ply_binary(body: bytes, order: str) -> PlyRows:
     def rows(count: int, properties: list[Property]) -> Iterator[dict[str, Any]]:
         names = [name for name, *_ in properties]
         if not any(counted for *_, counted in properties):
-            yield from (dict(zip(names, row)) for row in take([(name, order + kind) for name, kind, _ in properties], count))
+            yield from (
+                dict(zip(names, row))
+                for row in take([(name, order + kind) for name, kind, _ in properties], count)
+            )
             return
         for _ in range(count):
             sizes = (take(order + counted, 1)[0] if counted else None for *_, counted in properties)
-            values = [take(order + kind, 1 if size is None else size) for (_, kind, _), size in zip(properties, sizes)]
-            yield {name: each if counted else each[0] for each, (name, _, counted) in zip(values, properties)}
+            values = [
+                take(order + kind, 1 if size is None else size)
+                for (_, kind, _), size in zip(properties, sizes)
+            ]
+            yield {
+                name: each if counted else each[0]
+                for each, (name, _, counted) in zip(values, properties)
+            }
 
     return rows
 
@@ -198,4 +234,9 @@ def _fans(faces: Iterable[list[int]]) -> Triangles:
     return np.concatenate(found)
 
 
-READERS: dict[str, Callable[[bytes], Surface]] = {".stl": _stl, ".obj": _obj, ".ply": _ply, ".off": _off}
+READERS: dict[str, Callable[[bytes], Surface]] = {
+    ".stl": _stl,
+    ".obj": _obj,
+    ".ply": _ply,
+    ".off": _off,
+}

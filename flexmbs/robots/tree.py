@@ -1,7 +1,8 @@
 """The rigid tree of a model as flat arrays, for vectorized evaluation at many positions.
 
-Every joint is split into axes of one coordinate; a node is the frame that moves with an axis. Bodies on fixed joints are
-lumped on their node, flexible bodies are rigid in their undeformed shape.
+Every joint is split into axes of one coordinate; a node is the frame that moves with an axis.
+Bodies on fixed joints are lumped on their node, flexible bodies are rigid in their undeformed
+shape.
 """
 
 from collections.abc import Mapping
@@ -29,14 +30,17 @@ class _Inertia(NamedTuple):
 
 
 def tree_of(model: Model) -> Tree:
-    """The rigid tree of a model. Raises `InputError` for closed loops and for ball joints, free joints and bodies without
-    joint."""
+    """The rigid tree of a model. Raises `InputError` for closed loops and for ball joints, free
+    joints and bodies without joint."""
     shape = topology(model, "joint")
     if shape.cuts:
         raise InputError(
-            f"model '{model.name}': a robot is an open chain or tree; remove {', '.join(shape.cuts)}, which closes a loop"
+            f"model '{model.name}': a robot is an open chain or tree; remove "
+            f"{', '.join(shape.cuts)}, which closes a loop"
         )
-    data = {name: body.whole() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
+    data = {
+        name: body.whole() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)
+    }
     frames = {FrameRef(GROUND): Place(-1, np.eye(3), np.zeros(3))}
     _add_frames(frames, GROUND, _declared(model.frames))
     axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]] = []
@@ -61,18 +65,39 @@ def tree_of(model: Model) -> Tree:
     for k in range(n):
         if parent[k] >= 0:
             above[k] += above[parent[k]]
-    turn, slide = (np.array([rate(axis[4]) for axis in axes]).reshape(n, 3) for rate in (_turn, _slide))
-    R, x = np.array([axis[2] for axis in axes]).reshape(n, 3, 3), np.array([axis[3] for axis in axes]).reshape(n, 3)
+    turn, slide = (
+        np.array([rate(axis[4]) for axis in axes]).reshape(n, 3) for rate in (_turn, _slide)
+    )
+    R, x = (
+        np.array([axis[2] for axis in axes]).reshape(n, 3, 3),
+        np.array([axis[3] for axis in axes]).reshape(n, 3),
+    )
     coordinates = tuple(axis[0] for axis in axes)
     K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
     return Tree(
-        coordinates, parent, above, R, x, R @ K, R @ K @ K, (R @ slide[:, :, None])[..., 0],
-        turn, slide, mass, first, inertia, np.array(model.gravity), _rotors(model, coordinates, frames), frames,
+        coordinates,
+        parent,
+        above,
+        R,
+        x,
+        R @ K,
+        R @ K @ K,
+        (R @ slide[:, :, None])[..., 0],
+        turn,
+        slide,
+        mass,
+        first,
+        inertia,
+        np.array(model.gravity),
+        _rotors(model, coordinates, frames),
+        frames,
         {primary.body: primary.frame_p.body for primary in shape.tree},
-    )  # fmt: skip
+    )
 
 
-def _rotors(model: Model, coordinates: tuple[Coordinate, ...], frames: Mapping[FrameRef, Place]) -> TreeRotors:
+def _rotors(
+    model: Model, coordinates: tuple[Coordinate, ...], frames: Mapping[FrameRef, Place]
+) -> TreeRotors:
     reflected, rows, spins = np.zeros(len(coordinates)), [], []
     for rotor in model.rotors.values():
         joint = model.joints[rotor.joint]
@@ -86,14 +111,19 @@ def _rotors(model: Model, coordinates: tuple[Coordinate, ...], frames: Mapping[F
     return TreeRotors(reflected, coordinate, node, np.array(spins).reshape(-1, 3))
 
 
-def _through(primary: PrimaryJoint, place: Place, axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]]) -> Place:
+def _through(
+    primary: PrimaryJoint,
+    place: Place,
+    axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]],
+) -> Place:
     """The child's frame of a joint, with an axis added for each coordinate."""
     count = sum(motion.nq for motion in primary.motions)
     number = 0
     for motion in primary.motions:
         if motion.nq > 1 or primary.joint is None:
             raise InputError(
-                f"joint '{primary.label}': the terms of a robot need single rotations and translations, not '{motion.kind}'; "
+                f"joint '{primary.label}': the terms of a robot need single rotations and "
+                f"translations, not '{motion.kind}'; "
                 "use the analyses of the model instead"
             )
         if motion.nq == 0:
@@ -124,16 +154,22 @@ def _plain(ref: FrameRef) -> FrameRef:
 
 
 def _declared(frames: Mapping[str, Frame]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    return {name: (np.array(frame.rotation), np.array(frame.position)) for name, frame in frames.items()}
+    return {
+        name: (np.array(frame.rotation), np.array(frame.position)) for name, frame in frames.items()
+    }
 
 
-def _frames_of(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _frames_of(
+    body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData]
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     if isinstance(body, BodyWithFrames):
         return _declared(body.frames)
     return {name: (frame.R, frame.x) for name, frame in data[body.name].frames.items()}
 
 
-def _add_frames(frames: dict[FrameRef, Place], body: str, own: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> None:
+def _add_frames(
+    frames: dict[FrameRef, Place], body: str, own: Mapping[str, tuple[np.ndarray, np.ndarray]]
+) -> None:
     for name, (R, x) in own.items():
         frames[FrameRef(body, name)] = frames[FrameRef(body)].then(R, x)
 
@@ -143,18 +179,26 @@ def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData])
         case RigidBody():
             com = np.array(body.com)
             return _Inertia(
-                body.mass, body.mass * com, np.array(body.inertia) + body.mass * (com @ com * np.eye(3) - np.outer(com, com))
+                body.mass,
+                body.mass * com,
+                np.array(body.inertia) + body.mass * (com @ com * np.eye(3) - np.outer(com, com)),
             )
         case PointMass():
             return _Inertia(body.mass, np.zeros(3), np.zeros((3, 3)))
         case _:
             known = data[body.name]
             second = np.asarray(known.second_moment)
-            return _Inertia(float(known.mass), np.asarray(known.first_moment), np.trace(second) * np.eye(3) - second)
+            return _Inertia(
+                float(known.mass),
+                np.asarray(known.first_moment),
+                np.trace(second) * np.eye(3) - second,
+            )
 
 
 def _moved(part: _Inertia, R: np.ndarray, x: np.ndarray) -> _Inertia:
-    """The inertia of a body about another origin and in other axes: those in which its frame is at (R, x)."""
+    """The inertia of a body about another origin and in other axes: those in which its frame is at
+    (R, x).
+    """
     first = R @ part.first
     cross = x @ first * np.eye(3) - np.outer(x, first)
     shifted = part.mass * (x @ x * np.eye(3) - np.outer(x, x)) + cross + cross.T

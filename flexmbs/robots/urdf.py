@@ -17,14 +17,26 @@ from flexmbs.model.frames import Frame, FrameRef
 from flexmbs.model.joints import Fixed, Free, Joint
 from flexmbs.model.rotors import RotorInertia
 from flexmbs.robots.links import Motor
-from flexmbs.robots.urdf_read import JOINTS, MOST_SHOWN, ONE_COORDINATE, Inertial, Mimic, Urdf, UrdfJoint, item_name, read_urdf
+from flexmbs.robots.urdf_read import (
+    JOINTS,
+    MOST_SHOWN,
+    ONE_COORDINATE,
+    Inertial,
+    Mimic,
+    Urdf,
+    UrdfJoint,
+    item_name,
+    read_urdf,
+)
 from flexmbs.robots.visuals import Visual
 
 BASES = ("fixed", "floating")
 
 
 class Built(NamedTuple):
-    """The model of a file, places of its links by their names there, limits and motors by joint of the model."""
+    """The model of a file, places of its links by their names there, limits and motors by joint of
+    the model.
+    """
 
     model: Model
     frames: dict[str, FrameRef]
@@ -35,27 +47,40 @@ class Built(NamedTuple):
 
 
 def model_from_urdf(
-    path: str | Path, *, base: str = "fixed", gravity: Sequence[float] = (0.0, 0.0, -9.81), allow_outside: bool = False,
-    package_path: str | Path | Iterable[str | Path] = (), unphysical: str = "warn",
-) -> Model:  # fmt: skip
+    path: str | Path,
+    *,
+    base: str = "fixed",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    allow_outside: bool = False,
+    package_path: str | Path | Iterable[str | Path] = (),
+    unphysical: str = "warn",
+) -> Model:
     """The model of a URDF file with joints of all kinds, also floating ones.
 
-    base: "fixed" root link, or "floating". As `Robot.from_urdf`, but without motors: a `ModelWarning` names the joints whose
-    damping or friction is left out. Joints with <mimic> have a `LinearCoupling` of their name, those with a transmission that
-    states the inertia of a rotor (drake:rotor_inertia, drake:gear_ratio) a `RotorInertia`.
+    base: "fixed" root link, or "floating". As `Robot.from_urdf`, but without motors: a
+    `ModelWarning` names the joints whose damping or friction is left out. Joints with <mimic> have
+    a `LinearCoupling` of their name, those with a transmission that states the inertia of a rotor
+    (drake:rotor_inertia, drake:gear_ratio) a `RotorInertia`.
     """
-    urdf = read_urdf(path, allow_outside=allow_outside, package_path=package_path, unphysical=unphysical)
+    urdf = read_urdf(
+        path, allow_outside=allow_outside, package_path=package_path, unphysical=unphysical
+    )
     built = urdf_model(urdf, base=base, gravity=gravity)
     rubbing = [name for name, motor in built.motors.items() if motor.viscous or any(motor.coulomb)]
     if rubbing:
-        text = f"damping and friction of {', '.join(rubbing[:MOST_SHOWN])}{' …' if len(rubbing) > MOST_SHOWN else ''}"
+        text = (
+            "damping and friction of "
+            f"{', '.join(rubbing[:MOST_SHOWN])}{' …' if len(rubbing) > MOST_SHOWN else ''}"
+        )
         remedy = "add JointSpring and JointFriction, or use Robot.from_urdf"
         warnings.warn(f"{path}: left out: {text}; {remedy}", ModelWarning, stacklevel=2)
     return built.model
 
 
 def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
-    """The model: a body for each link with inertia or a moving joint; other links are frames on the supporting body."""
+    """The model: a body for each link with inertia or a moving joint; other links are frames on the
+    supporting body.
+    """
     if base not in BASES:
         raise InputError(f"base: must be 'fixed' or 'floating', not {shown(base)}")
     order, stands = urdf.outward(), _joint_frames(urdf)
@@ -84,17 +109,30 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
         geared = item_name(name)
         model.add(RotorInertia(geared, geared, inertia=inertia, ratio=ratio, gyroscopic=False))
     _couple_mimics(model, urdf)
-    where = {link: FrameRef(bodies[body].body, "" if body == link else item_name(link)) for link, (body, _) in places.items()}
+    where = {
+        link: FrameRef(bodies[body].body, "" if body == link else item_name(link))
+        for link, (body, _) in places.items()
+    }
     leaves = [link for link in order if not urdf.children[link]]
-    moving = {item_name(joint.name): joint for joint in urdf.joints.values() if places[joint.child][0] == joint.child}
+    moving = {
+        item_name(joint.name): joint
+        for joint in urdf.joints.values()
+        if places[joint.child][0] == joint.child
+    }
     return Built(
-        model, where, {name: joint.limits for name, joint in moving.items()},
-        {name: joint.motor for name, joint in moving.items() if joint.motor}, where[leaves[-1]], urdf.visuals,
-    )  # fmt: skip
+        model,
+        where,
+        {name: joint.limits for name, joint in moving.items()},
+        {name: joint.motor for name, joint in moving.items() if joint.motor},
+        where[leaves[-1]],
+        urdf.visuals,
+    )
 
 
 def _couple_mimics(model: Model, urdf: Urdf) -> None:
-    """Couple the joints with <mimic>: q − multiplier q_joint = offset; their initial positions follow. Raises `InputError`."""
+    """Couple the joints with <mimic>: q − multiplier q_joint = offset; their initial positions
+    follow. Raises `InputError`.
+    """
     joints = {joint.name: joint for joint in urdf.joints.values()}
     mimics = {name: joint.mimic for name, joint in joints.items() if joint.mimic}
     problems = [
@@ -126,7 +164,10 @@ def _mimic_problem(name: str, mimic: Mimic, joints: Mapping[str, UrdfJoint]) -> 
     """Problem of a <mimic>, "" if there is none."""
     for each in (name, mimic.joint):
         if joints[each].kind not in ONE_COORDINATE:
-            return f"joint '{each}' is {joints[each].kind}; only {', '.join(ONE_COORDINATE)} joints can be coupled"
+            return (
+                f"joint '{each}' is {joints[each].kind}; only {', '.join(ONE_COORDINATE)} "
+                "joints can be coupled"
+            )
     seen, at = [name], mimic
     while at.joint not in seen:
         seen.append(at.joint)
@@ -140,7 +181,9 @@ def _mimic_problem(name: str, mimic: Mimic, joints: Mapping[str, UrdfJoint]) -> 
 
 
 def _joint_frames(urdf: Urdf) -> dict[str, str]:
-    """Joint → name of its frame on the parent: the joint's name, unless it is that of a link, which may be a frame there too."""
+    """Joint → name of its frame on the parent: the joint's name, unless it is that of a link, which
+    may be a frame there too.
+    """
     names: dict[str, str] = {}
     links = {item_name(link) for link in urdf.links}
     taken = {*links, *(item_name(joint.name) for joint in urdf.joints.values())}
@@ -158,7 +201,9 @@ def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str,
     places: dict[str, tuple[str, Frame]] = {}
     for link in order:
         joint = urdf.joints.get(link)
-        if urdf.links[link] is None and (base == "fixed" if joint is None else joint.kind == "fixed"):
+        if urdf.links[link] is None and (
+            base == "fixed" if joint is None else joint.kind == "fixed"
+        ):
             body, pose = ("", Frame()) if joint is None else places[joint.parent]
             places[link] = (body, Frame() if joint is None else _then(pose, joint.origin))
         else:
@@ -168,16 +213,22 @@ def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str,
 
 def _then(first: Frame, second: Frame) -> Frame:
     R = np.array(first.rotation)
-    return Frame(np.array(first.position) + R @ np.array(second.position), R @ np.array(second.rotation))
+    return Frame(
+        np.array(first.position) + R @ np.array(second.position), R @ np.array(second.rotation)
+    )
 
 
 def _body(link: str, inertial: Inertial | None, frames: dict[str, Frame]) -> RigidBody:
     if inertial is None:
         return RigidBody(item_name(link), mass=0.0, inertia=(0.0, 0.0, 0.0), frames=frames)
     return RigidBody(
-        item_name(link), mass=inertial.mass, com=inertial.com, inertia=inertial.inertia, frames=frames,
+        item_name(link),
+        mass=inertial.mass,
+        com=inertial.com,
+        inertia=inertial.inertia,
+        frames=frames,
         unphysical=not inertial.physical,
-    )  # fmt: skip
+    )
 
 
 def _root_joint(base: str, ground: Any, body: Any) -> Joint:

@@ -1,8 +1,10 @@
-"""Elements and attributes of URDF files that are read, or have no part in the motion; all others are named.
+"""Elements and attributes of URDF files that are read, or have no part in the motion; all others
+are named.
 
-Shapes for contact, blocks of simulators and transmissions without a rotor are counted. Drake's extensions for reflected
-inertia are read: N² I q̈ at the joint, of a rotor with the inertia I behind a gear of ratio N.
-Sources: wiki.ros.org/urdf/XML, the schema of urdfdom, and drake.mit.edu (Tags and attributes for URDF and SDFormat).
+Shapes for contact, blocks of simulators and transmissions without a rotor are counted. Drake's
+extensions for reflected inertia are read: N² I q̈ at the joint, of a rotor with the inertia I
+behind a gear of ratio N. Sources: wiki.ros.org/urdf/XML, the schema of urdfdom, and drake.mit.edu
+(Tags and attributes for URDF and SDFormat).
 """
 
 from collections import Counter
@@ -11,17 +13,34 @@ from collections.abc import Callable, Iterator
 from flexmbs.robots.xml_tree import Element
 
 CHILDREN = {  # elements within others that are read, or have no part in the motion
-    "robot": "link joint material transmission gazebo sensor", "link": "inertial visual collision self_collision_checking",
-    "inertial": "origin mass inertia", "visual": "", "collision": "", "material": "", "gazebo": "", "sensor": "",
-    "joint": "origin parent child axis calibration dynamics limit safety_controller mimic", "transmission": "",
-}  # fmt: skip
+    "robot": "link joint material transmission gazebo sensor",
+    "link": "inertial visual collision self_collision_checking",
+    "inertial": "origin mass inertia",
+    "visual": "",
+    "collision": "",
+    "material": "",
+    "gazebo": "",
+    "sensor": "",
+    "joint": "origin parent child axis calibration dynamics limit safety_controller mimic",
+    "transmission": "",
+}
 ATTRIBUTES = {
-    "robot": "name version", "link": "name type", "inertial": "", "origin": "xyz rpy quat_xyzw", "mass": "value",
-    "inertia": "ixx ixy ixz iyy iyz izz", "joint": "name type", "parent": "link", "child": "link", "axis": "xyz",
-    "calibration": "rising falling reference_position", "dynamics": "damping friction",
-    "limit": "lower upper effort velocity acceleration jerk", "mimic": "joint multiplier offset",
+    "robot": "name version",
+    "link": "name type",
+    "inertial": "",
+    "origin": "xyz rpy quat_xyzw",
+    "mass": "value",
+    "inertia": "ixx ixy ixz iyy iyz izz",
+    "joint": "name type",
+    "parent": "link",
+    "child": "link",
+    "axis": "xyz",
+    "calibration": "rising falling reference_position",
+    "dynamics": "damping friction",
+    "limit": "lower upper effort velocity acceleration jerk",
+    "mimic": "joint multiplier offset",
     "safety_controller": "soft_lower_limit soft_upper_limit k_position k_velocity",
-}  # fmt: skip
+}
 COUNTED = {"collision": "shapes for contact", "gazebo": "<gazebo> blocks", "sensor": "sensors"}
 ROTOR, RATIO = "drake:rotor_inertia", "drake:gear_ratio"  # of an actuator of a transmission
 
@@ -33,7 +52,9 @@ def unread(root: Element) -> list[str]:
 
 
 def counted(root: Element) -> list[str]:
-    """Numbers of shapes for contact and of blocks for other programs, which a model from URDF never has."""
+    """Numbers of shapes for contact and of blocks for other programs, which a model from URDF never
+    has.
+    """
     within = [*root.children, *(child for link in root.all("link") for child in link.children)]
     numbers = Counter(child.tag for child in within if child.tag in COUNTED)
     return [f"{count} {COUNTED[tag]}" for tag, count in numbers.items()]
@@ -42,21 +63,35 @@ def counted(root: Element) -> list[str]:
 def _unread(element: Element) -> Iterator[str]:
     known = CHILDREN.get(element.tag, "").split()
     for key in element.attributes:
-        if element.tag in ATTRIBUTES and key not in ATTRIBUTES[element.tag].split() and not key.startswith("xmlns"):
+        if (
+            element.tag in ATTRIBUTES
+            and key not in ATTRIBUTES[element.tag].split()
+            and not key.startswith("xmlns")
+        ):
             yield f"attribute '{key}' of <{element.tag}>"
     for child in element.children:
         if element.tag in CHILDREN and known and child.tag not in known:
             yield f"<{child.tag}> in <{element.tag}>"
         elif element.tag == "transmission":
-            read = (ROTOR, RATIO) if child.tag == "actuator" and len(element.all("joint")) == 1 else ()
+            read = (
+                (ROTOR, RATIO) if child.tag == "actuator" and len(element.all("joint")) == 1 else ()
+            )
             inner = [(each, child.tag) for each in child.children if each.tag not in read]
-            yield from (f"<{each.tag}> in <{tag}>" for each, tag in [(child, element.tag), *inner] if ":" in each.tag)
+            yield from (
+                f"<{each.tag}> in <{tag}>"
+                for each, tag in [(child, element.tag), *inner]
+                if ":" in each.tag
+            )
         else:
             yield from _unread(child)
 
 
-def rotors(root: Element, number: Callable[[Element, str, str], float]) -> dict[str, tuple[float, float, Element]]:
-    """Joint → inertia of the rotor (kg m²), gear ratio and element of its transmission; ``number`` reads an attribute."""
+def rotors(
+    root: Element, number: Callable[[Element, str, str], float]
+) -> dict[str, tuple[float, float, Element]]:
+    """Joint → inertia of the rotor (kg m²), gear ratio and element of its transmission; ``number``
+    reads an attribute.
+    """
     found = {}
     for transmission in root.all("transmission"):
         joints = [each.attributes.get("name", "") for each in transmission.all("joint")]

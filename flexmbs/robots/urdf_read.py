@@ -38,13 +38,21 @@ MOST_SHOWN = 10  # links of a ring
 LIMITED = ("revolute", "prismatic")
 UNDRIVEN = ("fixed", "floating")
 ONE_COORDINATE = ("revolute", "continuous", "prismatic")
-UNPHYSICAL = {"warn": "taken as they are", "repair": "replaced by the nearest physical ones"}  # and "error"
+# and "error"
+UNPHYSICAL = {"warn": "taken as they are", "repair": "replaced by the nearest physical ones"}
 MODES = (*UNPHYSICAL, "error")
-SIZES = {"box": (("size", 3),), "cylinder": (("radius", 1), ("length", 1)), "sphere": (("radius", 1),)}  # attributes, numbers
+# attributes, numbers
+SIZES = {
+    "box": (("size", 3),),
+    "cylinder": (("radius", 1), ("length", 1)),
+    "sphere": (("radius", 1),),
+}
 
 
 class Inertial(NamedTuple):
-    """Mass, centre of mass and inertia about it in the axes of the link; ``physical``: one that a distribution of mass has."""
+    """Mass, centre of mass and inertia about it in the axes of the link; ``physical``: one that a
+    distribution of mass has.
+    """
 
     mass: float
     com: np.ndarray
@@ -76,7 +84,8 @@ class UrdfJoint(NamedTuple):
 
 
 class Urdf(NamedTuple):
-    """Content of a file: links in order with their inertia or None, joints by their child link, the root link.
+    """Content of a file: links in order with their inertia or None, joints by their child link, the
+    root link.
 
     children: link → the joints on it, in the order of the file.  Names are those of the file.
     """
@@ -100,8 +109,8 @@ class Urdf(NamedTuple):
 
 
 def item_name(name: str) -> str:
-    """The name of a link or joint in a model: "%" and characters that names of a model must not have are written as %hex, as is
-    the first letter of "ground".
+    """The name of a link or joint in a model: "%" and characters that names of a model must not
+    have are written as %hex, as is the first letter of "ground".
 
     `urllib.parse.unquote` gives back the name of the file.
     """
@@ -113,32 +122,55 @@ def item_name(name: str) -> str:
 
 
 def read_urdf(
-    path: str | Path, *, allow_outside: bool = False, package_path: str | Path | Iterable[str | Path] = (),
+    path: str | Path,
+    *,
+    allow_outside: bool = False,
+    package_path: str | Path | Iterable[str | Path] = (),
     unphysical: str = "warn",
-) -> Urdf:  # fmt: skip
+) -> Urdf:
     """The links, joints and visuals of a file; meshes are not read, only their paths checked.
 
-    unphysical: what becomes of inertias that no distribution of mass has: "warn", "error" or "repair". Raises `InputError`, a
-    line per problem; a `ModelWarning` names the links with such inertias.
+    unphysical: what becomes of inertias that no distribution of mass has: "warn", "error" or
+    "repair". Raises `InputError`, a line per problem; a `ModelWarning` names the links with such
+    inertias.
     """
     path, allow_outside = file_path(path), checked("allow_outside", switch, allow_outside)
     if unphysical not in MODES:
         raise InputError(f"unphysical: must be one of {', '.join(MODES)}, not {shown(unphysical)}")
     root = read_xml(path)
     if root.tag != "robot":
-        raise InputError(f"{path}:{root.line}: the root element must be <robot>, not <{root.tag[:40]}>")
-    reader = _Reader(path, reach_of(path, allow_outside=allow_outside, package_path=package_path), unphysical)
+        raise InputError(
+            f"{path}:{root.line}: the root element must be <robot>, not <{root.tag[:40]}>"
+        )
+    reader = _Reader(
+        path, reach_of(path, allow_outside=allow_outside, package_path=package_path), unphysical
+    )
     reader.reject_xacro(root)
     elements = reader.named(root, "link")
     links = {link: reader.inertial(element, link) for link, element in elements.items()}
-    found = {key: reader.joint(element, key, links) for key, element in reader.named(root, "joint").items()}
+    found = {
+        key: reader.joint(element, key, links)
+        for key, element in reader.named(root, "joint").items()
+    }
     joints = [joint for joint in found.values() if joint]
     for joint in joints:
         if joint.mimic and joint.mimic.joint not in found:
-            reader.report(joint.line, f"joint '{joint.name}'.mimic: there is no joint {shown(joint.mimic.joint)}")
+            reader.report(
+                joint.line,
+                f"joint '{joint.name}'.mimic: there is no joint {shown(joint.mimic.joint)}",
+            )
     carried = reader.carried(joints)
-    colours = {key: colour for each in root.all("material") if (colour := reader.colour(each)) for key in _key(each)}
-    visuals = tuple(visual for link, element in elements.items() for visual in reader.visuals(element, link, colours))
+    colours = {
+        key: colour
+        for each in root.all("material")
+        if (colour := reader.colour(each))
+        for key in _key(each)
+    }
+    visuals = tuple(
+        visual
+        for link, element in elements.items()
+        for visual in reader.visuals(element, link, colours)
+    )
     reader.check_meshes(root)
     geared = reader.rotors(root, found)
     roots = [link for link in links if link not in carried]
@@ -148,8 +180,13 @@ def read_urdf(
         raise InputError(*reader.problems)
     if reader.strange:
         names = f"link{'s' if len(reader.strange) > 1 else ''} {', '.join(reader.strange)}"
-        remedy = "correct the file" + ("" if unphysical == "repair" else ' or give unphysical="repair"')
-        text = f"{path}: {names}: inertias that no distribution of mass has, {UNPHYSICAL[unphysical]}; {remedy}"
+        remedy = "correct the file" + (
+            "" if unphysical == "repair" else ' or give unphysical="repair"'
+        )
+        text = (
+            f"{path}: {names}: inertias that no distribution of mass has, "
+            f"{UNPHYSICAL[unphysical]}; {remedy}"
+        )
         warnings.warn(text, ModelWarning, stacklevel=3)
     if left_out := unread(root):
         text = f"{path}: left out: {'; '.join([*left_out, *counted(root)])}"
@@ -157,7 +194,16 @@ def read_urdf(
     children: dict[str, list[UrdfJoint]] = {link: [] for link in links}
     for joint in joints:
         children[joint.parent].append(joint)
-    return Urdf(path, root.attributes.get("name") or path.stem, links, carried, roots[0], children, visuals, geared)
+    return Urdf(
+        path,
+        root.attributes.get("name") or path.stem,
+        links,
+        carried,
+        roots[0],
+        children,
+        visuals,
+        geared,
+    )
 
 
 def _key(element: Element) -> list[str]:
@@ -167,7 +213,8 @@ def _key(element: Element) -> list[str]:
 def nearest_physical(inertia: np.ndarray) -> np.ndarray:
     """The inertia matrix nearest by Frobenius' norm that a distribution of mass can have.
 
-    J = Σ λ_i n_i n_iᵀ, λ = (σ2 + σ3, σ3 + σ1, σ1 + σ2) with principal second moments σ >= 0 of the nearest λ.
+    J = Σ λ_i n_i n_iᵀ, λ = (σ2 + σ3, σ3 + σ1, σ1 + σ2) with principal second moments σ >= 0 of the
+    nearest λ.
     """
     moments, axes = np.linalg.eigh(inertia)
     of_seconds = np.ones((3, 3)) - np.eye(3)
@@ -201,7 +248,10 @@ class _Reader:
         for element in root.all(tag):
             name = self.value(element, "name", _name, f"<{tag}>")
             if name in found:
-                self.say(element, f"{tag} '{name}' is defined twice, first in line {found[name].line}; rename one")
+                self.say(
+                    element,
+                    f"{tag} '{name}' is defined twice, first in line {found[name].line}; rename one",
+                )
             elif name is not None:
                 found[name] = element
         return found
@@ -217,7 +267,9 @@ class _Reader:
             self.say(element, f"{item}.{key}: {error}")
             return None
 
-    def number(self, element: Element | None, key: str, item: str, default: float | None = None) -> float:
+    def number(
+        self, element: Element | None, key: str, item: str, default: float | None = None
+    ) -> float:
         """A number of an attribute; 0 and a problem if it is wrong."""
         if element is None or (default is not None and key not in element.attributes):
             return 0.0 if default is None else default
@@ -231,7 +283,10 @@ class _Reader:
             return Frame()
         three = (lambda text: numbers(text, 3)) if origin.attributes else _zero
         values = [
-            self.value(origin, key, three, f"{item}.origin") if key in origin.attributes else _zero() for key in ("xyz", "rpy")
+            self.value(origin, key, three, f"{item}.origin")
+            if key in origin.attributes
+            else _zero()
+            for key in ("xyz", "rpy")
         ]
         xyz, rpy = (value or _zero() for value in values)
         if "quat_xyzw" in origin.attributes:
@@ -242,7 +297,9 @@ class _Reader:
         """Rotation matrix of the attribute quat_xyzw, which replaces rpy."""
         given = self.numbers(origin, "quat_xyzw", 4, item)
         if any(rpy) or not any(given):
-            self.say(origin, f"{item}: quat_xyzw must not be zero, and excludes rpy; remove one of them")
+            self.say(
+                origin, f"{item}: quat_xyzw must not be zero, and excludes rpy; remove one of them"
+            )
             return np.eye(3)
         return np.asarray(Rotation.from_quat(given).as_matrix())
 
@@ -276,7 +333,9 @@ class _Reader:
                 self.say(inertia or element, f"{item}.inertia: {error}")
         return Inertial(m, np.array(place.position), inertia_about, physical)
 
-    def visuals(self, link: Element, name: str, colours: dict[str, tuple[float, ...]]) -> list[Visual]:
+    def visuals(
+        self, link: Element, name: str, colours: dict[str, tuple[float, ...]]
+    ) -> list[Visual]:
         """The pictures of a link; geometries of other kinds have none."""
         found = []
         for element in link.all("visual"):
@@ -288,44 +347,71 @@ class _Reader:
             for shape in [] if geometry is None else geometry.children:
                 at = f"{item}.{shape.tag}"
                 if shape.tag == "mesh" and (file := shape.attributes.get("filename")):
-                    scale = self.numbers(shape, "scale", 3, at) if "scale" in shape.attributes else (1.0, 1.0, 1.0)
+                    scale = (
+                        self.numbers(shape, "scale", 3, at)
+                        if "scale" in shape.attributes
+                        else (1.0, 1.0, 1.0)
+                    )
                     with contextlib.suppress(ValueError):  # which `check_meshes` reports
-                        found.append(Visual(name, "mesh", self.reach.path(file), (), scale, origin, colour))
+                        found.append(
+                            Visual(name, "mesh", self.reach.path(file), (), scale, origin, colour)
+                        )
                 elif shape.tag in SIZES:
-                    size = [x for key, count in SIZES[shape.tag] for x in self.numbers(shape, key, count, at)]
-                    found.append(Visual(name, shape.tag, None, tuple(size), (1.0, 1.0, 1.0), origin, colour))
+                    size = [
+                        x
+                        for key, count in SIZES[shape.tag]
+                        for x in self.numbers(shape, key, count, at)
+                    ]
+                    found.append(
+                        Visual(name, shape.tag, None, tuple(size), (1.0, 1.0, 1.0), origin, colour)
+                    )
         return found
 
     def colour(self, material: Element) -> tuple[float, ...] | None:
         """(red, green, blue, alpha) of a material, 0 to 1; None if it has none of its own."""
         colour = material.first("color")
-        return None if colour is None or "rgba" not in colour.attributes else self.numbers(colour, "rgba", 4, "<material>.color")
+        return (
+            None
+            if colour is None or "rgba" not in colour.attributes
+            else self.numbers(colour, "rgba", 4, "<material>.color")
+        )
 
     def numbers(self, element: Element, key: str, count: int, item: str) -> tuple[float, ...]:
-        found: tuple[float, ...] | None = self.value(element, key, lambda text: numbers(text, count), item)
+        found: tuple[float, ...] | None = self.value(
+            element, key, lambda text: numbers(text, count), item
+        )
         return (0.0,) * count if found is None else found
 
-    def joint(self, element: Element, name: str, links: dict[str, Inertial | None]) -> UrdfJoint | None:
+    def joint(
+        self, element: Element, name: str, links: dict[str, Inertial | None]
+    ) -> UrdfJoint | None:
         item = f"joint '{name}'"
         known = len(self.problems)
         kind = self.value(element, "type", str, item)
         if kind is not None and kind not in JOINTS:
-            self.say(element, f"{item}: type {shown(kind)} is unknown; it is one of {', '.join(JOINTS)}")
+            self.say(
+                element, f"{item}: type {shown(kind)} is unknown; it is one of {', '.join(JOINTS)}"
+            )
         ends = [self._end(element, tag, item, links) for tag in ("parent", "child")]
         axis = None if kind in UNDRIVEN else element.first("axis")  # which has no meaning there
-        direction = (1.0, 0.0, 0.0) if axis is None else self.value(axis, "xyz", _axis, f"{item}.axis")
+        direction = (
+            (1.0, 0.0, 0.0) if axis is None else self.value(axis, "xyz", _axis, f"{item}.axis")
+        )
         mimic = None if kind in UNDRIVEN else self._mimic(element.first("mimic"), item)
         limits, motor = self._limits(element, kind, item), self._motor(element, kind, item)
         origin = self.origin(element, item)
         if len(self.problems) > known:
             return None
-        return UrdfJoint(name, kind, ends[0], ends[1], origin, direction, limits, motor, mimic, element.line)
+        return UrdfJoint(
+            name, kind, ends[0], ends[1], origin, direction, limits, motor, mimic, element.line
+        )
 
     def _mimic(self, element: Element | None, item: str) -> Mimic | None:
         if element is None:
             return None
         multiplier, offset = (
-            self.number(element, key, f"{item}.mimic", default) for key, default in (("multiplier", 1.0), ("offset", 0.0))
+            self.number(element, key, f"{item}.mimic", default)
+            for key, default in (("multiplier", 1.0), ("offset", 0.0))
         )
         return Mimic(str(self.value(element, "joint", str, f"{item}.mimic")), multiplier, offset)
 
@@ -336,7 +422,9 @@ class _Reader:
             return ""
         link = self.value(end, "link", str, f"{item}.{tag}")
         if link is not None and link not in links:
-            self.say(end, f"{item}.{tag}: there is no link {shown(link)}; add it or correct the name")
+            self.say(
+                end, f"{item}.{tag}: there is no link {shown(link)}; add it or correct the name"
+            )
         return str(link)
 
     def _limits(self, element: Element, kind: str, item: str) -> tuple[float, float]:
@@ -344,7 +432,9 @@ class _Reader:
         if kind not in LIMITED:
             return (-np.inf, np.inf)
         if limit is None:
-            self.say(element, f"{item}: <limit> is missing; a joint without limits is of type continuous")
+            self.say(
+                element, f"{item}: <limit> is missing; a joint without limits is of type continuous"
+            )
             return (-np.inf, np.inf)
         low, high = (self.number(limit, key, f"{item}.limit", 0.0) for key in ("lower", "upper"))
         if low > high:
@@ -354,8 +444,14 @@ class _Reader:
     def _motor(self, element: Element, kind: str, item: str) -> Motor | None:
         """Friction of <dynamics> and maxima of <limit>, the same for every coordinate of the joint."""
         dynamics, limit = element.first("dynamics"), element.first("limit")
-        damping, friction = (self.at_least_zero(dynamics, key, f"{item}.dynamics", 0.0) for key in ("damping", "friction"))
-        torque, rate = (self.at_least_zero(limit, key, f"{item}.limit", np.inf) for key in ("effort", "velocity"))
+        damping, friction = (
+            self.at_least_zero(dynamics, key, f"{item}.dynamics", 0.0)
+            for key in ("damping", "friction")
+        )
+        torque, rate = (
+            self.at_least_zero(limit, key, f"{item}.limit", np.inf)
+            for key in ("effort", "velocity")
+        )
         if kind in UNDRIVEN or not (damping or friction or np.isfinite((torque, rate)).any()):
             return None
         return Motor(viscous=damping, coulomb=friction, torque=torque, rate=rate)
@@ -367,9 +463,16 @@ class _Reader:
             if name not in joints:
                 self.say(element, f"<transmission>: there is no joint {shown(name)}")
             elif inertia < 0.0 or ratio == 0.0:
-                self.say(element, f"<transmission> of joint '{name}': rotor inertia must be >= 0, the gear ratio not 0")
+                self.say(
+                    element,
+                    f"<transmission> of joint '{name}': rotor inertia must be >= 0, the "
+                    "gear ratio not 0",
+                )
             elif inertia and joints[name] and joints[name].kind not in ONE_COORDINATE:
-                self.say(element, f"<transmission> of joint '{name}': a rotor needs a revolute or prismatic joint")
+                self.say(
+                    element,
+                    f"<transmission> of joint '{name}': a rotor needs a revolute or prismatic joint",
+                )
             elif inertia:
                 found[name] = (inertia, ratio)
         return found
@@ -388,19 +491,23 @@ class _Reader:
             if joint.child in found:
                 names = f"joints '{found[joint.child].name}' and '{joint.name}'"
                 self.problems.append(
-                    f"{self.path}:{joint.line}: link '{joint.child}' has two parents, by {names}; URDF supports trees only: "
+                    f"{self.path}:{joint.line}: link '{joint.child}' has two parents, by "
+                    f"{names}; URDF supports trees only: "
                     "remove one and close the loop in the model"
                 )
             found.setdefault(joint.child, joint)
         return found
 
-    def check_roots(self, roots: list[str], links: dict[str, Any], carried: dict[str, UrdfJoint]) -> None:
+    def check_roots(
+        self, roots: list[str], links: dict[str, Any], carried: dict[str, UrdfJoint]
+    ) -> None:
         """One root, from which every link is reached."""
         if not links:
             self.problems.append(f"{self.path}: has no <link>")
         if len(roots) > 1:
             self.problems.append(
-                f"{self.path}: {len(roots)} links have no parent: {', '.join(roots[:MOST_SHOWN])}; join them to one"
+                f"{self.path}: {len(roots)} links have no parent: "
+                f"{', '.join(roots[:MOST_SHOWN])}; join them to one"
             )
             return
         known: set[str] = set()  # links connected to the root
@@ -411,7 +518,10 @@ class _Reader:
                 name = carried[name].parent
                 if name in seen:
                     ring = [*list(seen)[list(seen).index(name) :][:MOST_SHOWN], name]
-                    self.problems.append(f"{self.path}: links {' → '.join(ring)} form a closed ring; URDF supports trees only")
+                    self.problems.append(
+                        f"{self.path}: links {' → '.join(ring)} form a closed ring; URDF "
+                        "supports trees only"
+                    )
                     return
             known.update(seen)
 

@@ -1,4 +1,6 @@
-"""What links look like: visual elements of URDF, MJCF and SDF files, by file names; nothing is read."""
+"""What links look like: visual elements of URDF, MJCF and SDF files, by file names; nothing is
+read.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -9,10 +11,11 @@ from flexmbs.model.frames import Frame
 class Visual(NamedTuple):
     """A picture of a link.
 
-    kind "mesh" with ``file``, enlarged by ``scale``, or a primitive with ``size`` in m: "box" (x, y, z), "cylinder" (radius,
-    length along z), "sphere" (radius,), "capsule" (radius, length without its ends), "ellipsoid" (three radii), centred at
-    ``origin``, the pose in the link's frame. colour: (red, green, blue, alpha), 0
-    to 1, or None. ``Robot.pose(q, visual.link)`` is the pose of that frame.
+    kind "mesh" with ``file``, enlarged by ``scale``, or a primitive with ``size`` in m: "box" (x,
+    y, z), "cylinder" (radius, length along z), "sphere" (radius,), "capsule" (radius, length
+    without its ends), "ellipsoid" (three radii), centred at ``origin``, the pose in the link's
+    frame. colour: (red, green, blue, alpha), 0 to 1, or None. ``Robot.pose(q, visual.link)`` is the
+    pose of that frame.
     """
 
     link: str

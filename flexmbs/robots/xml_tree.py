@@ -45,8 +45,8 @@ class Element:
 
 
 def read_xml(path: Path) -> Element:
-    """The root element of a file. Raises `InputError` for invalid XML, files that are too large or too deep, or have a document
-    type."""
+    """The root element of a file. Raises `InputError` for invalid XML, files that are too large or
+    too deep, or have a document type."""
     try:
         with opened(path) as file:
             data = file.read(MOST_BYTES + 1)
@@ -70,7 +70,8 @@ def read_xml(path: Path) -> Element:
 
     def refuse(*_: object) -> None:
         raise InputError(
-            f"{path}:{parser.CurrentLineNumber}: declares a document type (DTD); entities are not read: remove <!DOCTYPE …>"
+            f"{path}:{parser.CurrentLineNumber}: declares a document type (DTD); entities "
+            "are not read: remove <!DOCTYPE …>"
         )
 
     parser.StartElementHandler = start
@@ -80,7 +81,9 @@ def read_xml(path: Path) -> Element:
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        raise InputError(f"{path}:{error.lineno}: is not XML: {expat.errors.messages[error.code]}") from None
+        raise InputError(
+            f"{path}:{error.lineno}: is not XML: {expat.errors.messages[error.code]}"
+        ) from None
     except (ValueError, LookupError) as error:
         raise InputError(f"{path}: is not XML in a known encoding: {error}") from None
     return roots[0]
@@ -96,7 +99,9 @@ def numbers(text: str, count: int | None = None) -> tuple[float, ...]:
             raise ValueError
         values = tuple(float(part) for part in parts)
     except ValueError:
-        raise ValueError(f"must be {'a number' if count == 1 else 'numbers'}, not {shown(text)}") from None
+        raise ValueError(
+            f"must be {'a number' if count == 1 else 'numbers'}, not {shown(text)}"
+        ) from None
     if not all(map(math.isfinite, values)):
         raise ValueError(f"must be finite, not {shown(text)}")
     if max(map(abs, values), default=0.0) > LARGEST:

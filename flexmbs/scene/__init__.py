@@ -1,1 +1,3 @@
-"""Scene of a solution in three dimensions: what the player shows, with poses, surfaces and arrows at common instants."""
+"""Scene of a solution in three dimensions: what the player shows, with poses, surfaces and arrows
+at common instants.
+"""

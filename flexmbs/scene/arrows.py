@@ -1,4 +1,6 @@
-"""Forces at every instant: reactions of joints, applied forces, contacts; vectors in world axes at frames."""
+"""Forces at every instant: reactions of joints, applied forces, contacts; vectors in world axes at
+frames.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ MOST_FORCES = 60
 
 
 class Arrow(NamedTuple):
-    """A vector (nt, 3) in world axes at a frame ``body/frame``; group "reaction", "force" or "contact"."""
+    """A vector (nt, 3) in world axes at a frame ``body/frame``; group "reaction", "force" or
+    "contact".
+    """
 
     name: str
     group: str
@@ -28,7 +32,9 @@ class Arrow(NamedTuple):
 
 
 class Touch(NamedTuple):
-    """A contact: its name, the frame where it is shown, whether it is closed (nt,), times of its impacts."""
+    """A contact: its name, the frame where it is shown, whether it is closed (nt,), times of its
+    impacts.
+    """
 
     name: str
     frame: str
@@ -37,11 +43,15 @@ class Touch(NamedTuple):
 
 
 def arrows_of(solution: SolutionData) -> tuple[list[Arrow], list[str]]:
-    """All vectors, and remarks. Forces by user functions are evaluated again; where that fails a remark states it."""
+    """All vectors, and remarks. Forces by user functions are evaluated again; where that fails a
+    remark states it.
+    """
     found = list(_reactions(solution))
     forces = [force for force in solution.model.forces.values() if force.frames()]
     if len(forces) > MOST_FORCES:
-        return found, [f"arrows of forces: {len(forces)} forces, more than {MOST_FORCES}; not shown"]
+        return found, [
+            f"arrows of forces: {len(forces)} forces, more than {MOST_FORCES}; not shown"
+        ]
     notes: list[str] = []
     for made in (_contact_forces, _applied):
         try:
@@ -60,7 +70,10 @@ def _reactions(solution: SolutionData) -> Iterator[Arrow]:
 
 def _contact_forces(solution: SolutionData) -> list[Arrow]:
     contacts = [item for item in solution.model.contacts.values() if isinstance(item, FrameContact)]
-    return [Arrow(item.name, "contact", str(item.child), solution.contact(item.name).force) for item in contacts]
+    return [
+        Arrow(item.name, "contact", str(item.child), solution.contact(item.name).force)
+        for item in contacts
+    ]
 
 
 def _applied(solution: SolutionData) -> list[Arrow]:

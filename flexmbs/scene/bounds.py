@@ -19,8 +19,9 @@ SURROUNDINGS = 3.0  # of the size: how far what stands on the ground belongs to 
 
 
 class Bounds(NamedTuple):
-    """low, high (3,): box of the whole motion. extremes (n, 3): its outermost points in some directions. size: diagonal of the
-    model at its start (m). up, view: unit vectors, the latter towards the viewer. ground: height of the grid along up."""
+    """low, high (3,): box of the whole motion. extremes (n, 3): its outermost points in some
+    directions. size: diagonal of the model at its start (m). up, view: unit vectors, the latter
+    towards the viewer. ground: height of the grid along up."""
 
     low: FloatArray
     high: FloatArray
@@ -35,21 +36,35 @@ def places(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
     """Where points (n, 3) of the bodies in their axes are at some instants, (nt, all n, 3)."""
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
     views = {name: solution.body(name) for name in points}
-    placed = [np.einsum("tij,nj->tni", views[name].rotation[pick], own) + views[name].position[pick][:, None]
-              for name, own in points.items()]  # fmt: skip
+    placed = [
+        np.einsum("tij,nj->tni", views[name].rotation[pick], own)
+        + views[name].position[pick][:, None]
+        for name, own in points.items()
+    ]
     return np.concatenate([np.zeros((len(pick), 0, 3)), *placed], axis=1)
 
 
 def size_of(solution: SolutionData, points: dict[str, FloatArray]) -> float:
-    """Diagonal of points (n, 3) of the bodies in their axes and the origin at the start, or of all instants where it is zero."""
+    """Diagonal of points (n, 3) of the bodies in their axes and the origin at the start, or of all
+    instants where it is zero.
+    """
     everything = _with_origin(solution, points)
     flat = everything.reshape(-1, 3)
-    return float(np.linalg.norm(np.ptp(everything[0], axis=0))) or float(np.linalg.norm(np.ptp(flat, axis=0))) or 1.0
+    return (
+        float(np.linalg.norm(np.ptp(everything[0], axis=0)))
+        or float(np.linalg.norm(np.ptp(flat, axis=0)))
+        or 1.0
+    )
 
 
-def bounds(solution: SolutionData, points: dict[str, FloatArray], size: float, fixed: Sequence[FloatArray] = ()) -> Bounds:
-    """Of points (n, 3) of the bodies in their axes, of clouds (n, 3) on the ground that are not far larger than the model, and
-    of the origin, of a model of a size (m)."""
+def bounds(
+    solution: SolutionData,
+    points: dict[str, FloatArray],
+    size: float,
+    fixed: Sequence[FloatArray] = (),
+) -> Bounds:
+    """Of points (n, 3) of the bodies in their axes, of clouds (n, 3) on the ground that are not far
+    larger than the model, and of the origin, of a model of a size (m)."""
     near = [cloud for cloud in fixed if np.abs(cloud).max() <= SURROUNDINGS * size]
     flat = np.concatenate([_with_origin(solution, points).reshape(-1, 3), *near])
     gravity = np.asarray(solution.model.gravity, float)
@@ -57,7 +72,9 @@ def bounds(solution: SolutionData, points: dict[str, FloatArray], size: float, f
     up = -gravity / pull if pull > 0.0 else np.array([0.0, 0.0, 1.0])
     lowest = float((flat @ up).min())
     ground = 0.0 if lowest > -0.02 * size else lowest - 0.04 * size
-    return Bounds(flat.min(axis=0), flat.max(axis=0), extremes(flat), size, up, _view(flat, up), ground)
+    return Bounds(
+        flat.min(axis=0), flat.max(axis=0), extremes(flat), size, up, _view(flat, up), ground
+    )
 
 
 def _with_origin(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:

@@ -28,7 +28,10 @@ def sampled(solution: SolutionData) -> tuple[SolutionData, list[str]]:
     shown = solution.at(times)
     spacing = float(times[1] - times[0])
     notes = (
-        [f"{len(times)} instants of {n} outputs, {spacing:.3g} s apart: faster motions between them are not shown"]
+        [
+            f"{len(times)} instants of {n} outputs, {spacing:.3g} s apart: faster motions "
+            "between them are not shown"
+        ]
         if n > most
         else []
     )
@@ -36,11 +39,14 @@ def sampled(solution: SolutionData) -> tuple[SolutionData, list[str]]:
 
 
 def turn_note(rates: dict[str, float], spacing: float) -> list[str]:
-    """A warning where a body of these largest angular velocities (rad/s) turns by more than a quarter between two instants."""
+    """A warning where a body of these largest angular velocities (rad/s) turns by more than a
+    quarter between two instants.
+    """
     name = max(rates, key=lambda each: rates[each], default="")
     angle = rates.get(name, 0.0) * spacing
     if angle <= QUARTER_TURN:
         return []
     return [
-        f"body {name} turns by up to {np.degrees(angle):.0f}° between two instants: its sense of rotation may appear reversed"
+        f"body {name} turns by up to {np.degrees(angle):.0f}° between two instants: its "
+        "sense of rotation may appear reversed"
     ]

@@ -1,4 +1,6 @@
-"""What joints look like: the axes of their motions, fixed in the parent frame or in the child frame, and the range of slides."""
+"""What joints look like: the axes of their motions, fixed in the parent frame or in the child
+frame, and the range of slides.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,9 @@ from flexmbs.model.motions import Motion
 
 
 def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[dict[str, Any]]:
-    """Axes with their ``point`` and ``axis`` in the frame they are fixed in (``on`` "parent" or "child"), ``kind`` "turn",
-    "slide" or "ball", and the range (least, most) of the coordinates ``position`` (nt, nq) of a slide.
+    """Axes with their ``point`` and ``axis`` in the frame they are fixed in (``on`` "parent" or
+    "child"), ``kind`` "turn", "slide" or "ball", and the range (least, most) of the coordinates
+    ``position`` (nt, nq) of a slide.
 
     An axis between two rotations is fixed in neither frame; it is omitted.
     """
@@ -28,13 +31,25 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
         slid = not any(m.turns for m in before)
         if motion.nv == 3 and len(moving) <= 4:
             on = "parent" if not before else "child"
-            found.append({"kind": "ball", "on": on, "point": _place(motions, k, on)[1].tolist(), "axis": [0.0, 0.0, 1.0]})
+            found.append(
+                {
+                    "kind": "ball",
+                    "on": on,
+                    "point": _place(motions, k, on)[1].tolist(),
+                    "axis": [0.0, 0.0, 1.0],
+                }
+            )
         elif motion.nv == 1 and (slid or not after):
             on = "parent" if slid and (motion.slides or not before) else "child"
             R, x = _place(motions, k, on)
             twist = np.asarray(motion.unit_twist)
             axis = R @ (twist[3:] if motion.turns else twist[:3])
-            mark = {"kind": "turn" if motion.turns else "slide", "on": on, "point": x.tolist(), "axis": axis.tolist()}
+            mark = {
+                "kind": "turn" if motion.turns else "slide",
+                "on": on,
+                "point": x.tolist(),
+                "axis": axis.tolist(),
+            }
             if motion.slides or any(twist[:3]):
                 values = position[:, q] * (1.0 if motion.slides else float(twist[3:] @ twist[:3]))
                 mark["range"] = [float(values.min()), float(values.max())]
@@ -44,16 +59,30 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
 
 
 def stops_of(model: ModelData, joint: str) -> list[list[float]]:
-    """(side, bound) of the limits of a joint with one coordinate: side 1 of a lower, −1 of an upper one."""
-    limits = [each for each in model.contacts.values() if isinstance(each, CoordinateContact) and each.joint == joint]
-    return [[float(side), float(bound)] for each in limits for side, bound in each.bounds().values()]
+    """(side, bound) of the limits of a joint with one coordinate: side 1 of a lower, −1 of an upper
+    one.
+    """
+    limits = [
+        each
+        for each in model.contacts.values()
+        if isinstance(each, CoordinateContact) and each.joint == joint
+    ]
+    return [
+        [float(side), float(bound)] for each in limits for side, bound in each.bounds().values()
+    ]
 
 
-def _place(motions: Sequence[Motion], k: int, on: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Axes and origin in which motion k acts, in the parent frame by the constant motions before it, or in the child frame by the
-    inverse of those behind it."""
+def _place(
+    motions: Sequence[Motion], k: int, on: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Axes and origin in which motion k acts, in the parent frame by the constant motions before
+    it, or in the child frame by the inverse of those behind it."""
     R, x = np.eye(3), np.zeros(3)
-    chain = motions[:k] if on == "parent" else [motion.inverse() for motion in reversed(motions[k + 1 :])]
+    chain = (
+        motions[:k]
+        if on == "parent"
+        else [motion.inverse() for motion in reversed(motions[k + 1 :])]
+    )
     for motion in chain:
         if motion.nv == 0:
             x = x + R @ np.asarray(motion.translation)

@@ -1,7 +1,9 @@
-"""Shapes of bodies without a surface: rods between their frames, boxes of the same inertia, spheres of the same mass.
+"""Shapes of bodies without a surface: rods between their frames, boxes of the same inertia, spheres
+of the same mass.
 
-A shape is a table in body axes, lengths in m: {"kind": "rod", "from", "to", "radius"}, {"kind": "ball", "at", "radius"} or
-{"kind": "box", "pose", "size"} with the pose (x, y, z, quaternion), scalar first.
+A shape is a table in body axes, lengths in m: {"kind": "rod", "from", "to", "radius"}, {"kind":
+"ball", "at", "radius"} or {"kind": "box", "pose", "size"} with the pose (x, y, z, quaternion),
+scalar first.
 """
 
 from __future__ import annotations
@@ -26,20 +28,30 @@ SMALLEST, LARGEST = 0.012, 0.5  # of the size of the model
 
 
 def extent_of(shape: Shape) -> FloatArray:
-    """Points (n, 3) at the surface of a shape: corners of a box, else a radius from the centre or the ends along the axes."""
+    """Points (n, 3) at the surface of a shape: corners of a box, else a radius from the centre or
+    the ends along the axes.
+    """
     if shape["kind"] == "box":
-        corners = np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * np.asarray(shape["size"])
-        return np.asarray(shape["pose"][:3] + corners @ rotation_matrix(np.array(shape["pose"][3:])).T)
+        corners = np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * np.asarray(
+            shape["size"]
+        )
+        return np.asarray(
+            shape["pose"][:3] + corners @ rotation_matrix(np.array(shape["pose"][3:])).T
+        )
     ends = np.array([shape[key] for key in ("at", "from", "to") if key in shape], float)
     sides = shape["radius"] * np.vstack([np.eye(3), -np.eye(3)])
     return np.asarray((ends[:, None] + sides).reshape(-1, 3))
 
 
-def body_shapes(body: Body, points: FloatArray, size: float, touching: Sequence[Shape] = ()) -> list[Shape]:
-    """Shapes of a body whose frames in use are at ``points`` (n, 3), in a model of a size (m); ``touching``: those of its
-    contacts, which replace a box or a ball."""
+def body_shapes(
+    body: Body, points: FloatArray, size: float, touching: Sequence[Shape] = ()
+) -> list[Shape]:
+    """Shapes of a body whose frames in use are at ``points`` (n, 3), in a model of a size (m);
+    ``touching``: those of its contacts, which replace a box or a ball."""
     if isinstance(body, PointMass) and not touching:
-        radius = float(np.clip((3.0 * body.mass / (4.0 * np.pi * STEEL)) ** (1 / 3), 0.02 * size, 0.06 * size))
+        radius = float(
+            np.clip((3.0 * body.mass / (4.0 * np.pi * STEEL)) ** (1 / 3), 0.02 * size, 0.06 * size)
+        )
         return [
             {"kind": "ball", "at": [0.0, 0.0, 0.0], "radius": radius},
             *rods(_distinct(np.vstack([np.zeros((1, 3)), points]), size), size),
@@ -68,8 +80,13 @@ def rods(points: FloatArray, size: float) -> list[Shape]:
         i, j = min(((i, j) for i in joined for j in rest), key=lambda pair: away[pair])
         joined.append(j)
         pairs.append((i, j))
-    radius = float(np.clip(SLENDER * max(away[pair] for pair in pairs), 0.3 * SMALLEST * size, 0.018 * size))
-    return [{"kind": "rod", "from": points[i].tolist(), "to": points[j].tolist(), "radius": radius} for i, j in pairs]
+    radius = float(
+        np.clip(SLENDER * max(away[pair] for pair in pairs), 0.3 * SMALLEST * size, 0.018 * size)
+    )
+    return [
+        {"kind": "rod", "from": points[i].tolist(), "to": points[j].tolist(), "radius": radius}
+        for i, j in pairs
+    ]
 
 
 def _distinct(points: FloatArray, size: float) -> FloatArray:
@@ -81,7 +98,9 @@ def _distinct(points: FloatArray, size: float) -> FloatArray:
 
 
 def _box(body: RigidBody, size: float) -> Shape | None:
-    """The box of the body's mass and inertia, a² = 6 (I_b + I_c − I_a)/m, its edges within the size of the model."""
+    """The box of the body's mass and inertia, a² = 6 (I_b + I_c − I_a)/m, its edges within the size
+    of the model.
+    """
     if body.mass <= 0.0 or not body.has_inertia:
         return None
     moments, axes = np.linalg.eigh(np.asarray(body.inertia, float))

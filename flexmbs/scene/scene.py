@@ -1,6 +1,8 @@
-"""The scene of a playback: bodies with their poses, frames, joints, arrows and contacts at common instants, as one JSON text.
+"""The scene of a playback: bodies with their poses, frames, joints, arrows and contacts at common
+instants, as one JSON text.
 
-Geometry is stored once; an instant is a pose of each body and few factors of the shapes of its surface (`surfaces`).
+Geometry is stored once; an instant is a pose of each body and few factors of the shapes of its
+surface (`surfaces`).
 """
 
 from __future__ import annotations
@@ -52,8 +54,9 @@ class Alone(NamedTuple):
 
 
 class Extras(NamedTuple):
-    """What a scene has beside the solution: solids in place of the shapes of bodies, remarks, whether forces are known, fields
-    and marks on bodies by their names, and scenes of single bodies."""
+    """What a scene has beside the solution: solids in place of the shapes of bodies, remarks,
+    whether forces are known, fields and marks on bodies by their names, and scenes of single
+    bodies."""
 
     solids: Sequence[Solid] = ()
     notes: Sequence[str] = ()
@@ -73,12 +76,24 @@ def scene(solution: SolutionData, extras: Extras = NOTHING) -> dict[str, Any]:
 
 
 def scene_of_two(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> dict[str, Any]:
-    """The scene of a run and, in its table ``other``, that of another one; colours of both have one scale."""
+    """The scene of a run and, in its table ``other``, that of another one; colours of both have one
+    scale.
+    """
     buffer = Buffer()
     one, other = (_Writer(run, NOTHING, buffer).table() for run in (a, b))
-    notes = [f"{name}: {note}" for name, table in zip(names, (one, other)) for note in table["notes"]]
-    fields = {key: max(table["fields"].get(key, 0.0) for table in (one, other)) for key in {**one["fields"], **other["fields"]}}
-    return one | {"notes": notes, "fields": fields, "other": other | {"fields": fields}, "data": buffer.text()}
+    notes = [
+        f"{name}: {note}" for name, table in zip(names, (one, other)) for note in table["notes"]
+    ]
+    fields = {
+        key: max(table["fields"].get(key, 0.0) for table in (one, other))
+        for key in {**one["fields"], **other["fields"]}
+    }
+    return one | {
+        "notes": notes,
+        "fields": fields,
+        "other": other | {"fields": fields},
+        "data": buffer.text(),
+    }
 
 
 def touching_of(solution: SolutionData, name: str) -> list[Shape]:
@@ -87,7 +102,11 @@ def touching_of(solution: SolutionData, name: str) -> list[Shape]:
     for ref, shape in touching_shapes(solution.model):
         if ref.body == name:
             x, R = frame_at_rest(solution, ref)
-            points = {key: (x + R @ np.asarray(shape[key])).tolist() for key in ("at", "from", "to") if key in shape}
+            points = {
+                key: (x + R @ np.asarray(shape[key])).tolist()
+                for key in ("at", "from", "to")
+                if key in shape
+            }
             found.append(shape | points)
     return found
 
@@ -113,24 +132,47 @@ class _Writer:
         legends, arrays = self._values()
         points = self._points(factors)
         size = size_of(self.shown, points)
-        bodies = [self._body(name, factors.get(name, {}) | arrays.get(name, {}), size) for name in self.names]
+        bodies = [
+            self._body(name, factors.get(name, {}) | arrays.get(name, {}), size)
+            for name in self.names
+        ]
         for body in bodies:
-            points[body["name"]] = np.vstack([points[body["name"]], *map(extent_of, body["shapes"])])
+            points[body["name"]] = np.vstack(
+                [points[body["name"]], *map(extent_of, body["shapes"])]
+            )
         box = bounds(self.shown, points, size, self._clouds(GROUND))
         spacing = float(t[1] - t[0]) if len(t) > 1 else 0.0
-        rates = {name: float(np.linalg.norm(view.angular_velocity, axis=1).max()) for name, view in self.motion.items()}
+        rates = {
+            name: float(np.linalg.norm(view.angular_velocity, axis=1).max())
+            for name, view in self.motion.items()
+        }
         arrows, touches = (self._arrows(), self._touches()) if self.extras.forces else ([], [])
         return {
-            "format": FORMAT, "name": model.name, "time": [float(t[0]), float(t[-1]), len(t)],
-            "up": box.up.tolist(), "view": box.view.tolist(), "size": box.size,
-            "low": box.low.tolist(), "high": box.high.tolist(), "extremes": box.extremes.tolist(),
-            "ground": box.ground, "bodies": bodies, "parts": parts, "fields": fields, **self._poses(box),
-            "frames": [self._frame(ref) for ref in self.used], "joints": [self._joint(name) for name in self.shown.joints],
-            "arrows": arrows, "touches": touches,
-            "scenery": [self._solid(each) for each in self._scenery(points, box)], "chain": self._chain(),
-            "notes": [*self.notes, *turn_note(rates, spacing)], "legends": legends, "marks": self._marks(),
+            "format": FORMAT,
+            "name": model.name,
+            "time": [float(t[0]), float(t[-1]), len(t)],
+            "up": box.up.tolist(),
+            "view": box.view.tolist(),
+            "size": box.size,
+            "low": box.low.tolist(),
+            "high": box.high.tolist(),
+            "extremes": box.extremes.tolist(),
+            "ground": box.ground,
+            "bodies": bodies,
+            "parts": parts,
+            "fields": fields,
+            **self._poses(box),
+            "frames": [self._frame(ref) for ref in self.used],
+            "joints": [self._joint(name) for name in self.shown.joints],
+            "arrows": arrows,
+            "touches": touches,
+            "scenery": [self._solid(each) for each in self._scenery(points, box)],
+            "chain": self._chain(),
+            "notes": [*self.notes, *turn_note(rates, spacing)],
+            "legends": legends,
+            "marks": self._marks(),
             "alone": {each.key: self._alone(each) for each in self.extras.alone},
-        }  # fmt: skip
+        }
 
     def _parts(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]], dict[str, float]]:
         """Surfaces, factors of the bodies, ranges of the fields."""
@@ -144,7 +186,10 @@ class _Writer:
                 self.skins[name] = added.skin
             tables.append(added.table)
             self.notes += added.fields.notes
-            for key, value in (("displacement", added.fields.displacement), ("stress", added.fields.stress)):
+            for key, value in (
+                ("displacement", added.fields.displacement),
+                ("stress", added.fields.stress),
+            ):
                 if value is not None:
                     largest[key] = max(largest.get(key, 0.0), value)
         return tables, factors, largest
@@ -152,7 +197,9 @@ class _Writer:
     def _values(self) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
         """Legends of the fields, and their arrays by body."""
         given = {name: fields for name, fields in self.extras.fields.items() if name in self.skins}
-        legends, arrays = stored_fields(self.buffer, given, {name: self.skins[name].rows for name in given})
+        legends, arrays = stored_fields(
+            self.buffer, given, {name: self.skins[name].rows for name in given}
+        )
         return legends, {name: {"values": own} for name, own in arrays.items()}
 
     def _marks(self) -> list[dict[str, Any]]:
@@ -164,17 +211,28 @@ class _Writer:
 
     def _alone(self, each: Alone) -> dict[str, Any]:
         data: HasSurface | None = (
-            in_one_piece(whole_of(self.shown, each.body), MODES) if each.show.modes else self.shown.shape(each.body)
+            in_one_piece(whole_of(self.shown, each.body), MODES)
+            if each.show.modes
+            else self.shown.shape(each.body)
         )
         assert data is not None
-        return body_scene(self.buffer, data, self.skins[each.body], each.show, each.fields, each.marks)
+        return body_scene(
+            self.buffer, data, self.skins[each.body], each.show, each.fields, each.marks
+        )
 
     def _scenery(self, points: dict[str, FloatArray], box: Bounds) -> list[Solid]:
         """The solids on the ground, or stands of the joints there."""
         if given := [each for each in self.solids if each.body == GROUND]:
             return given
-        refs = {ref for joint in self.shown.model.joints.values() for ref in (joint.parent, joint.child) if ref.body == GROUND}
-        feet = np.array([frame_at_rest(self.shown, ref)[0] for ref in self.used if ref in refs]).reshape(-1, 3)
+        refs = {
+            ref
+            for joint in self.shown.model.joints.values()
+            for ref in (joint.parent, joint.child)
+            if ref.body == GROUND
+        }
+        feet = np.array(
+            [frame_at_rest(self.shown, ref)[0] for ref in self.used if ref in refs]
+        ).reshape(-1, 3)
         return stands(feet, places(self.shown, points).reshape(-1, 3), box)
 
     def _points(self, factors: dict[str, dict[str, Any]]) -> dict[str, FloatArray]:
@@ -185,13 +243,19 @@ class _Writer:
             if name in factors:
                 shape = self.shown.shape(name)
                 assert shape is not None
-                places = np.vstack([places, _some_of(shape.surface.nodes[np.unique(shape.surface.triangles)])])
+                places = np.vstack(
+                    [places, _some_of(shape.surface.nodes[np.unique(shape.surface.triangles)])]
+                )
             found[name] = np.vstack([np.zeros((1, 3)), places, *self._clouds(name)])
         return found
 
     def _clouds(self, body: str) -> list[FloatArray]:
         """Points of each solid on a body or the ground."""
-        return [_some_of(np.asarray(solid.vertices, float)) for solid in self.solids if solid.body == body]
+        return [
+            _some_of(np.asarray(solid.vertices, float))
+            for solid in self.solids
+            if solid.body == body
+        ]
 
     def _places(self, body: str) -> FloatArray:
         """Undeformed positions (n, 3) of the frames in use."""
@@ -208,15 +272,27 @@ class _Writer:
         own = [solid for solid in self.solids if solid.body == name]
         drawn = "part" in factors or own
         touching = [] if drawn else touching_of(self.shown, name)
-        shapes = [] if drawn else [*touching, *body_shapes(item, self._places(name), size, touching)]
-        return {"name": name, "kind": item.kind, "shapes": shapes, "solids": [self._solid(each) for each in own], **factors}
+        shapes = (
+            [] if drawn else [*touching, *body_shapes(item, self._places(name), size, touching)]
+        )
+        return {
+            "name": name,
+            "kind": item.kind,
+            "shapes": shapes,
+            "solids": [self._solid(each) for each in own],
+            **factors,
+        }
 
     def _solid(self, solid: Solid) -> dict[str, Any]:
         x = np.asarray(solid.vertices, float)
         centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
         colour = None if solid.colour is None else [round(float(c), 4) for c in solid.colour][:4]
         vertices = self.buffer.steps(x, extent / 65000.0, offset=centre.tolist(), delta=True)
-        return {"vertices": vertices, "triangles": self.buffer.add(solid.triangles, "i4", delta=True), "colour": colour}
+        return {
+            "vertices": vertices,
+            "triangles": self.buffer.add(solid.triangles, "i4", delta=True),
+            "colour": colour,
+        }
 
     def _poses(self, box: Bounds) -> dict[str, Any]:
         """Positions (nt, bodies, 3) and quaternions (nt, bodies, 4), continuous in time."""
@@ -228,7 +304,8 @@ class _Writer:
         stored = self.buffer.steps(position, 1e-6 * box.size, kind="i4", delta=True)
         if stored["step"] > ROUNDED * box.size:
             self.notes.append(
-                f"positions are rounded to {stored['step']:.3g} m: the motion goes far beyond the size of the model"
+                f"positions are rounded to {stored['step']:.3g} m: the motion goes far "
+                "beyond the size of the model"
             )
         return {
             "position": stored,
@@ -236,7 +313,9 @@ class _Writer:
         }
 
     def _frame(self, ref: FrameRef) -> dict[str, Any]:
-        """A frame: its body (−1 the ground), its undeformed pose there, and the present one of an elastic frame."""
+        """A frame: its body (−1 the ground), its undeformed pose there, and the present one of an
+        elastic frame.
+        """
         body = self.names.index(ref.body) if ref.body != GROUND else -1
         table: dict[str, Any] = {"name": str(ref), "body": body, "rest": self._rest(ref)}
         if self.shown.compiled.system.frames.elastic[self.shown.compiled.frames[ref]]:
@@ -265,7 +344,15 @@ class _Writer:
             if largest > 0.0 and np.isfinite(largest):
                 vector = self.buffer.steps(arrow.vector, largest / 32000.0, delta=True)
                 frame = self.numbers[arrow.frame]
-                found.append({"name": arrow.name, "group": arrow.group, "frame": frame, "largest": largest, "vector": vector})
+                found.append(
+                    {
+                        "name": arrow.name,
+                        "group": arrow.group,
+                        "frame": frame,
+                        "largest": largest,
+                        "vector": vector,
+                    }
+                )
         return found
 
     def _touches(self) -> list[dict[str, Any]]:
@@ -280,20 +367,29 @@ class _Writer:
         ]  # fmt: skip
 
     def _chain(self) -> list[list[int]]:
-        """(body, frame on its parent, frame on it) from the ground outwards: exaggerated deformation moves what follows. −1: no
-        frame, of bodies without joints."""
+        """(body, frame on its parent, frame on it) from the ground outwards: exaggerated
+        deformation moves what follows. −1: no frame, of bodies without joints."""
         shape = topology(self.shown.model, "joint")
         return [
-            [self.names.index(p.body), self.numbers.get(str(p.frame_p), -1), self.numbers.get(str(p.frame_c), -1)]
-            if p.joint is not None else [self.names.index(p.body), -1, -1]
+            [
+                self.names.index(p.body),
+                self.numbers.get(str(p.frame_p), -1),
+                self.numbers.get(str(p.frame_c), -1),
+            ]
+            if p.joint is not None
+            else [self.names.index(p.body), -1, -1]
             for p in shape.tree
-        ]  # fmt: skip
+        ]
 
 
 def _used(solution: SolutionData) -> list[FrameRef]:
     """Frames of bodies and of the ground, and body frames that are attached."""
     known, attached = {GROUND, *solution.bodies}, _attached(solution)
-    return [ref for ref in solution.compiled.frames if ref.body in known and (ref.frame or ref in attached)]
+    return [
+        ref
+        for ref in solution.compiled.frames
+        if ref.body in known and (ref.frame or ref in attached)
+    ]
 
 
 def _attached(solution: SolutionData) -> set[FrameRef]:
@@ -302,7 +398,11 @@ def _attached(solution: SolutionData) -> set[FrameRef]:
     found = {ref for joint in model.joints.values() for ref in (joint.parent, joint.child)}
     found |= {ref for force in model.forces.values() for ref in force.frames()}
     for contact in model.contacts.values():
-        found |= {ref for key in ("parent", "child") if isinstance(ref := getattr(contact, key, None), FrameRef)}
+        found |= {
+            ref
+            for key in ("parent", "child")
+            if isinstance(ref := getattr(contact, key, None), FrameRef)
+        }
     return {FrameRef(ref.body, ref.frame) for ref in found}
 
 

@@ -1,4 +1,6 @@
-"""Stands of machines that are carried above the grid: from it to the joints on the ground below which no body moves."""
+"""Stands of machines that are carried above the grid: from it to the joints on the ground below
+which no body moves.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,8 @@ SIDES = 12
 
 
 def stands(places: FloatArray, points: FloatArray, box: Bounds) -> list[Solid]:
-    """Under places (n, 3) of joints on the ground; ``points`` (m, 3): where the bodies are in the whole motion. A
-    stand needs a cone of 45° below its place without any."""
+    """Under places (n, 3) of joints on the ground; ``points`` (m, 3): where the bodies are in the
+    whole motion. A stand needs a cone of 45° below its place without any."""
     up, found = box.up, []
     for place in places:
         height = float(place @ up) - box.ground
@@ -43,6 +45,8 @@ def _frustum(foot: FloatArray, top: FloatArray, up: FloatArray, size: float) -> 
     vertices = np.vstack([foot + BOTTOM * size * around, top + TOP * size * around, top[None]])
     k = np.arange(SIDES)
     n = (k + 1) % SIDES
-    walls = np.vstack([np.column_stack([k, n, SIDES + k]), np.column_stack([n, SIDES + n, SIDES + k])])
+    walls = np.vstack(
+        [np.column_stack([k, n, SIDES + k]), np.column_stack([n, SIDES + n, SIDES + k])]
+    )
     cover = np.column_stack([SIDES + k, SIDES + n, np.full(SIDES, 2 * SIDES)])
     return Solid(GROUND, vertices, np.vstack([walls, cover]), None)

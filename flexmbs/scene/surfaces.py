@@ -1,4 +1,6 @@
-"""Surfaces of flexible bodies: vertices and triangles once, few shapes of displacement and stress, factors at every instant."""
+"""Surfaces of flexible bodies: vertices and triangles once, few shapes of displacement and stress,
+factors at every instant.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ DISPLACEMENT, STRESS = 5e-4, 1e-3  # tolerances of the largest value
 
 
 class Fields(NamedTuple):
-    """Largest displacement (m) and von Mises stress (Pa, None without stresses) of the instants, and remarks."""
+    """Largest displacement (m) and von Mises stress (Pa, None without stresses) of the instants,
+    and remarks.
+    """
 
     displacement: float
     stress: float | None
@@ -34,7 +38,9 @@ class Fields(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One surface and the bodies that have it; data: of a body in one piece, which several bodies may have."""
+    """One surface and the bodies that have it; data: of a body in one piece, which several bodies
+    may have.
+    """
 
     shape: Deformation
     data: FlexibleBodyData | None
@@ -48,7 +54,9 @@ def parts_of(solution: SolutionData) -> list[Part]:
         shape, data = solution.shape(name), solution.compiled.data.get(name)
         if shape is None or not has_triangles(shape.surface):
             continue
-        same = next((part for part in parts if data and part.data and _alike(part.data, data)), None)
+        same = next(
+            (part for part in parts if data and part.data and _alike(part.data, data)), None
+        )
         if same is None:
             parts.append(Part(shape, data, [name]))
         else:
@@ -57,7 +65,9 @@ def parts_of(solution: SolutionData) -> list[Part]:
 
 
 class Added(NamedTuple):
-    """A surface in the buffer: its skin, its table, the factors of its bodies by their names, and the range of the fields."""
+    """A surface in the buffer: its skin, its table, the factors of its bodies by their names, and
+    the range of the fields.
+    """
 
     skin: Skin
     table: dict[str, Any]
@@ -90,26 +100,45 @@ def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
         return True
     assert a.surface is not None
     assert b.surface is not None
-    pairs = [(a.surface.nodes, b.surface.nodes), (a.surface.phi, b.surface.phi), (a.surface.triangles, b.surface.triangles)]
+    pairs = [
+        (a.surface.nodes, b.surface.nodes),
+        (a.surface.phi, b.surface.phi),
+        (a.surface.triangles, b.surface.triangles),
+    ]
     if (a.stress is None) != (b.stress is None):
         return False
     if a.stress is not None and b.stress is not None:
-        if a.stress.initial is not None or b.stress.initial is not None or a.stress.interfaces != b.stress.interfaces:
+        if (
+            a.stress.initial is not None
+            or b.stress.initial is not None
+            or a.stress.interfaces != b.stress.interfaces
+        ):
             return False
-        pairs += [(a.stress.rows, b.stress.rows), (a.stress.modes, b.stress.modes), (a.stress.correction, b.stress.correction)]
+        pairs += [
+            (a.stress.rows, b.stress.rows),
+            (a.stress.modes, b.stress.modes),
+            (a.stress.correction, b.stress.correction),
+        ]
     return all(x is y or np.array_equal(x, y) for x, y in pairs)
 
 
 def _stress(solution: SolutionData, part: Part, rows: IntArray) -> tuple[Reduced | None, list[str]]:
-    """The stress at the vertices; None without stress modes there. Of a node shared by materials that of the first."""
+    """The stress at the vertices; None without stress modes there. Of a node shared by materials
+    that of the first.
+    """
     if not solution.body(part.bodies[0]).has_stress:
         return None, []
     place = _rows_of_stress(solution.body(part.bodies[0]).stress.rows, rows)
     if place is None:
-        return None, [f"stress of {', '.join(part.bodies)}: not known on its whole surface, not shown"]
+        return None, [
+            f"stress of {', '.join(part.bodies)}: not known on its whole surface, not shown"
+        ]
     try:
         views = [solution.body(name).stress for name in part.bodies]
-        shapes, factors = views[0].shapes(place), np.concatenate([view.factors for view in views], axis=1)
+        shapes, factors = (
+            views[0].shapes(place),
+            np.concatenate([view.factors for view in views], axis=1),
+        )
     except InputError as error:
         return None, [f"stress of {', '.join(part.bodies)} is not shown: {error}"]
     return decomposed(shapes.reshape(-1, shapes.shape[2]), factors, STRESS), []
@@ -126,14 +155,21 @@ def _shapes(buffer: Buffer, field: Reduced, tolerance: float, components: int) -
     """Columns as integers (r, vertices, components)."""
     r = field.columns.shape[1]
     largest = float(np.abs(field.columns).max(initial=0.0))
-    values = field.columns.reshape(field.columns.shape[0] // components, components, r).transpose(2, 0, 1)
+    values = field.columns.reshape(field.columns.shape[0] // components, components, r).transpose(
+        2, 0, 1
+    )
     return buffer.steps(values, tolerance * largest / max(r, 1))
 
 
-def _factors(buffer: Buffer, field: Reduced, bodies: list[str], key: str) -> dict[str, dict[str, Any]]:
+def _factors(
+    buffer: Buffer, field: Reduced, bodies: list[str], key: str
+) -> dict[str, dict[str, Any]]:
     """Factors (instants, r) of every body."""
     own = np.split(field.factors.T, len(bodies))
-    return {name: {key: buffer.steps(values, 1.0 / 32000.0, delta=True)} for name, values in zip(bodies, own)}
+    return {
+        name: {key: buffer.steps(values, 1.0 / 32000.0, delta=True)}
+        for name, values in zip(bodies, own)
+    }
 
 
 def _largest(field: Reduced, measure: Any, components: int) -> float:
@@ -143,7 +179,8 @@ def _largest(field: Reduced, measure: Any, components: int) -> float:
     factors, most = field.factors.astype(np.float32), 0.0
     for block in np.array_split(columns, max(1, columns.shape[0] * factors.shape[1] // 400_000)):
         if len(block) and factors.size:
-            most = max(most, float(measure(np.moveaxis(block @ factors, 1, -1)).max()))  # components apart: half the time
+            # components apart: half the time
+            most = max(most, float(measure(np.moveaxis(block @ factors, 1, -1)).max()))
     return most
 
 

@@ -1,4 +1,6 @@
-"""Shapes that touch: spheres and wheels of contacts and rolling, by their kinds, in the axes of their frames."""
+"""Shapes that touch: spheres and wheels of contacts and rolling, by their kinds, in the axes of
+their frames.
+"""
 
 from __future__ import annotations
 
@@ -36,10 +38,24 @@ def _two_spheres(item: Any) -> Places:
 
 def _wheel(item: Any) -> Places:
     half = max(TREAD * item.radius, item.rim) * np.asarray(item.axis, float)
-    return [(item.child, {"kind": "rod", "from": (-half).tolist(), "to": half.tolist(), "radius": item.radius, "plain": True})]
+    return [
+        (
+            item.child,
+            {
+                "kind": "rod",
+                "from": (-half).tolist(),
+                "to": half.tolist(),
+                "radius": item.radius,
+                "plain": True,
+            },
+        )
+    ]
 
 
 SHAPES: dict[str, Callable[[Any], Places]] = {
-    "sphere-plane": _sphere_on_child, "sphere-sphere": _two_spheres, "rolling-sphere": _sphere_on_child, "rolling-disc": _wheel,
+    "sphere-plane": _sphere_on_child,
+    "sphere-sphere": _two_spheres,
+    "rolling-sphere": _sphere_on_child,
+    "rolling-disc": _wheel,
     "disc-on-plane": _wheel,
-}  # fmt: skip
+}

@@ -24,16 +24,22 @@ def number_list(value: Any, key: str, *, least: float = -np.inf) -> FloatArray:
         raise InputError(f"{key}: must be a list of numbers, not {shown(value)}")
     found = given.astype(float)
     if found.ndim != 1 or not len(found):
-        raise InputError(f"{key}: must be a list of one or more numbers, not an array of shape {found.shape}")
+        raise InputError(
+            f"{key}: must be a list of one or more numbers, not an array of shape {found.shape}"
+        )
     wrong = found[~((np.abs(found) <= LARGEST) & (found >= least))]
     if len(wrong):
         limit = "" if least == -np.inf else f" from {least:g}"
-        raise InputError(f"{key}: {wrong[0]:g} is not allowed; give finite numbers{limit}, at most {LARGEST:g}")
+        raise InputError(
+            f"{key}: {wrong[0]:g} is not allowed; give finite numbers{limit}, at most {LARGEST:g}"
+        )
     return found
 
 
 def numbers_of_any_shape(value: Any, key: str, *, least: float = -np.inf) -> FloatArray:
-    """An array of any shape, also one number, of finite numbers, none below ``least``. Raises InputError."""
+    """An array of any shape, also one number, of finite numbers, none below ``least``. Raises
+    InputError.
+    """
     return number_list(np.ravel(value), key, least=least).reshape(np.shape(value))
 
 
@@ -46,7 +52,11 @@ def one_number(value: Any, key: str, *, least: float = -np.inf) -> float:
 
 def whole_number(value: Any, key: str, *, least: int, most: float = np.inf) -> int:
     """A whole number within ``least`` … ``most``. Raises InputError."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Integral)
+        or not least <= int(value) <= most
+    ):
         limit = f"from {least}" if most == np.inf else f"within {least} … {most:g}"
         raise InputError(f"{key}: must be a whole number {limit}, not {shown(value)}")
     return int(value)
@@ -63,15 +73,21 @@ def whole_numbers(value: Any, key: str) -> NDArray[np.int64]:
 
 
 def chosen_names(wanted: Iterable[Any] | None, known: Sequence[str], key: str) -> list[str]:
-    """Names out of ``known``, each a text or a tuple of its words; all of them by default. Raises InputError."""
+    """Names out of ``known``, each a text or a tuple of its words; all of them by default. Raises
+    InputError.
+    """
     if wanted is None:
         return list(known)
-    given = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+    given = (
+        [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+    )
     for name in given:
         if not isinstance(name, str | tuple):
             raise InputError(f"{key}: {shown(name)} is no name; give one of: {', '.join(known)}")
     found = [name if isinstance(name, str) else " ".join(map(str, name)) for name in given]
     unknown = [name for name in found if name not in known]
     if unknown:
-        raise InputError(*(f"{key}: '{name}' is not there; {close_names(name, known)}" for name in unknown))
+        raise InputError(
+            *(f"{key}: '{name}' is not there; {close_names(name, known)}" for name in unknown)
+        )
     return found

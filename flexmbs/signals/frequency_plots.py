@@ -1,4 +1,6 @@
-"""Figures of a frequency response: Bode, Nyquist and Nichols diagrams, one curve for each pair of input and output."""
+"""Figures of a frequency response: Bode, Nyquist and Nichols diagrams, one curve for each pair of
+input and output.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from flexmbs.signals.frequency_response import ComplexArray, FrequencyResponse
 
 MOST_CURVES = 8
-GAINS = (6.0, 3.0, 1.0, 0.0, -1.0, -3.0, -6.0, -12.0, -20.0)  # dB of the closed loop, in a Nichols diagram
+# dB of the closed loop, in a Nichols diagram
+GAINS = (6.0, 3.0, 1.0, 0.0, -1.0, -3.0, -6.0, -12.0, -20.0)
 
 
 class FrequencyPlots:
@@ -26,13 +29,18 @@ class FrequencyPlots:
         self.response = response
 
     def bode(self) -> Figure:
-        """Magnitude on logarithmic axes, a panel for each unit, and phase in degrees over the frequency."""
+        """Magnitude on logarithmic axes, a panel for each unit, and phase in degrees over the
+        frequency.
+        """
         units = sorted({unit for _, unit, _ in self._curves()})
         logarithmic = self.response.f.min() > 0.0
         with house_style():
             figure, axes = panels(len(units) + 1, height=2.3)
             for k, (name, unit, values) in enumerate(self._curves()):
-                for ax, curve in ((axes[units.index(unit)], np.abs(values)), (axes[-1], np.rad2deg(np.unwrap(np.angle(values))))):
+                for ax, curve in (
+                    (axes[units.index(unit)], np.abs(values)),
+                    (axes[-1], np.rad2deg(np.unwrap(np.angle(values)))),
+                ):
                     ax.plot(self.response.f, curve, color=PALETTE[k % len(PALETTE)], label=name)
             self._note_more(axes[0])
             for ax, unit in zip(axes, units):
@@ -47,23 +55,43 @@ class FrequencyPlots:
         return figure
 
     def nyquist(self) -> Figure:
-        """Imaginary over real part, with equal scales; the point −1 where units cancel (open loops). A panel for each unit."""
+        """Imaginary over real part, with equal scales; the point −1 where units cancel (open
+        loops). A panel for each unit.
+        """
         return self._planes(_nyquist_plane)
 
     def nichols(self) -> Figure:
-        """Magnitude in dB over the phase in degrees; contours of the gain of the closed loop H/(1 + H) where units cancel."""
+        """Magnitude in dB over the phase in degrees; contours of the gain of the closed loop H/(1 +
+        H) where units cancel.
+        """
         return self._planes(_nichols_plane)
 
-    def _planes(self, draw: Callable[[Axes, str, list[tuple[str, ComplexArray, str]]], None]) -> Figure:
-        curves = [(name, unit, values, PALETTE[k % len(PALETTE)]) for k, (name, unit, values) in enumerate(self._curves())]
+    def _planes(
+        self, draw: Callable[[Axes, str, list[tuple[str, ComplexArray, str]]], None]
+    ) -> Figure:
+        curves = [
+            (name, unit, values, PALETTE[k % len(PALETTE)])
+            for k, (name, unit, values) in enumerate(self._curves())
+        ]
         units = sorted({unit for _, unit, _, _ in curves})
         with house_style():
             figure, axes = panels(len(units), height=4.6, share=False)
             for ax, unit in zip(axes, units):
-                draw(ax, unit, [(name, values, colour) for name, own, values, colour in curves if own == unit])
+                draw(
+                    ax,
+                    unit,
+                    [(name, values, colour) for name, own, values, colour in curves if own == unit],
+                )
                 self._note_more(ax)
                 handles, labels = ax.get_legend_handles_labels()
-                ax.legend(handles, labels, loc="upper left", bbox_to_anchor=(1.005, 1.02), borderaxespad=0.0, handlelength=1.4)
+                ax.legend(
+                    handles,
+                    labels,
+                    loc="upper left",
+                    bbox_to_anchor=(1.005, 1.02),
+                    borderaxespad=0.0,
+                    handlelength=1.4,
+                )
         return figure
 
     def _note_more(self, ax: Axes) -> None:
@@ -77,8 +105,18 @@ class FrequencyPlots:
         now = self.response
         pairs = [(o, i) for o in now.outputs for i in now.inputs][:MOST_CURVES]
         for output, input in pairs:
-            name = output if len(now.inputs) == 1 else input if len(now.outputs) == 1 else f"{label(output)}\n / {input}"
-            yield label(name) if "\n" not in name else name, now.unit(output, input), now[output, input]
+            name = (
+                output
+                if len(now.inputs) == 1
+                else input
+                if len(now.outputs) == 1
+                else f"{label(output)}\n / {input}"
+            )
+            yield (
+                label(name) if "\n" not in name else name,
+                now.unit(output, input),
+                now[output, input],
+            )
 
 
 def _nyquist_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, str]]) -> None:
@@ -99,7 +137,12 @@ def _nyquist_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, st
 def _nichols_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, str]]) -> None:
     for name, values, colour in curves:
         with np.errstate(divide="ignore"):
-            ax.plot(np.rad2deg(np.unwrap(np.angle(values))), 20.0 * np.log10(np.abs(values)), color=colour, label=name)
+            ax.plot(
+                np.rad2deg(np.unwrap(np.angle(values))),
+                20.0 * np.log10(np.abs(values)),
+                color=colour,
+                label=name,
+            )
     if unit == "1":
         low, high = ax.get_xlim()
         for turn in range(int(np.floor(low / 360.0)), int(np.ceil(high / 360.0)) + 1):
@@ -107,12 +150,16 @@ def _nichols_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, st
         ax.set_xlim(min(low, -225.0), max(high, 10.0))
     ax.margins(y=0.06)
     ax.xaxis.set_major_locator(_degrees())
-    ax.set_title(f"|H|  [dB of {unit}]" + (", grey: gain of H/(1 + H) in dB" if unit == "1" else ""))
+    ax.set_title(
+        f"|H|  [dB of {unit}]" + (", grey: gain of H/(1 + H) in dB" if unit == "1" else "")
+    )
     ax.set_xlabel("phase  [deg]")
 
 
 def _closed_loop_gains(ax: Axes, centre: float) -> None:
-    """Curves |H/(1 + H)| = M around the point −1 at the phase ``centre``: H = T/(1 − T), T = M e^{iθ}."""
+    """Curves |H/(1 + H)| = M around the point −1 at the phase ``centre``: H = T/(1 − T), T = M
+    e^{iθ}.
+    """
     theta = np.linspace(0.002, 2.0 * np.pi - 0.002, 400)
     for gain in GAINS:
         T = 10.0 ** (gain / 20.0) * np.exp(1j * theta)
@@ -123,7 +170,9 @@ def _closed_loop_gains(ax: Axes, centre: float) -> None:
         ax.plot(x[order], level, color="#c9d2da", linewidth=0.8, zorder=0)
         top = int(np.argmax(level))
         place = (x[order][top], level[top]) if gain != 0.0 else (centre + 97.0, 24.0)
-        ax.annotate(f"{gain:g}", place, color=MUTED, fontsize=8, ha="center", va="bottom", clip_on=True)
+        ax.annotate(
+            f"{gain:g}", place, color=MUTED, fontsize=8, ha="center", va="bottom", clip_on=True
+        )
 
 
 def _degrees():  # type: ignore[no-untyped-def]

@@ -24,10 +24,12 @@ TURN = 2.0 * np.pi
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
-    """Frequency response H(f): inputs Re(u e^{iωt}) give outputs Re(H u e^{iωt}) in the steady state, ω = 2π f.
+    """Frequency response H(f): inputs Re(u e^{iωt}) give outputs Re(H u e^{iωt}) in the steady
+    state, ω = 2π f.
 
-    f (nf,) [Hz].  values (nf, no, ni), complex, in `unit(output, input)`.  inputs, outputs: names; input_units, output_units.
-    ``response[output, input]`` is one element (nf,); H is defined for unstable systems too, which have no steady state.
+    f (nf,) [Hz].  values (nf, no, ni), complex, in `unit(output, input)`.  inputs, outputs: names;
+    input_units, output_units. ``response[output, input]`` is one element (nf,); H is defined for
+    unstable systems too, which have no steady state.
     """
 
     f: FloatArray
@@ -60,38 +62,60 @@ class FrequencyResponse:
     def __getitem__(self, pair: tuple[Any, Any]) -> ComplexArray:
         """One element (nf,), by the names of output and input. Raises InputError."""
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise InputError(f"response[{shown(pair)}]: give an output and an input, response[output, input]")
+            raise InputError(
+                f"response[{shown(pair)}]: give an output and an input, response[output, input]"
+            )
         o, i = self._place(*pair)
         return self.values[:, o, i]
 
     def derivative(self, order: int = 1) -> FrequencyResponse:
-        """(iω)^order H: of displacements per force (receptance) the mobility, and with order 2 the accelerance."""
+        """(iω)^order H: of displacements per force (receptance) the mobility, and with order 2 the
+        accelerance.
+        """
         if not isinstance(order, int) or order not in (1, 2):
             raise InputError(f"order: must be 1 or 2, not {shown(order)}")
         suffix = "/s" if order == 1 else "/s²"
         factor = (1j * self.omega[:, None, None]) ** order
-        outputs = tuple(f"{name} {'rate' if order == 1 else 'acceleration'}" for name in self.outputs)
+        outputs = tuple(
+            f"{name} {'rate' if order == 1 else 'acceleration'}" for name in self.outputs
+        )
         units = tuple(_per_second(unit, suffix) for unit in self.output_units)
         return replace(self, values=factor * self.values, outputs=outputs, output_units=units)
 
     def deflection(self, f: float, input: Any = None) -> ComplexArray:
-        """Operating deflection shape (no,): amplitudes of all outputs at the frequency nearest to f (Hz), per unit input (or
-        of the only one). Raises InputError for frequencies outside of the response."""
+        """Operating deflection shape (no,): amplitudes of all outputs at the frequency nearest to f
+        (Hz), per unit input (or of the only one). Raises InputError for frequencies outside of the
+        response."""
         if len(number_list(f, "f")) != 1:
             raise InputError(f"f: must be one frequency (Hz), not {shown(f)}")
         if not self.f.min() <= f <= self.f.max():
-            raise InputError(f"f: {f:g} Hz is outside of the response, {self.f.min():g} … {self.f.max():g} Hz")
+            raise InputError(
+                f"f: {f:g} Hz is outside of the response, {self.f.min():g} … {self.f.max():g} Hz"
+            )
         if input is None and len(self.inputs) != 1:
-            raise InputError(f"input: the response has {len(self.inputs)} inputs; name one of: {', '.join(self.inputs)}")
-        i = self.inputs.index(chosen_names([self.inputs[0] if input is None else input], self.inputs, "input")[0])
+            raise InputError(
+                f"input: the response has {len(self.inputs)} inputs; name one of: "
+                f"{', '.join(self.inputs)}"
+            )
+        i = self.inputs.index(
+            chosen_names([self.inputs[0] if input is None else input], self.inputs, "input")[0]
+        )
         return self.values[int(np.argmin(np.abs(self.f - f))), :, i]
 
     def to_uff(self, path: str | os.PathLike[str]) -> None:
-        """Write all elements as a universal file (.uff, datasets 164 and 58), which modal and test programs read.
+        """Write all elements as a universal file (.uff, datasets 164 and 58), which modal and test
+        programs read.
 
-        Every place of an output or input is a node, numbered in their order, its direction that of the axis x, y or z; names are
-        in the first text of each function. Raises InputError, and MachineError without pyuff."""
-        from flexmbs.files.universal import FREQUENCY, FREQUENCY_RESPONSE, End, NodalFunction, write_functions
+        Every place of an output or input is a node, numbered in their order, its direction that of
+        the axis x, y or z; names are in the first text of each function. Raises InputError, and
+        MachineError without pyuff."""
+        from flexmbs.files.universal import (
+            FREQUENCY,
+            FREQUENCY_RESPONSE,
+            End,
+            NodalFunction,
+            write_functions,
+        )
 
         ends = [_place_and_direction(name) for name in (*self.outputs, *self.inputs)]
         order = list(dict.fromkeys(place for place, _ in ends))
@@ -100,9 +124,16 @@ class FrequencyResponse:
         functions = []
         for o, output in enumerate(self.outputs):
             for i, input in enumerate(self.inputs):
-                response, excitation = End(self.output_units[o], *nodes[o]), End(self.input_units[i], *nodes[count + i])
+                response, excitation = (
+                    End(self.output_units[o], *nodes[o]),
+                    End(self.input_units[i], *nodes[count + i]),
+                )
                 curve = FREQUENCY, self.f, self.values[:, o, i]
-                functions.append(NodalFunction(f"{output} / {input}", FREQUENCY_RESPONSE, *curve, response, excitation))
+                functions.append(
+                    NodalFunction(
+                        f"{output} / {input}", FREQUENCY_RESPONSE, *curve, response, excitation
+                    )
+                )
         write_functions(path, "frequency response", functions)
 
     @property
@@ -113,23 +144,38 @@ class FrequencyResponse:
         return FrequencyPlots(self)
 
     def __repr__(self) -> str:
-        return f"<FrequencyResponse of {len(self.outputs)} outputs to {len(self.inputs)} inputs at {len(self.f)} frequencies>"
+        return (
+            f"<FrequencyResponse of {len(self.outputs)} outputs to {len(self.inputs)} inputs "
+            f"at {len(self.f)} frequencies>"
+        )
 
     def _place(self, output: Any, input: Any) -> tuple[int, int]:
-        (o,), (i,) = chosen_names([output], self.outputs, "output"), chosen_names([input], self.inputs, "input")
+        (o,), (i,) = (
+            chosen_names([output], self.outputs, "output"),
+            chosen_names([input], self.inputs, "input"),
+        )
         return self.outputs.index(o), self.inputs.index(i)
 
 
 def _place_and_direction(name: str) -> tuple[str, int]:
-    """Of a port's name, ``position arm/tip x``, the place arm/tip and the number of the axis; 0 without one."""
+    """Of a port's name, ``position arm/tip x``, the place arm/tip and the number of the axis; 0
+    without one.
+    """
     place, _, axis = name.partition(" ")[2].rpartition(" ")
-    return (place, DIRECTIONS[axis]) if place and axis in DIRECTIONS else (name.partition(" ")[2], 0)
+    return (
+        (place, DIRECTIONS[axis]) if place and axis in DIRECTIONS else (name.partition(" ")[2], 0)
+    )
 
 
 def transfer(
-    matrices: tuple[FloatArray, FloatArray, FloatArray, FloatArray], f: FloatArray, *, block: int = 2**22
+    matrices: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    f: FloatArray,
+    *,
+    block: int = 2**22,
 ) -> ComplexArray:
-    """C (iω − A)⁻¹ B + D (nf, no, ni) at frequencies f (Hz), with A balanced; frequencies in blocks of ``block`` numbers."""
+    """C (iω − A)⁻¹ B + D (nf, no, ni) at frequencies f (Hz), with A balanced; frequencies in blocks
+    of ``block`` numbers.
+    """
     from scipy.linalg import matrix_balance
 
     A, B, C, D = matrices
@@ -138,11 +184,16 @@ def transfer(
         return np.broadcast_to(D, (len(f), *D.shape)).astype(complex)
     balanced, (scale, _) = matrix_balance(A, permute=False, separate=True)
     B, C = B / scale[:, None], C * scale
-    parts: Sequence[FloatArray] = np.array_split(f, max(1, min(len(f), -(-len(f) * n * n // block))))
+    parts: Sequence[FloatArray] = np.array_split(
+        f, max(1, min(len(f), -(-len(f) * n * n // block)))
+    )
     found = []
     for part in parts:
         shifted = 1j * TURN * part[:, None, None] * np.eye(n) - balanced
-        found.append(C @ np.linalg.solve(shifted, np.broadcast_to(B.astype(complex), (len(part), *B.shape))) + D)
+        found.append(
+            C @ np.linalg.solve(shifted, np.broadcast_to(B.astype(complex), (len(part), *B.shape)))
+            + D
+        )
     return np.concatenate(found)
 
 
@@ -150,7 +201,11 @@ def quotient(numerator: str, denominator: str) -> str:
     """The unit a/b: ``m/N``, ``1``, ``m/s/(N m)``."""
     if numerator == denominator:
         return "1"
-    return f"{numerator}/({denominator})" if " " in denominator or "/" in denominator else f"{numerator}/{denominator}"
+    return (
+        f"{numerator}/({denominator})"
+        if " " in denominator or "/" in denominator
+        else f"{numerator}/{denominator}"
+    )
 
 
 def _per_second(unit: str, suffix: str) -> str:

@@ -44,7 +44,9 @@ class Diagram(Protocol):
 
 
 def campbell_figure(diagram: Diagram, orders: FloatArray, marks: Sequence[Mark]) -> Figure:
-    """Frequencies and, if there are any, damping ratios over the speed; lines of the orders, points of critical speeds."""
+    """Frequencies and, if there are any, damping ratios over the speed; lines of the orders, points
+    of critical speeds.
+    """
     damped = np.nanmax(np.abs(diagram.damping), initial=0.0) > SMALL
     with house_style():
         figure, axes = panels(1 + int(damped), height=3.4)
@@ -52,17 +54,32 @@ def campbell_figure(diagram: Diagram, orders: FloatArray, marks: Sequence[Mark])
         for k in range(diagram.frequency.shape[1]):
             colour = PALETTE[k % len(PALETTE)]
             for style, part in _senses(diagram.whirl[:, k]):
-                frequencies.plot(diagram.values, np.where(part, diagram.frequency[:, k], np.nan), style, color=colour)
+                frequencies.plot(
+                    diagram.values,
+                    np.where(part, diagram.frequency[:, k], np.nan),
+                    style,
+                    color=colour,
+                )
             frequencies.plot([], [], color=colour, label=f"mode {k}")
             if damped:
                 axes[1].plot(diagram.values, diagram.damping[:, k], color=colour, label=f"mode {k}")
         top = 1.08 * float(np.nanmax(diagram.frequency, initial=0.0)) or 1.0
         frequencies.set_ylim(0.0, top)
         _orders(figure, diagram.values, orders, top)
-        for turning, label in ((False, "critical speeds"), (True, "critical to loads at rest, seen from the rotor")):
+        for turning, label in (
+            (False, "critical speeds"),
+            (True, "critical to loads at rest, seen from the rotor"),
+        ):
             points = [(mark.speed, mark.frequency) for mark in marks if mark.turning == turning]
             if points:
-                frequencies.plot(*np.array(points).T, "so"[not turning], color=INK, markersize=4.5, label=label, zorder=4)
+                frequencies.plot(
+                    *np.array(points).T,
+                    "so"[not turning],
+                    color=INK,
+                    markersize=4.5,
+                    label=label,
+                    zorder=4,
+                )
         if (np.abs(diagram.whirl) > STRAIGHT).any():
             frequencies.plot([], [], "-", color=MUTED, label="forward")
             frequencies.plot([], [], "--", color=MUTED, label="backward")
@@ -82,7 +99,14 @@ def root_locus_figure(eigenvalue: ComplexArray) -> Figure:
             colour = PALETTE[k % len(PALETTE)]
             there = values[np.isfinite(values.real)]
             for sign in (1.0, -1.0):
-                ax.plot(there.real, sign * there.imag, ".-", color=colour, markersize=3, label=f"mode {k}" if sign > 0 else None)
+                ax.plot(
+                    there.real,
+                    sign * there.imag,
+                    ".-",
+                    color=colour,
+                    markersize=3,
+                    label=f"mode {k}" if sign > 0 else None,
+                )
                 ax.plot(there.real[0], sign * there.imag[0], "x", color=colour, markersize=7)
                 ax.plot(there.real[-1], sign * there.imag[-1], "o", color=colour, markersize=5)
         ax.axhline(0.0, color=MUTED, linewidth=0.7, zorder=0)
@@ -95,7 +119,9 @@ def root_locus_figure(eigenvalue: ComplexArray) -> Figure:
 
 
 def _senses(whirl: FloatArray) -> list[tuple[str, np.ndarray]]:
-    """Line styles and the points that they join: dashed where the whirl is backward, with the neighbour that it reaches."""
+    """Line styles and the points that they join: dashed where the whirl is backward, with the
+    neighbour that it reaches.
+    """
     backward = whirl < -STRAIGHT
     reach = ~backward
     reach[1:] |= ~backward[:-1]
@@ -110,5 +136,12 @@ def _orders(figure: Figure, speeds: FloatArray, orders: FloatArray, top: float) 
         inside = np.flatnonzero(line <= 0.94 * top)
         if len(inside):
             at = int(inside[-1])
-            ax.annotate(f"{order:g}×", (speeds[at], line[at]), color=MUTED, fontsize=9, ha="right", va="bottom",
-                        bbox={"facecolor": "white", "edgecolor": GRID, "pad": 1.0})  # fmt: skip
+            ax.annotate(
+                f"{order:g}×",
+                (speeds[at], line[at]),
+                color=MUTED,
+                fontsize=9,
+                ha="right",
+                va="bottom",
+                bbox={"facecolor": "white", "edgecolor": GRID, "pad": 1.0},
+            )

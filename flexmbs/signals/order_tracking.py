@@ -28,26 +28,40 @@ def order_map(signal: Signal, angle: ArrayLike, revolutions: int, highest: float
     if turned[-1] < turned[0]:
         turned = -turned
     if not (np.diff(turned) > 0.0).all():
-        raise InputError("angle: must increase or decrease all the time; take the part .between(start, end) in which it does")
-    revolutions, highest = whole_number(revolutions, "revolutions", least=1), one_number(highest, "highest")
+        raise InputError(
+            "angle: must increase or decrease all the time; take the part .between(start, "
+            "end) in which it does"
+        )
+    revolutions, highest = (
+        whole_number(revolutions, "revolutions", least=1),
+        one_number(highest, "highest"),
+    )
     whole = (turned[-1] - turned[0]) / TURN
     if whole < revolutions:
-        raise InputError(f"revolutions: the signal has {whole:.3g}, fewer than a block of {revolutions}")
+        raise InputError(
+            f"revolutions: the signal has {whole:.3g}, fewer than a block of {revolutions}"
+        )
     density = int(np.clip(np.ceil(TURN / np.diff(turned).min()), 8, MOST_SAMPLES))
     coarsest = TURN / float(np.diff(turned).max())
     if not 0.0 < highest <= 0.5 * coarsest:
-        raise InputError(f"highest: must be within 0 … {0.5 * coarsest:.3g}, half of the samples of the fastest revolution")
+        raise InputError(
+            f"highest: must be within 0 … {0.5 * coarsest:.3g}, half of the samples of "
+            "the fastest revolution"
+        )
     n, hop = revolutions * density, max(1, revolutions * density // 2)
     theta = turned[0] + TURN / density * np.arange(int(whole * density) + 1)
     values, times = CubicSpline(turned, signal.values)(theta), np.interp(theta, turned, signal.t)
     weights = np.hanning(n + 1)[:-1]  # periodic
     starts = np.arange(0, len(theta) - n, hop) if len(theta) > n else np.array([0])
     blocks = np.stack([values[start : start + n] for start in starts])
-    means = np.average(blocks, axis=1, weights=weights)  # apart: the window would spread them over the orders beside
+    # apart: the window would spread them over the orders beside
+    means = np.average(blocks, axis=1, weights=weights)
     lines = np.abs(np.fft.rfft(weights * (blocks - means[:, None]), axis=1)).T * 2.0 / weights.sum()
     lines[0] = np.abs(means)
     orders = np.arange(len(lines)) / revolutions
     keep = orders <= highest
     ends = np.minimum(starts + n, len(theta) - 1)
     speed = (theta[ends] - theta[starts]) / (times[ends] - times[starts])
-    return OrderMap(times[starts + n // 2], speed, orders[keep], lines[keep], signal.name, signal.unit)
+    return OrderMap(
+        times[starts + n // 2], speed, orders[keep], lines[keep], signal.name, signal.unit
+    )

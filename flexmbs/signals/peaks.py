@@ -8,7 +8,9 @@ from flexmbs.signals.arguments import FloatArray, one_number, whole_number
 
 
 class Peak(NamedTuple):
-    """A maximum: its place (s, Hz or order), value, and prominence, the height above the higher of the valleys beside it."""
+    """A maximum: its place (s, Hz or order), value, and prominence, the height above the higher of
+    the valleys beside it.
+    """
 
     place: float
     value: float
@@ -22,20 +24,38 @@ class PeakTable(list[Peak]):
 
     def __str__(self) -> str:
         lines = [f"{self.headings[0]:>14}  {self.headings[1]:>20}  prominence"]
-        return "\n".join([*lines, *(f"{each.place:14.6g}  {each.value:20.6g}  {each.prominence:10.4g}" for each in self)])
+        return "\n".join(
+            [
+                *lines,
+                *(
+                    f"{each.place:14.6g}  {each.value:20.6g}  {each.prominence:10.4g}"
+                    for each in self
+                ),
+            ]
+        )
 
 
 def peak_table(
-    curve: tuple[FloatArray, FloatArray], headings: tuple[str, str], count: int, prominence: float | None
+    curve: tuple[FloatArray, FloatArray],
+    headings: tuple[str, str],
+    count: int,
+    prominence: float | None,
 ) -> PeakTable:
-    """The ``count`` most prominent maxima of a curve (x, y), places and values by a parabola through three points."""
+    """The ``count`` most prominent maxima of a curve (x, y), places and values by a parabola
+    through three points.
+    """
     from scipy.signal import find_peaks
 
     count = whole_number(count, "count", least=1)
     x, y = curve
-    at, found = find_peaks(y, prominence=0.0 if prominence is None else one_number(prominence, "prominence", least=0.0))
+    at, found = find_peaks(
+        y, prominence=0.0 if prominence is None else one_number(prominence, "prominence", least=0.0)
+    )
     order = np.sort(np.argsort(-found["prominences"], kind="stable")[:count])
-    table = PeakTable(Peak(*_top(x, y, int(k)), float(height)) for k, height in zip(at[order], found["prominences"][order]))
+    table = PeakTable(
+        Peak(*_top(x, y, int(k)), float(height))
+        for k, height in zip(at[order], found["prominences"][order])
+    )
     table.headings = headings
     return table
 

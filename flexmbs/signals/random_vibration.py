@@ -2,7 +2,8 @@
 
     G_y(f) = Σ_j |H_j(f)|² G_j(f),    σ² = ∫ G_y df
 
-for uncorrelated inputs j, one-sided densities. Source: Newland, Random Vibrations (1993), chapter 7.
+for uncorrelated inputs j, one-sided densities. Source: Newland, Random Vibrations (1993), chapter
+7.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,8 @@ from flexmbs.signals.arguments import FloatArray, chosen_names
 from flexmbs.signals.frequency_response import TURN, FrequencyResponse
 from flexmbs.signals.spectra import ComplexArray, Psd
 
-RATIO = 0.05  # of distances of neighbouring frequencies from a resonance: errors of RMS values below 0.1 %
+# of distances of neighbouring frequencies from a resonance: errors of RMS values below 0.1 %
+RATIO = 0.05
 TINY = 1e-9  # damping ratio below which resonances are not resolved further
 BACKGROUND = 600  # over the whole band
 
@@ -30,11 +32,13 @@ class RandomResponse(dict[str, Psd]):
 
 
 def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
-    """Frequencies over the band of the inputs, dense around each resonance, at the inputs' points and beside their ends, where
-    they jump to zero."""
+    """Frequencies over the band of the inputs, dense around each resonance, at the inputs' points
+    and beside their ends, where they jump to zero."""
     low, high = min(psd.f[0] for psd in inputs.values()), max(psd.f[-1] for psd in inputs.values())
     swing = eigenvalue[(eigenvalue.imag > 0.5 * TURN * low) & (eigenvalue.imag < 2.0 * TURN * high)]
-    near = [_around(value.imag / TURN, max(-value.real, TINY * value.imag) / TURN) for value in swing]
+    near = [
+        _around(value.imag / TURN, max(-value.real, TINY * value.imag) / TURN) for value in swing
+    ]
     first = max(low, 1e-6 * high)
     whole = [
         np.geomspace(first, high, BACKGROUND),
@@ -48,7 +52,9 @@ def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
 
 
 def _around(f: float, width: float) -> FloatArray:
-    """Frequencies from 0 to 2 f whose distances from f grow in proportion, beyond its half-power width."""
+    """Frequencies from 0 to 2 f whose distances from f grow in proportion, beyond its half-power
+    width.
+    """
     away = width * np.sinh(np.arange(0.0, np.arcsinh(f / width) + RATIO, RATIO))
     return np.concatenate([f - away, f + away])
 
@@ -56,7 +62,10 @@ def _around(f: float, width: float) -> FloatArray:
 def read_inputs(inputs: Any, known: tuple[str, ...], units: tuple[str, ...]) -> dict[str, Psd]:
     """Densities by the names of inputs, in their units. Raises InputError."""
     if not isinstance(inputs, Mapping) or not inputs:
-        raise InputError("inputs: must be a dictionary of inputs and their power spectral densities, {'force tip z': fm.Psd(…)}")
+        raise InputError(
+            "inputs: must be a dictionary of inputs and their power spectral densities, "
+            "{'force tip z': fm.Psd(…)}"
+        )
     names = chosen_names(inputs, known, "inputs")
     _require_apart(names)
     for name, psd in zip(names, inputs.values()):
@@ -64,7 +73,10 @@ def read_inputs(inputs: Any, known: tuple[str, ...], units: tuple[str, ...]) -> 
             raise InputError(f"inputs: '{name}' needs a fm.Psd, not {type(psd).__name__}")
         unit = units[known.index(name)]
         if psd.unit != unit:
-            raise InputError(f"inputs: '{name}' is in {unit}, its density in ({psd.unit})²/Hz; convert it to ({unit})²/Hz")
+            raise InputError(
+                f"inputs: '{name}' is in {unit}, its density in ({psd.unit})²/Hz; convert "
+                f"it to ({unit})²/Hz"
+            )
     return dict(zip(names, inputs.values()))
 
 
@@ -72,9 +84,17 @@ def _require_apart(names: list[str]) -> None:
     """Raise InputError for inputs that are one motion or force, whose densities do not add."""
     seen: dict[str, str] = {}
     for name in names:
-        cause = name.removesuffix(" rate").removesuffix(" acceleration") if name.startswith("drive ") else name
+        cause = (
+            name.removesuffix(" rate").removesuffix(" acceleration")
+            if name.startswith("drive ")
+            else name
+        )
         if cause in seen:
-            same = f"'{name}' twice" if seen[cause] == name else f"'{seen[cause]}' and '{name}', one motion"
+            same = (
+                f"'{name}' twice"
+                if seen[cause] == name
+                else f"'{seen[cause]}' and '{name}', one motion"
+            )
             raise InputError(f"inputs: has {same}; give one density of it")
         seen[cause] = name
 
@@ -83,6 +103,9 @@ def random_response(response: FrequencyResponse, inputs: Mapping[str, Psd]) -> R
     """Densities of the outputs for uncorrelated inputs, at the frequencies of the response."""
     density = np.stack([inputs[name].at(response.f) for name in response.inputs], axis=1)
     found = np.einsum("foi,fi->fo", np.abs(response.values) ** 2, density)
-    return RandomResponse({
-        name: Psd(response.f, found[:, k], name, response.output_units[k]) for k, name in enumerate(response.outputs)
-    })  # fmt: skip
+    return RandomResponse(
+        {
+            name: Psd(response.f, found[:, k], name, response.output_units[k])
+            for k, name in enumerate(response.outputs)
+        }
+    )

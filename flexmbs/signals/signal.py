@@ -1,4 +1,6 @@
-"""`Signal`: one quantity over time with its unit; spectra, filters, peaks and orders of rotation by SciPy."""
+"""`Signal`: one quantity over time with its unit; spectra, filters, peaks and orders of rotation by
+SciPy.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,10 @@ class Signal:
         steps = np.diff(self.t)
         step = float((self.t[-1] - self.t[0]) / len(steps))
         if np.abs(steps - step).max() > UNIFORM * step + 1e-12 * np.abs(self.t).max():
-            raise InputError(f"{self.name}: its times are not equally spaced; take .resampled(rate), or solution.at(times)")
+            raise InputError(
+                f"{self.name}: its times are not equally spaced; take .resampled(rate), "
+                "or solution.at(times)"
+            )
         return 1.0 / step
 
     @property
@@ -76,15 +81,27 @@ class Signal:
 
     @property
     def statistics(self) -> dict[str, float]:
-        """mean, rms, standard deviation, smallest and largest value, their range and the crest factor max|x|/rms."""
+        """mean, rms, standard deviation, smallest and largest value, their range and the crest
+        factor max|x|/rms.
+        """
         x, rms = self.values, self.rms
         low, high, mean = float(x.min()), float(x.max()), self.mean
         crest = max(abs(low), abs(high)) / rms if rms > 0.0 else 0.0
         deviation = float(np.sqrt(max(rms**2 - mean**2, 0.0)))
-        return {"mean": mean, "rms": rms, "std": deviation, "min": low, "max": high, "range": high - low, "crest": crest}
+        return {
+            "mean": mean,
+            "rms": rms,
+            "std": deviation,
+            "min": low,
+            "max": high,
+            "range": high - low,
+            "crest": crest,
+        }
 
     def between(self, start: float, end: float) -> Signal:
-        """The signal from ``start`` to ``end``, s. Raises InputError if fewer than two samples are there."""
+        """The signal from ``start`` to ``end``, s. Raises InputError if fewer than two samples are
+        there.
+        """
         start, end = one_number(start, "start"), one_number(end, "end")
         keep = (self.t >= start) & (self.t <= end)
         if keep.sum() < 2:
@@ -92,18 +109,23 @@ class Signal:
         return replace(self, t=self.t[keep], values=self.values[keep])
 
     def resampled(self, rate: float) -> Signal:
-        """The signal at ``rate`` samples per second, by a cubic spline. No filter is applied: filter first to lower the rate."""
+        """The signal at ``rate`` samples per second, by a cubic spline. No filter is applied:
+        filter first to lower the rate.
+        """
         from scipy.interpolate import CubicSpline
 
         rate = one_number(rate, "rate")
         count = (self.t[-1] - self.t[0]) * rate * (1.0 + 1e-12) + 1.0
         if not 2.0 <= count <= MOST_SAMPLES:
-            raise InputError(f"rate: must give 2 … {MOST_SAMPLES:.0e} samples, not {rate:g} per second")
+            raise InputError(
+                f"rate: must give 2 … {MOST_SAMPLES:.0e} samples, not {rate:g} per second"
+            )
         t = self.t[0] + np.arange(int(count)) / rate
         return replace(self, t=t, values=CubicSpline(self.t, self.values)(t))
 
     def fft(self, window: str = "hann") -> Spectrum:
-        """One-sided amplitude spectrum, 2/Σw · |Σ w x e^{−iωt}| of a periodic window: a sine on a line has its amplitude.
+        """One-sided amplitude spectrum, 2/Σw · |Σ w x e^{−iωt}| of a periodic window: a sine on a
+        line has its amplitude.
 
         The mean is on the line 0 Hz. Raises InputError. Source: Harris, Proc. IEEE 66 (1978) 51.
         """
@@ -111,15 +133,19 @@ class Signal:
 
         n = len(self.values)
         weights = _window(get_window, window, n)
-        mean = np.average(self.values, weights=weights)  # apart: a window would spread it over the lines beside
-        values = np.asarray(np.fft.rfft(weights * (self.values - mean)) * 2.0 / weights.sum(), complex)
+        # apart: a window would spread it over the lines beside
+        mean = np.average(self.values, weights=weights)
+        values = np.asarray(
+            np.fft.rfft(weights * (self.values - mean)) * 2.0 / weights.sum(), complex
+        )
         values[0] = mean
         if n % 2 == 0:
             values[-1] *= 0.5
         return Spectrum(np.arange(len(values)) * self.rate / n, values, self.name, self.unit)
 
     def psd(self, *, segment: int | None = None, window: str = "hann") -> Psd:
-        """One-sided power spectral density [unit²/Hz] by Welch's method: mean of segments with half overlap, without their means.
+        """One-sided power spectral density [unit²/Hz] by Welch's method: mean of segments with half
+        overlap, without their means.
 
         segment: its number of samples, by default an eighth of the signal. Raises InputError.
         Source: Welch, IEEE Trans. Audio Electroacoust. 15 (1967) 70.
@@ -127,60 +153,87 @@ class Signal:
         from scipy.signal import get_window, welch
 
         length = self._segment(segment, max(8, len(self.values) // 8))
-        f, values = welch(self.values, self.rate, _window(get_window, window, length), nperseg=length)
+        f, values = welch(
+            self.values, self.rate, _window(get_window, window, length), nperseg=length
+        )
         return Psd(f, values, self.name, self.unit)
 
     def spectrogram(self, *, segment: int | None = None, window: str = "hann") -> Spectrogram:
-        """Amplitude spectra of successive segments with three quarters of overlap, scaled as of `fft`. Raises InputError."""
+        """Amplitude spectra of successive segments with three quarters of overlap, scaled as of
+        `fft`. Raises InputError.
+        """
         from scipy.signal import ShortTimeFFT, get_window
 
         length = self._segment(segment, max(16, len(self.values) // 16))
         weights = _window(get_window, window, length)
-        short = ShortTimeFFT(weights, max(1, length // 4), self.rate, scale_to="magnitude", fft_mode="onesided2X")
+        short = ShortTimeFFT(
+            weights, max(1, length // 4), self.rate, scale_to="magnitude", fft_mode="onesided2X"
+        )
         first, last = short.lower_border_end[1], short.upper_border_begin(len(self.values))[1]
         values = np.abs(short.stft(self.values, p0=first, p1=max(last, first + 1)))
         t = self.t[0] + short.t(len(self.values), p0=first, p1=max(last, first + 1))
         return Spectrogram(t, short.f, values, self.name, self.unit)
 
     def filter(self, kind: str, f: ArrayLike, *, order: int = 4, zero_phase: bool = True) -> Signal:
-        """Butterworth filter: "lowpass" or "highpass" at f, "bandpass" or "bandstop" between two f (Hz).
+        """Butterworth filter: "lowpass" or "highpass" at f, "bandpass" or "bandstop" between two f
+        (Hz).
 
-        zero_phase: forwards and backwards, without delay and with the square of the gain, −6 dB at f; otherwise forwards only,
-        −3 dB, from the steady state of the first value. The period of the lowest f is at most the length of the signal: longer
-        ones are lost in the effects of its ends. Raises InputError.
+        zero_phase: forwards and backwards, without delay and with the square of the gain, −6 dB at
+        f; otherwise forwards only, −3 dB, from the steady state of the first value. The period of
+        the lowest f is at most the length of the signal: longer ones are lost in the effects of its
+        ends. Raises InputError.
         """
         from scipy.signal import butter, sosfilt, sosfilt_zi, sosfiltfilt
 
         corners = number_list(f, "f", least=0.0)
         if kind not in KINDS:
             raise InputError(f"kind: must be one of {', '.join(KINDS)}, not {kind!r}")
-        if len(corners) != (2 if kind.startswith("band") else 1) or not (np.diff(corners) > 0.0).all():
+        if (
+            len(corners) != (2 if kind.startswith("band") else 1)
+            or not (np.diff(corners) > 0.0).all()
+        ):
             raise InputError(
-                f"f: a {kind} filter takes {'two ascending frequencies' if kind.startswith('band') else 'one frequency'}"
+                f"f: a {kind} filter takes "
+                f"{'two ascending frequencies' if kind.startswith('band') else 'one frequency'}"
             )
         lowest = self.rate / len(self.t)
         if not corners[0] >= lowest or not corners[-1] < 0.5 * self.rate:
-            limits = f"{lowest:.3g} … {0.5 * self.rate:g} Hz, a period of the signal's length and half of the sampling rate"
+            limits = (
+                f"{lowest:.3g} … {0.5 * self.rate:g} Hz, a period of the signal's length and "
+                "half of the sampling rate"
+            )
             raise InputError(f"f: {corners} Hz are not within {limits}")
         order = whole_number(order, "order", least=1, most=MOST_ORDER)
-        sections = butter(order, corners if len(corners) == 2 else corners[0], kind, fs=self.rate, output="sos")
+        sections = butter(
+            order, corners if len(corners) == 2 else corners[0], kind, fs=self.rate, output="sos"
+        )
         if zero_phase:
             try:
                 return replace(self, values=sosfiltfilt(sections, self.values))
             except ValueError:  # it is continued at its ends by so many samples
-                raise InputError(f"filter: {len(self.t)} samples are too few for order {order} without delay") from None
-        return replace(self, values=sosfilt(sections, self.values, zi=sosfilt_zi(sections) * self.values[0])[0])
+                raise InputError(
+                    f"filter: {len(self.t)} samples are too few for order {order} without delay"
+                ) from None
+        return replace(
+            self, values=sosfilt(sections, self.values, zi=sosfilt_zi(sections) * self.values[0])[0]
+        )
 
     def peaks(self, count: int = 10, *, prominence: float | None = None) -> PeakTable:
-        """The ``count`` most prominent maxima, by time; ``prominence``: the least, in its unit. Raises InputError."""
-        return peak_table((self.t, self.values), ("t [s]", f"{self.name} [{self.unit}]"), count, prominence)
+        """The ``count`` most prominent maxima, by time; ``prominence``: the least, in its unit.
+        Raises InputError.
+        """
+        return peak_table(
+            (self.t, self.values), ("t [s]", f"{self.name} [{self.unit}]"), count, prominence
+        )
 
     def orders(self, angle: ArrayLike, *, revolutions: int = 8, highest: float = 10.0) -> OrderMap:
-        """Amplitudes over the orders of a rotation, for run-ups: the signal over the angle (nt,) [rad], by a cubic spline, and
-        spectra of blocks of whole ``revolutions`` with a Hann window and half overlap.
+        """Amplitudes over the orders of a rotation, for run-ups: the signal over the angle (nt,)
+        [rad], by a cubic spline, and spectra of blocks of whole ``revolutions`` with a Hann window
+        and half overlap.
 
-        highest: order. Raises InputError for angles that are not increasing, or of fewer revolutions.
-        Source: Fyfe and Munck, Mech. Syst. Signal Process. 11 (1997) 187 (computed order tracking).
+        highest: order. Raises InputError for angles that are not increasing, or of fewer
+        revolutions. Source: Fyfe and Munck, Mech. Syst. Signal Process. 11 (1997) 187 (computed
+        order tracking).
         """
         from flexmbs.signals.order_tracking import order_map
 

@@ -18,7 +18,13 @@ RANGE = 60.0  # dB of colours
 
 
 def line_figure(
-    x: FloatArray, y: FloatArray, title: str, xlabel: str, *, logarithmic: bool = False, wide: bool = False
+    x: FloatArray,
+    y: FloatArray,
+    title: str,
+    xlabel: str,
+    *,
+    logarithmic: bool = False,
+    wide: bool = False,
 ) -> Figure:
     """One curve; ``logarithmic``: its values, ``wide``: its places too."""
     with house_style():
@@ -36,7 +42,9 @@ def line_figure(
     return figure
 
 
-def map_figure(x: FloatArray, y: FloatArray, values: FloatArray, title: str, labels: tuple[str, str]) -> Figure:
+def map_figure(
+    x: FloatArray, y: FloatArray, values: FloatArray, title: str, labels: tuple[str, str]
+) -> Figure:
     """Values (ny, nx) in dB of the largest as colours, with a scale."""
     from matplotlib.colors import LinearSegmentedColormap
 
@@ -47,7 +55,14 @@ def map_figure(x: FloatArray, y: FloatArray, values: FloatArray, title: str, lab
         figure, (ax,) = panels(1, height=3.4)
         order = np.argsort(x)
         mesh = ax.pcolormesh(
-            x[order], y, level[:, order], cmap=colours, vmin=-RANGE, vmax=0.0, shading="nearest", rasterized=True
+            x[order],
+            y,
+            level[:, order],
+            cmap=colours,
+            vmin=-RANGE,
+            vmax=0.0,
+            shading="nearest",
+            rasterized=True,
         )
         ax.grid(False)
         ax.set_title(title)

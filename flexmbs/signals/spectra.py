@@ -1,4 +1,6 @@
-"""Results of spectral analyses: amplitude spectra, power spectral densities, spectrograms, maps over orders."""
+"""Results of spectral analyses: amplitude spectra, power spectral densities, spectrograms, maps
+over orders.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray, number_list, numbers_of_any_shape, one_number, whole_number
+from flexmbs.signals.arguments import (
+    FloatArray,
+    number_list,
+    numbers_of_any_shape,
+    one_number,
+    whole_number,
+)
 from flexmbs.signals.peaks import PeakTable, peak_table
 
 if TYPE_CHECKING:
@@ -20,7 +28,9 @@ ComplexArray = NDArray[np.complex128]
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """One-sided amplitude spectrum: f (n,) [Hz], values (n,), complex amplitudes of cosines, in the unit of the signal."""
+    """One-sided amplitude spectrum: f (n,) [Hz], values (n,), complex amplitudes of cosines, in the
+    unit of the signal.
+    """
 
     f: FloatArray
     values: ComplexArray
@@ -34,14 +44,20 @@ class Spectrum:
 
     def peaks(self, count: int = 10, *, prominence: float | None = None) -> PeakTable:
         """The most prominent lines, by frequency."""
-        return peak_table((self.f, self.amplitude), ("f [Hz]", f"{self.name} [{self.unit}]"), count, prominence)
+        return peak_table(
+            (self.f, self.amplitude), ("f [Hz]", f"{self.name} [{self.unit}]"), count, prominence
+        )
 
     def plot(self) -> Figure:
         """Amplitudes over the frequency, on a logarithmic axis."""
         from flexmbs.signals.signal_plots import line_figure
 
         return line_figure(
-            self.f[1:], self.amplitude[1:], f"Amplitude of {self.name}  [{self.unit}]", "f  [Hz]", logarithmic=True
+            self.f[1:],
+            self.amplitude[1:],
+            f"Amplitude of {self.name}  [{self.unit}]",
+            "f  [Hz]",
+            logarithmic=True,
         )
 
 
@@ -49,9 +65,9 @@ class Spectrum:
 class Psd:
     """One-sided power spectral density, zero outside of f.
 
-    f (n,): frequencies [Hz], ascending.  values (n,): at these, ≥ 0 [unit²/Hz].  unit: that of the signal.
-    logarithmic: straight between the points on logarithmic axes, as specifications are; by default linear.
-    Raises InputError.
+    f (n,): frequencies [Hz], ascending.  values (n,): at these, ≥ 0 [unit²/Hz].  unit: that of the
+    signal. logarithmic: straight between the points on logarithmic axes, as specifications are; by
+    default linear. Raises InputError.
 
     Examples
     --------
@@ -67,9 +83,14 @@ class Psd:
     logarithmic: bool = False
 
     def __post_init__(self) -> None:
-        f, values = number_list(self.f, "f", least=0.0), number_list(self.values, "values", least=0.0)
+        f, values = (
+            number_list(self.f, "f", least=0.0),
+            number_list(self.values, "values", least=0.0),
+        )
         if len(f) != len(values) or len(f) < 2 or not (np.diff(f) > 0.0).all():
-            raise InputError(f"f: must be two or more ascending frequencies, as many as values, {len(values)}")
+            raise InputError(
+                f"f: must be two or more ascending frequencies, as many as values, {len(values)}"
+            )
         if self.logarithmic and not (f[0] > 0.0 and values.min() > 0.0):
             raise InputError("psd: on logarithmic axes frequencies and values must be positive")
         object.__setattr__(self, "f", f)
@@ -80,7 +101,9 @@ class Psd:
         f = numbers_of_any_shape(f, "f")
         if self.logarithmic:
             inside = (f >= self.f[0]) & (f <= self.f[-1])
-            logs = np.interp(np.log(np.where(inside, f, self.f[0])), np.log(self.f), np.log(self.values))
+            logs = np.interp(
+                np.log(np.where(inside, f, self.f[0])), np.log(self.f), np.log(self.values)
+            )
             return np.where(inside, np.exp(logs), 0.0)
         return np.asarray(np.interp(f, self.f, self.values, left=0.0, right=0.0))
 
@@ -90,7 +113,9 @@ class Psd:
         return float(np.sqrt(self.moment(0)))
 
     def moment(self, order: int) -> float:
-        """∫ fⁿ G df, n ≥ 0, exact for the curve between the points: of straight pieces by Gauss' formula."""
+        """∫ fⁿ G df, n ≥ 0, exact for the curve between the points: of straight pieces by Gauss'
+        formula.
+        """
         order = whole_number(order, "order", least=0)
         if not self.logarithmic:
             x, weights = np.polynomial.legendre.leggauss(order // 2 + 2)
@@ -102,31 +127,45 @@ class Psd:
         first = self.f[:-1] ** (order + 1) * self.values[:-1]
         flat = np.abs(slope) < 1e-9
         powers = (self.f[1:] / self.f[:-1]) ** slope - 1.0
-        pieces = np.where(flat, np.log(self.f[1:] / self.f[:-1]), powers / np.where(flat, 1.0, slope))
+        pieces = np.where(
+            flat, np.log(self.f[1:] / self.f[:-1]), powers / np.where(flat, 1.0, slope)
+        )
         return float((first * pieces).sum())
 
     @property
     def crossing_rate(self) -> float:
-        """Mean rate of upward crossings of the mean of a Gaussian process, √(m₂/m₀) [Hz] (Rice 1944); 0 without power."""
+        """Mean rate of upward crossings of the mean of a Gaussian process, √(m₂/m₀) [Hz] (Rice
+        1944); 0 without power.
+        """
         power = self.moment(0)
         return float(np.sqrt(self.moment(2) / power)) if power > 0.0 else 0.0
 
     def peaks(self, count: int = 10, *, prominence: float | None = None) -> PeakTable:
         """The most prominent maxima, by frequency."""
-        return peak_table((self.f, self.values), ("f [Hz]", f"{self.name} [({self.unit})²/Hz]"), count, prominence)
+        return peak_table(
+            (self.f, self.values), ("f [Hz]", f"{self.name} [({self.unit})²/Hz]"), count, prominence
+        )
 
     def plot(self) -> Figure:
         """The density over the frequency, on logarithmic axes."""
         from flexmbs.signals.signal_plots import line_figure
 
         use = (self.f > 0.0) & (self.values > 0.0)
-        return line_figure(self.f[use], self.values[use], f"PSD of {self.name}  [({self.unit})²/Hz]", "f  [Hz]",
-                           logarithmic=True, wide=True)  # fmt: skip
+        return line_figure(
+            self.f[use],
+            self.values[use],
+            f"PSD of {self.name}  [({self.unit})²/Hz]",
+            "f  [Hz]",
+            logarithmic=True,
+            wide=True,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Spectrogram:
-    """Amplitudes (nf, nt) over f (nf,) [Hz] at the middles t (nt,) [s] of the segments, in the unit of the signal."""
+    """Amplitudes (nf, nt) over f (nf,) [Hz] at the middles t (nt,) [s] of the segments, in the unit
+    of the signal.
+    """
 
     t: FloatArray
     f: FloatArray
@@ -138,12 +177,20 @@ class Spectrogram:
         """Amplitudes in dB of the largest as colours over time and frequency."""
         from flexmbs.signals.signal_plots import map_figure
 
-        return map_figure(self.t, self.f, self.amplitude, f"{self.name}: amplitude in dB of the largest", ("t  [s]", "f  [Hz]"))
+        return map_figure(
+            self.t,
+            self.f,
+            self.amplitude,
+            f"{self.name}: amplitude in dB of the largest",
+            ("t  [s]", "f  [Hz]"),
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class OrderMap:
-    """Amplitudes (no, nt) of orders (no,) of a rotation at the middles t (nt,) [s] of blocks; speed (nt,) [rad/s]."""
+    """Amplitudes (no, nt) of orders (no,) of a rotation at the middles t (nt,) [s] of blocks; speed
+    (nt,) [rad/s].
+    """
 
     t: FloatArray
     speed: FloatArray
@@ -153,10 +200,14 @@ class OrderMap:
     unit: str
 
     def order(self, order: float) -> FloatArray:
-        """Amplitude (nt,) of the order nearest to ``order``. Raises InputError for orders outside of the map."""
+        """Amplitude (nt,) of the order nearest to ``order``. Raises InputError for orders outside
+        of the map.
+        """
         order = one_number(order, "order")
         if not self.orders[0] <= order <= self.orders[-1]:
-            raise InputError(f"order: {order:g} is outside of the map, {self.orders[0]:g} … {self.orders[-1]:g}")
+            raise InputError(
+                f"order: {order:g} is outside of the map, {self.orders[0]:g} … {self.orders[-1]:g}"
+            )
         return self.amplitude[int(np.argmin(np.abs(self.orders - order)))]
 
     def plot(self) -> Figure:

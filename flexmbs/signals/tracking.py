@@ -1,10 +1,11 @@
-"""Branches of modes over a parameter: modes of neighbouring values are paired by the modal assurance criterion.
+"""Branches of modes over a parameter: modes of neighbouring values are paired by the modal
+assurance criterion.
 
     MAC(φ, ψ) = |φᴴψ|² / (φᴴφ ψᴴψ),    pairs: max Σ MAC (Hungarian method)
 
-Where modes have equal eigenvalues, their shapes are any vectors of a subspace: the MAC is then that with the subspace, and the
-branch goes on with the projection of its last shape onto it.
-Sources: Allemang and Brown, Proc. IMAC 1 (1982) 110; Kuhn, Nav. Res. Logist. Q. 2 (1955) 83.
+Where modes have equal eigenvalues, their shapes are any vectors of a subspace: the MAC is then that
+with the subspace, and the branch goes on with the projection of its last shape onto it. Sources:
+Allemang and Brown, Proc. IMAC 1 (1982) 110; Kuhn, Nav. Res. Logist. Q. 2 (1955) 83.
 """
 
 from collections.abc import Sequence
@@ -17,12 +18,14 @@ from flexmbs.signals.arguments import FloatArray
 
 ComplexArray = NDArray[np.complex128]
 EQUAL = 1e-6  # difference of eigenvalues, over the larger: their modes share a subspace
-NEARNESS = 1e-2  # weight of the distance of eigenvalues beside the MAC: decides between modes of like shapes
+# weight of the distance of eigenvalues beside the MAC: decides between modes of like shapes
+NEARNESS = 1e-2
 
 
 class Branches(NamedTuple):
-    """Branches over n values: eigenvalue (n, m), NaN where a branch does not exist; shape (n, ns, m), of unit length; mac
-    (n − 1, m), of the shapes of neighbouring values, NaN where a branch begins or ends."""
+    """Branches over n values: eigenvalue (n, m), NaN where a branch does not exist; shape (n, ns,
+    m), of unit length; mac (n − 1, m), of the shapes of neighbouring values, NaN where a branch
+    begins or ends."""
 
     eigenvalue: ComplexArray
     shape: ComplexArray
@@ -37,9 +40,12 @@ def modal_assurance(a: ComplexArray, b: ComplexArray) -> FloatArray:
 
 
 def track(
-    eigenvalues: Sequence[ComplexArray], shapes: Sequence[ComplexArray], compared: Sequence[ComplexArray] | None = None
+    eigenvalues: Sequence[ComplexArray],
+    shapes: Sequence[ComplexArray],
+    compared: Sequence[ComplexArray] | None = None,
 ) -> Branches:
-    """Branches of modes with eigenvalues (mₖ,) and shapes (ns, mₖ) at successive values of a parameter.
+    """Branches of modes with eigenvalues (mₖ,) and shapes (ns, mₖ) at successive values of a
+    parameter.
 
     compared: columns (n, mₖ), linear in the shapes, that are compared in place of these."""
     from scipy.optimize import linear_sum_assignment
@@ -53,7 +59,9 @@ def track(
         unit = _unit(own)
         groups = _groups(value)
         alike = np.maximum(_within(now, unit, groups), _within(unit, now, _groups(values)).T)
-        apart = np.abs(values[:, None] - value) / np.maximum(np.abs(values[:, None]) + np.abs(value), np.finfo(float).tiny)
+        apart = np.abs(values[:, None] - value) / np.maximum(
+            np.abs(values[:, None]) + np.abs(value), np.finfo(float).tiny
+        )
         old, new = linear_sum_assignment(NEARNESS * apart - alike)
         branch, mac = np.full(len(value), -1), np.full(len(value), np.nan)
         branch[new], mac[new] = np.array(last)[old], alike[old, new]
@@ -88,9 +96,11 @@ def _within(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> Floa
     return found * b.any(axis=0)
 
 
-def _continued(old: ComplexArray, new: ComplexArray, at: NDArray[np.int64], groups: NDArray[np.bool_]) -> ComplexArray:
-    """T (m, m) with which the new shapes go on, new T: in subspaces of equal eigenvalues to the projections of the old ones,
-    column k at ``at[k]``."""
+def _continued(
+    old: ComplexArray, new: ComplexArray, at: NDArray[np.int64], groups: NDArray[np.bool_]
+) -> ComplexArray:
+    """T (m, m) with which the new shapes go on, new T: in subspaces of equal eigenvalues to the
+    projections of the old ones, column k at ``at[k]``."""
     turn = np.eye(new.shape[1], dtype=complex)
     for k, column in zip(at, old.T):
         if groups[k].sum() > 1:
@@ -102,7 +112,9 @@ def _continued(old: ComplexArray, new: ComplexArray, at: NDArray[np.int64], grou
     return turn
 
 
-def _collected(steps: list[tuple[list[int], ComplexArray, ComplexArray, FloatArray]], count: int) -> Branches:
+def _collected(
+    steps: list[tuple[list[int], ComplexArray, ComplexArray, FloatArray]], count: int
+) -> Branches:
     n, ns = len(steps), steps[0][2].shape[0]
     eigenvalue = np.full((n, count), np.nan + 0j)
     shape, mac = np.full((n, ns, count), np.nan + 0j), np.full((n, count), np.nan)

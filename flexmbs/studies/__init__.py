@@ -1,1 +1,3 @@
-"""Analyses of a model: motions, equilibria, linearizations, kinematics, inverse dynamics, matrices, comparisons."""
+"""Analyses of a model: motions, equilibria, linearizations, kinematics, inverse dynamics, matrices,
+comparisons.
+"""

@@ -1,9 +1,11 @@
-"""Articulated terms of the recursive formalism at a state: M*_i, f*_i and N_i of the tree, as its sweeps leave them.
+"""Articulated terms of the recursive formalism at a state: M*_i, f*_i and N_i of the tree, as its
+sweeps leave them.
 
     N_i = C_iᵀ M*_i C_i + n² I,   f^p_i = M*_i V̇_i − f*_i:
 
-M*_i and f*_i are what body i with all that it carries is to the joint on which it hangs, modes eliminated; cut joints open.
-Theory: docs/theory.md, section 20; Featherstone, Rigid Body Dynamics Algorithms (2008), section 7.3.
+M*_i and f*_i are what body i with all that it carries is to the joint on which it hangs, modes
+eliminated; cut joints open. Theory: docs/theory.md, section 20; Featherstone, Rigid Body Dynamics
+Algorithms (2008), section 7.3.
 """
 
 from dataclasses import dataclass
@@ -12,7 +14,19 @@ import numpy as np
 
 from flexmbs._jit.address import packed
 from flexmbs.dynamics.articulated_sweeps import inward_loads
-from flexmbs.dynamics.articulated_work import COLUMNS, HALF, L_NV, L_ROTOR, L_S, LOAD, NO_ROTOR, PASSED, SLOPE, TAU, Articulated
+from flexmbs.dynamics.articulated_work import (
+    COLUMNS,
+    HALF,
+    L_NV,
+    L_ROTOR,
+    L_S,
+    LOAD,
+    NO_ROTOR,
+    PASSED,
+    SLOPE,
+    TAU,
+    Articulated,
+)
 from flexmbs.dynamics.equations import body_forces
 from flexmbs.errors import SolverError
 from flexmbs.formalisms.recursive import Recursive, factor
@@ -22,10 +36,11 @@ from flexmbs.system.records import Evaluation
 
 @dataclass(frozen=True, eq=False)
 class ArticulatedTerms:
-    """M_star (6, 6), f_star (6,), N (nv, nv) of a body at its origin, in its axes, and the columns C (6, nv) of its joint.
+    """M_star (6, 6), f_star (6,), N (nv, nv) of a body at its origin, in its axes, and the columns
+    C (6, nv) of its joint.
 
-    f_star is the load that goes with the linear part V̇ − ā of the accelerations, f*_i − M*_i ā_i in the notation of section 20.
-    ``driven`` velocities are known: N has no rows for them.
+    f_star is the load that goes with the linear part V̇ − ā of the accelerations, f*_i − M*_i ā_i
+    in the notation of section 20. ``driven`` velocities are known: N has no rows for them.
     """
 
     M_star: np.ndarray
@@ -37,7 +52,9 @@ class ArticulatedTerms:
 
 @packed(int)
 def eliminated(system, work, workspace, t, here):
-    """The factor of the open tree and its loads swept inward, as in `recursive.general_accelerations`."""
+    """The factor of the open tree and its loads swept inward, as in
+    `recursive.general_accelerations`.
+    """
     art = workspace.factors.art
     body_forces(system, work, t, here.q, here.s, here.z)
     status = factor(system, work, workspace, here.q, (1.0, -1.0), 1.0)
@@ -51,7 +68,9 @@ def eliminated(system, work, workspace, t, here):
     for d in range(system.drives.row.shape[0]):
         i = system.drives.body[d]
         if i >= 0:
-            x[system.tree.s_at[i] + system.drives.v[d]] = -work.gs.acceleration[system.drives.row[d]]
+            x[system.tree.s_at[i] + system.drives.v[d]] = -work.gs.acceleration[
+                system.drives.row[d]
+            ]
     for i in range(system.tree.parent.shape[0]):
         for a in range(6):
             art.body[i, LOAD + a] = -work.motion.wrench[i, a]
@@ -71,14 +90,17 @@ def articulated(state: State) -> tuple[Articulated, tuple[ArticulatedTerms, ...]
     compiled.callbacks.raise_error()
     if status < 0:
         raise SolverError(
-            f"the mass matrix of body '{compiled.bodies[-1 - status]}' is not definite; check masses and deflections"
+            f"the mass matrix of body '{compiled.bodies[-1 - status]}' is not definite; "
+            "check masses and deflections"
         )
     art: Articulated = workspace.factors.art
     return art, tuple(_terms(art, i) for i in range(len(art.link)))
 
 
 def _terms(art: Articulated, i: int) -> ArticulatedTerms:
-    """M*_i and f*_i before the joint was eliminated: what it took away is put back, Σ U Uᵀ and Σ U h."""
+    """M*_i and f*_i before the joint was eliminated: what it took away is put back, Σ U Uᵀ and Σ U
+    h.
+    """
     nv, to = int(art.link[i, L_NV]), int(art.link[i, L_S])
     C = art.body[i, COLUMNS : COLUMNS + 6 * nv].reshape(nv, 6).T
     U = art.body[i, PASSED : PASSED + 6 * nv].reshape(nv, 6).T

@@ -1,4 +1,5 @@
-"""Terms of one body: its mass matrix by blocks T, R, f, its quadratic velocity vector, its modal matrices.
+"""Terms of one body: its mass matrix by blocks T, R, f, its quadratic velocity vector, its modal
+matrices.
 
     𝓜 = [[m_TT, m_TR, m_Tf], [m_TRᵀ, m_RR, m_Rf], [m_Tfᵀ, m_Rfᵀ, m_ff]]   in y = (v, ω, q̇_f), body axes.
 
@@ -14,9 +15,10 @@ import numpy as np
 class BodyTerms:
     """𝓜 (6 + nf, 6 + nf), Q_v and Q_t (6 + nf,), K_ff and D_ff (nf, nf) of a body.
 
-    In the velocities y = (v, ω, q̇_f) of the body frame, in its axes: 𝓜 ẏ = Q_v + Q_t and the forces of constraints. Q_t holds
-    weight, elastic and applied forces, Q_v also −m ω × v of the rotating axes. D_ff of a piece of a divided body is its own,
-    without the damping of all pieces together, which Q_t has.
+    In the velocities y = (v, ω, q̇_f) of the body frame, in its axes: 𝓜 ẏ = Q_v + Q_t and the
+    forces of constraints. Q_t holds weight, elastic and applied forces, Q_v also −m ω × v of the
+    rotating axes. D_ff of a piece of a divided body is its own, without the damping of all pieces
+    together, which Q_t has.
     """
 
     name: str
@@ -73,4 +75,7 @@ class BodyTerms:
 
     def __str__(self) -> str:
         nf = len(self.K_ff)
-        return f"body '{self.name}': mass {self.M[0, 0]:.6g} kg, {nf} modes, |Q_v| = {np.linalg.norm(self.Q_v):.4g}"
+        return (
+            f"body '{self.name}': mass {self.M[0, 0]:.6g} kg, {nf} modes, |Q_v| = "
+            f"{np.linalg.norm(self.Q_v):.4g}"
+        )

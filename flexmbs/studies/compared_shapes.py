@@ -1,8 +1,9 @@
 """What of mode shapes is compared between models: displacements that mean the same in all of them.
 
-Velocity coordinates do, but for the elastic ones of a body that is reduced anew: from one reduction to the next its modes change
-their order and sign, and those of equal frequency turn. In their place are displacements φ q of nodes of its surface, of those at
-the same place of its bounding box where the meshes differ.
+Velocity coordinates do, but for the elastic ones of a body that is reduced anew: from one reduction
+to the next its modes change their order and sign, and those of equal frequency turn. In their place
+are displacements φ q of nodes of its surface, of those at the same place of its bounding box where
+the meshes differ.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ NODES = 100  # of a body
 
 
 def compared_shapes(linear: Sequence[Linearization], sizes: FloatArray) -> list[ComplexArray]:
-    """Columns (n, mₖ) of the modes of each linearization; sizes (ns,): like displacements of the velocity coordinates."""
+    """Columns (n, mₖ) of the modes of each linearization; sizes (ns,): like displacements of the
+    velocity coordinates.
+    """
     compiled = [each.state.compiled for each in linear]
     tree, length = compiled[0].system.tree, model_size(compiled[0])
     shapes = [each.modes.shape for each in linear]
@@ -38,7 +41,10 @@ def compared_shapes(linear: Sequence[Linearization], sizes: FloatArray) -> list[
         for found, shape, surface, rows in zip(more, shapes, surfaces, _same_places(surfaces)):
             phi = surface.phi[rows].reshape(3 * len(rows), -1) / (length * np.sqrt(len(rows)))
             found.append(phi @ shape[own])
-    return [np.concatenate([(shape / sizes[:, None])[kept], *found]) for shape, found in zip(shapes, more)]
+    return [
+        np.concatenate([(shape / sizes[:, None])[kept], *found])
+        for shape, found in zip(shapes, more)
+    ]
 
 
 def _differ(data: Sequence[FlexibleBodyData]) -> bool:
@@ -47,7 +53,9 @@ def _differ(data: Sequence[FlexibleBodyData]) -> bool:
 
 
 def _same_places(surfaces: Sequence[Surface]) -> list[IntArray]:
-    """Rows of some nodes of the first surface, and of the nodes of each other one at the same place of its bounding box."""
+    """Rows of some nodes of the first surface, and of the nodes of each other one at the same place
+    of its bounding box.
+    """
     boxes = [_in_box(each.nodes) for each in surfaces]
     some = np.unique(np.linspace(0, len(boxes[0]) - 1, min(len(boxes[0]), NODES)).astype(np.int64))
     return [np.asarray(cKDTree(box).query(boxes[0][some])[1], np.int64) for box in boxes]

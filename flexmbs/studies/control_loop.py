@@ -1,4 +1,5 @@
-"""A `Stepper` in one process, its controller in another: samples and answers pass through a mapped file, see `loop_memory`.
+"""A `Stepper` in one process, its controller in another: samples and answers pass through a mapped
+file, see `loop_memory`.
 
 Theory: docs/theory.md, sections 39 and 44 (inputs held between samples).
 """
@@ -41,8 +42,9 @@ ROUND_OFF = 1e-6  # of a period
 class LoopTiming:
     """How well a `ControlLoop` kept time.
 
-    samples: how many; late: how many were not answered in time; jitter (samples,): by how much each was behind its instant (s,
-    zero where the loop waits for its controller); response: from a sample to its answer (s), of the samples answered
+    samples: how many; late: how many were not answered in time; jitter (samples,): by how much each
+    was behind its instant (s, zero where the loop waits for its controller); response: from a
+    sample to its answer (s), of the samples answered
     """
 
     samples: int
@@ -55,30 +57,37 @@ class LoopTiming:
         for name, values in (("jitter", self.jitter), ("response", self.response)):
             if len(values):
                 middle, most = 1e6 * np.percentile(values, (50, 99))
-                figures.append(f"{name} {middle:.0f} µs (99 % within {most:.0f} µs, at most {1e6 * values.max():.0f} µs)")
+                figures.append(
+                    f"{name} {middle:.0f} µs (99 % within {most:.0f} µs, at most "
+                    f"{1e6 * values.max():.0f} µs)"
+                )
         return ", ".join(figures)
 
 
 class ControlLoop:
-    """A model that runs in real time, or as fast as its controller, with the controller in another process.
+    """A model that runs in real time, or as fast as its controller, with the controller in another
+    process.
 
-    At sample k, at t_k = k·period, the outputs are shown to the controller. In real time its answer acts from t_{k+1} on, if it
-    is there by then; a sample whose answer is not there counts as late, and the inputs stay as they are. Without real time the
-    model waits for the answer, which acts from t_k on: the run is that of one process, bitwise. Nothing is sent over a network.
+    At sample k, at t_k = k·period, the outputs are shown to the controller. In real time its answer
+    acts from t_{k+1} on, if it is there by then; a sample whose answer is not there counts as late,
+    and the inputs stay as they are. Without real time the model waits for the answer, which acts
+    from t_k on: the run is that of one process, bitwise. Nothing is sent over a network.
 
     Parameters
     ----------
     stepper : Stepper
         The model with its inputs and outputs.
     path : path
-        A file that both processes map, new, removed at the end; in /dev/shm or another folder that only you can write to.
+        A file that both processes map, new, removed at the end; in /dev/shm or another folder that
+        only you can write to.
     period : float [s]
         Time between samples.
 
     Raises
     ------
     InputError
-        For an existing file, a stepper without outputs or inputs, and a period that is not positive.
+        For an existing file, a stepper without outputs or inputs, and a period that is not
+        positive.
 
     Examples
     --------
@@ -104,15 +113,19 @@ class ControlLoop:
             raise InputError(f"period: must be a positive time in s, not {shown(period)}")
         for key, ports in (("inputs", stepper.inputs), ("outputs", stepper.outputs)):
             if not len(ports):
-                raise InputError(f"stepper: has no {key}; a loop needs some, as Stepper(model, {key}={{...}}, ...)")
+                raise InputError(
+                    f"stepper: has no {key}; a loop needs some, as Stepper(model, "
+                    f"{key}={{...}}, ...)"
+                )
         self.stepper, self.period = stepper, float(period)
         self.path: Path | None = _new_file(file_path(path), stepper, period)
 
     def run(self, t: float, *, real_time: bool = True, timeout: float = 10.0) -> LoopTiming:
-        """Run to the time ``t`` (s) and end the loop. timeout (s): how long to wait for the controller, which comes first.
+        """Run to the time ``t`` (s) and end the loop. timeout (s): how long to wait for the
+        controller, which comes first.
 
-        ``t`` is a whole number of periods from the present time. Raises `SolverError` if no controller comes, or if one that is
-        waited for does not answer; else as `Stepper.advance`.
+        ``t`` is a whole number of periods from the present time. Raises `SolverError` if no
+        controller comes, or if one that is waited for does not answer; else as `Stepper.advance`.
         """
         if self.path is None:
             raise InputError("run: the loop is over; make a new one")
@@ -130,7 +143,10 @@ class ControlLoop:
             raise InputError(f"run: t = {shown(t)} is not within {now + period:g} … {end:g} s")
         n = round((t - now) / period)
         if abs(now + n * period - t) > ROUND_OFF * period:
-            raise InputError(f"run: from {now:g} to {t:g} s are no whole periods of {period:g} s; take {now + n * period:g} s")
+            raise InputError(
+                f"run: from {now:g} to {t:g} s are no whole periods of {period:g} s; take "
+                f"{now + n * period:g} s"
+            )
         return n
 
     def close(self) -> None:
@@ -149,7 +165,9 @@ class ControlLoop:
             with self.path.open("r+b") as file:
                 memory = LoopMemory(file, len(self.stepper.inputs), len(self.stepper.outputs))
         except (OSError, ValueError) as error:
-            raise SolverError(f"{self.path}: cannot be mapped ({error}); leave it alone, and make a new loop") from error
+            raise SolverError(
+                f"{self.path}: cannot be mapped ({error}); leave it alone, and make a new loop"
+            ) from error
         try:
             yield memory
         finally:
@@ -170,7 +188,9 @@ class ControlLoop:
         """Until so many samples are answered."""
         if not waited(lambda: memory.counts[ANSWERED] >= 2 * samples, timeout, *pause):
             mend = "start the controller" if samples == 1 else "has the controller ended?"
-            raise SolverError(f"{self.path}: no answer to sample {samples - 1} within {timeout:g} s; {mend}")
+            raise SolverError(
+                f"{self.path}: no answer to sample {samples - 1} within {timeout:g} s; {mend}"
+            )
 
     def _take(self, memory: LoopMemory) -> int:
         """The latest answer as inputs; how many samples have been answered."""
@@ -187,7 +207,8 @@ class ControlLoop:
             response.append(memory.counts[WHEN] - at)
             self._take(memory)
             self.stepper.advance(min(begun + (k + 1) * self.period, self.stepper.t_end))
-        return LoopTiming(n, 0, np.zeros(n), 1e-9 * np.array(response[1:]))  # the first one has been shown before
+        # the first one has been shown before
+        return LoopTiming(n, 0, np.zeros(n), 1e-9 * np.array(response[1:]))
 
     def _in_real_time(self, memory: LoopMemory, n: int) -> LoopTiming:
         begun, first = self.stepper.t, time.monotonic_ns() + round(1e9 * self.period)
@@ -210,7 +231,11 @@ def _new_file(path: Path, stepper: Stepper, period: float) -> Path:
     """The file of a loop, made. Raises `InputError` if one is there."""
     names = json.dumps({"inputs": list(stepper.inputs), "outputs": list(stepper.outputs)}).encode()
     head = HEADER.pack(MAGIC, len(stepper.inputs), len(stepper.outputs), period, 0, 0, 0, 0)
-    whole = head + bytes(BODY - len(head) + 8 * 2 * (1 + len(stepper.outputs) + len(stepper.inputs))) + names
+    whole = (
+        head
+        + bytes(BODY - len(head) + 8 * 2 * (1 + len(stepper.outputs) + len(stepper.inputs)))
+        + names
+    )
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
@@ -218,7 +243,10 @@ def _new_file(path: Path, stepper: Stepper, period: float) -> Path:
             file.write(whole)
         os.link(draft, path)  # whole at once, and never over another file
     except FileExistsError as error:
-        raise InputError(f"{path}: is there already, perhaps from another loop; choose another name, or remove it") from error
+        raise InputError(
+            f"{path}: is there already, perhaps from another loop; choose another name, "
+            "or remove it"
+        ) from error
     except OSError as error:
         raise unwritable(path, error) from error
     finally:

@@ -1,8 +1,10 @@
-"""`cosimulate`: a `Stepper` and functional mock-up units of other programs, coupled at communication points.
+"""`cosimulate`: a `Stepper` and functional mock-up units of other programs, coupled at
+communication points.
 
-At each point all outputs are read, then all inputs are set and held, then all go on to the next point, the model by as many steps
-as it needs: nobody is asked for a step that is then rejected, and the order of the units does not matter. The error of the
-coupling is of first order in the communication step. Sources: Functional Mock-up Interface 3.0.2 and 2.0.5, Modelica Association;
+At each point all outputs are read, then all inputs are set and held, then all go on to the next
+point, the model by as many steps as it needs: nobody is asked for a step that is then rejected, and
+the order of the units does not matter. The error of the coupling is of first order in the
+communication step. Sources: Functional Mock-up Interface 3.0.2 and 2.0.5, Modelica Association;
 Gomes et al., Co-simulation: a survey, ACM Computing Surveys 51 (2018), section 4 (Jacobi scheme).
 """
 
@@ -25,19 +27,31 @@ from flexmbs.studies.stepper import Stepper
 
 Units = Mapping[str, str | os.PathLike[str]]
 EXPONENTS = {  # of kg, m, s in the units of a stepper's ports
-    "N": (1, 1, -2), "N m": (1, 2, -2), "m": (0, 1, 0), "rad": (0, 0, 0), "m/s": (0, 1, -1), "rad/s": (0, 0, -1),
-}  # fmt: skip
+    "N": (1, 1, -2),
+    "N m": (1, 2, -2),
+    "m": (0, 1, 0),
+    "rad": (0, 0, 0),
+    "m/s": (0, 1, -1),
+    "rad/s": (0, 0, -1),
+}
 
 
 def cosimulate(
-    stepper: Stepper, units: Units, *, connections: Mapping[str, str], communication_step: float, t_end: float | None = None,
+    stepper: Stepper,
+    units: Units,
+    *,
+    connections: Mapping[str, str],
+    communication_step: float,
+    t_end: float | None = None,
     parameters: Mapping[str, Any] | None = None,
-) -> dict[str, np.ndarray]:  # fmt: skip
-    """Run a model together with functional mock-up units of FMI 2 and 3: forces and controllers of other programs.
+) -> dict[str, np.ndarray]:
+    """Run a model together with functional mock-up units of FMI 2 and 3: forces and controllers of
+    other programs.
 
-    Between communication points inputs are held; all outputs are read at a point before any input is set there, so that the
-    result does not depend on the order of the units, and is of first order in the communication step: halve it to see the error.
-    Units of measurement that the files declare are converted to SI. There is no audit: judge the model and its steps by a run of
+    Between communication points inputs are held; all outputs are read at a point before any input
+    is set there, so that the result does not depend on the order of the units, and is of first
+    order in the communication step: halve it to see the error. Units of measurement that the files
+    declare are converted to SI. There is no audit: judge the model and its steps by a run of
     `simulate`. A file is a program of its author: load those only that you trust.
 
     Parameters
@@ -47,25 +61,28 @@ def cosimulate(
     units : mapping of names to paths
         Files ``.fmu`` for co-simulation, loaded by FMPy; names without a dot.
     connections : mapping of inputs to outputs
-        {"motor": "controller.torque", "controller.angle": "angle"}: inputs and outputs of the stepper by their names, those of
-        units as ``unit.variable``.
+        {"motor": "controller.torque", "controller.angle": "angle"}: inputs and outputs of the
+        stepper by their names, those of units as ``unit.variable``.
     communication_step : float [s]
         Time between communication points; a multiple of the internal step that a unit declares.
     t_end : float [s], optional
-        The end, of the stepper by default; a whole number of communication steps from its present time.
+        The end, of the stepper by default; a whole number of communication steps from its present
+        time.
     parameters : mapping, optional
-        Values of variables of the units, before they are initialized, in the units of measurement of the file:
-        {"controller.kp": 3.0}.
+        Values of variables of the units, before they are initialized, in the units of measurement
+        of the file: {"controller.kp": 3.0}.
 
     Returns
     -------
     dict of arrays
-        ``t`` (n,) and, at each communication point, what is connected: outputs, and inputs as they are held from then on.
+        ``t`` (n,) and, at each communication point, what is connected: outputs, and inputs as they
+        are held from then on.
 
     Raises
     ------
     InputError
-        For names, types, units of measurement and times that do not fit, and files that cannot be loaded.
+        For names, types, units of measurement and times that do not fit, and files that cannot be
+        loaded.
     SolverError
         For a step that a unit or the model does not take.
     MachineError
@@ -104,7 +121,9 @@ def cosimulate(
 
 
 class Wire(NamedTuple):
-    """An output and the input that it is held in: value = factor · output + offset. A name of no unit is the stepper's."""
+    """An output and the input that it is held in: value = factor · output + offset. A name of no
+    unit is the stepper's.
+    """
 
     source: tuple[str, str]
     target: tuple[str, str]
@@ -112,13 +131,20 @@ class Wire(NamedTuple):
     offset: float
 
 
-def _run(stepper: Stepper, units: Mapping[str, Unit], wires: list[Wire], n: int, h: float) -> dict[str, np.ndarray]:
+def _run(
+    stepper: Stepper, units: Mapping[str, Unit], wires: list[Wire], n: int, h: float
+) -> dict[str, np.ndarray]:
     """The coupled run of n communication steps."""
     sources, begun = list(dict.fromkeys(wire.source for wire in wires)), stepper.t
-    found: dict[str, np.ndarray] = {_name(end): np.empty(n + 1) for wire in wires for end in (wire.source, wire.target)}
+    found: dict[str, np.ndarray] = {
+        _name(end): np.empty(n + 1) for wire in wires for end in (wire.source, wire.target)
+    }
     found["t"] = begun + h * np.arange(n + 1)
     for k in range(n + 1):
-        read = {end: units[end[0]].read(end[1]) if end[0] else stepper.outputs[end[1]] for end in sources}
+        read = {
+            end: units[end[0]].read(end[1]) if end[0] else stepper.outputs[end[1]]
+            for end in sources
+        }
         for end, value in read.items():
             if not math.isfinite(value):
                 raise SolverError(f"{_name(end)}: is {value} at t = {found['t'][k]:g} s")
@@ -142,13 +168,19 @@ def _points(stepper: Stepper, step: float, t_end: float | None) -> tuple[int, fl
         raise InputError(f"stepper: must be a Stepper, not {type(stepper).__name__}")
     t_end = stepper.t_end if t_end is None else t_end
     if not is_number(t_end) or not stepper.t < t_end <= stepper.t_end:
-        raise InputError(f"t_end: must be after t = {stepper.t:g} s and at most {stepper.t_end:g} s, not {shown(t_end)}")
+        raise InputError(
+            f"t_end: must be after t = {stepper.t:g} s and at most {stepper.t_end:g} s, "
+            f"not {shown(t_end)}"
+        )
     length = t_end - stepper.t
     if not is_number(step) or not 0.0 < step <= length * (1.0 + 1e-9):
         raise InputError(f"communication_step: must be within 0 … {length:g} s, not {shown(step)}")
     n = round(length / step)
     if abs(n * step - length) > 1e-6 * step:
-        raise InputError(f"communication_step: {step:g} s does not divide the {length:g} s to t_end; take {length / n:g} s")
+        raise InputError(
+            f"communication_step: {step:g} s does not divide the {length:g} s to t_end; "
+            f"take {length / n:g} s"
+        )
     return n, length / n
 
 
@@ -165,26 +197,37 @@ def _check_step(unit: Unit, h: float) -> None:
     """Raise `InputError` for a communication step that is no multiple of a fixed step of the unit."""
     own = unit.own_step
     if own > 0.0 and (round(h / own) < 1 or abs(h - round(h / own) * own) > ROUND_OFF * h):
-        raise InputError(f"communication_step: {h:g} s is no multiple of {own:g} s, the internal step of unit '{unit.name}'")
+        raise InputError(
+            f"communication_step: {h:g} s is no multiple of {own:g} s, the internal step "
+            f"of unit '{unit.name}'"
+        )
 
 
 def _by_unit(parameters: Mapping[str, Any], units: Units) -> dict[str, dict[str, Any]]:
     """Parameters of each unit. Raises `InputError`."""
     if not isinstance(parameters, Mapping):
-        raise InputError(f"parameters: must be a mapping of 'unit.variable' to values, not {shown(parameters)}")
+        raise InputError(
+            f"parameters: must be a mapping of 'unit.variable' to values, not {shown(parameters)}"
+        )
     found: dict[str, dict[str, Any]] = {}
     for name, value in parameters.items():
         unit, dot, key = str(name).partition(".")
         if not dot or unit not in units:
-            raise InputError(f"parameters: '{name}' is not 'unit.variable' of a unit; {close_names(unit, units)}")
+            raise InputError(
+                f"parameters: '{name}' is not 'unit.variable' of a unit; {close_names(unit, units)}"
+            )
         found.setdefault(unit, {})[key] = value
     return found
 
 
-def _wires(stepper: Stepper, units: Mapping[str, Unit], connections: Mapping[str, str]) -> list[Wire]:
+def _wires(
+    stepper: Stepper, units: Mapping[str, Unit], connections: Mapping[str, str]
+) -> list[Wire]:
     """The connections. Raises `InputError` for ends that do not fit each other."""
     if not isinstance(connections, Mapping) or not connections:
-        raise InputError(f"connections: must be a mapping of inputs to outputs, not {shown(connections)}")
+        raise InputError(
+            f"connections: must be a mapping of inputs to outputs, not {shown(connections)}"
+        )
     wires = []
     for to, of in connections.items():
         item = f"connections.{to}"
@@ -192,11 +235,20 @@ def _wires(stepper: Stepper, units: Mapping[str, Unit], connections: Mapping[str
         source, out = _end(of, item, units, stepper.outputs.units, "output")
         if into.exponents and out.exponents and not into.exponents & out.exponents:
             raise InputError(f"{item}: '{to}' and '{of}' differ in their units of measurement")
-        wires.append(Wire(source, target, out.factor / into.factor, (out.offset - into.offset) / into.factor))
+        wires.append(
+            Wire(source, target, out.factor / into.factor, (out.offset - into.offset) / into.factor)
+        )
     both = {wire.source for wire in wires} & {wire.target for wire in wires}
     for end in both:
-        raise InputError(f"connections: '{_name(end)}' is an input and an output of the stepper; give one another name")
-    unheard = sorted({name for name in units} - {wire.source[0] for wire in wires} - {wire.target[0] for wire in wires})
+        raise InputError(
+            f"connections: '{_name(end)}' is an input and an output of the stepper; give "
+            "one another name"
+        )
+    unheard = sorted(
+        {name for name in units}
+        - {wire.source[0] for wire in wires}
+        - {wire.target[0] for wire in wires}
+    )
     if unheard:
         raise InputError(f"units.{unheard[0]}: has no connection; connect it or leave it out")
     return wires
@@ -212,7 +264,8 @@ def _end(
     if not dot or unit not in units:
         known = [*ports, *(f"{each}." for each in units)]
         raise InputError(
-            f"{item}: {shown(name)} is no {causality} of the stepper nor 'unit.variable'; {close_names(str(name), known)}"
+            f"{item}: {shown(name)} is no {causality} of the stepper nor 'unit.variable'; "
+            f"{close_names(str(name), known)}"
         )
     return (unit, key), units[unit].scale(key, item, causality)
 

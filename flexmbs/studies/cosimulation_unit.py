@@ -1,7 +1,8 @@
 """A functional mock-up unit for co-simulation, loaded by FMPy.
 
-After an error a unit can be freed only, after a fatal one no function may be called, since its memory is not to be trusted.
-Source: Functional Mock-up Interface 2.0.5, sections 2.1.3 and 4.2.4; 3.0.2, sections 2.2.4 and 4.2.
+After an error a unit can be freed only, after a fatal one no function may be called, since its
+memory is not to be trusted. Source: Functional Mock-up Interface 2.0.5, sections 2.1.3 and 4.2.4;
+3.0.2, sections 2.2.4 and 4.2.
 """
 
 import math
@@ -19,16 +20,24 @@ from flexmbs.integrators.integrator import is_number
 
 REAL = ("Real", "Float64", "Float32")
 WHOLE = {  # smallest and largest number
-    "Integer": (-(2**31), 2**31 - 1), "Int8": (-(2**7), 2**7 - 1), "Int16": (-(2**15), 2**15 - 1), "Int32": (-(2**31), 2**31 - 1),
-    "Int64": (-(2**63), 2**63 - 1), "UInt8": (0, 2**8 - 1), "UInt16": (0, 2**16 - 1), "UInt32": (0, 2**32 - 1),
+    "Integer": (-(2**31), 2**31 - 1),
+    "Int8": (-(2**7), 2**7 - 1),
+    "Int16": (-(2**15), 2**15 - 1),
+    "Int32": (-(2**31), 2**31 - 1),
+    "Int64": (-(2**63), 2**63 - 1),
+    "UInt8": (0, 2**8 - 1),
+    "UInt16": (0, 2**16 - 1),
+    "UInt32": (0, 2**32 - 1),
     "UInt64": (0, 2**64 - 1),
-}  # fmt: skip
+}
 ERROR, FATAL = 3, 4  # states of FMI
 ROUND_OFF = 1e-9  # of a communication step
 
 
 class Scale(NamedTuple):
-    """SI value = factor · value + offset of a variable; which exponents of kg, m, s, A, K, mol, cd it may have, {} unknown."""
+    """SI value = factor · value + offset of a variable; which exponents of kg, m, s, A, K, mol, cd
+    it may have, {} unknown.
+    """
 
     factor: float = 1.0
     offset: float = 0.0
@@ -45,7 +54,9 @@ class Unit:
             check_archive(path, "modelDescription.xml")
             about = fmpy.read_model_description(str(path))
             if about.coSimulation is None or str(about.fmiVersion)[0] not in "23":
-                raise InputError(f"{path.name} is no unit for co-simulation of FMI 2 or 3; export it as one")
+                raise InputError(
+                    f"{path.name} is no unit for co-simulation of FMI 2 or 3; export it as one"
+                )
             self.variables = {each.name: each for each in about.modelVariables}
             self.version = 2 if str(about.fmiVersion).startswith("2") else 3
             self.own_step = float(about.coSimulation.fixedInternalStepSize or 0.0)  # s, 0 for none
@@ -55,7 +66,9 @@ class Unit:
         except InputError as error:
             raise InputError(*(f"units.{name}: {problem}" for problem in error.problems)) from None
         except Exception as error:
-            raise InputError(f"units.{name}: {path}: FMPy cannot load it: {' '.join(str(error).split())}") from error
+            raise InputError(
+                f"units.{name}: {path}: FMPy cannot load it: {' '.join(str(error).split())}"
+            ) from error
 
     def _instance(self, about: Any) -> Any:
         from fmpy.fmi2 import FMU2Slave
@@ -72,10 +85,17 @@ class Unit:
         for key, value in parameters.items():
             self._set_parameter(key, value)
         if self.version == 2:
-            self._called("fmi2SetupExperiment", self._fmu.setupExperiment, startTime=t, stopTime=t_end)
+            self._called(
+                "fmi2SetupExperiment", self._fmu.setupExperiment, startTime=t, stopTime=t_end
+            )
             self._called("fmi2EnterInitializationMode", self._fmu.enterInitializationMode)
         else:
-            self._called("fmi3EnterInitializationMode", self._fmu.enterInitializationMode, startTime=t, stopTime=t_end)
+            self._called(
+                "fmi3EnterInitializationMode",
+                self._fmu.enterInitializationMode,
+                startTime=t,
+                stopTime=t_end,
+            )
         self._called("exit of the initialization", self._fmu.exitInitializationMode)
         self._runs = True
 
@@ -83,7 +103,10 @@ class Unit:
         item = f"parameters.{self.name}.{key}"
         variable = self.variable(key, item)
         if variable.start is None or variable.variability == "constant":
-            raise InputError(f"{item}: the unit computes it; set a parameter or another variable with a start value")
+            raise InputError(
+                f"{item}: the unit computes it; set a parameter or another variable with "
+                "a start value"
+            )
         kind = str(variable.type)
         given = _value(kind, value)
         if given is None:
@@ -93,16 +116,23 @@ class Unit:
     def variable(self, key: str, item: str) -> Any:
         """The variable of a name. Raises `InputError`."""
         if key not in self.variables:
-            raise InputError(f"{item}: unit '{self.name}' has no variable '{key}'; {close_names(key, self.variables)}")
+            raise InputError(
+                f"{item}: unit '{self.name}' has no variable '{key}'; "
+                f"{close_names(key, self.variables)}"
+            )
         return self.variables[key]
 
     def scale(self, key: str, item: str, causality: str) -> Scale:
         """How the values of an input or output relate to SI units. Raises `InputError`."""
         variable = self.variable(key, item)
         if variable.causality != causality:
-            raise InputError(f"{item}: '{self.name}.{key}' is of causality {variable.causality}, not {causality}")
+            raise InputError(
+                f"{item}: '{self.name}.{key}' is of causality {variable.causality}, not {causality}"
+            )
         if variable.type not in REAL or variable.shape:
-            raise InputError(f"{item}: '{self.name}.{key}' is no real number but of type {variable.type}")
+            raise InputError(
+                f"{item}: '{self.name}.{key}' is no real number but of type {variable.type}"
+            )
         declared = variable.declaredType
         found = self._scales.get(variable.unit or (declared.unit if declared else None), Scale())
         relative = variable.relativeQuantity or (declared is not None and declared.relativeQuantity)
@@ -111,12 +141,18 @@ class Unit:
     def read(self, key: str) -> float:
         """The value of a real variable."""
         variable = self.variables[key]
-        return float(self._called(key, getattr(self._fmu, f"get{variable.type}"), [variable.valueReference])[0])
+        return float(
+            self._called(key, getattr(self._fmu, f"get{variable.type}"), [variable.valueReference])[
+                0
+            ]
+        )
 
     def set(self, key: str, value: float) -> None:
         """Set a real variable."""
         variable = self.variables[key]
-        self._called(key, getattr(self._fmu, f"set{variable.type}"), [variable.valueReference], [value])
+        self._called(
+            key, getattr(self._fmu, f"set{variable.type}"), [variable.valueReference], [value]
+        )
 
     def go_on(self, t: float, h: float) -> None:
         """One communication step. Raises `SolverError` if the unit does not reach its end."""
@@ -124,7 +160,10 @@ class Unit:
         if done is not None:
             _, ended, early, last = done
             if ended or (early and last < t + h * (1.0 - ROUND_OFF)):
-                raise SolverError(f"units.{self.name}: asked to end the simulation at t = {last if early else t + h:g} s")
+                raise SolverError(
+                    f"units.{self.name}: asked to end the simulation at t = "
+                    f"{last if early else t + h:g} s"
+                )
 
     def close(self) -> None:
         """End the unit, by what it still allows."""
@@ -141,14 +180,20 @@ class Unit:
         except Exception as error:  # FMPy raises its own for each status that is not OK
             self._worst = max(self._worst, int(getattr(error, "status", ERROR)))
             told = " ".join(str(error).split())
-            raise SolverError(f"units.{self.name}: {what}: the unit failed: {told}; see its own messages") from error
+            raise SolverError(
+                f"units.{self.name}: {what}: the unit failed: {told}; see its own messages"
+            ) from error
 
 
 def _value(kind: str, value: Any) -> Any:
     """A value as one of a type of FMI, None if it is none."""
     if kind in WHOLE:
         low, high = WHOLE[kind]
-        fits = isinstance(value, numbers.Integral) and not isinstance(value, bool) and low <= int(value) <= high
+        fits = (
+            isinstance(value, numbers.Integral)
+            and not isinstance(value, bool)
+            and low <= int(value) <= high
+        )
         return int(value) if fits else None
     if kind in REAL:
         return float(value) if is_number(value) and math.isfinite(value) else None
@@ -161,4 +206,6 @@ def _scale(unit: Any) -> Scale:
     if base is None:
         return Scale()
     rest = (base.A, base.K, base.mol, base.cd)
-    return Scale(float(base.factor), float(base.offset), frozenset({(base.kg, base.m, base.s, *rest)}))
+    return Scale(
+        float(base.factor), float(base.offset), frozenset({(base.kg, base.m, base.s, *rest)})
+    )

@@ -1,7 +1,8 @@
-"""The model of ``flexmbs demo``: two flexible links in series with a tool, driven by controllers under gravity.
+"""The model of ``flexmbs demo``: two flexible links in series with a tool, driven by controllers
+under gravity.
 
-Its reference numbers come from ``reports/demo/reference.py``: the same arm on the mesh refined twice (69 441 unknowns), with
-twice the modes and steps 25 times shorter, in absolute coordinates.
+Its reference numbers come from ``reports/demo/reference.py``: the same arm on the mesh refined
+twice (69 441 unknowns), with twice the modes and steps 25 times shorter, in absolute coordinates.
 """
 
 from pathlib import Path
@@ -22,7 +23,11 @@ COMPARED_AT = (0.4, 0.8, 1.5)  # times of the comparison (s)
 TOOL = "tool/point"
 
 REFERENCE_POSITION = np.array(
-    [[0.397642163, 0.0, -0.396331777], [0.542219264, 0.0, 0.239615294], [0.541542025, 0.0, 0.242163270]]
+    [
+        [0.397642163, 0.0, -0.396331777],
+        [0.542219264, 0.0, 0.239615294],
+        [0.541542025, 0.0, 0.242163270],
+    ]
 )  # m
 REFERENCE_TORQUE = 21.9416660  # N m
 REFERENCE_DEFLECTION = 3.83345745e-05  # m
@@ -42,7 +47,11 @@ def demo_model(link: Path) -> Model:
     fore = arm.add(FlexibleBody("fore", str(link)))
     tool = arm.add(
         RigidBody(
-            "tool", mass=2.5, inertia=(4e-3, 6e-3, 4e-3), com=(0.05, 0.0, 0.0), frames={"flange": (0, 0, 0), "point": (0.1, 0, 0)}
+            "tool",
+            mass=2.5,
+            inertia=(4e-3, 6e-3, 4e-3),
+            com=(0.05, 0.0, 0.0),
+            frames={"flange": (0, 0, 0), "point": (0.1, 0, 0)},
         )
     )
     shoulder = arm.add(Revolute("shoulder", arm.ground, upper["hub"], axis="y", q0=0.9))
@@ -56,14 +65,20 @@ def demo_model(link: Path) -> Model:
 
 
 def demo_numbers(solution: Solution) -> tuple[np.ndarray, float, float, float]:
-    """Tool positions at the times of comparison (m), largest shoulder torque (N m), largest deflection of the upper link's tip in
-    its body frame (m), first frequency of the link fixed at its hub (Hz)."""
+    """Tool positions at the times of comparison (m), largest shoulder torque (N m), largest
+    deflection of the upper link's tip in its body frame (m), first frequency of the link fixed at
+    its hub (Hz)."""
     at = [int(np.argmin(np.abs(solution.t - t))) for t in COMPARED_AT]
     position = solution.frame(TOOL).position[at]
     torque = float(np.abs(solution.joint("shoulder").effort[:, 0]).max())
     data = solution.compiled.data["upper"]
     deflection = solution.body("upper").elastic @ data.frames["tip"].phi.T
-    return position, torque, float(np.linalg.norm(deflection, axis=1).max()), float(data.modes.frequency[0])
+    return (
+        position,
+        torque,
+        float(np.linalg.norm(deflection, axis=1).max()),
+        float(data.modes.frequency[0]),
+    )
 
 
 def demo_checks(solution: Solution) -> list[Check]:
@@ -74,12 +89,22 @@ def demo_checks(solution: Solution) -> list[Check]:
     return [
         Check("Tool position", PASS if error <= POSITION_TOLERANCE else FAIL, text),
         _relative("Shoulder torque", torque, REFERENCE_TORQUE, TORQUE_TOLERANCE, "N m"),
-        _relative("Deflection of the upper link", deflection, REFERENCE_DEFLECTION, DEFLECTION_TOLERANCE, "m"),
-        _relative("First frequency of the link", frequency, REFERENCE_FREQUENCY, FREQUENCY_TOLERANCE, "Hz"),
+        _relative(
+            "Deflection of the upper link",
+            deflection,
+            REFERENCE_DEFLECTION,
+            DEFLECTION_TOLERANCE,
+            "m",
+        ),
+        _relative(
+            "First frequency of the link", frequency, REFERENCE_FREQUENCY, FREQUENCY_TOLERANCE, "Hz"
+        ),
     ]
 
 
 def _relative(title: str, found: float, reference: float, tolerance: float, unit: str) -> Check:
     error = abs(found / reference - 1.0)
-    text = f"{found:.5g} {unit}, {100 * error:.2g} % from the finer run, {100 * tolerance:g} % allowed"
+    text = (
+        f"{found:.5g} {unit}, {100 * error:.2g} % from the finer run, {100 * tolerance:g} % allowed"
+    )
     return Check(title, PASS if error <= tolerance else FAIL, text)

@@ -36,8 +36,9 @@ def environment(
 ) -> Any:
     """A `gymnasium.Env`: actions are inputs, observations are outputs of a `Stepper`.
 
-    Actions are held for a period; ``info["t"]`` is the time. Observations and actions are arrays in the order of the ports. An
-    episode is truncated at its end time. There is no audit: judge model and steps by a run of `simulate`.
+    Actions are held for a period; ``info["t"]`` is the time. Observations and actions are arrays in
+    the order of the ports. An episode is truncated at its end time. There is no audit: judge model
+    and steps by a run of `simulate`.
 
     Parameters
     ----------
@@ -65,7 +66,8 @@ def environment(
     Returns
     -------
     gymnasium.Env
-        With ``reset``, ``step``, ``action_space`` and ``observation_space``; `stepper` is that of the present episode.
+        With ``reset``, ``step``, ``action_space`` and ``observation_space``; `stepper` is that of
+        the present episode.
 
     Raises
     ------
@@ -117,7 +119,9 @@ def environment(
         def _observed(self) -> np.ndarray:
             return np.array(list(self.stepper.outputs.values()))
 
-        def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[np.ndarray, dict[str, Any]]:
+        def reset(
+            self, *, seed: int | None = None, options: dict[str, Any] | None = None
+        ) -> tuple[np.ndarray, dict[str, Any]]:
             super().reset(seed=seed)
             drawn = {name: each.at(float(self.np_random.random())) for name, each in spread.items()}
             self.stepper, self._periods = self._begun(made(model, drawn)), 0
@@ -145,7 +149,9 @@ def _bounds(inputs: Any, limits: Any) -> dict[str, tuple[float, float]]:
     found = read_limits(limits, "limits")
     for name in found:
         if name not in inputs:
-            raise InputError(f"limits: '{name}' is not among the inputs; {close_names(name, inputs)}")
+            raise InputError(
+                f"limits: '{name}' is not among the inputs; {close_names(name, inputs)}"
+            )
     for name in inputs:
         if name not in found or not np.isfinite(found[name]).all():
             raise InputError(f"limits.{name}: needs both, {{'{name}': (-1.0, 1.0)}}")
@@ -159,7 +165,9 @@ def _values(action: Any, bounds: Mapping[str, Any]) -> list[float]:
     except (TypeError, ValueError):
         values = np.zeros(0)
     if len(values) != len(bounds):
-        raise InputError(f"action: {shown(action)}; give {len(bounds)} numbers, in the order {', '.join(bounds)}")
+        raise InputError(
+            f"action: {shown(action)}; give {len(bounds)} numbers, in the order {', '.join(bounds)}"
+        )
     return values.tolist()
 
 
@@ -172,8 +180,13 @@ def _truth(value: Any, t: float) -> bool:
 
 def _spread(vary: Any) -> dict[str, Spread]:
     if vary is not None and not isinstance(vary, Mapping):
-        raise InputError(f"vary: {shown(vary)} is no mapping; give {{'bodies.tool.mass': fm.Range(1.0, 2.0)}}")
+        raise InputError(
+            f"vary: {shown(vary)} is no mapping; give {{'bodies.tool.mass': fm.Range(1.0, 2.0)}}"
+        )
     for name, each in (vary or {}).items():
         if not isinstance(each, Spread):
-            raise InputError(f"vary.{name}: {shown(each)} is no distribution; give fm.Range(low, high) or fm.Normal")
+            raise InputError(
+                f"vary.{name}: {shown(each)} is no distribution; give fm.Range(low, high) "
+                "or fm.Normal"
+            )
     return dict(vary or {})

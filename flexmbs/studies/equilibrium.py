@@ -1,4 +1,6 @@
-"""`Equilibrium`: a state in equilibrium with its stability, by the eigenvalues of its linearization."""
+"""`Equilibrium`: a state in equilibrium with its stability, by the eigenvalues of its
+linearization.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,9 +21,9 @@ from flexmbs.system.check import PASS, Check
 class Equilibrium:
     """A state at rest (or in steady motion) in equilibrium: −k(q) − Gᵀλ = 0, g(q, t) = 0.
 
-    state: joint coordinates, multipliers, force states; the start of a run by ``simulate(model, start=equilibrium)``.
-    residual: largest unbalanced generalized force (N, N m).  load_steps, iterations: cost.
-    indifferent: names of unsupported coordinates, kept at their initial values.
+    state: joint coordinates, multipliers, force states; the start of a run by ``simulate(model,
+    start=equilibrium)``. residual: largest unbalanced generalized force (N, N m).  load_steps,
+    iterations: cost. indifferent: names of unsupported coordinates, kept at their initial values.
     """
 
     state: State
@@ -37,22 +39,22 @@ class Equilibrium:
 
     @cached_property
     def modes(self) -> Modes:
-        """Complex modes of small motions about the state, those of `linearize` there: of the pencil with mass, gyroscopic and
-        damping terms, and a stiffness that need not be symmetric."""
+        """Complex modes of small motions about the state, those of `linearize` there: of the pencil
+        with mass, gyroscopic and damping terms, and a stiffness that need not be symmetric."""
         return modes_about(self.state, self.slopes)
 
     @property
     def eigenvalues(self) -> np.ndarray:
-        """Eigenvalues λ (m,) [1/s] of the modes, one of each conjugate pair, slowest first; those of unsupported coordinates are
-        zero."""
+        """Eigenvalues λ (m,) [1/s] of the modes, one of each conjugate pair, slowest first; those
+        of unsupported coordinates are zero."""
         return np.where(self._neutral, 0.0, self.modes.eigenvalue)
 
     @property
     def frequencies(self) -> np.ndarray:
         """|λ| (rad/s), ascending, of modes that oscillate or grow, negative if they grow, and 0 for each unsupported coordinate.
 
-        Without damping and non-conservative forces these are ±√|κ| of the eigenvalues κ of the stiffness over the mass matrix.
-        Motions that decay without oscillation have none.
+        Without damping and non-conservative forces these are ±√|κ| of the eigenvalues κ of the
+        stiffness over the mass matrix. Motions that decay without oscillation have none.
         """
         value, growing = self.eigenvalues, self._growing
         shown = ~self._neutral & (growing | (value.imag > 0.0))
@@ -61,7 +63,9 @@ class Equilibrium:
 
     @property
     def stable(self) -> bool:
-        """True if no mode grows, Re λ ≤ 0 within round-off (`Modes.growing`), beside unsupported coordinates."""
+        """True if no mode grows, Re λ ≤ 0 within round-off (`Modes.growing`), beside unsupported
+        coordinates.
+        """
         return not self._growing.any()
 
     @property
@@ -71,7 +75,9 @@ class Equilibrium:
 
     @cached_property
     def _neutral(self) -> np.ndarray:
-        """Eigenvalues (m,) of unsupported coordinates, two of each at most: below the frequency that counts as support."""
+        """Eigenvalues (m,) of unsupported coordinates, two of each at most: below the frequency
+        that counts as support.
+        """
         size = np.abs(self.modes.eigenvalue)
         return np.asarray((size <= self.slowest) & (np.arange(len(size)) < 2 * self.loose))
 
@@ -89,7 +95,9 @@ class Equilibrium:
 
     @property
     def audit(self) -> tuple[Check, ...]:
-        """Checks of the equilibrium, as of a run: modes of its bodies, linear range, second opinion."""
+        """Checks of the equilibrium, as of a run: modes of its bodies, linear range, second
+        opinion.
+        """
         return self.solution.audit
 
     @property
@@ -112,5 +120,8 @@ class Equilibrium:
 
     def __str__(self) -> str:
         kind = "stable" if self.stable else "unstable"
-        text = f"{kind} equilibrium at t = {self.state.t:g} s: residual {self.residual:.1e}, {self.load_steps} load steps"
+        text = (
+            f"{kind} equilibrium at t = {self.state.t:g} s: residual {self.residual:.1e}, "
+            f"{self.load_steps} load steps"
+        )
         return f"{text}, {self.iterations} iterations"

@@ -29,27 +29,42 @@ def growth(found: Equilibrium) -> float:
     return 0.0 if found.stable else float(found.eigenvalues.real.max())
 
 
-def path_checks(states: Sequence[State], growths: Sequence[float], followed: Callable[[State, float], State]) -> list[Check]:
-    """Stability at the outputs, by the `growth` of each, and jumps between them; ``followed``: to a time."""
+def path_checks(
+    states: Sequence[State], growths: Sequence[float], followed: Callable[[State, float], State]
+) -> list[Check]:
+    """Stability at the outputs, by the `growth` of each, and jumps between them; ``followed``: to a
+    time.
+    """
     unstable = np.flatnonzero(growths)
     check = Check("Stability", PASS, f"stable: no mode grows at {len(states)} outputs")
     if len(unstable):
         first = int(unstable[0])
-        text = f"unstable at {len(unstable)} of {len(states)} outputs, the first at t = {states[first].t:.6g} s:"
+        text = (
+            f"unstable at {len(unstable)} of {len(states)} outputs, the first at t = "
+            f"{states[first].t:.6g} s:"
+        )
         text += f" a mode grows by {growths[first]:.3g} 1/s"
-        check = Check("Stability", WARN, text, "simulate the model, which does not stay on this branch")
+        check = Check(
+            "Stability", WARN, text, "simulate the model, which does not stay on this branch"
+        )
     return [check, *_jumps(states, followed)]
 
 
 def _jumps(states: Sequence[State], followed: Callable[[State, float], State]) -> list[Check]:
-    """The first of the largest displacements between outputs that no smaller interval of time makes smaller."""
+    """The first of the largest displacements between outputs that no smaller interval of time makes
+    smaller.
+    """
     sizes = displacement_sizes(states[0].compiled)
 
     def span(a: State, b: State) -> float:
         return float(np.abs(displacement(a, b) / sizes).max(initial=0.0))
 
     found = sorted(
-        (pair for pair in itertools.pairwise(states) if span(*pair) > NOTED and not _smooth(*pair, sizes)),
+        (
+            pair
+            for pair in itertools.pairwise(states)
+            if span(*pair) > NOTED and not _smooth(*pair, sizes)
+        ),
         key=lambda pair: -span(*pair),
     )
     jumps = []
@@ -66,7 +81,10 @@ def _jumps(states: Sequence[State], followed: Callable[[State, float], State]) -
     if not jumps:
         return []
     t, size = min(jumps)
-    text = f"jump by {size:.2g} rad or of the model's size at t = {t:.6g} s: its branch ends or is left there"
+    text = (
+        f"jump by {size:.2g} rad or of the model's size at t = {t:.6g} s: its branch ends or "
+        "is left there"
+    )
     return [Check("Branch", WARN, text, REMEDY)]
 
 
@@ -78,4 +96,7 @@ def _smooth(a: State, b: State, sizes: np.ndarray) -> bool:
         delta, _ = here.step(np.zeros(len(here.r)))
     except SolverError:
         return False
-    return bool(np.abs((delta - back) / sizes).max(initial=0.0) <= LIKE * np.abs(back / sizes).max(initial=0.0))
+    return bool(
+        np.abs((delta - back) / sizes).max(initial=0.0)
+        <= LIKE * np.abs(back / sizes).max(initial=0.0)
+    )

@@ -23,10 +23,16 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(
-    compiled: Compiled, formalism: Formalism, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None,
+    compiled: Compiled,
+    formalism: Formalism,
+    t: float,
+    q: np.ndarray,
+    s: np.ndarray,
+    z: np.ndarray | None = None,
     beta: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """(ṡ, λ) of a consistent state (t, q, s, force states z); ``beta``: coordinates of the cut joints to start from.
+) -> tuple[np.ndarray, np.ndarray]:
+    """(ṡ, λ) of a consistent state (t, q, s, force states z); ``beta``: coordinates of the cut
+    joints to start from.
 
     Raises `SolverError` if the mass matrix is not definite.
     """
@@ -37,7 +43,9 @@ def evaluate(
 class Evaluator:
     """A formalism at single states of a model."""
 
-    def __init__(self, compiled: Compiled, formalism: Formalism, beta: np.ndarray | None = None) -> None:
+    def __init__(
+        self, compiled: Compiled, formalism: Formalism, beta: np.ndarray | None = None
+    ) -> None:
         formalism = formalism.fitting(compiled, "accelerations")
         self.compiled, self.kernels = compiled, of_formalism(type(formalism))
         _, nq, ns, nc, nz = (int(n) for n in compiled.system.layout)
@@ -59,10 +67,23 @@ class Evaluator:
             work.path.stage,
         )
         self.point = make_point(nq, ns, nz, nc)
-        self.model, self.packed = Packed(Model(compiled.system, work, self.workspace, exchange)), Packed(self.point)
+        self.model, self.packed = (
+            Packed(Model(compiled.system, work, self.workspace, exchange)),
+            Packed(self.point),
+        )
 
-    def at(self, t: float, q: np.ndarray, s: np.ndarray, z: np.ndarray | None = None, *, prepared: bool = True) -> Evaluated:
-        """Evaluate the formalism at a state; ``prepared``: corrected and with its stored data, as after a step."""
+    def at(
+        self,
+        t: float,
+        q: np.ndarray,
+        s: np.ndarray,
+        z: np.ndarray | None = None,
+        *,
+        prepared: bool = True,
+    ) -> Evaluated:
+        """Evaluate the formalism at a state; ``prepared``: corrected and with its stored data, as
+        after a step.
+        """
         point = self.point
         point.q[:], point.s[:], point.z[:] = q, s, 0.0 if z is None else z
         if prepared:
@@ -72,7 +93,8 @@ class Evaluator:
         if status < 0:
             body = self.compiled.bodies[-1 - status]
             raise SolverError(
-                f"the mass matrix of body '{body}' is not definite at t = {t:g} s; check its masses and deflections"
+                f"the mass matrix of body '{body}' is not definite at t = {t:g} s; check "
+                "its masses and deflections"
             )
         return Evaluated(point.sd.copy(), point.lam.copy(), point.zd.copy(), point.power.copy())
 

@@ -1,8 +1,9 @@
 """`export_fmu`: a model as a functional mock-up unit for co-simulation, with a `Stepper` inside.
 
-Such a unit is coupled to its tool: it holds the model, not its equations, and runs where Python with flexmbs is installed
-(``needsExecutionTool``). Its binary, which calls Python, is that of PythonFMU. Units that need nothing are those of linearized
-models, `Linearization.export`. Source: Functional Mock-up Interface 3.0.2 and 2.0.5, Modelica Association.
+Such a unit is coupled to its tool: it holds the model, not its equations, and runs where Python
+with flexmbs is installed (``needsExecutionTool``). Its binary, which calls Python, is that of
+PythonFMU. Units that need nothing are those of linearized models, `Linearization.export`. Source:
+Functional Mock-up Interface 3.0.2 and 2.0.5, Modelica Association.
 """
 
 import dataclasses
@@ -52,26 +53,40 @@ PACKAGES = {2: "pythonfmu", 3: "pythonfmu3"}
 
 
 def export_fmu(
-    model: Model, path: str | Path, *, inputs: Ports = (), outputs: Ports = (), step: float | None = None,
-    t_end: float | None = None, communication_step: float | None = None, formalism: str | None = None,
-    coordinates: str | None = None, integrator: str | None = None, rtol: float | None = None, atol: float | None = None,
-    version: int = 3, derivatives: bool | None = None,
-) -> Path:  # fmt: skip
-    """Write a model as a co-simulation unit of FMI 3 or 2, which runs where Python with flexmbs and PythonFMU's binary do.
+    model: Model,
+    path: str | Path,
+    *,
+    inputs: Ports = (),
+    outputs: Ports = (),
+    step: float | None = None,
+    t_end: float | None = None,
+    communication_step: float | None = None,
+    formalism: str | None = None,
+    coordinates: str | None = None,
+    integrator: str | None = None,
+    rtol: float | None = None,
+    atol: float | None = None,
+    version: int = 3,
+    derivatives: bool | None = None,
+) -> Path:
+    """Write a model as a co-simulation unit of FMI 3 or 2, which runs where Python with flexmbs and
+    PythonFMU's binary do.
 
-    path: ends with ``.fmu``; its stem is the name of the unit.  inputs, outputs, step, formalism, coordinates, integrator, rtol,
-    atol: as of `Stepper`; names of ports are those of the variables, blanks and dots become underscores.  t_end (s): the last
-    time that can be reached.  communication_step (s): the one suggested to the importing program, ``step`` by default, of
-    controlled steps a thousandth of t_end.
-    version: of FMI, 3 or 2. Inputs are held within communication steps. States of the unit can be taken, put back and
-    serialized, bitwise. Returns the path.
-    derivatives: the unit shows its independent states ``states.hinge_0``, ``states.hinge_0_rate`` … with their derivatives, and
-    gives directional derivatives of these and of the outputs along states, inputs and (FMI 3) time: A, B, C and D of `linearize`
-    at its present state. Its binary is compiled and runs on Linux on x86-64 alone; False: a unit without, for all systems of
-    PythonFMU. By default with derivatives where they can be had, else a `ModelWarning` says why not: there is no C compiler, or
-    the model has rigid contacts, discrete controllers, functions of reactions, or loops of ball joints without single freedoms.
-    Raises `InputError`, also for functions and kinds of your own, which a unit does not hold, `MachineError` without the extra
-    ``flexmbs[fmu]``.
+    path: ends with ``.fmu``; its stem is the name of the unit.  inputs, outputs, step, formalism,
+    coordinates, integrator, rtol, atol: as of `Stepper`; names of ports are those of the variables,
+    blanks and dots become underscores.  t_end (s): the last time that can be reached.
+    communication_step (s): the one suggested to the importing program, ``step`` by default, of
+    controlled steps a thousandth of t_end. version: of FMI, 3 or 2. Inputs are held within
+    communication steps. States of the unit can be taken, put back and serialized, bitwise. Returns
+    the path. derivatives: the unit shows its independent states ``states.hinge_0``,
+    ``states.hinge_0_rate`` … with their derivatives, and gives directional derivatives of these and
+    of the outputs along states, inputs and (FMI 3) time: A, B, C and D of `linearize` at its
+    present state. Its binary is compiled and runs on Linux on x86-64 alone; False: a unit without,
+    for all systems of PythonFMU. By default with derivatives where they can be had, else a
+    `ModelWarning` says why not: there is no C compiler, or the model has rigid contacts, discrete
+    controllers, functions of reactions, or loops of ball joints without single freedoms. Raises
+    `InputError`, also for functions and kinds of your own, which a unit does not hold,
+    `MachineError` without the extra ``flexmbs[fmu]``.
 
     Examples
     --------
@@ -102,14 +117,19 @@ def export_fmu(
         "outputs": variables(outputs, "outputs", OF_OUTPUTS),
     }
     if not found["outputs"]:
-        raise InputError("outputs: a unit needs at least one; give, for example, {'angle': ('coordinate', 'hinge')}")
+        raise InputError(
+            "outputs: a unit needs at least one; give, for example, {'angle': "
+            "('coordinate', 'hinge')}"
+        )
     both = set(found["inputs"]) & set(found["outputs"])
     if both:
         raise InputError(f"outputs.{sorted(both)[0]}: is also the name of an input; rename one")
     stepper = Stepper(model, **options, **found)  # which tells what cannot run
     _check_code(model)
     states = _states(stepper, derivatives)
-    suggested = _communication_step(communication_step, step or stepper.t_end / COMMUNICATIONS, stepper.t_end)
+    suggested = _communication_step(
+        communication_step, step or stepper.t_end / COMMUNICATIONS, stepper.t_end
+    )
     builder = _builder(version)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
@@ -119,17 +139,27 @@ def export_fmu(
         experiment = {"t_end": stepper.t_end, "communication_step": suggested}
         units = {**stepper.inputs.units, **stepper.outputs.units}
         facts = {
-            "stepper": options | found, "experiment": experiment, "units": units, "version": version, "description": model.name,
+            "stepper": options | found,
+            "experiment": experiment,
+            "units": units,
+            "version": version,
+            "description": model.name,
             "states": states,
-        }  # fmt: skip
+        }
         (content / OPTIONS).write_text(json.dumps(facts, indent=1), encoding="utf-8")
-        script = place / f"flexmbs_{name}_{version}.py"  # one process may import it of units of both versions
-        script.write_text(SCRIPT.format(name=name, package=PACKAGES[version], version=version), encoding="utf-8")
+        # one process may import it of units of both versions
+        script = place / f"flexmbs_{name}_{version}.py"
+        script.write_text(
+            SCRIPT.format(name=name, package=PACKAGES[version], version=version), encoding="utf-8"
+        )
         abilities = {"canGetAndSetFMUstate": True, "canSerializeFMUstate": True}
-        abilities |= {key.replace("state", "State"): True for key in abilities}  # as FMI 3 spells them
+        # as FMI 3 spells them
+        abilities |= {key.replace("state", "State"): True for key in abilities}
         known = list(sys.path)
         try:
-            made = builder.build_FMU(script, place, project_files=sorted(content.iterdir()), **abilities)
+            made = builder.build_FMU(
+                script, place, project_files=sorted(content.iterdir()), **abilities
+            )
         finally:
             sys.path[:] = known  # the builder adds the folder, which is removed
             sys.modules.pop(script.stem, None)
@@ -142,15 +172,20 @@ def export_fmu(
 
 
 def _check_code(model: Model) -> None:
-    """Raise `InputError` for all code of the user: the unit would end where it is run, and its program with it."""
-    problems = [f"{place}: is your own code, which a unit does not hold; make it an input" for place, _ in functions_of(model)]
+    """Raise `InputError` for all code of the user: the unit would end where it is run, and its
+    program with it.
+    """
+    problems = [
+        f"{place}: is your own code, which a unit does not hold; make it an input"
+        for place, _ in functions_of(model)
+    ]
     if problems:
         raise InputError(*problems)
 
 
 def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
-    """The states that a unit with derivatives shows, None without. Raises `InputError` and `MachineError` where they are wanted
-    and cannot be had."""
+    """The states that a unit with derivatives shows, None without. Raises `InputError` and
+    `MachineError` where they are wanted and cannot be had."""
     if wanted is not None and not isinstance(wanted, bool):
         raise InputError(f"derivatives: must be True, False or None, not {shown(wanted)}")
     if wanted is False:
@@ -162,7 +197,11 @@ def _states(stepper: Stepper, wanted: bool | None) -> dict[str, Any] | None:
         text = f"derivatives: {error}"
         if wanted:
             raise type(error)(text) from None
-        warnings.warn(f"export_fmu: the unit has no directional derivatives: {error}", ModelWarning, stacklevel=3)
+        warnings.warn(
+            f"export_fmu: the unit has no directional derivatives: {error}",
+            ModelWarning,
+            stacklevel=3,
+        )
         return None
     stored = chosen.stored(compiled)
     names: list[str] = []
@@ -176,7 +215,9 @@ def _communication_step(given: float | None, default: float, t_end: float) -> fl
     if given is None:
         return default
     if not is_number(given) or not 0.0 < given <= t_end:
-        raise InputError(f"communication_step: must be within 0 … t_end = {t_end:g} s, not {shown(given)}")
+        raise InputError(
+            f"communication_step: must be within 0 … t_end = {t_end:g} s, not {shown(given)}"
+        )
     return float(given)
 
 
@@ -188,7 +229,9 @@ def _builder(version: int) -> Any:
         else:
             from pythonfmu3.builder import FmuBuilder
     except ImportError:
-        raise MachineError(f"export_fmu: needs the package '{PACKAGES[version]}'; pip install flexmbs[fmu]") from None
+        raise MachineError(
+            f"export_fmu: needs the package '{PACKAGES[version]}'; pip install flexmbs[fmu]"
+        ) from None
     return FmuBuilder
 
 
@@ -196,7 +239,9 @@ def identifier(text: str) -> str:
     """A name that is an identifier of C and Python. Raises `InputError`."""
     found = re.sub(r"\W", "_", text, flags=re.ASCII)
     if not re.match(r"[A-Za-z]", found) or keyword.iskeyword(found):
-        raise InputError(f"name {shown(text)}: must begin with a letter of A to Z and be no keyword; rename it")
+        raise InputError(
+            f"name {shown(text)}: must begin with a letter of A to Z and be no keyword; rename it"
+        )
     return found
 
 
@@ -213,10 +258,14 @@ def variables(ports: Ports, key: str, kinds: Mapping[str, str]) -> dict[str, Por
 
 def _with_files(model: Model, folder: Path) -> Model:
     """A copy of the model whose flexible bodies are files of the folder."""
-    made = Model(model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts, run=model.run)
+    made = Model(
+        model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts, run=model.run
+    )
     for section in ("bodies", "joints", "forces", "drives", "couplings", "contacts", "rotors"):
         made.items(section).update(model.items(section))
-    flexible = [(name, body) for name, body in model.bodies.items() if isinstance(body, FlexibleBody)]
+    flexible = [
+        (name, body) for name, body in model.bodies.items() if isinstance(body, FlexibleBody)
+    ]
     for k, (name, body) in enumerate(flexible):
         file = folder / f"body{k + 1}.h5"
         if body.file is None:

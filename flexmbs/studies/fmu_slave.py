@@ -23,11 +23,20 @@ from flexmbs.studies.stepper import Stepper
 
 MODEL, OPTIONS = "model.toml", "unit.json"
 AT = 1e-9  # of the time, by which an importing program may round it
-LISTS = {"Output": "Outputs", "ContinuousStateDerivative": "Derivatives", "InitialUnknown": "InitialUnknowns"}  # of FMI 2
+# of FMI 2
+LISTS = {
+    "Output": "Outputs",
+    "ContinuousStateDerivative": "Derivatives",
+    "InitialUnknown": "InitialUnknowns",
+}
 SI = {  # powers of base units
-    "N": {"kg": 1, "m": 1, "s": -2}, "N m": {"kg": 1, "m": 2, "s": -2}, "m": {"m": 1}, "rad": {"rad": 1},
-    "m/s": {"m": 1, "s": -1}, "rad/s": {"rad": 1, "s": -1},
-}  # fmt: skip
+    "N": {"kg": 1, "m": 1, "s": -2},
+    "N m": {"kg": 1, "m": 2, "s": -2},
+    "m": {"m": 1},
+    "rad": {"rad": 1},
+    "m/s": {"m": 1, "s": -1},
+    "rad/s": {"rad": 1, "s": -1},
+}
 
 
 class Linear:
@@ -59,7 +68,11 @@ class Unit:
         super().__init__(**kwargs)
         self._folder = Path(str(kwargs["resources"]))
         facts = json.loads((self._folder / OPTIONS).read_text(encoding="utf-8"))
-        self._version, self._options, self._last = facts["version"], facts["stepper"], facts["experiment"]["t_end"]
+        self._version, self._options, self._last = (
+            facts["version"],
+            facts["stepper"],
+            facts["experiment"]["t_end"],
+        )
         for key in ("inputs", "outputs"):
             self._options[key] = {name: tuple(port) for name, port in self._options[key].items()}
         self._units: dict[str, str] = facts["units"]
@@ -76,21 +89,36 @@ class Unit:
         package = "pythonfmu" if self._version == 2 else "pythonfmu3"
         tools, enums = import_module(package), import_module(f"{package}.enums")
         real = tools.Real if self._version == 2 else tools.Float64
-        causality, variability = (getattr(enums, f"Fmi{self._version}{each}") for each in ("Causality", "Variability"))
+        causality, variability = (
+            getattr(enums, f"Fmi{self._version}{each}") for each in ("Causality", "Variability")
+        )
         initial = getattr(enums, f"Fmi{self._version}Initial")
         self._failed = getattr(enums, f"Fmi{self._version}Status").error
-        known = {"start_time": 0.0, "stop_time": experiment["t_end"], "step_size": experiment["communication_step"]}
+        known = {
+            "start_time": 0.0,
+            "stop_time": experiment["t_end"],
+            "step_size": experiment["communication_step"],
+        }
         self.default_experiment = tools.DefaultExperiment(**known)
         continuous = {"variability": variability.continuous}
         if self._version == 3:
             more = continuous | {"getter": lambda: self._begun}
-            self.register_variable(real("time", causality=causality.independent, **more), nested=False)  # type: ignore[attr-defined]
+            self.register_variable(
+                real("time", causality=causality.independent, **more), nested=False
+            )  # type: ignore[attr-defined]
         for name in self._options["inputs"]:
             ends: dict[str, Any] = {"getter": partial(self._given.__getitem__, name)}
-            self.register_variable(real(name, causality=causality.input, **continuous, **ends), nested=False)  # type: ignore[attr-defined]
+            self.register_variable(
+                real(name, causality=causality.input, **continuous, **ends), nested=False
+            )  # type: ignore[attr-defined]
         for name in self._options["outputs"]:
-            ends = {"getter": lambda name=name: self.stepper.outputs[name], "initial": initial.calculated}
-            self.register_variable(real(name, causality=causality.output, **continuous, **ends), nested=False)  # type: ignore[attr-defined]
+            ends = {
+                "getter": lambda name=name: self.stepper.outputs[name],
+                "initial": initial.calculated,
+            }
+            self.register_variable(
+                real(name, causality=causality.output, **continuous, **ends), nested=False
+            )  # type: ignore[attr-defined]
         inner = continuous | {"causality": causality.local, "initial": initial.calculated}
         for pattern, values in (("{}", "x"), ("der({})", "rates")):
             for k, name in enumerate(self._names):
@@ -99,16 +127,30 @@ class Unit:
 
     def _places(self) -> dict[str, list[int]]:
         """Value references of time, inputs, outputs, states and their derivatives."""
-        sizes = [self._version - 2, len(self._given), len(self._options["outputs"]), len(self._names), len(self._names)]
+        sizes = [
+            self._version - 2,
+            len(self._given),
+            len(self._options["outputs"]),
+            len(self._names),
+            len(self._names),
+        ]
         ends = list(accumulate(sizes, initial=0))
-        return {key: list(range(a, b)) for key, a, b in zip(("time", "inputs", "outputs", "states", "rates"), ends, ends[1:])}
+        return {
+            key: list(range(a, b))
+            for key, a, b in zip(("time", "inputs", "outputs", "states", "rates"), ends, ends[1:])
+        }
 
     def to_xml(self, *options: Any) -> Any:
         """The description with units, and a structure that tells what depends on what."""
         root = super().to_xml(*options)  # type: ignore[misc]
         self._add_units(root)
         kind, given = root.find("CoSimulation"), bool(self._states)
-        kind.set("providesDirectionalDerivative" if self._version == 2 else "providesDirectionalDerivatives", str(given).lower())
+        kind.set(
+            "providesDirectionalDerivative"
+            if self._version == 2
+            else "providesDirectionalDerivatives",
+            str(given).lower(),
+        )
         variables, at = root.findall("ModelVariables/*"), self._places()
         first = 1 if self._version == 2 else 0  # of the indices by which FMI 2 names variables
         for state, rate in zip(at["states"], at["rates"]):
@@ -136,7 +178,9 @@ class Unit:
         return root
 
     def _add_units(self, root: Element) -> None:
-        """Units of the variables, and their definition from those of SI, which comes behind the kind of the unit."""
+        """Units of the variables, and their definition from those of SI, which comes behind the
+        kind of the unit.
+        """
         units = {name: unit for name, unit in self._units.items() if unit in SI}
         for variable in root.findall("ModelVariables/*"):
             typed = variable if self._version == 3 else variable.find("Real")
@@ -172,17 +216,28 @@ class Unit:
         """Values of variables, or the answer to a question of the library in front (FMI 3)."""
         return self._answer(references, super().get_float64)  # type: ignore[misc]
 
-    def _answer(self, references: list[int], known: Callable[[list[int]], list[float]]) -> list[float]:
-        """Values of variables, NaN where there are none, for which the next step is refused; to a question a status and what it
-        asks for: an exception here would end the unit, and perhaps the program."""
+    def _answer(
+        self, references: list[int], known: Callable[[list[int]], list[float]]
+    ) -> list[float]:
+        """Values of variables, NaN where there are none, for which the next step is refused; to a
+        question a status and what it asks for: an exception here would end the unit, and perhaps
+        the program."""
         try:
             if references[:1] != [MARK]:
                 return known(references)
             rows, columns = references[1:3]
-            values = known(references[3:]) if columns == MARK else self._along(np.array(references[1:], np.int32))
+            values = (
+                known(references[3:])
+                if columns == MARK
+                else self._along(np.array(references[1:], np.int32))
+            )
             return [0.0, *values, *[0.0] * (len(references) - 1 - rows)]
         except Exception as error:
-            told = f"value reference {error}: is no variable of the unit" if isinstance(error, KeyError) else str(error)
+            told = (
+                f"value reference {error}: is no variable of the unit"
+                if isinstance(error, KeyError)
+                else str(error)
+            )
             self.log(told, self._failed)  # type: ignore[attr-defined]
             if references[:1] == [MARK]:
                 return [1.0] * len(references)
@@ -198,7 +253,9 @@ class Unit:
         self._take(references, values)
 
     def _take(self, references: list[int], values: list[float]) -> None:
-        """Values of inputs; others are refused at the next step, since an exception here would end the unit."""
+        """Values of inputs; others are refused at the next step, since an exception here would end
+        the unit.
+        """
         inputs = dict(zip(self._places()["inputs"], self._given))
         for reference, value in zip(references, values):
             if reference in inputs:
@@ -208,35 +265,53 @@ class Unit:
                 self.log(self._refused, self._failed)  # type: ignore[attr-defined]
 
     def _along(self, words: np.ndarray) -> np.ndarray:
-        """Derivatives of unknowns along seeds of knowns: numbers of both, value references, halves of the seeds."""
+        """Derivatives of unknowns along seeds of knowns: numbers of both, value references, halves
+        of the seeds.
+        """
         rows, columns = int(words[0]), int(words[1])
         unknown, known, halves = np.split(words[2:], [rows, rows + columns])
         if self._states is None or not self._entered:
-            raise InputError("derivatives: this unit has none" if self._entered else "derivatives: initialize the unit first")
+            raise InputError(
+                "derivatives: this unit has none"
+                if self._entered
+                else "derivatives: initialize the unit first"
+            )
         at = self._places()
         row = {each: k for k, each in enumerate([*at["rates"], *at["outputs"], *at["states"]])}
         column = {each: k for k, each in enumerate([*at["states"], *at["inputs"], *at["time"]])}
         for which, places, text in ((unknown, row, "unknown"), (known, column, "known")):
             for each in which:
                 if int(each) not in places:
-                    raise InputError(f"derivatives: value reference {int(each)} is no {text} of the unit; see its ModelStructure")
+                    raise InputError(
+                        f"derivatives: value reference {int(each)} is no {text} of the "
+                        "unit; see its ModelStructure"
+                    )
         matrix = self._linear().slopes
         whole = np.vstack([matrix, np.eye(len(at["states"]), matrix.shape[1])])
-        return np.asarray(whole[np.ix_([row[int(k)] for k in unknown], [column[int(k)] for k in known])] @ halves.view(float))
+        return np.asarray(
+            whole[np.ix_([row[int(k)] for k in unknown], [column[int(k)] for k in known])]
+            @ halves.view(float)
+        )
 
     def enter_initialization_mode(self) -> None:
         """From here on derivatives may be asked for."""
         self._entered = True
 
-    def setup_experiment(self, start_time: float, stop_time: float | None = None, tolerance: float | None = None) -> None:
+    def setup_experiment(
+        self, start_time: float, stop_time: float | None = None, tolerance: float | None = None
+    ) -> None:
         """The times of the importing program; runs begin at zero."""
         if start_time != 0.0:
             self._wrong = f"start time: must be 0 s, not {start_time:g}"
         elif stop_time is not None and stop_time > self._last * (1.0 + AT):
-            self._wrong = f"stop time: this unit ends at {self._last:g} s; export it with a longer t_end"
+            self._wrong = (
+                f"stop time: this unit ends at {self._last:g} s; export it with a longer t_end"
+            )
 
     def do_step(self, current_time: float, step_size: float) -> bool:
-        """Steps to current_time + step_size; where that fails it says so in the log, since an exception here ends the program."""
+        """Steps to current_time + step_size; where that fails it says so in the log, since an
+        exception here ends the program.
+        """
         try:
             self._step(current_time, step_size)
         except Exception as error:
@@ -250,7 +325,10 @@ class Unit:
         if wrong:
             raise InputError(wrong)
         if abs(current_time - here) > AT * (1.0 + here):
-            raise InputError(f"step from {current_time:g} s: the unit is at {here:g} s; start there, or put a state back")
+            raise InputError(
+                f"step from {current_time:g} s: the unit is at {here:g} s; start there, "
+                "or put a state back"
+            )
         self._accepted += 1
         self.stepper.inputs.update(self._given)  # here, since an exception of a setter is fatal
         self._begun = self.stepper.advance(current_time + step_size)
@@ -268,7 +346,9 @@ class Unit:
         self._accepted += 1
         try:
             if not state:
-                raise InputError("state: is none of this unit, or damaged; get one from a unit that runs")
+                raise InputError(
+                    "state: is none of this unit, or damaged; get one from a unit that runs"
+                )
             self.stepper.state = state["stepper"]
         except Exception as error:
             self._refused = str(error)
@@ -289,6 +369,13 @@ class Unit:
         try:
             with np.load(io.BytesIO(state), allow_pickle=False) as arrays:
                 rest = json.loads(str(arrays["_rest"]))
-                return {"stepper": {name: arrays[name] for name in arrays.files if name != "_rest"}, **rest} if rest else {}
+                return (
+                    {
+                        "stepper": {name: arrays[name] for name in arrays.files if name != "_rest"},
+                        **rest,
+                    }
+                    if rest
+                    else {}
+                )
         except Exception:  # of other bytes, whatever NumPy raises
             return {}

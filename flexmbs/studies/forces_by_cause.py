@@ -2,8 +2,9 @@
 
     k = Q_v + Q_g + Q_k + Q_d + Σ Q_e,   Q_k = −K_ff q_f,   Q_d = −D_ff q̇_f,
 
-each from the residual of the equations of motion at ṡ = 0, λ = 0 with one cause alone: the residual is linear in gravity and in
-the list of forces. Theory: docs/theory.md, sections 7, 22 and 23; Shabana, Dynamics of Multibody Systems (2020), chapter 5.
+each from the residual of the equations of motion at ṡ = 0, λ = 0 with one cause alone: the residual
+is linear in gravity and in the list of forces. Theory: docs/theory.md, sections 7, 22 and 23;
+Shabana, Dynamics of Multibody Systems (2020), chapter 5.
 """
 
 from collections.abc import Iterator
@@ -23,8 +24,9 @@ from flexmbs.system.records import OF_BOUND, Contacts, Forces, Loads, System, ro
 class ForcesByCause:
     """Parts of k (ns,), N, N m or in units of elastic coordinates.
 
-    Q_v: quadratic velocity vector, k^c of the notation with body wrenches.  Q_g: weight.  Q_k, Q_d: elastic and damping forces of
-    the modes.  Q_e: each applied force and each contact with a force law by its name.
+    Q_v: quadratic velocity vector, k^c of the notation with body wrenches.  Q_g: weight.  Q_k, Q_d:
+    elastic and damping forces of the modes.  Q_e: each applied force and each contact with a force
+    law by its name.
     """
 
     Q_v: np.ndarray
@@ -36,11 +38,15 @@ class ForcesByCause:
     @property
     def applied(self) -> np.ndarray:
         """(ns,) k^t = Q_g + Q_k + Q_d + Σ Q_e: all but the quadratic velocity vector."""
-        return np.asarray(self.Q_g + self.Q_k + self.Q_d + sum(self.Q_e.values(), np.zeros_like(self.Q_v)))
+        return np.asarray(
+            self.Q_g + self.Q_k + self.Q_d + sum(self.Q_e.values(), np.zeros_like(self.Q_v))
+        )
 
 
 def forces_by_cause(state: State, loads: Loads | None = None) -> ForcesByCause:
-    """The parts of k at a state; forces that depend on reactions are those of its ṡ and λ, or of given ``loads``."""
+    """The parts of k at a state; forces that depend on reactions are those of its ṡ and λ, or of
+    given ``loads``.
+    """
     system, loads = state.compiled.system, loads_at(state) if loads is None else loads
     bare = system._replace(
         gravity=np.zeros(3),
@@ -84,12 +90,14 @@ def _modal_forces(state: State) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _single(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, slice]]:
-    """(name, the system with this force alone, its rows among the joint forces); the stops of a bounded coordinate count as one
-    force."""
+    """(name, the system with this force alone, its rows among the joint forces); the stops of a
+    bounded coordinate count as one force."""
     forces, contacts = compiled.system.forces, compiled.system.contacts
     none: Forces = bare.forces
     for name, place, rows in _rows(compiled):
-        alone = bare._replace(forces=none._replace(**{place: some_rows(getattr(forces, place), rows)}))
+        alone = bare._replace(
+            forces=none._replace(**{place: some_rows(getattr(forces, place), rows)})
+        )
         yield name, alone, rows if place == "joint" else slice(0)
     for k, name in enumerate(compiled.contacts):
         one: Contacts = some_rows(contacts, slice(k, k + 1))._replace(terms=contacts.terms)
@@ -98,10 +106,16 @@ def _single(compiled: Compiled, bare: System) -> Iterator[tuple[str, System, sli
 
 
 def _rows(compiled: Compiled) -> Iterator[tuple[str, str, slice]]:
-    """(name, place, rows in the record of that place) of each force and of each bounded coordinate with a law."""
+    """(name, place, rows in the record of that place) of each force and of each bounded coordinate
+    with a law.
+    """
     model, count = compiled.model, dict.fromkeys(Forces._fields, 0)
     acting = [(name, force.place, 1) for name, force in model.forces.items()]
-    acting += [(name, "joint", len(c.stops())) for name, c in model.contacts.items() if isinstance(c, CoordinateContact)]
+    acting += [
+        (name, "joint", len(c.stops()))
+        for name, c in model.contacts.items()
+        if isinstance(c, CoordinateContact)
+    ]
     for name, place, n in acting:
         if n:
             yield name, place, slice(count[place], count[place] + n)

@@ -1,4 +1,6 @@
-"""A state over free bodies: y_i = (V_i, q̇_f,i) of each body are its velocities, and every joint is a set of rows."""
+"""A state over free bodies: y_i = (V_i, q̇_f,i) of each body are its velocities, and every joint is
+a set of rows.
+"""
 
 from functools import cached_property
 
@@ -18,10 +20,11 @@ from flexmbs.system.compile import compile_model
 
 
 class FreeBodies:
-    """The terms of the equations in absolute coordinates at a state in joint coordinates, bodies in the order of the latter.
+    """The terms of the equations in absolute coordinates at a state in joint coordinates, bodies in
+    the order of the latter.
 
-    A point mass is a rigid body without moments of inertia here, so that it has a twist as the others have.
-    ``rotors``: with those of the model, which couple the bodies.
+    A point mass is a rigid body without moments of inertia here, so that it has a twist as the
+    others have. ``rotors``: with those of the model, which couple the bodies.
     """
 
     def __init__(self, joint: State, *, rotors: bool = True) -> None:
@@ -38,14 +41,27 @@ class FreeBodies:
         """(ny,) places of y in the velocities of the absolute coordinates."""
         tree, bodies = self.state.compiled.system.tree, self.state.compiled.bodies
         numbers = [bodies.index(name) for name in self.joint.compiled.bodies]
-        return np.concatenate([np.arange(tree.s_at[i], tree.s_at[i] + 6 + tree.nf[i]) for i in numbers])
+        return np.concatenate(
+            [np.arange(tree.s_at[i], tree.s_at[i] + 6 + tree.nf[i]) for i in numbers]
+        )
 
     @cached_property
     def terms(self) -> Terms:
-        """M (ny, ny), k, G of the rows of cut joints, drives and couplings in joint coordinates, γ, g, ġ."""
-        found, rows, y = dense(self.state, loads_at(self.joint)), np.array(self._rows(), int), self.order
+        """M (ny, ny), k, G of the rows of cut joints, drives and couplings in joint coordinates, γ,
+        g, ġ.
+        """
+        found, rows, y = (
+            dense(self.state, loads_at(self.joint)),
+            np.array(self._rows(), int),
+            self.order,
+        )
         return Terms(
-            found.M[np.ix_(y, y)], found.k[y], found.G[np.ix_(rows, y)], found.gamma[rows], found.g[rows], found.gd[rows]
+            found.M[np.ix_(y, y)],
+            found.k[y],
+            found.G[np.ix_(rows, y)],
+            found.gamma[rows],
+            found.g[rows],
+            found.gd[rows],
         )
 
     @cached_property
@@ -58,7 +74,10 @@ class FreeBodies:
     def _rows(self) -> list[int]:
         """Places of the rows that are constraints in joint coordinates too."""
         items = row_items(self.state.compiled)
-        places = {item: iter([k for k, each in enumerate(items) if each == item]) for item in dict.fromkeys(items)}
+        places = {
+            item: iter([k for k, each in enumerate(items) if each == item])
+            for item in dict.fromkeys(items)
+        }
         return [next(places[item]) for item in row_items(self.joint.compiled)]
 
 

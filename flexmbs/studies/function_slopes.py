@@ -1,8 +1,10 @@
-"""Slopes of user functions, whose inside is not known: differences with steps that shrink as far as the values allow.
+"""Slopes of user functions, whose inside is not known: differences with steps that shrink as far as
+the values allow.
 
-Central differences of fourth order with steps h, h/8, …: that step is taken whose difference changes least to the next one,
-round-off included, unless smaller steps agree on another slope: then the function bends within the larger steps. One-sided
-differences of second order that stay apart show a corner.
+Central differences of fourth order with steps h, h/8, …: that step is taken whose difference
+changes least to the next one, round-off included, unless smaller steps agree on another slope: then
+the function bends within the larger steps. One-sided differences of second order that stay apart
+show a corner.
 """
 
 from collections.abc import Callable
@@ -11,12 +13,15 @@ from typing import NamedTuple
 import numpy as np
 
 LEVELS, SHRINK = 8, 8.0
-PLACES = np.array([1.0, -1.0, 2.0, -2.0])  # of the values, and the weights of central differences and of those to both sides
+# of the values, and the weights of central differences and of those to both sides
+PLACES = np.array([1.0, -1.0, 2.0, -2.0])
 WEIGHTS = np.array([[8.0, -8.0, -1.0, 1.0], [24.0, 0.0, -6.0, 0.0], [0.0, -24.0, 0.0, 6.0]]) / 12.0
 ROUND_OFF = 1e-15  # of a value
 AGREE = 1e-3  # of the distance to the slope of a larger step
-CORNER, NEGLIGIBLE = 1e-5, 1e-7  # difference of one-sided slopes, of the slope and of the largest one
-UNSETTLED, VANISHING = 1e-3, 1e-4  # change of a slope with the step, of it and of the largest one up to there
+# difference of one-sided slopes, of the slope and of the largest one
+CORNER, NEGLIGIBLE = 1e-5, 1e-7
+# change of a slope with the step, of it and of the largest one up to there
+UNSETTLED, VANISHING = 1e-3, 1e-4
 
 
 class Slope(NamedTuple):
@@ -27,7 +32,9 @@ class Slope(NamedTuple):
 
 
 def slopes_along(values: Callable[[np.ndarray], np.ndarray], first: float) -> Slope:
-    """Slopes at 0 of functions of a step: ``values(steps)`` gives (k, m) for k steps; ``first``: the largest step."""
+    """Slopes at 0 of functions of a step: ``values(steps)`` gives (k, m) for k steps; ``first``:
+    the largest step.
+    """
     sizes = first * SHRINK ** -np.arange(LEVELS)
     found = values(np.concatenate([[0.0], (sizes[:, None] * PLACES).ravel()]))
     here, around = found[0], found[1:].reshape(LEVELS, len(PLACES), -1)
@@ -50,7 +57,12 @@ def _settled(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
         if apart > 10.0 * error[best] and change[k : k + 2].max() + noise[k + 1] < AGREE * apart:
             best = k + int(np.argmin(error[k:]))
             break
-    settled = error[best] <= UNSETTLED * abs(slope[best]) + VANISHING * np.abs(slope[: best + 2]).max() + 20.0 * noise[best]
+    settled = (
+        error[best]
+        <= UNSETTLED * abs(slope[best])
+        + VANISHING * np.abs(slope[: best + 2]).max()
+        + 20.0 * noise[best]
+    )
     return float(slope[best + 1] if noise[best + 1] < change[best] else slope[best]), bool(settled)
 
 

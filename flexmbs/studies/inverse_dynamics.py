@@ -25,7 +25,8 @@ from flexmbs.system.compile import compile_model
 from flexmbs.system.records import LOADINGS, POWER_FORCES, SETTLED, depends_on_reactions
 from flexmbs.system.sizes import displacement_sizes
 
-BALANCED = 1e-9  # of the moments and forces over the size of the model: what nothing balances is round-off
+# of the moments and forces over the size of the model: what nothing balances is round-off
+BALANCED = 1e-9
 NEGLIGIBLE = 0.01  # of the size of a body: displacements that change no kinematics to speak of
 
 
@@ -33,9 +34,9 @@ NEGLIGIBLE = 0.01  # of the size of a body: displacements that change no kinemat
 class Efforts:
     """Forces for a motion: M ṡ = k + Gᵀλ + Sᵀτ.
 
-    t (nt,).  effort: joint or drive → τ (nt, n) along its degrees of freedom, N or N m.  remainder (nt, ns): generalized forces
-    required by the motion beyond the actuators.  unique: False if τ is not unique; it is then of least norm.  solution: the
-    motion with its multipliers, for reactions.
+    t (nt,).  effort: joint or drive → τ (nt, n) along its degrees of freedom, N or N m.  remainder
+    (nt, ns): generalized forces required by the motion beyond the actuators.  unique: False if τ is
+    not unique; it is then of least norm.  solution: the motion with its multipliers, for reactions.
     """
 
     t: FloatArray
@@ -55,17 +56,19 @@ class Efforts:
         return self.solution.verdict
 
 
-def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[str] = (), audit: bool = True) -> Efforts:
-    """Actuator forces for the positions, velocities and accelerations of a state or of all outputs of a solution.
+def inverse_dynamics(
+    motion: Solution | HasState, *, actuators: str | Sequence[str] = (), audit: bool = True
+) -> Efforts:
+    """Actuator forces for the positions, velocities and accelerations of a state or of all outputs
+    of a solution.
 
-    By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone 2008, ch. 5), in
-    addition to the forces of the model.
+    By the residual of the equations, for trees the recursive Newton–Euler algorithm (Featherstone
+    2008, ch. 5), in addition to the forces of the model.
 
-    motion: a solution, or a state with accelerations.
-    actuators: names of joints with actuators on all their degrees of freedom; drives then only prescribe the motion. Without
-    names the drives are the actuators, in a tree without drives all joints.
-    audit: judge the result, with an `AuditWarning` for each finding; False leaves it not judged.
-    Raises `InputError`.
+    motion: a solution, or a state with accelerations. actuators: names of joints with actuators on
+    all their degrees of freedom; drives then only prescribe the motion. Without names the drives
+    are the actuators, in a tree without drives all joints. audit: judge the result, with an
+    `AuditWarning` for each finding; False leaves it not judged. Raises `InputError`.
 
     Examples
     --------
@@ -88,7 +91,9 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
         closed = compile_model(compiled.declared, "joint").topology.cuts
         if closed or compiled.model.couplings:
             what = "closed loops" if closed else "couplings"
-            raise InputError(f"actuators: the model has {what} and no drives; name the actuated joints")
+            raise InputError(
+                f"actuators: the model has {what} and no drives; name the actuated joints"
+            )
         names = tuple(name for name, joint in compiled.model.joints.items() if joint.nv > 0)
     found = [_efforts(state, names, keep_drives=bool(drives)) for state in states]
     rows = dict(zip(compiled.model.drives, compiled.system.drives.row))
@@ -105,7 +110,9 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
     solution = solution_of(held, options={"analysis": "inverse dynamics"}, power=power)
     remainder = np.array([each[2] for each in found])
     needed = np.abs(remainder * displacement_sizes(compiled)).max(initial=0.0)
-    balanced = not names and not compiled.data and needed <= BALANCED * max(each[5] for each in found)
+    balanced = (
+        not names and not compiled.data and needed <= BALANCED * max(each[5] for each in found)
+    )
     elastic = any(np.abs(solution.elastic(name)).max(initial=0.0) > 0.0 for name in compiled.data)
     more = _held(solution, remainder) if audit else []
     solution = judged(solution, audit=audit, balanced=bool(balanced), deformed=elastic, more=more)
@@ -115,7 +122,9 @@ def inverse_dynamics(motion: Solution | HasState, *, actuators: str | Sequence[s
 
 
 def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
-    """The displacement K_ff⁻¹ f of flexible bodies by the loads f that their given deformation does not balance."""
+    """The displacement K_ff⁻¹ f of flexible bodies by the loads f that their given deformation does
+    not balance.
+    """
     found: dict[str, Check] = {}
     tree = solution.compiled.system.tree
     for name, data in solution.compiled.data.items():
@@ -126,7 +135,10 @@ def _held(solution: Solution, remainder: np.ndarray) -> list[Check]:
         elastic = elastic[np.argsort(np.linalg.norm(elastic, axis=1))[-MOST_TIMES:]]
         size, moved = displacements(data, elastic, MOST_PLACES)
         share, whole = float(moved.max()) / size, solution.compiled.whole_of(name)
-        text = f"its loads would displace it by {1e3 * float(moved.max()):.3g} mm more ({100.0 * share:.2g} % of its size)"
+        text = (
+            f"its loads would displace it by {1e3 * float(moved.max()):.3g} mm more "
+            f"({100.0 * share:.2g} % of its size)"
+        )
         status = WARN if share > NEGLIGIBLE else PASS
         remedy = "" if status == PASS else "simulate the model, in which it deforms"
         if status != PASS or whole not in found:
@@ -156,13 +168,17 @@ def _states(motion: Solution | HasState) -> list[State]:
 def _efforts(
     state: State, names: Sequence[str], *, keep_drives: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool, float, float]:  # fmt: skip
-    """λ (nc,), τ of the named joints, the remainder (ns,), whether τ and the drives' λ are unique, power of τ, and the largest
-    moment, or force times the size of the model."""
+    """λ (nc,), τ of the named joints, the remainder (ns,), whether τ and the drives' λ are unique,
+    power of τ, and the largest moment, or force times the size of the model."""
     compiled = state.compiled
     work, sizes = state.work(), displacement_sizes(compiled)
     known = terms(compiled.system, work, state.t, state.q, state.s, state.z)
     driven = compiled.system.drives.row
-    rows = np.arange(compiled.n_constraints) if keep_drives else np.setdiff1d(np.arange(compiled.n_constraints), driven)
+    rows = (
+        np.arange(compiled.n_constraints)
+        if keep_drives
+        else np.setdiff1d(np.arange(compiled.n_constraints), driven)
+    )
     S = [joint_directions_of(state, name) for name in names]
     columns = np.vstack([known.G[rows], *S]).T
     of_rows = relative_sizes(compiled, work, known.G)[rows]
@@ -170,15 +186,26 @@ def _efforts(
     loaded = depends_on_reactions(compiled.system)
     for turn in range(LOADINGS if loaded else 1):
         needed = evaluate(replace(state, lam=lam)).r + known.G.T @ lam
-        x = balancing(columns, needed, sizes, of_rows) if columns.size else np.zeros(columns.shape[1])
+        x = (
+            balancing(columns, needed, sizes, of_rows)
+            if columns.size
+            else np.zeros(columns.shape[1])
+        )
         before, lam = lam, np.zeros(compiled.n_constraints)
         lam[rows] = x[: len(rows)]
-        if np.abs(lam - before).max(initial=0.0) <= SETTLED * (1.0 + turn) * np.abs(lam).max(initial=0.0):
+        if np.abs(lam - before).max(initial=0.0) <= SETTLED * (1.0 + turn) * np.abs(lam).max(
+            initial=0.0
+        ):
             break
     else:
         if loaded:
-            raise SolverError("inverse_dynamics: no reactions agree with the friction that they cause; reduce the friction")
-    asked = np.concatenate([np.flatnonzero(np.isin(rows, driven)), np.arange(len(rows), columns.shape[1])]).astype(int)
+            raise SolverError(
+                "inverse_dynamics: no reactions agree with the friction that they cause; "
+                "reduce the friction"
+            )
+    asked = np.concatenate(
+        [np.flatnonzero(np.isin(rows, driven)), np.arange(len(rows), columns.shape[1])]
+    ).astype(int)
     power = float(x[len(rows) :] @ (columns.T @ state.s)[len(rows) :])
     scaled = columns * sizes[:, None]
     scaled[:, : len(rows)] /= of_rows

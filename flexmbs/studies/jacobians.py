@@ -35,13 +35,17 @@ def kinematic_matrix(state: State) -> np.ndarray:
 
 
 def frame_jacobian(state: State, frame: str | FrameRef) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation (3, 3) of a frame and J (6, ns): its velocity and angular velocity in world axes are J s. Raises `InputError`."""
+    """Rotation (3, 3) of a frame and J (6, ns): its velocity and angular velocity in world axes are
+    J s. Raises `InputError`.
+    """
     out = _frame_rates(state, frame, np.eye(len(state.s)))
     return out[0, :9].reshape(3, 3), (out[1:, 12:18] - out[0, 12:18]).T
 
 
 def frame_drift(state: State, frame: str | FrameRef) -> np.ndarray:
-    """(6,): velocity and angular velocity of a frame in world axes at s = 0, by drives within joints. Raises `InputError`."""
+    """(6,): velocity and angular velocity of a frame in world axes at s = 0, by drives within
+    joints. Raises `InputError`.
+    """
     return np.asarray(_frame_rates(state, frame, np.zeros((0, len(state.s))))[0, 12:18])
 
 
@@ -51,7 +55,13 @@ def _frame_rates(state: State, frame: str | FrameRef, velocities: np.ndarray) ->
     number = frame_number(compiled, frame)
     out = np.zeros((n, 24))
     q, s = np.tile(state.q, (n, 1)), np.vstack([np.zeros(len(state.s)), velocities])
-    frame_history(compiled.system, state.work(), number, Motions(np.full(n, state.t), q, s, np.zeros_like(s)), out)
+    frame_history(
+        compiled.system,
+        state.work(),
+        number,
+        Motions(np.full(n, state.t), q, s, np.zeros_like(s)),
+        out,
+    )
     return out
 
 
@@ -62,10 +72,14 @@ def body_jacobian(state: State, body: str) -> np.ndarray:
 
 
 def joint_directions_of(state: State, joint: str) -> np.ndarray:
-    """(n, ns): the joint velocities, in the order of the compiled chain, are this matrix times s. Raises `InputError`."""
+    """(n, ns): the joint velocities, in the order of the compiled chain, are this matrix times s.
+    Raises `InputError`.
+    """
     compiled = state.compiled
     if joint not in compiled.places:
-        raise InputError(f"joint '{joint}' is not in the model; {close_names(joint, compiled.places)}")
+        raise InputError(
+            f"joint '{joint}' is not in the model; {close_names(joint, compiled.places)}"
+        )
     place = compiled.places[joint]
     n = sum(m.nv for m in place.motions)
     if place.cut >= 0:
@@ -90,14 +104,22 @@ def frame_number(compiled: Compiled, frame: str | FrameRef) -> int:
     except ValueError as error:
         raise InputError(f"frame: {error}") from None
     if ref not in compiled.frames:
-        raise InputError(f"frame '{ref}' is not in the model; {close_names(str(ref), compiled.frame_names)}")
+        raise InputError(
+            f"frame '{ref}' is not in the model; {close_names(str(ref), compiled.frame_names)}"
+        )
     return compiled.frames[ref]
 
 
 def partition(
-    N: np.ndarray, names: Sequence[str], chosen: str | Sequence[str], sizes: np.ndarray, *, key: str = "independent"
+    N: np.ndarray,
+    names: Sequence[str],
+    chosen: str | Sequence[str],
+    sizes: np.ndarray,
+    *,
+    key: str = "independent",
 ) -> list[int]:
-    """Independent velocities of the free directions N (ns, f): the chosen ones, or the best by pivoted QR.
+    """Independent velocities of the free directions N (ns, f): the chosen ones, or the best by
+    pivoted QR.
 
     key: name of the argument ``chosen`` in messages. Raises `InputError`.
     """
@@ -109,8 +131,13 @@ def partition(
     chosen = tuple(full_name(name, names) for name in chosen)
     unknown = [name for name in chosen if name not in names]
     if unknown:
-        raise InputError(*(f"{key}: no coordinate '{name}'; {close_names(name, names)}" for name in unknown))
+        raise InputError(
+            *(f"{key}: no coordinate '{name}'; {close_names(name, names)}" for name in unknown)
+        )
     rows = [names.index(name) for name in chosen]
     if len(rows) != f or (f and np.linalg.cond(N[rows]) > 1e9):
-        raise InputError(f"{key}: {', '.join(chosen)} do not determine the {f} degrees of freedom; choose {f} others or none")
+        raise InputError(
+            f"{key}: {', '.join(chosen)} do not determine the {f} degrees of freedom; "
+            f"choose {f} others or none"
+        )
     return rows

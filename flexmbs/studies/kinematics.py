@@ -31,21 +31,25 @@ NEWTON_STEPS = 12
 CLOSED = 1e-11  # rad of the coordinates, or of the size of the model
 ROUND_OFF = 1e-15  # of the size of a row: gaps that no step makes smaller
 SHORTEST = 1e-4  # of the size of a row: shorter ones may be round-off
-FAR = 3.0  # rad of the coordinates, or of the size of the model: Newton's method has left the branch
+# rad of the coordinates, or of the size of the model: Newton's method has left the branch
+FAR = 3.0
 SINGULAR = 1e-7  # smallest over largest singular value
 CONTRADICTION = 1e-7  # of the velocities, at least 1 rad/s or the size of the model per s
 REACH = 0.3  # rad or over the size of the model, between two positions
 MOST_HALVINGS = 12
 
 
-def kinematics(model: Model, times: Sequence[float] | np.ndarray, *, audit: bool = True) -> Solution:
+def kinematics(
+    model: Model, times: Sequence[float] | np.ndarray, *, audit: bool = True
+) -> Solution:
     """Positions, velocities and accelerations of a driven mechanism at the given times (s).
 
     times (nt,): increasing, s.  audit: judge the result, with an `AuditWarning` for each finding.
-    g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ; elastic coordinates keep their
-    declared values. Forces of joints and drives are those of `inverse_dynamics`; where there are none, a check says so.
-    Raises `InputError` naming the joints that are not driven, `SolverError` with the solution up to a singular position.
-    Source: docs/theory.md, section 51.
+    g(q, t) = 0 by Newton's method from positions predicted by the velocities, G s = −γ̄, G ṡ = γ;
+    elastic coordinates keep their declared values. Forces of joints and drives are those of
+    `inverse_dynamics`; where there are none, a check says so. Raises `InputError` naming the joints
+    that are not driven, `SolverError` with the solution up to a singular position. Source:
+    docs/theory.md, section 51.
 
     Examples
     --------
@@ -66,12 +70,15 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray, *, audit: bool
     rolling += [f"coupling '{name}'" for name in nonholonomic_couplings(model.couplings)]
     if rolling:
         raise InputError(
-            f"kinematics: {', '.join(rolling)} constrains velocities, positions follow only by integration; use simulate"
+            f"kinematics: {', '.join(rolling)} constrains velocities, positions follow "
+            "only by integration; use simulate"
         )
     compiled, first = consistent_state(model, t=float(moments[0]))
     ns, nc, nz = (int(n) for n in compiled.system.layout[2:])
     zero = np.zeros(ns)
-    state = State(compiled, float(moments[0]), first.q, zero, zero, np.zeros(nc), np.zeros(nz), first.beta)
+    state = State(
+        compiled, float(moments[0]), first.q, zero, zero, np.zeros(nc), np.zeros(nz), first.beta
+    )
     path = _Path(state)
     path.require_fully_driven(state)
     found: list[State] = []
@@ -80,7 +87,11 @@ def kinematics(model: Model, times: Sequence[float] | np.ndarray, *, audit: bool
         try:
             state = path.reach(state, float(t))
         except SolverError as error:
-            partial = _with_forces(solution_of(found, options=options, outcome=str(error)), audit=False) if found else None
+            partial = (
+                _with_forces(solution_of(found, options=options, outcome=str(error)), audit=False)
+                if found
+                else None
+            )
             raise SolverError(str(error), partial) from None
         found.append(state)
     solution = _with_forces(solution_of(found, options=options), audit=audit)
@@ -122,12 +133,16 @@ class _Path:
             moving = np.abs(vt[rank:]).max(axis=0)
             loose = [names[c] for c, x in zip(self.columns, moving) if x > 1e-6 * moving.max()]
             count = "1 degree of freedom is" if free == 1 else f"{free} degrees of freedom are"
-            raise InputError(f"kinematics: {count} not driven, in {', '.join(loose)}; drive {'it' if free == 1 else 'them'}")
+            raise InputError(
+                f"kinematics: {count} not driven, in {', '.join(loose)}; drive "
+                f"{'it' if free == 1 else 'them'}"
+            )
 
     def _unit_rows(self, known: Terms, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows of G (nc, ns) over coordinates of equal size, divided by their lengths (nc,).
 
-        Rows that are short beside their ``sizes`` have these: they may be round-off, or vanish here only.
+        Rows that are short beside their ``sizes`` have these: they may be round-off, or vanish here
+        only.
         """
         G = (known.G * self.sizes)[:, self.columns]
         length = np.linalg.norm(G, axis=1)
@@ -135,14 +150,20 @@ class _Path:
         return G / length[:, None], length
 
     def reach(self, state: State, t: float) -> State:
-        """The state at time t on the branch of the given one. Raises `SolverError` at a singular position."""
+        """The state at time t on the branch of the given one. Raises `SolverError` at a singular
+        position.
+        """
         halvings = 0
         here = state
         while here.t < t or here is state:
             h = (t - here.t) * 0.5**halvings
             ahead = here.s * h + 0.5 * here.sd * h * h
             span = float(np.abs(ahead / self.sizes).max(initial=0.0))
-            found = self._closed(moved(replace(here, t=here.t + h if halvings else t), ahead)) if span <= REACH else None
+            found = (
+                self._closed(moved(replace(here, t=here.t + h if halvings else t), ahead))
+                if span <= REACH
+                else None
+            )
             if found is None:
                 halvings += 1
                 if halvings > MOST_HALVINGS + 20 * (span > REACH) or h == 0.0:
@@ -153,7 +174,9 @@ class _Path:
         return here
 
     def _closed(self, state: State) -> State | None:
-        """The state on the constraints with its velocities and accelerations; None if Newton's method fails."""
+        """The state on the constraints with its velocities and accelerations; None if Newton's
+        method fails.
+        """
         zero = np.zeros(len(state.s))
         state = replace(state, s=zero, sd=zero)
         for _ in range(NEWTON_STEPS):
@@ -178,7 +201,10 @@ class _Path:
         s[self.columns] = -np.linalg.lstsq(G, known.gd / length, rcond=1e-10)[0]
         left = float(np.abs(G @ s[self.columns] + known.gd / length).max(initial=0.0))
         if left > CONTRADICTION * (1.0 + float(np.abs(s).max(initial=0.0))):
-            text = f"kinematics: the drives contradict the joints at t = {state.t:g} s, residual {left:.3g}"
+            text = (
+                f"kinematics: the drives contradict the joints at t = {state.t:g} s, residual "
+                f"{left:.3g}"
+            )
             raise SolverError(f"{text} (rad/s, or 1/s of the model's size)")
         state = replace(state, s=s * self.sizes)
         sd[self.columns] = np.linalg.lstsq(G, _known(state)[0].gamma / length, rcond=1e-10)[0]
@@ -197,6 +223,7 @@ def _singular(state: State) -> str:
     found = pivots(state.compiled, state.q, state.s, state.beta)
     rows = list(dict.fromkeys(found.owner[max(0, found.rank(1e-2) - 1) :]))[:3]
     return (
-        f"kinematics: singular position at t = {state.t:.6g} s, near which rows of {', '.join(rows)} are dependent "
+        f"kinematics: singular position at t = {state.t:.6g} s, near which rows of "
+        f"{', '.join(rows)} are dependent "
         "(dead centre or end of reach); end the motion before it or drive another joint"
     )

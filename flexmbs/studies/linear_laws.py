@@ -1,9 +1,9 @@
 """The equations of motion with the laws of forces replaced by their tangents at a state.
 
-A law f(x) of the motion x of its point of action becomes f(x₀) + J (x − x₀). What is left to differences then is smooth
-mechanics, whatever the regularization of a friction or the distance of a controller to its limit; J is exact
-(`flexmbs.studies.one_sided`) but for user functions within it (`flexmbs.studies.function_slopes`). At a corner J is the mean of
-the slopes of both sides.
+A law f(x) of the motion x of its point of action becomes f(x₀) + J (x − x₀). What is left to
+differences then is smooth mechanics, whatever the regularization of a friction or the distance of a
+controller to its limit; J is exact (`flexmbs.studies.one_sided`) but for user functions within it
+(`flexmbs.studies.function_slopes`). At a corner J is the mean of the slopes of both sides.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,8 @@ from flexmbs.studies.function_slopes import Slope, slopes_along
 from flexmbs.studies.one_sided import Dual, on_duals
 from flexmbs.system.records import LAW_FUNCTION, ForceLaws, Forces, System, Work
 
-RECORD, INPUTS, RESULTS, BEGIN = range(4)  # places in p: 1 while x₀ is taken, numbers of arguments and results; x₀, f(x₀), J
+# places in p: 1 while x₀ is taken, numbers of arguments and results; x₀, f(x₀), J
+RECORD, INPUTS, RESULTS, BEGIN = range(4)
 
 LOADS = 4  # arguments of laws that depend on reactions
 TURNED = 4  # first entry of A in x of a frame
@@ -47,7 +48,9 @@ def tangent_law(p, u, x, out):
 
 @packed()
 def given_at(laws, f, system, work, n, points, out):
-    """u (k, …) of the law of a force at ``points`` (k, …) of its arguments, of which user functions take the first n."""
+    """u (k, …) of the law of a force at ``points`` (k, …) of its arguments, of which user functions
+    take the first n.
+    """
     for i in range(points.shape[0]):
         for a in range(points.shape[1]):
             work.laws.x[a] = points[i, a]
@@ -57,7 +60,9 @@ def given_at(laws, f, system, work, n, points, out):
 
 
 class Sizes(NamedTuple):
-    """Of a law: arguments with time, first of the velocities among them, arguments of user functions, results."""
+    """Of a law: arguments with time, first of the velocities among them, arguments of user
+    functions, results.
+    """
 
     arguments: int
     velocities: int
@@ -65,7 +70,12 @@ class Sizes(NamedTuple):
     results: int
 
 
-PLACES = {"joint": Sizes(3, 2, 3, 2), "frame": Sizes(19, 13, 19, 6), "line": Sizes(3, 2, 3, 2), "pair": Sizes(13, 7, 1, 12)}
+PLACES = {
+    "joint": Sizes(3, 2, 3, 2),
+    "frame": Sizes(19, 13, 19, 6),
+    "line": Sizes(3, 2, 3, 2),
+    "pair": Sizes(13, 7, 1, 12),
+}
 
 
 def _sizes(place: str, rows: Any, f: int) -> Sizes:
@@ -79,7 +89,9 @@ def _sizes(place: str, rows: Any, f: int) -> Sizes:
 
 
 class Corner(NamedTuple):
-    """A force whose law has no slope at the state along a velocity (``moving``) or another argument; those to both sides."""
+    """A force whose law has no slope at the state along a velocity (``moving``) or another
+    argument; those to both sides.
+    """
 
     force: str
     moving: bool
@@ -87,8 +99,15 @@ class Corner(NamedTuple):
 
     def __str__(self) -> str:
         before, after = (f"{slope:.6g}" for slope in self.slopes)
-        sides = f"{before} to one side and {after} to the other" if before != after else "it bends or jumps"
-        return f"force '{self.force}' has no slope along its {'rate' if self.moving else 'coordinate'} at this state, {sides}"
+        sides = (
+            f"{before} to one side and {after} to the other"
+            if before != after
+            else "it bends or jumps"
+        )
+        return (
+            f"force '{self.force}' has no slope along its "
+            f"{'rate' if self.moving else 'coordinate'} at this state, {sides}"
+        )
 
 
 class Linear(NamedTuple):
@@ -100,7 +119,9 @@ class Linear(NamedTuple):
 
 
 class _Law(NamedTuple):
-    """The law of one force: its row among those of its place, numbers of arguments and results with those of force states."""
+    """The law of one force: its row among those of its place, numbers of arguments and results with
+    those of force states.
+    """
 
     name: str
     place: str
@@ -114,10 +135,14 @@ class _Law(NamedTuple):
 
 
 def linear_laws(state: State, own: Work, record: Callable[[System, Work], object]) -> Linear:
-    """Tangents of all laws at a state; ``own``: its workspace. ``record`` evaluates the equations there."""
+    """Tangents of all laws at a state; ``own``: its workspace. ``record`` evaluates the equations
+    there.
+    """
     system = state.compiled.system
     found = list(_laws(state))
-    tables = {place: _table([law for law in found if law.place == place]) for place in Forces._fields}
+    tables = {
+        place: _table([law for law in found if law.place == place]) for place in Forces._fields
+    }
     linear = _replaced(system, tables)
     scratch = make_work(linear, state.beta)
     corners: dict[tuple[str, int], list[Corner]] = {}
@@ -140,9 +165,17 @@ def require_finite(state: State, values: np.ndarray) -> None:
     state.compiled.callbacks.raise_error()
     if not np.isfinite(values).all():
         call = state.compiled.callbacks.where
-        if not call and (lines := undefined_forces(state.compiled, state.t, state.q, state.s, state.beta, state.z)):
+        if not call and (
+            lines := undefined_forces(
+                state.compiled, state.t, state.q, state.s, state.beta, state.z
+            )
+        ):
             raise SolverError("; ".join(lines))
-        cause = f"{call.item}: its function returned a non-finite value at {call.text}" if call else "the forces are not finite"
+        cause = (
+            f"{call.item}: its function returned a non-finite value at {call.text}"
+            if call
+            else "the forces are not finite"
+        )
         raise SolverError(f"{cause}; correct the forces or start from another position")
 
 
@@ -160,7 +193,9 @@ def _laws(state: State) -> Iterator[_Law]:
 
 
 def _table(laws: list[_Law]) -> np.ndarray:
-    """Parameters of tangents without slopes, with the last parameter of the laws, the length of a line."""
+    """Parameters of tangents without slopes, with the last parameter of the laws, the length of a
+    line.
+    """
     width = max((BEGIN + law.inputs + law.results * (1 + law.inputs) for law in laws), default=0)
     table = np.zeros((len(laws), width + 1))
     for row, law in zip(table, laws):
@@ -174,7 +209,9 @@ def _replaced(system: System, tables: dict[str, np.ndarray]) -> System:
     forces = {}
     for place, rows in system.forces._asdict().items():
         none = np.zeros_like(rows.law.kernel)
-        law = rows.law._replace(kernel=none + tangent_law.number, n_given=none, has_slopes=none, strongly_nonlinear=none)
+        law = rows.law._replace(
+            kernel=none + tangent_law.number, n_given=none, has_slopes=none, strongly_nonlinear=none
+        )
         forces[place] = rows._replace(law=law, value=tables[place])
     return system._replace(forces=system.forces._replace(**forces))
 
@@ -204,7 +241,9 @@ def _fill(row: np.ndarray, law: _Law, state: State, work: Work) -> list[Corner]:
 
 
 def _directions(law: _Law, x: np.ndarray) -> Iterator[tuple[np.ndarray, bool]]:
-    """Changes of the arguments x that are independent, and whether they are of velocities; rotations turn A (9)."""
+    """Changes of the arguments x that are independent, and whether they are of velocities;
+    rotations turn A (9).
+    """
     own, velocities, _, _ = law.sizes
     turned = range(TURNED, TURNED + 9) if law.place == "frame" else range(0)
     for b, unit in enumerate(np.eye(len(x))):
@@ -223,7 +262,11 @@ def _moved(x: np.ndarray, direction: np.ndarray, steps: np.ndarray, place: str) 
     if place == "frame" and direction[turned].any():
         A, change = x[turned].reshape(3, 3), direction[turned].reshape(3, 3)
         again = (change @ A.T @ change).ravel()
-        points[:, turned] = x[turned] + np.outer(np.sin(steps), direction[turned]) + np.outer(1.0 - np.cos(steps), again)
+        points[:, turned] = (
+            x[turned]
+            + np.outer(np.sin(steps), direction[turned])
+            + np.outer(1.0 - np.cos(steps), again)
+        )
     return points
 
 
@@ -232,12 +275,22 @@ def _given(law: _Law, state: State, work: Work, points: np.ndarray) -> np.ndarra
     count = int(law.laws.n_given[law.f] * law.laws.gives[law.f])
     out = np.zeros((len(points), count))
     if count:
-        given_at(law.laws, law.f, state.compiled.system, work, law.sizes.of_functions, np.ascontiguousarray(points), out)
+        given_at(
+            law.laws,
+            law.f,
+            state.compiled.system,
+            work,
+            law.sizes.of_functions,
+            np.ascontiguousarray(points),
+            out,
+        )
         require_finite(state, out)
     return out
 
 
-def _given_slopes(law: _Law, state: State, work: Work, x: np.ndarray, direction: np.ndarray, moving: bool) -> Slope:
+def _given_slopes(
+    law: _Law, state: State, work: Work, x: np.ndarray, direction: np.ndarray, moving: bool
+) -> Slope:
     """Slopes of u along a direction: of user functions, laws of time have none."""
     first, n = int(law.laws.first[law.f]), int(law.laws.n_given[law.f])
     user = (state.compiled.system.laws.kind[first : first + n] == LAW_FUNCTION).any()
@@ -246,20 +299,28 @@ def _given_slopes(law: _Law, state: State, work: Work, x: np.ndarray, direction:
         count = n * int(law.laws.gives[law.f])
         return Slope(np.zeros(count), np.zeros(count, bool))
     size = (RATE_STEP if moving else STEP) * (1.0 + float(np.abs(x[direction != 0.0]).max()))
-    return slopes_along(lambda steps: _given(law, state, work, _moved(x, direction, steps, law.place)), size)
+    return slopes_along(
+        lambda steps: _given(law, state, work, _moved(x, direction, steps, law.place)), size
+    )
 
 
 def _evaluated(
     law: _Law, x: np.ndarray, u: np.ndarray, direction: np.ndarray, change: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Results (m,) at x and their one-sided derivatives as x and u change; NaN where these are not defined."""
+    """Results (m,) at x and their one-sided derivatives as x and u change; NaN where these are not
+    defined.
+    """
     kernel = LAW_KERNELS[int(law.laws.kernel[law.f])].value
     out: list[Any] = [0.0] * (WIDTH + law.results)
-    no_stage = [0.0] * (int(law.laws.n_states[law.f]) + 1)  # bases and weight of an implicit stage, behind the states
+    # bases and weight of an implicit stage, behind the states
+    no_stage = [0.0] * (int(law.laws.n_states[law.f]) + 1)
     try:
         on_duals(kernel)(law.p.tolist(), _duals(u, change), [*_duals(x, direction), *no_stage], out)
     except TypeError as error:
-        raise InputError(f"forces.{law.name}: no slope of its law is known: {error}; write it with functions of math") from None
+        raise InputError(
+            f"forces.{law.name}: no slope of its law is known: {error}; write it with "
+            "functions of math"
+        ) from None
     except (ArithmeticError, ValueError):
         return np.full(law.results, np.nan), np.full(law.results, np.nan)
     found = [each if isinstance(each, Dual) else Dual(each, 0.0) for each in out[: law.results]]

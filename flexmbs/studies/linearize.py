@@ -18,7 +18,11 @@ from flexmbs.audit.modal_band import ShownModes, modal_band
 from flexmbs.dynamics.dense import Terms
 from flexmbs.errors import InputError, SolverError
 from flexmbs.exports.linear_code import write_linear
-from flexmbs.initial.arguments import require_no_contacts, require_no_functions_of_reactions, require_no_samplers
+from flexmbs.initial.arguments import (
+    require_no_contacts,
+    require_no_functions_of_reactions,
+    require_no_samplers,
+)
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.model.parts import model_parts
@@ -28,7 +32,12 @@ from flexmbs.signals.frequency_response import FrequencyResponse
 from flexmbs.signals.random_vibration import RandomResponse
 from flexmbs.signals.spectra import Psd
 from flexmbs.studies.balance import free_directions
-from flexmbs.studies.harmonic import frequency_response, linear_system, random_vibration, state_space
+from flexmbs.studies.harmonic import (
+    frequency_response,
+    linear_system,
+    random_vibration,
+    state_space,
+)
 from flexmbs.studies.jacobians import partition
 from flexmbs.studies.modes import Modes, complex_modes
 from flexmbs.studies.ports import Port, displacement_rates, read_inputs, read_outputs
@@ -40,12 +49,17 @@ from flexmbs.system.check import PASS, WARN, Check, graded, verdict
 from flexmbs.system.names import velocity_names
 from flexmbs.system.sizes import displacement_sizes
 
-FURTHER = 0.3  # rad or of the model's size, of the fastest velocity and of the slowest, to states that are compared
+# rad or of the model's size, of the fastest velocity and of the slowest, to states that are
+# compared
+FURTHER = 0.3
 SLOWER = 0.5  # of the fastest velocity: slower ones are compared after a longer time
-# of the size of the model: displacements by loads that turn against a steady motion; the stiffness depends on
-# displacements relative to the shape, so that frequencies change as much at most, and modes are others beyond the second
+# of the size of the model: displacements by loads that turn against a steady motion; the stiffness
+# depends on displacements relative to the shape, so that frequencies change as much at most, and
+# modes are others beyond the second
 KEPT = 1e-5, 0.05
-SAG = 0.01, 0.05  # the same of models at rest beside their equilibrium, whose loads do not turn: frequencies change by about 1 %
+# the same of models at rest beside their equilibrium, whose loads do not turn: frequencies change
+# by about 1 %
+SAG = 0.01, 0.05
 OF_THIS_INSTANT = "modes of this instant alone, which say nothing about stability"
 PAUSE = 0.37  # s, to the time at which the matrices at rest are compared
 CHANGED = 1e-5  # of the entries of A: it is not constant along the motion
@@ -55,7 +69,9 @@ AT_REST = 1e-6  # rad/s² or of the model's size per s²: no acceleration, and a
 
 
 class Full(NamedTuple):
-    """M δ̈ + D δ̇ + K δ = Gᵀ μ over all velocity coordinates, G δ = 0, G δ̇ + Gd δ = 0, G δ̈ + Gv δ̇ + Gdd δ = 0."""
+    """M δ̈ + D δ̇ + K δ = Gᵀ μ over all velocity coordinates, G δ = 0, G δ̇ + Gd δ = 0, G δ̈ + Gv
+    δ̇ + Gdd δ = 0.
+    """
 
     M: np.ndarray
     D: np.ndarray
@@ -68,15 +84,17 @@ class Full(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
-    """M σ̇ + D σ + K y = B₂ u in independent coordinates y, and ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z).
+    """M σ̇ + D σ + K y = B₂ u in independent coordinates y, and ẋ = A x + B u, outputs = C x +
+    feedthrough u, x = (y, σ, z).
 
-    σ = ẏ, f = n, where all constraints are holonomic; with nonholonomic rows there are fewer velocities σ, and ẏ = A x.
-    M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.  steady: the velocities and the matrices are constant
-    along the motion.  leaving: displacement, relative to the size of the model, by loads that are not in balance at the state or
-    along the motion, as unbalance; infinite where the matrices change.  basis (ns, n): δ = basis y.  inputs, outputs: names, with
-    their units; a drive has three inputs, its change of coordinate, of rate and of acceleration: the last 3 · drives.
-    full: the matrices before the constraints are eliminated, G δ = 0 for holonomic rows.
-    Source: docs/theory.md, section 52.
+    σ = ẏ, f = n, where all constraints are holonomic; with nonholonomic rows there are fewer
+    velocities σ, and ẏ = A x. M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.
+    steady: the velocities and the matrices are constant along the motion.  leaving: displacement,
+    relative to the size of the model, by loads that are not in balance at the state or along the
+    motion, as unbalance; infinite where the matrices change.  basis (ns, n): δ = basis y.  inputs,
+    outputs: names, with their units; a drive has three inputs, its change of coordinate, of rate
+    and of acceleration: the last 3 · drives. full: the matrices before the constraints are
+    eliminated, G δ = 0 for holonomic rows. Source: docs/theory.md, section 52.
 
     Examples
     --------
@@ -131,20 +149,33 @@ class Linearization:
         """True for the state of a rest or of a steady motion."""
         status = graded(self.leaving, KEPT if self.state.s.any() else SAG)
         if not self.steady and status != PASS:
-            remedy = "linearize an equilibrium or a steady motion, at=fm.statics(model); simulate a motion with a period"
+            remedy = (
+                "linearize an equilibrium or a steady motion, at=fm.statics(model); simulate "
+                "a motion with a period"
+            )
             return Check("Motion", WARN, f"is not steady: {OF_THIS_INSTANT}", remedy)
         if self.leaving <= ROUND_OFF:
             return Check("Motion", status, "rests or moves steadily")
-        text = f"rests or moves steadily but for {self.leaving:.1e} of the model's size, by loads that nothing balances"
-        remedy = "without unbalance, or weight on a turning part, the modes are exact; at rest linearize at=fm.statics(model)"
+        text = (
+            f"rests or moves steadily but for {self.leaving:.1e} of the model's size, by "
+            "loads that nothing balances"
+        )
+        remedy = (
+            "without unbalance, or weight on a turning part, the modes are exact; at rest "
+            "linearize at=fm.statics(model)"
+        )
         return Check("Motion", status, text, "" if status == PASS else remedy)
 
     @property
     def _band(self) -> list[Check]:
-        """Checks of the frequencies up to which the modes of bodies are accurate, of all modes or of those ``asked`` for."""
+        """Checks of the frequencies up to which the modes of bodies are accurate, of all modes or
+        of those ``asked`` for.
+        """
         modes, asked = self.modes, self.asked
         pick = np.arange(len(modes.frequency)) if asked is None else asked
-        chosen = ShownModes(modes.frequency[pick], modes.shape[:, pick], self.full.M, asked is not None)
+        chosen = ShownModes(
+            modes.frequency[pick], modes.shape[:, pick], self.full.M, asked is not None
+        )
         return modal_band(self.state.compiled, chosen, tuple(self.state.compiled.declared.bodies))
 
     @property
@@ -154,7 +185,9 @@ class Linearization:
         Reactions that are not unique change no small motion.
         """
         known = self.solution.audit
-        return tuple(replace(check, status=PASS) if check.title == REDUNDANCY else check for check in known)
+        return tuple(
+            replace(check, status=PASS) if check.title == REDUNDANCY else check for check in known
+        )
 
     @property
     def verdict(self) -> str:
@@ -162,54 +195,78 @@ class Linearization:
         return verdict(self.audit)
 
     def response(
-        self, f: ArrayLike, inputs: Iterable[str | Port] | None = None, outputs: Iterable[str | Port] | None = None
+        self,
+        f: ArrayLike,
+        inputs: Iterable[str | Port] | None = None,
+        outputs: Iterable[str | Port] | None = None,
     ) -> FrequencyResponse:
-        """Response of the outputs to harmonic inputs at the frequencies f (Hz), see `frequency_response`."""
+        """Response of the outputs to harmonic inputs at the frequencies f (Hz), see
+        `frequency_response`.
+        """
         return frequency_response(self, f, inputs, outputs)
 
-    def random_response(self, inputs: Mapping[Any, Psd], outputs: Iterable[str | Port] | None = None) -> RandomResponse:
-        """Power spectral densities and RMS values of the outputs for random inputs, see `random_vibration`."""
+    def random_response(
+        self, inputs: Mapping[Any, Psd], outputs: Iterable[str | Port] | None = None
+    ) -> RandomResponse:
+        """Power spectral densities and RMS values of the outputs for random inputs, see
+        `random_vibration`.
+        """
         return random_vibration(self, inputs, outputs)
 
     def to_control(self) -> Any:
-        """The system ẋ = A x + B u, y = C x + feedthrough u for python-control, with its names, see `state_space`."""
+        """The system ẋ = A x + B u, y = C x + feedthrough u for python-control, with its names, see
+        `state_space`.
+        """
         return state_space(self)
 
     def export(self, path: str | Path, *, version: int = 3) -> Path:
-        """Write ẋ = A x + B u, y = C x + feedthrough u for other programs; the ending of the path is the format.
+        """Write ẋ = A x + B u, y = C x + feedthrough u for other programs; the ending of the path
+        is the format.
 
-        ``.c``: functions in C, also for steps with held inputs.  ``.mo``: a Modelica model.  ``.m``: a function of MATLAB and
-        Octave.  ``.ssc``: a Simscape component.  ``.fmu``: a co-simulation unit in plain C of FMI ``version`` 2 or 3, which needs
-        no other program: steps are exact for held inputs, D is its directional derivative, its states can be set, kept and
-        serialized; it has a binary for Linux on x86-64 if a C compiler is there, and its source for all others.
-        The quantities are differences from the state of linearization; the file's stem is the name.
-        Returns the path. Raises `InputError`, also for motions that are not steady, `MachineError`.
+        ``.c``: functions in C, also for steps with held inputs.  ``.mo``: a Modelica model.
+        ``.m``: a function of MATLAB and Octave.  ``.ssc``: a Simscape component.  ``.fmu``: a
+        co-simulation unit in plain C of FMI ``version`` 2 or 3, which needs no other program: steps
+        are exact for held inputs, D is its directional derivative, its states can be set, kept and
+        serialized; it has a binary for Linux on x86-64 if a C compiler is there, and its source for
+        all others. The quantities are differences from the state of linearization; the file's stem
+        is the name. Returns the path. Raises `InputError`, also for motions that are not steady,
+        `MachineError`.
         """
         return write_linear(linear_system(self), path, version=version)
 
     def __str__(self) -> str:
         passing = "" if self.steady else f", not steady: {OF_THIS_INSTANT}"
-        return f"linearization in {', '.join(self.coordinates)} at t = {self.state.t:g} s{passing}\n{self.modes}"
+        return (
+            f"linearization in {', '.join(self.coordinates)} at t = {self.state.t:g} "
+            f"s{passing}\n{self.modes}"
+        )
 
 
 def linearize(
-    model: Model, *, at: HasState | None = None, inputs: Sequence[Port] = (), outputs: Sequence[Port] = (),
-    independent: Sequence[str] = (), audit: bool = True,
-) -> Linearization:  # fmt: skip
+    model: Model,
+    *,
+    at: HasState | None = None,
+    inputs: Sequence[Port] = (),
+    outputs: Sequence[Port] = (),
+    independent: Sequence[str] = (),
+    audit: bool = True,
+) -> Linearization:
     """Small motions about the declared state of a model, or about the state or equilibrium ``at``.
 
-    R(q, s, ṡ, λ) = 0 with g(q, t) = 0 is differentiated as a whole, λ included; with δs = δ̇ + A δ (rotations do not commute)
-    and the constraints, their rates and accelerations, δ = N(t) y leaves the independent coordinates. About a moving state the
-    matrices are those of that instant; about a steady motion, such as an arm on a drive at constant speed, they are constant.
-    With nonholonomic rows x = (y, σ, z): y in the tangent of the holonomic rows, σ in the kernel of all; a steady motion may
-    follow a circle; velocities of joints of single motions are then in co-moving axes. Ignorable coordinates give zero
-    eigenvalues. inputs: ("effort", joint[, coordinate]), ("force" or "torque", frame, axis), ("drive", drive); world axes "x",
-    "y", "z"; the drives come after the others in the result. outputs: ("coordinate" or "rate", joint[, coordinate]),
-    ("position", frame, axis).
-    independent: names of the coordinates y (``crank.0``, ``rod.mode2``), by default chosen by pivoting.
-    audit: judge the state and its modes, with an `AuditWarning` for each finding; False leaves them not judged.
-    Raises `InputError`, also where a force has a corner or a jump at the state. Source: Négrut and Ortiz, J. Comput. Nonlinear
-    Dynam. 1 (2006) 230 (reduction on constraints).
+    R(q, s, ṡ, λ) = 0 with g(q, t) = 0 is differentiated as a whole, λ included; with δs = δ̇ + A δ
+    (rotations do not commute) and the constraints, their rates and accelerations, δ = N(t) y leaves
+    the independent coordinates. About a moving state the matrices are those of that instant; about
+    a steady motion, such as an arm on a drive at constant speed, they are constant. With
+    nonholonomic rows x = (y, σ, z): y in the tangent of the holonomic rows, σ in the kernel of all;
+    a steady motion may follow a circle; velocities of joints of single motions are then in
+    co-moving axes. Ignorable coordinates give zero eigenvalues. inputs: ("effort", joint[,
+    coordinate]), ("force" or "torque", frame, axis), ("drive", drive); world axes "x", "y", "z";
+    the drives come after the others in the result. outputs: ("coordinate" or "rate", joint[,
+    coordinate]), ("position", frame, axis). independent: names of the coordinates y (``crank.0``,
+    ``rod.mode2``), by default chosen by pivoting. audit: judge the state and its modes, with an
+    `AuditWarning` for each finding; False leaves them not judged. Raises `InputError`, also where a
+    force has a corner or a jump at the state. Source: Négrut and Ortiz, J. Comput. Nonlinear Dynam.
+    1 (2006) 230 (reduction on constraints).
 
     Examples
     --------
@@ -244,8 +301,9 @@ def linearize(
 
 
 def _constant(found: Linearization, states: Sequence[State]) -> bool:
-    """True if A is the same in states further along a motion with constant velocities: not with springs across a turning shaft,
-    say, or, at rest, with a stiffness that a user's function changes."""
+    """True if A is the same in states further along a motion with constant velocities: not with
+    springs across a turning shaft, say, or, at rest, with a stiffness that a user's function
+    changes."""
     sizes = _sizes(found)
     A = _comparable(found, sizes)
     scale = np.abs(A).max(axis=1, initial=0.0) + speed_of(found.state)
@@ -262,7 +320,9 @@ def _constant(found: Linearization, states: Sequence[State]) -> bool:
 def _sizes(found: Linearization) -> np.ndarray:
     """Comparable displacements (n,) of the coordinates y."""
     names = velocity_names(found.state.compiled)
-    return displacement_sizes(found.state.compiled)[[names.index(name) for name in found.coordinates]]
+    return displacement_sizes(found.state.compiled)[
+        [names.index(name) for name in found.coordinates]
+    ]
 
 
 def _comparable(found: Linearization, sizes: np.ndarray) -> np.ndarray:
@@ -272,25 +332,31 @@ def _comparable(found: Linearization, sizes: np.ndarray) -> np.ndarray:
 
 
 def _further(here: State) -> list[State]:
-    """States in which a steady motion must be the same; at rest a later time, if there are user's functions. Raises `InputError`
-    where the motion ends before."""
+    """States in which a steady motion must be the same; at rest a later time, if there are user's
+    functions. Raises `InputError` where the motion ends before."""
     speeds = np.abs(here.s / displacement_sizes(here.compiled))
     if speeds.any():
         fastest = speeds.max()
         slowest = speeds[speeds > NEGLIGIBLE * fastest].min()
-        steady = replace(here, sd=np.zeros_like(here.sd))  # what is not in balance yet does not accelerate
-        return [later(steady, FURTHER / speed) for speed in [fastest, *([slowest] if slowest < SLOWER * fastest else [])]]
+        # what is not in balance yet does not accelerate
+        steady = replace(here, sd=np.zeros_like(here.sd))
+        return [
+            later(steady, FURTHER / speed)
+            for speed in [fastest, *([slowest] if slowest < SLOWER * fastest else [])]
+        ]
     if not any(callable(value) for _, value in model_parts(here.compiled.model)):
         return []
     there = settled_state(here.compiled, here.t + PAUSE, here.q, here.s, here.beta, here.z)
-    loaded = np.abs(there.s).any() or not SteadyAxes(there, ()).steady  # a load of time begins to act
+    # a load of time begins to act
+    loaded = np.abs(there.s).any() or not SteadyAxes(there, ()).steady
     return [] if loaded else [there]
 
 
 def _leaving(found: Linearization, states: Sequence[State]) -> float:
-    """Displacement, relative to the size of the model, by loads that are not in balance at the state or in later ones, as
-    unbalance of a rotor on bearings at rest: of each direction the acceleration over the larger of |κ| and
-    Ω², κ its stiffness over its mass and Ω the largest velocity. Infinite where drives at rest accelerate.
+    """Displacement, relative to the size of the model, by loads that are not in balance at the
+    state or in later ones, as unbalance of a rotor on bearings at rest: of each direction the
+    acceleration over the larger of |κ| and Ω², κ its stiffness over its mass and Ω the largest
+    velocity. Infinite where drives at rest accelerate.
     """
     here, names = found.state, velocity_names(found.state.compiled)
     speed, sizes = speed_of(here), displacement_sizes(here.compiled)[:, None]
@@ -303,11 +369,15 @@ def _leaving(found: Linearization, states: Sequence[State]) -> float:
     L = np.linalg.cholesky(found.M)
     left, kappa, right = np.linalg.svd(np.linalg.solve(L, np.linalg.solve(L, found.K).T).T)
     slowest = max(speed**2, AT_REST)
-    moved = found.basis @ np.linalg.solve(L.T, right.T @ ((left.T @ L.T @ a[chosen]) / np.maximum(kappa, slowest)[:, None]))
+    moved = found.basis @ np.linalg.solve(
+        L.T, right.T @ ((left.T @ L.T @ a[chosen]) / np.maximum(kappa, slowest)[:, None])
+    )
     return float(np.abs(moved / sizes).max(initial=0.0))
 
 
-def _about(here: State, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]) -> Linearization:
+def _about(
+    here: State, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]
+) -> Linearization:
     """The linearization about a state; steady if the velocities are constant."""
     slopes = tangents(here)
     require_slopes(here, slopes)
@@ -320,13 +390,23 @@ def modes_about(here: State, slopes: Tangents) -> Modes:
 
 
 def _with_slopes(
-    here: State, slopes: Tangents, inputs: Sequence[Port], outputs: Sequence[Port], independent: Sequence[str]
+    here: State,
+    slopes: Tangents,
+    inputs: Sequence[Port],
+    outputs: Sequence[Port],
+    independent: Sequence[str],
 ) -> Linearization:
     """The linearization about a state with its tangents."""
     known = dense(here)
     full, A = _full(here, slopes, known)
     wanted, shown = read_inputs(here, inputs), read_outputs(here, outputs, slopes)
-    ports = (wanted.all_names, tuple(shown.names), wanted.all_units, tuple(shown.units), len(wanted.drives))
+    ports = (
+        wanted.all_names,
+        tuple(shown.names),
+        wanted.all_units,
+        tuple(shown.units),
+        len(wanted.drives),
+    )
     if not holonomic_rows(here.compiled).all():
         found = first_order(here, known, slopes, wanted, shown, independent)
         return Linearization(here, *found, *ports, full)
@@ -371,18 +451,27 @@ def _with_slopes(
 
 
 def require_rest_of_loaded(here: State) -> None:
-    """Raise `InputError` where friction that depends on reactions slides: its change with λ is not part of the matrices."""
+    """Raise `InputError` where friction that depends on reactions slides: its change with λ is not
+    part of the matrices.
+    """
     if np.abs(here.s).max(initial=0.0) > 0.0:
         for name in loaded_by_reactions(here.compiled.model.forces.values()):
-            raise InputError(f"linearize: friction '{name}' depends on reactions; linearize a state at rest, or remove it")
+            raise InputError(
+                f"linearize: friction '{name}' depends on reactions; linearize a state at "
+                "rest, or remove it"
+            )
 
 
 def require_slopes(here: State, slopes: Tangents) -> None:
     """Raise `InputError` at corners and jumps, where there are no matrices."""
-    problems = [f"linearize: {corner}; linearize another state, or smooth its law" for corner in slopes.corners]
+    problems = [
+        f"linearize: {corner}; linearize another state, or smooth its law"
+        for corner in slopes.corners
+    ]
     names = velocity_names(here.compiled)
     problems += [
-        f"linearize: the equations have no slope along '{names[k]}' at this state, as at a knot of a curve or a corner of a user "
+        f"linearize: the equations have no slope along '{names[k]}' at this state, as at "
+        "a knot of a curve or a corner of a user "
         "function; linearize another state"
         for k in np.flatnonzero(slopes.rough)
     ]

@@ -1,4 +1,6 @@
-"""The controller's end of a `ControlLoop`. It needs neither the model nor the compiler, so that its process starts at once."""
+"""The controller's end of a `ControlLoop`. It needs neither the model nor the compiler, so that its
+process starts at once.
+"""
 
 import json
 import math
@@ -13,14 +15,26 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.files.paths import file_path
 from flexmbs.files.reserve import acquired
-from flexmbs.studies.loop_memory import ANSWERED, BODY, HEADER, MAGIC, SAMPLE, START, WHEN, LoopMemory, check_timeout, waited
+from flexmbs.studies.loop_memory import (
+    ANSWERED,
+    BODY,
+    HEADER,
+    MAGIC,
+    SAMPLE,
+    START,
+    WHEN,
+    LoopMemory,
+    check_timeout,
+    waited,
+)
 
 
 class LoopController:
     """The other end of a `ControlLoop`: iterate over samples, answer each.
 
-    A sample is a dictionary of the outputs by name; its time is ``t`` (s). In real time samples that come while one is answered
-    are left out, the newest one comes next. A loop has one controller at a time; where one ended, another can go on.
+    A sample is a dictionary of the outputs by name; its time is ``t`` (s). In real time samples
+    that come while one is answered are left out, the newest one comes next. A loop has one
+    controller at a time; where one ended, another can go on.
 
     Parameters
     ----------
@@ -32,7 +46,8 @@ class LoopController:
     Raises
     ------
     InputError
-        For a file that is none of a loop, of one that does not begin in time, and of one that has a controller.
+        For a file that is none of a loop, of one that does not begin in time, and of one that has a
+        controller.
 
     Examples
     --------
@@ -54,7 +69,9 @@ class LoopController:
         check_timeout(timeout)
         self._path, self._timeout = file_path(path), timeout
         if not waited(lambda: _is_whole(self._path), timeout, START):
-            raise InputError(f"{self._path}: no loop has begun within {timeout:g} s; start it, a ControlLoop")
+            raise InputError(
+                f"{self._path}: no loop has begun within {timeout:g} s; start it, a ControlLoop"
+            )
         self._file = self._path.open("r+b")
         try:
             self.period, self._inputs, self._outputs = _description(self._file.read(), self._path)
@@ -77,9 +94,13 @@ class LoopController:
     def __iter__(self) -> Iterator[dict[str, float]]:
         memory = self._present()
         while True:
-            come = waited(lambda: memory.counts[SAMPLE] > self._sample or memory.over, self._timeout)
+            come = waited(
+                lambda: memory.counts[SAMPLE] > self._sample or memory.over, self._timeout
+            )
             if not come:
-                raise SolverError(f"{self._path}: no sample within {self._timeout:g} s; has the loop been killed?")
+                raise SolverError(
+                    f"{self._path}: no sample within {self._timeout:g} s; has the loop been killed?"
+                )
             if memory.over:
                 return
             values, new = list[float](), 0
@@ -96,15 +117,23 @@ class LoopController:
         return self._memory
 
     def answer(self, inputs: Mapping[str, float]) -> None:
-        """Inputs [N, N m] by name for the present sample; those that are not named stay. Raises `InputError`."""
+        """Inputs [N, N m] by name for the present sample; those that are not named stay. Raises
+        `InputError`.
+        """
         memory = self._present()
         old = memory.inputs[self._half]
         values = dict(zip(self._inputs, old, strict=True))
         for name, value in inputs.items():
             if name not in values:
                 raise InputError(f"answer: no input '{name}'; {close_names(str(name), values)}")
-            if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
-                raise InputError(f"answer: {name} = {shown(value)} is no finite number; give N or N m")
+            if (
+                not isinstance(value, numbers.Real)
+                or isinstance(value, bool)
+                or not math.isfinite(value)
+            ):
+                raise InputError(
+                    f"answer: {name} = {shown(value)} is no finite number; give N or N m"
+                )
             values[name] = float(value)
         self._half = 1 - self._half
         for i, value in enumerate(values.values()):

@@ -1,9 +1,11 @@
-"""The file through which a `ControlLoop` and its controller pass samples and answers, mapped into the memory of both.
+"""The file through which a `ControlLoop` and its controller pass samples and answers, mapped into
+the memory of both.
 
-The file begins with `HEADER`; then come time and outputs in two halves, the inputs in two halves, all of 8 bytes, and the names
-of inputs and outputs as JSON text. Sample k = 0, 1, … is written into half k mod 2, then k + 1 into "sample": it stays whole for
-a period after the next one is there. An answer to it is written into the half of the inputs that is not in use, then 2(k + 1)
-plus the half into "answered". Any program that maps a file can be the controller.
+The file begins with `HEADER`; then come time and outputs in two halves, the inputs in two halves,
+all of 8 bytes, and the names of inputs and outputs as JSON text. Sample k = 0, 1, … is written into
+half k mod 2, then k + 1 into "sample": it stays whole for a period after the next one is there. An
+answer to it is written into the half of the inputs that is not in use, then 2(k + 1) plus the half
+into "answered". Any program that maps a file can be the controller.
 """
 
 import mmap
@@ -16,7 +18,8 @@ from typing import Any
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 
-HEADER = struct.Struct("<8sIIdQQqI")  # MAGIC, inputs, outputs, period (s), sample, answered, when (ns), 1 after the end
+# MAGIC, inputs, outputs, period (s), sample, answered, when (ns), 1 after the end
+HEADER = struct.Struct("<8sIIdQQqI")
 MAGIC = b"flexloop"
 SAMPLE, ANSWERED, WHEN, OVER = 3, 4, 5, 12  # places in units of 8 bytes, of OVER in units of 4
 BODY = 56  # bytes up to the samples
@@ -37,7 +40,14 @@ class LoopMemory:
         m, n = 1 + n_outputs, n_inputs
         self.outputs = [values[:m], values[m : 2 * m]]  # time and outputs
         self.inputs = [values[2 * m : 2 * m + n], values[2 * m + n :]]
-        self._views: list[memoryview[Any]] = [*self.inputs, *self.outputs, values, self.flags, self.counts, whole]
+        self._views: list[memoryview[Any]] = [
+            *self.inputs,
+            *self.outputs,
+            values,
+            self.flags,
+            self.counts,
+            whole,
+        ]
 
     @property
     def over(self) -> bool:
@@ -56,7 +66,9 @@ def check_timeout(timeout: float) -> None:
 
 
 def waited(there: Callable[[], bool], timeout: float, pause: float = SPIN / 4.0) -> bool:
-    """Whether something was there in time; soon looked for only after pauses (s), so that others have the processor."""
+    """Whether something was there in time; soon looked for only after pauses (s), so that others
+    have the processor.
+    """
     until, looks = time.monotonic() + timeout, 0
     while not there():
         looks += 1

@@ -1,4 +1,6 @@
-"""`matrices`: the terms of the equations of a model at a state, by name: for teaching, verification and user-defined methods."""
+"""`matrices`: the terms of the equations of a model at a state, by name: for teaching, verification
+and user-defined methods.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,16 +34,18 @@ from flexmbs.system.sizes import displacement_sizes
 
 @dataclass(frozen=True, eq=False)
 class Matrices:
-    """M ṡ = k + Gᵀλ, G ṡ = γ, ġ = G s + γ̄ and all that follows from them at a state; docs/theory.md, sections 16 to 29.
+    """M ṡ = k + Gᵀλ, G ṡ = γ, ġ = G s + γ̄ and all that follows from them at a state;
+    docs/theory.md, sections 16 to 29.
 
-    velocities: names of the columns.  constraints: joint or drive of each row.  bodies: their names, in the order of V.
-    M (ns, ns), k (ns,), G (nc, ns), gamma (nc,), g (nc,), gamma_bar (nc,).
-    J (6 nb, ns): twists of the bodies in their own axes, V = J s.
-    independent: names of the independent velocities σ.  J_loop (ns, f), s_bar (ns,), p (ns,): explicit loop closure
-    s = J_loop σ + s̄, ṡ = J_loop σ̇ + p, G J_loop = 0,  J_loop = [1; −G_d⁻¹ G_i],  s̄ = [0; −G_d⁻¹ γ̄],  p = [0; G_d⁻¹ γ].
-    H (nq, ns): q̇ = H s.  H_bar = H_i J_loop, h_bar = H_i s̄ for the positions of the independent velocities; 1 and 0 if
-    these are rotations about and translations along axes.
-    Further terms are computed when they are asked for; ``print`` gives an overview, `plot` the pattern of the equations solved.
+    velocities: names of the columns.  constraints: joint or drive of each row.  bodies: their
+    names, in the order of V. M (ns, ns), k (ns,), G (nc, ns), gamma (nc,), g (nc,), gamma_bar
+    (nc,). J (6 nb, ns): twists of the bodies in their own axes, V = J s. independent: names of the
+    independent velocities σ.  J_loop (ns, f), s_bar (ns,), p (ns,): explicit loop closure s =
+    J_loop σ + s̄, ṡ = J_loop σ̇ + p, G J_loop = 0,  J_loop = [1; −G_d⁻¹ G_i],  s̄ = [0; −G_d⁻¹ γ̄],
+    p = [0; G_d⁻¹ γ]. H (nq, ns): q̇ = H s.  H_bar = H_i J_loop, h_bar = H_i s̄ for the positions of
+    the independent velocities; 1 and 0 if these are rotations about and translations along axes.
+    Further terms are computed when they are asked for; ``print`` gives an overview, `plot` the
+    pattern of the equations solved.
     """
 
     state: State
@@ -76,14 +80,21 @@ class Matrices:
 
     @cached_property
     def columns(self) -> dict[str, np.ndarray]:
-        """Indices in s by body or joint: a name is what stands before the last dot of a velocity's name."""
+        """Indices in s by body or joint: a name is what stands before the last dot of a velocity's
+        name.
+        """
         owner = [name.rpartition(".")[0] for name in self.velocities]
-        return {name: np.flatnonzero([each == name for each in owner]) for name in dict.fromkeys(owner)}
+        return {
+            name: np.flatnonzero([each == name for each in owner]) for name in dict.fromkeys(owner)
+        }
 
     @cached_property
     def rows(self) -> dict[str, np.ndarray]:
         """Indices of the constraint rows by joint or drive."""
-        return {name: np.flatnonzero([each == name for each in self.constraints]) for name in dict.fromkeys(self.constraints)}
+        return {
+            name: np.flatnonzero([each == name for each in self.constraints])
+            for name in dict.fromkeys(self.constraints)
+        }
 
     def _block(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return self.M[np.ix_(a, b)]
@@ -150,12 +161,16 @@ class Matrices:
 
     @property
     def J_free(self) -> np.ndarray:
-        """(6 nb, f) J J_loop: V = J_free σ + v_free, the columns are the free directions of the bodies."""
+        """(6 nb, f) J J_loop: V = J_free σ + v_free, the columns are the free directions of the
+        bodies.
+        """
         return np.asarray(self.J @ self.J_loop)
 
     @property
     def v_free(self) -> np.ndarray:
-        """(6 nb,) v̄ = J s̄ of explicit constraints: what drives and other rheonomic constraints prescribe."""
+        """(6 nb,) v̄ = J s̄ of explicit constraints: what drives and other rheonomic constraints
+        prescribe.
+        """
         return np.asarray(self.J @ self.s_bar)
 
     @property
@@ -181,7 +196,9 @@ class Matrices:
 
     @cached_property
     def M_ql(self) -> np.ndarray:
-        """(ns, nc) block of [[M, Gᵀ], [G, 0]]⁻¹; of dependent rows the generalized inverse of least mass-weighted columns."""
+        """(ns, nc) block of [[M, Gᵀ], [G, 0]]⁻¹; of dependent rows the generalized inverse of least
+        mass-weighted columns.
+        """
         return free_directions(self.M, self.G)[1]
 
     @property
@@ -196,7 +213,9 @@ class Matrices:
 
     @cached_property
     def open_chain(self) -> OpenChain:
-        """The tree and its closing over the velocities of the bodies: M, f^c, f^t, B, C, ā_rel, G^s, γ̄^s, γ^s, their system."""
+        """The tree and its closing over the velocities of the bodies: M, f^c, f^t, B, C, ā_rel,
+        G^s, γ̄^s, γ^s, their system.
+        """
         return open_chain(self.joint_state, articulated(self.joint_state)[0])
 
     @cached_property
@@ -205,7 +224,9 @@ class Matrices:
         return dict(zip(self.joint_state.compiled.bodies, articulated(self.joint_state)[1]))
 
     def body(self, name: str) -> BodyTerms:
-        """Mass matrix by blocks m_TT … m_ff, Q_v by T, R, f, K_ff and D_ff of a body. Raises `InputError`."""
+        """Mass matrix by blocks m_TT … m_ff, Q_v by T, R, f, K_ff and D_ff of a body. Raises
+        `InputError`.
+        """
         found = {each.name: each for each in self.open_chain.bodies}
         if name not in found:
             raise InputError(f"body '{name}' is not in the model; it has: {', '.join(found)}")
@@ -218,12 +239,16 @@ class Matrices:
             return self.open_chain.system
         if self.formalism in ("embedding", "partitioning"):
             f = (("independent", len(self.M_ii)),)
-            return BlockSystem("embedded equations M_ii σ̇ = Q_i", f, (("σ̇", len(self.M_ii)),), self.M_ii, self.Q_i)
+            return BlockSystem(
+                "embedded equations M_ii σ̇ = Q_i", f, (("σ̇", len(self.M_ii)),), self.M_ii, self.Q_i
+            )
         rate = self.gamma_bar + self.G @ self.state.s
         return bordered(Terms(self.M, self.k, self.G, self.gamma, self.g, rate), self.elastic)
 
     def plot(self, axes: object = None) -> object:
-        """Pattern of the equations that the formalism solves, with names of the blocks; returns the axes."""
+        """Pattern of the equations that the formalism solves, with names of the blocks; returns the
+        axes.
+        """
         return self.system.plot(axes)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
@@ -234,14 +259,19 @@ class Matrices:
 
 
 def matrices(
-    model: Model, *, at: HasState | None = None, formalism: str | Formalism = "multiplier", coordinates: str = "joint",
+    model: Model,
+    *,
+    at: HasState | None = None,
+    formalism: str | Formalism = "multiplier",
+    coordinates: str = "joint",
     independent: Sequence[str] = (),
-) -> Matrices:  # fmt: skip
-    """The terms at the declared state of a model or at a given one, in ``coordinates`` "joint" or "absolute".
+) -> Matrices:
+    """The terms at the declared state of a model or at a given one, in ``coordinates`` "joint" or
+    "absolute".
 
-    coordinates: "joint" or "absolute".
-    formalism: whose equations `Matrices.system` holds.  independent: names of the independent velocities σ, chosen by pivoting by
-    default. Raises `InputError`.
+    coordinates: "joint" or "absolute". formalism: whose equations `Matrices.system` holds.
+    independent: names of the independent velocities σ, chosen by pivoting by default. Raises
+    `InputError`.
 
     Examples
     --------
@@ -255,13 +285,18 @@ def matrices(
     """
     name = formalism.name if isinstance(formalism, Formalism) else formalism
     if not isinstance(name, str) or name not in FORMALISMS:
-        raise InputError(f"formalism: {shown(name)} is not known; choose one of {', '.join(FORMALISMS)}")
+        raise InputError(
+            f"formalism: {shown(name)} is not known; choose one of {', '.join(FORMALISMS)}"
+        )
     known_in = [each for each in FORMALISMS[name].coordinates if each != "rheonomic"]
     if not isinstance(coordinates, str):
-        raise InputError(f"coordinates: must be one of {', '.join(known_in)}, not {shown(coordinates)}")
+        raise InputError(
+            f"coordinates: must be one of {', '.join(known_in)}, not {shown(coordinates)}"
+        )
     if coordinates == "rheonomic":
         raise InputError(
-            "coordinates: the terms are shown with drives as rows; take 'joint', and open_chain.rheonomic for v̄ and ā"
+            "coordinates: the terms are shown with drives as rows; take 'joint', and "
+            "open_chain.rheonomic for v̄ and ā"
         )
     if coordinates not in known_in:
         raise InputError(f"coordinates: '{name}' works in {', '.join(known_in)} coordinates only")
@@ -280,10 +315,26 @@ def matrices(
     rows = np.flatnonzero(np.abs(H[:, chosen]).max(axis=1, initial=0.0) > 0.0)
     bodies = here.compiled.bodies
     return Matrices(
-        here, name, tuple(names), tuple(row_owners(here.compiled)), bodies, known.M, known.k, known.G, known.gamma, known.g,
-        gamma_bar, np.vstack([body_jacobian(here, body) for body in bodies]), tuple(names[k] for k in chosen), J_loop, s_bar, p,
-        H, H[rows] @ J_loop, H[rows] @ s_bar,
-    )  # fmt: skip
+        here,
+        name,
+        tuple(names),
+        tuple(row_owners(here.compiled)),
+        bodies,
+        known.M,
+        known.k,
+        known.G,
+        known.gamma,
+        known.g,
+        gamma_bar,
+        np.vstack([body_jacobian(here, body) for body in bodies]),
+        tuple(names[k] for k in chosen),
+        J_loop,
+        s_bar,
+        p,
+        H,
+        H[rows] @ J_loop,
+        H[rows] @ s_bar,
+    )
 
 
 def _in(here: State, coordinates: str) -> State:

@@ -40,10 +40,19 @@ ON_REQUEST = (
 def heading(terms: Matrices) -> str:
     """What is described."""
     compiled = terms.state.compiled
-    sizes = f"{len(terms.reference)} reference and {len(terms.elastic)} elastic velocities, {len(terms.G)} constraint rows"
-    where = f"at t = {terms.state.t:g} s, {compiled.topology.coordinates} coordinates, formalism '{terms.formalism}'"
+    sizes = (
+        f"{len(terms.reference)} reference and {len(terms.elastic)} elastic velocities, "
+        f"{len(terms.G)} constraint rows"
+    )
+    where = (
+        f"at t = {terms.state.t:g} s, {compiled.topology.coordinates} coordinates, formalism "
+        f"'{terms.formalism}'"
+    )
     free = ", ".join(terms.independent[:8]) + (", …" if len(terms.independent) > 8 else "")
-    return f"'{compiled.model.name}' {where}: {sizes}; degrees of freedom: {len(terms.independent)} ({free})"
+    return (
+        f"'{compiled.model.name}' {where}: {sizes}; degrees of freedom: "
+        f"{len(terms.independent)} ({free})"
+    )
 
 
 def table(terms: Matrices) -> list[tuple[str, str, str, str]]:
@@ -51,7 +60,14 @@ def table(terms: Matrices) -> list[tuple[str, str, str, str]]:
     rows = []
     for name, meaning in ALWAYS:
         value: Any = getattr(terms, name)
-        rows.append((name, " × ".join(map(str, value.shape)), f"{np.abs(value).max(initial=0.0):.4g}", meaning))
+        rows.append(
+            (
+                name,
+                " × ".join(map(str, value.shape)),
+                f"{np.abs(value).max(initial=0.0):.4g}",
+                meaning,
+            )
+        )
     return rows
 
 
@@ -63,7 +79,10 @@ def summary(terms: Matrices) -> str:
 
 def html(terms: Matrices) -> str:
     """The same for notebooks."""
-    cells = "".join(f"<tr><td><code>{a}</code></td><td>{b}</td><td>{c}</td><td>{d}</td></tr>" for a, b, c, d in table(terms))
+    cells = "".join(
+        f"<tr><td><code>{a}</code></td><td>{b}</td><td>{c}</td><td>{d}</td></tr>"
+        for a, b, c, d in table(terms)
+    )
     more = "".join(f"<li><code>{escaping.escape(line)}</code></li>" for line in ON_REQUEST)
     head = "<tr><th></th><th>shape</th><th>largest</th><th></th></tr>"
     return f"<p>{escaping.escape(heading(terms))}</p><table>{head}{cells}</table><ul>{more}</ul>"

@@ -1,4 +1,6 @@
-"""`campbell` and `root_locus`: eigenvalues of linearised models over a speed or another parameter, followed mode by mode."""
+"""`campbell` and `root_locus`: eigenvalues of linearised models over a speed or another parameter,
+followed mode by mode.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,12 @@ Maker: TypeAlias = Callable[[float], Made]
 
 
 class Critical(NamedTuple):
-    """A critical speed: speed [rad/s] and frequency [Hz] at which a branch meets a multiple of the speed.
+    """A critical speed: speed [rad/s] and frequency [Hz] at which a branch meets a multiple of the
+    speed.
 
-    turning: the frequency is that which an observer on the rotor sees. A load at rest, such as weight or wind, has order 1 there;
-    unbalance has order 0, and is critical where the frequency of the branch reaches zero.
+    turning: the frequency is that which an observer on the rotor sees. A load at rest, such as
+    weight or wind, has order 1 there; unbalance has order 0, and is critical where the frequency of
+    the branch reaches zero.
     """
 
     speed: float
@@ -56,11 +60,12 @@ class Critical(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ModeBranches:
-    """Eigenvalues λ (n, m) [1/s] of m modes at n values of a parameter, one of each conjugate pair; NaN where a branch does not
-    exist, as after a pair of complex modes has become two real ones.
+    """Eigenvalues λ (n, m) [1/s] of m modes at n values of a parameter, one of each conjugate pair;
+    NaN where a branch does not exist, as after a pair of complex modes has become two real ones.
 
-    shape (n, ns, m): displacements of all velocity coordinates.  mac (n − 1, m): likeness of the shapes of neighbouring values.
-    audit: checks of the states and of the frequencies, of each title the worst over the values.
+    shape (n, ns, m): displacements of all velocity coordinates.  mac (n − 1, m): likeness of the
+    shapes of neighbouring values. audit: checks of the states and of the frequencies, of each title
+    the worst over the values.
     """
 
     values: FloatArray
@@ -87,7 +92,9 @@ class ModeBranches:
 
     @property
     def doubtful(self) -> tuple[tuple[int, int], ...]:
-        """(k, branch) where the shape changes so much between the values k and k + 1 that the branch may be another mode."""
+        """(k, branch) where the shape changes so much between the values k and k + 1 that the
+        branch may be another mode.
+        """
         return tuple((int(k), int(branch)) for k, branch in np.argwhere(self.mac < DOUBTFUL))
 
 
@@ -101,7 +108,9 @@ class RootLocus(ModeBranches):
         return np.logical_not((self.eigenvalue.real > 1e-9 * np.abs(self.eigenvalue)).any(axis=1))
 
     def plot(self) -> Figure:
-        """The eigenvalues in the complex plane, both of each pair: crosses at the first value, dots at the last."""
+        """The eigenvalues in the complex plane, both of each pair: crosses at the first value, dots
+        at the last.
+        """
         from flexmbs.signals.mode_plots import root_locus_figure
 
         return root_locus_figure(self.eigenvalue)
@@ -109,39 +118,54 @@ class RootLocus(ModeBranches):
 
 @dataclass(frozen=True, eq=False)
 class Campbell(ModeBranches):
-    """Campbell diagram: natural frequencies over the speed, see `ModeBranches`; values are speeds Ω [rad/s].
+    """Campbell diagram: natural frequencies over the speed, see `ModeBranches`; values are speeds Ω
+    [rad/s].
 
-    whirl (n, m): sense of the orbit of the chosen frame, 1 forward and circular, 0 straight, −1 backward; NaN without a frame
-    or where it does not move.  turning (m,): whether the branch is a motion of coordinates that turn with the rotor, such as the
-    modes of a turning body: its frequencies, and the sense of its whirl, are those that an observer sees who turns too.
+    whirl (n, m): sense of the orbit of the chosen frame, 1 forward and circular, 0 straight, −1
+    backward; NaN without a frame or where it does not move.  turning (m,): whether the branch is a
+    motion of coordinates that turn with the rotor, such as the modes of a turning body: its
+    frequencies, and the sense of its whirl, are those that an observer sees who turns too.
     """
 
     whirl: FloatArray
     turning: NDArray[np.bool_]
 
     def critical(self, order: float = 1.0) -> list[Critical]:
-        """Speeds at which an oscillating mode has the frequency order · |Ω|/2π, by monotone cubic interpolation between the given
-        speeds of one sense, ascending. Raises InputError."""
+        """Speeds at which an oscillating mode has the frequency order · |Ω|/2π, by monotone cubic
+        interpolation between the given speeds of one sense, ascending. Raises InputError."""
         order = one_number(order, "order", least=0.0)
-        pairs = [(branch, sense) for branch in range(self.eigenvalue.shape[1]) for sense in (-1.0, 1.0)]
-        return sorted(point for branch, sense in pairs for point in self._critical(branch, sense, order))
+        pairs = [
+            (branch, sense) for branch in range(self.eigenvalue.shape[1]) for sense in (-1.0, 1.0)
+        ]
+        return sorted(
+            point for branch, sense in pairs for point in self._critical(branch, sense, order)
+        )
 
     def _critical(self, branch: int, sense: float, order: float) -> list[Critical]:
         """Of one branch at the speeds of one sense of rotation."""
         from scipy.interpolate import PchipInterpolator
 
         value = self.eigenvalue[:, branch]
-        use = np.flatnonzero(np.isfinite(value.real) & (value.imag > 0.0) & (sense * self.values >= 0.0))
+        use = np.flatnonzero(
+            np.isfinite(value.real) & (value.imag > 0.0) & (sense * self.values >= 0.0)
+        )
         speed, first = np.unique(sense * self.values[use], return_index=True)
         if len(speed) < 2:
             return []
-        apart = PchipInterpolator(speed, self.frequency[use[first], branch] - order * speed / (2.0 * np.pi))
+        apart = PchipInterpolator(
+            speed, self.frequency[use[first], branch] - order * speed / (2.0 * np.pi)
+        )
         meets = [float(root) for root in apart.roots(extrapolate=False) if root > 0.0]
         turning = bool(self.turning[branch])
-        return [Critical(sense * root, order * root / (2.0 * np.pi), branch, order, turning) for root in meets]
+        return [
+            Critical(sense * root, order * root / (2.0 * np.pi), branch, order, turning)
+            for root in meets
+        ]
 
     def plot(self, orders: ArrayLike = (1.0,)) -> Figure:
-        """Frequencies and damping ratios over the speed; backward whirl dashed; lines of the orders with the critical speeds."""
+        """Frequencies and damping ratios over the speed; backward whirl dashed; lines of the orders
+        with the critical speeds.
+        """
         from flexmbs.signals.mode_plots import campbell_figure
 
         lines = number_list(orders, "orders")
@@ -150,20 +174,27 @@ class Campbell(ModeBranches):
 
 
 def campbell(
-    model: Model | Maker, speeds: ArrayLike, *, drive: str | None = None, frame: str | None = None, axis: str = "z",
-    modes: int | None = None, audit: bool = True,
-) -> Campbell:  # fmt: skip
+    model: Model | Maker,
+    speeds: ArrayLike,
+    *,
+    drive: str | None = None,
+    frame: str | None = None,
+    axis: str = "z",
+    modes: int | None = None,
+    audit: bool = True,
+) -> Campbell:
     """Natural frequencies of a rotating model over its speed, modes followed by their shapes.
 
-    drive: name of the drive that turns a given model.
-    model: a function of the speed Ω [rad/s] that gives a model, whose steady equilibrium is linearized, or a state or a
-    `Linearization`; or a model with the name of the ``drive`` that turns it, whose motion becomes Ω t.  speeds: in the order in
-    which the modes are followed.  frame, axis: a frame on the axis of rotation and that world axis, to tell forward from
-    backward whirl.  modes: number of branches kept, those of lowest frequency.  audit: judge the equilibria and the frequencies.
-    Frequencies are those of the model's own coordinates: where these turn with the rotor, so do the observers
-    (`Campbell.turning`), and an order counts loads as they see them. For speeds that are critical to unbalance, put the springs
-    of shaft and bearings before the rotation.
-    Raises `InputError`, `SolverError`; a `ModelWarning` where a shape changes so much that its branch is doubtful.
+    drive: name of the drive that turns a given model. model: a function of the speed Ω [rad/s] that
+    gives a model, whose steady equilibrium is linearized, or a state or a `Linearization`; or a
+    model with the name of the ``drive`` that turns it, whose motion becomes Ω t.  speeds: in the
+    order in which the modes are followed.  frame, axis: a frame on the axis of rotation and that
+    world axis, to tell forward from backward whirl.  modes: number of branches kept, those of
+    lowest frequency.  audit: judge the equilibria and the frequencies. Frequencies are those of the
+    model's own coordinates: where these turn with the rotor, so do the observers
+    (`Campbell.turning`), and an order counts loads as they see them. For speeds that are critical
+    to unbalance, put the springs of shaft and bearings before the rotation. Raises `InputError`,
+    `SolverError`; a `ModelWarning` where a shape changes so much that its branch is doubtful.
     Source: Genta, Dynamics of Rotating Systems (2005), section 1.
 
     Examples
@@ -189,21 +220,31 @@ def campbell(
         whirl = np.sign(found.values)[:, None] * _whirl(found, states, frame, axis)
     kept = _kept(found.eigenvalue, modes)
     turning = _turning(found, states)
-    checks = _audited(states, found.values, "speed", found.eigenvalue[:, kept] if modes else None, audit=audit)
-    parts = found.eigenvalue[:, kept], found.shape[:, :, kept], found.mac[:, kept], whirl[:, kept], turning[kept]
+    checks = _audited(
+        states, found.values, "speed", found.eigenvalue[:, kept] if modes else None, audit=audit
+    )
+    parts = (
+        found.eigenvalue[:, kept],
+        found.shape[:, :, kept],
+        found.mac[:, kept],
+        whirl[:, kept],
+        turning[kept],
+    )
     diagram = Campbell(found.values, *parts, audit=checks)
     report_findings(diagram)
     return diagram
 
 
-def root_locus(model: Maker, values: ArrayLike, *, modes: int | None = None, audit: bool = True) -> RootLocus:
+def root_locus(
+    model: Maker, values: ArrayLike, *, modes: int | None = None, audit: bool = True
+) -> RootLocus:
     """Eigenvalues of a model over a parameter, modes followed by their shapes.
 
-    model: a function of the parameter that gives a model, whose equilibrium is linearized, or a state or a `Linearization`.
-    values: of the parameter, in the order in which the modes are followed.  modes: number of branches kept, those of lowest
-    frequency.  audit: judge the equilibria and the frequencies.
-    Raises `InputError`, `SolverError`; a `ModelWarning` where a branch is doubtful.
-    Source: Evans, Trans. AIEE 67 (1948) 547.
+    model: a function of the parameter that gives a model, whose equilibrium is linearized, or a
+    state or a `Linearization`. values: of the parameter, in the order in which the modes are
+    followed.  modes: number of branches kept, those of lowest frequency.  audit: judge the
+    equilibria and the frequencies. Raises `InputError`, `SolverError`; a `ModelWarning` where a
+    branch is doubtful. Source: Evans, Trans. AIEE 67 (1948) 547.
 
     Examples
     --------
@@ -222,18 +263,32 @@ def root_locus(model: Maker, values: ArrayLike, *, modes: int | None = None, aud
         raise InputError("model: must be a function of the parameter that gives a model")
     found, states = _followed(model, number_list(values, "values"), "value", steady=False)
     kept = _kept(found.eigenvalue, modes)
-    checks = _audited(states, found.values, "value", found.eigenvalue[:, kept] if modes else None, audit=audit)
-    locus = RootLocus(found.values, found.eigenvalue[:, kept], found.shape[:, :, kept], found.mac[:, kept], audit=checks)
+    checks = _audited(
+        states, found.values, "value", found.eigenvalue[:, kept] if modes else None, audit=audit
+    )
+    locus = RootLocus(
+        found.values,
+        found.eigenvalue[:, kept],
+        found.shape[:, :, kept],
+        found.mac[:, kept],
+        audit=checks,
+    )
     report_findings(locus)
     return locus
 
 
 def _audited(
-    states: list[Linearization], values: FloatArray, what: str, kept: ComplexArray | None, *, audit: bool
+    states: list[Linearization],
+    values: FloatArray,
+    what: str,
+    kept: ComplexArray | None,
+    *,
+    audit: bool,
 ) -> tuple[Check, ...]:
     """The worst check of each title over the values, with its value.
 
-    kept (n, m): eigenvalues of the branches that were asked for, the frequencies that have to be accurate.
+    kept (n, m): eigenvalues of the branches that were asked for, the frequencies that have to be
+    accurate.
     """
     require_switch(audit)
     if not audit:
@@ -255,46 +310,68 @@ def _turned(model: Model | Maker, drive: str | None) -> Maker:
     """The model at a speed, by the function given or with another motion of its drive."""
     if drive is None:
         if not callable(model):
-            raise InputError("model: must be a function of the speed; or name the drive that turns the model, drive=…")
+            raise InputError(
+                "model: must be a function of the speed; or name the drive that turns the "
+                "model, drive=…"
+            )
         return model
     if callable(model):
         raise InputError("drive: needs a model, not a function of the speed")
     if str(drive) not in model.drives:
-        raise InputError(f"drive: '{drive}' is not in the model; {close_names(str(drive), model.drives)}")
+        raise InputError(
+            f"drive: '{drive}' is not in the model; {close_names(str(drive), model.drives)}"
+        )
     given = model.drives[str(drive)]
     start = float(given.motion.state(0.0)[0])
 
     def at(speed: float) -> Model:
         other = copy.copy(model)
-        other.drives = {**model.drives, given.name: dataclasses.replace(given, motion=Ramp(start, speed))}
+        other.drives = {
+            **model.drives,
+            given.name: dataclasses.replace(given, motion=Ramp(start, speed)),
+        }
         return other
 
     return at
 
 
-def _followed(make: Maker, values: FloatArray, what: str, *, steady: bool) -> tuple[ModeBranches, list[Linearization]]:
+def _followed(
+    make: Maker, values: FloatArray, what: str, *, steady: bool
+) -> tuple[ModeBranches, list[Linearization]]:
     """The branches at the values, with the linearizations. Raises `InputError` naming the value."""
     linear: list[Linearization] = []
     for value in values:
         found = _linear(make(float(value)), steady=steady)
         if not found.steady:
-            raise InputError(f"{what} {value:g}: the model does not rest or move steadily there, its matrices change with time")
-        names = [velocity_names(each.state.compiled) for each in (found, linear[0] if linear else found)]
+            raise InputError(
+                f"{what} {value:g}: the model does not rest or move steadily there, its "
+                "matrices change with time"
+            )
+        names = [
+            velocity_names(each.state.compiled) for each in (found, linear[0] if linear else found)
+        ]
         if names[0] != names[1]:
-            raise InputError(f"{what} {value:g}: the model has other coordinates than at {values[0]:g}; only numbers may change")
+            raise InputError(
+                f"{what} {value:g}: the model has other coordinates than at "
+                f"{values[0]:g}; only numbers may change"
+            )
         linear.append(found)
     sizes = displacement_sizes(linear[0].state.compiled)[:, None]
     modes = [each.modes for each in linear]
     compared = compared_shapes(linear, sizes[:, 0])
-    tracked: Branches = track([each.eigenvalue for each in modes], [each.shape / sizes for each in modes], compared)
+    tracked: Branches = track(
+        [each.eigenvalue for each in modes], [each.shape / sizes for each in modes], compared
+    )
     branches = ModeBranches(values, tracked.eigenvalue, tracked.shape * sizes, tracked.mac)
     if branches.doubtful:
         k, branch = branches.doubtful[0]
         warnings.warn(
-            f"branch {branch} changes its shape between the {what}s {values[k]:g} and {values[k + 1]:g} (MAC "
+            f"branch {branch} changes its shape between the {what}s {values[k]:g} and "
+            f"{values[k + 1]:g} (MAC "
             f"{branches.mac[k, branch]:.2f}) and may be another mode there; choose closer {what}s",
-            ModelWarning, stacklevel=3,
-        )  # fmt: skip
+            ModelWarning,
+            stacklevel=3,
+        )
     return branches, linear
 
 
@@ -304,7 +381,10 @@ def _linear(made: Made, *, steady: bool) -> Linearization:
     if isinstance(made, Model):
         return linearize(made, at=statics(made, steady=steady, audit=False), audit=False)
     if not hasattr(made, "state"):
-        raise InputError(f"model: the function gave {shown(made)}; it must give a model, a state or a linearization")
+        raise InputError(
+            f"model: the function gave {shown(made)}; it must give a model, a state or a "
+            "linearization"
+        )
     return linearize(made.state.compiled.declared, at=made, audit=False)  # type: ignore[arg-type]
 
 
@@ -318,15 +398,21 @@ def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
 
 
 def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.bool_]:
-    """Whether most of the displacement of a branch (m,) is in coordinates that turn, at the highest speed."""
+    """Whether most of the displacement of a branch (m,) is in coordinates that turn, at the highest
+    speed.
+    """
     fastest = int(np.argmax(np.abs(found.values)))
     turns = turning_coordinates(states[fastest].state)
-    parts = np.abs(found.shape[fastest] / displacement_sizes(states[0].state.compiled)[:, None]) ** 2
+    parts = (
+        np.abs(found.shape[fastest] / displacement_sizes(states[0].state.compiled)[:, None]) ** 2
+    )
     return np.asarray(parts[turns].sum(axis=0) > 0.5 * parts.sum(axis=0))
 
 
 def _whirl(found: ModeBranches, states: list[Linearization], frame: str, axis: str) -> FloatArray:
-    """−2 Im(ū₁ u₂)/(|u₁|² + |u₂|²) of the displacements u across the axis: 1 counter-clockwise about it, −1 clockwise."""
+    """−2 Im(ū₁ u₂)/(|u₁|² + |u₂|²) of the displacements u across the axis: 1 counter-clockwise
+    about it, −1 clockwise.
+    """
     if axis not in AXES:
         raise InputError(f"axis: must be one of the world axes 'x', 'y', 'z', not {axis!r}")
     k = AXES.index(axis)

@@ -21,9 +21,10 @@ ROUND_OFF = 1e-10  # of the entries of A, which are differences of fourth order
 class Modes:
     """Modes of ẋ = A x, one of each conjugate pair, slowest first.
 
-    eigenvalue (m,) [1/s].  frequency |λ|/2π (m,) [Hz].  damping −Re λ/|λ| (m,), 1 for non-oscillatory modes.
-    shape (ns, m): displacements of all velocity coordinates, largest component 1 rad or the size of the model.
-    round_off (m,) [1/s]: estimated error of the eigenvalues by the round-off of A.
+    eigenvalue (m,) [1/s].  frequency |λ|/2π (m,) [Hz].  damping −Re λ/|λ| (m,), 1 for
+    non-oscillatory modes. shape (ns, m): displacements of all velocity coordinates, largest
+    component 1 rad or the size of the model. round_off (m,) [1/s]: estimated error of the
+    eigenvalues by the round-off of A.
     """
 
     state: State = field(repr=False)
@@ -48,9 +49,11 @@ class Modes:
         return np.asarray(self.eigenvalue.real > self.round_off)
 
     def motion(self, mode: int, *, amplitude: float = 0.1, frames: int = 32) -> Solution:
-        """One period of a mode about its state: displacements amplitude · Re(shape e^{iφ}); 1 s for non-oscillatory modes.
+        """One period of a mode about its state: displacements amplitude · Re(shape e^{iφ}); 1 s for
+        non-oscillatory modes.
 
-        amplitude: largest displacement, rad or relative to the size of the model. Raises `InputError`.
+        amplitude: largest displacement, rad or relative to the size of the model. Raises
+        `InputError`.
         """
         if not 0 <= mode < len(self.eigenvalue):
             raise InputError(f"mode: {mode} is not within 0 … {len(self.eigenvalue) - 1}")
@@ -60,23 +63,37 @@ class Modes:
         for t in np.linspace(0.0, period, frames + 1):
             delta = amplitude * self.shape[:, mode] * np.exp(2j * np.pi * t / period)
             here = moved(self.state, delta.real)
-            found.append(replace(here, t=float(t), s=self.state.s + (1j * swing * delta).real, sd=np.zeros_like(here.sd)))
-        return solution_of(found, options={"analysis": "mode", "mode": mode, "frequency": float(self.frequency[mode])})
+            found.append(
+                replace(
+                    here,
+                    t=float(t),
+                    s=self.state.s + (1j * swing * delta).real,
+                    sd=np.zeros_like(here.sd),
+                )
+            )
+        return solution_of(
+            found,
+            options={"analysis": "mode", "mode": mode, "frequency": float(self.frequency[mode])},
+        )
 
     def __str__(self) -> str:
         names = velocity_names(self.state.compiled)
         sizes = displacement_sizes(self.state.compiled)
         lines = ["mode  frequency [Hz]  damping  largest in"]
         for k, (frequency, damping) in enumerate(zip(self.frequency, self.damping)):
-            lines.append(f"{k:4d}  {frequency:14.6g}  {damping:7.4f}  {names[int(np.argmax(np.abs(self.shape[:, k]) / sizes))]}")
+            lines.append(
+                f"{k:4d}  {frequency:14.6g}  {damping:7.4f}  "
+                f"{names[int(np.argmax(np.abs(self.shape[:, k]) / sizes))]}"
+            )
         return "\n".join(lines)
 
 
 def complex_modes(state: State, A: np.ndarray, basis: np.ndarray) -> Modes:
     """Modes of ẋ = A x, x = (y, ẏ, …), with δ = basis y.
 
-    Errors of the eigenvalues are those of first order, |w|ᵀ E |v| / |wᴴ v| with the left eigenvectors w and errors E of the
-    entries of A, ε |A| (Wilkinson, The Algebraic Eigenvalue Problem (1965), section 2.8); they do not depend on units.
+    Errors of the eigenvalues are those of first order, |w|ᵀ E |v| / |wᴴ v| with the left
+    eigenvectors w and errors E of the entries of A, ε |A| (Wilkinson, The Algebraic Eigenvalue
+    Problem (1965), section 2.8); they do not depend on units.
     """
     value, left, vector = eig(A, left=True, right=True)
     size = np.abs(value)

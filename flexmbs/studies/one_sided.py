@@ -1,8 +1,9 @@
-"""Numbers v + ε d with an infinitesimal ε > 0, and what the kernels of laws do with them: slopes without differences.
+"""Numbers v + ε d with an infinitesimal ε > 0, and what the kernels of laws do with them: slopes
+without differences.
 
-f(x + ε d) = f(x) + ε f'(x; d) is exact for each operation. Equal values are ordered by their d, so that a law that bends at x
-takes the branch beyond it, and f'(x; d) is its one-sided derivative. Griewank and Walther, Evaluating Derivatives (2008),
-chapters 3 and 14.
+f(x + ε d) = f(x) + ε f'(x; d) is exact for each operation. Equal values are ordered by their d, so
+that a law that bends at x takes the branch beyond it, and f'(x; d) is its one-sided derivative.
+Griewank and Walther, Evaluating Derivatives (2008), chapters 3 and 14.
 """
 
 import functools
@@ -13,7 +14,9 @@ from typing import Any
 
 from flexmbs.law_kernel import LawPart
 
-SAME = 1e-9  # relative difference of values that are taken as equal, such as that of a state from Newton's method to a limit
+# relative difference of values that are taken as equal, such as that of a state from Newton's
+# method to a limit
+SAME = 1e-9
 
 
 class Dual:
@@ -101,7 +104,9 @@ def power(x: Any, y: Any) -> Any:
     return Dual(value, value * change.d)
 
 
-def _of_one(function: Callable[[float], float], slope: Callable[[float], float]) -> Callable[[Any], Any]:
+def _of_one(
+    function: Callable[[float], float], slope: Callable[[float], float]
+) -> Callable[[Any], Any]:
     """The function of numbers with its derivative; without it where x does not change."""
 
     def extended(x: Any) -> Any:
@@ -124,22 +129,48 @@ def _copysign(x: Any, y: Any) -> Any:
 logarithm = _of_one(math.log, lambda x: 1.0 / x)
 root = _of_one(math.sqrt, lambda x: 0.5 / math.sqrt(x))
 ONE = {
-    "exp": math.exp, "expm1": math.exp, "log1p": lambda x: 1.0 / (1.0 + x), "sin": math.cos, "cos": lambda x: -math.sin(x),
-    "tan": lambda x: 1.0 + math.tan(x) ** 2, "sinh": math.cosh, "cosh": math.sinh, "tanh": lambda x: 1.0 / math.cosh(x) ** 2,
-    "asin": lambda x: 1.0 / math.sqrt(1.0 - x * x), "acos": lambda x: -1.0 / math.sqrt(1.0 - x * x),
-    "atan": lambda x: 1.0 / (1.0 + x * x), "asinh": lambda x: 1.0 / math.sqrt(1.0 + x * x),
+    "exp": math.exp,
+    "expm1": math.exp,
+    "log1p": lambda x: 1.0 / (1.0 + x),
+    "sin": math.cos,
+    "cos": lambda x: -math.sin(x),
+    "tan": lambda x: 1.0 + math.tan(x) ** 2,
+    "sinh": math.cosh,
+    "cosh": math.sinh,
+    "tanh": lambda x: 1.0 / math.cosh(x) ** 2,
+    "asin": lambda x: 1.0 / math.sqrt(1.0 - x * x),
+    "acos": lambda x: -1.0 / math.sqrt(1.0 - x * x),
+    "atan": lambda x: 1.0 / (1.0 + x * x),
+    "asinh": lambda x: 1.0 / math.sqrt(1.0 + x * x),
     "atanh": lambda x: 1.0 / (1.0 - x * x),
-    "erf": lambda x: 2.0 / math.sqrt(math.pi) * math.exp(-x * x), "floor": lambda x: 0.0, "ceil": lambda x: 0.0,
-}  # fmt: skip
-MATH = types.SimpleNamespace(**{
-    **vars(math), **{name: _of_one(getattr(math, name), slope) for name, slope in ONE.items()}, "log": logarithm, "sqrt": root,
-    "fabs": abs, "pow": power, "atan2": _atan2, "hypot": lambda x, y: root(x * x + y * y), "copysign": _copysign,
-})  # fmt: skip
+    "erf": lambda x: 2.0 / math.sqrt(math.pi) * math.exp(-x * x),
+    "floor": lambda x: 0.0,
+    "ceil": lambda x: 0.0,
+}
+MATH = types.SimpleNamespace(
+    **{
+        **vars(math),
+        **{name: _of_one(getattr(math, name), slope) for name, slope in ONE.items()},
+        "log": logarithm,
+        "sqrt": root,
+        "fabs": abs,
+        "pow": power,
+        "atan2": _atan2,
+        "hypot": lambda x, y: root(x * x + y * y),
+        "copysign": _copysign,
+    }
+)
 
 
 @functools.cache
 def on_duals(function: Callable[..., Any]) -> Callable[..., Any]:
     """A plain function of numbers, with the `LawPart` that it calls, for these numbers."""
     known = {name: function.__globals__.get(name) for name in function.__code__.co_names}
-    parts = {name: on_duals(value.function) for name, value in known.items() if isinstance(value, LawPart)}
-    return types.FunctionType(function.__code__, {**function.__globals__, "math": MATH, **parts}, function.__name__)
+    parts = {
+        name: on_duals(value.function)
+        for name, value in known.items()
+        if isinstance(value, LawPart)
+    }
+    return types.FunctionType(
+        function.__code__, {**function.__globals__, "math": MATH, **parts}, function.__name__
+    )

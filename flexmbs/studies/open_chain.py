@@ -1,9 +1,11 @@
-"""The open chain of the tree and the closing of its loops as matrices over the velocities of all bodies.
+"""The open chain of the tree and the closing of its loops as matrices over the velocities of all
+bodies.
 
     M ẏ = f^c + f^t + Bᵀ f^p + G^sᵀ λ,   B ẏ = C η̇ + ā_rel,   Cᵀ f^p = 0,   G^s ẏ = γ^s,   y_i = (V_i, q̇_f,i),
 
-with B y = C η and G^s y + γ̄^s = 0 on velocities. M, the forces and G^s are those of the equations in absolute coordinates, B and
-C those of the recursion. Theory: docs/theory.md, sections 18, 19 and 21.
+with B y = C η and G^s y + γ̄^s = 0 on velocities. M, the forces and G^s are those of the equations
+in absolute coordinates, B and C those of the recursion. Theory: docs/theory.md, sections 18, 19 and
+21.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.dynamics.articulated_work import CARRIER, COLUMNS, L_CARRIER, L_OWN, L_PARENT, OWN, POSE, Articulated
+from flexmbs.dynamics.articulated_work import (
+    CARRIER,
+    COLUMNS,
+    L_CARRIER,
+    L_OWN,
+    L_PARENT,
+    OWN,
+    POSE,
+    Articulated,
+)
 from flexmbs.dynamics.dense import elastic_velocities
 from flexmbs.results.block_system import BlockSystem
 from flexmbs.results.state import State
@@ -33,13 +44,15 @@ class Driven(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OpenChain:
-    """M (ny, ny), block-diagonal but for rotors, f_c and f_t (ny,), B (6 nb, ny), C (6 nb, nη), a_rel (6 nb,), J (ny, ns),
-    a_bar (ny,), G_s (nc, ny), gamma_bar_s and gamma_s (nc,) of the velocities y = (V_i, q̇_f,i) of all bodies.
+    """M (ny, ny), block-diagonal but for rotors, f_c and f_t (ny,), B (6 nb, ny), C (6 nb, nη),
+    a_rel (6 nb,), J (ny, ns), a_bar (ny,), G_s (nc, ny), gamma_bar_s and gamma_s (nc,) of the
+    velocities y = (V_i, q̇_f,i) of all bodies.
 
-    f_c: quadratic velocity forces of the bodies; f_t: weight, elastic and applied forces.  J: y = J s; a_bar: ẏ = J ṡ + ā.
-    G_s: rows of cut joints, drives and user rows, in the order of the constraints in joint coordinates.  v_rel (6 nb,) and v_bar
-    (ny,): B y = C η + v̄_rel, y = J s + v̄, zero but of `rheonomic`.  driven: row of G_s, column of C and of J, ḟ and f̈ of each
-    drive on a joint of the tree.
+    f_c: quadratic velocity forces of the bodies; f_t: weight, elastic and applied forces.  J: y = J
+    s; a_bar: ẏ = J ṡ + ā. G_s: rows of cut joints, drives and user rows, in the order of the
+    constraints in joint coordinates.  v_rel (6 nb,) and v_bar (ny,): B y = C η + v̄_rel, y = J s +
+    v̄, zero but of `rheonomic`.  driven: row of G_s, column of C and of J, ḟ and f̈ of each drive
+    on a joint of the tree.
     """
 
     bodies: tuple[BodyTerms, ...]
@@ -60,22 +73,35 @@ class OpenChain:
 
     @property
     def rheonomic(self) -> "OpenChain":
-        """The chain with the drives on joints of the tree as explicit functions of time, β = f(t): their columns of C and J are
-        the parts C ḟ of v̄_rel and C f̈ of ā_rel, their rows of G_s are none. Theory, section 18."""
+        """The chain with the drives on joints of the tree as explicit functions of time, β = f(t):
+        their columns of C and J are the parts C ḟ of v̄_rel and C f̈ of ā_rel, their rows of G_s
+        are none. Theory, section 18."""
         rows, columns = (np.array([d[k] for d in self.driven], np.int64) for k in (0, 1))
         velocities = np.array([d.velocity for d in self.driven], np.int64)
-        rate, second = np.array([d.rate for d in self.driven]), np.array([d.second for d in self.driven])
+        rate, second = (
+            np.array([d.rate for d in self.driven]),
+            np.array([d.second for d in self.driven]),
+        )
         u, J = self.C[:, columns], self.J[:, velocities]
         return replace(
-            self, C=np.delete(self.C, columns, axis=1), J=np.delete(self.J, velocities, axis=1),
-            v_rel=u @ rate, v_bar=J @ rate, a_rel=self.a_rel + u @ second, a_bar=self.a_bar + J @ second,
-            G_s=np.delete(self.G_s, rows, axis=0), gamma_bar_s=np.delete(self.gamma_bar_s, rows),
-            gamma_s=np.delete(self.gamma_s, rows), driven=(),
-        )  # fmt: skip
+            self,
+            C=np.delete(self.C, columns, axis=1),
+            J=np.delete(self.J, velocities, axis=1),
+            v_rel=u @ rate,
+            v_bar=J @ rate,
+            a_rel=self.a_rel + u @ second,
+            a_bar=self.a_bar + J @ second,
+            G_s=np.delete(self.G_s, rows, axis=0),
+            gamma_bar_s=np.delete(self.gamma_bar_s, rows),
+            gamma_s=np.delete(self.gamma_s, rows),
+            driven=(),
+        )
 
     @property
     def system(self) -> BlockSystem:
-        """[[M, −Bᵀ, 0, −G^sᵀ], [−B, 0, C, 0], [0, Cᵀ, 0, 0], [−G^s, 0, 0, 0]] (ẏ, f^p, η̇, λ) = (f^c + f^t, −ā_rel, 0, −γ^s)."""
+        """[[M, −Bᵀ, 0, −G^sᵀ], [−B, 0, C, 0], [0, Cᵀ, 0, 0], [−G^s, 0, 0, 0]] (ẏ, f^p, η̇, λ) =
+        (f^c + f^t, −ā_rel, 0, −γ^s).
+        """
         (nw, ny), nv, nc = self.B.shape, self.C.shape[1], len(self.G_s)
         z = np.zeros
         matrix = np.block([
@@ -85,9 +111,16 @@ class OpenChain:
             [-self.G_s, z((nc, nw + nv + nc))],
         ])  # fmt: skip
         right = np.concatenate([self.f_c + self.f_t, -self.a_rel, z(nv), -self.gamma_s])
-        equations = (("momentum", ny), ("primary joints", nw), ("free directions", nv), ("closed loops", nc))
+        equations = (
+            ("momentum", ny),
+            ("primary joints", nw),
+            ("free directions", nv),
+            ("closed loops", nc),
+        )
         unknowns = (("ẏ", ny), ("f^p", nw), ("η̇", nv), ("λ", nc))
-        return BlockSystem("bodies, primary joints and closed loops", equations, unknowns, matrix, right)
+        return BlockSystem(
+            "bodies, primary joints and closed loops", equations, unknowns, matrix, right
+        )
 
 
 def open_chain(state: State, art: Articulated) -> OpenChain:
@@ -104,29 +137,59 @@ def open_chain(state: State, art: Articulated) -> OpenChain:
         J[twist], a_bar[twist] = body_jacobian(state, name), rates[i]
         J[first + 6 : first + 6 + n, to : to + n] = np.eye(n)
         K, D = system.bodies.k_ff[i, :n, :n], system.bodies.d_ff[i, :n, :n]
-        bodies.append(BodyTerms(name, alone.terms.M[own, own], alone.forces.Q_v[own], alone.forces.applied[own], K, D))
+        bodies.append(
+            BodyTerms(
+                name,
+                alone.terms.M[own, own],
+                alone.forces.Q_v[own],
+                alone.forces.applied[own],
+                K,
+                D,
+            )
+        )
     gamma_bar = known.gd - known.G @ (J @ state.s)
     nothing = np.zeros(len(B)), np.zeros(B.shape[1])
     return OpenChain(
-        tuple(bodies), known.M, forces.Q_v, forces.applied, B, C, B @ a_bar, J, a_bar, known.G, gamma_bar, known.gamma, *nothing,
+        tuple(bodies),
+        known.M,
+        forces.Q_v,
+        forces.applied,
+        B,
+        C,
+        B @ a_bar,
+        J,
+        a_bar,
+        known.G,
+        gamma_bar,
+        known.gamma,
+        *nothing,
         _driven(state),
-    )  # fmt: skip
+    )
 
 
 def _driven(state: State) -> tuple[Driven, ...]:
     """The drives on joints of the tree."""
     compiled, found = state.compiled, []
-    elastic, motions = elastic_velocities(compiled.system), [drive.motion for drive in compiled.model.drives.values()]
+    elastic, motions = (
+        elastic_velocities(compiled.system),
+        [drive.motion for drive in compiled.model.drives.values()],
+    )
     for row in rows_of(compiled.system.drives):
         if row.body >= 0:
             velocity = int(compiled.system.tree.s_at[row.body] + row.v)
             _, rate, second = motions[row.drive].state(state.t)
-            found.append(Driven(int(row.row), velocity - int((elastic < velocity).sum()), velocity, rate, second))
+            found.append(
+                Driven(
+                    int(row.row), velocity - int((elastic < velocity).sum()), velocity, rate, second
+                )
+            )
     return tuple(found)
 
 
 def _joints(state: State, art: Articulated) -> tuple[np.ndarray, np.ndarray]:
-    """B (6 nb, ny) and C (6 nb, nη): V_i − Ad(X_pi⁻¹) (V_p + Ψ_i q̇_f,p) + Φ̄_i q̇_f,i = C_i η_i, as the recursion has them."""
+    """B (6 nb, ny) and C (6 nb, nη): V_i − Ad(X_pi⁻¹) (V_p + Ψ_i q̇_f,p) + Φ̄_i q̇_f,i = C_i η_i,
+    as the recursion has them.
+    """
     tree, ns = state.compiled.system.tree, len(state.s)
     at = 6 * np.arange(len(tree.nf)) + np.concatenate([[0], np.cumsum(tree.nf)[:-1]]).astype(int)
     B, C = np.zeros((6 * len(at), int(6 * len(at) + tree.nf.sum()))), np.zeros((6 * len(at), ns))

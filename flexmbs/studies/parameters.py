@@ -1,7 +1,9 @@
-"""Parameters of a model by their paths: ``joints.elbow.q0``, ``bodies.tool.mass``, ``forces.drive.law.kp``, ``gravity.z``.
+"""Parameters of a model by their paths: ``joints.elbow.q0``, ``bodies.tool.mass``,
+``forces.drive.law.kp``, ``gravity.z``.
 
-A path names section, item, argument and, within it, further arguments, names or numbers: of three numbers ``x``, ``y``, ``z`` or
-``0``, ``1``, ``2``, of an inertia ``xx`` … ``yz``. Item names may contain dots. Only this module reads and sets values by path.
+A path names section, item, argument and, within it, further arguments, names or numbers: of three
+numbers ``x``, ``y``, ``z`` or ``0``, ``1``, ``2``, of an inertia ``xx`` … ``yz``. Item names may
+contain dots. Only this module reads and sets values by path.
 """
 
 import abc
@@ -46,11 +48,12 @@ COORDINATES = ("q0", "v0")  # three of these are no vector in space
 
 
 def parameters(model: Model | ModelSource) -> dict[str, float]:
-    """All numbers of a model that can vary, by their paths in the order of the model: ``{"bodies.tool.mass": 0.4, …}``.
+    """All numbers of a model that can vary, by their paths in the order of the model:
+    ``{"bodies.tool.mass": 0.4, …}``.
 
-    model: the model, or a `ModelWithParts`.
-    Vectors by ``x``, ``y``, ``z``, inertias by ``xx`` … ``yz``; without whole numbers, rotation matrices, quaternions and options
-    of a run. Raises `InputError` if this is not a model.
+    model: the model, or a `ModelWithParts`. Vectors by ``x``, ``y``, ``z``, inertias by ``xx`` …
+    ``yz``; without whole numbers, rotation matrices, quaternions and options of a run. Raises
+    `InputError` if this is not a model.
 
     Examples
     --------
@@ -69,7 +72,9 @@ def parameters(model: Model | ModelSource) -> dict[str, float]:
         for keys, value in _numbers(part, (key,)):
             path = ".".join(keys)
             if path in numbers:
-                raise InputError(f"{path}: is the path of two numbers; rename an item with a dot in its name")
+                raise InputError(
+                    f"{path}: is the path of two numbers; rename an item with a dot in its name"
+                )
             numbers[path] = value
     return numbers
 
@@ -80,12 +85,17 @@ def number_of(build: Build, model: Model, path: str) -> float:
         return number_at(model, path)
     numbers = build.numbers()
     if path not in numbers:
-        raise InputError(f"{path}: is no number of the part; {close_names(path, numbers)}, or give its value, {{'{path}': 1.0}}")
+        raise InputError(
+            f"{path}: is no number of the part; {close_names(path, numbers)}, or give its "
+            f"value, {{'{path}': 1.0}}"
+        )
     return numbers[path]
 
 
 def number_at(model: Model, path: str) -> float:
-    """The value of a parameter. Raises `InputError` for a path that is not in the model or is not that of one number."""
+    """The value of a parameter. Raises `InputError` for a path that is not in the model or is not
+    that of one number.
+    """
     container, key = _located(model, path)[-1]
     value = _single(_parts(container)[key])
     if value is None:
@@ -93,13 +103,17 @@ def number_at(model: Model, path: str) -> float:
     if isinstance(value, float):
         return value
     inner = [name for name, part in _parts(value, key).items() if isinstance(part, float)]
-    raise InputError(f"{path}: {shown(value)} is not one number" + (f"; take {path}.{inner[0]}" if inner else ""))
+    raise InputError(
+        f"{path}: {shown(value)} is not one number" + (f"; take {path}.{inner[0]}" if inner else "")
+    )
 
 
 def changed(model: Model, values: Mapping[str, Any]) -> Model:
-    """A copy of the model with other values at the given paths, checked as if declared; the model stays as it is.
+    """A copy of the model with other values at the given paths, checked as if declared; the model
+    stays as it is.
 
-    Values may be anything the argument takes: numbers, vectors, laws, names of files. Raises `InputError`.
+    Values may be anything the argument takes: numbers, vectors, laws, names of files. Raises
+    `InputError`.
     """
     changes: Changes = []
     places: dict[tuple[str, ...], str] = {}
@@ -117,8 +131,8 @@ def changed(model: Model, values: Mapping[str, Any]) -> Model:
 def made(build: Build, values: Mapping[str, Any]) -> Model:
     """The model with these values of its parameters.
 
-    build: a model, a source of models, or a function that gives one: names without dots are then its arguments, by keyword, the
-    others are paths in the model that it gives. Raises `InputError`.
+    build: a model, a source of models, or a function that gives one: names without dots are then
+    its arguments, by keyword, the others are paths in the model that it gives. Raises `InputError`.
     """
     if isinstance(build, ModelSource):
         return build.made(values)
@@ -133,13 +147,18 @@ def made(build: Build, values: Mapping[str, Any]) -> Model:
     return changed(model, {name: value for name, value in values.items() if "." in name})
 
 
-def check_arguments(build: Callable[..., Any], arguments: Mapping[str, Any], where: str = "parameters") -> None:
+def check_arguments(
+    build: Callable[..., Any], arguments: Mapping[str, Any], where: str = "parameters"
+) -> None:
     """Raise `InputError` where the function does not take these."""
     try:
         inspect.signature(build).bind(**arguments)
     except TypeError as error:
         name = getattr(build, "__name__", "the function")
-        raise InputError(f"{where}: {name}({', '.join(arguments)}): {error}; names without a dot are its arguments") from None
+        raise InputError(
+            f"{where}: {name}({', '.join(arguments)}): {error}; names without a dot are "
+            "its arguments"
+        ) from None
 
 
 def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
@@ -148,14 +167,18 @@ def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
         case ModelData():
             run = {} if value.run is None else {"run": value.run}
             return (
-                {section: value.items(section) for section in SECTIONS} | {"gravity": value.gravity, "frames": value.frames} | run
+                {section: value.items(section) for section in SECTIONS}
+                | {"gravity": value.gravity, "frames": value.frames}
+                | run
             )
         case Declaration():
             return {name: getattr(value, name) for name in value.field_names() if name != "name"}
         case Mapping():
             return value
         case ((_, _, _), (_, _, _), (_, _, _)):
-            return {} if key == "rotation" else {pair: value[i][k] for pair, (i, k) in PAIRS.items()}
+            return (
+                {} if key == "rotation" else {pair: value[i][k] for pair, (i, k) in PAIRS.items()}
+            )
         case tuple():
             letters = dict(zip("xyz", value)) if len(value) == 3 and key not in COORDINATES else {}
             return letters | {str(i): part for i, part in enumerate(value)}
@@ -170,14 +193,20 @@ def _single(value: Any) -> Any:
 
 
 def _located(model: Model, path: str) -> Steps:
-    """The containers along a path with the key taken in each. Raises `InputError` naming the first unknown part."""
+    """The containers along a path with the key taken in each. Raises `InputError` naming the first
+    unknown part.
+    """
     require_model(model)
     if not isinstance(path, str) or not path:
-        raise InputError(f"parameters: {shown(path)} is not the path of a parameter, such as 'bodies.tool.mass'")
+        raise InputError(
+            f"parameters: {shown(path)} is not the path of a parameter, such as 'bodies.tool.mass'"
+        )
     ways = list(_ways(model, path))
     if len(ways) > 1:
         within, other = (" in ".join(f"'{key}'" for _, key in reversed(way)) for way in ways[:2])
-        raise InputError(f"{path}: is {within}, and {other} too; rename an item with a dot in its name")
+        raise InputError(
+            f"{path}: is {within}, and {other} too; rename an item with a dot in its name"
+        )
     return ways[0] if ways else _not_located(model, path)
 
 
@@ -192,17 +221,22 @@ def _ways(value: Any, rest: str, key: str = "") -> Iterator[Steps]:
 
 
 def _not_located(model: Model, path: str) -> NoReturn:
-    """Raise `InputError` for a path without a reading, naming the first part that is unknown behind the longest names."""
+    """Raise `InputError` for a path without a reading, naming the first part that is unknown behind
+    the longest names.
+    """
     steps: Steps = []
     value: Any = model
     rest = path
     while rest:
         parts = _parts(value, steps[-1][1] if steps else "")
-        found = max((name for name in parts if f"{rest}.".startswith(f"{name}.")), key=len, default="")
+        found = max(
+            (name for name in parts if f"{rest}.".startswith(f"{name}.")), key=len, default=""
+        )
         if not found:
             where = ".".join(key for _, key in steps) or f"model '{model.name}'"
             raise InputError(
-                f"{path}: '{rest.partition('.')[0]}' is not in {where}; {close_names(rest.partition('.')[0], parts)}"
+                f"{path}: '{rest.partition('.')[0]}' is not in {where}; "
+                f"{close_names(rest.partition('.')[0], parts)}"
             )
         steps.append((value, found))
         value, rest = parts[found], rest[len(found) + 1 :]
@@ -212,7 +246,11 @@ def _not_located(model: Model, path: str) -> NoReturn:
 def _place(steps: Steps) -> tuple[str, ...]:
     """The keys along a path, the same ones for all names of a number."""
     keys = [_same(container, key) for container, key in steps]
-    while keys[-1] == "0" and isinstance(steps[len(keys) - 1][0], tuple) and len(steps[len(keys) - 1][0]) == 1:
+    while (
+        keys[-1] == "0"
+        and isinstance(steps[len(keys) - 1][0], tuple)
+        and len(steps[len(keys) - 1][0]) == 1
+    ):
         keys.pop()  # q0 is q0.0
     return tuple(keys)
 
@@ -227,19 +265,25 @@ def _same(container: Any, key: str) -> str:
 
 
 def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
-    """The container with other values at the keys, all changed at once. Raises `InputError` with the whole path."""
+    """The container with other values at the keys, all changed at once. Raises `InputError` with
+    the whole path.
+    """
     parts: dict[str, Any] = {}
     known = _parts(container, place[-1] if place else "")
     for key in dict.fromkeys(keys[0] for keys, _ in changes):
         if key not in known:  # the container is itself a new value
             path = ".".join(place)
-            raise InputError(f"{path}.{key}: is not in {shown(container)}, the value of {path}; keep one of these parameters")
+            raise InputError(
+                f"{path}.{key}: is not in {shown(container)}, the value of {path}; keep "
+                "one of these parameters"
+            )
         within = [(keys[1:], value) for keys, value in changes if keys[0] == key]
         whole = [value for keys, value in within if not keys]
         inner = [change for change in within if change[0]]
         before = known[key]
         part = whole[-1] if whole else before
-        if isinstance(before, tuple) and len(before) == 1 and isinstance(part, int | float):  # of `number_at`
+        # of `number_at`
+        if isinstance(before, tuple) and len(before) == 1 and isinstance(part, int | float):
             part = (part,)
         parts[key] = _with(part, inner, (*place, key)) if inner else part
     match container:
@@ -250,9 +294,13 @@ def _with(container: Any, changes: Changes, place: tuple[str, ...]) -> Any:
             return other
         case Declaration():
             try:
-                return type(container).read({name: getattr(container, name) for name in container.field_names()} | parts)
+                return type(container).read(
+                    {name: getattr(container, name) for name in container.field_names()} | parts
+                )
             except NestedError as error:
-                raise InputError(*(str(Problem((*place, *each.path), each.message)) for each in error.problems)) from None
+                raise InputError(
+                    *(str(Problem((*place, *each.path), each.message)) for each in error.problems)
+                ) from None
         case Mapping():
             return {**container, **parts}
     return _with_elements(container, parts)
@@ -263,7 +311,10 @@ def _with_elements(container: Any, parts: Mapping[str, Any]) -> Any:
     for key, part in parts.items():
         if key in PAIRS:
             ends = (PAIRS[key], PAIRS[key][::-1])
-            container = tuple(tuple(part if (a, b) in ends else container[a][b] for b in range(3)) for a in range(3))
+            container = tuple(
+                tuple(part if (a, b) in ends else container[a][b] for b in range(3))
+                for a in range(3)
+            )
         else:
             at = "xyz".find(key) if key in "xyz" else int(key)
             container = tuple(part if i == at else each for i, each in enumerate(container))
@@ -271,12 +322,17 @@ def _with_elements(container: Any, parts: Mapping[str, Any]) -> Any:
 
 
 def _require_argument(path: str, steps: Steps, value: Any) -> None:
-    """Raise `InputError` for a section, and for an item replaced by what is no such item of that name."""
+    """Raise `InputError` for a section, and for an item replaced by what is no such item of that
+    name.
+    """
     section = SECTIONS.get(steps[0][1])
     if section is None or len(steps) > 2:
         return
     if len(steps) < 2 or not isinstance(value, section) or value.name != steps[1][1]:  # type: ignore[attr-defined]
-        raise InputError(f"{path}: is no argument of an item, as 'bodies.tool.mass' is; name one, or give the whole item anew")
+        raise InputError(
+            f"{path}: is no argument of an item, as 'bodies.tool.mass' is; name one, or "
+            "give the whole item anew"
+        )
 
 
 def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], float]]:
@@ -290,7 +346,8 @@ def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
     names: Iterable[str] = parts
     if isinstance(value, tuple):  # has several names for the same number
         names = DISTINCT if "yx" in parts else "xyz" if "x" in parts else parts
-    if isinstance(value, Joint) and value.nq != value.nv:  # the parts of a quaternion do not vary freely
+    # the parts of a quaternion do not vary freely
+    if isinstance(value, Joint) and value.nq != value.nv:
         names = [name for name in parts if name != "q0"]
     for name in names:
         yield from _numbers(parts[name], (*path, name))

@@ -1,7 +1,9 @@
-"""`ModelWithParts`: a model whose flexible bodies are reduced anew for other values of parameters of their parts.
+"""`ModelWithParts`: a model whose flexible bodies are reduced anew for other values of parameters
+of their parts.
 
-A part is what `preprocess.read_part` reads, or a function that returns a flexible body. A body is known by the digest of all that
-it follows from, and reduced once: by one of the threads or processes that want it, while the others wait.
+A part is what `preprocess.read_part` reads, or a function that returns a flexible body. A body is
+known by the digest of all that it follows from, and reduced once: by one of the threads or
+processes that want it, while the others wait.
 """
 
 from __future__ import annotations
@@ -58,13 +60,18 @@ class Part(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class FunctionPart:
-    """A function that returns a flexible body, with values of its arguments; the content of files that it names counts too."""
+    """A function that returns a flexible body, with values of its arguments; the content of files
+    that it names counts too.
+    """
 
     build: Callable[..., Body]
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def numbers(self) -> dict[str, float]:
-        defaults = {name: argument.default for name, argument in inspect.signature(self.build).parameters.items()}
+        defaults = {
+            name: argument.default
+            for name, argument in inspect.signature(self.build).parameters.items()
+        }
         return {
             name: float(value)
             for name, value in (defaults | dict(self.values)).items()
@@ -77,13 +84,20 @@ class FunctionPart:
 
     def digest(self) -> str:
         files = contents_named((self.build, dict(self.values)))
-        text = json.dumps([sources(), code_digest(self.build), dict(self.values), files], sort_keys=True, default=repr)
+        text = json.dumps(
+            [sources(), code_digest(self.build), dict(self.values), files],
+            sort_keys=True,
+            default=repr,
+        )
         return hashlib.sha256(text.encode()).hexdigest()
 
     def body(self) -> Body:
         data = self.build(**self.values)
         if not isinstance(data, (FlexibleBodyData, DividedBodyData)):
-            raise InputError(f"the function gave {shown(data)}; it must give a flexible body, as preprocess.reduce does")
+            raise InputError(
+                f"the function gave {shown(data)}; it must give a flexible body, as "
+                "preprocess.reduce does"
+            )
         return data
 
 
@@ -142,24 +156,26 @@ class BodiesInMemory(Bodies):
 
 
 class ModelWithParts(ModelSource):
-    """A model with the parts of its flexible bodies: numbers of the parts are parameters, ``parts.link.material.E``.
+    """A model with the parts of its flexible bodies: numbers of the parts are parameters,
+    ``parts.link.material.E``.
 
-    It takes the place of a model in `sweep`, `sensitivities`, `identify`, `optimize` and `parameters`. Other values of a part
-    make another body, which is reduced once.
+    It takes the place of a model in `sweep`, `sensitivities`, `identify`, `optimize` and
+    `parameters`. Other values of a part make another body, which is reduced once.
 
     Parameters
     ----------
     model : Model, path or function
         A model, the path of its file, or a function that returns one.
     parts : mapping of names to parts or functions
-        A part, as `preprocess.read_part` gives it, whose parameters are the paths of keys in its file:
-        ``parts.link.material.E``, ``parts.link.damping``; or a function that returns a flexible body, whose parameters are its
-        arguments: ``parts.link.thickness``, and whose results follow from these, from values to which it refers and from files
-        that it names. The part ``link`` is that of all bodies whose file is ``link.h5`` or whose data are
-        named ``link``; if there are none, that of the body ``link``.
+        A part, as `preprocess.read_part` gives it, whose parameters are the paths of keys in its
+        file: ``parts.link.material.E``, ``parts.link.damping``; or a function that returns a
+        flexible body, whose parameters are its arguments: ``parts.link.thickness``, and whose
+        results follow from these, from values to which it refers and from files that it names. The
+        part ``link`` is that of all bodies whose file is ``link.h5`` or whose data are named
+        ``link``; if there are none, that of the body ``link``.
     folder : path, optional
-        Folder for the reduced bodies, which later runs use again; those of a `sweep` lie beside its cases by default, others are
-        in memory.
+        Folder for the reduced bodies, which later runs use again; those of a `sweep` lie beside its
+        cases by default, others are in memory.
 
     Examples
     --------
@@ -187,15 +203,26 @@ class ModelWithParts(ModelSource):
     ) -> None:
         self.model: Build = load(Path(model)) if isinstance(model, str | os.PathLike) else model
         if not isinstance(self.model, ModelData) and not callable(self.model):
-            raise InputError(f"model: {shown(model)} is no Model, no path of a model file and no function that returns a model")
+            raise InputError(
+                f"model: {shown(model)} is no Model, no path of a model file and no "
+                "function that returns a model"
+            )
         if not isinstance(parts, Mapping) or not parts:
-            raise InputError('parts: give at least one by its name, as {"link": preprocess.read_part("link.toml")}')
+            raise InputError(
+                'parts: give at least one by its name, as {"link": '
+                'preprocess.read_part("link.toml")}'
+            )
         self.parts = {str(name): _part(str(name), part) for name, part in parts.items()}
-        self.bodies: Bodies = BodiesInMemory() if folder is None else BodiesInFolder(file_path(folder, "folder"))
+        self.bodies: Bodies = (
+            BodiesInMemory() if folder is None else BodiesInFolder(file_path(folder, "folder"))
+        )
 
     def stored_in(self, folder: Path, model: Build) -> ModelWithParts:
         """The same with this model, and with bodies in a folder if they were in memory."""
-        return self._with(model, BodiesInFolder(folder) if isinstance(self.bodies, BodiesInMemory) else self.bodies)
+        return self._with(
+            model,
+            BodiesInFolder(folder) if isinstance(self.bodies, BodiesInMemory) else self.bodies,
+        )
 
     def unreduced(self) -> ModelWithParts:
         """The same, whose models have the bodies that they had."""
@@ -210,17 +237,26 @@ class ModelWithParts(ModelSource):
         return path.partition(".")[0] == PREFIX
 
     def numbers(self) -> dict[str, float]:
-        return {f"{PREFIX}.{name}.{key}": value for name, part in self.parts.items() for key, value in part.numbers().items()}
+        return {
+            f"{PREFIX}.{name}.{key}": value
+            for name, part in self.parts.items()
+            for key, value in part.numbers().items()
+        }
 
     def made(self, values: Mapping[str, Any]) -> Model:
-        """The model with these values of parameters, its bodies reduced. Raises `InputError`, `SolverError`, `MachineError`."""
+        """The model with these values of parameters, its bodies reduced. Raises `InputError`,
+        `SolverError`, `MachineError`.
+        """
         parts = self.changed_parts(values)
         model = made(self.model, self._of_model(values))
         bodies = {body: name for name in parts for body in bodies_of(model, name)}
         places = {name: self._place(name, part) for name, part in parts.items()}
         return changed(
             model,
-            {f"bodies.{body}": dataclasses.replace(model.bodies[body], **places[name]) for body, name in bodies.items()},
+            {
+                f"bodies.{body}": dataclasses.replace(model.bodies[body], **places[name])
+                for body, name in bodies.items()
+            },
         )
 
     def changed_parts(self, values: Mapping[str, Any]) -> dict[str, Part]:
@@ -230,8 +266,10 @@ class ModelWithParts(ModelSource):
             if self.owns(path):
                 name = self._name(path)
                 own.setdefault(name, {})[path.removeprefix(f"{PREFIX}.{name}.")] = value
-        return {name: _located(name, lambda part=part, name=name: part.changed(own.get(name, {})))  # type: ignore[misc]
-                for name, part in self.parts.items()}  # fmt: skip
+        return {
+            name: _located(name, lambda part=part, name=name: part.changed(own.get(name, {})))  # type: ignore[misc]
+            for name, part in self.parts.items()
+        }
 
     def _of_model(self, values: Mapping[str, Any]) -> dict[str, Any]:
         return {path: value for path, value in values.items() if not self.owns(path)}
@@ -239,9 +277,14 @@ class ModelWithParts(ModelSource):
     def _name(self, path: str) -> str:
         """The part of a path."""
         rest = path.removeprefix(f"{PREFIX}.")
-        found = max((name for name in self.parts if rest.startswith(f"{name}.")), key=len, default="")
+        found = max(
+            (name for name in self.parts if rest.startswith(f"{name}.")), key=len, default=""
+        )
         if not found:
-            raise InputError(f"{path}: names no part and parameter; {close_names(rest.partition('.')[0], self.parts)}")
+            raise InputError(
+                f"{path}: names no part and parameter; "
+                f"{close_names(rest.partition('.')[0], self.parts)}"
+            )
         return found
 
     def _place(self, name: str, part: Part) -> Place:
@@ -249,16 +292,23 @@ class ModelWithParts(ModelSource):
 
 
 def bodies_of(model: Model, part: str) -> list[str]:
-    """The flexible bodies of a part: those whose file or data have its name, or else the body of this name. Raises
-    `InputError`."""
+    """The flexible bodies of a part: those whose file or data have its name, or else the body of
+    this name. Raises `InputError`."""
     flexible = {name: body for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
-    found = [name for name, body in flexible.items() if (Path(body.file).stem if body.file else body.data.name) == part]
+    found = [
+        name
+        for name, body in flexible.items()
+        if (Path(body.file).stem if body.file else body.data.name) == part
+    ]
     if not found and part in flexible:
         found = [part]
     if not found:
-        known = dict.fromkeys(Path(body.file).stem if body.file else body.data.name for body in flexible.values())
+        known = dict.fromkeys(
+            Path(body.file).stem if body.file else body.data.name for body in flexible.values()
+        )
         raise InputError(
-            f"{PREFIX}.{part}: no flexible body of the model has this part; {close_names(part, [*known, *flexible])}"
+            f"{PREFIX}.{part}: no flexible body of the model has this part; "
+            f"{close_names(part, [*known, *flexible])}"
         )
     return found
 
@@ -268,7 +318,10 @@ def _part(name: str, given: Any) -> Part:
         return given
     if callable(given):
         return FunctionPart(given)
-    raise InputError(f"{PREFIX}.{name}: {shown(given)} is no part; give preprocess.read_part('{name}.toml'), or a function")
+    raise InputError(
+        f"{PREFIX}.{name}: {shown(given)} is no part; give "
+        f"preprocess.read_part('{name}.toml'), or a function"
+    )
 
 
 def _located(name: str, work: Callable[[], Any]) -> Any:
@@ -276,4 +329,9 @@ def _located(name: str, work: Callable[[], Any]) -> Any:
     try:
         return work()
     except FlexmbsError as error:
-        raise type(error)(*(f"{PREFIX}.{name}: {problem}" for problem in getattr(error, "problems", (str(error),)))) from None
+        raise type(error)(
+            *(
+                f"{PREFIX}.{name}: {problem}"
+                for problem in getattr(error, "problems", (str(error),))
+            )
+        ) from None

@@ -1,7 +1,8 @@
 """Inputs and outputs of a linearised model, named by tuples.
 
-Inputs: ("effort", joint[, coordinate]), ("force", frame, axis), ("torque", frame, axis), ("drive", drive).
-Outputs: ("coordinate", joint[, coordinate]), ("rate", joint[, coordinate]), ("position", frame, axis).
+Inputs: ("effort", joint[, coordinate]), ("force", frame, axis), ("torque", frame, axis), ("drive",
+drive). Outputs: ("coordinate", joint[, coordinate]), ("rate", joint[, coordinate]), ("position",
+frame, axis).
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,9 @@ Port = tuple[str | int, ...]
 
 
 class Inputs(NamedTuple):
-    """Generalized forces per effort (ns, n) with their names, constraint rows and names of driven inputs; units of both."""
+    """Generalized forces per effort (ns, n) with their names, constraint rows and names of driven
+    inputs; units of both.
+    """
 
     names: list[str]
     forces: np.ndarray
@@ -34,12 +37,22 @@ class Inputs(NamedTuple):
     @property
     def all_names(self) -> tuple[str, ...]:
         """Names of all inputs: efforts, then coordinates, rates and accelerations of the drives."""
-        return (*self.names, *(f"drive {name}{suffix}" for suffix in ("", " rate", " acceleration") for name in self.drives))
+        return (
+            *self.names,
+            *(
+                f"drive {name}{suffix}"
+                for suffix in ("", " rate", " acceleration")
+                for name in self.drives
+            ),
+        )
 
     @property
     def all_units(self) -> tuple[str, ...]:
         """Units of `all_names`."""
-        return (*self.units, *(f"{unit}{suffix}" for suffix in ("", "/s", "/s²") for unit in self.drive_units))
+        return (
+            *self.units,
+            *(f"{unit}{suffix}" for suffix in ("", "/s", "/s²") for unit in self.drive_units),
+        )
 
 
 class Outputs(NamedTuple):
@@ -63,15 +76,23 @@ def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
             drives = list(state.compiled.model.drives)
             name = str(port[1])
             if name not in drives:
-                raise InputError(f"inputs: drive '{name}' is not in the model; {close_names(name, drives)}")
+                raise InputError(
+                    f"inputs: drive '{name}' is not in the model; {close_names(name, drives)}"
+                )
             found.drives.append(name)
             found.rows.append(int(state.compiled.system.drives.row[drives.index(name)]))
-            found.drive_units.append(coordinate_unit(state.compiled.model, *state.compiled.model.drives[name].coordinate_used()))
+            found.drive_units.append(
+                coordinate_unit(
+                    state.compiled.model, *state.compiled.model.drives[name].coordinate_used()
+                )
+            )
             continue
         found.names.append(_label(port))
         turns = kind == "torque" or (kind == "effort" and _unit(state, port) == "rad")
         found.units.append("N m" if turns else "N")
-        columns.append(_joint(state, port) if kind == "effort" else _frame(state, port, 3 * (kind == "torque")))
+        columns.append(
+            _joint(state, port) if kind == "effort" else _frame(state, port, 3 * (kind == "torque"))
+        )
     return found._replace(forces=np.array(columns).reshape(len(columns), len(state.s)).T)
 
 
@@ -101,20 +122,28 @@ def _unit(state: State, port: Port) -> str:
 
 
 def coordinate_unit(model: ModelData, joint: str, coordinate: int) -> str:
-    """``rad`` or ``m``: unit of a coordinate of a joint; of a free motion the first three are lengths. Raises `InputError`."""
+    """``rad`` or ``m``: unit of a coordinate of a joint; of a free motion the first three are
+    lengths. Raises `InputError`.
+    """
     if joint not in model.joints:
         raise InputError(f"joint '{joint}' is not in the model; {close_names(joint, model.joints)}")
     units: list[str] = []
     for motion in model.joints[joint].motions:
         one = "rad" if motion.turns else "m"
-        units += ["m", "m", "m", "rad", "rad", "rad"] if motion.freedoms == 6 else motion.freedoms * [one]
+        units += (
+            ["m", "m", "m", "rad", "rad", "rad"]
+            if motion.freedoms == 6
+            else motion.freedoms * [one]
+        )
     if not 0 <= coordinate < len(units):
         raise InputError(f"joint '{joint}': no coordinate {coordinate}, it has {len(units)}")
     return units[coordinate]
 
 
 def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
-    """A (ns, ns) of δs = δ̇ + A δ for the velocities (or accelerations) given: ω × for rotations, ad(V) for free motions."""
+    """A (ns, ns) of δs = δ̇ + A δ for the velocities (or accelerations) given: ω × for rotations,
+    ad(V) for free motions.
+    """
     A = np.zeros((len(values), len(values)))
     for i, primary in enumerate(state.compiled.topology.tree):
         at = int(state.compiled.system.tree.s_at[i])
@@ -129,14 +158,21 @@ def displacement_rates(state: State, values: np.ndarray) -> np.ndarray:
 
 
 def _listed(ports: Sequence[Port], key: str) -> Sequence[Port]:
-    if isinstance(ports, str) or not isinstance(ports, Sequence) or (ports and isinstance(ports[0], str)):
+    if (
+        isinstance(ports, str)
+        or not isinstance(ports, Sequence)
+        or (ports and isinstance(ports[0], str))
+    ):
         raise InputError(f"{key}: must be a list of tuples, not {shown(ports)}")
     return ports
 
 
 def _kind(port: Port, what: str, kinds: tuple[str, ...]) -> str:
     if not isinstance(port, tuple) or len(port) < 2 or port[0] not in kinds:
-        raise InputError(f"{what}s: unknown {what} {port!r}; give a tuple that starts with one of: {', '.join(kinds)}")
+        raise InputError(
+            f"{what}s: unknown {what} {port!r}; give a tuple that starts with one of: "
+            f"{', '.join(kinds)}"
+        )
     return str(port[0])
 
 

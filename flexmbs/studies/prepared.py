@@ -1,4 +1,6 @@
-"""A model and the options of a run → the run at its start, with what its solution will say about it."""
+"""A model and the options of a run → the run at its start, with what its solution will say about
+it.
+"""
 
 import dataclasses
 import time
@@ -7,14 +9,27 @@ from typing import Any, NamedTuple
 
 from flexmbs.api.model import Model
 from flexmbs.diagnosis.assemble import redundancy_text
-from flexmbs.diagnosis.rank import DEPENDENT, NEARLY, Pivots, Singular, has_usual_rank, pivots, singular_position
+from flexmbs.diagnosis.rank import (
+    DEPENDENT,
+    NEARLY,
+    Pivots,
+    Singular,
+    has_usual_rank,
+    pivots,
+    singular_position,
+)
 from flexmbs.diagnosis.singular_positions import passage_notes, passages
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AssemblyWarning, InputError
 from flexmbs.flexible_body.kept import reading_once
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
-from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, initial_state
+from flexmbs.initial.initial_state import (
+    InitialState,
+    consistent_state,
+    in_coordinates,
+    initial_state,
+)
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.unseen_contacts import unseen_notes
 from flexmbs.model.check import declaration_report
@@ -40,7 +55,9 @@ from flexmbs.time_stepping.second_process import all_compiled, compile_in_second
 
 
 class Start(NamedTuple):
-    """Where a run begins: a state or an equilibrium, or the declared values with options of the assembly."""
+    """Where a run begins: a state or an equilibrium, or the declared values with options of the
+    assembly.
+    """
 
     given: HasState | None = None
     assembly: Assemble | None = None
@@ -65,11 +82,19 @@ class Prepared(NamedTuple):
 
 @reading_once()
 def prepared(
-    model: Model, chosen: dict[str, Any], start: Start, events: tuple[Event, ...], progress: Progress | None
-) -> Prepared:  # fmt: skip
-    """The run of a model with all options set, at its consistent initial state, its kernels compiled. Raises `InputError`."""
+    model: Model,
+    chosen: dict[str, Any],
+    start: Start,
+    events: tuple[Event, ...],
+    progress: Progress | None,
+) -> Prepared:
+    """The run of a model with all options set, at its consistent initial state, its kernels
+    compiled. Raises `InputError`.
+    """
     method = chosen_integrator(chosen["integrator"], {key: chosen[key] for key in OF_INTEGRATOR})
-    form = chosen_formalism(chosen["formalism"], chosen["stabilization"], chosen["coordinates"], method)
+    form = chosen_formalism(
+        chosen["formalism"], chosen["stabilization"], chosen["coordinates"], method
+    )
     times = output_times(chosen["t_end"], method.step, chosen["output_step"])
     warned = _checked(model, method, chosen["t_end"])
     compile_in_second_process(form.name, method.name)
@@ -81,7 +106,9 @@ def prepared(
     usual = has_usual_rank(joint, first_state, singular)
     compiled, first_state = in_coordinates(joint, first_state, chosen["coordinates"])
     if singular:
-        singular = singular._replace(near=in_coordinates(joint, singular.near, chosen["coordinates"])[1])
+        singular = singular._replace(
+            near=in_coordinates(joint, singular.near, chosen["coordinates"])[1]
+        )
     regular = singular.near if singular else first_state
     first = pivots(compiled, regular.q, regular.s, regular.beta)
     compiled = dataclasses.replace(compiled, rank=first.rank(NEARLY) if usual else None)
@@ -96,14 +123,31 @@ def prepared(
         progress(0.0, "compiling (once)")
     moved = [str(m) for m in first_state.moved]
     seconds = time.perf_counter() - begun
-    return Prepared(model, chosen, method, form, run, first, regular, redundant, singular, moved, warned, seconds)
+    return Prepared(
+        model,
+        chosen,
+        method,
+        form,
+        run,
+        first,
+        regular,
+        redundant,
+        singular,
+        moved,
+        warned,
+        seconds,
+    )
 
 
 def notes_of(ready: Prepared, good: Trajectory) -> list[str]:
     """What the user is to know of the choices, the start and the course of the run."""
     chosen, compiled, first = ready.chosen, ready.run.compiled, ready.first
     return [
-        *([f"integrator: '{ready.method.name}', {chosen['why']}, by default"] if chosen.get("why") else []),
+        *(
+            [f"integrator: '{ready.method.name}', {chosen['why']}, by default"]
+            if chosen.get("why")
+            else []
+        ),
         *ready.warned,
         *(redundancy_text(compiled.model, name, rows) for name, rows in ready.redundant),
         *(f"assembly moved {m}" for m in ready.moved),
@@ -126,7 +170,9 @@ def _notes_of_run(run: Run, form: Formalism) -> list[str]:
 
 
 def _checked(model: Model, method: Integrator, t_end: float) -> list[str]:
-    """Warnings on the declaration; raises `InputError` where the model, or the model with this method, has errors."""
+    """Warnings on the declaration; raises `InputError` where the model, or the model with this
+    method, has errors.
+    """
     report = declaration_report(model)
     report.raise_errors()
     check_velocity_rows(model, method)
@@ -136,7 +182,9 @@ def _checked(model: Model, method: Integrator, t_end: float) -> list[str]:
     return list(report.warnings)
 
 
-def _starting_state(model: Model, start: HasState | None, initial: Assemble | None) -> tuple[Compiled, InitialState]:
+def _starting_state(
+    model: Model, start: HasState | None, initial: Assemble | None
+) -> tuple[Compiled, InitialState]:
     """The model in joint coordinates and its consistent state at t = 0."""
     if start is not None and initial is not None:
         raise InputError("initial: a start is already consistent; give initial or start, not both")
@@ -156,7 +204,9 @@ def _warn_of_time(model: Model, t: float) -> None:
     if t != 0.0 and (items := dict.fromkeys(found)):
         names = ", ".join(items)
         text = f"start: its time t = {t:g} s becomes t = 0; laws of time restart ({names})"
-        warnings.warn(f"{text}, shift them by {t:g} s to continue them", AssemblyWarning, stacklevel=5)
+        warnings.warn(
+            f"{text}, shift them by {t:g} s to continue them", AssemblyWarning, stacklevel=5
+        )
 
 
 def _depends_on_time(part: object) -> bool:

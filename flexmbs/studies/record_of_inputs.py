@@ -1,4 +1,6 @@
-"""The record of what a folder's numbers follow from: they are continued only from the same model, options and versions."""
+"""The record of what a folder's numbers follow from: they are continued only from the same model,
+options and versions.
+"""
 
 import functools
 import hashlib
@@ -11,21 +13,26 @@ from flexmbs.errors import InputError, shown
 from flexmbs.files.inputs import read_bytes
 from flexmbs.system.trajectory import provenance
 
-FILES = "files"  # in a record: those that functions name; ones that appear later may be what they write
+# in a record: those that functions name; ones that appear later may be what they write
+FILES = "files"
 WHILE = ("date", "machine")  # of the provenance: no versions
 MOST = 10_000_000  # bytes of the record
 
 
 def versions() -> dict[str, str]:
     """Versions of the programs, and the digest of the sources of this one."""
-    return {key: text for key, text in provenance().items() if key not in WHILE} | {"sources": sources()}
+    return {key: text for key, text in provenance().items() if key not in WHILE} | {
+        "sources": sources()
+    }
 
 
 @functools.cache  # the program that runs does not change
 def sources() -> str:
     """Digest of the sources of the program, the preprocessor included."""
     digest, root = hashlib.sha256(), pathlib.Path(flexmbs.__file__).parents[1]
-    for path in sorted(path for package in ("flexmbs", "preprocess") for path in (root / package).rglob("*.py")):
+    for path in sorted(
+        path for package in ("flexmbs", "preprocess") for path in (root / package).rglob("*.py")
+    ):
         digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -42,20 +49,29 @@ class Difference(NamedTuple):
 
 
 def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> None:
-    """Raise `InputError` naming everything that is not as in the record of the ``what``, of this format."""
+    """Raise `InputError` naming everything that is not as in the record of the ``what``, of this
+    format.
+    """
     problems = [f"{path}: {each}" for each in differences(path, mine, form, what)]
     if problems:
-        problems[-1] += f"; resume with what the {what} began with, or with --force (force=True), or choose another folder"
+        problems[-1] += (
+            f"; resume with what the {what} began with, or with --force (force=True), or "
+            "choose another folder"
+        )
         raise InputError(*problems)
 
 
 def differences(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> list[Difference]:
-    """All that is not as in the record of the ``what``. Raises `InputError` where there is none of this format."""
+    """All that is not as in the record of the ``what``. Raises `InputError` where there is none of
+    this format.
+    """
     try:
         record = json.loads(read_bytes(path, MOST))
         there = dict(record["of"])
         if record["format"] != form:
-            raise InputError(f"{path}: has format {shown(record['format'])}; this version reads {form!r}")
+            raise InputError(
+                f"{path}: has format {shown(record['format'])}; this version reads {form!r}"
+            )
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(f"{path}: is no record of a {what}; choose another folder") from None
     found = []

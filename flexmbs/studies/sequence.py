@@ -22,20 +22,30 @@ SLOW = 1e-6  # 1/s: velocities at which dampers are negligible
 
 
 def solution_of(
-    states: Sequence[State], *, options: Mapping[str, Any], power: np.ndarray | None = None, outcome: str = "finished",
+    states: Sequence[State],
+    *,
+    options: Mapping[str, Any],
+    power: np.ndarray | None = None,
+    outcome: str = "finished",
     at_rest: bool = False,
-) -> Solution:  # fmt: skip
-    """A solution whose outputs are the given states; works by the trapezoidal rule from ``power`` (nt, 3) if given.
+) -> Solution:
+    """A solution whose outputs are the given states; works by the trapezoidal rule from ``power``
+    (nt, 3) if given.
 
-    at_rest: the states have no velocities, whatever those of drives are; works are those between them.
+    at_rest: the states have no velocities, whatever those of drives are; works are those between
+    them.
     """
     n = len(states)
     t = np.array([each.t for each in states])
     gs = [evaluate(each).gs for each in states]
-    drift = np.array([[np.abs(rows).max(initial=0.0) for rows in (g.position, g.velocity)] for g in gs])
+    drift = np.array(
+        [[np.abs(rows).max(initial=0.0) for rows in (g.position, g.velocity)] for g in gs]
+    )
     if at_rest:
         drift[:, 1] = 0.0
-    q, s, sd, lam, z = (np.array([getattr(each, key) for each in states]) for key in ("q", "s", "sd", "lam", "z"))
+    q, s, sd, lam, z = (
+        np.array([getattr(each, key) for each in states]) for key in ("q", "s", "sd", "lam", "z")
+    )
     works = works_along(states) if at_rest else np.zeros((n, 3))
     if power is not None:
         works[1:] = np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(t)[:, None], axis=0)
@@ -48,18 +58,23 @@ def solution_of(
 
 
 def works_along(states: Sequence[State]) -> np.ndarray:
-    """(nt, 3) works of forces, of dissipation (none) and of drives along states at rest, by the trapezoidal rule.
+    """(nt, 3) works of forces, of dissipation (none) and of drives along states at rest, by the
+    trapezoidal rule.
 
-    W = Σ ½ (F₀ · δ₀ + F₁ · δ₁) of the displacements δ between two states, in the axes of either, and
-    Σ ½ (λ₀ · Δb₀ + λ₁ · Δb₁) with the changes Δb = −Δg of the constraints with time at either: exact
-    where forces are linear along the way, with corners of loads at any time.
+    W = Σ ½ (F₀ · δ₀ + F₁ · δ₁) of the displacements δ between two states, in the axes of either,
+    and Σ ½ (λ₀ · Δb₀ + λ₁ · Δb₁) with the changes Δb = −Δg of the constraints with time at either:
+    exact where forces are linear along the way, with corners of loads at any time.
     """
     works = np.zeros((len(states), 3))
     for k, (a, b) in enumerate(itertools.pairwise(states)):
         sides = ((a, -displacement(b, a), b.t - a.t), (b, displacement(a, b), a.t - b.t))
-        of_forces = [evaluate(replace(each, s=SLOW * delta)).power[0] / SLOW for each, delta, _ in sides]
+        of_forces = [
+            evaluate(replace(each, s=SLOW * delta)).power[0] / SLOW for each, delta, _ in sides
+        ]
         of_drives = [
-            each.lam @ (evaluate(each).gs.position - evaluate(replace(each, t=each.t + h)).gs.position) * np.sign(h)
+            each.lam
+            @ (evaluate(each).gs.position - evaluate(replace(each, t=each.t + h)).gs.position)
+            * np.sign(h)
             for each, _, h in sides
         ]
         works[k + 1] = works[k] + [0.5 * sum(of_forces), 0.0, 0.5 * sum(of_drives)]
@@ -82,7 +97,8 @@ def judged(
     solution: Solution, *, audit: bool, balanced: bool, deformed: bool = True, shape: bool = False,
     more: Sequence[Check] = (),
 ) -> Solution:  # fmt: skip
-    """The solution with the checks of its states by `audited_states`, or the note that there are none.
+    """The solution with the checks of its states by `audited_states`, or the note that there are
+    none.
 
     more: checks of the analysis.
     """
@@ -104,6 +120,11 @@ def checked_times(times: Sequence[float] | np.ndarray) -> np.ndarray:
         found = np.atleast_1d(np.asarray(times, float))
     except (TypeError, ValueError, OverflowError):
         found = np.zeros(0)
-    if found.ndim != 1 or len(found) == 0 or not np.isfinite(found).all() or (np.diff(found) <= 0.0).any():
+    if (
+        found.ndim != 1
+        or len(found) == 0
+        or not np.isfinite(found).all()
+        or (np.diff(found) <= 0.0).any()
+    ):
         raise InputError("times: must be finite numbers that increase, in seconds")
     return found

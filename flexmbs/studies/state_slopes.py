@@ -1,8 +1,10 @@
-"""ẋ = f(x, u, t), y = g(x, u, t) of a `Stepper` at its present state, and their slopes, by the tangents of `linearize`.
+"""ẋ = f(x, u, t), y = g(x, u, t) of a `Stepper` at its present state, and their slopes, by the
+tangents of `linearize`.
 
-x = (q_c, s_c, z): positions and velocities that are independent under the constraints, and the states of forces. They are chosen
-once and keep their meaning along the motion: coordinates of single freedoms and elastic ones, or all of a ball joint or a free
-motion with its Euler parameters p, whose norm f and g do not see. The held inputs u are force states with ż = 0.
+x = (q_c, s_c, z): positions and velocities that are independent under the constraints, and the
+states of forces. They are chosen once and keep their meaning along the motion: coordinates of
+single freedoms and elastic ones, or all of a ball joint or a free motion with its Euler parameters
+p, whose norm f and g do not see. The held inputs u are force states with ż = 0.
 
     δq_c → δ_c = (HᵀH)⁻¹Hᵀ δq_c with q̇_c = H s_c;    δ = Y δ_c − (1 − Y E_c) P_h g_t δt,  G_h Y = 0;
     G δs + W δ + v_t δt = 0 with the chosen δs;    δṡ = −N Nᵀ (K δ + D δs + r_z δz + r_t δt) − P (G_q δ + G_s δs + a_t δt)
@@ -20,7 +22,11 @@ from scipy.linalg import qr
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
-from flexmbs.initial.arguments import require_no_contacts, require_no_functions_of_reactions, require_no_samplers
+from flexmbs.initial.arguments import (
+    require_no_contacts,
+    require_no_functions_of_reactions,
+    require_no_samplers,
+)
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.results.between_outputs import quaternion_product
 from flexmbs.results.solution import SolutionData
@@ -36,7 +42,8 @@ from flexmbs.system.names import velocity_names
 from flexmbs.system.records import rows_of
 from flexmbs.system.sizes import displacement_sizes
 
-INDEPENDENT = 1e-6  # smallest singular value of the directions of chosen coordinates, over the largest
+# smallest singular value of the directions of chosen coordinates, over the largest
+INDEPENDENT = 1e-6
 
 
 class Freedom(NamedTuple):
@@ -48,7 +55,9 @@ class Freedom(NamedTuple):
 
 
 class Coordinates(NamedTuple):
-    """The chosen states: freedoms, velocities and force states; inputs: places of the inputs among the force states."""
+    """The chosen states: freedoms, velocities and force states; inputs: places of the inputs among
+    the force states.
+    """
 
     freedoms: list[Freedom]
     s: list[int]
@@ -69,17 +78,21 @@ class Coordinates(NamedTuple):
         """Of the states: ``hinge.0``, ``hinge.0 rate``, ``forces.spring 1``."""
         velocities, forces = velocity_names(compiled), list(compiled.force_states)
         return [
-            *(name for freedom in self.freedoms for name in freedom.names), *(f"{velocities[k]} rate" for k in self.s),
+            *(name for freedom in self.freedoms for name in freedom.names),
+            *(f"{velocities[k]} rate" for k in self.s),
             *(f"{forces[k]} {1 + forces[:k].count(forces[k])}" for k in self.z),
-        ]  # fmt: skip
+        ]
 
     def stored(self, compiled: Compiled) -> dict[str, list[Any]]:
         """By names, for `named_coordinates`."""
         velocities = velocity_names(compiled)
         return {
-            "freedoms": [freedom.names for freedom in self.freedoms], "velocities": [velocities[k] for k in self.s],
-            "forces": self.z, "inputs": self.inputs, "names": self.names(compiled),
-        }  # fmt: skip
+            "freedoms": [freedom.names for freedom in self.freedoms],
+            "velocities": [velocities[k] for k in self.s],
+            "forces": self.z,
+            "inputs": self.inputs,
+            "names": self.names(compiled),
+        }
 
     def values(self, here: State) -> np.ndarray:
         """x at a state."""
@@ -105,34 +118,52 @@ def coordinates_of(stepper: Stepper) -> tuple[Coordinates, Compiled]:
 
 
 def present_state(stepper: Stepper, inputs: Mapping[str, float]) -> State:
-    """The present state of a stepper in joint coordinates with values of its inputs. Raises `InputError`."""
+    """The present state of a stepper in joint coordinates with values of its inputs. Raises
+    `InputError`.
+    """
     row = stepper.present(inputs)
     return state_of(SolutionData(stepper.compiled, row, {}), float(row.t[0]))
 
 
-def chosen_coordinates(here: State, inputs: Sequence[int], silent: Collection[int] = ()) -> Coordinates:
-    """Independent coordinates at a state; ``inputs``: places of the inputs among the force states, ``silent``: those that stay
-    zero. Raises `InputError` where single freedoms, ball joints and free motions that keep their meaning do not suffice."""
+def chosen_coordinates(
+    here: State, inputs: Sequence[int], silent: Collection[int] = ()
+) -> Coordinates:
+    """Independent coordinates at a state; ``inputs``: places of the inputs among the force states,
+    ``silent``: those that stay zero. Raises `InputError` where single freedoms, ball joints and
+    free motions that keep their meaning do not suffice."""
     compiled, known, sizes = here.compiled, dense(here), displacement_sizes(here.compiled)
     N_h, _ = free_directions(known.M, known.G[holonomic_rows(compiled)])
     N, _ = free_directions(known.M, known.G)
     found = _independent(list(freedoms(compiled)), N_h / sizes[:, None])
     if found is None:
         raise InputError(
-            "no coordinates of single freedoms determine the positions: loops hold ball joints or free bodies; cut the loops "
+            "no coordinates of single freedoms determine the positions: loops hold ball "
+            "joints or free bodies; cut the loops "
             "at these"
         )
     z = [k for k in range(len(here.z)) if k not in {*inputs, *silent}]
     own = Coordinates(found, [], z, list(inputs))
-    moving = own.y if holonomic_rows(compiled).all() else partition(N, velocity_names(compiled), (), sizes)
+    moving = (
+        own.y
+        if holonomic_rows(compiled).all()
+        else partition(N, velocity_names(compiled), (), sizes)
+    )
     return own._replace(s=moving)
 
 
 def named_coordinates(compiled: Compiled, stored: Mapping[str, list[Any]]) -> Coordinates:
     """Those that `Coordinates.stored` named."""
-    known, velocities = {tuple(each.names): each for each in freedoms(compiled)}, velocity_names(compiled)
+    known, velocities = (
+        {tuple(each.names): each for each in freedoms(compiled)},
+        velocity_names(compiled),
+    )
     places = [velocities.index(name) for name in stored["velocities"]]
-    return Coordinates([known[tuple(each)] for each in stored["freedoms"]], places, stored["forces"], stored["inputs"])
+    return Coordinates(
+        [known[tuple(each)] for each in stored["freedoms"]],
+        places,
+        stored["forces"],
+        stored["inputs"],
+    )
 
 
 def freedoms(compiled: Compiled) -> Iterator[Freedom]:
@@ -146,7 +177,9 @@ def freedoms(compiled: Compiled) -> Iterator[Freedom]:
             turns = [f"{label}.e{k}" for k in range(4)]
             single = [f"{label}.{axis.removeprefix('v') if primary.joint is None else axis}"]
             if own:
-                called = {1: single, 3: turns, 6: [*(f"{label}.{axis}" for axis in "xyz"), *turns]}[motion.nv]
+                called = {1: single, 3: turns, 6: [*(f"{label}.{axis}" for axis in "xyz"), *turns]}[
+                    motion.nv
+                ]
                 yield Freedom(list(range(q, q + motion.nq)), called, own)
             q, s = q + motion.nq, s + motion.nv
         for k in range(int(row.nf)):
@@ -154,8 +187,13 @@ def freedoms(compiled: Compiled) -> Iterator[Freedom]:
 
 
 def _independent(known: list[Freedom], N: np.ndarray) -> list[Freedom] | None:
-    """Freedoms whose rows of the free directions N (ns, f) are a basis: single ones if they suffice, else whole joints first."""
-    single, whole = [each for each in known if len(each.s) == 1], [each for each in known if len(each.s) > 1]
+    """Freedoms whose rows of the free directions N (ns, f) are a basis: single ones if they
+    suffice, else whole joints first.
+    """
+    single, whole = (
+        [each for each in known if len(each.s) == 1],
+        [each for each in known if len(each.s) > 1],
+    )
     found = _completed([], single, N)
     if found is None:
         taken: list[Freedom] = []
@@ -173,19 +211,25 @@ def _completed(taken: list[Freedom], single: list[Freedom], N: np.ndarray) -> li
     if missing > len(single):
         return None
     free = np.linalg.svd(N[rows])[2][len(rows) :].T if rows else np.eye(N.shape[1])
-    pivots = qr((N[[each.s[0] for each in single]] @ free).T, mode="r", pivoting=True)[1] if missing else ()
+    pivots = (
+        qr((N[[each.s[0] for each in single]] @ free).T, mode="r", pivoting=True)[1]
+        if missing
+        else ()
+    )
     found = [*taken, *(single[int(k)] for k in pivots[:missing])]
     return found if _regular(N[[k for each in found for k in each.s]]) else None
 
 
 def _regular(rows: np.ndarray) -> bool:
     size = np.linalg.svd(rows, compute_uv=False)
-    return len(rows) <= rows.shape[1] and bool(size.min(initial=np.inf) > INDEPENDENT * size.max(initial=0.0))
+    return len(rows) <= rows.shape[1] and bool(
+        size.min(initial=np.inf) > INDEPENDENT * size.max(initial=0.0)
+    )
 
 
 def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndarray:
-    """(states + outputs, states + inputs + 1): of ẋ and the outputs along x, u and t. Raises `InputError` at corners and jumps,
-    and where the chosen coordinates are dependent."""
+    """(states + outputs, states + inputs + 1): of ẋ and the outputs along x, u and t. Raises
+    `InputError` at corners and jumps, and where the chosen coordinates are dependent."""
     require_rest_of_loaded(here)
     known, by = dense(here), tangents(here)
     require_slopes(here, by)
@@ -195,13 +239,18 @@ def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndar
     sizes, y, s = displacement_sizes(here.compiled), chosen.y, chosen.s
     if not (_regular(N_h[y] / sizes[y, None]) and _regular(N[s] / sizes[s, None])):
         raise InputError(
-            f"derivatives: the states of the unit do not determine the motion at t = {here.t:g} s; take them elsewhere"
+            "derivatives: the states of the unit do not determine the motion at t = "
+            f"{here.t:g} s; take them elsewhere"
         )
     H = kinematic_matrix(here)
     own = H[np.ix_(chosen.q, y)]
     ends = np.cumsum([0, len(chosen.q), len(s), len(chosen.z) + len(chosen.inputs), 1])
     at_q, at_s, at_z, at_t = (slice(a, b) for a, b in pairwise(ends))
-    delta, rate, time = np.zeros((len(here.s), ends[-1])), np.zeros((len(here.s), ends[-1])), np.zeros(ends[-1])
+    delta, rate, time = (
+        np.zeros((len(here.s), ends[-1])),
+        np.zeros((len(here.s), ends[-1])),
+        np.zeros(ends[-1]),
+    )
     time[at_t] = 1.0
     Y, B, z = N_h @ np.linalg.inv(N_h[y]), N @ np.linalg.inv(N[s]), [*chosen.z, *chosen.inputs]
     delta[:, at_q] = Y @ np.linalg.solve(own.T @ own, own.T)
@@ -218,7 +267,11 @@ def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndar
         change[:, at_z] += of_z[z].T
         return np.asarray(change)
 
-    turned = by.q.gs.acceleration.T @ delta + by.s.gs.acceleration.T @ rate + np.outer(by.t.gs.acceleration[0], time)
+    turned = (
+        by.q.gs.acceleration.T @ delta
+        + by.s.gs.acceleration.T @ rate
+        + np.outer(by.t.gs.acceleration[0], time)
+    )
     accelerated = -N @ (N.T @ along("r")) - P @ turned
     seen = read_outputs(here, outputs, by)
     shown = seen.position @ delta + seen.rate @ rate
@@ -228,12 +281,16 @@ def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndar
 
 
 def _turning(here: State, chosen: Coordinates, H: np.ndarray) -> np.ndarray:
-    """(q, ns): δ(H s) = … δ at fixed s, of Euler parameters ṗ = ½ p ∘ (0, ω), and of a free motion ẋ = A v."""
+    """(q, ns): δ(H s) = … δ at fixed s, of Euler parameters ṗ = ½ p ∘ (0, ω), and of a free motion
+    ẋ = A v.
+    """
     D = np.zeros((len(here.q), len(here.s)))
     for freedom in chosen.freedoms:
         if len(freedom.s) > 1:
             p, w = freedom.q[-4:], freedom.s[-3:]
-            D[np.ix_(p, w)] = 0.5 * quaternion_product(H[np.ix_(p, w)].T, np.tile([0.0, *here.s[w]], (3, 1))).T
+            D[np.ix_(p, w)] = (
+                0.5 * quaternion_product(H[np.ix_(p, w)].T, np.tile([0.0, *here.s[w]], (3, 1))).T
+            )
             if x := freedom.q[:-4]:
                 v = freedom.s[:3]
                 D[np.ix_(x, w)] = -H[np.ix_(x, v)] @ skew(here.s[v])
@@ -250,5 +307,11 @@ def _explicit(here: State, outputs: Sequence[Port], by: Tangents) -> np.ndarray:
             continue
         place = here.compiled.places[str(port[1])]
         k = int(port[2]) if len(port) > 2 else 0
-        found.append(0.0 if place.cut < 0 else drift[place.cut, k] if port[0] == "coordinate" else by.t.eta[0, place.cut, k])
+        found.append(
+            0.0
+            if place.cut < 0
+            else drift[place.cut, k]
+            if port[0] == "coordinate"
+            else by.t.eta[0, place.cut, k]
+        )
     return np.array(found)

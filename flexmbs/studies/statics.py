@@ -1,4 +1,6 @@
-"""`statics`: equilibrium of a model under its loads; `quasi_static`: equilibria along drives and loads of time."""
+"""`statics`: equilibrium of a model under its loads; `quasi_static`: equilibria along drives and
+loads of time.
+"""
 
 import numbers
 import warnings
@@ -14,7 +16,12 @@ from flexmbs.audit import report_findings
 from flexmbs.declaration import shown
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import InputError, ModelWarning, SolverError
-from flexmbs.initial.arguments import instant, require_no_contacts, require_no_functions_of_reactions, require_no_samplers
+from flexmbs.initial.arguments import (
+    instant,
+    require_no_contacts,
+    require_no_functions_of_reactions,
+    require_no_samplers,
+)
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.initial_state import consistent_state
@@ -33,40 +40,54 @@ from flexmbs.system.sizes import displacement_sizes
 
 MOST_LOAD_STEPS = 1_000_000
 NEWTON_STEPS = 12
-CONVERGED = 1e-9  # last Newton step, rad or relative to the size of the model; the remaining error is of its square
+# last Newton step, rad or relative to the size of the model; the remaining error is of its square
+CONVERGED = 1e-9
 QUICK = 5  # Newton steps up to which the load increment grows
 BALANCED = 1e-6  # of the forces
 AT_REST = 1e-6  # acceleration, rad/s² or relative to the size of the model
 HOLD = "support it by a joint, a drive or a spring"
 NUDGE = 1e-3  # perturbation of an unstable equilibrium
-LONGEST = 0.5  # rad or relative to the size of the model: a longer Newton step requires smaller load increments
+# rad or relative to the size of the model: a longer Newton step requires smaller load increments
+LONGEST = 0.5
 SMALLEST_INCREMENT = 1e-3
 RELAXATIONS = 400
 MOST_HALVINGS = 6  # of the time between two equilibria
 REACH = 0.2  # first length of a relaxation's step
 TRUSTED = 200  # steps of the trust region
-ENOUGH, LITTLE, MUCH = 1e-4, 0.25, 0.75  # of the predicted decrease of the residual: accepted, region smaller, larger
-LATER = 0.3  # rad or of the size of the model: how far a steady motion has gone when it is seen again
+# of the predicted decrease of the residual: accepted, region smaller, larger
+ENOUGH, LITTLE, MUCH = 1e-4, 0.25, 0.75
+# rad or of the size of the model: how far a steady motion has gone when it is seen again
+LATER = 0.3
 STAYS = 1e-7  # rad or of the size of the model: displacements that are negligible
-SHORTEST = 1e-10  # rad or relative to the size of the model: the residual has a minimum that is no zero
+# rad or relative to the size of the model: the residual has a minimum that is no zero
+SHORTEST = 1e-10
 
 
 def statics(
-    model: Model, *, t: float = 0.0, start: HasState | None = None, steady: bool = False, load_steps: int = 1,
-    allow_indifferent: bool = False, audit: bool = True,
-) -> Equilibrium:  # fmt: skip
-    """Equilibrium k(q, 0, z) + Gᵀλ = 0, g(q, t) = 0, ż = 0 of a model, from its declared position or from ``start``.
+    model: Model,
+    *,
+    t: float = 0.0,
+    start: HasState | None = None,
+    steady: bool = False,
+    load_steps: int = 1,
+    allow_indifferent: bool = False,
+    audit: bool = True,
+) -> Equilibrium:
+    """Equilibrium k(q, 0, z) + Gᵀλ = 0, g(q, t) = 0, ż = 0 of a model, from its declared position
+    or from ``start``.
 
-    load_steps: number of increments of the load.
-    Unbalanced loads of the start are applied in ``load_steps`` increments, or in smaller ones if Newton's method requires it.
-    If the tangent stiffness is not positive there, a model at rest under conservative loads relaxes into a minimum of its energy
-    (Newton's method with bounded descent steps, Nocedal and Wright 2006, §4.3). In steady motion, and with non-conservative
-    loads, an equilibrium is no minimum: that of the increments is kept unless it diverges. What has neither is found as a zero of
-    the residual by Newton's method with a trust region (Levenberg–Marquardt), stable or not.
-    steady: equilibrium of the motion with drives at constant rates, with inertia forces, instead of rest.
+    load_steps: number of increments of the load. Unbalanced loads of the start are applied in
+    ``load_steps`` increments, or in smaller ones if Newton's method requires it. If the tangent
+    stiffness is not positive there, a model at rest under conservative loads relaxes into a minimum
+    of its energy (Newton's method with bounded descent steps, Nocedal and Wright 2006, §4.3). In
+    steady motion, and with non-conservative loads, an equilibrium is no minimum: that of the
+    increments is kept unless it diverges. What has neither is found as a zero of the residual by
+    Newton's method with a trust region (Levenberg–Marquardt), stable or not. steady: equilibrium of
+    the motion with drives at constant rates, with inertia forces, instead of rest.
     allow_indifferent: unsupported coordinates keep their positions; without it they are an error.
     audit: judge the result, with an `AuditWarning` for each finding; False leaves it not judged.
-    Raises `InputError` for a model that does not assemble, `SolverError` if there is no equilibrium.
+    Raises `InputError` for a model that does not assemble, `SolverError` if there is no
+    equilibrium.
 
     Examples
     --------
@@ -80,7 +101,10 @@ def statics(
     (True, [0.785398])
     """
     if not isinstance(load_steps, numbers.Integral) or not 1 <= load_steps <= MOST_LOAD_STEPS:
-        raise InputError(f"load_steps: must be a whole number from 1 to {MOST_LOAD_STEPS}, not {shown(load_steps)}")
+        raise InputError(
+            f"load_steps: must be a whole number from 1 to {MOST_LOAD_STEPS}, not "
+            f"{shown(load_steps)}"
+        )
     for key, value in (("steady", steady), ("allow_indifferent", allow_indifferent)):
         if not isinstance(value, bool):
             raise InputError(f"{key}: must be True or False, not {shown(value)}")
@@ -106,7 +130,9 @@ def _first(model: Model, t: float, start: HasState | None) -> State:
         first = started(compiled, given_state("start", start), t)
         z = first.z
     zero = np.zeros(len(first.s))
-    return State(compiled, float(t), first.q, zero, zero, np.zeros(compiled.n_constraints), z, first.beta)
+    return State(
+        compiled, float(t), first.q, zero, zero, np.zeros(compiled.n_constraints), z, first.beta
+    )
 
 
 class _Search:
@@ -123,7 +149,9 @@ class _Search:
         self.start = replace(state, lam=state.lam + change)
 
     def run(self, load_steps: int) -> Equilibrium:
-        """The equilibrium by load increments, by relaxation if the start is not stable, or as a zero of the residual."""
+        """The equilibrium by load increments, by relaxation if the start is not stable, or as a
+        zero of the residual.
+        """
         found = self._found(load_steps)
         _warn_of_corners(found)
         return found
@@ -133,7 +161,9 @@ class _Search:
         positive = bool((here.free()[0] > here.held).all())
         at_rest = here.span(here.step(0.0 * here.r)[0]) < CONVERGED and here.fall() < AT_REST
         minimum = here.conservative and not self.steady
-        near = self._loaded(here.r.copy(), load_steps) if positive or at_rest or not minimum else None
+        near = (
+            self._loaded(here.r.copy(), load_steps) if positive or at_rest or not minimum else None
+        )
         if near is not None and (positive or at_rest):
             return self._result(near)
         found = self._accepted(near)
@@ -210,12 +240,17 @@ class _Search:
             if last is not None and len(last) == len(y):
                 reach = 0.5 * reach if float(last @ y) < 0.0 else min(1.3 * reach, LONGEST)
             state, last = self._motion(moved(here.state, delta, change)), y
-        raise SolverError(f"statics: no equilibrium found, '{_name(here, delta)}' diverges; {HOLD}, or remove its load")
+        raise SolverError(
+            f"statics: no equilibrium found, '{_name(here, delta)}' diverges; {HOLD}, or "
+            "remove its load"
+        )
 
     def _zero(self) -> State | None:
-        """A zero of the residual R, wherever the stiffness is indefinite, by steps within a trust region; None without one.
+        """A zero of the residual R, wherever the stiffness is indefinite, by steps within a trust
+        region; None without one.
 
-        The merit is |W R|, the residual as displacements (`Balance.weights`), with W of the state from which a step begins.
+        The merit is |W R|, the residual as displacements (`Balance.weights`), with W of the state
+        from which a step begins.
         """
         here, reach, nothing = balance(self.start), REACH, np.zeros(len(self.start.s))
         for _ in range(TRUSTED):
@@ -242,7 +277,9 @@ class _Search:
         return None
 
     def _motion(self, state: State) -> State:
-        """The state with the velocities and accelerations of the drives if a steady motion is requested."""
+        """The state with the velocities and accelerations of the drives if a steady motion is
+        requested.
+        """
         if not self.steady:
             return state
         known = dense(state)
@@ -253,9 +290,12 @@ class _Search:
     def steadiness(self, found: Equilibrium) -> tuple[Check, ...]:
         """Check that a steady motion is one: a little later the same state is still in equilibrium.
 
-        It is not where loads at rest, such as weight, act on a turning part, or where a drive speeds up.
+        It is not where loads at rest, such as weight, act on a turning part, or where a drive
+        speeds up.
         """
-        speed = float(np.abs(found.state.s / displacement_sizes(found.state.compiled)).max(initial=0.0))
+        speed = float(
+            np.abs(found.state.s / displacement_sizes(found.state.compiled)).max(initial=0.0)
+        )
         if not self.steady or speed == 0.0:
             return ()
         title = "Steady motion"
@@ -267,7 +307,10 @@ class _Search:
         text = f"{LATER:g} rad or of the size of the model later it is off by {moved_by:.1e} of it"
         if moved_by <= STAYS:
             return (Check(title, PASS, text),)
-        remedy = "simulate the model: weight, or other loads at rest, act on a turning part, or a drive is not at a constant rate"
+        remedy = (
+            "simulate the model: weight, or other loads at rest, act on a turning part, or a "
+            "drive is not at a constant rate"
+        )
         return (Check(title, WARN, text, remedy),)
 
     def _result(self, state: State) -> Equilibrium:
@@ -282,11 +325,22 @@ class _Search:
         moves = here.span(np.linalg.lstsq(dense(here.state).M, here.r, rcond=None)[0]) >= AT_REST
         if moves and not names and not here.unbalanced() < BALANCED:
             left = f"{np.abs(here.r).max():.2g} N or N m"
-            raise SolverError(f"statics: no equilibrium found, {left} are left; controllers at their limits cannot hold the load")
+            raise SolverError(
+                f"statics: no equilibrium found, {left} are left; controllers at their "
+                "limits cannot hold the load"
+            )
         require_independent_motions(here.state.compiled, here.state.q, here.state.beta)
         residual = float(np.abs(here.r).max(initial=0.0))
         counts = self.load_steps, self.iterations
-        return Equilibrium(here.state, residual, *counts, names, len(loose), float(np.sqrt(here.held)), here.tangents)
+        return Equilibrium(
+            here.state,
+            residual,
+            *counts,
+            names,
+            len(loose),
+            float(np.sqrt(here.held)),
+            here.tangents,
+        )
 
 
 def _resting(state: State) -> State:
@@ -297,12 +351,21 @@ def _resting(state: State) -> State:
 
 
 def _warn_of_corners(found: Equilibrium) -> None:
-    """`ModelWarning` where forces have no slope along the coordinates: the frequencies are those of neither side."""
+    """`ModelWarning` where forces have no slope along the coordinates: the frequencies are those of
+    neither side.
+    """
     texts = [str(corner) for corner in found.slopes.corners if not corner.moving]
     names = velocity_names(found.state.compiled)
-    texts += [f"the equations have no slope along '{names[k]}' at this state" for k in np.flatnonzero(found.slopes.rough)]
+    texts += [
+        f"the equations have no slope along '{names[k]}' at this state"
+        for k in np.flatnonzero(found.slopes.rough)
+    ]
     for text in texts:
-        warnings.warn(f"statics: {text}; the frequencies are those of a mean slope", ModelWarning, stacklevel=3)
+        warnings.warn(
+            f"statics: {text}; the frequencies are those of a mean slope",
+            ModelWarning,
+            stacklevel=3,
+        )
 
 
 def _name(here: Balance, direction: np.ndarray) -> str:
@@ -318,22 +381,29 @@ def _shortened(here: Balance, shift: float, reach: float) -> tuple[np.ndarray, n
         low, high = high, 4.0 * high
     for _ in range(8):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if here.span(here.step(nothing, middle)[0]) > reach else (low, middle)
+        low, high = (
+            (middle, high) if here.span(here.step(nothing, middle)[0]) > reach else (low, middle)
+        )
     return here.step(nothing, high)
 
 
 def quasi_static(
-    model: Model, times: Sequence[float] | np.ndarray, *, start: HasState | None = None, allow_indifferent: bool = False,
+    model: Model,
+    times: Sequence[float] | np.ndarray,
+    *,
+    start: HasState | None = None,
+    allow_indifferent: bool = False,
     audit: bool = True,
-) -> Solution:  # fmt: skip
-    """Equilibria at the given times (s) along drives and loads of time, each starting from the previous one.
+) -> Solution:
+    """Equilibria at the given times (s) along drives and loads of time, each starting from the
+    previous one.
 
-    times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.  audit: judge the result; it
-    warns of the first output at which the equilibrium is unstable, as `Equilibrium.stable` is, and of jumps between branches.
-    The solution has the multipliers of rest, s = ṡ = 0; works are sums of mean forces of two equilibria
-    times the displacements between them. Coulomb friction does not act.
-    Raises `InputError`, and `SolverError` with the solution up to the time of failure.
-    Source: docs/theory.md, section 51.
+    times (nt,): increasing, s.  allow_indifferent: unsupported coordinates keep their positions.
+    audit: judge the result; it warns of the first output at which the equilibrium is unstable, as
+    `Equilibrium.stable` is, and of jumps between branches. The solution has the multipliers of
+    rest, s = ṡ = 0; works are sums of mean forces of two equilibria times the displacements between
+    them. Coulomb friction does not act. Raises `InputError`, and `SolverError` with the solution up
+    to the time of failure. Source: docs/theory.md, section 51.
 
     Examples
     --------
@@ -356,7 +426,11 @@ def quasi_static(
         try:
             here = _followed(state, float(t), allow_indifferent=allow_indifferent)
         except SolverError as error:
-            reached = solution_of(found, options=options, outcome=str(error), at_rest=True) if found else None
+            reached = (
+                solution_of(found, options=options, outcome=str(error), at_rest=True)
+                if found
+                else None
+            )
             raise SolverError(f"quasi_static: at t = {t:g} s: {error}", reached) from None
         state = here.state
         found.append(state)
@@ -370,12 +444,18 @@ def quasi_static(
     return path
 
 
-def _followed(state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS) -> Equilibrium:
+def _followed(
+    state: State, t: float, *, allow_indifferent: bool, halvings: int = MOST_HALVINGS
+) -> Equilibrium:
     """The equilibrium at time t that follows a state, with intermediate times if necessary."""
     try:
-        return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(1)
+        return _Search(replace(state, t=t), steady=False, allow_indifferent=allow_indifferent).run(
+            1
+        )
     except SolverError:
         if halvings == 0 or t == state.t:
             raise
-        middle = _followed(state, 0.5 * (state.t + t), allow_indifferent=allow_indifferent, halvings=halvings - 1).state
+        middle = _followed(
+            state, 0.5 * (state.t + t), allow_indifferent=allow_indifferent, halvings=halvings - 1
+        ).state
         return _followed(middle, t, allow_indifferent=allow_indifferent, halvings=halvings - 1)

@@ -1,8 +1,9 @@
-"""Axes in which a steady motion is steady: V = E(β) η of the joints whose velocities η change along it.
+"""Axes in which a steady motion is steady: V = E(β) η of the joints whose velocities η change along
+it.
 
-A cart on a circle has varying ẋ and ẏ, but a constant velocity in its own axes, and constant equations there. For
-each joint of single motions the frame behind one of them is chosen in which the twist of the child is constant,
-V̇ = E η̇ + Ė η = 0.
+A cart on a circle has varying ẋ and ẏ, but a constant velocity in its own axes, and constant
+equations there. For each joint of single motions the frame behind one of them is chosen in which
+the twist of the child is constant, V̇ = E η̇ + Ė η = 0.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +25,9 @@ STEADY = 1e-7  # rates of velocities over their sizes, of 1 s⁻² + |s|²
 
 @dataclass(frozen=True)
 class Turned:
-    """A joint of the tree whose velocities are the components ``rows`` of its twist behind ``after`` of its motions."""
+    """A joint of the tree whose velocities are the components ``rows`` of its twist behind
+    ``after`` of its motions.
+    """
 
     label: str
     motions: tuple[Motion, ...]
@@ -57,7 +60,9 @@ class SteadyAxes:
 
     @property
     def names(self) -> list[str]:
-        """Names of the velocities: ``joint.vx`` … ``joint.wz`` for components of the twist instead of joint velocities."""
+        """Names of the velocities: ``joint.vx`` … ``joint.wz`` for components of the twist instead
+        of joint velocities.
+        """
         names = list(velocity_names(self.state.compiled))
         for joint in self.turned:
             names[joint.place] = [f"{joint.label}.{FREE_NAMES[row]}" for row in joint.rows]
@@ -99,17 +104,28 @@ class SteadyAxes:
 
 
 def candidates(state: State) -> list[SteadyAxes]:
-    """The joint velocities and, if another choice is possible, constant twists: of the child frame first."""
+    """The joint velocities and, if another choice is possible, constant twists: of the child frame
+    first.
+    """
     found, sizes = [], np.repeat([model_size(state.compiled), 1.0], 3)
     for row, primary in zip(rows_of(state.compiled.system.tree), state.compiled.topology.tree):
         nv = sum(motion.nv for motion in primary.motions)
         single = nv > 1 and all(motion.nq == motion.nv <= 1 for motion in primary.motions)
         if single and np.abs(state.s[row.s_at :][:nv]).max() > 0.0:
             for after in range(len(primary.motions), -1, -1):
-                joint = Turned(primary.label, primary.motions, after, np.arange(6), int(row.q_at), int(row.s_at))
+                joint = Turned(
+                    primary.label,
+                    primary.motions,
+                    after,
+                    np.arange(6),
+                    int(row.q_at),
+                    int(row.s_at),
+                )
                 if np.abs(_twist_rate(joint, state, nv) / sizes).max() <= _limit(state):
                     E = joint.matrix(state.q)
-                    found.append(replace(joint, rows=np.sort(qr(E.T, mode="r", pivoting=True)[1][:nv])))
+                    found.append(
+                        replace(joint, rows=np.sort(qr(E.T, mode="r", pivoting=True)[1][:nv]))
+                    )
                     break
     return [SteadyAxes(state, ()), *([SteadyAxes(state, tuple(found))] if found else [])]
 
@@ -119,7 +135,9 @@ def _twist_rate(joint: Turned, state: State, nv: int) -> np.ndarray:
     own, at = slice(joint.s_at, joint.s_at + nv), slice(joint.q_at, joint.q_at + nv)
     along = np.zeros(len(state.q))
     along[at] = state.s[own]
-    return np.asarray(joint.matrix(state.q) @ state.sd[own] + joint.slope(state.q, along) @ state.s[own])
+    return np.asarray(
+        joint.matrix(state.q) @ state.sd[own] + joint.slope(state.q, along) @ state.s[own]
+    )
 
 
 def _slope(function):  # type: ignore[no-untyped-def]

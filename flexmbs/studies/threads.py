@@ -13,8 +13,9 @@ TURN = 5e-4  # s
 class RunThreads(ThreadPoolExecutor):
     """Threads for runs: Python executes one of them at a time, kernels any number.
 
-    A thread that comes back from a kernel waits for Python until another one pauses, at most `sys.getswitchinterval()`. Its 5 ms
-    are longer than most of what a run does between two kernels; while there are such threads it is `TURN`.
+    A thread that comes back from a kernel waits for Python until another one pauses, at most
+    `sys.getswitchinterval()`. Its 5 ms are longer than most of what a run does between two kernels;
+    while there are such threads it is `TURN`.
     """
 
     _lock = threading.Lock()

@@ -1,4 +1,6 @@
-"""Velocity coordinates whose axes turn in a steady motion: frequencies over them are those that a turning observer sees."""
+"""Velocity coordinates whose axes turn in a steady motion: frequencies over them are those that a
+turning observer sees.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,15 @@ TURNS = 1e-6  # of the fastest body
 
 
 def turning_coordinates(state: State) -> NDArray[np.bool_]:
-    """Whether the axes of each velocity coordinate (ns,) turn: elastic ones with their body, those of a joint with its parent and
-    with the rotations before them in its chain, those in the axes of the child with it."""
+    """Whether the axes of each velocity coordinate (ns,) turn: elastic ones with their body, those
+    of a joint with its parent and with the rotations before them in its chain, those in the axes of
+    the child with it."""
     compiled, s = state.compiled, state.s
     tree = compiled.system.tree
-    speed = {name: float(np.linalg.norm(frame_jacobian(state, FrameRef(name))[1][3:] @ s)) for name in compiled.bodies}
+    speed = {
+        name: float(np.linalg.norm(frame_jacobian(state, FrameRef(name))[1][3:] @ s))
+        for name in compiled.bodies
+    }
     least = max(TURNS * max(speed.values(), default=0.0), np.finfo(float).tiny)
     found = np.zeros(len(s), bool)
     for i, primary in enumerate(compiled.topology.tree):

@@ -1,10 +1,12 @@
-"""Small motions with nonholonomic rows: ẋ = A x in (y, σ, z), with more displacements y than velocities σ.
+"""Small motions with nonholonomic rows: ẋ = A x in (y, σ, z), with more displacements y than
+velocities σ.
 
-R(q, s, ṡ, λ) = 0 differentiated, M δṡ + D δs + K δ = Gᵀμ, with G_h δ = 0 of the holonomic rows and, of all rows,
-G δs + W δ = 0 and G δṡ + G_s δs + G_q δ = 0:  δ = N_h y,  δs = B σ + (…) y with G B = 0,  and
-δṡ = −N Nᵀ (D δs + K δ) − P (G_s δs + G_q δ), NᵀMN = 1, G P = 1. y and σ are components of δ and δs in axes in which A changes
-least along the motion; about a steady motion it is constant.
-Source: Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972), ch. V; Meijaard et al., Proc. R. Soc. A 463 (2007) 1955.
+R(q, s, ṡ, λ) = 0 differentiated, M δṡ + D δs + K δ = Gᵀμ, with G_h δ = 0 of the holonomic rows and,
+of all rows, G δs + W δ = 0 and G δṡ + G_s δs + G_q δ = 0:  δ = N_h y,  δs = B σ + (…) y with G B =
+0,  and δṡ = −N Nᵀ (D δs + K δ) − P (G_s δs + G_q δ), NᵀMN = 1, G P = 1. y and σ are components of δ
+and δs in axes in which A changes least along the motion; about a steady motion it is constant.
+Source: Neimark and Fufaev, Dynamics of Nonholonomic Systems (1972), ch. V; Meijaard et al., Proc.
+R. Soc. A 463 (2007) 1955.
 """
 
 from collections.abc import Sequence
@@ -25,11 +27,14 @@ from flexmbs.system.sizes import displacement_sizes
 ROUND_OFF = 1e-14  # of the largest entry of A, and 100 times that of the row's largest
 NOISE = 1e-12  # of the same, in columns without larger entries
 LATER = 1e-2  # rad or of the model's size of the fastest velocity, to the comparison state of A
-CHANGED = 1e-4  # of the entries of A: a motion that is not steady changes them by the distance to that state
+# of the entries of A: a motion that is not steady changes them by the distance to that state
+CHANGED = 1e-4
 
 
 class FirstOrder(NamedTuple):
-    """ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z); M σ̇ + D σ + K y = 0; δ = basis y."""
+    """ẋ = A x + B u, outputs = C x + feedthrough u, x = (y, σ, z); M σ̇ + D σ + K y = 0; δ = basis
+    y.
+    """
 
     coordinates: tuple[str, ...]
     velocities: tuple[str, ...]
@@ -53,7 +58,9 @@ class Chosen(NamedTuple):
 
 
 class Small(NamedTuple):
-    """Small motions (δ, δs) = X x + X_0 c + X_1 ċ of drives' c with d/dt (δ, δs) = rates (δ, δs) + …; (y, σ) = take (δ, δs)."""
+    """Small motions (δ, δs) = X x + X_0 c + X_1 ċ of drives' c with d/dt (δ, δs) = rates (δ, δs) +
+    …; (y, σ) = take (δ, δs).
+    """
 
     X: np.ndarray
     X_0: np.ndarray
@@ -65,9 +72,16 @@ class Small(NamedTuple):
 
 
 def first_order(
-    here: State, known: Terms, slopes: Tangents, inputs: Inputs, outputs: Outputs, independent: Sequence[str]
-) -> FirstOrder:  # fmt: skip
-    """The first-order form at a state. Raises `InputError` for coordinates that are not independent."""
+    here: State,
+    known: Terms,
+    slopes: Tangents,
+    inputs: Inputs,
+    outputs: Outputs,
+    independent: Sequence[str],
+) -> FirstOrder:
+    """The first-order form at a state. Raises `InputError` for coordinates that are not
+    independent.
+    """
     ns, nz = len(here.s), len(here.z)
     chosen, steady = _steadiest(here, known, slopes, independent)
     small = _small(here, known, slopes, chosen, inputs.rows)
@@ -79,23 +93,41 @@ def first_order(
         return np.vstack([small.take[:, ns:] @ sdd, np.zeros((nz, sdd.shape[1]))])
 
     free = small.N @ small.N.T
-    A = np.block([
-        [small.motion @ small.X, small.take[:, ns:] @ (free @ -slopes.z.r.T)], [force_rate @ small.X, slopes.z.force_rate.T]
-    ])  # fmt: skip
+    A = np.block(
+        [
+            [small.motion @ small.X, small.take[:, ns:] @ (free @ -slopes.z.r.T)],
+            [force_rate @ small.X, slopes.z.force_rate.T],
+        ]
+    )
     A = _without_noise(A, n)
-    driven = [np.vstack([small.motion @ part, force_rate @ part]) for part in (small.X_0, small.X_1)]
+    driven = [
+        np.vstack([small.motion @ part, force_rate @ part]) for part in (small.X_0, small.X_1)
+    ]
     mass = small.X[ns:, n:].T @ known.M @ small.X[ns:, n:]
     own = slice(n, n + len(chosen.sigma))
-    still = np.zeros((len(seen), nz)), np.zeros((len(seen), inputs.forces.shape[1])), np.zeros((len(seen), len(rows)))
+    still = (
+        np.zeros((len(seen), nz)),
+        np.zeros((len(seen), inputs.forces.shape[1])),
+        np.zeros((len(seen), len(rows))),
+    )
     return FirstOrder(
-        tuple(names[k] for k in chosen.y), tuple(names[k] for k in chosen.sigma), steady,
-        mass, -mass @ A[own, own], -mass @ A[own, :n], small.X[:ns, :n],
-        A, np.hstack([accelerated(free @ inputs.forces), *driven, accelerated(small.P[:, rows])]),
-        np.hstack([seen @ small.X, still[0]]), np.hstack([still[1], seen @ small.X_0, seen @ small.X_1, still[2]]),
-    )  # fmt: skip
+        tuple(names[k] for k in chosen.y),
+        tuple(names[k] for k in chosen.sigma),
+        steady,
+        mass,
+        -mass @ A[own, own],
+        -mass @ A[own, :n],
+        small.X[:ns, :n],
+        A,
+        np.hstack([accelerated(free @ inputs.forces), *driven, accelerated(small.P[:, rows])]),
+        np.hstack([seen @ small.X, still[0]]),
+        np.hstack([still[1], seen @ small.X_0, seen @ small.X_1, still[2]]),
+    )
 
 
-def _steadiest(here: State, known: Terms, slopes: Tangents, independent: Sequence[str]) -> tuple[Chosen, bool]:
+def _steadiest(
+    here: State, known: Terms, slopes: Tangents, independent: Sequence[str]
+) -> tuple[Chosen, bool]:
     """The axes in which A changes least along the motion, and whether it is constant."""
     found = [_chosen(here, known, axes, independent) for axes in candidates(here)]
     speed = speed_of(here)
@@ -126,14 +158,24 @@ def later(here: State, h: float) -> State:
 
 
 def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[str]) -> Chosen:
-    """Independent displacements in the tangent of the holonomic rows and velocities in the kernel of all rows."""
-    names, sizes, E = axes.names, displacement_sizes(here.compiled), axes.map(here.q, here.s)[: len(here.s), : len(here.s)]
+    """Independent displacements in the tangent of the holonomic rows and velocities in the kernel
+    of all rows.
+    """
+    names, sizes, E = (
+        axes.names,
+        displacement_sizes(here.compiled),
+        axes.map(here.q, here.s)[: len(here.s), : len(here.s)],
+    )
     N_h, _ = free_directions(known.M, known.G[holonomic_rows(here.compiled)])
     N, _ = free_directions(known.M, known.G)
-    return Chosen(axes, partition(E @ N_h, names, independent, sizes), partition(E @ N, names, (), sizes))
+    return Chosen(
+        axes, partition(E @ N_h, names, independent, sizes), partition(E @ N, names, (), sizes)
+    )
 
 
-def _small(here: State, known: Terms, slopes: Tangents, chosen: Chosen, driven: Sequence[int]) -> Small:
+def _small(
+    here: State, known: Terms, slopes: Tangents, chosen: Chosen, driven: Sequence[int]
+) -> Small:
     """Small motions at a state in the chosen coordinates; drives' changes on the rows ``driven``."""
     ns, S = len(here.s), chosen.axes.map(here.q, here.s)
     E, turning, W = S[:ns, :ns], S[ns:, :ns], slopes.q.gs.velocity.T
@@ -164,11 +206,15 @@ def _rates(here: State, slopes: Tangents, N: np.ndarray, P: np.ndarray) -> np.nd
     free = N @ N.T
     upper = np.hstack([-displacement_rates(here, here.s), np.eye(len(here.s))])
     position = -free @ slopes.q.r.T - P @ slopes.q.gs.acceleration.T
-    return np.vstack([upper, np.hstack([position, -free @ slopes.s.r.T - P @ slopes.s.gs.acceleration.T])])
+    return np.vstack(
+        [upper, np.hstack([position, -free @ slopes.s.r.T - P @ slopes.s.gs.acceleration.T])]
+    )
 
 
 def _without_noise(A: np.ndarray, n: int) -> np.ndarray:
-    """A with exact zeros in the columns of ignorable coordinates, so that their eigenvalues are zero too."""
+    """A with exact zeros in the columns of ignorable coordinates, so that their eigenvalues are
+    zero too.
+    """
     size = np.abs(A)
     noise = ROUND_OFF * (100.0 * size.max(axis=1, initial=0.0) + size.max(initial=0.0))
     ignorable = (size[:, :n] <= NOISE / ROUND_OFF * noise[:, None]).all(axis=0)

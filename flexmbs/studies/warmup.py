@@ -39,20 +39,39 @@ from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.records import Equations, Evaluation, Work
 from flexmbs.time_stepping.run import Run
 
-SHARED = {"kinematics": kinematics_at, "residual": residual_at, "equations with multipliers": kkt_at}
+SHARED = {
+    "kinematics": kinematics_at,
+    "residual": residual_at,
+    "equations with multipliers": kkt_at,
+}
 OPTIONAL = {
-    "forces on joints": joint_forces_at, "forces on frames": frame_forces_at, "contacts": contact_forces_at,
-    "drives and couplers": joint_rows_at, "relations and user rows": cut_rows_at, "stiffness of forces": force_blocks_at,
-}  # fmt: skip
+    "forces on joints": joint_forces_at,
+    "forces on frames": frame_forces_at,
+    "contacts": contact_forces_at,
+    "drives and couplers": joint_rows_at,
+    "relations and user rows": cut_rows_at,
+    "stiffness of forces": force_blocks_at,
+}
 LAWS = "laws of forces and contacts"
-DEMO = ("multiplier", "generalized-alpha", joint_forces_at)  # the pair used by the demo, and what else its model needs
+# the pair used by the demo, and what else its model needs
+DEMO = ("multiplier", "generalized-alpha", joint_forces_at)
 Progress = Callable[[float, str], None]
 
 
 def pendulum(*, contacts: bool = False, spring: bool = False, push: bool = False) -> Model:
-    """A rod on a hinge; with a spring to the ground or a force it is not eligible for the rigid-tree recursion."""
+    """A rod on a hinge; with a spring to the ground or a force it is not eligible for the
+    rigid-tree recursion.
+    """
     model = Model("warm-up")
-    rod = model.add(RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0), frames={"tip": (1.0, 0.0, 0.0)}))
+    rod = model.add(
+        RigidBody(
+            "rod",
+            mass=1.0,
+            inertia=(0.1, 0.1, 0.1),
+            com=(0.5, 0.0, 0.0),
+            frames={"tip": (1.0, 0.0, 0.0)},
+        )
+    )
     model.add(Revolute("pivot", model.ground, rod, axis="y"))
     if contacts:
         model.add(SpherePlane("floor", model.ground, rod["tip"], normal="x", radius=0.1))
@@ -82,7 +101,14 @@ def compile_pair(formalism: str, integrator: str) -> str:
     step = 0.005 if method.needs == "residual" else None
     for spring in (True, False):
         model = pendulum(contacts=method.contacts, spring=spring)
-        solution = simulate(model, t_end=0.01, formalism=formalism, integrator=integrator, output_step=0.005, step=step)
+        solution = simulate(
+            model,
+            t_end=0.01,
+            formalism=formalism,
+            integrator=integrator,
+            output_step=0.005,
+            step=step,
+        )
     solution.joint("pivot")
     assert solution.energy.total.size
     assert len(solution.frame("rod/tip").position)
@@ -91,44 +117,77 @@ def compile_pair(formalism: str, integrator: str) -> str:
 
 def pairs() -> Iterator[tuple[str, str]]:
     """Compatible pairs of formalisms and integrators, ordered so that each appears early."""
-    fitting = [(f, i) for i, method in INTEGRATORS.items() for f, form in FORMALISMS.items() if method.needs in form.provides]
+    fitting = [
+        (f, i)
+        for i, method in INTEGRATORS.items()
+        for f, form in FORMALISMS.items()
+        if method.needs in form.provides
+    ]
     first = [next(pair for pair in fitting if pair[0] == name) for name in FORMALISMS]
     return iter(dict.fromkeys((*first, *fitting)))
 
 
 def kernels(formalism: str, integrator: str, *more: Entry) -> list[tuple[Any, Any]]:
-    """Kernels of a pair, and ``more`` of the shared ones, in the order in which a run needs them, each with representative
-    records."""
+    """Kernels of a pair, and ``more`` of the shared ones, in the order in which a run needs them,
+    each with representative records."""
     method = INTEGRATORS[integrator]()
     compiled = compile_model(pendulum(push=True))
     work = unconnected(compiled.system, declared_state(compiled).beta)
     one = Evaluation(*[np.zeros(1)] * 6)
     shared: list[tuple[Any, Any]] = [
-        (kernel, (Equations(compiled.system, work), one, one)) for kernel in (*SHARED.values(), *more)
+        (kernel, (Equations(compiled.system, work), one, one))
+        for kernel in (*SHARED.values(), *more)
     ]
     if method.contacts:
         problem = make_problem(1)
         shared += [(solved_at, (problem,) * 3), (redundant_at, (problem.workspace,) * 3)]
-    with layouts_only() as own:  # those of the formalism's workspace, which accelerations of rigid trees do without
+    # those of the formalism's workspace, which accelerations of rigid trees do without
+    with layouts_only() as own:
         run = Run(compiled, method, FORMALISMS[formalism](), np.array([0.0, 1.0]), work)
     calls = [(kernel, records) for _, kernel, records in run.calls() if isinstance(kernel, Entry)]
     begin, end = _of_start_and_results(compiled, work)
-    return [*shared, *begin, *(own if method.needs == "residual" else ()), *calls, (integrate, (run.context,) * 3), *end]
+    return [
+        *shared,
+        *begin,
+        *(own if method.needs == "residual" else ()),
+        *calls,
+        (integrate, (run.context,) * 3),
+        *end,
+    ]
 
 
-def _of_start_and_results(compiled: Compiled, work: Work) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
+def _of_start_and_results(
+    compiled: Compiled, work: Work
+) -> tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]:
     """Kernels that Python calls before a run, and after it."""
     system, row, rows, three = compiled.system, np.zeros(1), np.zeros((1, 1)), np.zeros((1, 1, 1))
     one, states = Evaluation(*[row] * 6), States(row, rows, rows, rows, rows, rows, three, rows)
     sizes = history_shapes(compiled, 1)
-    histories = JointHistories(**{name: np.zeros(size, np.int64 if name == "unique" else float) for name, size in sizes.items()})
-    begin = [(dense_terms, (system, work, 0.0, one, rows, rows)), (consistent, (system, work, 0.0, one, 0.0, 1, row))]
-    energy, joints = (energy_history, (system, work, states, rows)), (joint_history, (system, work, states, histories))
-    return begin, [energy, joints, (frame_history, (system, work, 0, Motions(row, rows, rows, rows), rows))]
+    histories = JointHistories(
+        **{
+            name: np.zeros(size, np.int64 if name == "unique" else float)
+            for name, size in sizes.items()
+        }
+    )
+    begin = [
+        (dense_terms, (system, work, 0.0, one, rows, rows)),
+        (consistent, (system, work, 0.0, one, 0.0, 1, row)),
+    ]
+    energy, joints = (
+        (energy_history, (system, work, states, rows)),
+        (joint_history, (system, work, states, histories)),
+    )
+    return begin, [
+        energy,
+        joints,
+        (frame_history, (system, work, 0, Motions(row, rows, rows, rows), rows)),
+    ]
 
 
 def compile_backwards(formalism: str, integrator: str, *more: Entry) -> None:
-    """Compile the kernels of a pair from the last one on, except those being compiled by another process."""
+    """Compile the kernels of a pair from the last one on, except those being compiled by another
+    process.
+    """
     with layouts_only():  # it does not wait for a kernel that the other process compiles
         wanted = kernels(formalism, integrator, *more)
     for kernel, records in reversed(wanted):

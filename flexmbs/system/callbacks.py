@@ -1,9 +1,11 @@
-"""User functions behind one C signature ``void f(double *x, double *out)``, called by address from the compiled loop.
+"""User functions behind one C signature ``void f(double *x, double *out)``, called by address from
+the compiled loop.
 
-A function that the user compiled with Numba costs about 15 ns a call, any other Python function about 1 µs plus its body. The C
-function that Numba makes of one is made once in its life: the function itself keeps it, for all runs of the process.
-An exception in a function is kept, its results become NaN, the loop stops, and the exception is raised again. Where results are
-not finite, the function and its arguments are kept for the message.
+A function that the user compiled with Numba costs about 15 ns a call, any other Python function
+about 1 µs plus its body. The C function that Numba makes of one is made once in its life: the
+function itself keeps it, for all runs of the process. An exception in a function is kept, its
+results become NaN, the loop stops, and the exception is raised again. Where results are not finite,
+the function and its arguments are kept for the message.
 """
 
 import contextlib
@@ -67,15 +69,26 @@ class Callbacks:
 
     def __getstate__(self) -> dict[str, Any]:
         if self.kept:
-            raise InputError("results of a model with user functions are not pickled; save them, solution.save('run.h5')")
+            raise InputError(
+                "results of a model with user functions are not pickled; save them, "
+                "solution.save('run.h5')"
+            )
         return self.__dict__
 
     def address(
-        self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int, spread: Any = None,
-        *, given: int | None = None,
-    ) -> int:  # fmt: skip
-        """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in arguments x, of which it takes
-        the first ``given`` only, all by default; ``spread`` is its form for Numba."""
+        self,
+        name: str,
+        function: Callable[..., Any],
+        body: Callable[..., Any],
+        n_in: int,
+        n_out: int,
+        spread: Any = None,
+        *,
+        given: int | None = None,
+    ) -> int:
+        """Address of ``function``; ``body(function, x)`` returns its n_out results from the n_in
+        arguments x, of which it takes the first ``given`` only, all by default; ``spread`` is its
+        form for Numba."""
         given = n_in if given is None else given
         if is_jitted(function):
             checked = _checked(function, spread or _spread(function, n_in, n_out), n_in, n_out)
@@ -89,7 +102,9 @@ class Callbacks:
 
     @contextlib.contextmanager
     def interrupts_kept(self) -> Iterator[None]:
-        """While the loop runs, an interrupt is kept as the error too: Python drops one raised at the border of a C callback."""
+        """While the loop runs, an interrupt is kept as the error too: Python drops one raised at
+        the border of a C callback.
+        """
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -98,7 +113,11 @@ class Callbacks:
 
         def keep(number: int, frame: Any) -> None:
             self.error = self.error or KeyboardInterrupt()
-            with contextlib.suppress(KeyboardInterrupt) if at_border(frame) else contextlib.nullcontext():
+            with (
+                contextlib.suppress(KeyboardInterrupt)
+                if at_border(frame)
+                else contextlib.nullcontext()
+            ):
                 given[signal.Signals(number)](number, frame)  # type: ignore[operator,misc]
 
         for number in given:
@@ -110,7 +129,8 @@ class Callbacks:
                 signal.signal(number, handler)
 
     def raise_error(self, solution: object = None) -> None:
-        """Raise the first exception of a user function again, with its own traceback and the time, ``solution`` attached to it.
+        """Raise the first exception of a user function again, with its own traceback and the time,
+        ``solution`` attached to it.
 
         What would end Python silently, such as `SystemExit`, becomes a `SolverError`.
         """
@@ -120,23 +140,31 @@ class Callbacks:
         self.error = None
         place = "" if where is None else f"in the function of {where.item} at t = {where.t:.6g} s"
         if not isinstance(error, (Exception, KeyboardInterrupt)):
-            text = f"{type(error).__name__} ({shown(str(error))}) {place}; let it raise an exception to stop the run"
+            text = (
+                f"{type(error).__name__} ({shown(str(error))}) {place}; let it raise an "
+                "exception to stop the run"
+            )
             raise SolverError(text, solution) from error
         if place:
             error.add_note(place)
         if solution is not None:
-            with contextlib.suppress(AttributeError, TypeError):  # an exception that takes no attributes
+            # an exception that takes no attributes
+            with contextlib.suppress(AttributeError, TypeError):
                 error.solution = solution  # type: ignore[union-attr]
         raise error
 
     def changed(self) -> dict[str, tuple[float, str]]:
-        """Functions that give other values now than they gave in the run: the largest change over the largest value, the call."""
+        """Functions that give other values now than they gave in the run: the largest change over
+        the largest value, the call.
+        """
         found: dict[str, tuple[float, str]] = {}
         for name, calls in self.recorded.items():
             largest = max((float(np.abs(call.values).max()) for call in calls), default=0.0)
             for call in calls:
                 with contextlib.suppress(Exception):  # what it raises now other checks report
-                    change = float(np.abs(np.array(call.again(), float) - call.values).max()) / max(largest, 1e-300)
+                    change = float(np.abs(np.array(call.again(), float) - call.values).max()) / max(
+                        largest, 1e-300
+                    )
                     if change > found.get(name, (0.0, ""))[0]:
                         found[name] = (change, call.text)
         return found
@@ -144,7 +172,10 @@ class Callbacks:
     def slow_notes(self) -> list[str]:
         """A line for each function that slows the run down."""
         remedy = "compile it with numba.njit, or give a table"
-        return [f"the function of {name} takes {1e3 * seconds:.3g} ms a call; {remedy}" for name, seconds in self.slow.items()]
+        return [
+            f"the function of {name} takes {1e3 * seconds:.3g} ms a call; {remedy}"
+            for name, seconds in self.slow.items()
+        ]
 
     def _keep(self, call: Callable[[int, int], None]) -> int:
         """Address of a C function that calls ``call``."""
@@ -155,7 +186,13 @@ class Callbacks:
         return address
 
     def _python(
-        self, name: str, function: Callable[..., Any], body: Callable[..., Any], n_in: int, n_out: int, n_given: int
+        self,
+        name: str,
+        function: Callable[..., Any],
+        body: Callable[..., Any],
+        n_in: int,
+        n_out: int,
+        n_given: int,
     ) -> Callable[[int, int], None]:
         count = itertools.count(1)
         recorded = self.recorded.setdefault(name, [])
@@ -177,7 +214,8 @@ class Callbacks:
 
         def call(x: int, out: int) -> None:
             a, b, arguments = views.get((x, out)) or view(x, out)
-            # a trial step that ran away is no fault of the function: it is given finite numbers alone
+            # a trial step that ran away is no fault of the function: it is given finite numbers
+            # alone
             if self.error is not None or not math.isfinite(arguments.dot(ones)):
                 b[:] = math.nan
                 return
@@ -195,14 +233,21 @@ class Callbacks:
             except InputError as error:
                 lost(a, b, InputError(f"{name}: its function {error}"))
                 return
-            except BaseException as error:  # raised again after the loop; a C caller cannot carry it
+            except BaseException as error:
+                # raised again after the loop; a C caller cannot carry it
                 lost(a, b, error)
                 return
             if total - total != 0.0:  # infinite or not a number
                 lost(a, b, None)
             elif next(count) in RECORDED_CALLS:
                 given = a.copy()
-                recorded.append(Recorded(lambda: body(function, given), _text(function, given[:n_given], n_out), b.copy()))
+                recorded.append(
+                    Recorded(
+                        lambda: body(function, given),
+                        _text(function, given[:n_given], n_out),
+                        b.copy(),
+                    )
+                )
 
         return call
 
@@ -223,23 +268,35 @@ class Callbacks:
         return timed
 
 
-def _checked(function: Any, spread: Callable[..., Any], n_in: int, n_out: int) -> tuple[int, Any] | None:
-    """Address and code of the C function of a function of Numba's in the form ``spread``, or None where nothing is compiled.
+def _checked(
+    function: Any, spread: Callable[..., Any], n_in: int, n_out: int
+) -> tuple[int, Any] | None:
+    """Address and code of the C function of a function of Numba's in the form ``spread``, or None
+    where nothing is compiled.
 
     It is made again if Numba has recompiled the function.
     """
     from numba.core.errors import NumbaError
 
     numbers = (cell.cell_contents for cell in spread.__closure__ or ())
-    form = (spread.__code__, n_in, n_out, *(number for number in numbers if isinstance(number, int)))
+    form = (
+        spread.__code__,
+        n_in,
+        n_out,
+        *(number for number in numbers if isinstance(number, int)),
+    )
     kept = function.__dict__.setdefault(KEPT, {})  # machine code, which does not hold the function
     if form in kept:
         made, of = kept[form]
-        if all(any(library is result.library for result in function.overloads.values()) for library in of):
+        if all(
+            any(library is result.library for result in function.overloads.values())
+            for library in of
+        ):
             return cast(tuple[int, Any] | None, made)
     try:
         made = compiled_callback(spread, n_in, n_out)
-    except NumbaError:  # its results are no numbers of one kind: Python converts them, or reports it
+    except NumbaError:
+        # its results are no numbers of one kind: Python converts them, or reports it
         made = None
     kept[form] = made, [result.library for result in function.overloads.values()]
     return made
@@ -249,7 +306,11 @@ def _no_numbers(values: Any, n: int) -> str:
     """What a function gives instead of n numbers."""
     if isinstance(values, tuple) and len(values) == n == 1:  # the result of a scalar function
         return f"gives {shown(values[0])}; return a number"
-    there = f"{len(values)} numbers" if isinstance(values, (tuple, list, np.ndarray)) and len(values) != n else shown(values)
+    there = (
+        f"{len(values)} numbers"
+        if isinstance(values, (tuple, list, np.ndarray)) and len(values) != n
+        else shown(values)
+    )
     return f"gives {there}; return {n} numbers"
 
 
@@ -261,9 +322,9 @@ def _text(function: Callable[..., Any], x: np.ndarray, n_out: int) -> str:
     return f"{getattr(function, '__name__', 'function')}({shown})"
 
 
-# Forms of user functions that Numba compiles, ``body(x, out)``. Parameters are an array behind the other arguments, so that the
-# function is compiled once for all their values. Numba checks no bounds: results of another length raise, and the Python form
-# reports them.
+# Forms of user functions that Numba compiles, ``body(x, out)``. Parameters are an array behind the
+# other arguments, so that the function is compiled once for all their values. Numba checks no
+# bounds: results of another length raise, and the Python form reports them.
 
 
 def loaded_spread(function: Callable[..., Any], constants: int = 0) -> Callable[..., Any]:
@@ -289,7 +350,9 @@ def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> C
             out[a] = result[a]
 
     def with_constants(x: Any, out: Any) -> None:
-        result = function(x[0], x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy(), x[1 + 2 * n :].copy())
+        result = function(
+            x[0], x[1 : 1 + n].copy(), x[1 + n : 1 + 2 * n].copy(), x[1 + 2 * n :].copy()
+        )
         if len(result) != n:
             raise ValueError
         for a in range(n):
@@ -298,7 +361,9 @@ def joints_spread(function: Callable[..., Any], n: int, constants: int = 0) -> C
     return with_constants if constants else joints
 
 
-def wrench_spread(function: Callable[..., Any], readings: int, constants: int = 0) -> Callable[..., Any] | None:
+def wrench_spread(
+    function: Callable[..., Any], readings: int, constants: int = 0
+) -> Callable[..., Any] | None:
     """Form of a force and torque, with the reactions that it reads; None for the plain one."""
     end = FRAME_ARGUMENTS + 6 * readings
 

@@ -1,6 +1,7 @@
 """Model → System: names become numbers, declarations become flat records. Done once per run.
 
-``compile_model`` returns the records with what is needed to go back: names, topology, and the user functions kept alive.
+``compile_model`` returns the records with what is needed to go back: names, topology, and the user
+functions kept alive.
 """
 
 import itertools
@@ -31,8 +32,18 @@ from flexmbs.system.compile_rotors import compile_rotors
 from flexmbs.system.cut_directions import constant_rows
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import (
-    Contacts, Couplers, Couplings, Cuts, Drives, Joints, PiecesDamping, Rotors, System, Tree, columns,
-)  # fmt: skip
+    Contacts,
+    Couplers,
+    Couplings,
+    Cuts,
+    Drives,
+    Joints,
+    PiecesDamping,
+    Rotors,
+    System,
+    Tree,
+    columns,
+)
 from flexmbs.system.records import Prescribed as PrescribedRows
 from flexmbs.system.start_poses import StartPoses
 from flexmbs.system.topology import Topology, topology
@@ -53,8 +64,10 @@ class Compiled:
     callbacks: Callbacks = field(repr=False)
     force_states: tuple[str, ...] = ()
     contacts: tuple[str, ...] = ()  # names of the rows of `Contacts`
-    corners: tuple[float, ...] = ()  # times (s) of the laws that controlled steps must not pass over
-    rank: int | None = None  # of the constraints at regular positions near the start of a run, where it is known
+    # times (s) of the laws that controlled steps must not pass over
+    corners: tuple[float, ...] = ()
+    # of the constraints at regular positions near the start of a run, where it is known
+    rank: int | None = None
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -75,13 +88,24 @@ class Compiled:
         return next((body for body, own in self.pieces.items() if piece in own.names), piece)
 
     def owner_of(self, constraint: str) -> str:
-        """The declared item of a constraint: the joint, drive or coupling, of a weld of pieces their body."""
-        if any(constraint in items for items in (self.declared.joints, self.declared.couplings, self.declared.drives)):
+        """The declared item of a constraint: the joint, drive or coupling, of a weld of pieces
+        their body.
+        """
+        if any(
+            constraint in items
+            for items in (self.declared.joints, self.declared.couplings, self.declared.drives)
+        ):
             return constraint
-        return max((body for body in self.pieces if constraint.startswith(f"{body} ")), key=len, default=constraint)
+        return max(
+            (body for body in self.pieces if constraint.startswith(f"{body} ")),
+            key=len,
+            default=constraint,
+        )
 
     def modes_at(self, body: str) -> tuple[int, ...]:
-        """Number of the first elastic coordinate of each piece of a declared body among all of the body."""
+        """Number of the first elastic coordinate of each piece of a declared body among all of the
+        body.
+        """
         sizes = [self.data[piece].nf if piece in self.data else 0 for piece in self.pieces_of(body)]
         return tuple(itertools.accumulate(sizes[:-1], initial=0))
 
@@ -91,8 +115,8 @@ class Compiled:
 
     @property
     def initial_constants(self) -> np.ndarray:
-        """(n,) lengths of the forces along lines without load, then constants of the couplings; NaN where none is declared and
-        the initial position gave none yet."""
+        """(n,) lengths of the forces along lines without load, then constants of the couplings; NaN
+        where none is declared and the initial position gave none yet."""
         return np.concatenate([self.system.forces.line.value[:, -1], self.system.couplers.constant])
 
     def with_initial_constants(self, constants: np.ndarray) -> "Compiled":
@@ -106,12 +130,16 @@ class Compiled:
         return replace(self, system=self.system._replace(forces=made[0], couplers=made[1]))
 
 
-def compile_model(model: ModelData, coordinates: str = "joint", *, all_free: bool = False) -> Compiled:
-    """Flat records of a model under ``coordinates`` ("joint", "absolute" or "rheonomic"); ``all_free``: as in
-    `topology`. Raises `InputError`."""
+def compile_model(
+    model: ModelData, coordinates: str = "joint", *, all_free: bool = False
+) -> Compiled:
+    """Flat records of a model under ``coordinates`` ("joint", "absolute" or "rheonomic");
+    ``all_free``: as in `topology`. Raises `InputError`."""
     declared, (model, pieces, same) = model, in_pieces(model)
     shape = topology(model, coordinates, all_free=all_free)
-    data = {name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
+    data = {
+        name: body.load() for name, body in model.bodies.items() if isinstance(body, FlexibleBody)
+    }
     frames = FrameTable(model, shape, data, same)
     joints, joint_numbers = _joints(model, shape)
     tree, nq, ns = _tree(shape, data, frames, joint_numbers)
@@ -119,23 +147,45 @@ def compile_model(model: ModelData, coordinates: str = "joint", *, all_free: boo
     laws, poses = LawTable(callbacks), StartPoses(model, frames)
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws, poses)
     nc = _cut_rows(model, shape, cuts, places)
-    couplers, paths = compile_couplers(model, shape, tree, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts)))
+    couplers, paths = compile_couplers(
+        model, shape, tree, places, cuts, paths, laws, (nc, len(shape.tree) + len(shape.cuts))
+    )
     drives, nc = _drives(model, shape, cuts, places, laws)
     prescribed = _prescribed(model, shape, joint_numbers, joints, laws)
-    forces, readings, samplers, couplings, paths, states = compile_forces(model, shape, places, frames.number, laws, paths)
+    forces, readings, samplers, couplings, paths, states = compile_forces(
+        model, shape, places, frames.number, laws, paths
+    )
     rotors, paths = compile_rotors(model, shape, places, frames.number, paths)
     damped, paths = compile_pieces(pieces.values(), shape, tree, paths)
-    contacts, contact_names, paths = compile_contacts(model, places, frames.number, (cuts, paths), len(couplings.a), laws, poses)
+    contacts, contact_names, paths = compile_contacts(
+        model, places, frames.number, (cuts, paths), len(couplings.a), laws, poses
+    )
     system = System(
-        tree=tree, bodies=body_records(model, shape, data), frames=frames.record(tree), joints=joints, cuts=cuts,
-        constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]), relations=relations,
-        drives=drives, prescribed=prescribed, couplers=couplers, laws=laws.record(), forces=forces, readings=readings,
-        samplers=samplers, contacts=contacts, couplings=couplings, rotors=rotors, pieces_damping=damped,
+        tree=tree,
+        bodies=body_records(model, shape, data),
+        frames=frames.record(tree),
+        joints=joints,
+        cuts=cuts,
+        constant=constant_rows(cuts, drives, [model.joints[name].motions for name in shape.cuts]),
+        relations=relations,
+        drives=drives,
+        prescribed=prescribed,
+        couplers=couplers,
+        laws=laws.record(),
+        forces=forces,
+        readings=readings,
+        samplers=samplers,
+        contacts=contacts,
+        couplings=couplings,
+        rotors=rotors,
+        pieces_damping=damped,
         paths=np.array(paths, np.int64),
-        elimination=_elimination(model, shape, tree, cuts, couplers, drives, (couplings, rotors, damped, contacts), paths),
+        elimination=_elimination(
+            model, shape, tree, cuts, couplers, drives, (couplings, rotors, damped, contacts), paths
+        ),
         gravity=np.array(model.gravity),
         layout=np.array([len(shape.tree), nq, ns, nc, len(states)], np.int64),
-    )  # fmt: skip
+    )
     return Compiled(
         declared,
         model,
@@ -170,15 +220,21 @@ def _joints(model: ModelData, shape: Topology) -> tuple[Joints, dict[str, int]]:
     motions = [motion for chain in chains.values() for motion in chain]
     ends = np.cumsum([len(chain) for chain in chains.values()], dtype=np.int64)
     rows = [
-        (end - len(chain), end, sum(m.nv for m in chain), sum(m.nq for m in chain)) for end, chain in zip(ends, chains.values())
-    ]  # fmt: skip
+        (end - len(chain), end, sum(m.nv for m in chain), sum(m.nq for m in chain))
+        for end, chain in zip(ends, chains.values())
+    ]
     first, end, nv, nq = np.ascontiguousarray(np.array(rows, np.int64).reshape(-1, 4).T)
     record = Joints(
-        first, end, nv, nq, motion_nv=np.array([motion.nv for motion in motions], np.int64),
+        first,
+        end,
+        nv,
+        nq,
+        motion_nv=np.array([motion.nv for motion in motions], np.int64),
         unit_twist=np.array([motion.unit_twist for motion in motions], float).reshape(-1, 6),
         R=np.array([motion.rotation for motion in motions], float).reshape(-1, 9),
-        x=np.array([motion.translation for motion in motions], float).reshape(-1, 3), rate=np.zeros((len(motions), 2)),
-    )  # fmt: skip
+        x=np.array([motion.translation for motion in motions], float).reshape(-1, 3),
+        rate=np.zeros((len(motions), 2)),
+    )
     return record, {label: k for k, label in enumerate(chains)}
 
 
@@ -194,17 +250,28 @@ def _tree(
         bare = primary.parent == GROUND and not primary.frame_p.frame and not primary.frame_c.frame
         plain = bare and len(primary.motions) == 1 and primary.motions[0].nv == 6
         ends = frames.number(primary.frame_p), frames.number(primary.frame_c)
-        rows.append((parent, *ends, joints[primary.label], int(plain), nvj, nf, nq, ns, nq + nqj, ns + nvj))
+        rows.append(
+            (parent, *ends, joints[primary.label], int(plain), nvj, nf, nq, ns, nq + nqj, ns + nvj)
+        )
         nq, ns = nq + nqj + nf, ns + nvj + nf
     return columns(Tree, rows), nq, ns
 
 
 def _cuts(
-    model: ModelData, shape: Topology, frames: FrameTable, numbers: dict[str, int], laws: LawTable, poses: StartPoses
+    model: ModelData,
+    shape: Topology,
+    frames: FrameTable,
+    numbers: dict[str, int],
+    laws: LawTable,
+    poses: StartPoses,
 ) -> tuple[Cuts, np.ndarray, list[int], dict[str, JointPlace]]:
-    """Rows of the cut joints (constraint rows are numbered with the drives), parameters of relations, paths, and where each joint
-    of the model went."""
-    places = {p.joint: JointPlace(i, -1, p.reversed, p.motions) for i, p in enumerate(shape.tree) if p.joint is not None}
+    """Rows of the cut joints (constraint rows are numbered with the drives), parameters of
+    relations, paths, and where each joint of the model went."""
+    places = {
+        p.joint: JointPlace(i, -1, p.reversed, p.motions)
+        for i, p in enumerate(shape.tree)
+        if p.joint is not None
+    }
     rows: list[tuple[int, ...]] = []
     paths: list[int] = []
     values: list[tuple[float, ...]] = []
@@ -242,7 +309,9 @@ def _cuts(
 
 
 def constant_directions(motions: tuple[Motion, ...]) -> bool:
-    """True when the free directions in the child's axes never change: one moving motion, only slides, one common axis."""
+    """True when the free directions in the child's axes never change: one moving motion, only
+    slides, one common axis.
+    """
     moving = [motion for motion in motions if motion.nv > 0]
     if len(moving) <= 1 or all(motion.slides for motion in moving):
         return True
@@ -254,8 +323,12 @@ def constant_directions(motions: tuple[Motion, ...]) -> bool:
 
 
 def _cut_rows(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace]) -> int:
-    """Number the rows of the cut joints, each joint's own and those of its driven coordinates; returns how many there are."""
-    driven = Counter(places[drive.joint].cut for drive in model.drives.values() if places[drive.joint].cut >= 0)
+    """Number the rows of the cut joints, each joint's own and those of its driven coordinates;
+    returns how many there are.
+    """
+    driven = Counter(
+        places[drive.joint].cut for drive in model.drives.values() if places[drive.joint].cut >= 0
+    )
     nc = 0
     for k in range(len(shape.cuts)):
         cuts.row[k] = nc
@@ -264,14 +337,21 @@ def _cut_rows(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, J
     return nc
 
 
-def _drives(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace], laws: LawTable) -> tuple[Drives, int]:
-    """Rows of the drives and the number of all; constraint rows: those of the cut joints, of the couplers, of driven primary
-    coordinates."""
+def _drives(
+    model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, JointPlace], laws: LawTable
+) -> tuple[Drives, int]:
+    """Rows of the drives and the number of all; constraint rows: those of the cut joints, of the
+    couplers, of driven primary coordinates."""
     m = len(model.couplings)
     nc, node = int(cuts.rows.sum()) + m, len(shape.tree) + len(shape.cuts) + m
     next_of = cuts.row + cuts.closed
     rows: list[tuple[int, ...]] = []
-    explicit = {motion.drive for primary in shape.tree for motion in primary.motions if isinstance(motion, Prescribed)}
+    explicit = {
+        motion.drive
+        for primary in shape.tree
+        for motion in primary.motions
+        if isinstance(motion, Prescribed)
+    }
     for number, drive in enumerate(model.drives.values()):
         if drive.name in explicit:
             continue
@@ -283,7 +363,9 @@ def _drives(model: ModelData, shape: Topology, cuts: Cuts, places: dict[str, Joi
             at = nc, node
             nc, node = nc + 1, node + 1
         law = laws.number(item, drive.motion)
-        rows.append((number, place.body, place.cut, *place.coordinate(item, drive.coordinate), *at, law))
+        rows.append(
+            (number, place.body, place.cut, *place.coordinate(item, drive.coordinate), *at, law)
+        )
     return columns(Drives, rows), nc
 
 
@@ -297,7 +379,14 @@ def _prescribed(
         for k, motion in enumerate(primary.motions):
             if isinstance(motion, Prescribed):
                 law = laws.number(f"drives.{motion.drive}", model.drives[motion.drive].motion)
-                rows.append((drives.index(motion.drive), i, int(joints.first[numbers[primary.label]]) + k, law))
+                rows.append(
+                    (
+                        drives.index(motion.drive),
+                        i,
+                        int(joints.first[numbers[primary.label]]) + k,
+                        law,
+                    )
+                )
     return columns(PrescribedRows, rows)
 
 
@@ -311,8 +400,9 @@ def _elimination(
     coupled: tuple[Couplings, Rotors, PiecesDamping, Contacts],
     paths: list[int],
 ) -> Elimination:
-    """Order of elimination. A constraint of the spanning tree may follow the body it carries: the twist of that body gives its
-    rows full rank. A loop-closure constraint follows everything on its loop, a coupler everything between its joints."""
+    """Order of elimination. A constraint of the spanning tree may follow the body it carries: the
+    twist of that body gives its rows full rank. A loop-closure constraint follows everything on its
+    loop, a coupler everything between its joints."""
     nb, ncut, m = len(shape.tree), len(shape.cuts), len(couplers.row)
     real = topology(model, "joint") if shape.coordinates == "absolute" else shape
     driven = [int(body) for body in drives.body if body >= 0]
@@ -320,7 +410,11 @@ def _elimination(
     signs = np.where(np.arange(len(sizes)) < nb, 1, -1)
     pairs = [(i, j) for i, primary in enumerate(shape.tree) for j in shape.path(primary.body)[1:]]
     after: dict[int, set[int]] = {}
-    carried = {joint: shape.bodies.index(body) for joint, body in shape.real_tree.items() if joint in shape.cuts}
+    carried = {
+        joint: shape.bodies.index(body)
+        for joint, body in shape.real_tree.items()
+        if joint in shape.cuts
+    }
     tree_node = {body: nb + shape.cuts.index(joint) for joint, body in carried.items()}
     for k, name in enumerate(shape.cuts):
         pairs += [(i, nb + k) for i in paths[cuts.path[k] : cuts.path_end[k]]]
@@ -346,8 +440,12 @@ def _elimination(
     return symbolic(sizes, signs, pairs, after)
 
 
-def _between(shape: Topology, real: Topology, ends: Sequence[str], tree_node: dict[int, int]) -> set[int]:
-    """Nodes of the bodies on the paths in the real tree between ``ends``, and of their constraints in the tree."""
+def _between(
+    shape: Topology, real: Topology, ends: Sequence[str], tree_node: dict[int, int]
+) -> set[int]:
+    """Nodes of the bodies on the paths in the real tree between ``ends``, and of their constraints
+    in the tree.
+    """
     found = {i for end in ends[1:] for i in real.common_path(ends[0], end)[0]}
     bodies = {shape.bodies.index(real.bodies[i]) for i in found}
     return bodies | {tree_node[i] for i in bodies if i in tree_node}

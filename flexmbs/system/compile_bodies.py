@@ -25,28 +25,47 @@ def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBody
     F = max((d.nf + len(fields[name].C) for name, d in data.items()), default=0)
     z = np.zeros
     b = Bodies(
-        mass=z(nb), first=z((nb, 3)), second=z((nb, 9)), diagonal=z(nb, np.int64), n_fields=z(nb, np.int64),
-        linear=z((nb, 12, F)), quadratic=z((nb, F, 12, F)), m_ff=z((nb, n, n)), k_ff=z((nb, n, n)), d_ff=z((nb, n, n)),
-        m_rest=z((nb, n, n)), curvature=z((nb, n, R, n)), mixed=z((nb, R, n)),
-    )  # fmt: skip
+        mass=z(nb),
+        first=z((nb, 3)),
+        second=z((nb, 9)),
+        diagonal=z(nb, np.int64),
+        n_fields=z(nb, np.int64),
+        linear=z((nb, 12, F)),
+        quadratic=z((nb, F, 12, F)),
+        m_ff=z((nb, n, n)),
+        k_ff=z((nb, n, n)),
+        d_ff=z((nb, n, n)),
+        m_rest=z((nb, n, n)),
+        curvature=z((nb, n, R, n)),
+        mixed=z((nb, R, n)),
+    )
     for i, name in enumerate(shape.bodies):
         body = model.bodies[name]
         if isinstance(body, RigidBody):
             com, inertia = np.array(body.com), np.array(body.inertia)
             b.mass[i] = body.mass
             b.first[i] = body.mass * com
-            b.second[i] = (0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)).ravel()
+            b.second[i] = (
+                0.5 * np.trace(inertia) * np.eye(3) - inertia + body.mass * np.outer(com, com)
+            ).ravel()
         elif isinstance(body, PointMass):
             b.mass[i] = body.mass
         elif isinstance(body, FlexibleBody):
             _flexible(b, i, body, data[name], fields[name])
         else:
             raise InputError(f"bodies.{name}: kind '{body.kind}' has no inertia in the equations")
-    flat = {"linear": (nb, 12 * F), "quadratic": (nb, F, 12 * F), "curvature": (nb, n, R * n), "mixed": (nb, R * n)}
+    flat = {
+        "linear": (nb, 12 * F),
+        "quadratic": (nb, F, 12 * F),
+        "curvature": (nb, n, R * n),
+        "mixed": (nb, R * n),
+    }
     return b._replace(**{part: getattr(b, part).reshape(shape) for part, shape in flat.items()})
 
 
-def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields: SecondOrderFields) -> None:
+def _flexible(
+    b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields: SecondOrderFields
+) -> None:
     n, r = d.nf, len(fields.C)
     b.mass[i], b.first[i], b.second[i] = d.mass, d.first_moment, d.second_moment.ravel()
     b.n_fields[i] = r
@@ -64,7 +83,9 @@ def _flexible(b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields
     b.d_ff[i, :n, :n] = d.D_ff if body.damping is None else _damping(body, d)
     own = np.stack([b.m_ff[i], b.k_ff[i], b.d_ff[i]])
     off = own * (1.0 - np.eye(own.shape[-1]))
-    diagonal = np.abs(off).max(axis=(1, 2), initial=0.0) <= ROUND_OFF * np.abs(own).max(axis=(1, 2), initial=0.0)
+    diagonal = np.abs(off).max(axis=(1, 2), initial=0.0) <= ROUND_OFF * np.abs(own).max(
+        axis=(1, 2), initial=0.0
+    )
     if diagonal.all():
         for matrix, part in zip((b.m_ff, b.k_ff, b.d_ff), off):
             matrix[i] -= part
@@ -83,11 +104,17 @@ def _damping(body: FlexibleBody, d: FlexibleBodyData) -> np.ndarray:
 
 
 class FrameTable:
-    """All frames of the bodies and the ground, numbered; ``same``: other references to some of them."""
+    """All frames of the bodies and the ground, numbered; ``same``: other references to some of
+    them.
+    """
 
     def __init__(
-        self, model: ModelData, shape: Topology, data: dict[str, FlexibleBodyData], same: Mapping[FrameRef, FrameRef]
-    ) -> None:  # fmt: skip
+        self,
+        model: ModelData,
+        shape: Topology,
+        data: dict[str, FlexibleBodyData],
+        same: Mapping[FrameRef, FrameRef],
+    ) -> None:
         self.model, self.data = model, data
         self.bodies = {GROUND: -1} | {name: i for i, name in enumerate(shape.bodies)}
         refs = [FrameRef(name) for name in self.bodies] + [
@@ -109,8 +136,14 @@ class FrameTable:
         found = self.numbers.get(FrameRef(ref.body, ref.frame))
         if found is None:
             if ref.body not in self.bodies:
-                raise InputError(f"frame '{ref}': there is no body '{ref.body}'; there are {', '.join(self.bodies)}")
-            raise InputError(f"body '{ref.body}' has no frame '{ref.frame}'; it has: {', '.join(self.known(ref.body)) or 'none'}")
+                raise InputError(
+                    f"frame '{ref}': there is no body '{ref.body}'; there are "
+                    f"{', '.join(self.bodies)}"
+                )
+            raise InputError(
+                f"body '{ref.body}' has no frame '{ref.frame}'; it has: "
+                f"{', '.join(self.known(ref.body)) or 'none'}"
+            )
         return found
 
     def place(self, ref: FrameRef) -> tuple[np.ndarray, np.ndarray]:
@@ -129,13 +162,19 @@ class FrameTable:
         n, F = len(self.own), max((d.nf for d in self.data.values()), default=0)
         z = np.zeros
         integers = {name: z(n, np.int64) for name in Frames._fields[:6]}
-        frames = Frames(**integers, x=z((n, 3)), R=z((n, 9)), shape=z((n, 6, F)), second=z((0, F, 6 * F)))
+        frames = Frames(
+            **integers, x=z((n, 3)), R=z((n, 9)), shape=z((n, 6, F)), second=z((0, F, 6 * F))
+        )
         second: list[np.ndarray] = []
         for ref, m in self.own.items():
             i = self.bodies[ref.body]
             frames.body[m], frames.second_at[m] = i, -1
             if i >= 0:
-                frames.nf[m], frames.qf_at[m], frames.sf_at[m] = tree.nf[i], tree.qf_at[i], tree.sf_at[i]
+                frames.nf[m], frames.qf_at[m], frames.sf_at[m] = (
+                    tree.nf[i],
+                    tree.qf_at[i],
+                    tree.sf_at[i],
+                )
             R, x = self.place(ref)
             if ref.frame and ref.body in self.data:
                 place = self.data[ref.body].frames[ref.frame]
@@ -143,11 +182,15 @@ class FrameTable:
                 frames.shape[m, 3:, : place.psi.shape[1]] = place.psi
                 _second_order(frames, m, self.data[ref.body], ref.frame, second)
             frames.x[m], frames.R[m] = x, np.ravel(R)
-            frames.elastic[m] = int(np.abs(frames.shape[m]).max(initial=0.0) > 0.0 or frames.second_at[m] >= 0)
+            frames.elastic[m] = int(
+                np.abs(frames.shape[m]).max(initial=0.0) > 0.0 or frames.second_at[m] >= 0
+            )
         return frames._replace(second=np.array(second)) if second else frames
 
 
-def _second_order(frames: Frames, m: int, d: FlexibleBodyData, name: str, second: list[np.ndarray]) -> None:
+def _second_order(
+    frames: Frames, m: int, d: FlexibleBodyData, name: str, second: list[np.ndarray]
+) -> None:
     """Second-order displacement of a frame, where its body has one."""
     K0 = d.geometric.frames.get(name) if d.geometric is not None else None
     if K0 is not None and K0.any():

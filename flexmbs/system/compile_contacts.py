@@ -18,8 +18,21 @@ from flexmbs.model.model import ModelData
 from flexmbs.system.compile_forces import JointPlace, lawful, table
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.coordinate_functions import addresses
-from flexmbs.system.pose_functions import check_shape, examined_pose, row_address, slope_address, value_address
-from flexmbs.system.records import OF_COORDINATES, OF_FRICTION, OF_POSE, Contacts, CouplerTerms, Cuts
+from flexmbs.system.pose_functions import (
+    check_shape,
+    examined_pose,
+    row_address,
+    slope_address,
+    value_address,
+)
+from flexmbs.system.records import (
+    OF_COORDINATES,
+    OF_FRICTION,
+    OF_POSE,
+    Contacts,
+    CouplerTerms,
+    Cuts,
+)
 from flexmbs.system.start_poses import StartPoses
 
 NUMBERS = Contacts._fields[:19]  # integers, −1 where a contact has none
@@ -37,8 +50,8 @@ def compile_contacts(
     laws: LawTable,
     poses: StartPoses,
 ) -> tuple[Contacts, tuple[str, ...], list[int]]:
-    """Records of all contacts, the names of their rows, and the paths ``moving`` lengthened by theirs; those between frames with
-    laws have the last of n couplings."""
+    """Records of all contacts, the names of their rows, and the paths ``moving`` lengthened by
+    theirs; those between frames with laws have the last of n couplings."""
     cuts, paths = moving
     terms: list[tuple[int, ...]] = []
     coupling = n - len(lawful(model))
@@ -47,14 +60,21 @@ def compile_contacts(
     given: list[tuple[float, ...]] = []
     names: list[str] = []
     for name, contact in model.contacts.items():
-        law, parameters = contact.law.contact() if isinstance(contact, UnilateralContact) and contact.law else (None, ())
+        law, parameters = (
+            contact.law.contact()
+            if isinstance(contact, UnilateralContact) and contact.law
+            else (None, ())
+        )
         geometry: tuple[float, ...] = ()
         match contact:
             case CoordinateContact():
                 made = _bounds(contact, places[contact.joint], cuts)
                 names += [f"{name}.{key}" for key in contact.bounds()]
             case DryFriction():
-                made, geometry = [_of_friction(contact, places[contact.joint], cuts)], contact.limits
+                made, geometry = (
+                    [_of_friction(contact, places[contact.joint], cuts)],
+                    contact.limits,
+                )
                 names.append(name)
             case UnilateralCoupling():
                 own = _terms(contact, places, model)
@@ -62,7 +82,8 @@ def compile_contacts(
                 terms += own
                 paths = [*paths, *_movers(own, cuts, paths)]
                 made = [
-                    _of_coordinates(contact, laws, model) | {"first": to, "end": len(terms), "path": at, "path_end": len(paths)}
+                    _of_coordinates(contact, laws, model)
+                    | {"first": to, "end": len(terms), "path": at, "path_end": len(paths)}
                 ]
                 names.append(name)
             case FrameContact():
@@ -77,7 +98,9 @@ def compile_contacts(
                     made[0]["coupling"] = coupling
                     coupling += 1
             case _:
-                raise InputError(f"contacts.{name}: kind '{contact.kind}' is not known to the equations")
+                raise InputError(
+                    f"contacts.{name}: kind '{contact.kind}' is not known to the equations"
+                )
         if law is not None:
             for row in made:
                 row |= {"law_kernel": law.number, "law_index": laws.place()}
@@ -90,27 +113,42 @@ def compile_contacts(
         numbers[key] = np.maximum(numbers[key], 0)
     body, cut, v, q = np.array(terms, np.int64).reshape(-1, 4).T.copy()
     coordinates = CouplerTerms(np.zeros(len(body), np.int64), body, cut, v, q, np.ones(len(body)))
-    return Contacts(**numbers, **values, geometry=table(shapes), law=table(given), terms=coordinates), tuple(names), paths
+    return (
+        Contacts(**numbers, **values, geometry=table(shapes), law=table(given), terms=coordinates),
+        tuple(names),
+        paths,
+    )
 
 
-def _terms(contact: UnilateralCoupling, places: dict[str, JointPlace], model: ModelData) -> list[tuple[int, ...]]:
+def _terms(
+    contact: UnilateralCoupling, places: dict[str, JointPlace], model: ModelData
+) -> list[tuple[int, ...]]:
     """(body, cut, velocity, position) of its coordinates."""
     found: list[tuple[int, ...]] = []
     for use in contact.coordinates(model.joints):
         place = places[use.joint]
-        found.append((place.body, place.cut, *place.coordinate(f"contacts.{contact.name}", use.coordinate)))
+        found.append(
+            (place.body, place.cut, *place.coordinate(f"contacts.{contact.name}", use.coordinate))
+        )
     return found
 
 
 def _movers(terms: list[tuple[int, ...]], cuts: Cuts, paths: list[int]) -> list[int]:
     """The bodies that move coordinates."""
-    found = (paths[cuts.path[cut] : cuts.path_end[cut]] if cut >= 0 else [body] for body, cut, *_ in terms)
+    found = (
+        paths[cuts.path[cut] : cuts.path_end[cut]] if cut >= 0 else [body]
+        for body, cut, *_ in terms
+    )
     return sorted({body for bodies in found for body in bodies})
 
 
 def _of_coordinates(contact: UnilateralCoupling, laws: LawTable, model: ModelData) -> Row:
     value, row = addresses(laws.callbacks, contact, model.joints)
-    made: Row = {"geometry_kernel": OF_COORDINATES, "function": laws.pose(value), "row_function": laws.pose(row)}
+    made: Row = {
+        "geometry_kernel": OF_COORDINATES,
+        "function": laws.pose(value),
+        "row_function": laws.pose(row),
+    }
     return _row(contact) | made
 
 
@@ -121,14 +159,21 @@ def _of_pose(contact: UserContact, laws: LawTable, poses: StartPoses) -> Row:
     functions = {f"{name}.{key}": function for key, function in given.items()}
     at = examined_pose(lambda: poses.relative(contact.parent, contact.child), functions)
     check_shape(f"{name}.function", contact.function, at, (1,))
-    made: Row = {"geometry_kernel": OF_POSE, "function": laws.pose(value_address(callbacks, name, contact.function, 1, at))}
+    made: Row = {
+        "geometry_kernel": OF_POSE,
+        "function": laws.pose(value_address(callbacks, name, contact.function, 1, at)),
+    }
     if contact.jacobian is None:
-        made["row_function"] = laws.pose(slope_address(callbacks, name, contact.function, 1, timed, at))
+        made["row_function"] = laws.pose(
+            slope_address(callbacks, name, contact.function, 1, timed, at)
+        )
     else:
         check_shape(f"{name}.jacobian", contact.jacobian, at, (1, 7) if timed else (1, 6))
         made["row_function"] = laws.pose(row_address(callbacks, name, contact.jacobian, 1, at))
     if contact.slip is not None:
-        check_shape(f"{name}.slip", contact.slip, at, *((2, n) for n in ((6, 7) if timed else (6,))))
+        check_shape(
+            f"{name}.slip", contact.slip, at, *((2, n) for n in ((6, 7) if timed else (6,)))
+        )
         made["slip_function"] = laws.pose(row_address(callbacks, name, contact.slip, 2, at))
     return made
 
@@ -143,12 +188,16 @@ def _between_frames(contact: FrameContact, frame: Callable[[FrameRef], int]) -> 
     if contact.law is None:
         return made
     turning = {"rolling": contact.rolling_friction, "torsional": contact.torsional_friction}
-    return made | turning | {"turn_rate": contact.law.turn_rate if any(turning.values()) else 0.0}  # 0: no moments
+    # 0: no moments
+    return made | turning | {"turn_rate": contact.law.turn_rate if any(turning.values()) else 0.0}
 
 
 def _bounds(contact: CoordinateContact, place: JointPlace, cuts: Cuts) -> list[Row]:
     at = _of_coordinate(contact, place, cuts)
-    return [_row(contact) | at | {"sign": sign, "bound": bound} for sign, bound in contact.bounds().values()]
+    return [
+        _row(contact) | at | {"sign": sign, "bound": bound}
+        for sign, bound in contact.bounds().values()
+    ]
 
 
 def _of_friction(contact: DryFriction, place: JointPlace, cuts: Cuts) -> Row:

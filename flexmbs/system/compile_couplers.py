@@ -18,10 +18,18 @@ from flexmbs.system.topology import Topology
 
 
 def compile_couplers(
-    model: ModelData, shape: Topology, tree: Tree, places: Mapping[str, JointPlace], cuts: Cuts, paths: list[int],
-    laws: LawTable, begin: tuple[int, int],
-) -> tuple[Couplers, list[int]]:  # fmt: skip
-    """Rows of the couplings, from the constraint row and the node ``begin`` on, and the paths lengthened by theirs."""
+    model: ModelData,
+    shape: Topology,
+    tree: Tree,
+    places: Mapping[str, JointPlace],
+    cuts: Cuts,
+    paths: list[int],
+    laws: LawTable,
+    begin: tuple[int, int],
+) -> tuple[Couplers, list[int]]:
+    """Rows of the couplings, from the constraint row and the node ``begin`` on, and the paths
+    lengthened by theirs.
+    """
     rows: list[tuple[int, ...]] = []
     terms: list[tuple[int, ...]] = []
     factors: list[float] = []
@@ -31,24 +39,43 @@ def compile_couplers(
             place = places[use.joint]
             terms.append((k, place.body, place.cut, *place.coordinate(item, use.coordinate)))
             factors.append(term.factor)
-            moving.update(paths[cuts.path[place.cut] : cuts.path_end[place.cut]] if place.cut >= 0 else [place.body])
+            moving.update(
+                paths[cuts.path[place.cut] : cuts.path_end[place.cut]]
+                if place.cut >= 0
+                else [place.body]
+            )
         for piece, values in coupling.of if isinstance(coupling, CutShape) else ():
             i = shape.bodies.index(piece)
             nq = int(tree.qf_at[i] - tree.q_at[i])
-            own = [(k, i, -1, int(tree.nv[i]) + j, nq + j) for j, value in enumerate(values) if value]
+            own = [
+                (k, i, -1, int(tree.nv[i]) + j, nq + j) for j, value in enumerate(values) if value
+            ]
             terms, factors = [*terms, *own], [*factors, *(value for value in values if value)]
             moving.add(i)
         paths = [*paths, *sorted(moving)]
-        law = coupling.offset if isinstance(coupling, ConstantCoupling) and coupling.offset is not None else Constant(0.0)
+        law = (
+            coupling.offset
+            if isinstance(coupling, ConstantCoupling) and coupling.offset is not None
+            else Constant(0.0)
+        )
         number = laws.number(item, law)
         functions = -1, -1
         if isinstance(coupling, GeneralCoupling):
             value, row_of = addresses(laws.callbacks, coupling, model.joints)
             functions = laws.pose(value) if value else -1, laws.pose(row_of)
-        rows.append((begin[0] + k, begin[1] + k, number, begun, len(terms), at, len(paths), *functions))
+        rows.append(
+            (begin[0] + k, begin[1] + k, number, begun, len(terms), at, len(paths), *functions)
+        )
     of, body, cut, v, q = np.array(terms, np.int64).reshape(-1, 5).T.copy()
-    row, node, law_of, first, end, path, path_end, value_of, rows_of = np.array(rows, np.int64).reshape(-1, 9).T.copy()
-    loose = [isinstance(each, ConstantCoupling) and each.offset is None for each in model.couplings.values()]
+    row, node, law_of, first, end, path, path_end, value_of, rows_of = (
+        np.array(rows, np.int64).reshape(-1, 9).T.copy()
+    )
+    loose = [
+        isinstance(each, ConstantCoupling) and each.offset is None
+        for each in model.couplings.values()
+    ]
     constant = np.where(np.array(loose, bool), math.nan, 0.0)
     record = CouplerTerms(of, body, cut, v, q, np.array(factors, float))
-    return Couplers(row, node, law_of, first, end, path, path_end, value_of, rows_of, constant, record), paths
+    return Couplers(
+        row, node, law_of, first, end, path, path_end, value_of, rows_of, constant, record
+    ), paths

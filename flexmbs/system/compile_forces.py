@@ -17,8 +17,16 @@ from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.records import (
-    Couplings, ForceLaws, Forces, FrameForces, JointForces, JointsForces, Readings, Samplers, columns,
-)  # fmt: skip
+    Couplings,
+    ForceLaws,
+    Forces,
+    FrameForces,
+    JointForces,
+    JointsForces,
+    Readings,
+    Samplers,
+    columns,
+)
 from flexmbs.system.topology import Topology
 
 
@@ -34,21 +42,25 @@ class JointPlace(NamedTuple):
     motions: tuple[Motion, ...]
 
     def coordinate(self, item: str, number: int) -> tuple[int, int]:
-        """(velocity, position) place of freedom ``number`` within the joint. Raises `InputError` for what has no coordinate."""
+        """(velocity, position) place of freedom ``number`` within the joint. Raises `InputError`
+        for what has no coordinate.
+        """
         v = q = count = 0
         n = sum(m.freedoms for m in self.motions)
         for motion in self.motions:
             if count == self._declared(number, n):
                 if isinstance(motion, Prescribed):
                     raise InputError(
-                        f"{item}.coordinate: {number} is prescribed by drive '{motion.drive}', a function of time; "
+                        f"{item}.coordinate: {number} is prescribed by drive "
+                        f"'{motion.drive}', a function of time; "
                         "take coordinates = 'joint'"
                     )
                 if motion.nv == 1:
                     return v, q
             v, q, count = v + motion.nv, q + motion.nq, count + motion.freedoms
         raise InputError(
-            f"{item}.coordinate: {number} is not a rotation about or a translation along an axis of the joint, "
+            f"{item}.coordinate: {number} is not a rotation about or a translation along "
+            "an axis of the joint, "
             f"which has {n} degrees of freedom"
         )
 
@@ -77,8 +89,8 @@ def compile_forces(
     laws: LawTable,
     paths: list[int],
 ) -> tuple[Forces, Readings, Samplers, Couplings, list[int], list[str]]:
-    """Records of all forces, of the joints that they read and of their discrete controllers, the couplings they make, the paths
-    lengthened by theirs, names of force states.
+    """Records of all forces, of the joints that they read and of their discrete controllers, the
+    couplings they make, the paths lengthened by theirs, names of force states.
 
     Couplings: forces along lines, between frames, joint forces on cut joints, contacts with laws.
     """
@@ -87,27 +99,44 @@ def compile_forces(
         acting[force.place].append(_acting(f"forces.{name}", force, model))
     acting["joint"] += [
         _Acting(f"contacts.{name}", row, (contact.coordinate_used(),))
-        for name, contact in model.contacts.items() if isinstance(contact, CoordinateContact) for row in contact.stops()
-    ]  # fmt: skip
+        for name, contact in model.contacts.items()
+        if isinstance(contact, CoordinateContact)
+        for row in contact.stops()
+    ]
     states: list[str] = []
-    numbers = {place: [_law_columns(each, laws, states) for each in rows] for place, rows in acting.items()}
+    numbers = {
+        place: [_law_columns(each, laws, states) for each in rows] for place, rows in acting.items()
+    }
     pairs: list[tuple[FrameRef, FrameRef]] = []
 
     def coupling(a: FrameRef, b: FrameRef) -> int:
         pairs.append((a, b))
         return len(pairs) - 1
 
-    ends = {place: [tuple(map(frame, each.frames)) for each in acting[place]] for place in ("frame", "line", "pair")}
-    coupled = {place: [coupling(*each.frames) for each in acting[place]] for place in ("line", "pair")} | {"frame": []}
+    ends = {
+        place: [tuple(map(frame, each.frames)) for each in acting[place]]
+        for place in ("frame", "line", "pair")
+    }
+    coupled = {
+        place: [coupling(*each.frames) for each in acting[place]] for place in ("line", "pair")
+    } | {"frame": []}
 
     def on_coordinate(item: str, use: CoordinateUse) -> tuple[int, ...]:
         """Coupling across a cut joint or −1, body, cut joint, velocity and position."""
         place = places[use.joint]
         ends_of = model.joints[use.joint].parent, model.joints[use.joint].child
-        return (coupling(*ends_of) if place.cut >= 0 else -1, place.body, place.cut, *place.coordinate(item, use.coordinate))
+        return (
+            coupling(*ends_of) if place.cut >= 0 else -1,
+            place.body,
+            place.cut,
+            *place.coordinate(item, use.coordinate),
+        )
 
     on_joint = [on_coordinate(each.item, each.on[0]) for each in acting["joint"]]
-    loaded = [int(each.row.loaded) * (1 + int(places[each.on[0].joint].reversed)) for each in acting["joint"]]
+    loaded = [
+        int(each.row.loaded) * (1 + int(places[each.on[0].joint].reversed))
+        for each in acting["joint"]
+    ]
     counts = np.array([len(each.on) for each in acting["joints"]], np.int64)
     on_joints = np.full((5, len(counts), int(counts.max(initial=0))), -1)
     for k, each in enumerate(acting["joints"]):
@@ -124,29 +153,75 @@ def compile_forces(
     values = {place: _values(rows, lengths=place == "line") for place, rows in acting.items()}
     coupled_at, body, cut, v, q = np.array(on_joint, np.int64).reshape(-1, 5).T.copy()
     forces = Forces(
-        joint=JointForces(laws_of["joint"], coupled_at, body, cut, v, q, np.array(loaded, np.int64), values["joint"]),
-        joints=JointsForces(laws_of["joints"], counts, combined, factor, first, bodies, cuts, vs, qs, values["joints"]),
+        joint=JointForces(
+            laws_of["joint"],
+            coupled_at,
+            body,
+            cut,
+            v,
+            q,
+            np.array(loaded, np.int64),
+            values["joint"],
+        ),
+        joints=JointsForces(
+            laws_of["joints"],
+            counts,
+            combined,
+            factor,
+            first,
+            bodies,
+            cuts,
+            vs,
+            qs,
+            values["joints"],
+        ),
         **{
-            place: FrameForces(laws_of[place], *_ends(coupled[place], ends[place]), *reading, values[place])
+            place: FrameForces(
+                laws_of[place], *_ends(coupled[place], ends[place]), *reading, values[place]
+            )
             for place, reading in _counted({place: acting[place] for place in ends}).items()
         },
     )
     read = [joint for place in ends for each in acting[place] for joint in each.row.reads]
     readings = _readings([(places[joint], frame(model.joints[joint].child)) for joint in read])
-    return forces, readings, _samplers(acting["joint"], laws, laws_of["joint"].state), couplings, paths, states
+    return (
+        forces,
+        readings,
+        _samplers(acting["joint"], laws, laws_of["joint"].state),
+        couplings,
+        paths,
+        states,
+    )
 
 
-def _counted(acting: dict[str, list[_Acting]]) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """First reading and number of readings of each force, and 1 if they are in world axes, by place."""
-    counts = {place: np.array([len(each.row.reads) for each in rows], np.int64) for place, rows in acting.items()}
+def _counted(
+    acting: dict[str, list[_Acting]],
+) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """First reading and number of readings of each force, and 1 if they are in world axes, by
+    place.
+    """
+    counts = {
+        place: np.array([len(each.row.reads) for each in rows], np.int64)
+        for place, rows in acting.items()
+    }
     begun = np.cumsum([0, *(n.sum() for n in counts.values())])
-    world = {place: np.array([int(each.row.world_axes) for each in rows], np.int64) for place, rows in acting.items()}
-    return {place: (first + np.cumsum(n) - n, n, world[place]) for first, (place, n) in zip(begun, counts.items())}
+    world = {
+        place: np.array([int(each.row.world_axes) for each in rows], np.int64)
+        for place, rows in acting.items()
+    }
+    return {
+        place: (first + np.cumsum(n) - n, n, world[place])
+        for first, (place, n) in zip(begun, counts.items())
+    }
 
 
 def _readings(places: list[tuple[JointPlace, int]]) -> Readings:
-    """The joints that are read with the frames of their children, those of one force after those of the other."""
-    return columns(Readings, [(place.body, place.cut, int(place.reversed), frame) for place, frame in places])
+    """The joints that are read with the frames of their children, those of one force after those of
+    the other.
+    """
+    return columns(
+        Readings, [(place.body, place.cut, int(place.reversed), frame) for place, frame in places]
+    )
 
 
 def _samplers(acting: list[_Acting], laws: LawTable, first: np.ndarray) -> Samplers:
@@ -160,10 +235,16 @@ def _samplers(acting: list[_Acting], laws: LawTable, first: np.ndarray) -> Sampl
         counts.append((clock.n_measured, clock.n_coming, len(sampler.memory)))
     n_measured, n_coming, n_memory = np.array(counts, np.int64).reshape(-1, 3).T.copy()
     return Samplers(
-        columns(ForceLaws, numbers), np.array([f for f, _, _ in found], np.int64), n_measured, n_coming, n_memory,
-        np.array([sampler.period for _, _, sampler in found]), np.array(times).reshape(-1, 3),
-        table([sampler.memory for _, _, sampler in found]), table([sampler.parameters for _, _, sampler in found]),
-    )  # fmt: skip
+        columns(ForceLaws, numbers),
+        np.array([f for f, _, _ in found], np.int64),
+        n_measured,
+        n_coming,
+        n_memory,
+        np.array([sampler.period for _, _, sampler in found]),
+        np.array(times).reshape(-1, 3),
+        table([sampler.memory for _, _, sampler in found]),
+        table([sampler.parameters for _, _, sampler in found]),
+    )
 
 
 class Clock(NamedTuple):
@@ -176,7 +257,9 @@ class Clock(NamedTuple):
 
 
 def clock_of(sampler: Sampler) -> Clock:
-    """A delay of n periods less a phase φ, 0 ≤ φ < T; times within round-off of a multiple of T are taken as that."""
+    """A delay of n periods less a phase φ, 0 ≤ φ < T; times within round-off of a multiple of T are
+    taken as that.
+    """
     T = sampler.period
     n, m = math.ceil(sampler.delay / T - SAME), math.floor(sampler.computing_time / T + SAME)
     measured, output = n * T - sampler.delay, sampler.computing_time - m * T
@@ -187,16 +270,31 @@ def clock_of(sampler: Sampler) -> Clock:
 def _acting(item: str, force: Force, model: ModelData) -> _Acting:
     """The record of a force with its place."""
     if force.place not in Forces._fields:
-        raise InputError(f"{item}: kind '{force.kind}' acts at '{force.place}', which is not known to the equations")
+        raise InputError(
+            f"{item}: kind '{force.kind}' acts at '{force.place}', which is not known to "
+            "the equations"
+        )
     if force.place == "pair" and not all(isinstance(law, TimeLaw) for law in force.row().laws):
-        raise InputError(f"{item}: a law between two frames takes laws of time, no user-defined function")
+        raise InputError(
+            f"{item}: a law between two frames takes laws of time, no user-defined function"
+        )
     if isinstance(force, JointForce):
         return _Acting(item, force.row(), (force.coordinate_used(),))
     if isinstance(force, OnSeveral):
-        factors = tuple(term.factor for term in force.terms) if isinstance(force, OnCombination) else ()
-        return _Acting(item, force.row(), tuple(force.coordinates(model.joints)), together=not factors, factors=factors)
+        factors = (
+            tuple(term.factor for term in force.terms) if isinstance(force, OnCombination) else ()
+        )
+        return _Acting(
+            item,
+            force.row(),
+            tuple(force.coordinates(model.joints)),
+            together=not factors,
+            factors=factors,
+        )
     length = force.unloaded_length() if isinstance(force, AlongLine) else 0.0
-    return _Acting(item, force.row(), frames=force.frames(), length=math.nan if length is None else length)
+    return _Acting(
+        item, force.row(), frames=force.frames(), length=math.nan if length is None else length
+    )
 
 
 def _law_columns(each: _Acting, laws: LawTable, states: list[str]) -> tuple[int, ...]:
@@ -213,10 +311,15 @@ def n_stored(sampler: Sampler) -> int:
     return 2 * clock.n_measured + clock.n_coming + len(sampler.memory)
 
 
-def _numbers(each: _Acting, row: Row | Sampler, laws: LawTable, states: tuple[int, int, int]) -> tuple[int, ...]:
+def _numbers(
+    each: _Acting, row: Row | Sampler, laws: LawTable, states: tuple[int, int, int]
+) -> tuple[int, ...]:
     """The columns of a row; its laws get consecutive numbers."""
     keys = row.keys or ("",) * len(row.laws)
-    numbers = [_number(f"{each.item}.{key}" if key else each.item, law, each, laws, row) for key, law in zip(keys, row.laws)]
+    numbers = [
+        _number(f"{each.item}.{key}" if key else each.item, law, each, laws, row)
+        for key, law in zip(keys, row.laws)
+    ]
     first, law = numbers[0] if numbers else -1, row.law
     slopes, bent = int(law.derivatives is not None), int(law.strongly_nonlinear)
     return law.number, first, len(numbers), row.gives, slopes, bent, laws.place(), *states
@@ -232,15 +335,25 @@ def _number(item: str, law: Any, each: _Acting, laws: LawTable, row: Row | Sampl
         return laws.loaded(item, law, row.constants)
     if each.together:
         return laws.joints(item, law, len(each.on), row.constants)
-    return laws.wrench(item, law, len(row.reads), row.constants) if len(each.frames) == 1 else laws.force(item, law)
+    return (
+        laws.wrench(item, law, len(row.reads), row.constants)
+        if len(each.frames) == 1
+        else laws.force(item, law)
+    )
 
 
 def lawful(model: ModelData) -> list[tuple[FrameRef, FrameRef]]:
     """Pairs of frames of the contacts between frames with laws of force."""
-    return [(c.parent, c.child) for c in model.contacts.values() if isinstance(c, FrameContact) and c.law is not None]
+    return [
+        (c.parent, c.child)
+        for c in model.contacts.values()
+        if isinstance(c, FrameContact) and c.law is not None
+    ]
 
 
-def _ends(coupled: list[int], ends: list[tuple[int, ...]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _ends(
+    coupled: list[int], ends: list[tuple[int, ...]]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Couplings and the two frames of forces, −1 where there is none."""
     two = np.array([(*each, -1)[:2] for each in ends], np.int64).reshape(-1, 2)
     return np.array(coupled or [-1] * len(ends), np.int64), *two.T.copy()
@@ -263,7 +376,10 @@ def table(rows: Sequence[Sequence[float]]) -> np.ndarray:
 
 
 def _couplings(
-    shape: Topology, pairs: list[tuple[FrameRef, FrameRef]], frame: Callable[[FrameRef], int], paths: list[int]
+    shape: Topology,
+    pairs: list[tuple[FrameRef, FrameRef]],
+    frame: Callable[[FrameRef], int],
+    paths: list[int],
 ) -> tuple[Couplings, list[int]]:
     """Bodies that move the two frames of each pair."""
     paths = list(paths)

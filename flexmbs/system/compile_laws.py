@@ -8,9 +8,33 @@ import numpy as np
 
 from flexmbs._jit import is_jitted
 from flexmbs.errors import InputError, shown
-from flexmbs.model.laws import Constant, Function, Ramp, Sine, SmoothStep, Table, TimeLaw, function_state
-from flexmbs.system.callbacks import FRAME_ARGUMENTS, Callbacks, joints_spread, loaded_spread, sampled_spread, wrench_spread
-from flexmbs.system.records import LAW_CONSTANT, LAW_FUNCTION, LAW_RAMP, LAW_SINE, LAW_SMOOTH, LAW_TABLE, Laws
+from flexmbs.model.laws import (
+    Constant,
+    Function,
+    Ramp,
+    Sine,
+    SmoothStep,
+    Table,
+    TimeLaw,
+    function_state,
+)
+from flexmbs.system.callbacks import (
+    FRAME_ARGUMENTS,
+    Callbacks,
+    joints_spread,
+    loaded_spread,
+    sampled_spread,
+    wrench_spread,
+)
+from flexmbs.system.records import (
+    LAW_CONSTANT,
+    LAW_FUNCTION,
+    LAW_RAMP,
+    LAW_SINE,
+    LAW_SMOOTH,
+    LAW_TABLE,
+    Laws,
+)
 
 Constants = tuple[float, ...]
 
@@ -61,7 +85,9 @@ def _sampled_body(function: Callable[..., Any], x: np.ndarray) -> Any:
 def _wrench_body(function: Callable[..., Any], x: np.ndarray) -> Any:
     given = x.copy()  # what the function may keep or change
     reactions = [given[FRAME_ARGUMENTS:].reshape(-1, 6)] if len(given) > FRAME_ARGUMENTS else []
-    return function(float(given[0]), given[1:4], given[4:13], given[13:16], given[16:19], *reactions)
+    return function(
+        float(given[0]), given[1:4], given[4:13], given[13:16], given[16:19], *reactions
+    )
 
 
 def _with_constants(body: Callable[..., Any], n: int) -> Callable[..., Any]:
@@ -73,14 +99,22 @@ def _with_constants(body: Callable[..., Any], n: int) -> Callable[..., Any]:
     return extended
 
 
-def _check_bounds(name: str, function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray) -> None:
-    """Raise `InputError` where a function compiled with Numba, which checks no bounds, reads beyond its parameters, the last
-    numbers of x: it raises an IndexError in Python, but not with more parameters."""
+def _check_bounds(
+    name: str, function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray
+) -> None:
+    """Raise `InputError` where a function compiled with Numba, which checks no bounds, reads beyond
+    its parameters, the last numbers of x: it raises an IndexError in Python, but not with more
+    parameters."""
     if not is_jitted(function):
         return
     plain = function.py_func  # type: ignore[attr-defined]
-    if _reads_beyond(plain, body, x) and not _reads_beyond(plain, body, np.concatenate([x, np.zeros(MORE)])):
-        raise InputError(f"{name}: its function reads beyond its parameters; give more of them, or correct the function")
+    if _reads_beyond(plain, body, x) and not _reads_beyond(
+        plain, body, np.concatenate([x, np.zeros(MORE)])
+    ):
+        raise InputError(
+            f"{name}: its function reads beyond its parameters; give more of them, or "
+            "correct the function"
+        )
 
 
 def _reads_beyond(function: Callable[..., Any], body: Callable[..., Any], x: np.ndarray) -> bool:
@@ -114,7 +148,11 @@ class LawTable:
         """Number of a law of time."""
         self.corners.update(law.corners())
         if isinstance(law, Function):
-            return self._add(LAW_FUNCTION, [], self.callbacks.address(name, law.function, _time_body, 3, 3, given=1))
+            return self._add(
+                LAW_FUNCTION,
+                [],
+                self.callbacks.address(name, law.function, _time_body, 3, 3, given=1),
+            )
         for kind, (code, parameters) in PARAMETERS.items():
             if isinstance(law, kind):
                 return self._add(code, parameters(law), 0)
@@ -122,36 +160,61 @@ class LawTable:
 
     def force(self, name: str, function: Callable[..., Any]) -> int:
         """Number of a user's force law f(t, x, v)."""
-        return self._add(LAW_FUNCTION, [], self.callbacks.address(name, function, _force_body, 3, 1))
+        return self._add(
+            LAW_FUNCTION, [], self.callbacks.address(name, function, _force_body, 3, 1)
+        )
 
     def loaded(self, name: str, function: Callable[..., Any], constants: Constants = ()) -> int:
         """Number of a user's force law f(t, x, v, loads)."""
-        return self._function(name, function, _loaded_body, (7, 1), loaded_spread(function, len(constants)), constants)
+        return self._function(
+            name, function, _loaded_body, (7, 1), loaded_spread(function, len(constants)), constants
+        )
 
-    def joints(self, name: str, function: Callable[..., Any], n: int, constants: Constants = ()) -> int:
+    def joints(
+        self, name: str, function: Callable[..., Any], n: int, constants: Constants = ()
+    ) -> int:
         """Number of a user's force law f(t, x, v) → n numbers on n joint coordinates."""
         spread = joints_spread(function, n, len(constants))
         return self._function(name, function, _joints_body, (1 + 2 * n, n), spread, constants)
 
-    def sampled(self, name: str, function: Callable[..., Any], memory: int, constants: Constants = ()) -> int:
+    def sampled(
+        self, name: str, function: Callable[..., Any], memory: int, constants: Constants = ()
+    ) -> int:
         """Number of a user's discrete controller f(memory, t, x, v) → (output, memory)."""
         spread = sampled_spread(function, memory, len(constants))
-        return self._function(name, function, _sampled_body, (3 + memory, 1 + memory), spread, constants)
+        return self._function(
+            name, function, _sampled_body, (3 + memory, 1 + memory), spread, constants
+        )
 
-    def wrench(self, name: str, function: Callable[..., Any], readings: int = 0, constants: Constants = ()) -> int:
-        """Number of a user's force and torque f(t, r, A, v, ω), or f(t, r, A, v, ω, reactions (n, 6)) of n ``readings``."""
+    def wrench(
+        self, name: str, function: Callable[..., Any], readings: int = 0, constants: Constants = ()
+    ) -> int:
+        """Number of a user's force and torque f(t, r, A, v, ω), or f(t, r, A, v, ω, reactions (n,
+        6)) of n ``readings``.
+        """
         spread = wrench_spread(function, readings, len(constants))
-        return self._function(name, function, _wrench_body, (FRAME_ARGUMENTS + 6 * readings, 6), spread, constants)
+        return self._function(
+            name, function, _wrench_body, (FRAME_ARGUMENTS + 6 * readings, 6), spread, constants
+        )
 
     def _function(
-        self, name: str, function: Callable[..., Any], body: Callable[..., Any], sizes: tuple[int, int], spread: Any,
+        self,
+        name: str,
+        function: Callable[..., Any],
+        body: Callable[..., Any],
+        sizes: tuple[int, int],
+        spread: Any,
         constants: Constants,
-    ) -> int:  # fmt: skip
-        """Number of a user function with ``sizes`` (arguments, results), which takes its ``constants`` behind the arguments."""
+    ) -> int:
+        """Number of a user function with ``sizes`` (arguments, results), which takes its
+        ``constants`` behind the arguments.
+        """
         n_in, n_out = sizes
         if constants:
             body = _with_constants(body, n_in)
-            _check_bounds(name, function, body, np.array([0.0, *[GENERAL] * (n_in - 1), *constants]))
+            _check_bounds(
+                name, function, body, np.array([0.0, *[GENERAL] * (n_in - 1), *constants])
+            )
         address = self.callbacks.address(name, function, body, n_in + len(constants), n_out, spread)
         return self._add(LAW_FUNCTION, list(constants), address)
 
@@ -168,5 +231,7 @@ class LawTable:
 
     def record(self) -> Laws:
         """Flat record of all laws."""
-        kind, at, address = (np.array(each, np.int64) for each in (self.kind, self.at, self.addresses))
+        kind, at, address = (
+            np.array(each, np.int64) for each in (self.kind, self.at, self.addresses)
+        )
         return Laws(kind, at, address, np.array([*self.values, 0.0]))

@@ -9,9 +9,11 @@ from flexmbs.system.records import PiecesDamping, Tree
 from flexmbs.system.topology import Topology
 
 
-def compile_pieces(divided: Iterable[Pieces], shape: Topology, tree: Tree, paths: list[int]) -> tuple[PiecesDamping, list[int]]:
-    """The record of the divided bodies that have such damping, and the paths lengthened by their pieces, in the order of the
-    tree."""
+def compile_pieces(
+    divided: Iterable[Pieces], shape: Topology, tree: Tree, paths: list[int]
+) -> tuple[PiecesDamping, list[int]]:
+    """The record of the divided bodies that have such damping, and the paths lengthened by their
+    pieces, in the order of the tree."""
     paths, found = list(paths), []
     for whole in divided:
         if len(whole.damping_rows[0]):

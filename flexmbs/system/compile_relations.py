@@ -4,12 +4,21 @@ from flexmbs.law_kernel import Row
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.system.compile_laws import LawTable
-from flexmbs.system.pose_functions import along_address, check_shape, examined_pose, row_address, slope_address, value_address
+from flexmbs.system.pose_functions import (
+    along_address,
+    check_shape,
+    examined_pose,
+    row_address,
+    slope_address,
+    value_address,
+)
 from flexmbs.system.records import OF_CHAIN, OF_FUNCTIONS, ROWS_ALONG, VALUES_ALONG
 from flexmbs.system.start_poses import StartPoses
 
 
-def relation_record(joint: Joint, laws: LawTable, poses: StartPoses) -> tuple[int, int, tuple[float, ...]]:
+def relation_record(
+    joint: Joint, laws: LawTable, poses: StartPoses
+) -> tuple[int, int, tuple[float, ...]]:
     """Kernel of the rows of a cut joint, its place among all kernels, and the numbers it needs."""
     if not isinstance(joint, Relation):
         return OF_CHAIN, -1, ()
@@ -19,9 +28,16 @@ def relation_record(joint: Joint, laws: LawTable, poses: StartPoses) -> tuple[in
     return OF_FUNCTIONS, -1, _of_functions(joint, made, laws, poses)
 
 
-def _of_functions(joint: Relation, made: FunctionRows, laws: LawTable, poses: StartPoses) -> tuple[float, ...]:
+def _of_functions(
+    joint: Relation, made: FunctionRows, laws: LawTable, poses: StartPoses
+) -> tuple[float, ...]:
     """Constant rows, or g by its law, and rows by that of a function or by differentiation."""
-    name, n, callbacks, in_parent = f"joints.{joint.name}", joint.rows, laws.callbacks, float(made.in_parent)
+    name, n, callbacks, in_parent = (
+        f"joints.{joint.name}",
+        joint.rows,
+        laws.callbacks,
+        float(made.in_parent),
+    )
     position = -1.0
     given = {f"{name}.function": made.values, f"{name}.{made.key}": made.rows}
     at = examined_pose(lambda: poses.relative(joint.parent, joint.child), given)
@@ -31,7 +47,12 @@ def _of_functions(joint: Relation, made: FunctionRows, laws: LawTable, poses: St
     if made.rows is not None:
         columns = (6, 7) if made.values is None else (7,) if made.rheonomic else (6,)
         check_shape(f"{name}.{made.key}", made.rows, at, *((n, each) for each in columns))
-        return in_parent, position, laws.pose(row_address(callbacks, name, made.rows, n, at)), ROWS_ALONG
+        return (
+            in_parent,
+            position,
+            laws.pose(row_address(callbacks, name, made.rows, n, at)),
+            ROWS_ALONG,
+        )
     if made.values is None:
         return in_parent, position, -1.0, *made.constants
     slopes = laws.pose(slope_address(callbacks, name, made.values, n, made.rheonomic, at))

@@ -1,7 +1,9 @@
-"""User functions of joint coordinates (t, x) as callbacks: values g, rows (a | a₀), and derivatives of g.
+"""User functions of joint coordinates (t, x) as callbacks: values g, rows (a | a₀), and derivatives
+of g.
 
-A function of Python is differentiated by complex steps, exact to round-off (Squire and Trapp, SIAM Rev. 40 (1998) 110), where it
-takes complex numbers; else, and where it is compiled, by differences of fourth order.
+A function of Python is differentiated by complex steps, exact to round-off (Squire and Trapp, SIAM
+Rev. 40 (1998) 110), where it takes complex numbers; else, and where it is compiled, by differences
+of fourth order.
 """
 
 import functools
@@ -15,7 +17,13 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.couplings import Coupling, coordinate_of
 from flexmbs.model.functions import StandIn
-from flexmbs.model.general_couplings import CoordinateEquation, GeneralCoupling, HolonomicCoupling, VelocityCoupling, probe_of
+from flexmbs.model.general_couplings import (
+    CoordinateEquation,
+    GeneralCoupling,
+    HolonomicCoupling,
+    VelocityCoupling,
+    probe_of,
+)
 from flexmbs.model.joints import Joint
 from flexmbs.system.callbacks import Callbacks
 from flexmbs.system.user_derivatives import NEAR, STENCIL, STEP, TINY, first_defined, takes_complex
@@ -38,8 +46,16 @@ def row(function: Callable[..., Any], x: np.ndarray) -> list[float]:
 
 def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
     """(∂g/∂x | ∂g/∂t), the imaginary parts."""
-    found = [_single(function(float(x[0]), moved)).imag / TINY for moved in x[1:] + 1j * TINY * np.eye(len(x) - 1)]
-    return [*found, _single(function(complex(x[0], TINY), x[1:].astype(complex))).imag / TINY if rheonomic else 0.0]
+    found = [
+        _single(function(float(x[0]), moved)).imag / TINY
+        for moved in x[1:] + 1j * TINY * np.eye(len(x) - 1)
+    ]
+    return [
+        *found,
+        _single(function(complex(x[0], TINY), x[1:].astype(complex))).imag / TINY
+        if rheonomic
+        else 0.0,
+    ]
 
 
 def by_differences(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
@@ -58,7 +74,9 @@ def by_differences(function: Callable[..., Any], x: np.ndarray, rheonomic: bool)
 
 def _takes_complex(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> bool:
     """True where complex steps give the derivatives that differences give at x = (t, coordinates)."""
-    exact, rough = (functools.partial(by, function, x, rheonomic) for by in (_by_complex_steps, by_differences))
+    exact, rough = (
+        functools.partial(by, function, x, rheonomic) for by in (_by_complex_steps, by_differences)
+    )
     return takes_complex(exact, rough)
 
 
@@ -83,7 +101,9 @@ def _spread_row(function: Callable[..., Any], n: int) -> Callable[..., Any]:
     return body
 
 
-def _spread_differences(function: Callable[..., Any], n: int, rheonomic: bool) -> Callable[..., Any]:
+def _spread_differences(
+    function: Callable[..., Any], n: int, rheonomic: bool
+) -> Callable[..., Any]:
     """``body(x, out)`` of the derivatives by differences for Numba."""
     inner = jitted(_spread_value(function, n))
     first = 0 if rheonomic else 1
@@ -108,8 +128,12 @@ def _spread_differences(function: Callable[..., Any], n: int, rheonomic: bool) -
     return body
 
 
-def addresses(callbacks: Callbacks, coupling: CoordinateEquation, joints: Mapping[str, Joint]) -> tuple[int, int]:
-    """Addresses of g, 0 where there is none, and of (a | a₀). Raises `InputError` for functions of another shape."""
+def addresses(
+    callbacks: Callbacks, coupling: CoordinateEquation, joints: Mapping[str, Joint]
+) -> tuple[int, int]:
+    """Addresses of g, 0 where there is none, and of (a | a₀). Raises `InputError` for functions of
+    another shape.
+    """
     name, n = f"{coupling.section}.{coupling.name}", len(coupling.of)
     function, rheonomic = coupling.function, coupling.rheonomic
     gradient = getattr(coupling, "gradient", None)
@@ -148,12 +172,14 @@ def _start(coupling: CoordinateEquation, joints: Mapping[str, Joint]) -> np.ndar
 
 
 def _examined(functions: Mapping[str, Any], n: int, start: np.ndarray) -> np.ndarray:
-    """(t, x) at which all functions are defined: general coordinates, else some near the declared start, or the start itself.
-    Raises `InputError` where a function raises there."""
+    """(t, x) at which all functions are defined: general coordinates, else some near the declared
+    start, or the start itself. Raises `InputError` where a function raises there."""
     general = np.concatenate([[probe_of(n)[0]], probe_of(n)[1]])
     places = (general, start + NEAR * np.arange(1, n + 2), start)
     remedy = f"correct it, it gets (t, x) with x of {n} numbers"
-    return first_defined(places, functions, lambda function, at: function(float(at[0]), at[1:].copy()), remedy)
+    return first_defined(
+        places, functions, lambda function, at: function(float(at[0]), at[1:].copy()), remedy
+    )
 
 
 def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray) -> np.ndarray:
@@ -173,7 +199,9 @@ def factors_at(coupling: Coupling, t: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Factors a (nt, n) at times (nt,) and coordinates x (nt, n)."""
     if not isinstance(coupling, GeneralCoupling):
         return np.tile([term.factor for term in coupling.terms], (len(t), 1))
-    return np.array([row_of(coupling, float(now), each)[:-1] for now, each in zip(t, x)]).reshape(x.shape)
+    return np.array([row_of(coupling, float(now), each)[:-1] for now, each in zip(t, x)]).reshape(
+        x.shape
+    )
 
 
 def _row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:
@@ -181,13 +209,22 @@ def _row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], 
     return callbacks.address(name, function, row, n + 1, n + 1, spread)
 
 
-def _check_shape(name: str, function: Callable[..., Any], at: np.ndarray, sizes: tuple[int, ...]) -> None:
-    """Raise `InputError` where the function gives no real numbers at (t, x), or another number of them."""
+def _check_shape(
+    name: str, function: Callable[..., Any], at: np.ndarray, sizes: tuple[int, ...]
+) -> None:
+    """Raise `InputError` where the function gives no real numbers at (t, x), or another number of
+    them.
+    """
     if isinstance(function, StandIn):
         return
     found = np.asarray(getattr(function, "py_func", function)(float(at[0]), at[1:].copy()))
     if found.dtype.kind not in "iuf":
-        raise InputError(f"{name}: gives {shown(found.tolist())} at general coordinates; return real numbers")
+        raise InputError(
+            f"{name}: gives {shown(found.tolist())} at general coordinates; return real numbers"
+        )
     if found.size not in sizes:
         wanted = " or ".join(map(str, sizes))
-        raise InputError(f"{name}: gives {found.size} numbers, not {wanted}; correct the function or the coordinates")
+        raise InputError(
+            f"{name}: gives {found.size} numbers, not {wanted}; correct the function or "
+            "the coordinates"
+        )

@@ -7,9 +7,11 @@ from flexmbs.algebra.so3 import rotation_matrix
 from flexmbs.model.motions import Motion
 
 
-def inverse_coordinates(motions: tuple[Motion, ...], q: ArrayLike, v: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates (…, nq) and velocities (…, nv) of the reversed chain: the same numbers in reverse order; balls and free
-    motions inverted, A⁻¹, −A ω, −Aᵀ x and −(A v − A ω × x).
+def inverse_coordinates(
+    motions: tuple[Motion, ...], q: ArrayLike, v: ArrayLike
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates (…, nq) and velocities (…, nv) of the reversed chain: the same numbers in reverse
+    order; balls and free motions inverted, A⁻¹, −A ω, −Aᵀ x and −(A v − A ω × x).
     """
     q, v = np.asarray(q, float), np.asarray(v, float)
     parts = [(np.zeros((*q.shape[:-1], 0)), np.zeros((*v.shape[:-1], 0)))]

@@ -1,15 +1,33 @@
-"""Symbolic block factorization: which nodes couple, in which order they are eliminated, where blocks lie."""
+"""Symbolic block factorization: which nodes couple, in which order they are eliminated, where
+blocks lie.
+"""
 
 import numpy as np
 
-from flexmbs.algebra.blocks import COLUMN, DIAGONAL, OFFSET, ORDER, POSITION, SIGN, SIZE, UPDATE, Elimination
+from flexmbs.algebra.blocks import (
+    COLUMN,
+    DIAGONAL,
+    OFFSET,
+    ORDER,
+    POSITION,
+    SIGN,
+    SIZE,
+    UPDATE,
+    Elimination,
+)
 
 
-def symbolic(sizes: np.ndarray, signs: np.ndarray, couplings: list[tuple[int, int]], after: dict[int, set[int]]) -> Elimination:
+def symbolic(
+    sizes: np.ndarray,
+    signs: np.ndarray,
+    couplings: list[tuple[int, int]],
+    after: dict[int, set[int]],
+) -> Elimination:
     """Elimination order, fill and block places of a quasi-definite matrix.
 
-    ``sizes``, ``signs`` (+1 bodies, −1 constraints) by node; ``couplings`` the pairs of coupled nodes; ``after[k]`` the nodes
-    that must be eliminated before k. Among the admissible nodes the one with the smallest front goes first.
+    ``sizes``, ``signs`` (+1 bodies, −1 constraints) by node; ``couplings`` the pairs of coupled
+    nodes; ``after[k]`` the nodes that must be eliminated before k. Among the admissible nodes the
+    one with the smallest front goes first.
     """
     n = len(sizes)
     neighbours: list[set[int]] = [set() for _ in range(n)]
@@ -48,7 +66,9 @@ def symbolic(sizes: np.ndarray, signs: np.ndarray, couplings: list[tuple[int, in
     return _places(np.asarray(sizes), np.asarray(signs), order, columns)
 
 
-def _places(sizes: np.ndarray, signs: np.ndarray, order: list[int], columns: list[set[int]]) -> Elimination:
+def _places(
+    sizes: np.ndarray, signs: np.ndarray, order: list[int], columns: list[set[int]]
+) -> Elimination:
     """Offsets of diagonal, off-diagonal and update blocks in the flat value array."""
     n = len(order)
     position = np.empty(n, np.int64)

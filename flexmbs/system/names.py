@@ -13,11 +13,16 @@ FREE_NAMES = ("vx", "vy", "vz", "wx", "wy", "wz")
 def velocity_names(compiled: Compiled) -> tuple[str, ...]:
     """A name for each velocity in s, by joint and body.
 
-    ``crank.0``, ``hip.0``, ``hip.1``: degrees of freedom of a joint as declared, with the index that a drive uses for them;
-    ``rod.vx`` … ``rod.wz``: translations and rotations of a body without a primary joint; ``rod.mode1``: elastic coordinates, of
-    a divided body those of all its pieces, one after the other.
+    ``crank.0``, ``hip.0``, ``hip.1``: degrees of freedom of a joint as declared, with the index
+    that a drive uses for them; ``rod.vx`` … ``rod.wz``: translations and rotations of a body
+    without a primary joint; ``rod.mode1``: elastic coordinates, of a divided body those of all its
+    pieces, one after the other.
     """
-    modes = {piece: (body, at) for body, own in compiled.pieces.items() for piece, at in zip(own.names, compiled.modes_at(body))}
+    modes = {
+        piece: (body, at)
+        for body, own in compiled.pieces.items()
+        for piece, at in zip(own.names, compiled.modes_at(body))
+    }
     names: list[str] = []
     for primary, row in zip(compiled.topology.tree, rows_of(compiled.system.tree)):
         names += _of_joint(primary, int(row.nv))
@@ -27,7 +32,9 @@ def velocity_names(compiled: Compiled) -> tuple[str, ...]:
 
 
 def full_name(name: str, names: Sequence[str]) -> str:
-    """The name of a coordinate among ``names``: of a joint with a single one also the joint's own name; else as given."""
+    """The name of a coordinate among ``names``: of a joint with a single one also the joint's own
+    name; else as given.
+    """
     first = f"{name}.0"
     return first if name not in names and first in names and f"{name}.1" not in names else name
 
@@ -35,8 +42,14 @@ def full_name(name: str, names: Sequence[str]) -> str:
 def _of_joint(primary: PrimaryJoint, nv: int) -> list[str]:
     if primary.joint is None:
         return [f"{primary.body}.{name}" for name in FREE_NAMES[:nv]]
-    numbers = _reversed(primary.motions) if primary.reversed else list(range(sum(m.freedoms for m in primary.motions)))
-    prescribed = [isinstance(motion, Prescribed) for motion in primary.motions for _ in range(motion.freedoms)]
+    numbers = (
+        _reversed(primary.motions)
+        if primary.reversed
+        else list(range(sum(m.freedoms for m in primary.motions)))
+    )
+    prescribed = [
+        isinstance(motion, Prescribed) for motion in primary.motions for _ in range(motion.freedoms)
+    ]
     return [f"{primary.joint}.{k}" for k, given in zip(numbers, prescribed) if not given]
 
 

@@ -1,8 +1,10 @@
-"""User functions of a relative pose (t, x, A) as callbacks: values g, rows (A | a₀), and derivatives of g.
+"""User functions of a relative pose (t, x, A) as callbacks: values g, rows (A | a₀), and
+derivatives of g.
 
-x is turned into x + h e, A into exp(h ẽ) A. A function of Python is differentiated by complex steps, exact to round-off (Squire
-and Trapp, SIAM Rev. 40 (1998) 110), where it takes complex numbers; else by differences of fourth order. The rows of g are its
-derivatives in the six directions of (v, ω), and in time where it is rheonomic; ġ along a motion is one derivative.
+x is turned into x + h e, A into exp(h ẽ) A. A function of Python is differentiated by complex
+steps, exact to round-off (Squire and Trapp, SIAM Rev. 40 (1998) 110), where it takes complex
+numbers; else by differences of fourth order. The rows of g are its derivatives in the six
+directions of (v, ω), and in time where it is rheonomic; ġ along a motion is one derivative.
 """
 
 import functools
@@ -20,7 +22,8 @@ from flexmbs.system.callbacks import FRAME_ARGUMENTS, POSE_ARGUMENTS, Callbacks
 from flexmbs.system.user_derivatives import NEAR, STENCIL, STEP, TINY, first_defined, takes_complex
 
 COLUMNS = 7  # of a row: on (v, ω), and a₀ or ∂g/∂t
-PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.64)  # a pose that is special for no function
+# a pose that is special for no function
+PROBE = (0.3, 0.11, -0.07, 0.13, 0.8, 0.36, 0.48, 0.0, 0.8, -0.6, -0.6, 0.48, 0.64)
 
 _WEIGHTS = np.array([weight / STEP for _, weight in STENCIL])
 
@@ -41,7 +44,11 @@ def rows(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
     """Rows of 7 from a function that gives rows of 6 or 7, one after the other."""
     given = np.atleast_2d(np.asarray(called(function, x), float))
     missing = COLUMNS - given.shape[1]
-    return np.hstack([given, np.zeros((len(given), missing))]).ravel() if missing > 0 else given.ravel()
+    return (
+        np.hstack([given, np.zeros((len(given), missing))]).ravel()
+        if missing > 0
+        else given.ravel()
+    )
 
 
 def by_differences(function: Callable[..., Any], x: np.ndarray, n: int) -> np.ndarray:
@@ -63,23 +70,34 @@ def _directions(x: np.ndarray) -> np.ndarray:
 
 def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray) -> bool:
     """True where complex steps give the derivatives that differences give at a pose."""
-    exact, rough = (functools.partial(by, function, at, n, rheonomic) for by in (_rows_by_complex_steps, _rows_by_differences))
+    exact, rough = (
+        functools.partial(by, function, at, n, rheonomic)
+        for by in (_rows_by_complex_steps, _rows_by_differences)
+    )
     return takes_complex(exact, rough)
 
 
-def _rows_by_differences(function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool) -> np.ndarray:
+def _rows_by_differences(
+    function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool
+) -> np.ndarray:
     """(n, 7) of differences of g at the poses beside, by columns of the stencil."""
     t, poses = float(x[0]), (_TURNED @ x[1:]).reshape(-1, 12) + _SHIFTED
     with np.errstate(invalid="ignore"):  # an infinite function value is reported below
         g = [function(t, pose[:3], pose[3:]) for pose in poses]
         if rheonomic:
-            g += [function(t + factor * STEP, x[1:4].copy(), x[4:13].copy()) for factor, _ in STENCIL]
+            g += [
+                function(t + factor * STEP, x[1:4].copy(), x[4:13].copy()) for factor, _ in STENCIL
+            ]
         found = np.zeros((n, COLUMNS))
-        found[:, : len(g) // 4] = np.einsum("kcr,c->rk", np.array(g, float).reshape(-1, 4, n), _WEIGHTS)
+        found[:, : len(g) // 4] = np.einsum(
+            "kcr,c->rk", np.array(g, float).reshape(-1, 4, n), _WEIGHTS
+        )
     return found
 
 
-def _rows_by_complex_steps(function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool) -> np.ndarray:
+def _rows_by_complex_steps(
+    function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool
+) -> np.ndarray:
     """(n, 7) of imaginary parts."""
     t, poses = float(x[0]), x[1:13] + 1j * TINY * _directions(x)
     g = [function(t, pose[:3], pose[3:]) for pose in poses]
@@ -90,7 +108,9 @@ def _rows_by_complex_steps(function: Callable[..., Any], x: np.ndarray, n: int, 
     return found
 
 
-def _along_by_complex_steps(function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool) -> np.ndarray:
+def _along_by_complex_steps(
+    function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool
+) -> np.ndarray:
     """ġ (n,) along the twist x[13:19], the imaginary part."""
     pose = x[1:13] + 1j * TINY * (x[13:19] @ _directions(x))
     g = function(complex(x[0], TINY) if rheonomic else float(x[0]), pose[:3], pose[3:])
@@ -112,11 +132,15 @@ def moved(x: np.ndarray, k: int, h: Any) -> np.ndarray:
 
 
 def _turned() -> tuple[np.ndarray, np.ndarray]:
-    """M (24·12, 12) and c (24, 12) of the poses M (x, A) + c beside a pose, by direction and column of the stencil."""
+    """M (24·12, 12) and c (24, 12) of the poses M (x, A) + c beside a pose, by direction and column
+    of the stencil.
+    """
     matrix, shift = np.tile(np.eye(12), (24, 1, 1)), np.zeros((24, 12))
     for k in range(6):
         for c, (factor, _) in enumerate(STENCIL):
-            columns = [moved(np.concatenate([[0.0], unit]), k, factor * STEP)[1:] for unit in np.eye(12)]
+            columns = [
+                moved(np.concatenate([[0.0], unit]), k, factor * STEP)[1:] for unit in np.eye(12)
+            ]
             if k < 3:
                 shift[4 * k + c, k] = factor * STEP
             else:
@@ -210,25 +234,36 @@ def spread_differences(
     return body
 
 
-def value_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, at: np.ndarray) -> int:
+def value_address(
+    callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, at: np.ndarray
+) -> int:
     """Address of the values g."""
     spread = spread_values(function, n, at) if is_jitted(function) else None
     return callbacks.address(name, function, values, POSE_ARGUMENTS, n, spread)
 
 
-def row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, at: np.ndarray) -> int:
+def row_address(
+    callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, at: np.ndarray
+) -> int:
     """Address of rows that the function gives."""
     spread = spread_rows(function, n, at) if is_jitted(function) else None
     return callbacks.address(name, function, rows, POSE_ARGUMENTS, COLUMNS * n, spread)
 
 
 def slope_address(
-    callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray
-) -> int:  # fmt: skip
+    callbacks: Callbacks,
+    name: str,
+    function: Callable[..., Any],
+    n: int,
+    rheonomic: bool,
+    at: np.ndarray,
+) -> int:
     """Address of rows by differentiation of g."""
     spread = spread_differences(function, n, rheonomic, at) if is_jitted(function) else None
     plain = getattr(function, "py_func", function)
-    rows = _rows_by_complex_steps if _takes_complex(plain, n, rheonomic, at) else _rows_by_differences
+    rows = (
+        _rows_by_complex_steps if _takes_complex(plain, n, rheonomic, at) else _rows_by_differences
+    )
 
     def body(function: Callable[..., Any], x: np.ndarray) -> Any:
         return rows(function, x, n, rheonomic).ravel().tolist()
@@ -237,9 +272,16 @@ def slope_address(
 
 
 def along_address(
-    callbacks: Callbacks, name: str, function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray
-) -> int:  # fmt: skip
-    """Address of ġ along a twist, which follows the pose, by complex steps; 0 where the function does not take them."""
+    callbacks: Callbacks,
+    name: str,
+    function: Callable[..., Any],
+    n: int,
+    rheonomic: bool,
+    at: np.ndarray,
+) -> int:
+    """Address of ġ along a twist, which follows the pose, by complex steps; 0 where the function
+    does not take them.
+    """
     if is_jitted(function) or not _takes_complex(function, n, rheonomic, at):
         return 0
 
@@ -250,8 +292,9 @@ def along_address(
 
 
 def examined_pose(start: Callable[[], np.ndarray], functions: Mapping[str, Any]) -> np.ndarray:
-    """(t, x, A) at which all functions, by their names, are defined: a general pose, else one near the declared start, or the
-    start itself, which ``start()`` gives. Raises `InputError` where a function raises at the start."""
+    """(t, x, A) at which all functions, by their names, are defined: a general pose, else one near
+    the declared start, or the start itself, which ``start()`` gives. Raises `InputError` where a
+    function raises at the start."""
 
     def places() -> Iterator[np.ndarray]:
         yield np.array(PROBE)
@@ -262,11 +305,17 @@ def examined_pose(start: Callable[[], np.ndarray], functions: Mapping[str, Any])
         yield near
         yield here
 
-    return first_defined(places(), functions, called, "correct it, or start where it is defined (q0)")
+    return first_defined(
+        places(), functions, called, "correct it, or start where it is defined (q0)"
+    )
 
 
-def check_shape(name: str, function: Callable[..., Any], at: np.ndarray, *shapes: tuple[int, ...]) -> None:
-    """Raise `InputError` where the function gives no real numbers at a pose, or another shape than those; one row may be flat."""
+def check_shape(
+    name: str, function: Callable[..., Any], at: np.ndarray, *shapes: tuple[int, ...]
+) -> None:
+    """Raise `InputError` where the function gives no real numbers at a pose, or another shape than
+    those; one row may be flat.
+    """
     if isinstance(function, StandIn):
         return
     found = np.asarray(called(getattr(function, "py_func", function), at))
@@ -278,4 +327,7 @@ def check_shape(name: str, function: Callable[..., Any], at: np.ndarray, *shapes
         wanted = " or ".join(" × ".join(map(str, shape)) for shape in shapes)
         got = " × ".join(map(str, found.shape)) or "a single number"
         numbers = "" if found.ndim == 0 else " numbers"
-        raise InputError(f"{name}: gives {got}{numbers}, not {wanted}; correct the function or the number of equations")
+        raise InputError(
+            f"{name}: gives {got}{numbers}, not {wanted}; correct the function or the "
+            "number of equations"
+        )

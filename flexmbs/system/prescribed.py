@@ -1,10 +1,12 @@
-"""Rheonomic coordinates: which driven coordinates of the tree are functions of time instead of unknowns.
+"""Rheonomic coordinates: which driven coordinates of the tree are functions of time instead of
+unknowns.
 
-A drive on a joint of the spanning tree gives its coordinate explicitly, β = f(t): the pose of the joint depends on time, its
-relative twist and the rate of that have the parts v̄_rel and ā_rel, and there is no velocity, row or multiplier (theory, section
-18). Where that would not be the whole motion the drive stays a constraint row: on a cut joint, where forces, couplings,
-contacts or rotors act on its coordinate, where its velocity jumps, which changes all momenta, and with rigid contacts, whose
-impacts load it.
+A drive on a joint of the spanning tree gives its coordinate explicitly, β = f(t): the pose of the
+joint depends on time, its relative twist and the rate of that have the parts v̄_rel and ā_rel, and
+there is no velocity, row or multiplier (theory, section 18). Where that would not be the whole
+motion the drive stays a constraint row: on a cut joint, where forces, couplings, contacts or rotors
+act on its coordinate, where its velocity jumps, which changes all momenta, and with rigid contacts,
+whose impacts load it.
 """
 
 from flexmbs.model.drives import Drive
@@ -18,7 +20,9 @@ JUMP = 1e-6  # of the largest rate at the corners of a law
 
 
 def reasons_for_rows(model: ModelData, tree_joints: set[str]) -> dict[str, str]:
-    """Drive → why it is a constraint row in rheonomic coordinates; the others prescribe their coordinates explicitly."""
+    """Drive → why it is a constraint row in rheonomic coordinates; the others prescribe their
+    coordinates explicitly.
+    """
     used = _users(model)
     rigid = next((name for name, contact in model.contacts.items() if contact.rigid), None)
     found = {}
@@ -34,8 +38,12 @@ def reasons_for_rows(model: ModelData, tree_joints: set[str]) -> dict[str, str]:
     return found
 
 
-def rheonomic_motions(motions: tuple[Motion, ...], drives: dict[int, str], is_reversed: bool) -> tuple[Motion, ...]:
-    """The chain of a joint of the tree in which the ``drives``, by declared degree of freedom, prescribe motions."""
+def rheonomic_motions(
+    motions: tuple[Motion, ...], drives: dict[int, str], is_reversed: bool
+) -> tuple[Motion, ...]:
+    """The chain of a joint of the tree in which the ``drives``, by declared degree of freedom,
+    prescribe motions.
+    """
     n = sum(motion.nv for motion in motions)
     chain: list[Motion] = []
     count = 0
@@ -56,19 +64,27 @@ def explicit_drives(model: ModelData, rows: dict[str, str]) -> dict[str, dict[in
 
 
 def _users(model: ModelData) -> dict[tuple[str, int], str]:
-    """(joint, degree of freedom) → an item that acts there; `WHOLE` for one that depends on the whole joint."""
+    """(joint, degree of freedom) → an item that acts there; `WHOLE` for one that depends on the
+    whole joint.
+    """
     found: dict[tuple[str, int], str] = {}
     for name, force in model.forces.items():
         found |= {(joint, WHOLE): f"force {name}" for joint in joints_read(force)}
         if isinstance(force, JointForce):
             found[force.joint, force.coordinate] = f"force {name}"
     for name, contact in model.contacts.items():
-        found |= {(use.joint, use.coordinate): f"contact {name}" for use in contact.coordinates(model.joints)}
+        found |= {
+            (use.joint, use.coordinate): f"contact {name}"
+            for use in contact.coordinates(model.joints)
+        }
         if use := contact.coordinate_used():
             found[use.joint, use.coordinate] = f"contact {name}"
     found |= {(rotor.joint, WHOLE): f"rotor {name}" for name, rotor in model.rotors.items()}
     for name, coupling in model.couplings.items():
-        found |= {(use.joint, use.coordinate): f"coupling {name}" for use in coupling.coordinates(model.joints)}
+        found |= {
+            (use.joint, use.coordinate): f"coupling {name}"
+            for use in coupling.coordinates(model.joints)
+        }
     return found
 
 
@@ -78,6 +94,10 @@ def _jumps(drive: Drive) -> bool:
         return False
     corners = drive.motion.corners()
     span = (max(corners) - min(corners)) if corners else 0.0
-    rates = [[drive.motion.state(t + side * 1e-9 * (1.0 + abs(t) + span))[1] for side in (-1, 1)] for t in corners if t > 0.0]
+    rates = [
+        [drive.motion.state(t + side * 1e-9 * (1.0 + abs(t) + span))[1] for side in (-1, 1)]
+        for t in corners
+        if t > 0.0
+    ]
     largest = max((abs(rate) for pair in rates for rate in pair), default=0.0)
     return any(abs(after - before) > JUMP * largest for before, after in rates)

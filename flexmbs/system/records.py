@@ -1,8 +1,9 @@
 """Records of a compiled model: arrays with one row per instance, a named field for each quantity.
 
-Bodies are numbered so that a parent precedes its children; −1 is the ground. Modal data are padded to the largest number of
-modes F. Positions q and velocities s are ordered by body: joint coordinates of the primary joint, then elastic coordinates.
-Compiled code is given a record by its address and reads the fields where they are used (`flexmbs._jit.lent`).
+Bodies are numbered so that a parent precedes its children; −1 is the ground. Modal data are padded
+to the largest number of modes F. Positions q and velocities s are ordered by body: joint
+coordinates of the primary joint, then elastic coordinates. Compiled code is given a record by its
+address and reads the fields where they are used (`flexmbs._jit.lent`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,29 +17,47 @@ R = TypeVar("R", bound=tuple[np.ndarray, ...])
 
 # kinds of laws
 LAW_CONSTANT, LAW_RAMP, LAW_SMOOTH, LAW_SINE, LAW_TABLE, LAW_FUNCTION = range(6)
-# Contacts.geometry_kernel where a coordinate is bounded, or a user function of a pose or of coordinates gives the gap
+# Contacts.geometry_kernel where a coordinate is bounded, or a user function of a pose or of
+# coordinates gives the gap
 OF_BOUND, OF_POSE, OF_COORDINATES, OF_FRICTION = -1, -2, -3, -4
 # Cuts.kernel where the rows are those of the joint's chain, or user-defined functions
 OF_CHAIN, OF_FUNCTIONS = -1, -2
 
-# rows of Bodies.linear: 3a+b for ∫x_a φ_b dm, MOMENT + a for ∫φ_a dm; of Bodies.quadratic: 3a+b for ∫φ_a φ_b dm, GYROSCOPIC + a
-# for ∫φ×φ dm, which shape products and sums in the scratch of a body have too; c and Θ come BEHIND these
+# rows of Bodies.linear: 3a+b for ∫x_a φ_b dm, MOMENT + a for ∫φ_a dm; of Bodies.quadratic: 3a+b for
+# ∫φ_a φ_b dm, GYROSCOPIC + a for ∫φ×φ dm, which shape products and sums in the scratch of a body
+# have too; c and Θ come BEHIND these
 MOMENT, GYROSCOPIC, CENTRE, BEHIND = 9, 9, 12, 12
-# columns of System.relations for functions: given in the parent's axes, laws of g and of (A | a₀) or −1, else constant rows
+# columns of System.relations for functions: given in the parent's axes, laws of g and of (A | a₀)
+# or −1, else constant rows
 USER_PARENT, USER_POSITION, USER_VELOCITY, USER_CONSTANTS = range(4)
-USER_ALONG = USER_CONSTANTS  # of rows by a function: ROWS_ALONG, VALUES_ALONG, or the law of ġ along a motion
+# of rows by a function: ROWS_ALONG, VALUES_ALONG, or the law of ġ along a motion
+USER_ALONG = USER_CONSTANTS
 ROWS_ALONG, VALUES_ALONG = -1, -2  # a rate is that of the rows, or by differences of the values
 SPARE = 8  # scratch behind Work.beta
 # indices in Work.calls; the last ones of what few models have, which are not compiled for others
-KINEMATICS, RESIDUAL, KKT, JOINT_FORCES, FRAME_FORCES, CONTACT_FORCES, JOINT_ROWS, CUT_ROWS, FORCE_BLOCKS, N_CALLS = range(10)
+(
+    KINEMATICS,
+    RESIDUAL,
+    KKT,
+    JOINT_FORCES,
+    FRAME_FORCES,
+    CONTACT_FORCES,
+    JOINT_ROWS,
+    CUT_ROWS,
+    FORCE_BLOCKS,
+    N_CALLS,
+) = range(10)
 # indices in Work.power
 POWER_FORCES, POWER_LOSS, POWER_DRIVES = range(3)
-# iterations at most for the loads of forces that depend on reactions; last change per turn, relative; size beyond all bounds
+# iterations at most for the loads of forces that depend on reactions; last change per turn,
+# relative; size beyond all bounds
 LOADINGS, SETTLED, UNBOUNDED = 200, 1e-13, 1e60
 
 
 class Tree(NamedTuple):
-    """Body i hangs on frame `frame_p` of its parent by its primary joint at its own frame `frame_c`; all (nb,) int64."""
+    """Body i hangs on frame `frame_p` of its parent by its primary joint at its own frame
+    `frame_c`; all (nb,) int64.
+    """
 
     parent: np.ndarray
     frame_p: np.ndarray
@@ -56,7 +75,8 @@ class Tree(NamedTuple):
 class Bodies(NamedTuple):
     """Inertia shape integrals and modal matrices of u = x + φ q + ψ z, body axes.
 
-    Columns F: modes φ, then second-order fields ψ; beside these the modes φ are without their part in ψ, see `second_order`.
+    Columns F: modes φ, then second-order fields ψ; beside these the modes φ are without their part
+    in ψ, see `second_order`.
     """
 
     mass: np.ndarray  # (nb,)
@@ -75,7 +95,8 @@ class Bodies(NamedTuple):
 
 
 class PiecesDamping(NamedTuple):
-    """Damping D = UᵀU over the elastic coordinates of all pieces of a divided body, besides that of each piece; (n,).
+    """Damping D = UᵀU over the elastic coordinates of all pieces of a divided body, besides that of
+    each piece; (n,).
 
     Its pieces: `System.paths` from ``path`` to ``path_end``, their coordinates one after the other.
     """
@@ -90,7 +111,9 @@ class PiecesDamping(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """Frames on bodies: position x + φ q − ½ qᵀ K0 q, orientation exp(ψ q − ½ qᵀ K0 q) R; K0 where geometric stiffness stands."""
+    """Frames on bodies: position x + φ q − ½ qᵀ K0 q, orientation exp(ψ q − ½ qᵀ K0 q) R; K0 where
+    geometric stiffness stands.
+    """
 
     body: np.ndarray  # (nm,)
     elastic: np.ndarray  # 1: its shapes are not all zero
@@ -118,25 +141,34 @@ class CurrentFrames(NamedTuple):
     shape: np.ndarray  # (nm, 6 F)
     second: np.ndarray
     current: np.ndarray  # (nm, 6 F)  φ − K0 q, ψ − K0 q of the last kinematics
-    rate: np.ndarray  # (nm, 6 F)  −K0 q̇ of the last kinematics, of frames with second-order displacements
+    # (nm, 6 F)  −K0 q̇ of the last kinematics, of frames with second-order displacements
+    rate: np.ndarray
 
 
 class Joints(NamedTuple):
-    """Chains of elementary motions from the parent's frame to the child's frame: motions `first` … `end` − 1 of joint j."""
+    """Chains of elementary motions from the parent's frame to the child's frame: motions `first` …
+    `end` − 1 of joint j.
+    """
 
     first: np.ndarray  # (nj,)
     end: np.ndarray
     nv: np.ndarray
     nq: np.ndarray
-    motion_nv: np.ndarray  # (nmotions,) velocities of each motion (`flexmbs.model.motions`): 0, 1, 3 or 6
+    # (nmotions,) velocities of each motion (`flexmbs.model.motions`): 0, 1, 3 or 6
+    motion_nv: np.ndarray
     unit_twist: np.ndarray  # (nmotions, 6) of motions with one velocity
-    R: np.ndarray  # (nmotions, 9) rotation of motions without coordinate; of prescribed ones that of the last kinematics
+    # (nmotions, 9) rotation of motions without coordinate; of prescribed ones that of the last
+    # kinematics
+    R: np.ndarray
     x: np.ndarray  # (nmotions, 3) and their displacement
-    rate: np.ndarray  # (nmotions, 2) ḟ and f̈ of prescribed motions in the last kinematics, zero elsewhere
+    # (nmotions, 2) ḟ and f̈ of prescribed motions in the last kinematics, zero elsewhere
+    rate: np.ndarray
 
 
 class Cuts(NamedTuple):
-    """Cut joints: `closed` constrained directions, the first `positions` of them holonomic, then driven coordinates; (ncut,)."""
+    """Cut joints: `closed` constrained directions, the first `positions` of them holonomic, then
+    driven coordinates; (ncut,).
+    """
 
     joint: np.ndarray
     frame_p: np.ndarray
@@ -157,7 +189,9 @@ class Cuts(NamedTuple):
 
 
 class Drives(NamedTuple):
-    """Driven coordinates with a constraint row: drive of the model, body of a primary joint or −1, cut joint or −1; (nd,)."""
+    """Driven coordinates with a constraint row: drive of the model, body of a primary joint or −1,
+    cut joint or −1; (nd,).
+    """
 
     drive: np.ndarray
     body: np.ndarray
@@ -170,7 +204,9 @@ class Drives(NamedTuple):
 
 
 class Prescribed(NamedTuple):
-    """Coordinates of the tree that are functions of time: drive, body of the primary joint, motion of `Joints`, law; (np,)."""
+    """Coordinates of the tree that are functions of time: drive, body of the primary joint, motion
+    of `Joints`, law; (np,).
+    """
 
     drive: np.ndarray
     body: np.ndarray
@@ -179,7 +215,9 @@ class Prescribed(NamedTuple):
 
 
 class CouplerTerms(NamedTuple):
-    """The terms a β of couplers: coupler, body of a primary joint or −1, cut joint or −1, velocity, position, factor a; (n,)."""
+    """The terms a β of couplers: coupler, body of a primary joint or −1, cut joint or −1, velocity,
+    position, factor a; (n,).
+    """
 
     coupler: np.ndarray
     body: np.ndarray
@@ -200,13 +238,16 @@ class Couplers(NamedTuple):
     path: np.ndarray  # bodies that move its coordinates
     path_end: np.ndarray
     function: np.ndarray  # law of g of a user function, −1 where there is none
-    row_function: np.ndarray  # law of (a | a₀) of a user function, −1 where the factors are constant
+    # law of (a | a₀) of a user function, −1 where the factors are constant
+    row_function: np.ndarray
     constant: np.ndarray  # NaN where the initial position gives it
     terms: CouplerTerms
 
 
 class Couplings(NamedTuple):
-    """Pairs of frames with forces between: springs, bushings, joint forces on cut joints, contacts; (n,)."""
+    """Pairs of frames with forces between: springs, bushings, joint forces on cut joints, contacts;
+    (n,).
+    """
 
     a: np.ndarray
     b: np.ndarray
@@ -216,7 +257,8 @@ class Couplings(NamedTuple):
 
 
 class Rotors(NamedTuple):
-    """Rotors geared to joint coordinates: body of a primary joint or −1, cut joint or −1, its velocity; the carrier's frame.
+    """Rotors geared to joint coordinates: body of a primary joint or −1, cut joint or −1, its
+    velocity; the carrier's frame.
 
     Their bodies: those whose velocities enter, `System.paths` from ``path`` to ``path_end``. (n,)
     """
@@ -229,7 +271,8 @@ class Rotors(NamedTuple):
     path: np.ndarray
     path_end: np.ndarray
     reflected: np.ndarray  # n² I
-    spin: np.ndarray  # (n, 3) n I a in the axes of the carrier's frame, zero without the gyroscopic part
+    # (n, 3) n I a in the axes of the carrier's frame, zero without the gyroscopic part
+    spin: np.ndarray
 
 
 class Laws(NamedTuple):
@@ -242,7 +285,9 @@ class Laws(NamedTuple):
 
 
 class ForceLaws(NamedTuple):
-    """The laws of forces: kernel, the laws of time or user functions that it reads, what it gives; (n,)."""
+    """The laws of forces: kernel, the laws of time or user functions that it reads, what it gives;
+    (n,).
+    """
 
     kernel: np.ndarray
     first: np.ndarray  # first law of time or user function
@@ -257,7 +302,9 @@ class ForceLaws(NamedTuple):
 
 
 class JointForces(NamedTuple):
-    """Forces on joint coordinates: body of a primary joint or −1, cut joint or −1, its velocity and position."""
+    """Forces on joint coordinates: body of a primary joint or −1, cut joint or −1, its velocity and
+    position.
+    """
 
     law: ForceLaws
     coupling: np.ndarray  # row of System.couplings or −1
@@ -265,13 +312,15 @@ class JointForces(NamedTuple):
     cut: np.ndarray
     v: np.ndarray
     q: np.ndarray
-    loaded: np.ndarray  # 1: its law takes the loads of the joint; 2: of one that the tree passes from the child to the parent
+    # 1: its law takes the loads of the joint; 2: of one that the tree passes from the child to the
+    # parent
+    loaded: np.ndarray
     value: np.ndarray  # (n, width) parameters of the laws
 
 
 class JointsForces(NamedTuple):
-    """Forces on several joint coordinates: how many (n,), 1 for those on a combination (n,); by coordinate its factor and what
-    `JointForces` have, (n, most)."""
+    """Forces on several joint coordinates: how many (n,), 1 for those on a combination (n,); by
+    coordinate its factor and what `JointForces` have, (n, most)."""
 
     law: ForceLaws
     n: np.ndarray
@@ -295,11 +344,14 @@ class FrameForces(NamedTuple):
     reading: np.ndarray  # first row of System.readings
     n_readings: np.ndarray  # how many
     world_axes: np.ndarray  # 1: readings in world axes, 0: in those of the child's frame
-    value: np.ndarray  # (n, width) parameters of the laws; of forces along lines last the length without load
+    # (n, width) parameters of the laws; of forces along lines last the length without load
+    value: np.ndarray
 
 
 class Forces(NamedTuple):
-    """Applied forces by where they act: joint coordinates, several of them, frames, lines between two frames, two frames."""
+    """Applied forces by where they act: joint coordinates, several of them, frames, lines between
+    two frames, two frames.
+    """
 
     joint: JointForces
     joints: JointsForces
@@ -309,7 +361,9 @@ class Forces(NamedTuple):
 
 
 class Readings(NamedTuple):
-    """Joints whose reactions forces on frames read: body of a primary joint or −1, cut joint or −1; (n,)."""
+    """Joints whose reactions forces on frames read: body of a primary joint or −1, cut joint or −1;
+    (n,).
+    """
 
     body: np.ndarray
     cut: np.ndarray
@@ -318,8 +372,9 @@ class Readings(NamedTuple):
 
 
 class Samplers(NamedTuple):
-    """Discrete controllers of joint forces: their force states are output, time to the next sample, values measured (positions,
-    then rates, last ones first), outputs to come (last ones first), memory; (n,)."""
+    """Discrete controllers of joint forces: their force states are output, time to the next sample,
+    values measured (positions, then rates, last ones first), outputs to come (last ones first),
+    memory; (n,)."""
 
     law: ForceLaws  # of a sample
     force: np.ndarray  # row of Forces.joint
@@ -340,14 +395,16 @@ class Contacts(NamedTuple):
     b: np.ndarray
     law_kernel: np.ndarray  # of its force, −1 where it is rigid
     poisson: np.ndarray
-    body: np.ndarray  # of a bounded coordinate: body of a primary joint or −1, cut joint or −1, velocity and position
+    # of a bounded coordinate: body of a primary joint or −1, cut joint or −1, velocity and position
+    body: np.ndarray
     cut: np.ndarray
     v: np.ndarray
     q: np.ndarray
     coupling: np.ndarray
     law_index: np.ndarray  # among all kernels
     geometry_index: np.ndarray
-    function: np.ndarray  # laws of the gap, of its row and of the rows of slip by user functions, −1 where there is none
+    # laws of the gap, of its row and of the rows of slip by user functions, −1 where there is none
+    function: np.ndarray
     row_function: np.ndarray
     slip_function: np.ndarray
     first: np.ndarray  # of the coordinates of a user function
@@ -357,7 +414,9 @@ class Contacts(NamedTuple):
     e: np.ndarray  # coefficients of restitution, normal and tangential, and of friction
     et: np.ndarray
     mu: np.ndarray
-    rolling: np.ndarray  # arms (m) of rolling and torsional friction, rate (rad/s) below which they are smooth, of force laws
+    # arms (m) of rolling and torsional friction, rate (rad/s) below which they are smooth, of force
+    # laws
+    rolling: np.ndarray
     torsional: np.ndarray
     turn_rate: np.ndarray
     sign: np.ndarray  # of a bounded coordinate
@@ -377,8 +436,8 @@ class LawArguments(NamedTuple):
 
 
 class LawWorkspace(NamedTuple):
-    """Kernels of relations, of the laws of forces and contacts and of the geometries of these by their indices, and workspace for
-    their arguments and results."""
+    """Kernels of relations, of the laws of forces and contacts and of the geometries of these by
+    their indices, and workspace for their arguments and results."""
 
     calls: np.ndarray  # (n,) int64 addresses
     words: np.ndarray  # (n, …) of their `LawArguments`
@@ -388,7 +447,9 @@ class LawWorkspace(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """A state as kernels are given it, and where the residual of the equations goes; what is not read is work.zero."""
+    """A state as kernels are given it, and where the residual of the equations goes; what is not
+    read is work.zero.
+    """
 
     q: np.ndarray
     s: np.ndarray
@@ -427,33 +488,44 @@ class System(NamedTuple):
     couplings: Couplings
     rotors: Rotors
     pieces_damping: PiecesDamping
-    paths: np.ndarray  # bodies that move a cut joint, a coupler, a coupling or a rotor, and pieces of divided bodies
+    # bodies that move a cut joint, a coupler, a coupling or a rotor, and pieces of divided bodies
+    paths: np.ndarray
     elimination: Elimination
     gravity: np.ndarray  # (3,)
     layout: np.ndarray  # (5,) nb, nq, ns, nc, nz
 
 
 class Path(NamedTuple):
-    """What the future depends on besides t, q, s and the force states: evaluations read it, only an accepted step writes it."""
+    """What the future depends on besides t, q, s and the force states: evaluations read it, only an
+    accepted step writes it.
+    """
 
     beta: np.ndarray  # coordinates of the cut joints, with their whole turns
     change: np.ndarray  # (nβ, 2) rate and length (s) of the step in which each of them changed most
     kept: np.ndarray  # (ncut, 3) what relations kept at the last accepted step
     pivot: np.ndarray  # (ns + nc,) largest pivot so far of each constraint row
-    left_out: np.ndarray  # (ns + nc,) `LEFT_OUT` for constraint rows that depend on others everywhere, else 0
-    force: np.ndarray  # (ncontacts, 3) forces of rigid contacts, as the method of integration gives them
+    # (ns + nc,) `LEFT_OUT` for constraint rows that depend on others everywhere, else 0
+    left_out: np.ndarray
+    # (ncontacts, 3) forces of rigid contacts, as the method of integration gives them
+    force: np.ndarray
     impulse: np.ndarray  # (ncontacts, 3) of the last step
     mode: np.ndarray  # (ncontacts,) int64 of contact and friction
     slip: np.ndarray  # (ncontacts, 2) direction of slip
     choice: (
         np.ndarray
-    )  # (3 + nc + ns,) int64: rank of G_d, coordinates named by the user, choices made; order of rows, of columns
+        # (3 + nc + ns,) int64: rank of G_d, coordinates named by the user, choices made; order of
+        # rows, of columns
+    )
     scale: np.ndarray  # (nc + ns,) factors of the rows and columns of that choice
-    stage: np.ndarray  # (1 + nz,) weight a and base c of force states z = c + a ż in an implicit stage; zero between steps
+    # (1 + nz,) weight a and base c of force states z = c + a ż in an implicit stage; zero between
+    # steps
+    stage: np.ndarray
 
 
 class BodyMotion(NamedTuple):
-    """Kinematics and forces of the bodies; relative poses are (R, x), twists in own axes, accelerations include −gravity."""
+    """Kinematics and forces of the bodies; relative poses are (R, x), twists in own axes,
+    accelerations include −gravity.
+    """
 
     x: np.ndarray  # (nb, 3) position of the body frame in the world
     A: np.ndarray  # (nb, 9) its rotation matrix
@@ -487,7 +559,9 @@ class Pairs(NamedTuple):
 
 
 class CutMotion(NamedTuple):
-    """Kinematics of the cut joints: velocities η and their rates, poses of the two frames, directions."""
+    """Kinematics of the cut joints: velocities η and their rates, poses of the two frames,
+    directions.
+    """
 
     eta: np.ndarray  # (ncut, 6)
     etad: np.ndarray  # (ncut, 6)
@@ -496,7 +570,8 @@ class CutMotion(NamedTuple):
     inverse: np.ndarray  # (ncut, 36) C⁺
     covectors: np.ndarray  # (ncut, 36) constraint rows
     keeps: np.ndarray  # (ncut, 3) what a relation keeps of this state if it is accepted
-    twist: np.ndarray  # (ncut, 6) of the child relative to the parent, child's axes, of relations and user functions
+    # (ncut, 6) of the child relative to the parent, child's axes, of relations and user functions
+    twist: np.ndarray
     twist_rate: np.ndarray  # (ncut, 6)
 
 
@@ -520,14 +595,16 @@ class RotorMotion(NamedTuple):
     """Frames that carry the rotors, and the inertia forces of these."""
 
     pair: Pairs  # of the carrier's frame b alone
-    load: np.ndarray  # (n, 4) generalized force on the coordinate; moment on the carrier, axes of its frame
+    # (n, 4) generalized force on the coordinate; moment on the carrier, axes of its frame
+    load: np.ndarray
 
 
 class Loads(NamedTuple):
     """Reactions on which forces depend."""
 
     joint: np.ndarray  # (njf, 8) loads of the joints of loaded joint forces, and those before
-    read: np.ndarray  # (nr, 18) constraint wrenches that are read; those before; those of the last sweep
+    # (nr, 18) constraint wrenches that are read; those before; those of the last sweep
+    read: np.ndarray
     free: np.ndarray  # (nr, 36) scratch: an orthonormal basis of the free directions of a joint
 
 
@@ -540,7 +617,9 @@ class ConstraintValues(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch of one evaluation, allocated once: nothing in it matters to the next one, but ``path``, which it reads."""
+    """Scratch of one evaluation, allocated once: nothing in it matters to the next one, but
+    ``path``, which it reads.
+    """
 
     path: Path
     frames: CurrentFrames
@@ -552,7 +631,8 @@ class Work(NamedTuple):
     cut: CutMotion
     beta: np.ndarray  # coordinates of the cut joints of the last evaluation, and SPARE more
     gs: ConstraintValues
-    U: np.ndarray  # scratch of one body: shape products, sums of its gyroscopic forces, c and Θ, coordinates
+    # scratch of one body: shape products, sums of its gyroscopic forces, c and Θ, coordinates
+    U: np.ndarray
     E: np.ndarray  # (nb, n, n), n = 6+F: (V, q̇_f) per own coordinates
     X: np.ndarray  # (nb, 6, n) body twist per the parent's (V, q̇_f)
     M: np.ndarray  # (nb, n, n) (composite) mass matrices
@@ -597,7 +677,9 @@ def held_states(system: System) -> np.ndarray:
     """Indices of the force states of discrete controllers."""
     law, chosen = system.forces.joint.law, system.samplers.force
     ends = law.state[chosen] + law.n_states[chosen] + law.n_held[chosen]
-    return np.concatenate([np.zeros(0, np.int64), *map(np.arange, law.state[chosen], ends)]).astype(np.int64)
+    return np.concatenate([np.zeros(0, np.int64), *map(np.arange, law.state[chosen], ends)]).astype(
+        np.int64
+    )
 
 
 def rows_of(record: R) -> Iterator[R]:
@@ -607,7 +689,9 @@ def rows_of(record: R) -> Iterator[R]:
 
 def some_rows(record: Any, chosen: Any) -> Any:
     """The record with the chosen rows of its arrays, records within it likewise."""
-    return type(record)(*(some_rows(each, chosen) if isinstance(each, tuple) else each[chosen] for each in record))
+    return type(record)(
+        *(some_rows(each, chosen) if isinstance(each, tuple) else each[chosen] for each in record)
+    )
 
 
 def copied(record: R) -> R:

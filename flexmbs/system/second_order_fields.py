@@ -1,18 +1,21 @@
-"""Second-order displacements of a flexible body: a few fields whose amounts are quadratic in the elastic coordinates.
+"""Second-order displacements of a flexible body: a few fields whose amounts are quadratic in the
+elastic coordinates.
 
 A bent beam is shorter. To second order a point of the body is at
 
     u = x + φ q + Σ_r ψ_r z_r,   z_r = ½ qᵀ C_r q.
 
-By virtual work the geometric stiffness of inertia loads gives the moments ∫γ dm and ∫x_a γ dm of the second-order displacement
-½ γ(q, q). Of all fields with these moments that of the least kinetic energy is affine,
+By virtual work the geometric stiffness of inertia loads gives the moments ∫γ dm and ∫x_a γ dm of
+the second-order displacement ½ γ(q, q). Of all fields with these moments that of the least kinetic
+energy is affine,
 
     γ_b = Σ_α w_α ν_αb,   ν = G⁻¹ ∫w γ dm,   G = ∫w wᵀ dm,   w = (1, x, y, z),
 
-and its shape integrals are those of the body itself. The terms of second order in q between a mode and a rigid-body motion are
-exact with it, those between modes, ∫φ·γ dm, as far as φ or γ is affine. In bars and frames they hardly matter; in curved sheets
-they do (docs/theory.md, section 9). Terms of higher order need the displacements of third order too, which no reduced body knows;
-what a finer γ changes in them is less than what is missing (`reports/manifold`).
+and its shape integrals are those of the body itself. The terms of second order in q between a mode
+and a rigid-body motion are exact with it, those between modes, ∫φ·γ dm, as far as φ or γ is affine.
+In bars and frames they hardly matter; in curved sheets they do (docs/theory.md, section 9). Terms
+of higher order need the displacements of third order too, which no reduced body knows; what a finer
+γ changes in them is less than what is missing (`reports/manifold`).
 """
 
 from typing import NamedTuple
@@ -22,15 +25,16 @@ import numpy as np
 from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness
 from flexmbs.flexible_body.record import FlexibleBodyData
 
-NEGLIGIBLE = 1e-6  # of the largest second-order displacement, at modal amplitudes of one strain energy
+# of the largest second-order displacement, at modal amplitudes of one strain energy
+NEGLIGIBLE = 1e-6
 FLAT = 1e-10  # of the largest second moment: a body without extent that way
 
 
 class SecondOrderFields(NamedTuple):
     """Fields ψ (r), orthonormal over the mass, and their amounts z_r = ½ qᵀ C_r q of nf modes φ.
 
-    C (r, nf, nf); S_bar ∫ψ dm (3, r); xS[a,b,r] = ∫x_a ψ_br dm (3, 3, r); SS[a,b,k,r] = ∫w_ak ψ_br dm of w = (φ, ψ),
-    (3, 3, nf + r, r).
+    C (r, nf, nf); S_bar ∫ψ dm (3, r); xS[a,b,r] = ∫x_a ψ_br dm (3, 3, r); SS[a,b,k,r] = ∫w_ak ψ_br
+    dm of w = (φ, ψ), (3, 3, nf + r, r).
     """
 
     C: FloatArray
@@ -38,10 +42,16 @@ class SecondOrderFields(NamedTuple):
     xS: FloatArray
     SS: FloatArray
 
-    def coordinates(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def coordinates(
+        self, q: FloatArray, qd: FloatArray, qdd: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """η = (q, z), η̇ and η̈ (nf + r,) with z = ½ qᵀ C q, ż = qᵀ C q̇, z̈ = qᵀ C q̈ + q̇ᵀ C q̇."""
         Z = self.C @ q
-        return np.append(q, 0.5 * Z @ q), np.append(qd, Z @ qd), np.append(qdd, Z @ qdd + (self.C @ qd) @ qd)
+        return (
+            np.append(q, 0.5 * Z @ q),
+            np.append(qd, Z @ qd),
+            np.append(qdd, Z @ qdd + (self.C @ qd) @ qd),
+        )
 
     def with_modes(self, data: FlexibleBodyData) -> tuple[FloatArray, FloatArray, FloatArray]:
         """S_bar (3, n), xS (3, 3, n) and SS (3, 3, n, n) of the n = nf + r fields [φ ψ]."""
@@ -50,7 +60,11 @@ class SecondOrderFields(NamedTuple):
         SS[:, :, :nf, :nf] = data.SS
         SS[:, :, :, nf:] = self.SS
         SS[:, :, nf:, :nf] = self.SS[:, :, :nf].transpose(1, 0, 3, 2)
-        return np.concatenate([data.S_bar, self.S_bar], axis=1), np.concatenate([data.xS, self.xS], axis=2), SS
+        return (
+            np.concatenate([data.S_bar, self.S_bar], axis=1),
+            np.concatenate([data.xS, self.xS], axis=2),
+            SS,
+        )
 
     @property
     def mixed(self) -> FloatArray:
@@ -70,16 +84,25 @@ def second_order_fields(data: FlexibleBodyData) -> SecondOrderFields:
     """The fields of a body, none without geometric stiffness."""
     if data.geometric is None or data.nf == 0:
         return SecondOrderFields(
-            np.zeros((0, data.nf, data.nf)), np.zeros((3, 0)), np.zeros((3, 3, 0)), np.zeros((3, 3, data.nf, 0))
-        )  # fmt: skip
+            np.zeros((0, data.nf, data.nf)),
+            np.zeros((3, 0)),
+            np.zeros((3, 3, 0)),
+            np.zeros((3, 3, data.nf, 0)),
+        )
     return _affine(data, data.geometric)
 
 
 def _affine(data: FlexibleBodyData, geometric: GeometricStiffness) -> SecondOrderFields:
     """Affine fields with the moments ∫γ dm and ∫x_a γ dm that the geometric stiffness determines."""
-    G = np.block([[np.array([[data.mass]]), data.first_moment[None]], [data.first_moment[:, None], data.second_moment]])
+    G = np.block(
+        [
+            [np.array([[data.mass]]), data.first_moment[None]],
+            [data.first_moment[:, None], data.second_moment],
+        ]
+    )
     W = _orthonormal(G)
-    moments = np.concatenate([geometric.acceleration[None], geometric.second_moments])  # ∫w_a γ_b dm, (4, 3, nf, nf)
+    # ∫w_a γ_b dm, (4, 3, nf, nf)
+    moments = np.concatenate([geometric.acceleration[None], geometric.second_moments])
     nu = np.einsum("ah,abkl->hbkl", W, moments)
     mixing, C = _principal(nu.reshape(-1, data.nf, data.nf), data.K_ff)
     A = np.einsum("ah,hbr->abr", W, mixing.reshape(W.shape[1], 3, -1))  # ψ_b = Σ_a w_a A_abr
@@ -98,8 +121,8 @@ def _orthonormal(G: FloatArray) -> FloatArray:
 
 
 def _principal(nu: FloatArray, K_ff: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mixing (N, r) and C (r, nf, nf) of the combinations that hold the coefficients ν (N, nf, nf) of N orthonormal fields: their
-    singular vectors at modal amplitudes of one strain energy."""
+    """Mixing (N, r) and C (r, nf, nf) of the combinations that hold the coefficients ν (N, nf, nf)
+    of N orthonormal fields: their singular vectors at modal amplitudes of one strain energy."""
     omega2, modes = np.linalg.eigh(0.5 * (K_ff + K_ff.T))
     scaled = modes / np.sqrt(np.maximum(omega2, FLAT * omega2[-1] if omega2[-1] > 0.0 else 1.0))
     alike = np.einsum("ki,nkl,lj->nij", scaled, nu, scaled, optimize=True)

@@ -10,12 +10,13 @@ from flexmbs.model.frames import GROUND, frames_used
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile import Compiled
 
-ROUND_OFF = 1e-12  # m: shorter distances between bodies are round-off of their positions; no machine is as small
+# m: shorter distances between bodies are round-off of their positions; no machine is as small
+ROUND_OFF = 1e-12
 
 
 def displacement_sizes(compiled: Compiled) -> np.ndarray:
-    """(ns,) displacements that are alike: 1 rad, the size of the model in m, modal amplitudes that move a frame as much,
-    or the whole body as much in the mean over its mass."""
+    """(ns,) displacements that are alike: 1 rad, the size of the model in m, modal amplitudes that
+    move a frame as much, or the whole body as much in the mean over its mass."""
     system = compiled.system
     length = model_size(compiled)
     sizes = np.full(int(system.layout[2]), length)
@@ -26,7 +27,10 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
         nf = int(system.tree.nf[i])
         carried = system.frames.body == i
         shapes = np.abs(system.frames.shape[carried][:, :, :nf])
-        most = np.maximum(shapes[:, :3].max(axis=(0, 1), initial=0.0) / length, shapes[:, 3:].max(axis=(0, 1), initial=0.0))
+        most = np.maximum(
+            shapes[:, :3].max(axis=(0, 1), initial=0.0) / length,
+            shapes[:, 3:].max(axis=(0, 1), initial=0.0),
+        )
         mean = np.sqrt(np.diagonal(system.bodies.m_ff[i])[:nf] / system.bodies.mass[i])
         at = int(system.tree.sf_at[i])
         sizes[at : at + nf] = 1.0 / np.maximum(most, mean / length)
@@ -34,60 +38,89 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
 
 
 def coordinate_sizes(motions: Sequence[Motion], length: float) -> np.ndarray:
-    """(nv,) comparable changes of the coordinates of a chain: 1 rad, or the ``length`` of the model."""
+    """(nv,) comparable changes of the coordinates of a chain: 1 rad, or the ``length`` of the
+    model.
+    """
     found = [np.zeros(0)]
     for motion in motions:
-        found.append(np.repeat([length, 1.0], 3) if motion.nv == 6 else np.full(motion.nv, 1.0 if motion.turns else length))
+        found.append(
+            np.repeat([length, 1.0], 3)
+            if motion.nv == 6
+            else np.full(motion.nv, 1.0 if motion.turns else length)
+        )
     return np.concatenate(found)
 
 
 def extent(compiled: Compiled, places: np.ndarray) -> float:
-    """Length (m) beside which errors of lengths must be small: the largest of `model_size` and of the distances of the bodies
-    (n, 3) and of the frames on the ground from their centroid, which no translation of the model changes; 1 if all are round-off.
+    """Length (m) beside which errors of lengths must be small: the largest of `model_size` and of
+    the distances of the bodies (n, 3) and of the frames on the ground from their centroid, which no
+    translation of the model changes; 1 if all are round-off.
     """
     spread = _spread(np.concatenate([places, _ground_places(compiled)]))
     return max(_size_of_bodies(compiled), spread if spread > ROUND_OFF else 0.0) or 1.0
 
 
 def gaps_in_metres(compiled: Compiled) -> np.ndarray:
-    """(n,) which gaps of contacts are lengths: those between frames, and limits of translations, not angles and functions."""
+    """(n,) which gaps of contacts are lengths: those between frames, and limits of translations,
+    not angles and functions.
+    """
     found = compiled.system.contacts.b >= 0
     for k, name in enumerate(compiled.contacts):
         limit = compiled.model.contacts.get(name.rpartition(".")[0])
         if isinstance(limit, JointLimit):
-            found[k] = not motion_of(compiled.model.joints[str(limit.joint)], limit.coordinate).turns
+            found[k] = not motion_of(
+                compiled.model.joints[str(limit.joint)], limit.coordinate
+            ).turns
     return found
 
 
 def contact_sizes(compiled: Compiled, length: float) -> np.ndarray:
-    """(n,) lengths (m) or angles beside which overlaps of contacts are small: those of their shapes, at most the ``length`` of
-    the model, or 1 where the gap is no length."""
+    """(n,) lengths (m) or angles beside which overlaps of contacts are small: those of their
+    shapes, at most the ``length`` of the model, or 1 where the gap is no length."""
     declared = compiled.model.contacts
     named = [declared.get(name) or declared[name.rpartition(".")[0]] for name in compiled.contacts]
-    return np.minimum([contact.size for contact in named], np.where(gaps_in_metres(compiled), length, 1.0))
+    return np.minimum(
+        [contact.size for contact in named], np.where(gaps_in_metres(compiled), length, 1.0)
+    )
 
 
 def model_size(compiled: Compiled) -> float:
-    """Largest distance (m) of a frame from its body's origin, on the ground from the centroid of its frames; if there is none the
-    largest radius of gyration, or 1. It does not change if the model is moved or turned."""
+    """Largest distance (m) of a frame from its body's origin, on the ground from the centroid of
+    its frames; if there is none the largest radius of gyration, or 1. It does not change if the
+    model is moved or turned."""
     return max(_size_of_bodies(compiled), _spread(_ground_places(compiled))) or 1.0
 
 
 def _size_of_bodies(compiled: Compiled) -> float:
-    """Largest distance of a frame from the origin of its body, or the largest radius of gyration if there is none (m)."""
+    """Largest distance of a frame from the origin of its body, or the largest radius of gyration if
+    there is none (m).
+    """
     system = compiled.system
     frames = np.linalg.norm(system.frames.x[system.frames.body >= 0], axis=1).max(initial=0.0)
     heavy = system.bodies.mass > 0.0
-    moments = np.abs(system.bodies.second[heavy]).max(axis=1, initial=0.0) / system.bodies.mass[heavy]
+    moments = (
+        np.abs(system.bodies.second[heavy]).max(axis=1, initial=0.0) / system.bodies.mass[heavy]
+    )
     return float(frames) or float(np.sqrt(moments.max(initial=0.0)))
 
 
 def _ground_places(compiled: Compiled) -> np.ndarray:
-    """(n, 3) positions of the frames on the ground to which items are attached; absolute coordinates have their origin beside."""
+    """(n, 3) positions of the frames on the ground to which items are attached; absolute
+    coordinates have their origin beside.
+    """
     model = compiled.model
     sections = (model.joints, model.forces, model.contacts)
-    used = {ref for section in sections for item in section.values() for ref in frames_used(item).values()}
-    found = [model.frames[ref.frame].position if ref.frame else (0.0,) * 3 for ref in used if ref.body == GROUND]
+    used = {
+        ref
+        for section in sections
+        for item in section.values()
+        for ref in frames_used(item).values()
+    }
+    found = [
+        model.frames[ref.frame].position if ref.frame else (0.0,) * 3
+        for ref in used
+        if ref.body == GROUND
+    ]
     return np.array(found, float).reshape(-1, 3)
 
 

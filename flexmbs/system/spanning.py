@@ -1,8 +1,8 @@
 """Which joints are cut: a spanning tree of the graph of bodies and joints.
 
-Two rules choose it. Few loop-closure equations: a loop is cut at the joint with most degrees of freedom, so the tree has the
-fewest of all spanning trees. Loops coupled as little as may be: among those trees a shallow one, whose paths are short, so that
-few loops share a body.
+Two rules choose it. Few loop-closure equations: a loop is cut at the joint with most degrees of
+freedom, so the tree has the fewest of all spanning trees. Loops coupled as little as may be: among
+those trees a shallow one, whose paths are short, so that few loops share a body.
 """
 
 import heapq
@@ -14,8 +14,9 @@ from flexmbs.model.model import ModelData
 
 
 def spanning_joints(model: ModelData) -> set[str]:
-    """Joints of the spanning forest grown from the ground (Prim 1957): of the joints that lead to a new body the one with fewest
-    degrees of freedom, nearest to the ground, on the body found first, declared first; never one that the user wants cut.
+    """Joints of the spanning forest grown from the ground (Prim 1957): of the joints that lead to a
+    new body the one with fewest degrees of freedom, nearest to the ground, on the body found first,
+    declared first; never one that the user wants cut.
 
     Raises `InputError` for a cut that is in no loop.
     """
@@ -79,4 +80,9 @@ def _check_cuts(model: ModelData, kept: set[str]) -> None:
         join(model.joints[name])
     bridges = [name for name in model.joints if name in model.cuts and join(model.joints[name])]
     if bridges:
-        raise InputError(*(f"cuts: joint '{name}' is in no closed loop; take it from the cuts" for name in bridges))
+        raise InputError(
+            *(
+                f"cuts: joint '{name}' is in no closed loop; take it from the cuts"
+                for name in bridges
+            )
+        )

@@ -14,8 +14,8 @@ from flexmbs.system.topology import topology
 
 
 class StartPoses:
-    """Relative poses of frames with all joints at their declared or rest positions, bodies undeformed; parts that only rods hold
-    (`Distance`) at the ends of these."""
+    """Relative poses of frames with all joints at their declared or rest positions, bodies
+    undeformed; parts that only rods hold (`Distance`) at the ends of these."""
 
     def __init__(self, model: ModelData, frames: FrameTable) -> None:
         self.model, self.frames = model, frames
@@ -41,18 +41,32 @@ class StartPoses:
         rods = [joint for joint in self.model.joints.values() if isinstance(joint, Distance)]
         waiting = [body for body, own in root.items() if body == own != GROUND] if rods else []
         while waiting:
-            ends = ((rod, root[rod.parent.body] in waiting, root[rod.child.body] in waiting) for rod in rods)
-            rod, by_parent = next(((rod, first) for rod, first, second in ends if first != second), (None, False))
+            ends = (
+                (rod, root[rod.parent.body] in waiting, root[rod.child.body] in waiting)
+                for rod in rods
+            )
+            rod, by_parent = next(
+                ((rod, first) for rod, first, second in ends if first != second), (None, False)
+            )
             if rod is None:
                 waiting.pop(0)  # stays where it is
                 continue
             fixed, moving = (rod.child, rod.parent) if by_parent else (rod.parent, rod.child)
             along = (-1.0 if by_parent else 1.0) * rod.length * np.array(rod.axis)
-            now, wanted = self._pose(found, moving), _then(self._pose(found, fixed), (np.eye(3), along))
+            now, wanted = (
+                self._pose(found, moving),
+                _then(self._pose(found, fixed), (np.eye(3), along)),
+            )
             part = root[moving.body]
-            turn = np.eye(3) if isinstance(self.model.bodies[part], PointMass) else wanted[0] @ now[0].T
+            turn = (
+                np.eye(3)
+                if isinstance(self.model.bodies[part], PointMass)
+                else wanted[0] @ now[0].T
+            )
             shift = turn, wanted[1] - turn @ now[1]
-            found.update({body: _then(shift, found[body]) for body, own in root.items() if own == part})
+            found.update(
+                {body: _then(shift, found[body]) for body, own in root.items() if own == part}
+            )
             waiting.remove(part)
 
     def _pose(self, bodies: dict[str, Pose], ref: FrameRef) -> Pose:

@@ -1,12 +1,14 @@
 """From the user's graph of bodies and joints to a tree of primary joints and a list of cut joints.
 
-The tree is a spanning tree that keeps the joints with fewest degrees of freedom, so that the cut joints give few loop-closure
-equations (`spanning`); the user may name the cuts. Every cut closes one of the n_h = n_c − n independent loops. Coordinates are
-nothing but this choice: with ``coordinates="absolute"`` every body hangs on the ground by a free joint and every joint is cut.
-A body without inertia of its own in all directions (massless, a point mass, a thin rod) keeps its joint,
-and so do the bodies that it carries, whose inertia it moves: then the mass matrix is definite where that
-of joint coordinates is. A point mass that nothing holds moves by three translations. With
-``coordinates="rheonomic"`` the driven coordinates of the tree are functions of time instead of unknowns (`prescribed`).
+The tree is a spanning tree that keeps the joints with fewest degrees of freedom, so that the cut
+joints give few loop-closure equations (`spanning`); the user may name the cuts. Every cut closes
+one of the n_h = n_c − n independent loops. Coordinates are nothing but this choice: with
+``coordinates="absolute"`` every body hangs on the ground by a free joint and every joint is cut. A
+body without inertia of its own in all directions (massless, a point mass, a thin rod) keeps its
+joint, and so do the bodies that it carries, whose inertia it moves: then the mass matrix is
+definite where that of joint coordinates is. A point mass that nothing holds moves by three
+translations. With ``coordinates="rheonomic"`` the driven coordinates of the tree are functions of
+time instead of unknowns (`prescribed`).
 """
 
 from dataclasses import dataclass, field, replace
@@ -26,7 +28,9 @@ COORDINATES = ("joint", "absolute", "rheonomic")
 
 @dataclass(frozen=True)
 class PrimaryJoint:
-    """The joint by which a body hangs in the tree; ``joint`` is None for one added to a body without joint."""
+    """The joint by which a body hangs in the tree; ``joint`` is None for one added to a body
+    without joint.
+    """
 
     body: str
     parent: str
@@ -43,13 +47,17 @@ class PrimaryJoint:
 
 @dataclass(frozen=True)
 class Topology:
-    """Spanning tree, cut joints, numbering; ``tree`` follows the body numbers, ``cuts`` are names of joints."""
+    """Spanning tree, cut joints, numbering; ``tree`` follows the body numbers, ``cuts`` are names
+    of joints.
+    """
 
     coordinates: str
     tree: tuple[PrimaryJoint, ...]
     cuts: tuple[str, ...]
-    real_tree: dict[str, str] = field(default_factory=dict)  # joint → the body it carries in the spanning tree of real joints
-    rows: dict[str, str] = field(default_factory=dict)  # drive → why it is a row in rheonomic coordinates
+    # joint → the body it carries in the spanning tree of real joints
+    real_tree: dict[str, str] = field(default_factory=dict)
+    # drive → why it is a row in rheonomic coordinates
+    rows: dict[str, str] = field(default_factory=dict)
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -84,29 +92,49 @@ class Topology:
         if self.rows:
             drives = [f"{name} ({why})" for name, why in self.rows.items()]
             listed = ", ".join(drives[:10]) + (", ..." if len(drives) > 10 else "")
-            return [f"coordinates: rheonomic ones were asked for, but these drives are constraint rows: {listed}"]
-        kept = [primary for primary in self.tree if primary.joint is not None] if self.coordinates == "absolute" else []
+            return [
+                "coordinates: rheonomic ones were asked for, but these drives are "
+                f"constraint rows: {listed}"
+            ]
+        kept = (
+            [primary for primary in self.tree if primary.joint is not None]
+            if self.coordinates == "absolute"
+            else []
+        )
         if not kept:
             return []
-        named = ", ".join(f"{primary.body} (on {primary.label})" for primary in kept[:10]) + (", ..." if len(kept) > 10 else "")
-        others = f"the other {len(self.tree) - len(kept)} bodies have absolute ones" if len(kept) < len(self.tree) else ""
+        named = ", ".join(f"{primary.body} (on {primary.label})" for primary in kept[:10]) + (
+            ", ..." if len(kept) > 10 else ""
+        )
+        others = (
+            f"the other {len(self.tree) - len(kept)} bodies have absolute ones"
+            if len(kept) < len(self.tree)
+            else ""
+        )
         why = "they have no inertia of their own in all directions, or hang on such bodies"
-        return [f"coordinates: absolute ones were asked for, but those of joints are kept: {named}; {others or why}"]
+        return [
+            "coordinates: absolute ones were asked for, but those of joints are kept: "
+            f"{named}; {others or why}"
+        ]
 
     def __str__(self) -> str:
         lines = []
         for primary in self.tree:
             depth = len(self.path(primary.body))
             turned = " (reversed)" if primary.reversed else ""
-            lines.append(f"{'  ' * depth}{primary.body}  on {primary.parent} by {primary.label}{turned}")
+            lines.append(
+                f"{'  ' * depth}{primary.body}  on {primary.parent} by {primary.label}{turned}"
+            )
         lines += [f"  cut: {name}" for name in self.cuts]
         return "\n".join(lines)
 
 
 def independent_loops(model: ModelData, shape: Topology) -> dict[str, tuple[str, ...]]:
-    """Cut joint → the other joints of its loop, from the cut's child body through the tree to its parent body.
+    """Cut joint → the other joints of its loop, from the cut's child body through the tree to its
+    parent body.
 
-    For a topology in joint coordinates; n_h = n_c − n loops (joints, with the free ones of floating parts, minus bodies).
+    For a topology in joint coordinates; n_h = n_c − n loops (joints, with the free ones of floating
+    parts, minus bodies).
     """
     loops = {}
     for name in shape.cuts:
@@ -114,7 +142,9 @@ def independent_loops(model: ModelData, shape: Topology) -> dict[str, tuple[str,
         if not joint.carries:
             continue
         top = shape.common_path(joint.parent.body, joint.child.body)[1]
-        of_a, of_b = ([i for i in shape.path(end.body) if i > top] for end in (joint.parent, joint.child))
+        of_a, of_b = (
+            [i for i in shape.path(end.body) if i > top] for end in (joint.parent, joint.child)
+        )
         loops[name] = tuple(shape.tree[i].label for i in (*of_b, *reversed(of_a)))
     return loops
 
@@ -125,16 +155,19 @@ def inverse_motions(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
 
 
 def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = False) -> Topology:
-    """The tree and the cuts of a model. Raises `InputError` for unknown cuts, coordinates and bodies.
+    """The tree and the cuts of a model. Raises `InputError` for unknown cuts, coordinates and
+    bodies.
 
-    coordinates: one of `COORDINATES`.  all_free: every body by itself in absolute coordinates, also those without full inertia,
-    for the terms of single bodies; the mass matrix may be singular.
+    coordinates: one of `COORDINATES`.  all_free: every body by itself in absolute coordinates, also
+    those without full inertia, for the terms of single bodies; the mass matrix may be singular.
     """
     if coordinates not in COORDINATES:
         raise InputError(f"coordinates: no '{coordinates}'; there are {', '.join(COORDINATES)}")
     unknown = [name for name in model.cuts if name not in model.joints]
     if unknown:
-        raise InputError(*(f"cuts: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown))
+        raise InputError(
+            *(f"cuts: no joint '{name}'; there are {', '.join(model.joints)}" for name in unknown)
+        )
     if missing := list(unknown_bodies(model)):
         raise InputError(*map(str, missing))
     tree = _walk(model, spanning_joints(model))
@@ -145,22 +178,38 @@ def topology(model: ModelData, coordinates: str = "joint", *, all_free: bool = F
             return Topology(coordinates, tuple(tree), cuts, carried)
         rows = reasons_for_rows(model, set(carried))
         drives = explicit_drives(model, rows)
-        return Topology(coordinates, tuple(_rheonomic(primary, drives) for primary in tree), cuts, carried, rows)
+        return Topology(
+            coordinates, tuple(_rheonomic(primary, drives) for primary in tree), cuts, carried, rows
+        )
     light = set() if all_free else _without_full_inertia(model)
-    absolute = [primary if _keeps_its_joint(model, primary, light) else _free(model.bodies[primary.body]) for primary in tree]
+    absolute = [
+        primary if _keeps_its_joint(model, primary, light) else _free(model.bodies[primary.body])
+        for primary in tree
+    ]
     kept = {primary.joint for primary in absolute}
     cuts = tuple(name for name in model.joints if name not in kept)
-    return Topology("absolute", tuple(absolute), cuts, {joint: body for joint, body in carried.items() if joint not in kept})
+    return Topology(
+        "absolute",
+        tuple(absolute),
+        cuts,
+        {joint: body for joint, body in carried.items() if joint not in kept},
+    )
 
 
 def _rheonomic(primary: PrimaryJoint, drives: dict[str, dict[int, str]]) -> PrimaryJoint:
     """The primary joint with its driven coordinates as prescribed motions."""
     own = drives.get(primary.joint or "")
-    return replace(primary, motions=rheonomic_motions(primary.motions, own, primary.reversed)) if own else primary
+    return (
+        replace(primary, motions=rheonomic_motions(primary.motions, own, primary.reversed))
+        if own
+        else primary
+    )
 
 
 def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:
-    """Bodies in depth-first order from the ground; a part without joint to the ground gets a free joint under its first body."""
+    """Bodies in depth-first order from the ground; a part without joint to the ground gets a free
+    joint under its first body.
+    """
     at: dict[str, list[Joint]] = {name: [] for name in (GROUND, *model.bodies)}
     for joint in model.joints.values():
         if joint.name in kept:
@@ -194,8 +243,18 @@ def _walk(model: ModelData, kept: set[str]) -> list[PrimaryJoint]:
 
 def _hang(joint: Joint, parent: str) -> PrimaryJoint:
     if joint.parent.body == parent:
-        return PrimaryJoint(joint.child.body, parent, joint.parent, joint.child, joint.motions, joint.name)
-    return PrimaryJoint(joint.parent.body, parent, joint.child, joint.parent, inverse_motions(joint.motions), joint.name, True)
+        return PrimaryJoint(
+            joint.child.body, parent, joint.parent, joint.child, joint.motions, joint.name
+        )
+    return PrimaryJoint(
+        joint.parent.body,
+        parent,
+        joint.child,
+        joint.parent,
+        inverse_motions(joint.motions),
+        joint.name,
+        True,
+    )
 
 
 def _free(body: Body) -> PrimaryJoint:
@@ -207,16 +266,29 @@ def _free(body: Body) -> PrimaryJoint:
 
 def _without_full_inertia(model: ModelData) -> set[str]:
     """Bodies that have a motion without kinetic energy, in absolute coordinates."""
-    return {body.name for body in model.bodies.values() if not (body.has_mass and body.has_full_inertia)}
+    return {
+        body.name for body in model.bodies.values() if not (body.has_mass and body.has_full_inertia)
+    }
 
 
 def _keeps_its_joint(model: ModelData, primary: PrimaryJoint, light: set[str]) -> bool:
-    """Joints that carry bodies without inertia in all directions stay, and those that such bodies carry; not those with a ball at
-    a point mass that leaves its axes free: it moves by translations.
+    """Joints that carry bodies without inertia in all directions stay, and those that such bodies
+    carry; not those with a ball at a point mass that leaves its axes free: it moves by
+    translations.
     """
     if primary.joint is None or not (primary.body in light or primary.parent in light):
         return False
     body = model.bodies[primary.body]
-    ends = [end.frame for joint in model.joints.values() for end in (joint.parent, joint.child) if end.body == body.name]
-    at_mass = not any(any(body.frame_position(frame)) for frame in ends)  # joints beside it depend on its axes
-    return not (isinstance(body, PointMass) and at_mass and any(motion.nv >= 3 for motion in primary.motions[-1:]))
+    ends = [
+        end.frame
+        for joint in model.joints.values()
+        for end in (joint.parent, joint.child)
+        if end.body == body.name
+    ]
+    # joints beside it depend on its axes
+    at_mass = not any(any(body.frame_position(frame)) for frame in ends)
+    return not (
+        isinstance(body, PointMass)
+        and at_mass
+        and any(motion.nv >= 3 for motion in primary.motions[-1:])
+    )

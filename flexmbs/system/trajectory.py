@@ -30,7 +30,8 @@ class Trajectory(NamedTuple):
     work: np.ndarray  # (nt, 3) work of forces, dissipated energy, work of drives
     drift: np.ndarray  # (nt, 2) max |g|, max |G s + γ̄|
     step: np.ndarray  # (nt,) last step
-    contact: np.ndarray = NO_CONTACTS  # (nt, ncontacts, 3) normal and tangential impulses of the last step over its length
+    # (nt, ncontacts, 3) normal and tangential impulses of the last step over its length
+    contact: np.ndarray = NO_CONTACTS
     beta: np.ndarray = NO_CUTS  # (nt, nβ) coordinates of the cut joints with their whole turns
 
 
@@ -44,7 +45,9 @@ class EventRecord(NamedTuple):
 
 
 class Impact(NamedTuple):
-    """An impact: the contact, its time (s), normal and two tangential impulses (N s), and the energy lost in it (J)."""
+    """An impact: the contact, its time (s), normal and two tangential impulses (N s), and the
+    energy lost in it (J).
+    """
 
     contact: str
     t: float
@@ -82,11 +85,12 @@ def provenance() -> dict[str, str]:
 class RunInfo:
     """How a run was asked for and how it went.
 
-    options: what the user chose.  outcome: "finished", the terminal event, or why the run stopped.  events: in order of time.
-    redundant: (joint, number of dependent rows).  impacts: of rigid contacts, in order of time.
-    moved: what assembly changed.  notes: warnings, one line each.  provenance: date, machine, versions.
-    checks: findings of the audit from the equations, beside those from the outputs.
-    model_text: the model as a TOML text where it is not the text of the compiled model (a solution read from a file).
+    options: what the user chose.  outcome: "finished", the terminal event, or why the run stopped.
+    events: in order of time. redundant: (joint, number of dependent rows).  impacts: of rigid
+    contacts, in order of time. moved: what assembly changed.  notes: warnings, one line each.
+    provenance: date, machine, versions. checks: findings of the audit from the equations, beside
+    those from the outputs. model_text: the model as a TOML text where it is not the text of the
+    compiled model (a solution read from a file).
     """
 
     options: dict[str, Any] = field(default_factory=dict)

@@ -1,5 +1,5 @@
-"""Derivatives of user functions, and the first place at which they are defined: constants and rules of functions of poses and
-of coordinates.
+"""Derivatives of user functions, and the first place at which they are defined: constants and rules
+of functions of poses and of coordinates.
 """
 
 import warnings
@@ -16,7 +16,9 @@ STEP = 1e-3  # m, rad or s, of differences of fourth order
 TINY = 1e-30  # complex step: its square is below round-off of any number
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
 AGREE = 1e-6  # of the derivatives: error of the differences beside which complex steps are judged
-NEAR = 1e-3  # m, rad and s from the declared start, where that is a special place, as a pose without rotation often is
+# m, rad and s from the declared start, where that is a special place, as a pose without rotation
+# often is
+NEAR = 1e-3
 
 
 def takes_complex(by_complex_steps: Callable[[], Any], by_differences: Callable[[], Any]) -> bool:
@@ -31,10 +33,14 @@ def takes_complex(by_complex_steps: Callable[[], Any], by_differences: Callable[
 
 
 def first_defined(
-    places: Iterable[np.ndarray], functions: Mapping[str, Any], call: Callable[[Any, np.ndarray], Any], remedy: str
+    places: Iterable[np.ndarray],
+    functions: Mapping[str, Any],
+    call: Callable[[Any, np.ndarray], Any],
+    remedy: str,
 ) -> np.ndarray:
-    """The first of the ``places`` at which all functions, by their names, can be called: a general one, one near the declared
-    start, the start itself. Raises `InputError`, with the ``remedy``, where a function raises at all of them."""
+    """The first of the ``places`` at which all functions, by their names, can be called: a general
+    one, one near the declared start, the start itself. Raises `InputError`, with the ``remedy``,
+    where a function raises at all of them."""
     plain = {
         name: getattr(function, "py_func", function)
         for name, function in functions.items()
@@ -47,7 +53,10 @@ def first_defined(
             try:
                 call(function, place)
             except (Exception, SystemExit) as raised:
-                text = f"raises {type(raised).__name__}: {shown(str(raised))} at the declared start and near it"
+                text = (
+                    f"raises {type(raised).__name__}: {shown(str(raised))} at the declared "
+                    "start and near it"
+                )
                 error = InputError(f"{name}: {text}; {remedy}")
                 error.__cause__ = raised
                 break

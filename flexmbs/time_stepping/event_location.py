@@ -1,11 +1,21 @@
-"""Events of a run: their state functions as records, and the times at which these change sign within a step."""
+"""Events of a run: their state functions as records, and the times at which these change sign
+within a step.
+"""
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from flexmbs.declaration import close_names
-from flexmbs.dynamics.events import COMPONENT, CUT_POSITION, CUT_VELOCITY, FUNCTION, POSITION, VELOCITY, Events
+from flexmbs.dynamics.events import (
+    COMPONENT,
+    CUT_POSITION,
+    CUT_VELOCITY,
+    FUNCTION,
+    POSITION,
+    VELOCITY,
+    Events,
+)
 from flexmbs.errors import InputError
 from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.event import Event
@@ -18,9 +28,13 @@ def event_records(compiled: Compiled, events: Sequence[Event]) -> Events:
     info = [(*_row(compiled, event), _address(compiled, event)) for event in events]
     n = len(info)
     return Events(
-        np.array(info, np.int64).reshape(-1, 4), np.array([event.value for event in events], float),
-        np.array([event.direction for event in events], np.int64), np.zeros(n), np.zeros(n), np.zeros(n, np.int64),
-    )  # fmt: skip
+        np.array(info, np.int64).reshape(-1, 4),
+        np.array([event.value for event in events], float),
+        np.array([event.direction for event in events], np.int64),
+        np.zeros(n),
+        np.zeros(n),
+        np.zeros(n, np.int64),
+    )
 
 
 def _row(compiled: Compiled, event: Event) -> tuple[int, int, int]:
@@ -29,22 +43,42 @@ def _row(compiled: Compiled, event: Event) -> tuple[int, int, int]:
         assert event.frame is not None
         if event.frame not in compiled.frames:
             raise InputError(
-                f"{event.item}.frame: no frame '{event.frame}'; {close_names(str(event.frame), compiled.frame_names)}"
+                f"{event.item}.frame: no frame '{event.frame}'; "
+                f"{close_names(str(event.frame), compiled.frame_names)}"
             )
-        return (COMPONENT if event.function is None else FUNCTION), compiled.frames[event.frame], event.axis
+        return (
+            (COMPONENT if event.function is None else FUNCTION),
+            compiled.frames[event.frame],
+            event.axis,
+        )
     if event.joint not in compiled.places:
-        raise InputError(f"{event.item}.joint: no joint '{event.joint}'; {close_names(event.joint, compiled.places)}")
+        raise InputError(
+            f"{event.item}.joint: no joint '{event.joint}'; "
+            f"{close_names(event.joint, compiled.places)}"
+        )
     place = compiled.places[event.joint]
     v, q = place.coordinate(event.item, event.coordinate)
     system = compiled.system
     if place.cut >= 0:
-        return (CUT_VELOCITY, place.cut, v) if event.velocity else (CUT_POSITION, int(system.cuts.beta_at[place.cut]) + q, 0)
-    at = int(system.tree.s_at[place.body]) + v if event.velocity else int(system.tree.q_at[place.body]) + q
+        return (
+            (CUT_VELOCITY, place.cut, v)
+            if event.velocity
+            else (CUT_POSITION, int(system.cuts.beta_at[place.cut]) + q, 0)
+        )
+    at = (
+        int(system.tree.s_at[place.body]) + v
+        if event.velocity
+        else int(system.tree.q_at[place.body]) + q
+    )
     return (VELOCITY if event.velocity else POSITION), at, 0
 
 
 def _address(compiled: Compiled, event: Event) -> int:
-    return 0 if event.function is None else compiled.callbacks.address(event.item, event.function, _function_body, 19, 1)
+    return (
+        0
+        if event.function is None
+        else compiled.callbacks.address(event.item, event.function, _function_body, 19, 1)
+    )
 
 
 def _function_body(function: Callable[..., float], x: np.ndarray) -> tuple[object]:
@@ -59,4 +93,6 @@ def located(value: Callable[[float], float], begun: float, end: float) -> float:
     first, last = value(begun), value(end)
     if first * last >= 0.0:  # the change of sign is within round-off of an end
         return begun if abs(first) < abs(last) else end
-    return float(brentq(value, begun, end, xtol=TOLERANCE * abs(end), rtol=8.0 * np.finfo(float).eps))
+    return float(
+        brentq(value, begun, end, xtol=TOLERANCE * abs(end), rtol=8.0 * np.finfo(float).eps)
+    )

@@ -1,12 +1,14 @@
-"""Overlaps of contacts at the start of a run: refused for all laws where no static load explains them.
+"""Overlaps of contacts at the start of a run: refused for all laws where no static load explains
+them.
 
-A rigid contact must not overlap. The force of a contact with a law is in balance where the acceleration a_N of its gap is zero;
-else it throws its bodies apart at about
+A rigid contact must not overlap. The force of a contact with a law is in balance where the
+acceleration a_N of its gap is zero; else it throws its bodies apart at about
 
     v² = a_N δ,
 
-the work of an acceleration that falls to zero over the overlap δ. That is refused if v is neither small beside the speed at the
-contact, nor lifts a body or moves it in the run by a small part of the contact's size. Theory: docs/theory.md, section 41.
+the work of an acceleration that falls to zero over the overlap δ. That is refused if v is neither
+small beside the speed at the contact, nor lifts a body or moves it in the run by a small part of
+the contact's size. Theory: docs/theory.md, section 41.
 """
 
 from collections.abc import Callable
@@ -29,7 +31,9 @@ def refuse_overlaps(compiled: Compiled, contact: ContactData) -> None:
     overlaps = [
         f"contacts.{name}: overlaps by {-g:.4g} (m or rad) at the start; move its bodies by q0, "
         "or correct its normal, radius or bounds"
-        for name, g, rigid, length in zip(compiled.contacts, contact.gap, contact.rigid, gaps_in_metres(compiled))
+        for name, g, rigid, length in zip(
+            compiled.contacts, contact.gap, contact.rigid, gaps_in_metres(compiled)
+        )
         if g < -OVERLAP * (contact.scale[2] if length else 1.0) and rigid
     ]
     if overlaps:
@@ -37,14 +41,22 @@ def refuse_overlaps(compiled: Compiled, contact: ContactData) -> None:
 
 
 def check_loaded_overlaps(
-    compiled: Compiled, contact: ContactData, points: tuple[Point, Point], end: float, evaluate: Callable[[int], object]
+    compiled: Compiled,
+    contact: ContactData,
+    points: tuple[Point, Point],
+    end: float,
+    evaluate: Callable[[int], object],
 ) -> list[str]:
-    """A note for each preloaded contact with a law that overlaps; raises `InputError` where others throw their bodies apart.
+    """A note for each preloaded contact with a law that overlaps; raises `InputError` where others
+    throw their bodies apart.
 
-    ``points``: the state and workspace; ``evaluate(k)``: gaps and velocities of point k. ``end``: of the run (s).
+    ``points``: the state and workspace; ``evaluate(k)``: gaps and velocities of point k. ``end``:
+    of the run (s).
     """
     evaluate(0)
-    overlaps = np.where((contact.rigid == 0) & (contact.outside == 0.0), np.maximum(-contact.gap, 0.0), 0.0)
+    overlaps = np.where(
+        (contact.rigid == 0) & (contact.outside == 0.0), np.maximum(-contact.gap, 0.0), 0.0
+    )
     if not overlaps.any():
         return []
     state, later = points
@@ -61,13 +73,20 @@ def check_loaded_overlaps(
     notes, refused = [], []
     for k in np.flatnonzero(thrown > small):
         name = compiled.contacts[k]
-        declared = compiled.model.contacts.get(name) or compiled.model.contacts[name.rpartition(".")[0]]
-        text = f"contacts.{name}: overlaps by {overlaps[k]:.4g} (m or rad) at the start, which throws its bodies apart"
+        declared = (
+            compiled.model.contacts.get(name) or compiled.model.contacts[name.rpartition(".")[0]]
+        )
+        text = (
+            f"contacts.{name}: overlaps by {overlaps[k]:.4g} (m or rad) at the start, which "
+            "throws its bodies apart"
+        )
         text += f" at {thrown[k]:.3g} m/s or rad/s"
         if declared.preloaded:  # type: ignore[attr-defined]
             notes.append(f"{text}, as declared by preloaded")
         else:
-            refused.append(f"{text}; move its bodies by q0, start from statics, or set preloaded=True")
+            refused.append(
+                f"{text}; move its bodies by q0, start from statics, or set preloaded=True"
+            )
     if refused:
         raise InputError(*refused)
     return notes

@@ -36,11 +36,17 @@ HUGE = 1e12  # m, rad and their rates: beyond it positions have no meaning
 
 
 def outcome(
-    status: int, compiled: Compiled, method: Integrator, context: RunContext, work: Work, first: Pivots,
-    singular: Singular | None, good: Trajectory,
-) -> str:  # fmt: skip
-    """ "finished", or why the run stopped; ``first``: the constraints at the start, or beside it if it is ``singular``; ``good``:
-    the outputs that were reached."""
+    status: int,
+    compiled: Compiled,
+    method: Integrator,
+    context: RunContext,
+    work: Work,
+    first: Pivots,
+    singular: Singular | None,
+    good: Trajectory,
+) -> str:
+    """ "finished", or why the run stopped; ``first``: the constraints at the start, or beside it if
+    it is ``singular``; ``good``: the outputs that were reached."""
     t, h = float(context.clock[TIME]), float(context.clock[TAKEN])
     if status == DONE:
         return "finished"
@@ -62,7 +68,11 @@ def outcome(
 
 def _locked(status: int, compiled: Compiled) -> str:
     """Friction that depends on reactions, where no accelerations agree with it."""
-    return locked_friction(compiled.model) if status in (NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL) else ""
+    return (
+        locked_friction(compiled.model)
+        if status in (NOT_FINITE, NO_CONVERGENCE, STEP_TOO_SMALL)
+        else ""
+    )
 
 
 def _function(compiled: Compiled) -> str:
@@ -70,7 +80,11 @@ def _function(compiled: Compiled) -> str:
     call, error = compiled.callbacks.where, compiled.callbacks.error
     if call is None:
         return ""
-    did = "gave no finite number" if error is None else f"raised {type(error).__name__} ({shown(str(error))})"
+    did = (
+        "gave no finite number"
+        if error is None
+        else f"raised {type(error).__name__} ({shown(str(error))})"
+    )
     return f"the function of {call.item} {did} at {call.text}; correct the function"
 
 
@@ -79,7 +93,11 @@ def _gap(compiled: Compiled, work: Work) -> str:
     if not np.isfinite(work.motion.x).all():
         return ""
     lost = [name for name, gap in zip(compiled.contacts, work.contact.gap) if not np.isfinite(gap)]
-    found = [(name, compiled.model.contacts[name].undefined) for name in lost if name in compiled.model.contacts]
+    found = [
+        (name, compiled.model.contacts[name].undefined)
+        for name in lost
+        if name in compiled.model.contacts
+    ]
     return "".join(f"contact '{name}': {text}" for name, text in found[:1])
 
 
@@ -98,7 +116,9 @@ def _undefined(compiled: Compiled, context: RunContext, work: Work) -> str:
     if not found:
         return ""
     lost = found[0].lost
-    return lost.format(names=", ".join(repr(relation.name) for relation in found if relation.lost == lost))
+    return lost.format(
+        names=", ".join(repr(relation.name) for relation in found if relation.lost == lost)
+    )
 
 
 def _dependent(compiled: Compiled, context: RunContext, work: Work, good: Trajectory) -> str:
@@ -113,7 +133,10 @@ def _dependent(compiled: Compiled, context: RunContext, work: Work, good: Trajec
     if not found:
         return ""
     names = ", ".join(f"'{joint.name}'" for joint in found)
-    return f"the motions of {names} nearly depend on each other (angles near their pole); choose other axes or take a ball"
+    return (
+        f"the motions of {names} nearly depend on each other (angles near their pole); choose "
+        "other axes or take a ball"
+    )
 
 
 def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) -> str:
@@ -125,45 +148,89 @@ def _contact(status: int, compiled: Compiled, method: Integrator, work: Work) ->
         cause = f"impacts of {contact}, or turns of its slip, follow each other without end"
         rebounds = compiled.system.contacts.e[int(work.status[0])] > 0.0
         if method.step is not None:
-            return f"{cause} within a step; take smaller steps{', or lower the restitution' if rebounds else ''}"
-        return f"{cause}; raise the integrator's settling, {'lower the restitution, ' if rebounds else ''}or take 'moreau-jean'"
+            return (
+                f"{cause} within a step; take smaller "
+                f"steps{', or lower the restitution' if rebounds else ''}"
+            )
+        return (
+            f"{cause}; raise the integrator's settling, "
+            f"{'lower the restitution, ' if rebounds else ''}or take 'moreau-jean'"
+        )
     if work.status[1] == NO_SOLUTION:
         driven = bool(compiled.model.drives)
-        cause = f"no impulses keep {contact} closed: {'a drive presses through it, or ' if driven else ''}it jams by friction"
-        return f"{cause}; {'free the drive, or ' if driven else ''}lower the friction or the restitution"
-    remedy = f"lower the friction{', or raise max_sweeps of the integrator' if hasattr(method, 'max_sweeps') else ''}"
+        cause = (
+            f"no impulses keep {contact} closed: "
+            f"{'a drive presses through it, or ' if driven else ''}it jams by friction"
+        )
+        return (
+            f"{cause}; {'free the drive, or ' if driven else ''}lower the friction or the "
+            "restitution"
+        )
+    remedy = (
+        "lower the "
+        f"friction{', or raise max_sweeps of the integrator' if hasattr(method, 'max_sweeps') else ''}"
+    )
     return f"the impulses of {contact} did not converge in {int(work.status[1])} sweeps; {remedy}"
 
 
-def _singular(compiled: Compiled, context: RunContext, work: Work, first: Pivots, singular: Singular | None) -> str:
+def _singular(
+    compiled: Compiled, context: RunContext, work: Work, first: Pivots, singular: Singular | None
+) -> str:
     """The singular position that the last good state is near to, if it is."""
     t, q, s, beta = float(context.clock[TIME]), context.state.q, context.state.s, work.path.beta
     if compiled.n_constraints == 0 or not _sensible(q, s):
         return ""
-    beside = singular is not None and is_beside(compiled, singular.near, first.rank(NEARLY), t, q, s, beta)
-    item = singular.names if singular and beside else lost_on_the_way(first, pivots(compiled, q, s, beta))
+    beside = singular is not None and is_beside(
+        compiled, singular.near, first.rank(NEARLY), t, q, s, beta
+    )
+    item = (
+        singular.names
+        if singular and beside
+        else lost_on_the_way(first, pivots(compiled, q, s, beta))
+    )
     if not item:
         return ""
-    cause = f"near a singular position, where rows of {item} depend on others (dead centre or end of reach)"
+    cause = (
+        f"near a singular position, where rows of {item} depend on others (dead centre or end "
+        "of reach)"
+    )
     return f"{cause}; end the motion before it, or start on its other side"
 
 
-def _passed(compiled: Compiled, context: RunContext, work: Work, first: Pivots, good: Trajectory) -> str:
-    """The singular position between the last output and the place where the run stopped, if there is one."""
-    if compiled.n_constraints == 0 or len(good.t) == 0 or not _sensible(good.q[-1], good.s[-1], good.sd[-1]):
+def _passed(
+    compiled: Compiled, context: RunContext, work: Work, first: Pivots, good: Trajectory
+) -> str:
+    """The singular position between the last output and the place where the run stopped, if there
+    is one.
+    """
+    if (
+        compiled.n_constraints == 0
+        or len(good.t) == 0
+        or not _sensible(good.q[-1], good.s[-1], good.sd[-1])
+    ):
         return ""
     reach = max(float(context.clock[TIME] - good.t[-1]), 0.0) + 2.0 * float(context.clock[TAKEN])
     state_there = float(good.t[-1]), good.q[-1], good.s[-1], good.sd[-1]
     ahead = ahead_of(compiled, work.path.beta, first.rank(NEARLY), *state_there, reach)
     if ahead is None:
         return ""
-    cause = f"the singular position at t = {ahead.t:.5g} s, where rows of {ahead.names} depend on others, was not passed"
-    return f"{cause}; take error-controlled steps and stabilization 'projection', or end the motion before it"
+    cause = (
+        f"the singular position at t = {ahead.t:.5g} s, where rows of {ahead.names} depend on "
+        "others, was not passed"
+    )
+    return (
+        f"{cause}; take error-controlled steps and stabilization 'projection', or end the "
+        "motion before it"
+    )
 
 
 def _seen(status: int, work: Work) -> int:
     """`NOT_FINITE` where bodies have left all bounds: the mass matrix is none then."""
-    return status if status != INDEFINITE or _sensible(work.motion.x, work.motion.twist) else NOT_FINITE
+    return (
+        status
+        if status != INDEFINITE or _sensible(work.motion.x, work.motion.twist)
+        else NOT_FINITE
+    )
 
 
 def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> str:
@@ -171,10 +238,12 @@ def _numbers(status: int, compiled: Compiled, context: RunContext, h: float) -> 
     jump = "increase rtol and atol, or remove a jump in the forces"
     check = "take a smaller step or check forces and initial values"
     return {
-        INDEFINITE: f"the mass matrix lost definiteness, worst at {where}; take a smaller step or check the masses",
+        INDEFINITE: f"the mass matrix lost definiteness, worst at {where}; take a smaller step or "
+        "check the masses",
         STEP_TOO_SMALL: f"the step shrank to {h:.3g} s, fastest at {where}; {jump}",
         NOT_FINITE: f"the state is no longer finite, worst at {where}; {check}",
-        NO_CONVERGENCE: f"Newton's method does not converge with the step {h:.3g} s, worst at {where}; take a smaller step",
+        NO_CONVERGENCE: f"Newton's method does not converge with the step {h:.3g} s, worst at {where}; "
+        "take a smaller step",
     }[status]
 
 

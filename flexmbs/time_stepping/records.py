@@ -1,4 +1,6 @@
-"""Records of a run, made for a model: facts for the method, contacts, controllers, outputs and samples; its statistics."""
+"""Records of a run, made for a model: facts for the method, contacts, controllers, outputs and
+samples; its statistics.
+"""
 
 import math
 import os
@@ -27,7 +29,9 @@ def facts(compiled: Compiled) -> Facts:
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     free = bool((system.tree.parent < 0).all())
     rigid = not system.tree.nf.any() and compiled.topology.coordinates == "absolute"
-    nonlinear = any(rows.law.strongly_nonlinear.any() for rows in system.forces) or bool((system.contacts.law_kernel >= 0).any())
+    nonlinear = any(rows.law.strongly_nonlinear.any() for rows in system.forces) or bool(
+        (system.contacts.law_kernel >= 0).any()
+    )
     constant = free and rigid and not len(system.rotors.body)
     loaded = depends_on_reactions(system)
     return Facts(nq, ns, nz, nc, len(system.contacts.a), free, constant, nonlinear, loaded)
@@ -42,14 +46,32 @@ def contact_data(system: System, work: Work) -> ContactData:
         limits[dry] = contacts.geometry[dry, :3]
     heavy = max(float(system.bodies.mass.max()), float(system.bodies.second.max()), 1e-300)
     return ContactData(
-        rigid=(contacts.law_kernel < 0).astype(np.int64), poisson=contacts.poisson, e=contacts.e, e_t=contacts.et,
-        mu=contacts.mu, size=np.ones(n), dry=dry.astype(np.int64), limits=limits,
+        rigid=(contacts.law_kernel < 0).astype(np.int64),
+        poisson=contacts.poisson,
+        e=contacts.e,
+        e_t=contacts.et,
+        mu=contacts.mu,
+        size=np.ones(n),
+        dry=dry.astype(np.int64),
+        limits=limits,
         scale=np.array([float(np.linalg.norm(system.gravity)), heavy, 1.0]),
-        gap=z(n), rate=z((n, 3)), moving=z((n, 3)), outside=z(n),
-        force=path.force, mode=path.mode, slip=path.slip, impulse=path.impulse, output=z((n, 3)), row=z(n, np.int64),
-        rows=z((3 * n, ns)), recent=z((n, RECENT)), within=z((n, RECENT)),
-        depth=z(n), struck=z(n), unseen=np.full(n, -1.0),
-    )  # fmt: skip
+        gap=z(n),
+        rate=z((n, 3)),
+        moving=z((n, 3)),
+        outside=z(n),
+        force=path.force,
+        mode=path.mode,
+        slip=path.slip,
+        impulse=path.impulse,
+        output=z((n, 3)),
+        row=z(n, np.int64),
+        rows=z((3 * n, ns)),
+        recent=z((n, RECENT)),
+        within=z((n, RECENT)),
+        depth=z(n),
+        struck=z(n),
+        unseen=np.full(n, -1.0),
+    )
 
 
 def make_sampled(n: int) -> Sampled:
@@ -58,13 +80,15 @@ def make_sampled(n: int) -> Sampled:
 
 
 def begin_sampling(samplers: Samplers, sampled: Sampled, z: np.ndarray) -> None:
-    """The next instants of discrete controllers of a run that begins with the force states z; their memory where nothing was
-    sampled before."""
+    """The next instants of discrete controllers of a run that begins with the force states z; their
+    memory where nothing was sampled before."""
     for k in range(len(samplers.force)):
         at, period = int(samplers.law.state[k]), samplers.period[k]
         left, ahead = z[at + LEFT], z[at + LEFT] + samplers.phase[k]
         # what is due now was done before the state was written, but for the first sample
-        sampled.first[k] = np.where((samplers.phase[k] > 0.0) & (ahead - period > ASIDE), ahead - period, ahead)
+        sampled.first[k] = np.where(
+            (samplers.phase[k] > 0.0) & (ahead - period > ASIDE), ahead - period, ahead
+        )
         sampled.fresh[k] = left == 0.0
         if sampled.fresh[k]:
             memory = at + STORED + 2 * samplers.n_measured[k] + samplers.n_coming[k]
@@ -82,9 +106,18 @@ def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:
     """Workspace for the outputs."""
     n, z = len(times), np.zeros
     return Outputs(
-        times.copy(), z((n, f.nq)), z((n, f.ns)), z((n, f.ns)), z((n, f.nc)), z((n, f.nz)), z((n, 3)), z((n, 2)), z(n),
-        z((n, f.contacts, 3)), z((n, n_beta)),
-    )  # fmt: skip
+        times.copy(),
+        z((n, f.nq)),
+        z((n, f.ns)),
+        z((n, f.ns)),
+        z((n, f.nc)),
+        z((n, f.nz)),
+        z((n, 3)),
+        z((n, 2)),
+        z(n),
+        z((n, f.contacts, 3)),
+        z((n, n_beta)),
+    )
 
 
 def make_samples(f: Facts, n_beta: int) -> Samples:

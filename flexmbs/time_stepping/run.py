@@ -1,7 +1,7 @@
 """One run: its records in memory, steps in batches of outputs, its events.
 
-An array of these records is either read-only, constants and addresses, or part of the state of the run
-(`flexmbs.time_stepping.run_state`).
+An array of these records is either read-only, constants and addresses, or part of the state of the
+run (`flexmbs.time_stepping.run_state`).
 """
 
 import contextlib
@@ -94,11 +94,21 @@ from flexmbs.time_stepping.records import (
 
 Progress = Callable[[float, str], None]
 Keep = Callable[[int], None]
-LONG_KERNELS = (run_context.DERIVATIVE, run_context.MATRIX, run_context.CORRECTION, run_context.ROWS)  # to compile
+# to compile
+LONG_KERNELS = (
+    run_context.DERIVATIVE,
+    run_context.MATRIX,
+    run_context.CORRECTION,
+    run_context.ROWS,
+)
 BATCH_SECONDS = 0.25  # between two calls of the progress function
-SHARE_OF_RUN = 0.02  # a controlled step is at most this part of the run, so that it passes over no short event
-PAST = 1e-15  # of a second or of the time: how far behind it the next one begins, on its other side whatever round-off does
-PACE, CREPT = 1000, 2  # steps over which the pace of a run is taken, and how often it creeps until it is stopped
+# a controlled step is at most this part of the run, so that it passes over no short event
+SHARE_OF_RUN = 0.02
+# of a second or of the time: how far behind it the next one begins, on its other side whatever
+# round-off does
+PAST = 1e-15
+# steps over which the pace of a run is taken, and how often it creeps until it is stopped
+PACE, CREPT = 1000, 2
 CREEPING = 1e-3  # of the steps before: a step that stays below it
 PATIENCE = 600.0  # s that a run which creeps may still take
 
@@ -113,15 +123,21 @@ class Pace(NamedTuple):
 
 
 class Run:
-    """One run, written in batches of outputs; ``found``: its events so far, ``ending``: the terminal one.
+    """One run, written in batches of outputs; ``found``: its events so far, ``ending``: the
+    terminal one.
 
     ``work``: scratch of its evaluations, with the path variables of the start.
     """
 
     def __init__(
-        self, compiled: Compiled, method: Integrator, form: Formalism, times: np.ndarray, work: Work,
+        self,
+        compiled: Compiled,
+        method: Integrator,
+        form: Formalism,
+        times: np.ndarray,
+        work: Work,
         events: Sequence[Event] = (),
-    ) -> None:  # fmt: skip
+    ) -> None:
         system = compiled.system
         check_memory(len(times), int(system.layout[1:].sum()) + int(system.layout[2]))
         self.compiled, self.method, self.declared = compiled, method, events
@@ -136,14 +152,21 @@ class Run:
         self.pace: Pace | None = None
         self.deadline = math.inf  # of time.perf_counter(): a run that reaches it is interrupted
         self.stopping = False  # asked to end after the present step
-        self.keep: Keep | None = None  # called with the number of outputs where the state is that after an accepted step
+        # called with the number of outputs where the state is that after an accepted step
+        self.keep: Keep | None = None
         self.facts = facts(compiled)
-        # jumps of drives, just before which a stretch of the run ends; not where rigid contacts may be closed
-        jumps = restarts(compiled, float(times[-1])) if not (method.contacts and self.facts.contacts) else []
+        # jumps of drives, just before which a stretch of the run ends; not where rigid contacts may
+        # be closed
+        jumps = (
+            restarts(compiled, float(times[-1]))
+            if not (method.contacts and self.facts.contacts)
+            else []
+        )
         if method.sees_contacts and self.facts.contacts:
             self._refuse_jumps(float(times[-1]))
         self.jumps = [t - ASIDE * (1.0 + t) for t in jumps]
-        if self.jumps and self.jumps[-1] <= times[-1] <= jumps[-1]:  # a run ends before a jump at its end
+        # a run ends before a jump at its end
+        if self.jumps and self.jumps[-1] <= times[-1] <= jumps[-1]:
             times = np.append(times[:-1], self.jumps.pop())
         self.memory = method.memory(self.facts)
         self.sampled = make_sampled(len(compiled.system.samplers.force))
@@ -157,7 +180,8 @@ class Run:
         if found:
             raise InputError(
                 *(
-                    f"{name}: its velocity jumps at t = {t:g} s, an impact that '{self.method.name}' does not know beside "
+                    f"{name}: its velocity jumps at t = {t:g} s, an impact that "
+                    f"'{self.method.name}' does not know beside "
                     "rigid contacts; prescribe a smooth motion, or take 'moreau-jean'"
                     for name, t in found.items()
                 )
@@ -194,13 +218,24 @@ class Run:
         if f.contacts and not method.sees_contacts:
             counts[UNSEEN] = DIVIDES if method.step else REJECTS
         return RunContext(
-            np.full(CALLS, -1, np.int64), z(RECORDS, np.int64), clock, np.array(control, float), counts, start, state, at,
+            np.full(CALLS, -1, np.int64),
+            z(RECORDS, np.int64),
+            clock,
+            np.array(control, float),
+            counts,
+            start,
+            state,
+            at,
             exchange,
-            contact_data(self.compiled.system, work), times, z(f.ns), z(f.ns),
+            contact_data(self.compiled.system, work),
+            times,
+            z(f.ns),
+            z(f.ns),
             make_samples(f, len(work.path.beta)),
-            corners_before([*self.compiled.corners, *self.jumps], clock[END]), self.sampled.due,
+            corners_before([*self.compiled.corners, *self.jumps], clock[END]),
+            self.sampled.due,
             make_outputs(times, f, len(work.path.beta)),
-        )  # fmt: skip
+        )
 
     def _lay_out(self) -> None:
         """Records into memory, their addresses into the context."""
@@ -216,9 +251,14 @@ class Run:
         )
         self.model = equations.Model(system, work, self.workspace, c.exchange)
         self.packed = {
-            MODEL: Packed(self.model), COMMON: Packed(self.common), MEMORY: Packed(self.memory), CONTEXT: Packed(c),
-            START: Packed(c.start), STATE: Packed(c.state), AT: Packed(c.at),
-        }  # fmt: skip
+            MODEL: Packed(self.model),
+            COMMON: Packed(self.common),
+            MEMORY: Packed(self.memory),
+            CONTEXT: Packed(c),
+            START: Packed(c.start),
+            STATE: Packed(c.state),
+            AT: Packed(c.at),
+        }
         for index, packed in self.packed.items():
             c.records[index] = packed.address
         self.kernels = self.method.calls
@@ -229,7 +269,10 @@ class Run:
 
         Long ones first and last: two processes that compile them from both ends meet at short ones.
         """
-        return sorted(self._calls(), key=lambda each: (each[0] >= run_context.STEP, each[0] not in LONG_KERNELS))
+        return sorted(
+            self._calls(),
+            key=lambda each: (each[0] >= run_context.STEP, each[0] not in LONG_KERNELS),
+        )
 
     def _calls(self) -> Iterator[tuple[int, Any, tuple[Any, Any, Any]]]:
         c, used = self.context, set(self.method.uses)
@@ -241,7 +284,9 @@ class Run:
             if kernel is not None and needed:
                 yield index, kernel, (self.model, c.state, c.state)
         for index, kernel in enumerate(equations.SHARED, RESIDUAL):
-            watched = (index == EVENTS and self.declared) or (index == CONTACTS and c.counts[UNSEEN])
+            watched = (index == EVENTS and self.declared) or (
+                index == CONTACTS and c.counts[UNSEEN]
+            )
             watched = watched or (index == SAMPLES and len(self.sampled.first))
             if index in used or index in run_context.ALWAYS or watched:
                 yield index, kernel, (self.common, c.state, c.state)
@@ -256,7 +301,9 @@ class Run:
         frozen(self.context.calls)
 
     def begin(self, start: InitialState) -> None:
-        """Consistent accelerations and multipliers, path variables, the method's memory, signs of the state functions."""
+        """Consistent accelerations and multipliers, path variables, the method's memory, signs of
+        the state functions.
+        """
         c, state, p = self.context, self.state, self.packed
         self.begun = start
         state.q[:], state.s[:] = start.q, start.s
@@ -280,21 +327,24 @@ class Run:
             self.events.before[:] = self.events.value
 
     def _close_contacts(self, force: np.ndarray) -> None:
-        """Rigid contacts that carry a force at the start are closed, with the impulse of a step of it."""
+        """Rigid contacts that carry a force at the start are closed, with the impulse of a step of
+        it.
+        """
         contact = self.context.contact
         shut = (contact.rigid == 1) & (force[:, 0] > 0.0)
         contact.mode[shut] = STICKS
         contact.impulse[shut] = force[shut] * float(self.context.clock[NEXT])
 
     def _settle(self, t: float) -> None:
-        """Velocities onto the constraints by the change of least kinetic energy, an impact; accelerations, multipliers and path
-        variables there."""
+        """Velocities onto the constraints by the change of least kinetic energy, an impact;
+        accelerations, multipliers and path variables there."""
         c, state, p = self.context, self.state, self.packed
         settled = settle(self.compiled, self.work, t, state.q, state.s, state.z)
         if settled.status < 0:
             body = body_without_inertia(self.compiled, settled.status, state.q, self.work.path.beta)
             raise InputError(
-                f"bodies.{body}: nothing gives its motion inertia (mass matrix not positive definite); give it mass or a joint"
+                f"bodies.{body}: nothing gives its motion inertia (mass matrix not "
+                "positive definite); give it mass or a joint"
             )
         self.form.begin(self.compiled, self.work, state.q, state.s)
         state.sd[:], state.lam[:] = settled.sd, settled.lam
@@ -320,24 +370,53 @@ class Run:
         before = state.s.copy()
         self._settle(t)
         self._restart(t)
-        M = terms(self.compiled.system, make_work(self.compiled.system, self.work.path.beta), t, state.q, state.s, state.z).M
+        M = terms(
+            self.compiled.system,
+            make_work(self.compiled.system, self.work.path.beta),
+            t,
+            state.q,
+            state.s,
+            state.z,
+        ).M
         state.w[DRIVES] += 0.5 * float((state.s - before) @ M @ (state.s + before))
 
     def _find_jerk(self, t: float) -> None:
-        """s̈ at the start, by the difference of accelerations a little later, into context.local; zero where it does not hold over
-        a step."""
-        c, state, work = self.context, self.state, make_work(self.compiled.system, self.work.path.beta)
+        """s̈ at the start, by the difference of accelerations a little later, into context.local;
+        zero where it does not hold over a step."""
+        c, state, work = (
+            self.context,
+            self.state,
+            make_work(self.compiled.system, self.work.path.beta),
+        )
         jerk = np.zeros_like(state.sd)
         for part in JERK_STEPS:
             h, q, before = part * float(c.clock[NEXT]), state.q.copy(), jerk
-            displaced(self.compiled.system, state.q, h * state.s + 0.5 * h * h * state.sd + h**3 / 6.0 * before, q)
-            later = settle(self.compiled, work, t + h, q, state.s + h * state.sd + 0.5 * h * h * before, state.z + h * state.zd)
+            displaced(
+                self.compiled.system,
+                state.q,
+                h * state.s + 0.5 * h * h * state.sd + h**3 / 6.0 * before,
+                q,
+            )
+            later = settle(
+                self.compiled,
+                work,
+                t + h,
+                q,
+                state.s + h * state.sd + 0.5 * h * h * before,
+                state.z + h * state.zd,
+            )
             jerk = (later.sd - state.sd) / h
-        share = 2.0 - 2.0 * np.abs(jerk - before).max() / (SMOOTH_JERK * np.abs(jerk).max() + 1e-300)
-        c.local[:] = min(max(share, 0.0), 1.0) * before if later.status >= 0 and np.isfinite(share) else 0.0
+        share = 2.0 - 2.0 * np.abs(jerk - before).max() / (
+            SMOOTH_JERK * np.abs(jerk).max() + 1e-300
+        )
+        c.local[:] = (
+            min(max(share, 0.0), 1.0) * before if later.status >= 0 and np.isfinite(share) else 0.0
+        )
 
     def _check_overlaps(self) -> None:
-        """Raise `InputError` for contacts that overlap at the start without a load that explains it."""
+        """Raise `InputError` for contacts that overlap at the start without a load that explains
+        it.
+        """
         c, p = self.context, self.packed
         if not len(c.contact.gap):
             return
@@ -351,7 +430,9 @@ class Run:
             refuse_overlaps(self.compiled, c.contact)
         if not c.contact.rigid.all():
             points = c.state, c.at
-            self.overlaps = check_loaded_overlaps(self.compiled, c.contact, points, float(c.clock[END]), evaluate)
+            self.overlaps = check_loaded_overlaps(
+                self.compiled, c.contact, points, float(c.clock[END]), evaluate
+            )
 
     def stop(self) -> None:
         """End the run after the present step, from a signal's handler or another thread."""
@@ -359,8 +440,15 @@ class Run:
         self.context.counts[PAUSED] = 1
 
     def integrate(self, progress: Progress | None) -> tuple[int, int]:
-        """Run from where it is to the end. Returns the last status and the number of outputs reached."""
-        reached, batch, n, callbacks = int(self.context.counts[REACHED]), 1, len(self.context.times), self.compiled.callbacks
+        """Run from where it is to the end. Returns the last status and the number of outputs
+        reached.
+        """
+        reached, batch, n, callbacks = (
+            int(self.context.counts[REACHED]),
+            1,
+            len(self.context.times),
+            self.compiled.callbacks,
+        )
         while reached < n and self.ending is None:
             begun = time.perf_counter()
             last = min(n, reached + batch)
@@ -382,7 +470,11 @@ class Run:
                 return (NOT_FINITE if status == DONE else status), reached
             self._report(progress, reached)
             seconds = time.perf_counter() - begun
-            batch = int(min(max(1.0, batch * BATCH_SECONDS / max(seconds, 1e-3)), 4.0 * batch)) if last - 2 > 0 else batch
+            batch = (
+                int(min(max(1.0, batch * BATCH_SECONDS / max(seconds, 1e-3)), 4.0 * batch))
+                if last - 2 > 0
+                else batch
+            )
         return DONE, reached
 
     def _batch(self, first: int, last: int, progress: Progress | None) -> tuple[int, int]:
@@ -390,8 +482,12 @@ class Run:
         c, context, reported = self.context, self.packed[CONTEXT], time.perf_counter()
         while True:
             jump = self.jumps and self.jumps[0] < c.times[last - 1]
-            stop = min(int(np.searchsorted(c.times, self.jumps[0], "right")), last) if jump else last
-            status = integrate(context, context, context, first, max(stop, first), self.jumps[0] if jump else 0.0)
+            stop = (
+                min(int(np.searchsorted(c.times, self.jumps[0], "right")), last) if jump else last
+            )
+            status = integrate(
+                context, context, context, first, max(stop, first), self.jumps[0] if jump else 0.0
+            )
             self.take_impacts()
             first = int(c.counts[REACHED])
             if status == DONE and jump:
@@ -413,7 +509,9 @@ class Run:
                 reported = time.perf_counter()
 
     def _creeps(self) -> bool:
-        """Have controlled steps become so short, for many steps, that the run would take longer than anyone waits?"""
+        """Have controlled steps become so short, for many steps, that the run would take longer
+        than anyone waits?
+        """
         c, was = self.context, self.pace
         steps, t, now = int(c.counts[STEPS]), float(c.clock[TIME]), time.perf_counter()
         if c.clock[FIXED] > 0.0 or (was is not None and steps < was.steps + PACE):
@@ -444,11 +542,15 @@ class Run:
             self.impacts.append(Impact(self.compiled.contacts[k], t, impulse, lost))
 
     def _locate(self) -> None:
-        """Record the events of the last step in the order of their times, to the first terminal one."""
+        """Record the events of the last step in the order of their times, to the first terminal
+        one.
+        """
         clock, at = self.context.clock, self.context.at
         begun, end = float(clock[BEGUN]), float(clock[TIME])
         crossed = [int(e) for e in np.flatnonzero(self.events.crossed)]
-        for t, e in sorted((located(lambda t, e=e: self._value(e, t), begun, end), e) for e in crossed):  # type: ignore[misc]
+        for t, e in sorted(
+            (located(lambda t, e=e: self._value(e, t), begun, end), e) for e in crossed
+        ):  # type: ignore[misc]
             self._look_at(t)
             record = EventRecord(self.declared[e].name, t, at.q.copy(), at.s.copy())
             self.found.append(record)
@@ -467,9 +569,15 @@ class Run:
         return float(self.events.value[e])
 
     def state_functions(self, declared: Sequence[Event]) -> tuple[np.ndarray, Callable[[], None]]:
-        """Values of state functions beside the run's own events, and what evaluates them at the present state."""
+        """Values of state functions beside the run's own events, and what evaluates them at the
+        present state.
+        """
         records = event_records(self.compiled, declared)
-        common, state, clock = Packed(self.common._replace(events=records)), self.packed[STATE], self.context.clock
+        common, state, clock = (
+            Packed(self.common._replace(events=records)),
+            self.packed[STATE],
+            self.context.clock,
+        )
         watch = equations.watch.bound(common, state, state)
 
         def evaluate(kept: Packed = common) -> None:

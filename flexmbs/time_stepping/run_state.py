@@ -1,14 +1,17 @@
 """The state of a run as plain arrays by name: everything that its future depends on.
 
-The path of the data. `Run` lays out its records once: nested NamedTuples of arrays, to which the compiled loop holds addresses.
-An array of them is either read-only (the model, constants, addresses) or state: the point (q, s, z, works and their rates), the
-path variables (`Path`), the memory of the method, clock, counts and estimated errors of the context, instants of discrete
-controllers, signs of events, and the scratch, in which a factorization may stand that following steps use. `arrays` walks the
-records and finds every writable array, so that a field which is added cannot be forgotten. `RunState.saved` copies them after
-an accepted step, together with the little that `Run` keeps in Python (jumps that are left, events and impacts so far);
-`RunState.restore` writes the copies back into the same places, in the same run or in a new one of the same model and options,
-in another process too. The loop goes on bitwise equal, as it reads nothing else; user functions must depend on their arguments
-alone. Outputs are not part of the state. Theory: docs/theory.md, section 33.
+The path of the data. `Run` lays out its records once: nested NamedTuples of arrays, to which the
+compiled loop holds addresses. An array of them is either read-only (the model, constants,
+addresses) or state: the point (q, s, z, works and their rates), the path variables (`Path`), the
+memory of the method, clock, counts and estimated errors of the context, instants of discrete
+controllers, signs of events, and the scratch, in which a factorization may stand that following
+steps use. `arrays` walks the records and finds every writable array, so that a field which is added
+cannot be forgotten. `RunState.saved` copies them after an accepted step, together with the little
+that `Run` keeps in Python (jumps that are left, events and impacts so far); `RunState.restore`
+writes the copies back into the same places, in the same run or in a new one of the same model and
+options, in another process too. The loop goes on bitwise equal, as it reads nothing else; user
+functions must depend on their arguments alone. Outputs are not part of the state. Theory:
+docs/theory.md, section 33.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,15 +28,24 @@ OUTPUTS = "out"  # field of the context that is no state
 
 
 def arrays(run: Run) -> State:
-    """The arrays of the run that are its state, by the path of their names; views of others are left out."""
+    """The arrays of the run that are its state, by the path of their names; views of others are
+    left out.
+    """
     context = run.context._asdict()
     del context[OUTPUTS]
-    roots = {"common": run.common._asdict(), "model": run.model._asdict(), "memory": run.memory._asdict(), "context": context}
+    roots = {
+        "common": run.common._asdict(),
+        "model": run.model._asdict(),
+        "memory": run.memory._asdict(),
+        "context": context,
+    }
     found: State = {}
     taken: list[tuple[int, int]] = []
     for name, array in (each for root, fields in roots.items() for each in _walk(root, fields)):
         begin = int(array.__array_interface__["data"][0])
-        if array.size and not any(first <= begin and begin + array.nbytes <= last for first, last in taken):
+        if array.size and not any(
+            first <= begin and begin + array.nbytes <= last for first, last in taken
+        ):
             taken.append((begin, begin + array.nbytes))
             found[name] = array
     return found
@@ -46,7 +58,11 @@ def _walk(path: str, fields: Mapping[str, Any]) -> Iterator[tuple[str, np.ndarra
             if value.flags.writeable:
                 yield f"{path}.{name}", value
         elif isinstance(value, tuple):
-            own = value._asdict() if hasattr(value, "_asdict") else {str(k): each for k, each in enumerate(value)}
+            own = (
+                value._asdict()
+                if hasattr(value, "_asdict")
+                else {str(k): each for k, each in enumerate(value)}
+            )
             yield from _walk(f"{path}.{name}", own)
 
 
@@ -61,7 +77,9 @@ class RunState:
         return {name: array.copy() for name, array in self.arrays.items()} | _beside(self.run)
 
     def restore(self, state: Mapping[str, np.ndarray]) -> None:
-        """Write a state of a run of the same model and options into the arrays. Raises `InputError` where it is of another."""
+        """Write a state of a run of the same model and options into the arrays. Raises `InputError`
+        where it is of another.
+        """
         run = self.run
         _check(self.arrays, _beside(run), state)
         for name, array in self.arrays.items():
@@ -69,12 +87,20 @@ class RunState:
         nq = len(run.state.q)
         run.jumps = [float(t) for t in state["run.jumps"]]
         run.found = [
-            EventRecord(run.declared[int(row[0])].name, float(row[1]), row[2 : 2 + nq].copy(), row[2 + nq :].copy())
+            EventRecord(
+                run.declared[int(row[0])].name,
+                float(row[1]),
+                row[2 : 2 + nq].copy(),
+                row[2 + nq :].copy(),
+            )
             for row in state["run.events"]
         ]
         run.impacts = [
             Impact(
-                run.compiled.contacts[int(row[0])], float(row[1]), (float(row[2]), float(row[3]), float(row[4])), float(row[5])
+                run.compiled.contacts[int(row[0])],
+                float(row[1]),
+                (float(row[2]), float(row[3]), float(row[4])),
+                float(row[5]),
             )
             for row in state["run.impacts"]
         ]
@@ -82,28 +108,43 @@ class RunState:
 
 
 def _beside(run: Run) -> State:
-    """Jumps that are left, events and impacts so far; the last event is the terminal one if ``ended``."""
+    """Jumps that are left, events and impacts so far; the last event is the terminal one if
+    ``ended``.
+    """
     declared, contacts = [event.name for event in run.declared], run.compiled.contacts
     nq, ns = len(run.state.q), len(run.state.s)
-    events = [(float(declared.index(event.name)), event.t, *event.q, *event.s) for event in run.found]
-    impacts = [(float(contacts.index(each.contact)), each.t, *each.impulse, each.lost) for each in run.impacts]
+    events = [
+        (float(declared.index(event.name)), event.t, *event.q, *event.s) for event in run.found
+    ]
+    impacts = [
+        (float(contacts.index(each.contact)), each.t, *each.impulse, each.lost)
+        for each in run.impacts
+    ]
     return {
-        "run.jumps": np.array(run.jumps, float), "run.ended": np.array([run.ending is not None]),
-        "run.events": np.array(events).reshape(-1, 2 + nq + ns), "run.impacts": np.array(impacts).reshape(-1, 6),
-    }  # fmt: skip
+        "run.jumps": np.array(run.jumps, float),
+        "run.ended": np.array([run.ending is not None]),
+        "run.events": np.array(events).reshape(-1, 2 + nq + ns),
+        "run.impacts": np.array(impacts).reshape(-1, 6),
+    }
 
 
 def _check(own: State, beside: State, state: Mapping[str, np.ndarray]) -> None:
-    """Raise `InputError` unless the state has these arrays; those beside may have any number of rows."""
+    """Raise `InputError` unless the state has these arrays; those beside may have any number of
+    rows.
+    """
     wanted = {name: (array.dtype, array.shape) for name, array in own.items()}
     wanted |= {name: (array.dtype, array.shape[1:]) for name, array in beside.items()}
     for name in dict.fromkeys((*wanted, *state)):
         given = state.get(name)
         if name not in wanted or not isinstance(given, np.ndarray):
             what = "is unknown" if name not in wanted else "is missing"
-            raise InputError(f"state: '{name}' {what}; it belongs to another model or to other options")
+            raise InputError(
+                f"state: '{name}' {what}; it belongs to another model or to other options"
+            )
         kind, shape = wanted[name]
         found = given.shape[1:] if name in beside else given.shape
         if (given.dtype, found) != (kind, shape):
             text = f"has {given.dtype} {given.shape}, this run {kind} {shape}"
-            raise InputError(f"state: '{name}' {text}; it belongs to another model or to other options")
+            raise InputError(
+                f"state: '{name}' {text}; it belongs to another model or to other options"
+            )

@@ -1,7 +1,9 @@
-"""Other processes that compile kernels for runs that begin here, from the last one back, where the disk has none yet.
+"""Other processes that compile kernels for runs that begin here, from the last one back, where the
+disk has none yet.
 
-Each takes what the others have not begun (`flexmbs._jit.locks`) and loads what they made, so that the first run of a formalism
-with an integrator waits about half as long. They are not of `multiprocessing`, which would run the user's script again.
+Each takes what the others have not begun (`flexmbs._jit.locks`) and loads what they made, so that
+the first run of a formalism with an integrator waits about half as long. They are not of
+`multiprocessing`, which would run the user's script again.
 """
 
 import atexit
@@ -37,8 +39,8 @@ def compile_in_second_process(formalism: str, integrator: str) -> None:
 
 @contextlib.contextmanager
 def compiling_ahead(pairs: Sequence[tuple[str, str]]) -> Iterator[None]:
-    """While the block runs these pairs of formalism and integrator one after the other, other processes compile their kernels
-    from the last pair back; its runs start none of their own."""
+    """While the block runs these pairs of formalism and integrator one after the other, other
+    processes compile their kernels from the last pair back; its runs start none of their own."""
     token = _STARTED.set(True)
     try:
         _start(list(dict.fromkeys(pairs)))
@@ -91,4 +93,8 @@ def _processors() -> int:
 def _allowed() -> bool:
     """Whether Python is a program that starts again, and this is the first process."""
     started = multiprocessing.parent_process() is not None or bool(os.environ.get(OFF))
-    return not getattr(sys, "frozen", False) and Path(sys.executable or "").name.startswith("python") and not started
+    return (
+        not getattr(sys, "frozen", False)
+        and Path(sys.executable or "").name.startswith("python")
+        and not started
+    )

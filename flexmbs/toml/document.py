@@ -1,4 +1,6 @@
-"""Untrusted TOML files: read with limits, paths restricted to their folder, problems reported by line."""
+"""Untrusted TOML files: read with limits, paths restricted to their folder, problems reported by
+line.
+"""
 
 import tomllib
 from collections.abc import Callable, Mapping
@@ -30,12 +32,17 @@ class Document(NamedTuple):
         ordered = sorted(zip(lines, map(str, first)), key=lambda pair: pair[0] or 0)
         more = len(problems) - MOST_PROBLEMS
         last = [f"{self.path}: and {'more' if more == 1 else f'{more} more'}"] if more > 0 else []
-        places = (f"{self.path}:{line}: {problem}" if line else f"{self.path}: {problem}" for line, problem in ordered)
+        places = (
+            f"{self.path}:{line}: {problem}" if line else f"{self.path}: {problem}"
+            for line, problem in ordered
+        )
         return InputError(*places, *last)
 
 
 def read_document(path: Path, what: str = "model") -> Document:
-    """The document in a file that describes a ``what``. Raises `InputError` if it is not a file, not text or not TOML."""
+    """The document in a file that describes a ``what``. Raises `InputError` if it is not a file,
+    not text or not TOML.
+    """
     text = _text(path, what)
     return Document(path, text, _table(text, path))
 
@@ -49,12 +56,16 @@ def _text(path: Path, what: str) -> str:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputError(f"{path}: cannot be read: {reason}") from None
     if len(data) > LARGEST_FILE:
-        raise InputError(f"{path}: larger than {LARGEST_FILE // 1_000_000} MB; this is not a {what} file")
+        raise InputError(
+            f"{path}: larger than {LARGEST_FILE // 1_000_000} MB; this is not a {what} file"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{path}:{line}: byte {error.start} is not UTF-8 text; save the file as UTF-8") from None
+        raise InputError(
+            f"{path}:{line}: byte {error.start} is not UTF-8 text; save the file as UTF-8"
+        ) from None
 
 
 def _table(text: str, path: Path) -> dict[str, Any]:
@@ -88,7 +99,9 @@ class Locator:
         return {**table, key: str(self.path(table[key], key))}
 
     def path(self, file: str, key: str = "file") -> Path:
-        """The absolute path. Raises `NestedError` for one outside the folder (symbolic links resolved)."""
+        """The absolute path. Raises `NestedError` for one outside the folder (symbolic links
+        resolved).
+        """
         try:
             if "://" in file:
                 raise ValueError(f"{shown(file)} is an address; only files are read")

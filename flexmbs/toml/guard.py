@@ -1,4 +1,6 @@
-"""Check of TOML text before parsing: nesting and dotted keys that would cost the parser unbounded time or memory."""
+"""Check of TOML text before parsing: nesting and dotted keys that would cost the parser unbounded
+time or memory.
+"""
 
 import re
 
@@ -11,11 +13,15 @@ TOKEN = re.compile(
     r"""|(?P<open>[\[{])|(?P<close>[\]}])|(?P<dot>\.)|(?P<key>[\w+ \t-]+)|(?P<other>.)""",
     re.DOTALL | re.VERBOSE,
 )
-CLOSING = {'"""': re.compile(r'(?:[^\\]|\\.)*?"""', re.DOTALL), "'''": re.compile(r".*?'''", re.DOTALL)}
+CLOSING = {
+    '"""': re.compile(r'(?:[^\\]|\\.)*?"""', re.DOTALL),
+    "'''": re.compile(r".*?'''", re.DOTALL),
+}
 
 
 def check_nesting(text: str, where: str) -> None:
-    """Raise `InputError` for brackets nested deeper than `LARGEST_DEPTH` and keys of more than `LONGEST_KEY` parts.
+    """Raise `InputError` for brackets nested deeper than `LARGEST_DEPTH` and keys of more than
+    `LONGEST_KEY` parts.
 
     One pass; it stops at invalid TOML, which the parser rejects as well.
     """
@@ -41,5 +47,9 @@ def check_nesting(text: str, where: str) -> None:
                 dots = 0
         if depth > LARGEST_DEPTH or dots >= LONGEST_KEY:
             line = text.count("\n", 0, at) + 1
-            kind = f"nested deeper than {LARGEST_DEPTH} levels" if depth > LARGEST_DEPTH else f"a key of over {LONGEST_KEY} parts"
+            kind = (
+                f"nested deeper than {LARGEST_DEPTH} levels"
+                if depth > LARGEST_DEPTH
+                else f"a key of over {LONGEST_KEY} parts"
+            )
             raise InputError(f"{where}:{line}: {kind}; reduce it")

@@ -13,7 +13,10 @@ LONGEST_LINE = 2000
 def line_of(text: str, paths: Sequence[Path]) -> list[int | None]:
     """Line of each path, or of its longest prefix in the text; None if there is none."""
     lines = {path: number for number, path in reversed(list(_keys(text)))}
-    return [next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None) for path in paths]
+    return [
+        next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)
+        for path in paths
+    ]
 
 
 def _keys(text: str) -> Iterator[tuple[int, Path]]:

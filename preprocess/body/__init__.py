@@ -1,1 +1,3 @@
-"""The flexible body: reference conditions, modes, shape integrals, geometric stiffness, stress modes; and `reduce`."""
+"""The flexible body: reference conditions, modes, shape integrals, geometric stiffness, stress
+modes; and `reduce`.
+"""

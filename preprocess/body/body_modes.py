@@ -15,16 +15,20 @@ from preprocess.reduction.free_reduction import supported
 from preprocess.reduction.independent import ElasticShapes
 from preprocess.reduction.statics import InterfaceStatics
 
-LIGHT = 2e-8  # share of the mass of a shape that no rigid-body motion has: with 1e-8 the data of a body are refused
+# share of the mass of a shape that no rigid-body motion has: with 1e-8 the data of a body are
+# refused
+LIGHT = 2e-8
 LOST = 1e-3  # share of the compliance under an interface load that may be left out with such shapes
 STILL = 1e-9  # of the motion of an interface or of the body that is none
-MENDS = ('give reference = "mean axes"', "give another interface as reference")  # of a whole part, of a divided one
+# of a whole part, of a divided one
+MENDS = ('give reference = "mean axes"', "give another interface as reference")
 ROUND_OFF = 1e-15  # of the stiffness that the terms of φᵀKφ have
 
 
 class BodyModes(NamedTuple):
-    """Modes under a reference condition: shapes ``Φ V − R c`` of elastic shapes Φ by V (n, nf) and rigid-body modes by c (6, nf),
-    omega (nf,) [rad/s], the body frame's origin (3,) and axes (3, 3) in mesh axes; ``kind``: name of the modes."""
+    """Modes under a reference condition: shapes ``Φ V − R c`` of elastic shapes Φ by V (n, nf) and
+    rigid-body modes by c (6, nf), omega (nf,) [rad/s], the body frame's origin (3,) and axes (3, 3)
+    in mesh axes; ``kind``: name of the modes."""
 
     V: FloatArray
     c: FloatArray
@@ -45,17 +49,22 @@ class Carried(NamedTuple):
     elastic: ElasticShapes
 
 
-def carried(rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, *, piece: int) -> Carried:
-    """The reference condition and the shapes; where some of these move the body frame and hardly any mass, mean axes of a
-    ``piece`` of a divided part beyond the first, else without the last ones, of the highest normal modes: the most important
-    shapes are first.
+def carried(
+    rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, *, piece: int
+) -> Carried:
+    """The reference condition and the shapes; where some of these move the body frame and hardly
+    any mass, mean axes of a ``piece`` of a divided part beyond the first, else without the last
+    ones, of the highest normal modes: the most important shapes are first.
 
-    Seen from the frame they are rigid-body motions: the mass matrix of the body in its modes, 1 + cᵀc with c of `body_modes`, is
-    singular to round-off.  Raises InputError where interface loads deform the body in those that are left out.
+    Seen from the frame they are rigid-body motions: the mass matrix of the body in its modes, 1 +
+    cᵀc with c of `body_modes`, is singular to round-off.  Raises InputError where interface loads
+    deform the body in those that are left out.
     """
     _, _, C = rule.frame(statics)
     inner = statics.fe.engine.inner
-    c = np.asarray(np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, elastic.shapes)), dtype=float)
+    c = np.asarray(
+        np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, elastic.shapes)), dtype=float
+    )
     if not _light(c):
         return Carried(rule, elastic)
     if piece > 1:
@@ -71,36 +80,56 @@ def _light(c: FloatArray) -> bool:
     return bool(LIGHT * (1.0 + np.linalg.norm(c, 2) ** 2) > 1.0) if c.size else False
 
 
-def _require_compliance(statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, count: int, mend: str) -> None:
-    """Raise `InputError` where loads deform the body, held at its frame, less in the first ``count`` elastic shapes than in all:
-    B K⁻¹ Bᵀ, B the motion of the interfaces seen from the frame and, of inertia, c."""
-    elastic, follow = statics.interface_motion(shapes), statics.interface_motion(statics.rigid_modes) @ c
-    moves = np.linalg.norm(elastic - follow, axis=1) > STILL * (np.linalg.norm(elastic, axis=1) + np.linalg.norm(follow, axis=1))
+def _require_compliance(
+    statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, count: int, mend: str
+) -> None:
+    """Raise `InputError` where loads deform the body, held at its frame, less in the first
+    ``count`` elastic shapes than in all: B K⁻¹ Bᵀ, B the motion of the interfaces seen from the
+    frame and, of inertia, c."""
+    elastic, follow = (
+        statics.interface_motion(shapes),
+        statics.interface_motion(statics.rigid_modes) @ c,
+    )
+    moves = np.linalg.norm(elastic - follow, axis=1) > STILL * (
+        np.linalg.norm(elastic, axis=1) + np.linalg.norm(follow, axis=1)
+    )
     inertia = c[np.linalg.norm(c, axis=1) > STILL * np.linalg.norm(c)]
     B = np.vstack([(elastic - follow)[moves], inertia])
     names = [f"{interface.name} {load}" for interface in statics.interfaces for load in LOADS]
-    names = [*(name for name, there in zip(names, moves) if there), *["its own inertia"] * len(inertia)]
+    names = [
+        *(name for name, there in zip(names, moves) if there),
+        *["its own inertia"] * len(inertia),
+    ]
     K = statics.fe.engine.inner(shapes, statics.fe.stiffness_product(shapes))
-    full, own = (np.einsum("ij,ji->i", B[:, :n], np.linalg.solve(K[:n, :n], B[:, :n].T)) for n in (len(K), count))
+    full, own = (
+        np.einsum("ij,ji->i", B[:, :n], np.linalg.solve(K[:n, :n], B[:, :n].T))
+        for n in (len(K), count)
+    )
     lost = 1.0 - own / full
     worst = int(lost.argmax())
     if lost[worst] > LOST:
         raise InputError(
-            "reference: the body frame moves against the body with hardly any mass, as at one node of shells or behind soft"
-            f" springs; without this motion {lost[worst]:.2g} of the compliance under {names[worst]} is missing; {mend},"
+            "reference: the body frame moves against the body with hardly any mass, as at "
+            "one node of shells or behind soft"
+            f" springs; without this motion {lost[worst]:.2g} of the compliance under "
+            f"{names[worst]} is missing; {mend},"
             " fewer modes, or the interface more nodes, as by a spider"
         )
 
 
 def body_modes(reference: Reference, statics: InterfaceStatics, shapes: FloatArray) -> BodyModes:
-    """Modes of the body in the span of elastic, M-orthonormal shapes Φ (3N, n), mass-normalised, ascending.
+    """Modes of the body in the span of elastic, M-orthonormal shapes Φ (3N, n), mass-normalised,
+    ascending.
 
-    With c = (C R)⁻¹ C Φ the mass matrix is ``1 + cᵀc`` and the stiffness that of Φ; the largest component of V is positive.
-    Raises InputError, also for a mode whose stiffness is round-off, of nodes that move freely.
+    With c = (C R)⁻¹ C Φ the mass matrix is ``1 + cᵀc`` and the stiffness that of Φ; the largest
+    component of V is positive. Raises InputError, also for a mode whose stiffness is round-off, of
+    nodes that move freely.
     """
     origin, axes, C = reference.frame(statics)
     inner = statics.fe.engine.inner
-    c = np.asarray(np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, shapes)), dtype=float)
+    c = np.asarray(
+        np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, shapes)), dtype=float
+    )
     K = inner(shapes, statics.fe.stiffness_product(shapes))
     omega2, V = supported(0.5 * (K + K.T), c)
     _check_stiff(statics.fe, shapes @ V, omega2)
@@ -115,6 +144,7 @@ def _check_stiff(fe: FEModel, modes: FloatArray, omega2: FloatArray) -> None:
     if free.size:
         moving = np.linalg.norm(fe.displacements(modes[:, free[:1]])[:, :, 0], axis=1)
         raise InputError(
-            f"stiffness: singular: a motion of node {fe.node_ids[moving.argmax()]} has no stiffness beyond round-off; fix or"
+            f"stiffness: singular: a motion of node {fe.node_ids[moving.argmax()]} has no "
+            "stiffness beyond round-off; fix or"
             " connect it"
         )

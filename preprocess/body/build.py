@@ -48,12 +48,17 @@ from preprocess.reduction.statics import InterfaceStatics
 from preprocess.solve.threads import on_threads
 
 ROUND_OFF = 1e-9  # of a frequency
-KINDS: dict[str, tuple[Any, str, str]] = {  # of options that may be None: type, name and example for the message
+# of options that may be None: type, name and example for the message
+KINDS: dict[str, tuple[Any, str, str]] = {
     "progress": (Callable, "progress", "a function of step and fraction"),
     "method": (Reduction, "method", "a reduction, such as CraigBampton(modes=12)"),
     "name": (str, "name", "a string"),
     "stress": (Stress, "stress", "Stress() or None"),
-    "prestress": (Prestress, "prestress", "a Prestress, such as Prestress({'tip': (1e3, 0, 0, 0, 0, 0)})"),
+    "prestress": (
+        Prestress,
+        "prestress",
+        "a Prestress, such as Prestress({'tip': (1e3, 0, 0, 0, 0, 0)})",
+    ),
 }
 
 
@@ -78,31 +83,33 @@ def reduce(
     keep: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> FlexibleBodyData:
-    """Reduced flexible body of a meshed part (with its material) or of given finite-element matrices.
+    """Reduced flexible body of a meshed part (with its material) or of given finite-element
+    matrices.
 
-    part: a mesh, or a finite-element model that is assembled already.  material: of a mesh, one or by element
-    set, by default that of its file.
-    interfaces: where joints and forces are attached, by name.  method: default ``CraigBampton(modes=12)``.
-    band: frequency [Hz] up to which the errors against the finite-element model are proved to be at most ``tolerance``: of every
-    frequency, free and with each interface held, and of the interface transfer functions. Without a method the result is the
-    smallest such basis of Craig–Bampton's and Rubin's; the bounds go into the provenance ("certificate: …").
-    tolerance: relative error of the frequencies, default 1e-3; a transfer function may be off as much as such an error causes.
-    reference: reference condition of the body frame: an interface's name (attached to its frame), "mean axes" or "principal axes"
-    (at the centre of mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
-    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz, besides the dampers of the part, for whose
-    forces static shapes are added to the method's.
-    prestress: constant loads that act before any motion.
-    stiffening: include the geometric stiffness of all unit loads; needs a mesh.
-    stress: stress modes to keep; by default those of the surface nodes of a mesh; None for none.
-    estimate: estimate the errors against the finite-element model; they go into the provenance ("accuracy: …").
-    inertia_loads: add the static responses to the twelve inertia loads of a rigid motion (accelerations, angular accelerations,
-    products of angular velocities), for bodies that rotate or are shaken, with few normal modes.
-    keep: file that keeps the factor of the stiffness; a reduction of the same mesh and material that finds it there, with
-    any interfaces, method and number of modes, needs no factorization. It is large.
-    progress: called with (step, 0.0 … 1.0).
-    The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω) + ΨᵀDΨ; a Craig–Bampton reduction with n normal modes and k
-    interfaces has nf = n + 6k − 6 of them.
-    Raises InputError for invalid input and for a tolerance that is not proved, SolverError when the modes do not converge.
+    part: a mesh, or a finite-element model that is assembled already.  material: of a mesh, one or
+    by element set, by default that of its file. interfaces: where joints and forces are attached,
+    by name.  method: default ``CraigBampton(modes=12)``. band: frequency [Hz] up to which the
+    errors against the finite-element model are proved to be at most ``tolerance``: of every
+    frequency, free and with each interface held, and of the interface transfer functions. Without a
+    method the result is the smallest such basis of Craig–Bampton's and Rubin's; the bounds go into
+    the provenance ("certificate: …"). tolerance: relative error of the frequencies, default 1e-3; a
+    transfer function may be off as much as such an error causes. reference: reference condition of
+    the body frame: an interface's name (attached to its frame), "mean axes" or "principal axes" (at
+    the centre of mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
+    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz, besides the
+    dampers of the part, for whose forces static shapes are added to the method's. prestress:
+    constant loads that act before any motion. stiffening: include the geometric stiffness of all
+    unit loads; needs a mesh. stress: stress modes to keep; by default those of the surface nodes of
+    a mesh; None for none. estimate: estimate the errors against the finite-element model; they go
+    into the provenance ("accuracy: …"). inertia_loads: add the static responses to the twelve
+    inertia loads of a rigid motion (accelerations, angular accelerations, products of angular
+    velocities), for bodies that rotate or are shaken, with few normal modes. keep: file that keeps
+    the factor of the stiffness; a reduction of the same mesh and material that finds it there, with
+    any interfaces, method and number of modes, needs no factorization. It is large. progress:
+    called with (step, 0.0 … 1.0). The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω)
+    + ΨᵀDΨ; a Craig–Bampton reduction with n normal modes and k interfaces has nf = n + 6k − 6 of
+    them. Raises InputError for invalid input and for a tolerance that is not proved, SolverError
+    when the modes do not converge.
 
     Examples
     --------
@@ -119,26 +126,52 @@ def reduce(
     """
     check_options(
         {"stiffening": stiffening, "estimate": estimate, "inertia_loads": inertia_loads},
-        {"progress": progress, "method": method, "name": name, "stress": stress, "prestress": prestress},
+        {
+            "progress": progress,
+            "method": method,
+            "name": name,
+            "stress": stress,
+            "prestress": prestress,
+        },
     )
     how = How(
-        method, band, tolerance, reference, damping, prestress, stiffening, stress, name, estimate, inertia_loads, keep
-    )  # fmt: skip
+        method,
+        band,
+        tolerance,
+        reference,
+        damping,
+        prestress,
+        stiffening,
+        stress,
+        name,
+        estimate,
+        inertia_loads,
+        keep,
+    )
     steps = Steps(progress)
     steps("assemble", 0.0)
     fe = model_of(part, material)
-    return body_of(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms), how, steps)
+    return body_of(
+        fe,
+        bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms),
+        how,
+        steps,
+    )
 
 
 class Piece(NamedTuple):
-    """A piece of a divided part: its statics, and the force patterns (n, m) of its cuts, by their interface."""
+    """A piece of a divided part: its statics, and the force patterns (n, m) of its cuts, by their
+    interface.
+    """
 
     statics: InterfaceStatics
     patterns: Mapping[str, FloatArray]
 
 
 class How(NamedTuple):
-    """The options of `reduce`, and of a piece of a divided part its ``cuts`` and its ``number`` from 1 on; 0: a whole part."""
+    """The options of `reduce`, and of a piece of a divided part its ``cuts`` and its ``number``
+    from 1 on; 0: a whole part.
+    """
 
     method: Reduction | None
     band: float | None
@@ -156,9 +189,12 @@ class How(NamedTuple):
     number: int = 0
 
 
-def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps, piece: Piece | None = None) -> FlexibleBodyData:
-    """Reduced body of a model with bound interfaces; where several processes have parts of the model, all call this, and surface
-    and stress of each are those of its part. piece: what is known of a piece of a divided part."""
+def body_of(
+    fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps, piece: Piece | None = None
+) -> FlexibleBodyData:
+    """Reduced body of a model with bound interfaces; where several processes have parts of the
+    model, all call this, and surface and stress of each are those of its part. piece: what is known
+    of a piece of a divided part."""
     request = request_of(how.band, how.tolerance, prestressed=how.prestress is not None)
     rule = reference_of(how.reference, [interface.name for interface in bound])
     steps("factorize", 0.0)
@@ -168,8 +204,11 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
     rigid = rigid_body_modes(statics)
     chosen, basis, proof = choice(how.method, request, statics, steps)
     if how.inertia_loads:
-        loads = inertial_loads(fe, np.zeros(3), np.eye(3))  # the span of the responses does not depend on origin and axes
-        basis = dataclasses.replace(basis, shapes={"inertia-load modes": statics.response(loads), **basis.shapes})
+        # the span of the responses does not depend on origin and axes
+        loads = inertial_loads(fe, np.zeros(3), np.eye(3))
+        basis = dataclasses.replace(
+            basis, shapes={"inertia-load modes": statics.response(loads), **basis.shapes}
+        )
     basis = _with_dampers(basis, statics)
     basis = _with_cuts(basis, statics, patterns, () if chosen.exact_statics else how.cuts)
     steps("reference condition", 0.8)
@@ -182,14 +221,20 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
     D_ff = damping_matrix(damping_ratios(how.damping, omega / (2 * np.pi)), omega, fe, modal.shapes)
     geometric = _geometric(statics, modal, steps) if how.stiffening and fe.has_elements else None
     recovered = _stress(statics, modal, how.prestress, how.stress, steps)
-    found = dict(_accuracy(statics, basis, elastic, steps)) if how.estimate and request is None else {}
+    found = (
+        dict(_accuracy(statics, basis, elastic, steps)) if how.estimate and request is None else {}
+    )
     if request is not None:
         steps("certificate", 0.98)
         found |= certificate_facts(statics, elastic.shapes, request, proof)
     if how.estimate and fe.has_dampers:
-        found |= pole_facts(pole_errors(statics, elastic.shapes, _band(basis) if request is None else request.band))
+        found |= pole_facts(
+            pole_errors(statics, elastic.shapes, _band(basis) if request is None else request.band)
+        )
     steps("residual modes", 0.99)
-    residual = _residual(statics, elastic, modal, how) if how.estimate and chosen.exact_statics else None
+    residual = (
+        _residual(statics, elastic, modal, how) if how.estimate and chosen.exact_statics else None
+    )
     steps("done", 1.0)
     origin = provenance(fe, bound, basis, elastic, chosen, rule)
     return FlexibleBodyData(
@@ -197,10 +242,19 @@ def body_of(fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps
         **integrals._asdict(),
         K_ff=np.diag(modal.modes.omega**2),
         D_ff=D_ff,
-        frames={interface.name: _frame(interface, E, modal, patterns) for interface, E in zip(bound, modal.motion)},
+        frames={
+            interface.name: _frame(interface, E, modal, patterns)
+            for interface, E in zip(bound, modal.motion)
+        },
         modes=_table(modal.modes, basis, np.diag(D_ff) / (2 * omega), integrals),
         surface=_surface(fe, modal),
-        provenance={**origin, **_factor_facts(statics, how.keep), **rigid._asdict(), **found, **steps.times},
+        provenance={
+            **origin,
+            **_factor_facts(statics, how.keep),
+            **rigid._asdict(),
+            **found,
+            **steps.times,
+        },
         geometric=geometric,
         stress=recovered,
         residual=residual,
@@ -217,8 +271,8 @@ def check_options(flags: Mapping[str, object], optional: Mapping[str, object]) -
 
 
 class _ModalBody(NamedTuple):
-    """Modes of the body under its reference condition ``rule``: shapes (3N, nf) and motion of the interfaces (k, 6, nf), both in
-    mesh axes, and the unit loads about the body frame."""
+    """Modes of the body under its reference condition ``rule``: shapes (3N, nf) and motion of the
+    interfaces (k, 6, nf), both in mesh axes, and the unit loads about the body frame."""
 
     rule: Reference
     modes: BodyModes
@@ -227,10 +281,15 @@ class _ModalBody(NamedTuple):
     loads: BodyLoads
 
 
-def _modal_body(statics: InterfaceStatics, elastic: ElasticShapes, rule: Reference, prestress: Prestress | None) -> _ModalBody:
+def _modal_body(
+    statics: InterfaceStatics, elastic: ElasticShapes, rule: Reference, prestress: Prestress | None
+) -> _ModalBody:
     """Modes in the span of the elastic shapes, with the stiffness of the prestress."""
     modes = body_modes(rule, statics, elastic.shapes)
-    shapes, loads = modes.shapes(statics, elastic.shapes), BodyLoads(statics, modes.origin, modes.axes)
+    shapes, loads = (
+        modes.shapes(statics, elastic.shapes),
+        BodyLoads(statics, modes.origin, modes.axes),
+    )
     if prestress is not None:
         if not statics.fe.has_elements:
             raise InputError("prestress: needs a mesh, the model has matrices only; omit it")
@@ -246,17 +305,25 @@ def _in_body_axes(x: FloatArray, u: FloatArray, modes: BodyModes) -> tuple[Float
 
 
 def _surface(fe: FEModel, modal: _ModalBody) -> Surface:
-    """The nodes and, behind them, the points of the skin of beams and shells, numbered after the nodes."""
+    """The nodes and, behind them, the points of the skin of beams and shells, numbered after the
+    nodes.
+    """
     skin, n = fe.skin, len(fe.nodes)
     places = np.vstack([fe.nodes, skin.points.positions])
     u = np.concatenate([fe.displacements(modal.shapes), skin.points.displacements(modal.shapes)])
     numbers = fe.node_ids.max() + 1 + np.arange(len(places) - n)
     triangles = np.vstack([fe.triangles, n + skin.triangles])
-    return Surface(*_in_body_axes(places, u, modal.modes), triangles, np.concatenate([fe.node_ids, numbers]))
+    return Surface(
+        *_in_body_axes(places, u, modal.modes), triangles, np.concatenate([fe.node_ids, numbers])
+    )
 
 
 def _integrals(fe: FEModel, modal: _ModalBody) -> ShapeIntegrals:
-    return shape_integrals(fe.m, *_in_body_axes(fe.points, fe.point_displacements(modal.shapes), modal.modes), fe.engine)
+    return shape_integrals(
+        fe.m,
+        *_in_body_axes(fe.points, fe.point_displacements(modal.shapes), modal.modes),
+        fe.engine,
+    )
 
 
 def _geometric(statics: InterfaceStatics, modal: _ModalBody, steps: Steps) -> GeometricStiffness:
@@ -265,7 +332,11 @@ def _geometric(statics: InterfaceStatics, modal: _ModalBody, steps: Steps) -> Ge
 
 
 def _stress(
-    statics: InterfaceStatics, modal: _ModalBody, prestress: Prestress | None, stress: Stress | None, steps: Steps
+    statics: InterfaceStatics,
+    modal: _ModalBody,
+    prestress: Prestress | None,
+    stress: Stress | None,
+    steps: Steps,
 ) -> StressModes | None:
     """Stress modes; None where not requested, and by default for given matrices."""
     if stress is None or (stress is SURFACE_STRESS and not statics.fe.has_elements):
@@ -273,19 +344,24 @@ def _stress(
     steps("stress", 0.97)
     names = [interface.name for interface in statics.interfaces]
     factors = None if prestress is None else prestress.factors(names)
-    fields = BodyFields(modal.shapes, modal.loads.under(modal.rule).displacements, modal.modes.axes, factors)
+    fields = BodyFields(
+        modal.shapes, modal.loads.under(modal.rule).displacements, modal.modes.axes, factors
+    )
     return stress_modes(statics.fe, fields, names, stress)
 
 
-def _with_cuts(basis: Basis, statics: InterfaceStatics, patterns: Mapping[str, FloatArray], cuts: Sequence[str]) -> Basis:
-    """Basis with the responses to the force patterns and to loads at some cuts, which the welds there need: first, so that normal
-    modes are dropped where shapes depend on each other."""
+def _with_cuts(
+    basis: Basis, statics: InterfaceStatics, patterns: Mapping[str, FloatArray], cuts: Sequence[str]
+) -> Basis:
+    """Basis with the responses to the force patterns and to loads at some cuts, which the welds
+    there need: first, so that normal modes are dropped where shapes depend on each other."""
     added: dict[str, FloatArray] = {}
     if patterns:
         added["cut modes"] = statics.response(np.hstack(list(patterns.values())))
     if cuts:
         names = [interface.name for interface in statics.interfaces]
-        free = [name for name in names if name in cuts][len(cuts) == len(names) :]  # with all, rigid motions are among them
+        # with all, rigid motions are among them
+        free = [name for name in names if name in cuts][len(cuts) == len(names) :]
         columns = [6 * names.index(name) + k for name in free for k in range(6)]
         added["constraint modes of cuts"] = statics.constraint_modes()[:, columns]
     return dataclasses.replace(basis, shapes=added | dict(basis.shapes)) if added else basis
@@ -296,7 +372,9 @@ def _with_dampers(basis: Basis, statics: InterfaceStatics) -> Basis:
     if not statics.fe.has_dampers:
         return basis
     forces = damper_forces(statics.fe, np.hstack(list(basis.shapes.values())))
-    return dataclasses.replace(basis, shapes={"damper modes": statics.response(forces), **basis.shapes})
+    return dataclasses.replace(
+        basis, shapes={"damper modes": statics.response(forces), **basis.shapes}
+    )
 
 
 class Steps:
@@ -316,8 +394,12 @@ class Steps:
             self._progress(step, fraction)
 
 
-def _accuracy(statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: Steps) -> Mapping[str, str | float]:
-    """Estimated errors up to the band of the basis, or half its highest normal frequency if it has none."""
+def _accuracy(
+    statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: Steps
+) -> Mapping[str, str | float]:
+    """Estimated errors up to the band of the basis, or half its highest normal frequency if it has
+    none.
+    """
     steps("error estimates", 0.98)
     return accuracy(statics, elastic.shapes, _band(basis)).facts()
 
@@ -327,8 +409,12 @@ def _band(basis: Basis) -> float:
     return basis.band or 0.5 * float(basis.normal_frequencies.max(initial=0.0))
 
 
-def _residual(statics: InterfaceStatics, elastic: ElasticShapes, modal: _ModalBody, how: How) -> ResidualModes | None:
-    """Lowest modes outside the basis, with their damping; None where the iteration does not find them."""
+def _residual(
+    statics: InterfaceStatics, elastic: ElasticShapes, modal: _ModalBody, how: How
+) -> ResidualModes | None:
+    """Lowest modes outside the basis, with their damping; None where the iteration does not find
+    them.
+    """
     fe, nf = statics.fe, elastic.shapes.shape[1]
     try:
         omega, shapes = residual_modes(statics, elastic.shapes, nf + 6 - statics.coordinates)
@@ -338,35 +424,62 @@ def _residual(statics: InterfaceStatics, elastic: ElasticShapes, modal: _ModalBo
     signs = np.where(loads[np.arange(len(loads)), np.abs(loads).argmax(axis=1)] < 0.0, -1.0, 1.0)
     loads, shapes = signs[:, None] * loads, shapes * signs
     frequency = omega / (2 * np.pi)
-    per_mode = not callable(how.damping) and np.ndim(how.damping) > 0  # unknown beyond the basis: the smallest
+    # unknown beyond the basis: the smallest
+    per_mode = not callable(how.damping) and np.ndim(how.damping) > 0
     ratio = damping_ratios(float(np.min(how.damping)) if per_mode else how.damping, frequency)  # type: ignore[arg-type]
     damping = np.diag(damping_matrix(ratio, omega, fe, shapes)) / (2 * omega)
-    mass, stiffness = (fe.engine.inner(shapes, P(modal.shapes)) for P in (fe.mass_product, fe.stiffness_product))
+    mass, stiffness = (
+        fe.engine.inner(shapes, P(modal.shapes)) for P in (fe.mass_product, fe.stiffness_product)
+    )
     return ResidualModes(frequency, damping, loads, mass, stiffness)
 
 
-def _factor_facts(statics: InterfaceStatics, keep: str | os.PathLike[str] | None) -> dict[str, str | float]:
+def _factor_facts(
+    statics: InterfaceStatics, keep: str | os.PathLike[str] | None
+) -> dict[str, str | float]:
     """Precision of the factor, and where it was read or written, if it is kept."""
-    kept = {} if keep is None else {"factor": f"{'read from' if statics.read else 'written to'} {os.fspath(keep)}"}
+    kept = (
+        {}
+        if keep is None
+        else {"factor": f"{'read from' if statics.read else 'written to'} {os.fspath(keep)}"}
+    )
     return {"factor: precision": statics.precision, **kept}
 
 
 def model_of(part: Mesh | FEModel, material: Materials | None) -> FEModel:
-    """The finite-element model of a part, free to move: assembled from a mesh, or the given one. Raises InputError."""
-    if isinstance(part, Sequence) and part and all(isinstance(each, (Mesh, FEModel)) for each in part):
-        raise InputError(f"part: is {len(part)} pieces; reduce_divided makes one body of the pieces of a part")
+    """The finite-element model of a part, free to move: assembled from a mesh, or the given one.
+    Raises InputError.
+    """
+    if (
+        isinstance(part, Sequence)
+        and part
+        and all(isinstance(each, (Mesh, FEModel)) for each in part)
+    ):
+        raise InputError(
+            f"part: is {len(part)} pieces; reduce_divided makes one body of the pieces of a part"
+        )
     instance(part, (Mesh, FEModel), "part", "a Mesh or an FEModel, see read_mesh and assemble")
     if isinstance(part, FEModel):
         if material is not None:
             raise InputError("material: given together with matrices, which include it; omit it")
         if part.held:
-            raise InputError("part: was assembled with held=True; a body must be free to move: assemble it without")
+            raise InputError(
+                "part: was assembled with held=True; a body must be free to move: "
+                "assemble it without"
+            )
         return part
     return assemble(part, material)
 
 
-def _frame(interface: BoundInterface, motion: FloatArray, modal: _ModalBody, patterns: Mapping[str, FloatArray]) -> FlexibleFrame:
-    """Frame of an interface in the body frame; ``motion`` (6, nf) is that of the modes in mesh axes."""
+def _frame(
+    interface: BoundInterface,
+    motion: FloatArray,
+    modal: _ModalBody,
+    patterns: Mapping[str, FloatArray],
+) -> FlexibleFrame:
+    """Frame of an interface in the body frame; ``motion`` (6, nf) is that of the modes in mesh
+    axes.
+    """
     modes, none = modal.modes, np.zeros((len(modal.shapes), 0))
     to_body = modes.axes.T
     return FlexibleFrame(
@@ -379,8 +492,12 @@ def _frame(interface: BoundInterface, motion: FloatArray, modal: _ModalBody, pat
     )
 
 
-def _table(modes: BodyModes, basis: Basis, ratio: FloatArray, integrals: ShapeIntegrals) -> ModeTable:
-    """Mode table; a mode above the normal modes and the band of the basis is "static": it corrects the compliance."""
+def _table(
+    modes: BodyModes, basis: Basis, ratio: FloatArray, integrals: ShapeIntegrals
+) -> ModeTable:
+    """Mode table; a mode above the normal modes and the band of the basis is "static": it corrects
+    the compliance.
+    """
     frequency = modes.omega / (2 * np.pi)
     accurate = max(basis.band, float(basis.normal_frequencies.max(initial=0.0)))
     kind = tuple(modes.kind if f <= accurate * (1.0 + ROUND_OFF) else "static" for f in frequency)

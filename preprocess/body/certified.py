@@ -1,4 +1,6 @@
-"""Certified reductions: the basis that is proved, its bounds and its share of the response to inertia loads."""
+"""Certified reductions: the basis that is proved, its bounds and its share of the response to
+inertia loads.
+"""
 
 from __future__ import annotations
 
@@ -33,19 +35,30 @@ def request_of(band: float | None, tolerance: float | None, *, prestressed: bool
     """What has to be proved, if anything. Raises InputError."""
     if band is None:
         if tolerance is not None:
-            raise InputError(f"tolerance: given as {tolerance!r:.40} without a band; add band=f_max [Hz]")
+            raise InputError(
+                f"tolerance: given as {tolerance!r:.40} without a band; add band=f_max [Hz]"
+            )
         return None
-    limit, error = number(band, "band"), TOLERANCE if tolerance is None else number(tolerance, "tolerance")
+    limit, error = (
+        number(band, "band"),
+        TOLERANCE if tolerance is None else number(tolerance, "tolerance"),
+    )
     if not (np.isfinite(limit) and limit > 0):
         raise InputError(f"band: is {limit} Hz; give a positive frequency limit")
     if not 0 < error < 1:
-        raise InputError(f"tolerance: is {error}; give a relative error between 0 and 1, such as 1e-3")
+        raise InputError(
+            f"tolerance: is {error}; give a relative error between 0 and 1, such as 1e-3"
+        )
     if prestressed:
-        raise InputError("band: errors of a body with prestress cannot be proved; omit band or prestress")
+        raise InputError(
+            "band: errors of a body with prestress cannot be proved; omit band or prestress"
+        )
     return Request(limit, error)
 
 
-def choice(method: Reduction | None, request: Request | None, statics: InterfaceStatics, progress: Progress) -> Choice:
+def choice(
+    method: Reduction | None, request: Request | None, statics: InterfaceStatics, progress: Progress
+) -> Choice:
     """The given method, the smallest proved one, or the default. Raises InputError, SolverError."""
     if method is None and request is not None:
         return Choice(*smallest_basis(statics, request, progress))
@@ -56,8 +69,8 @@ def choice(method: Reduction | None, request: Request | None, statics: Interface
 def certificate_facts(
     statics: InterfaceStatics, shapes: FloatArray, request: Request, proof: Reference | None
 ) -> Mapping[str, str | float]:
-    """Proved bounds of elastic, M-orthonormal shapes (3N, n), for the provenance. Raises InputError where they exceed the
-    tolerance."""
+    """Proved bounds of elastic, M-orthonormal shapes (3N, n), for the provenance. Raises InputError
+    where they exceed the tolerance."""
     reduced = FreeReduction.of(statics, shapes)
     found = (proof or reference_for(statics, shapes, request)).certificate(reduced)
     if not found.proved:
@@ -65,11 +78,15 @@ def certificate_facts(
     return found.facts() | inertia_coverage(statics, shapes, reduced.K)
 
 
-def inertia_coverage(statics: InterfaceStatics, shapes: FloatArray, K: FloatArray) -> dict[str, str | float]:
-    """Share of the strain energy under the twelve inertia loads of a rigid motion about each interface, held there, that elastic
-    shapes Φ (3N, n) with stiffness K (n, n) have: ``fᵀ Φ K⁻¹ Φᵀ f / fᵀ A f``, at most one; one for a load without energy.
+def inertia_coverage(
+    statics: InterfaceStatics, shapes: FloatArray, K: FloatArray
+) -> dict[str, str | float]:
+    """Share of the strain energy under the twelve inertia loads of a rigid motion about each
+    interface, held there, that elastic shapes Φ (3N, n) with stiffness K (n, n) have: ``fᵀ Φ K⁻¹ Φᵀ
+    f / fᵀ A f``, at most one; one for a load without energy.
 
-    The difference from one is the relative error of the energy (Galerkin), A being the static response of the full model.
+    The difference from one is the relative error of the energy (Galerkin), A being the static
+    response of the full model.
     """
     L, R, found = statics.interface_loads, statics.rigid_modes, dict[str, str | float]()
     for k, interface in enumerate(statics.interfaces):
@@ -78,8 +95,14 @@ def inertia_coverage(statics: InterfaceStatics, shapes: FloatArray, K: FloatArra
         whole = np.einsum("ik,ik->k", loads, statics.held_response(loads, k))
         follow = np.linalg.solve(L[:, rows].T @ R, L[:, rows].T @ shapes)
         moved = shapes.T @ loads - follow.T @ (R.T @ loads)
-        some = whole > NO_ENERGY * np.repeat(np.maximum.reduceat(whole, (0, 3, 6)), (3, 3, 6))  # of the largest of its kind
-        share = np.where(some, np.einsum("ik,ik->k", moved, np.linalg.solve(K, moved)), 1.0) / np.where(some, whole, 1.0)
-        parts = [f"{name} {100 * each:.4g} %" for name, each in zip(inertial_names(), np.minimum(share, 1.0))]
+        # of the largest of its kind
+        some = whole > NO_ENERGY * np.repeat(np.maximum.reduceat(whole, (0, 3, 6)), (3, 3, 6))
+        share = np.where(
+            some, np.einsum("ik,ik->k", moved, np.linalg.solve(K, moved)), 1.0
+        ) / np.where(some, whole, 1.0)
+        parts = [
+            f"{name} {100 * each:.4g} %"
+            for name, each in zip(inertial_names(), np.minimum(share, 1.0))
+        ]
         found[f"certificate: energy of inertia loads, held at {interface.name}"] = "; ".join(parts)
     return found

@@ -1,8 +1,10 @@
-"""Errors that dividing a part into pieces makes, against the finite-element model of the whole part.
+"""Errors that dividing a part into pieces makes, against the finite-element model of the whole
+part.
 
-The pieces are welded as in `flexmbs.flexible_body.assembled`, with the reference interface held. The displacement of an interface
-under unit loads and the lowest frequencies are compared with those of the whole part, which one factorization of its stiffness
-gives exactly. Averaged cuts make a part softer, rigid ones stiffer.
+The pieces are welded as in `flexmbs.flexible_body.assembled`, with the reference interface held.
+The displacement of an interface under unit loads and the lowest frequencies are compared with those
+of the whole part, which one factorization of its stiffness gives exactly. Averaged cuts make a part
+softer, rigid ones stiffer.
 """
 
 from __future__ import annotations
@@ -27,8 +29,8 @@ TOLERATED = 0.01  # error of compliance or frequency without a warning
 
 
 class CutErrors(NamedTuple):
-    """Relative errors of the divided part, positive where it is softer: of the ``compliance`` by interface load, and of the
-    frequencies (m,) [Hz] of the whole part held at ``reference``."""
+    """Relative errors of the divided part, positive where it is softer: of the ``compliance`` by
+    interface load, and of the frequencies (m,) [Hz] of the whole part held at ``reference``."""
 
     reference: str
     compliance: Mapping[str, float]
@@ -38,28 +40,41 @@ class CutErrors(NamedTuple):
     def worst(self) -> tuple[str, float]:
         """What has the largest error, and the error."""
         found = {f"static {load}": error for load, error in self.compliance.items()}
-        found |= {f"frequency {f:.4g} Hz": float(e) for f, e in zip(self.frequency, self.frequency_error)}
+        found |= {
+            f"frequency {f:.4g} Hz": float(e) for f, e in zip(self.frequency, self.frequency_error)
+        }
         return max(found.items(), key=lambda item: abs(item[1]))
 
     def facts(self) -> dict[str, str | float]:
         """Errors by name, for the provenance."""
-        pairs = [f"{f:.6g} Hz {error:.2g}" for f, error in zip(self.frequency, self.frequency_error)]
+        pairs = [
+            f"{f:.6g} Hz {error:.2g}" for f, error in zip(self.frequency, self.frequency_error)
+        ]
         found: dict[str, str | float] = {
             "accuracy: pieces, frequencies": float(np.abs(self.frequency_error).max()),
             f"accuracy: pieces, held at {self.reference}": ", ".join(pairs),
         }
         if self.compliance:
-            found["accuracy: pieces, compliance"] = max(abs(error) for error in self.compliance.values())
-            found["accuracy: pieces, by load"] = ", ".join(f"{load} {error:.2g}" for load, error in self.compliance.items())
+            found["accuracy: pieces, compliance"] = max(
+                abs(error) for error in self.compliance.values()
+            )
+            found["accuracy: pieces, by load"] = ", ".join(
+                f"{load} {error:.2g}" for load, error in self.compliance.items()
+            )
         return found
 
 
-def cut_errors(statics: InterfaceStatics, reference: str, bodies: Sequence[FlexibleBodyData]) -> CutErrors:
-    """Errors of bodies welded at their cuts, the first of them with the ``reference`` interface, against the whole part."""
+def cut_errors(
+    statics: InterfaceStatics, reference: str, bodies: Sequence[FlexibleBodyData]
+) -> CutErrors:
+    """Errors of bodies welded at their cuts, the first of them with the ``reference`` interface,
+    against the whole part.
+    """
     names = [each.name for each in statics.interfaces]
     held = names.index(reference)
     welded = Welded.of(bodies, poses_of(bodies))
-    axes = scipy.linalg.block_diag(*(2 * [statics.interfaces[held].axes]))  # of the first piece, in those of the mesh
+    # of the first piece, in those of the mesh
+    axes = scipy.linalg.block_diag(*(2 * [statics.interfaces[held].axes]))
     motions = {name: axes @ B for name, B in welded.frames.items()}
     exact = np.diag(statics.interface_compliance(held))
     compliance: dict[str, float] = {}
@@ -72,27 +87,39 @@ def cut_errors(statics: InterfaceStatics, reference: str, bodies: Sequence[Flexi
     count = min(FREQUENCIES, len(welded.K), statics.free_degrees_of_freedom - 6)
     omega = statics.modes((held,), count=count).omega
     lam = scipy.linalg.eigh(welded.K, welded.M, eigvals_only=True, subset_by_index=(0, count - 1))
-    return CutErrors(reference, compliance, omega / (2.0 * np.pi), 1.0 - np.sqrt(np.maximum(lam, 0.0)) / omega)
+    return CutErrors(
+        reference, compliance, omega / (2.0 * np.pi), 1.0 - np.sqrt(np.maximum(lam, 0.0)) / omega
+    )
 
 
 def pieces_damping(bodies: Sequence[FlexibleBodyData]) -> tuple[FloatArray, FloatArray]:
-    """The lowest frequencies (m,) [Hz] of bodies welded at their cuts, held at the reference of the first, and the damping ratios
-    φᵀDφ / 2ω of these modes."""
+    """The lowest frequencies (m,) [Hz] of bodies welded at their cuts, held at the reference of the
+    first, and the damping ratios φᵀDφ / 2ω of these modes."""
     welded = Welded.of(bodies, poses_of(bodies)).in_modes(FREQUENCIES)
     omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
     return omega / (2.0 * np.pi), np.diag(welded.D) / (2.0 * omega)
 
 
 CAUSES = {  # by the kind of cuts, of too soft and too stiff pieces, with the remedy
-    "full": ("more patterns of forces act there", "cut elsewhere or use fewer pieces", "the modes are few", "use more modes"),
+    "full": (
+        "more patterns of forces act there",
+        "cut elsewhere or use fewer pieces",
+        "the modes are few",
+        "use more modes",
+    ),
     "averaged": (
-        "averaged cuts leave warping free", "use cuts='full', or fewer pieces", "the modes are few", "use more modes",
+        "averaged cuts leave warping free",
+        "use cuts='full', or fewer pieces",
+        "the modes are few",
+        "use more modes",
     ),
     "rigid": (
-        "more deforms than the modes say", "use more modes", "rigid cuts prevent deformation, or the modes are few",
+        "more deforms than the modes say",
+        "use more modes",
+        "rigid cuts prevent deformation, or the modes are few",
         "use cuts='full', fewer pieces or more modes",
     ),
-}  # fmt: skip
+}
 
 
 def warn_of_cuts(errors: CutErrors, kind: str) -> None:
@@ -102,7 +129,8 @@ def warn_of_cuts(errors: CutErrors, kind: str) -> None:
         soft, cut_less, stiff, refine = CAUSES[kind]
         cause, remedy = (soft, cut_less) if error > 0 else (stiff, refine)
         message = (
-            f"divide: the pieces together are {'softer' if error > 0 else 'stiffer'} than the whole part, {what} by"
+            f"divide: the pieces together are {'softer' if error > 0 else 'stiffer'} than "
+            f"the whole part, {what} by"
             f" {abs(error):.2g}: {cause}; {remedy}"
         )
         warnings.warn(message, PreprocessWarning, stacklevel=4)

@@ -1,18 +1,20 @@
 """Force patterns of full cuts: what a cut transmits besides the forces and moments of its frame.
 
-The pieces of a part, welded by multipliers of some nodal force patterns p at a cut, pᵀ(u_a − u_b) = 0, move as the whole part in
-every motion whose true nodal forces at the cut lie in the span of the patterns. These forces are taken from motions of the whole
-part, each with a strain energy ½ uᵀKu of one half: static displacements under loads at the interfaces, the responses to the
-inertia loads of rigid motions, and the lowest normal modes with the interfaces held,
+The pieces of a part, welded by multipliers of some nodal force patterns p at a cut, pᵀ(u_a − u_b) =
+0, move as the whole part in every motion whose true nodal forces at the cut lie in the span of the
+patterns. These forces are taken from motions of the whole part, each with a strain energy ½ uᵀKu of
+one half: static displacements under loads at the interfaces, the responses to the inertia loads of
+rigid motions, and the lowest normal modes with the interfaces held,
 
     f = K_a u_a − (inertia forces of a) at the cut,    f̃ = f − L (Rᵀ f),
 
-with L the unit loads of the cut's frame, R its rigid motion. Leaving out a combination F̃ v of the rest releases the energy
-½ vᵀCv, C = F̃ᵀ (A_a + A_b) F̃ with A the static responses of the pieces, frames of the cuts held: kept are the eigenvectors of C
-above `RELEASED`, the interface reduction.
+with L the unit loads of the cut's frame, R its rigid motion. Leaving out a combination F̃ v of the
+rest releases the energy ½ vᵀCv, C = F̃ᵀ (A_a + A_b) F̃ with A the static responses of the pieces,
+frames of the cuts held: kept are the eigenvectors of C above `RELEASED`, the interface reduction.
 
-Source: Bernardi, Maday, Patera, Asymptotic and Numerical Methods for PDEs (1993) 269 (welds by multipliers, mortar method);
-Castanier, Tan and Pierre, AIAA Journal 39 (2001) 1182 (characteristic constraint modes, reduction of interfaces).
+Source: Bernardi, Maday, Patera, Asymptotic and Numerical Methods for PDEs (1993) 269 (welds by
+multipliers, mortar method); Castanier, Tan and Pierre, AIAA Journal 39 (2001) 1182 (characteristic
+constraint modes, reduction of interfaces).
 """
 
 from __future__ import annotations
@@ -39,8 +41,8 @@ Patterns = dict[str, FloatArray]  # (n, m) nodal forces of a piece, by the name 
 
 
 class Motions(NamedTuple):
-    """Motions u (n, k) of the whole part, uᵀKu = 1, with accelerations a (n, k) of its nodes and factors of the inertia loads
-    (12, k) that act, besides loads at the interfaces."""
+    """Motions u (n, k) of the whole part, uᵀKu = 1, with accelerations a (n, k) of its nodes and
+    factors of the inertia loads (12, k) that act, besides loads at the interfaces."""
 
     u: FloatArray
     a: FloatArray
@@ -48,7 +50,9 @@ class Motions(NamedTuple):
 
 
 def motions_of(whole: InterfaceStatics) -> Motions:
-    """Motions of a part by loads at the interfaces, by its inertia and in its normal modes with the interfaces held."""
+    """Motions of a part by loads at the interfaces, by its inertia and in its normal modes with the
+    interfaces held.
+    """
     fe, n = whole.fe, whole.size
     u = [whole.constraint_modes() @ _energy_vectors(whole.interface_stiffness)]
     loads = inertial_loads(fe, fe.centre_of_mass, np.eye(3))
@@ -59,17 +63,24 @@ def motions_of(whole: InterfaceStatics) -> Motions:
     modes = whole.modes(range(len(whole.interfaces)), count=min(NORMAL_MODES, whole.free_count))
     u.append(modes.shapes / modes.omega)
     first, last = u[0].shape[1], len(strained)
-    a, inertial = np.zeros((n, first + last + len(modes.omega))), np.zeros((loads.shape[1], first + last + len(modes.omega)))
+    a, inertial = (
+        np.zeros((n, first + last + len(modes.omega))),
+        np.zeros((loads.shape[1], first + last + len(modes.omega))),
+    )
     inertial[strained, first + np.arange(last)] = 1.0 / np.sqrt(energy[strained])
     a[:, first + last :] = -modes.shapes * modes.omega
     return Motions(np.hstack(u), a, inertial)
 
 
 def cut_patterns(
-    whole: InterfaceStatics, undivided: Undivided, pieces: Sequence[InterfaceStatics], cuts: Sequence[tuple[int, int, str]]
+    whole: InterfaceStatics,
+    undivided: Undivided,
+    pieces: Sequence[InterfaceStatics],
+    cuts: Sequence[tuple[int, int, str]],
 ) -> list[Patterns]:
-    """Patterns of each piece at its cuts, (piece, other piece, name); those of the two pieces of a cut are the same forces, of
-    sum one. Raises InputError for cuts at nodes that follow connections."""
+    """Patterns of each piece at its cuts, (piece, other piece, name); those of the two pieces of a
+    cut are the same forces, of sum one. Raises InputError for cuts at nodes that follow
+    connections."""
     motions = motions_of(whole)
     found: list[Patterns] = [{} for _ in pieces]
     for i, j, cut in cuts:
@@ -84,15 +95,21 @@ def cut_patterns(
 
 
 def beyond_frame(
-    whole: InterfaceStatics, undivided: Undivided, pieces: Sequence[InterfaceStatics], cut: tuple[int, int, str], motions: Motions
+    whole: InterfaceStatics,
+    undivided: Undivided,
+    pieces: Sequence[InterfaceStatics],
+    cut: tuple[int, int, str],
+    motions: Motions,
 ) -> dict[int, FloatArray]:
-    """The forces f̃ at a cut on the first of its pieces, among the degrees of freedom of each of the two. Raises InputError for
-    cuts at nodes that follow connections."""
+    """The forces f̃ at a cut on the first of its pieces, among the degrees of freedom of each of
+    the two. Raises InputError for cuts at nodes that follow connections."""
     i, j, name = cut
     P, Q = undivided.places[i], undivided.places[j]
     shared = np.intersect1d(P.indices[_dofs_at(pieces[i].fe, name)], Q.indices)
     if np.isin(shared, whole.fe.constraints.dependent).any():
-        raise InputError(f"{name}: nodes there follow a connection; cut elsewhere, or give cuts='rigid'")
+        raise InputError(
+            f"{name}: nodes there follow a connection; cut elsewhere, or give cuts='rigid'"
+        )
     f = _nodal_forces(pieces[i], P, motions, whole.fe.centre_of_mass)[shared]
     own = [each.name for each in pieces[i].interfaces].index(name)
     L = (P.T @ pieces[i].interface_loads[:, 6 * own : 6 * own + 6])[shared]
@@ -104,19 +121,29 @@ def _energy_vectors(S: FloatArray) -> FloatArray:
     """Interface coordinates (6k, 6k − 6), those of the first zero, orthonormal in the stiffness S."""
     n = len(S) - 6
     L = scipy.linalg.cholesky(S[6:, 6:], lower=True)
-    return np.vstack([np.zeros((6, n)), scipy.linalg.solve_triangular(L, np.eye(n), lower=True, trans="T")])
+    return np.vstack(
+        [np.zeros((6, n)), scipy.linalg.solve_triangular(L, np.eye(n), lower=True, trans="T")]
+    )
 
 
 def _dofs_at(fe: FEModel, cut: str) -> Indices:
     """Degrees of freedom of the nodes of a cut."""
     rows = np.unique(fe.node_sets[cut])
-    return dofs_of(np.concatenate([rows, fe.freedoms.rotation_blocks(rows[fe.freedoms.rotates(rows)])]))
+    return dofs_of(
+        np.concatenate([rows, fe.freedoms.rotation_blocks(rows[fe.freedoms.rotates(rows)])])
+    )
 
 
-def _nodal_forces(piece: InterfaceStatics, P: FloatArray, motions: Motions, centre: FloatArray) -> FloatArray:
-    """Forces of the rest of the part on the nodes of a piece, among the degrees of freedom of the whole (n, k)."""
+def _nodal_forces(
+    piece: InterfaceStatics, P: FloatArray, motions: Motions, centre: FloatArray
+) -> FloatArray:
+    """Forces of the rest of the part on the nodes of a piece, among the degrees of freedom of the
+    whole (n, k).
+    """
     fe = piece.fe
-    inertia = fe.mass_product(P @ motions.a) - inertial_loads(fe, centre, np.eye(3)) @ motions.inertial
+    inertia = (
+        fe.mass_product(P @ motions.a) - inertial_loads(fe, centre, np.eye(3)) @ motions.inertial
+    )
     return np.asarray(P.T @ fe.loads(fe.stiffness_product(P @ motions.u) + inertia))
 
 

@@ -1,13 +1,15 @@
 """What the pieces of a divided part lack of its geometric stiffness.
 
-The stress of a piece under loads at its interfaces is that of tractions linear over its cuts. The force patterns that a full cut
-transmits besides have no geometric stiffness: the tension of a wide plate, say, that is pulled at the middle of an edge, is even
-over the cuts. Under a unit force at an interface, with the forces f̃ of the patterns at the cuts,
+The stress of a piece under loads at its interfaces is that of tractions linear over its cuts. The
+force patterns that a full cut transmits besides have no geometric stiffness: the tension of a wide
+plate, say, that is pulled at the middle of an edge, is even over the cuts. Under a unit force at an
+interface, with the forces f̃ of the patterns at the cuts,
 
     missing = Σ φᵀ K0(A f̃) φ + ψᵀ W(f̃) ψ over the pieces,    whole = Σ φᵀ K0(u) φ,    both over φᵀKφ,
 
-for the lowest modes of the whole part, φ and ψ for a piece from its body frame, with ψ the rotations of its cuts; A is the free
-response of a piece, u the displacement of the whole part, W as in `geometric_stiffness`.
+for the lowest modes of the whole part, φ and ψ for a piece from its body frame, with ψ the
+rotations of its cuts; A is the free response of a piece, u the displacement of the whole part, W as
+in `geometric_stiffness`.
 """
 
 from __future__ import annotations
@@ -34,11 +36,15 @@ TOLERATED = 0.05
 
 
 def missing_stiffness(
-    whole: InterfaceStatics, undivided: Undivided, pieces: Sequence[InterfaceStatics], cuts: Sequence[tuple[int, int, str]],
+    whole: InterfaceStatics,
+    undivided: Undivided,
+    pieces: Sequence[InterfaceStatics],
+    cuts: Sequence[tuple[int, int, str]],
     references: Sequence[str],
-) -> dict[str, float]:  # fmt: skip
-    """Missing geometric stiffness over that of the whole part, the worst of its lowest modes, by the force at an interface that
-    has an effect. references: of the frames of the pieces; the whole part is held at the first."""
+) -> dict[str, float]:
+    """Missing geometric stiffness over that of the whole part, the worst of its lowest modes, by
+    the force at an interface that has an effect. references: of the frames of the pieces; the whole
+    part is held at the first."""
     names = [each.name for each in whole.interfaces]
     held = names.index(references[0])
     columns = [6 * k + axis for k in range(len(names)) if k != held for axis in range(3)]
@@ -69,32 +75,53 @@ def warn_of_stiffness(missing: dict[str, float]) -> None:
     worst = max(missing, key=lambda load: missing[load], default="")
     if worst and missing[worst] > TOLERATED:
         warnings.warn(
-            f"divide: the stiffening by {worst} is wrong by up to {missing[worst]:.2g} of it: its stress is uneven over a cut,"
-            " whose pieces stiffen by the mean; cut elsewhere, or use fewer pieces, where such forces are large",
+            f"divide: the stiffening by {worst} is wrong by up to {missing[worst]:.2g} of "
+            "it: its stress is uneven over a cut,"
+            " whose pieces stiffen by the mean; cut elsewhere, or use fewer pieces, where "
+            "such forces are large",
             PreprocessWarning,
             stacklevel=4,
         )
 
 
-def _missing(statics: InterfaceStatics, forces: dict[str, FloatArray], phi: FloatArray, reference: str) -> FloatArray:
-    """φᵀ K0(A f̃) φ + ψᵀ W(f̃) ψ (k, m) of a piece with forces f̃ (n, k) at its cuts, for shapes (n, m)."""
+def _missing(
+    statics: InterfaceStatics, forces: dict[str, FloatArray], phi: FloatArray, reference: str
+) -> FloatArray:
+    """φᵀ K0(A f̃) φ + ψᵀ W(f̃) ψ (k, m) of a piece with forces f̃ (n, k) at its cuts, for shapes
+    (n, m).
+    """
     names = [each.name for each in statics.interfaces]
     frame = statics.interfaces[names.index(reference)]
     place = 6 * names.index(reference)
-    relative = phi - statics.fe.rigid_motion(frame.position) @ statics.interface_motion(phi)[place : place + 6]
+    relative = (
+        phi
+        - statics.fe.rigid_motion(frame.position) @ statics.interface_motion(phi)[place : place + 6]
+    )
     motion = statics.interface_motion(relative)
     pulled = np.sum(list(forces.values()), axis=0)
-    found = _diagonals(statics.fe, statics.free_response(pulled), relative, rigid_acceleration(statics, pulled))
+    found = _diagonals(
+        statics.fe, statics.free_response(pulled), relative, rigid_acceleration(statics, pulled)
+    )
     for cut, f in forces.items():
         at = names.index(cut)
         interface, psi = statics.interfaces[at], motion[6 * at + 3 : 6 * at + 6]
         p = statics.fe.displacements(f)[interface.nodes]
-        W = rotation_work(np.einsum("ni,njk->kij", arms_of(interface.rigid_motion[: len(interface.nodes), :, 3:]), p))
+        W = rotation_work(
+            np.einsum(
+                "ni,njk->kij", arms_of(interface.rigid_motion[: len(interface.nodes), :, 3:]), p
+            )
+        )
         found += np.einsum("am,kab,bm->km", psi, W, psi)
     return found
 
 
-def _diagonals(fe: FEModel, displacements: FloatArray, shapes: FloatArray, acceleration: FloatArray) -> FloatArray:
-    """φᵀ K0 φ (k, m) of the stresses under ``displacements`` (n, k) for each of the shapes (n, m); acceleration (n, k)."""
-    K0 = stress_stiffness(fe, displacements, shapes, lambda rows: accelerations_of(fe, acceleration, rows))
+def _diagonals(
+    fe: FEModel, displacements: FloatArray, shapes: FloatArray, acceleration: FloatArray
+) -> FloatArray:
+    """φᵀ K0 φ (k, m) of the stresses under ``displacements`` (n, k) for each of the shapes (n, m);
+    acceleration (n, k).
+    """
+    K0 = stress_stiffness(
+        fe, displacements, shapes, lambda rows: accelerations_of(fe, acceleration, rows)
+    )
     return np.asarray(np.einsum("kmm->km", K0))

@@ -16,38 +16,52 @@ Damping = float | Sequence[float] | Callable[[FloatArray], FloatArray | float]
 
 
 def damping_ratios(damping: Damping, frequency: FloatArray) -> FloatArray:
-    """Ratios ζ (nf,) for modes at ``frequency`` (nf,) [Hz]: one number for all, one per mode, or a function of the frequency.
+    """Ratios ζ (nf,) for modes at ``frequency`` (nf,) [Hz]: one number for all, one per mode, or a
+    function of the frequency.
 
     Raises InputError for negative or missing ratios; warns of ratios above one.
     """
     try:
         given = damping(frequency) if callable(damping) else damping
     except Exception as error:
-        raise InputError(f"damping: the function raises {type(error).__name__} ({str(error)[:100]}); correct it") from error
+        raise InputError(
+            f"damping: the function raises {type(error).__name__} ({str(error)[:100]}); correct it"
+        ) from error
     ratio = np.asarray(given)
     if ratio.dtype.kind not in "iuf":
-        raise InputError(f"damping: {given!r:.60} is not a ratio; give one number, one per mode or a function of Hz")
+        raise InputError(
+            f"damping: {given!r:.60} is not a ratio; give one number, one per mode or a "
+            "function of Hz"
+        )
     ratio = ratio.astype(float)
     if ratio.shape not in ((), frequency.shape):
         raise InputError(
-            f"damping: {ratio.size} ratios for {frequency.size} modes; give one number, one per mode or a function of Hz"
+            f"damping: {ratio.size} ratios for {frequency.size} modes; give one number, "
+            "one per mode or a function of Hz"
         )
     ratio = np.array(np.broadcast_to(ratio, frequency.shape))
     bad = np.flatnonzero(~(ratio >= 0) | ~np.isfinite(ratio))
     if bad.size:
-        raise InputError(f"damping: ratio {ratio[bad[0]]:g} of mode {bad[0] + 1}; ratios must not be negative")
+        raise InputError(
+            f"damping: ratio {ratio[bad[0]]:g} of mode {bad[0] + 1}; ratios must not be negative"
+        )
     high = np.flatnonzero(ratio > 1)
     if high.size:
         warnings.warn(
-            f"damping: ratio {ratio[high[0]]:g} of mode {high[0] + 1} is above 1 (critical); is it given in per cent?",
+            f"damping: ratio {ratio[high[0]]:g} of mode {high[0] + 1} is above 1 "
+            "(critical); is it given in per cent?",
             PreprocessWarning,
             stacklevel=4,
         )
     return ratio
 
 
-def damping_matrix(ratio: FloatArray, omega: FloatArray, fe: FEModel, shapes: FloatArray) -> FloatArray:
-    """``D_ff = diag(2 ζ ω) + Ψᵀ D Ψ`` of mass-normalised modes Ψ (n, nf), with the dampers D (n, n) of the part, (nf, nf)."""
+def damping_matrix(
+    ratio: FloatArray, omega: FloatArray, fe: FEModel, shapes: FloatArray
+) -> FloatArray:
+    """``D_ff = diag(2 ζ ω) + Ψᵀ D Ψ`` of mass-normalised modes Ψ (n, nf), with the dampers D (n, n)
+    of the part, (nf, nf).
+    """
     modal = np.diag(2.0 * ratio * omega)
     if not fe.has_dampers:
         return modal

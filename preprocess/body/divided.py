@@ -61,26 +61,28 @@ def reduce_divided(
     inertia_loads: bool = False,
     progress: Progress | None = None,
 ) -> DividedBodyData:
-    """Reduced flexible body of several pieces, each with a floating frame of its own, for parts that bend far.
+    """Reduced flexible body of several pieces, each with a floating frame of its own, for parts
+    that bend far.
 
-    pieces: meshes from `divide`, or finite-element models assembled from them.  material: of the meshes, one or by element set.
-    interfaces: of the whole part, by name; each in one piece, off the cuts.  reference: the interface to whose frame the
-    body frame is attached; its piece is the first, those of the others are attached to their cuts towards it, or mean axes where
-    hardly any mass follows the cut.
-    cuts: "full" transmits what the whole part does there, as force patterns, for any section and element, at the cost of one
-    factorization of its stiffness; "averaged" does without, and transmits forces and moments as tractions that are linear over
-    the cut, which contracts and warps freely: right for compact sections of solids, far too soft for thin-walled and open ones;
-    "rigid" holds the cut.
-    method, stiffening, stress, inertia_loads, progress: of each piece, as in `reduce`; to the shapes of methods without them,
-    as `FreeModes`, the static responses to loads at the cuts are added.
-    damping: ratios of the modes of all pieces together, held at the reference: one, one per mode, or a function of the frequency,
-    as in `reduce`; "damping: pieces …" in the provenance has those of the lowest modes.
-    estimate: estimate the errors of each piece, and compare all together with the whole part: static displacements under loads at
-    the interfaces and the lowest frequencies, held at the reference ("accuracy: pieces …" in the provenance of the first piece),
-    with a warning above 1 %; this factorizes the stiffness of the whole part.
-    name: of the body.
-    Raises InputError, also for interfaces that a cut divides, and for averaged cuts through other than solid elements.
-    Source: Shabana, Dynamics of Multibody Systems (2020), section 6.5 (substructuring for large deformation); `cut_patterns`.
+    pieces: meshes from `divide`, or finite-element models assembled from them.  material: of the
+    meshes, one or by element set. interfaces: of the whole part, by name; each in one piece, off
+    the cuts.  reference: the interface to whose frame the body frame is attached; its piece is the
+    first, those of the others are attached to their cuts towards it, or mean axes where hardly any
+    mass follows the cut. cuts: "full" transmits what the whole part does there, as force patterns,
+    for any section and element, at the cost of one factorization of its stiffness; "averaged" does
+    without, and transmits forces and moments as tractions that are linear over the cut, which
+    contracts and warps freely: right for compact sections of solids, far too soft for thin-walled
+    and open ones; "rigid" holds the cut. method, stiffening, stress, inertia_loads, progress: of
+    each piece, as in `reduce`; to the shapes of methods without them, as `FreeModes`, the static
+    responses to loads at the cuts are added. damping: ratios of the modes of all pieces together,
+    held at the reference: one, one per mode, or a function of the frequency, as in `reduce`;
+    "damping: pieces …" in the provenance has those of the lowest modes. estimate: estimate the
+    errors of each piece, and compare all together with the whole part: static displacements under
+    loads at the interfaces and the lowest frequencies, held at the reference ("accuracy: pieces …"
+    in the provenance of the first piece), with a warning above 1 %; this factorizes the stiffness
+    of the whole part. name: of the body. Raises InputError, also for interfaces that a cut divides,
+    and for averaged cuts through other than solid elements. Source: Shabana, Dynamics of Multibody
+    Systems (2020), section 6.5 (substructuring for large deformation); `cut_patterns`.
 
     Examples
     --------
@@ -98,14 +100,23 @@ def reduce_divided(
         {"progress": progress, "method": method, "name": name, "stress": stress},
     )
     models = _models(pieces, material)
-    plan = _plan(models, instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name"), reference)
+    plan = _plan(
+        models, instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name"), reference
+    )
     title = name or default_name(models[0]).partition(", piece ")[0]
     alone = len(plan) == 1
     own_damping = damping if alone else 0.0
     every = {
-        "damping": own_damping, "stiffening": stiffening, "stress": stress, "estimate": estimate, "inertia_loads": inertia_loads,
-    }  # fmt: skip
-    own = [{"reference": each.reference, "name": f"{title}, piece {k}", "number": k} for k, each in enumerate(plan, 1)]
+        "damping": own_damping,
+        "stiffening": stiffening,
+        "stress": stress,
+        "estimate": estimate,
+        "inertia_loads": inertia_loads,
+    }
+    own = [
+        {"reference": each.reference, "name": f"{title}, piece {k}", "number": k}
+        for k, each in enumerate(plan, 1)
+    ]
     hows = [
         How(method, None, None, prestress=None, cuts=_cuts_of(each.fe), **every, **its)  # type: ignore[arg-type]
         for each, its in zip(plan, own)
@@ -115,7 +126,9 @@ def reduce_divided(
     known: list[Piece | None] = [None] * len(plan)
     statics: list[InterfaceStatics] = []
     if cuts == FULL and len(plan) > 1:
-        statics = [_located(each.fe, InterfaceStatics, each.fe, own) for each, own in zip(plan, bound)]
+        statics = [
+            _located(each.fe, InterfaceStatics, each.fe, own) for each, own in zip(plan, bound)
+        ]
         found = cut_patterns(whole.statics, whole.undivided, statics, _cuts(plan))
         known = [Piece(*pair) for pair in zip(statics, found)]
     bodies = [
@@ -123,17 +136,27 @@ def reduce_divided(
         for k, (each, own, how, piece) in enumerate(zip(plan, bound, hows, known))
     ]
     if cuts == "rigid" and len(plan) > 1 and not estimate:
-        message = "divide: rigid cuts make a part stiffer, how much is not estimated; use cuts='full', or omit estimate=False"
+        message = (
+            "divide: rigid cuts make a part stiffer, how much is not estimated; use "
+            "cuts='full', or omit estimate=False"
+        )
         warnings.warn(message, PreprocessWarning, stacklevel=3)
     facts: dict[str, str | float] = {}
     if not alone:
-        rows = DividedBodyData(title, tuple(bodies)).damping_rows(lambda f: damping_ratios(damping, f))
+        rows = DividedBodyData(title, tuple(bodies)).damping_rows(
+            lambda f: damping_ratios(damping, f)
+        )
         bodies = [dataclasses.replace(body, damping_rows=own) for body, own in zip(bodies, rows)]
     damped = b" ".join(body.damping_rows.tobytes() for body in bodies)
-    bodies = _marked(bodies, {cut: _digest_of(plan[i].fe, cut, cuts, known[i], damped) for i, _, cut in _cuts(plan)})
+    bodies = _marked(
+        bodies,
+        {cut: _digest_of(plan[i].fe, cut, cuts, known[i], damped) for i, _, cut in _cuts(plan)},
+    )
     if not alone and (len(rows[0]) or any(each.fe.has_dampers for each in plan)):
         frequency, ratio = pieces_damping(bodies)
-        facts[f"damping: pieces, held at {reference}"] = ", ".join(f"{f:.6g} Hz {z:.3g}" for f, z in zip(frequency, ratio))
+        facts[f"damping: pieces, held at {reference}"] = ", ".join(
+            f"{f:.6g} Hz {z:.3g}" for f, z in zip(frequency, ratio)
+        )
     if estimate and len(plan) > 1:
         facts |= whole.cut_facts(reference, bodies)
         if cuts == FULL and stiffening:
@@ -154,7 +177,15 @@ def _bound(plan: Sequence[_Planned], k: int, cuts: str) -> list[BoundInterface]:
     """The interfaces of piece k, those at its cuts last."""
     fe, models = plan[k].fe, [each.fe for each in plan]
     at = {cut: _at_cut(fe, models[j], cut, cuts) for cut, j in _neighbours(models, k)}
-    return _located(fe, bind_interfaces, {**plan[k].interfaces, **at}, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
+    return _located(
+        fe,
+        bind_interfaces,
+        {**plan[k].interfaces, **at},
+        fe.nodes,
+        fe.node_sets,
+        fe.triangles,
+        fe.freedoms,
+    )
 
 
 def _cuts_of(fe: FEModel) -> list[str]:
@@ -168,19 +199,31 @@ def _cuts(plan: Sequence[_Planned]) -> list[tuple[int, int, str]]:
 
 
 def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None, damped: bytes) -> str:
-    """What distinguishes a cut from those of other parts and reductions: nodes, whether they are held, patterns, and the damping
-    of all pieces."""
+    """What distinguishes a cut from those of other parts and reductions: nodes, whether they are
+    held, patterns, and the damping of all pieces."""
     rows = np.unique(fe.node_sets[cut])
     rows = rows[np.argsort(fe.node_ids[rows])]
     patterns = b"" if piece is None else piece.patterns[cut][dofs_of(rows)].tobytes()
-    content = (b"held" if kind == "rigid" else b"", fe.node_ids[rows].tobytes(), fe.nodes[rows].tobytes(), patterns, damped)
+    content = (
+        b"held" if kind == "rigid" else b"",
+        fe.node_ids[rows].tobytes(),
+        fe.nodes[rows].tobytes(),
+        patterns,
+        damped,
+    )
     return hashlib.sha256(b" ".join(content)).hexdigest()
 
 
-def _marked(bodies: Sequence[FlexibleBodyData], digests: Mapping[str, str]) -> list[FlexibleBodyData]:
+def _marked(
+    bodies: Sequence[FlexibleBodyData], digests: Mapping[str, str]
+) -> list[FlexibleBodyData]:
     """The bodies, whose frames at cuts have their digests."""
     marked = [
-        {name: dataclasses.replace(frame, cut=digests.get(name, "")) for name, frame in body.frames.items()} for body in bodies
+        {
+            name: dataclasses.replace(frame, cut=digests.get(name, ""))
+            for name, frame in body.frames.items()
+        }
+        for body in bodies
     ]
     return [dataclasses.replace(body, frames=frames) for body, frames in zip(bodies, marked)]
 
@@ -188,7 +231,9 @@ def _marked(bodies: Sequence[FlexibleBodyData], digests: Mapping[str, str]) -> l
 class _Whole:
     """The part without its cuts."""
 
-    def __init__(self, plan: Sequence[_Planned], interfaces: Mapping[str, Interface], cuts: str) -> None:
+    def __init__(
+        self, plan: Sequence[_Planned], interfaces: Mapping[str, Interface], cuts: str
+    ) -> None:
         self._plan, self._interfaces, self._cuts = plan, interfaces, cuts
 
     @functools.cached_property
@@ -202,8 +247,12 @@ class _Whole:
         bound = bind_interfaces(self._interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
         return InterfaceStatics(fe, bound)
 
-    def cut_facts(self, reference: str, bodies: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
-        """Errors of the pieces together, with a warning of large ones; without them where the part needs too much memory."""
+    def cut_facts(
+        self, reference: str, bodies: Sequence[FlexibleBodyData]
+    ) -> dict[str, str | float]:
+        """Errors of the pieces together, with a warning of large ones; without them where the part
+        needs too much memory.
+        """
         try:
             errors = cut_errors(self.statics, reference, bodies)
         except MachineError as error:
@@ -214,7 +263,9 @@ class _Whole:
     def stiffening_facts(self, pieces: Sequence[InterfaceStatics]) -> dict[str, str | float]:
         """What the geometric stiffness of the pieces lacks, with a warning where it is much."""
         references = [each.reference for each in self._plan]
-        missing = missing_stiffness(self.statics, self.undivided, pieces, _cuts(self._plan), references)
+        missing = missing_stiffness(
+            self.statics, self.undivided, pieces, _cuts(self._plan), references
+        )
         warn_of_stiffness(missing)
         text = ", ".join(f"{load} {share:.2g}" for load, share in missing.items())
         return {"accuracy: pieces, stiffening": text} if missing else {}
@@ -229,7 +280,9 @@ class _Planned(NamedTuple):
 
 
 def _models(pieces: Any, material: Materials | None) -> list[FEModel]:
-    """Finite-element models of the pieces, each with the materials of its element sets. Raises InputError."""
+    """Finite-element models of the pieces, each with the materials of its element sets. Raises
+    InputError.
+    """
     if not isinstance(pieces, Sequence) or not pieces:
         raise InputError("pieces: give meshes, from pp.divide")
     for piece in pieces:
@@ -240,19 +293,32 @@ def _models(pieces: Any, material: Materials | None) -> list[FEModel]:
     unknown = [name for name in material if not any(name in mesh.element_sets for mesh in meshes)]
     if unknown:
         raise InputError(f"materials: no piece has the element set '{unknown[0]}'")
-    return [model_of(mesh, {name: each for name, each in material.items() if name in mesh.element_sets}) for mesh in meshes]
+    return [
+        model_of(mesh, {name: each for name, each in material.items() if name in mesh.element_sets})
+        for mesh in meshes
+    ]
 
 
-def _plan(models: Sequence[FEModel], interfaces: Mapping[str, Interface], reference: str) -> list[_Planned]:
-    """The pieces from that of the reference on, those next to it before those beyond. Raises InputError."""
+def _plan(
+    models: Sequence[FEModel], interfaces: Mapping[str, Interface], reference: str
+) -> list[_Planned]:
+    """The pieces from that of the reference on, those next to it before those beyond. Raises
+    InputError.
+    """
     if not isinstance(reference, str) or reference not in interfaces:
-        raise InputError(f"reference: a divided body has its frame at an interface; give one of: {', '.join(interfaces)}")
+        raise InputError(
+            "reference: a divided body has its frame at an interface; give one of: "
+            f"{', '.join(interfaces)}"
+        )
     places: dict[str, int] = {}
     problems: list[str] = []
     for name, interface in interfaces.items():
         try:
             if str(name).startswith(CUT):
-                raise InputError(f"interfaces.{name}: names that begin with '{CUT}' belong to the cuts; choose another")
+                raise InputError(
+                    f"interfaces.{name}: names that begin with '{CUT}' belong to the "
+                    "cuts; choose another"
+                )
             places[name] = _place(name, interface, models)
         except InputError as error:
             problems += error.problems
@@ -265,19 +331,30 @@ def _plan(models: Sequence[FEModel], interfaces: Mapping[str, Interface], refere
                 roots[j] = cut
                 queue.append(j)
     if len(queue) < len(models):
-        raise InputError(f"pieces: {models[min(set(range(len(models))) - set(queue))].source} is not connected to the others")
+        raise InputError(
+            f"pieces: {models[min(set(range(len(models))) - set(queue))].source} is not "
+            "connected to the others"
+        )
     for k in queue:
         known = {cut for cut, _ in _neighbours(models, k)}
         lone = [cut for cut in _cuts_of(models[k]) if cut not in known]
         if lone:
-            raise InputError(f"pieces: {models[k].source}: no other has its {lone[0]}; give all pieces of the part")
+            raise InputError(
+                f"pieces: {models[k].source}: no other has its {lone[0]}; give all pieces "
+                "of the part"
+            )
     own = {k: {name: each for name, each in interfaces.items() if places[name] == k} for k in queue}
     return [_Planned(models[k], own[k], roots[k]) for k in queue]
 
 
 def _neighbours(models: Sequence[FEModel], k: int) -> list[tuple[str, int]]:
     """(cut, piece) of the pieces that share a cut with piece k."""
-    return [(cut, j) for cut in _cuts_of(models[k]) for j, other in enumerate(models) if j != k and cut in other.node_sets]
+    return [
+        (cut, j)
+        for cut in _cuts_of(models[k])
+        for j, other in enumerate(models)
+        if j != k and cut in other.node_sets
+    ]
 
 
 def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:
@@ -290,7 +367,8 @@ def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:
             sets.setdefault(given, []).append(begin + own)
     try:
         rows = region_of(interface.where).rows(
-            np.vstack([fe.nodes for fe in models]), {given: np.concatenate(own) for given, own in sets.items()}
+            np.vstack([fe.nodes for fe in models]),
+            {given: np.concatenate(own) for given, own in sets.items()},
         )
     except InputError as error:
         raise InputError(f"interfaces.{name}: {error.problems[0]}") from None
@@ -300,36 +378,53 @@ def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:
         found |= {j for k in tuple(found) for _, j in _neighbours(models, k)}
     if len(found) != 1:
         where = ", ".join(str(k + 1) for k in sorted(found))
-        raise InputError(f"interfaces.{name}: its nodes are in pieces {where}; an interface is in one piece, off the cuts")
+        raise InputError(
+            f"interfaces.{name}: its nodes are in pieces {where}; an interface is in one "
+            "piece, off the cuts"
+        )
     return found.pop()
 
 
 def _at_cut(fe: FEModel, beside: FEModel, cut: str, kind: str) -> Interface:
-    """The interface of a model at a cut, at the centroid of the faces between it and the model ``beside``, with nodes on other
-    elements that of its nodes: the same from both sides. Raises InputError."""
+    """The interface of a model at a cut, at the centroid of the faces between it and the model
+    ``beside``, with nodes on other elements that of its nodes: the same from both sides. Raises
+    InputError."""
     rows = np.unique(fe.node_sets[cut])
     if fe.mesh is None or beside.mesh is None:
-        raise InputError(f"{(beside if fe.mesh else fe).source}: has no elements; a divided body is made of meshes")
+        raise InputError(
+            f"{(beside if fe.mesh else fe).source}: has no elements; a divided body is "
+            "made of meshes"
+        )
     m = face_mass(fe.mesh, rows, beside.mesh)
     area = np.asarray(m.sum(axis=1)).ravel()
     bare = np.diff(m.indptr) == 0
     if bare.any() and kind == "averaged":
         raise InputError(
-            f"{fe.source}: {bare.sum()} of {len(rows)} nodes of {cut} are on no face of a solid element there;"
+            f"{fe.source}: {bare.sum()} of {len(rows)} nodes of {cut} are on no face of a "
+            "solid element there;"
             " cut along faces of solids, or give cuts='full'"
         )
     if bare.any() and len(rows) > 1 and kind == "rigid":
         warnings.warn(
-            f"{fe.source}: {cut} holds the cross-section: thin open walls twist far too stiffly there",
+            f"{fe.source}: {cut} holds the cross-section: thin open walls twist far too "
+            "stiffly there",
             PreprocessWarning,
             stacklevel=3,
         )
     centre = fe.nodes[rows].mean(axis=0) if bare.any() else area @ fe.nodes[rows] / area.sum()
     if kind == "rigid":
         return Rigid(cut, position=centre)
-    return Averaged(cut, position=centre) if bare.any() else FaceAveraged(cut, position=centre, face_mass=m)
+    return (
+        Averaged(cut, position=centre)
+        if bare.any()
+        else FaceAveraged(cut, position=centre, face_mass=m)
+    )
 
 
 def _within(progress: Progress | None, k: int, count: int) -> Progress | None:
     """The progress of piece k as a share of the whole."""
-    return None if progress is None else lambda step, fraction: progress(f"piece {k + 1}: {step}", (k + fraction) / count)
+    return (
+        None
+        if progress is None
+        else lambda step, fraction: progress(f"piece {k + 1}: {step}", (k + fraction) / count)
+    )

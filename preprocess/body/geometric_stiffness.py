@@ -4,12 +4,12 @@ The stress σ0 of a load case does work on the second-order strain ½ ∇uᵀ∇
 
     K0_kl = ∫ Σ_c ∇φ_ck · σ0 · ∇φ_cl dV,     u = Σ_k φ_k q_k   (components c = x, y, z)
 
-at the quadrature points of the stiffness. By virtual work −½ qᵀ K0 q is the second-order displacement conjugate to the load,
-for example the shortening of a bent beam for an axial force.
+at the quadrature points of the stiffness. By virtual work −½ qᵀ K0 q is the second-order
+displacement conjugate to the load, for example the shortening of a bent beam for an axial force.
 
-A rotation θ = ψ q displaces the points that it carries by θ × r + ½ θ × (θ × r). The second part is not among the linear shapes;
-with the forces p that accelerate a point or hold it, it does the work ½ θᵀ W θ, W = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1, which
-ψᵀ W ψ adds to K0 (`rotation_work`):
+A rotation θ = ψ q displaces the points that it carries by θ × r + ½ θ × (θ × r). The second part is
+not among the linear shapes; with the forces p that accelerate a point or hold it, it does the work
+½ θᵀ W θ, W = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1, which ψᵀ W ψ adds to K0 (`rotation_work`):
 
     mass points off their node     p the inertia force m a, that of the balance too; sections of beams and directors of shells
     offsets of beams and shells    p the forces between node and element (`Structure.initial_stress_stiffness`)
@@ -17,7 +17,8 @@ with the forces p that accelerate a point or hold it, it does the work ½ θᵀ 
     nodes of a rigid spider        p the forces between centre and nodes, with those on what follows the nodes
     averaged interface or centre   p the load by the weights of the nodes: the frame rotates as its nodes
 
-Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Bathe, Finite Element Procedures, section 6.2.
+Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Bathe, Finite Element
+Procedures, section 6.2.
 """
 
 from __future__ import annotations
@@ -35,8 +36,12 @@ from preprocess.fe.rotation_work import arms_of, turned
 from preprocess.reduction.statics import InterfaceStatics
 
 
-def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray) -> FloatArray:
-    """K0 + Σ ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (n, m); ``rotations`` (interfaces, 3, m): ψ in mesh axes."""
+def geometric_stiffness(
+    statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray
+) -> FloatArray:
+    """K0 + Σ ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (n, m); ``rotations`` (interfaces,
+    3, m): ψ in mesh axes.
+    """
     fe = statics.fe
     loaded = ~cases.carried  # a load may have no displacement, and yet pull at what rotations carry
 
@@ -54,9 +59,13 @@ def geometric_stiffness(statics: InterfaceStatics, cases: UnitLoads, shapes: Flo
 
 
 def stress_stiffness(
-    fe: FEModel, displacements: FloatArray, shapes: FloatArray, accelerations: Callable[[slice], FloatArray]
+    fe: FEModel,
+    displacements: FloatArray,
+    shapes: FloatArray,
+    accelerations: Callable[[slice], FloatArray],
 ) -> FloatArray:
-    """K0 (k, m, m) of the elements under displacements (n, k), and of the inertia forces on points that their rotations carry.
+    """K0 (k, m, m) of the elements under displacements (n, k), and of the inertia forces on points
+    that their rotations carry.
 
     accelerations: of some mass points (p, 3, k).
     """
@@ -71,7 +80,9 @@ def stress_stiffness(
     for structure in fe.structures:
         shape = structure.mass_points()[1].shape
         forces = inertia_forces(first, shape[0] * shape[1])
-        K0 += structure.initial_stress_stiffness(displacements, shapes, forces.reshape(*shape, *forces.shape[1:]))
+        K0 += structure.initial_stress_stiffness(
+            displacements, shapes, forces.reshape(*shape, *forces.shape[1:])
+        )
         first += shape[0] * shape[1]
     for body in fe.bodies:
         forces = inertia_forces(body.first, len(body.arms))
@@ -84,16 +95,19 @@ def accelerations_of(fe: FEModel, u: FloatArray, rows: slice) -> FloatArray:
     """Accelerations (p, 3, k) of some mass points by those of the degrees of freedom (n, k)."""
     if fe.mass_points is None:
         return u[3 * rows.start : 3 * rows.stop].reshape(rows.stop - rows.start, 3, -1)
-    return np.asarray(fe.mass_points.motion[3 * rows.start : 3 * rows.stop] @ u).reshape(rows.stop - rows.start, 3, -1)
+    return np.asarray(fe.mass_points.motion[3 * rows.start : 3 * rows.stop] @ u).reshape(
+        rows.stop - rows.start, 3, -1
+    )
 
 
 def _turning(
     statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Nodes that turn with an interface or the centre of a spider, each in one process: their arms (n, 3), ψ (3, m), and the
-    forces p (n, 3, k) on them.
+    """Nodes that turn with an interface or the centre of a spider, each in one process: their arms
+    (n, 3), ψ (3, m), and the forces p (n, 3, k) on them.
 
-    These are K u less the loads where the nodes follow, and the weights' share of the load where they are followed.
+    These are K u less the loads where the nodes follow, and the weights' share of the load where
+    they are followed.
     """
     fe = statics.fe
     left = fe.stiffness_product(cases.displacements) - cases.loads
@@ -119,7 +133,11 @@ def _turning(
     for arms in fe.arms.values():
         p = left if arms.led is None else -(arms.led.C.T @ left[arms.led.dofs])
         own = fe.owned_nodes(arms.nodes)
-        yield arms_of(arms.rigid_motion[own][..., 3:]), arms.turn @ shapes, _on(fe, p, arms.nodes[own])
+        yield (
+            arms_of(arms.rigid_motion[own][..., 3:]),
+            arms.turn @ shapes,
+            _on(fe, p, arms.nodes[own]),
+        )
 
 
 def _on(fe: FEModel, p: FloatArray, nodes: IntArray) -> FloatArray:
@@ -130,11 +148,11 @@ def _on(fe: FEModel, p: FloatArray, nodes: IntArray) -> FloatArray:
 def reduced_geometric_stiffness(
     statics: InterfaceStatics, loads: BodyLoads, shapes: FloatArray, motion: FloatArray
 ) -> GeometricStiffness:
-    """Geometric stiffness of all unit loads on the modes' ``shapes`` (3N, nf), with the ``motion`` (interfaces, 6, nf) of the
-    interfaces; both in mesh axes.
+    """Geometric stiffness of all unit loads on the modes' ``shapes`` (3N, nf), with the ``motion``
+    (interfaces, 6, nf) of the interfaces; both in mesh axes.
 
-    Whatever the reference condition of the linear shapes, the second-order displacements obey that of mean axes (loads are
-    balanced by inertia), in which they have no momentum.
+    Whatever the reference condition of the linear shapes, the second-order displacements obey that
+    of mean axes (loads are balanced by inertia), in which they have no momentum.
     """
     cases = loads.under(MEAN_AXES)
     K0 = geometric_stiffness(statics, cases, shapes, motion[:, 3:])

@@ -20,19 +20,27 @@ from preprocess.reduction.statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class Prestress:
-    """Constant loads that act before any motion and are not part of the multibody model, such as bolt forces.
+    """Constant loads that act before any motion and are not part of the multibody model, such as
+    bolt forces.
 
-    wrenches: force x y z [N] and moment x y z [N m] on interfaces by name; rotation: angular velocity [rad/s], for a part at
-    constant speed that does not rotate in the model; both along the axes of the body frame. The reference condition balances
-    them.
+    wrenches: force x y z [N] and moment x y z [N m] on interfaces by name; rotation: angular
+    velocity [rad/s], for a part at constant speed that does not rotate in the model; both along the
+    axes of the body frame. The reference condition balances them.
     """
 
     wrenches: Mapping[str, Sequence[float]] = field(default_factory=dict)
     rotation: Sequence[float] = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        instance(self.wrenches, Mapping, "prestress.wrenches", "a table, interface → three forces and three moments")
-        given = {f"wrenches.{name}": (wrench, 6) for name, wrench in self.wrenches.items()} | {"rotation": (self.rotation, 3)}
+        instance(
+            self.wrenches,
+            Mapping,
+            "prestress.wrenches",
+            "a table, interface → three forces and three moments",
+        )
+        given = {f"wrenches.{name}": (wrench, 6) for name, wrench in self.wrenches.items()} | {
+            "rotation": (self.rotation, 3)
+        }
         problems = [
             f"prestress.{item}: needs {size} finite numbers, has {value!r:.60}"
             for item, (value, size) in given.items()
@@ -42,17 +50,29 @@ class Prestress:
             raise InputError(*problems)
 
     def factors(self, interfaces: Sequence[str]) -> FloatArray:
-        """Load factors of the unit loads (k,). Raises InputError for a wrench on an unknown interface."""
+        """Load factors of the unit loads (k,). Raises InputError for a wrench on an unknown
+        interface.
+        """
         unknown = [name for name in self.wrenches if name not in interfaces]
         if unknown:
-            raise InputError(f"prestress.wrenches: no interface {unknown[0]!r}; the interfaces are: {', '.join(interfaces)}")
+            raise InputError(
+                f"prestress.wrenches: no interface {unknown[0]!r}; the interfaces are: "
+                f"{', '.join(interfaces)}"
+            )
         products = [self.rotation[a] * self.rotation[b] for a, b in PRODUCTS]
         wrenches = [self.wrenches.get(name, np.zeros(6)) for name in interfaces]
         return np.concatenate([np.zeros(6), products, *wrenches])
 
 
-def prestressed(statics: InterfaceStatics, cases: UnitLoads, modes: BodyModes, shapes: FloatArray, given: Prestress) -> BodyModes:
-    """Modes of the prestressed body, ``(diag(ω²) + K0) v = ω'² v``, with the unit loads under its reference condition.
+def prestressed(
+    statics: InterfaceStatics,
+    cases: UnitLoads,
+    modes: BodyModes,
+    shapes: FloatArray,
+    given: Prestress,
+) -> BodyModes:
+    """Modes of the prestressed body, ``(diag(ω²) + K0) v = ω'² v``, with the unit loads under its
+    reference condition.
 
     Raises InputError for a part that buckles.
     """
@@ -62,7 +82,9 @@ def prestressed(statics: InterfaceStatics, cases: UnitLoads, modes: BodyModes, s
     K = np.diag(modes.omega**2)
     least = scipy.linalg.eigh(K0, K, eigvals_only=True)[0]
     if not least > -1.0:
-        raise InputError(f"prestress: the part buckles at {-1.0 / least:.3g} times the load; reduce it")
+        raise InputError(
+            f"prestress: the part buckles at {-1.0 / least:.3g} times the load; reduce it"
+        )
     omega2, vectors = np.linalg.eigh(K + K0)
     vectors *= np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(len(vectors))])
     return modes._replace(V=modes.V @ vectors, c=modes.c @ vectors, omega=np.sqrt(omega2))

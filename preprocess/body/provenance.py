@@ -26,7 +26,12 @@ def default_name(fe: FEModel) -> str:
 
 
 def provenance(
-    fe: FEModel, bound: Sequence[BoundInterface], basis: Basis, elastic: ElasticShapes, method: Reduction, reference: Reference
+    fe: FEModel,
+    bound: Sequence[BoundInterface],
+    basis: Basis,
+    elastic: ElasticShapes,
+    method: Reduction,
+    reference: Reference,
 ) -> dict[str, str | float]:
     """Provenance of a body, facts by name."""
     return {
@@ -50,16 +55,25 @@ def provenance(
 
 def faces_of(bound: Sequence[BoundInterface]) -> str:
     """Kind, number and weights of the nodes of each interface."""
-    return "; ".join(f"{b.name}: {b.kind}, {len(b.nodes)} nodes, weights {_range(b.weights[: len(b.nodes)])}" for b in bound)
+    return "; ".join(
+        f"{b.name}: {b.kind}, {len(b.nodes)} nodes, weights {_range(b.weights[: len(b.nodes)])}"
+        for b in bound
+    )
 
 
 def _range(values: FloatArray) -> str:
     return f"{values.min(initial=np.inf):g}..{values.max(initial=-np.inf):g}"
 
 
-def _digest(fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: Reference) -> str:
-    """SHA-256 of the inputs of the reduction: options, and the digests of the blocks of nodes, matrices and interfaces."""
-    digest = hashlib.sha256(f"{method!r} {reference!r} {[(b.name, b.kind) for b in bound]}".encode())
+def _digest(
+    fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: Reference
+) -> str:
+    """SHA-256 of the inputs of the reduction: options, and the digests of the blocks of nodes,
+    matrices and interfaces.
+    """
+    digest = hashlib.sha256(
+        f"{method!r} {reference!r} {[(b.name, b.kind) for b in bound]}".encode()
+    )
     matrices = [fe.K, fe.m] + ([] if fe.constraints.T is None else [fe.constraints.T])
     arrays = [fe.nodes, *(array for A in matrices for array in (A.data, A.indices, A.indptr))]
     arrays += [a for b in bound for a in (b.nodes, b.position, b.axes, b.weighted)]

@@ -1,6 +1,7 @@
 """Reference conditions of the body frame.
 
-The body frame describes the rigid-body motion R, so six conditions ``C u = 0`` remove it from the elastic shapes Φ:
+The body frame describes the rigid-body motion R, so six conditions ``C u = 0`` remove it from the
+elastic shapes Φ:
 
     Φ' = Φ − R (C R)⁻¹ C Φ
 
@@ -11,7 +12,8 @@ The body frame describes the rigid-body motion R, so six conditions ``C u = 0`` 
     chord of two interfaces    C u = translation of the first, its rotation about     simply supported modes
                                      the chord, transverse motion of the second
 
-The modes are the eigenvectors of (K, M) in the span of Φ'. The space of possible motions is the same under every condition.
+The modes are the eigenvectors of (K, M) in the span of Φ'. The space of possible motions is the
+same under every condition.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ MEAN_AXES, PRINCIPAL_AXES, CHORD = OTHERS = ("mean axes", "principal axes", "cho
 
 
 class BodyFrame(NamedTuple):
-    """Body frame of a reference condition: origin (3,) and axes (3, 3) in mesh axes, and the conditions C (6, 3N)."""
+    """Body frame of a reference condition: origin (3,) and axes (3, 3) in mesh axes, and the
+    conditions C (6, 3N).
+    """
 
     origin: FloatArray
     axes: FloatArray
@@ -100,12 +104,14 @@ class AttachedInterface(Reference):
 @checked_arguments
 @dataclass(frozen=True)
 class AttachedNode(Reference):
-    """Body frame with its origin at a node, by its number, along mesh axes, with the rotation of the node; if it has none, with
-    the least-squares rotation of the nodes that share an element with it: ``Σ r̃ᵀr̃ θ = Σ r × (u_j − u_node)``.
+    """Body frame with its origin at a node, by its number, along mesh axes, with the rotation of
+    the node; if it has none, with the least-squares rotation of the nodes that share an element
+    with it: ``Σ r̃ᵀr̃ θ = Σ r × (u_j − u_node)``.
 
     node: its number in the mesh.
 
-    Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303; least squares as in MSC Nastran, RBE3.
+    Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303; least squares as in MSC
+    Nastran, RBE3.
 
     Examples
     --------
@@ -130,17 +136,27 @@ class AttachedNode(Reference):
         found = np.flatnonzero(fe.node_ids == integer(self.node, "reference: node"))
         if not found.size:
             raise InputError(
-                f"reference: the mesh has no node {self.node}; its node numbers are {fe.node_ids.min()}..{fe.node_ids.max()}"
+                f"reference: the mesh has no node {self.node}; its node numbers are "
+                f"{fe.node_ids.min()}..{fe.node_ids.max()}"
             )
         row = int(found[0])
         if fe.freedoms.rotates(found[:1])[0]:
             six = fe.freedoms.six(found[0])
-            return BodyFrame(fe.nodes[row], np.eye(3), sp.csr_matrix((np.ones(6), (range(6), six)), shape=(6, statics.size)))
-        near = np.setdiff1d(fe.freedoms.node_of_block[fe.K[3 * row : 3 * row + 3].indices // 3], row)
+            return BodyFrame(
+                fe.nodes[row],
+                np.eye(3),
+                sp.csr_matrix((np.ones(6), (range(6), six)), shape=(6, statics.size)),
+            )
+        near = np.setdiff1d(
+            fe.freedoms.node_of_block[fe.K[3 * row : 3 * row + 3].indices // 3], row
+        )
         rotations = rigid_motion(fe.nodes[near] - fe.nodes[row])[:, :, 3:].reshape(-1, 3)
         gram = rotations.T @ rotations
         if not np.linalg.cond(gram) < 1e12:
-            raise InputError(f"reference: node {self.node} has neighbours that do not define a rotation; choose another node")
+            raise InputError(
+                f"reference: node {self.node} has neighbours that do not define a "
+                "rotation; choose another node"
+            )
         fit = np.linalg.solve(gram, rotations.T)
         C = sp.lil_matrix((6, statics.size))
         own = 3 * row + np.arange(3)
@@ -153,9 +169,11 @@ class AttachedNode(Reference):
 @checked_arguments
 @dataclass(frozen=True)
 class MeanAxes(Reference):
-    """Body frame at the centre of mass, along mesh axes, in which the deformation has no linear and no angular momentum.
+    """Body frame at the centre of mass, along mesh axes, in which the deformation has no linear and
+    no angular momentum.
 
-    Source: Buckens, Proc. 19th Int. Astronautical Congress (1968); Canavin and Likins, J. Spacecraft 14 (1977) 724.
+    Source: Buckens, Proc. 19th Int. Astronautical Congress (1968); Canavin and Likins, J.
+    Spacecraft 14 (1977) 724.
 
     Examples
     --------
@@ -174,13 +192,16 @@ class MeanAxes(Reference):
         return self.kind
 
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
-        return BodyFrame(statics.fe.centre_of_mass, np.eye(3), statics.fe.mass_product(statics.rigid_modes).T)
+        return BodyFrame(
+            statics.fe.centre_of_mass, np.eye(3), statics.fe.mass_product(statics.rigid_modes).T
+        )
 
 
 @checked_arguments
 @dataclass(frozen=True)
 class PrincipalAxes(Reference):
-    """Mean axes along the principal axes of inertia of the undeformed body, x that of the smallest moment.
+    """Mean axes along the principal axes of inertia of the undeformed body, x that of the smallest
+    moment.
 
     Each axis points along the nearest mesh axis, z completes the right-handed frame.
 
@@ -215,12 +236,13 @@ class PrincipalAxes(Reference):
 @checked_arguments
 @dataclass(frozen=True)
 class Chord(Reference):
-    """Body frame with its origin at interface ``first``, x through interface ``second``, its rotation about x that of the first;
-    y is the axis of the first interface closest to perpendicular to the chord, made perpendicular to it.
+    """Body frame with its origin at interface ``first``, x through interface ``second``, its
+    rotation about x that of the first; y is the axis of the first interface closest to
+    perpendicular to the chord, made perpendicular to it.
 
-    first, second: names of two interfaces.
-    Conditions: u(first) = 0 (3), u_y(second) = u_z(second) = 0 (2), θ_x(first) = 0 (1).
-    Source: Schwertassek, Wallrapp and Shabana, Nonlinear Dynamics 20 (1999) 361 (choice of frames, secant frame).
+    first, second: names of two interfaces. Conditions: u(first) = 0 (3), u_y(second) = u_z(second)
+    = 0 (2), θ_x(first) = 0 (1). Source: Schwertassek, Wallrapp and Shabana, Nonlinear Dynamics 20
+    (1999) 361 (choice of frames, secant frame).
 
     Examples
     --------
@@ -247,7 +269,9 @@ class Chord(Reference):
         axes = _chord_axes(statics.interfaces[i], statics.interfaces[j])
         first, second = (statics.interface_loads[:, 6 * k : 6 * k + 6].T for k in (i, j))
         sideways, twist = axes[:, 1:].T @ second[:3], axes[:, :1].T @ first[3:]
-        return BodyFrame(statics.interfaces[i].position, axes, np.vstack([first[:3], sideways, twist]))
+        return BodyFrame(
+            statics.interfaces[i].position, axes, np.vstack([first[:3], sideways, twist])
+        )
 
 
 def _chord_axes(first: BoundInterface, second: BoundInterface) -> FloatArray:
@@ -255,7 +279,8 @@ def _chord_axes(first: BoundInterface, second: BoundInterface) -> FloatArray:
     length = np.linalg.norm(line)
     if not length > 1e-9 * max(np.abs(first.position).max(), first.radius):
         raise InputError(
-            f"reference: interfaces {first.name} and {second.name} are at the same position; a chord needs two positions"
+            f"reference: interfaces {first.name} and {second.name} are at the same "
+            "position; a chord needs two positions"
         )
     x = line / length
     across = first.axes[:, int(np.argmin(np.abs(first.axes.T @ x)))]
@@ -270,8 +295,8 @@ REFERENCES: dict[str, type[Reference]] = {
 
 
 def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
-    """Reference by its name: an interface among ``names``, "mean axes", "principal axes", "node 17", or "chord" of two
-    interfaces.
+    """Reference by its name: an interface among ``names``, "mean axes", "principal axes", "node
+    17", or "chord" of two interfaces.
 
     Raises InputError.
     """
@@ -285,7 +310,10 @@ def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
         return MeanAxes() if given == MEAN_AXES else PrincipalAxes()
     if given == CHORD:
         if len(names) != 2:
-            raise InputError(f"reference: a chord joins two interfaces, the body has {len(names)}; give Chord(first, second)")
+            raise InputError(
+                f"reference: a chord joins two interfaces, the body has {len(names)}; "
+                "give Chord(first, second)"
+            )
         return Chord(*names)
     if word == AttachedNode.kind and number.isdecimal() and len(number) < 19:
         return AttachedNode(int(number))
@@ -293,11 +321,14 @@ def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
     raise AssertionError
 
 
-def referenced_response(reference: Reference, statics: InterfaceStatics, loads: FloatArray, held: FloatArray) -> FloatArray:
-    """Displacements (3N, k) under nodal loads (3N, k) of the body held by the condition, ``K u = f − Cᵀλ, C u = 0``, from those
-    with every interface ``held``, A f.
+def referenced_response(
+    reference: Reference, statics: InterfaceStatics, loads: FloatArray, held: FloatArray
+) -> FloatArray:
+    """Displacements (3N, k) under nodal loads (3N, k) of the body held by the condition, ``K u = f
+    − Cᵀλ, C u = 0``, from those with every interface ``held``, A f.
 
-    The loads f − Cᵀλ are in equilibrium, hence the strain does not depend on the support; A Cᵀλ costs six solutions.
+    The loads f − Cᵀλ are in equilibrium, hence the strain does not depend on the support; A Cᵀλ
+    costs six solutions.
     """
     index = reference.held(statics)
     if index is not None:
@@ -310,7 +341,7 @@ def referenced_response(reference: Reference, statics: InterfaceStatics, loads: 
 
 
 def reactions(reference: Reference, statics: InterfaceStatics, loads: FloatArray) -> FloatArray:
-    """Cᵀλ (3N, k), the reactions of the condition to nodal loads (3N, k), with ``Rᵀ(f − Cᵀλ) = 0``: forces at an interface or a
-    node, or inertia forces of rigid-body acceleration."""
+    """Cᵀλ (3N, k), the reactions of the condition to nodal loads (3N, k), with ``Rᵀ(f − Cᵀλ) = 0``:
+    forces at an interface or a node, or inertia forces of rigid-body acceleration."""
     C, R, inner = reference.frame(statics).conditions, statics.rigid_modes, statics.fe.engine.inner
     return np.asarray(C.T @ np.linalg.solve(inner(C.T, R).T, inner(R, loads)))

@@ -33,18 +33,24 @@ def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
     R = fe.rigid_motion(fe.centre_of_mass)
     residual = _rigid_residual(fe, R)
     if residual > RESIDUAL:
-        raise InputError(f"stiffness: rigid-body modes are not strain-free (|K R|/|K| = {residual:.2g}); give K without supports")
+        raise InputError(
+            "stiffness: rigid-body modes are not strain-free (|K R|/|K| = "
+            f"{residual:.2g}); give K without supports"
+        )
     count = 6
     if len(statics.interfaces) > 1:
         count = _strain_free(statics, R, _strain_of_rigid_motion(fe, R))
     if count != 6:
-        raise InputError(f"stiffness: {count} rigid-body modes found instead of 6; connect the parts of the mesh")
+        raise InputError(
+            f"stiffness: {count} rigid-body modes found instead of 6; connect the parts of the mesh"
+        )
     return RigidBodyModes(float(count), residual)
 
 
 def _strain_free(statics: InterfaceStatics, R: FloatArray, rigid_quotient: float) -> int:
-    """Number of strain-free motions of the interfaces. Raises InputError for an interface with a motion that moves no mass, so
-    that ω² of others is round-off beside its own: with the mass of the part instead they are not strain-free."""
+    """Number of strain-free motions of the interfaces. Raises InputError for an interface with a
+    motion that moves no mass, so that ω² of others is round-off beside its own: with the mass of
+    the part instead they are not strain-free."""
     inner, mass = statics.fe.engine.inner, statics.fe.mass_product
     Psi, inertia = statics.constraint_modes(), np.diag(inner(R, mass(R)))
     part = np.tile(np.repeat([inertia[:3].mean(), inertia[3:].mean()], 3), len(statics.interfaces))
@@ -62,9 +68,13 @@ def _strain_free(statics: InterfaceStatics, R: FloatArray, rigid_quotient: float
 
 
 def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
-    """Largest Rayleigh quotient ``rᵀKr / rᵀMr`` of the rigid-body motions: zero but for the accuracy of K."""
+    """Largest Rayleigh quotient ``rᵀKr / rᵀMr`` of the rigid-body motions: zero but for the
+    accuracy of K.
+    """
     inner = fe.engine.inner
-    quotient = scipy.linalg.eigh(inner(R, fe.stiffness_product(R)), inner(R, fe.mass_product(R)), eigvals_only=True)
+    quotient = scipy.linalg.eigh(
+        inner(R, fe.stiffness_product(R)), inner(R, fe.mass_product(R)), eigvals_only=True
+    )
     return float(np.abs(quotient).max())
 
 
@@ -75,21 +85,27 @@ def _rigid_residual(fe: FEModel, R: FloatArray) -> float:
 
 
 def rigid_mode_count(K: FloatArray, M: FloatArray, rigid_quotient: float) -> int:
-    """Number of strain-free modes of the reduced body: ω² below round-off, estimated by ``rigid_quotient`` (ω² of the rigid-body
-    modes) and by the accuracy of the eigenvalues. Raises ValueError, LinAlgError for M that is not positive definite."""
+    """Number of strain-free modes of the reduced body: ω² below round-off, estimated by
+    ``rigid_quotient`` (ω² of the rigid-body modes) and by the accuracy of the eigenvalues. Raises
+    ValueError, LinAlgError for M that is not positive definite."""
     diagonal = np.diag(M)
     scale = np.where(diagonal > 0, diagonal, np.nan) ** -0.5
-    omega2 = scipy.linalg.eigh(scale[:, None] * K * scale, scale[:, None] * M * scale, eigvals_only=True)
+    omega2 = scipy.linalg.eigh(
+        scale[:, None] * K * scale, scale[:, None] * M * scale, eigvals_only=True
+    )
     return int(np.sum(np.abs(omega2) <= 100 * rigid_quotient + 1e-12 * omega2[-1]))
 
 
 def check_interface_masses(statics: InterfaceStatics, shapes: FloatArray) -> None:
-    """Raise InputError for an interface that M-orthonormal elastic shapes (3N, n) move so much more than rigid motions of unit
-    mass do that round-off decides about the body."""
+    """Raise InputError for an interface that M-orthonormal elastic shapes (3N, n) move so much more
+    than rigid motions of unit mass do that round-off decides about the body."""
     inner, L = statics.fe.engine.inner, statics.interface_loads
     motion, R = inner(L, shapes), inner(L, statics.rigid_modes)
     for k, interface in enumerate(statics.interfaces):
         rows = slice(6 * k, 6 * k + 6)
         share = float(np.linalg.norm(np.linalg.solve(R[rows], motion[rows]), 2) ** -2)
         if share < LIGHT:
-            raise InputError(f"interfaces.{interface.name}: moves {share:.1g} of the mass of the part, below round-off; {MEND}")
+            raise InputError(
+                f"interfaces.{interface.name}: moves {share:.1g} of the mass of the part, "
+                f"below round-off; {MEND}"
+            )

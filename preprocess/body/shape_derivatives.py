@@ -1,16 +1,19 @@
-"""Derivatives of the shapes of a reduction by numbers of its part, from the factor of the part itself.
+"""Derivatives of the shapes of a reduction by numbers of its part, from the factor of the part
+itself.
 
     constraint modes   K_ii Ψ_i = −K_ib:   Ψ' = V + A(−K'Ψ − K V + L'λ)
     normal modes       (K − ω²M) φ = L λ:  (K − ω²M) z = −(K' − ω²M') φ − (K − ω²M) V + L'λ,   φ' = V + z
 
-with A the static response under the supports of the modes, V = T' q the motion of the nodes of rigid interfaces u = T(p) q, and
-L'λ the forces of averaged interfaces, whose weights L follow the nodes. Nelson's equation for z is singular in the modes
-themselves; of a basis only the *space* of its shapes matters, in which these components of z are, so that equal frequencies among
-the modes need no care. Outside of them K − ω²M is positive definite, and conjugate gradients with A solve for all modes at once,
-without another factorization. K' φ and M' φ are differences of assembled matrices.
+with A the static response under the supports of the modes, V = T' q the motion of the nodes of
+rigid interfaces u = T(p) q, and L'λ the forces of averaged interfaces, whose weights L follow the
+nodes. Nelson's equation for z is singular in the modes themselves; of a basis only the *space* of
+its shapes matters, in which these components of z are, so that equal frequencies among the modes
+need no care. Outside of them K − ω²M is positive definite, and conjugate gradients with A solve for
+all modes at once, without another factorization. K' φ and M' φ are differences of assembled
+matrices.
 
-Sources: Nelson, AIAA Journal 14 (1976) 1201; Sutter, Camarda, Walsh and Adelman, AIAA Journal 26 (1988) 1506 (iterations with the
-factor of K); docs/theory.md, section 57.
+Sources: Nelson, AIAA Journal 14 (1976) 1201; Sutter, Camarda, Walsh and Adelman, AIAA Journal 26
+(1988) 1506 (iterations with the factor of K); docs/theory.md, section 57.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ from preprocess.reduction import CraigBampton, FreeModes, Guyan, Reduction
 from preprocess.reduction.normal_modes import NormalModeReduction
 from preprocess.reduction.statics import InterfaceStatics
 
-CLOSE = 1e-4  # of squares of frequencies, at which the last mode and the first one that is left out are the same
+# of squares of frequencies, at which the last mode and the first one that is left out are the same
+CLOSE = 1e-4
 SAME = 1e-6  # of shapes: those of the base are those of the part
 TOLERANCE = 1e-11  # of conjugate gradients, over the first residual
 ITERATIONS = 1000
@@ -50,7 +54,9 @@ class _Varied(NamedTuple):
 
 
 class _Fields(NamedTuple):
-    """Shapes u (3N, k) of one kind with ω² (k,), 0 of static ones; ``free``: with interfaces free to move."""
+    """Shapes u (3N, k) of one kind with ω² (k,), 0 of static ones; ``free``: with interfaces free
+    to move.
+    """
 
     u: FloatArray
     omega2: FloatArray
@@ -58,25 +64,35 @@ class _Fields(NamedTuple):
 
 
 def shape_derivatives(
-    base: FlexibleBodyData, parts: Callable[..., tuple[Mesh, Materials]], at: Mapping[str, float], *,
-    interfaces: Mapping[str, Interface], method: Reduction, reference: str, scales: Mapping[str, float] | None = None,
+    base: FlexibleBodyData,
+    parts: Callable[..., tuple[Mesh, Materials]],
+    at: Mapping[str, float],
+    *,
+    interfaces: Mapping[str, Interface],
+    method: Reduction,
+    reference: str,
+    scales: Mapping[str, float] | None = None,
     keep: str | os.PathLike[str] | None = None,
-) -> dict[str, FloatArray]:  # fmt: skip
-    """Derivatives (N, 3, nf) of the shapes of a body by numbers of its part, eigenvectors included, from one factorization.
+) -> dict[str, FloatArray]:
+    """Derivatives (N, 3, nf) of the shapes of a body by numbers of its part, eigenvectors included,
+    from one factorization.
 
-    base: the body of `reduce` at these numbers, without prestress and inertia loads.  parts: gives mesh and material for the
-    numbers by keyword.  at: the numbers.  interfaces, method, reference: as of `reduce` for the base: `CraigBampton` without
-    inertia relief, `Guyan` or `FreeModes`, at an interface.  scales: sizes of the numbers, by default their absolute values, 1
-    for a zero.  keep: file with the factor of the base's stiffness, as of `reduce`; then nothing is factorized.
+    base: the body of `reduce` at these numbers, without prestress and inertia loads.  parts: gives
+    mesh and material for the numbers by keyword.  at: the numbers.  interfaces, method, reference:
+    as of `reduce` for the base: `CraigBampton` without inertia relief, `Guyan` or `FreeModes`, at
+    an interface.  scales: sizes of the numbers, by default their absolute values, 1 for a zero.
+    keep: file with the factor of the base's stiffness, as of `reduce`; then nothing is factorized.
 
-    `with_shapes(…, reference=…, change=δp Φ')` is a body whose arrays have, at the base, the derivatives of those of a reduction
-    anew in modal coordinates nearest to the base's (`aligned`), to about 1e-7: of K_ff, D_ff, shape integrals, stress modes,
-    motion of interfaces. With the base's shapes alone (no ``change``) derivatives are exact by E and ρ of a part of one material,
-    on which its shapes do not depend, and of frequencies, which are stationary. By all that changes shapes, as thickness, nodes,
-    Poisson's ratio, one of several materials, others are wrong by as much as the shapes change, stress by more than its own
-    derivative. Static corrections of stress have no derivatives, see `with_shapes`.
-    Equal frequencies among the modes are no obstacle. Raises InputError where the last mode has the frequency of the next one,
-    which is left out: then the space of shapes has no derivative.
+    `with_shapes(…, reference=…, change=δp Φ')` is a body whose arrays have, at the base, the
+    derivatives of those of a reduction anew in modal coordinates nearest to the base's (`aligned`),
+    to about 1e-7: of K_ff, D_ff, shape integrals, stress modes, motion of interfaces. With the
+    base's shapes alone (no ``change``) derivatives are exact by E and ρ of a part of one material,
+    on which its shapes do not depend, and of frequencies, which are stationary. By all that changes
+    shapes, as thickness, nodes, Poisson's ratio, one of several materials, others are wrong by as
+    much as the shapes change, stress by more than its own derivative. Static corrections of stress
+    have no derivatives, see `with_shapes`. Equal frequencies among the modes are no obstacle.
+    Raises InputError where the last mode has the frequency of the next one, which is left out: then
+    the space of shapes has no derivative.
 
     Examples
     --------
@@ -95,10 +111,14 @@ def shape_derivatives(
     scales, surface = dict(scales or {}), surface_of(base, "base")
     here = _varied(parts, dict(at), interfaces)
     if here.fe.constraints.T is not None or here.fe.freedoms.size != 3 * len(here.fe.nodes):
-        raise InputError("parts: gives beams, shells or connections, whose shapes have no derivatives here; take pp.aligned")
+        raise InputError(
+            "parts: gives beams, shells or connections, whose shapes have no derivatives "
+            "here; take pp.aligned"
+        )
     if len(surface.nodes) != len(here.fe.nodes):
         raise InputError(
-            f"parts: gives {len(here.fe.nodes)} nodes, the base has {len(surface.nodes)}; move the nodes of its mesh only"
+            f"parts: gives {len(here.fe.nodes)} nodes, the base has {len(surface.nodes)}; "
+            "move the nodes of its mesh only"
         )
     statics = InterfaceStatics(here.fe, here.bound, keep)
     index = interface_index(reference, [each.name for each in here.bound], "reference")
@@ -107,14 +127,20 @@ def shape_derivatives(
     kinds, found = _fields(statics, method), {}
     own = sum(each.u.shape[1] for each in kinds)
     if own != base.nf:
-        raise InputError(f"base: has {base.nf} modes, the space of the method {own}; give the method of its reduction")
+        raise InputError(
+            f"base: has {base.nf} modes, the space of the method {own}; give the method "
+            "of its reduction"
+        )
     X = _coordinates(statics, kinds, shapes, index)
     for name, value in at.items():
         step = STEP * (scales.get(name) or abs(value) or 1.0)
         beside = [_varied(parts, {**at, name: value + c * step}, interfaces) for c in PLACES]
         for each in beside:
             if each.fe.freedoms.size != here.fe.freedoms.size:
-                raise InputError(f"parts: gives other nodes at another {name}; move the nodes of the base's mesh only")
+                raise InputError(
+                    f"parts: gives other nodes at another {name}; move the nodes of the "
+                    "base's mesh only"
+                )
         change = _Change(statics, beside, step)
         slope = _of_body(change, kinds, shapes, X, index)
         found[name] = np.einsum("ba,nbk->nak", axes, slope.reshape(-1, 3, base.nf))
@@ -122,30 +148,40 @@ def shape_derivatives(
 
 
 def _check_method(method: Reduction) -> None:
-    if not isinstance(method, CraigBampton | Guyan | FreeModes) or (isinstance(method, CraigBampton) and method.inertia_relief):
+    if not isinstance(method, CraigBampton | Guyan | FreeModes) or (
+        isinstance(method, CraigBampton) and method.inertia_relief
+    ):
         raise InputError(
-            f"method: the shapes of {type(method).__name__} have no derivatives here; take CraigBampton without inertia relief, "
+            f"method: the shapes of {type(method).__name__} have no derivatives here; "
+            "take CraigBampton without inertia relief, "
             "Guyan or FreeModes, or differences of pp.aligned"
         )
 
 
 def _varied(
-    parts: Callable[..., tuple[Mesh, Materials]], numbers: dict[str, float], interfaces: Mapping[str, Interface]
+    parts: Callable[..., tuple[Mesh, Materials]],
+    numbers: dict[str, float],
+    interfaces: Mapping[str, Interface],
 ) -> _Varied:
     try:
         found = parts(**numbers)
     except TypeError as error:
-        raise InputError(f"parts: does not take {', '.join(numbers)} ({str(error)[:100]})") from error
+        raise InputError(
+            f"parts: does not take {', '.join(numbers)} ({str(error)[:100]})"
+        ) from error
     if not isinstance(found, tuple) or len(found) != 2:
         raise InputError(f"parts: gives {shown(found)}; return a mesh and its material")
     fe = assemble(*found)
-    return _Varied(fe, tuple(bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)))
+    return _Varied(
+        fe, tuple(bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+    )
 
 
 def _fields(statics: InterfaceStatics, method: Reduction) -> list[_Fields]:
-    """The shapes of a basis by kind, modes to round-off by a step of Newton's method. Raises InputError where their space ends
-    within equal frequencies."""
-    if isinstance(method, NormalModeReduction):  # that no mode is missed was verified for the base, with factors of its own
+    """The shapes of a basis by kind, modes to round-off by a step of Newton's method. Raises
+    InputError where their space ends within equal frequencies."""
+    # that no mode is missed was verified for the base, with factors of its own
+    if isinstance(method, NormalModeReduction):
         method = dataclasses.replace(method, verify=False)
     basis = method.basis(statics, lambda step, fraction: None)
     found = []
@@ -155,7 +191,13 @@ def _fields(statics: InterfaceStatics, method: Reduction) -> list[_Fields]:
         if normal and isinstance(method, NormalModeReduction):
             _check_gap(statics, method, omega2)
             residual = statics.fe.stiffness_product(u) - omega2 * statics.fe.mass_product(u)
-            u = u - solved(statics.supported(method.held(statics)), statics.fe.mass_product, residual, omega2, u)
+            u = u - solved(
+                statics.supported(method.held(statics)),
+                statics.fe.mass_product,
+                residual,
+                omega2,
+                u,
+            )
         found.append(_Fields(u, omega2, isinstance(method, FreeModes)))
     return found
 
@@ -166,18 +208,28 @@ def _check_gap(statics: InterfaceStatics, method: NormalModeReduction, omega2: F
         after = float(statics.modes(method.held(statics), count=n + 1).omega[-1] ** 2)
         if not omega2[-1] < (1.0 - CLOSE) * after:
             raise InputError(
-                f"method: its mode {n} and mode {n + 1}, which is left out, have the same frequency, "
-                f"{np.sqrt(after) / (2.0 * np.pi):.6g} Hz: the shapes have no derivative; take {n + 1} modes or {n - 1}"
+                f"method: its mode {n} and mode {n + 1}, which is left out, have the same "
+                "frequency, "
+                f"{np.sqrt(after) / (2.0 * np.pi):.6g} Hz: the shapes have no derivative; "
+                f"take {n + 1} modes or {n - 1}"
             )
 
 
 class _Change:
-    """Derivatives by one number of what a base's shapes meet: matrices and interfaces of parts beside it."""
+    """Derivatives by one number of what a base's shapes meet: matrices and interfaces of parts
+    beside it.
+    """
 
     def __init__(self, statics: InterfaceStatics, beside: list[_Varied], step: float) -> None:
         self.statics, self.fe, self.beside, self.step = statics, statics.fe, beside, step
-        self.T = [self._slope([each.bound[k].rigid_motion for each in beside]) for k in range(len(statics.interfaces))]
-        self.L = [self._slope([each.bound[k].average for each in beside]) for k in range(len(statics.interfaces))]
+        self.T = [
+            self._slope([each.bound[k].rigid_motion for each in beside])
+            for k in range(len(statics.interfaces))
+        ]
+        self.L = [
+            self._slope([each.bound[k].average for each in beside])
+            for k in range(len(statics.interfaces))
+        ]
 
     def _slope(self, values: list[FloatArray]) -> FloatArray:
         return slope_of(values, self.step)
@@ -194,7 +246,12 @@ class _Change:
         """u' (3N, k), but for parts in the space of the shapes."""
         u, omega2, statics = kind.u, kind.omega2, self.statics
         residual = self._dynamic(u, omega2)
-        loads = -self._slope([each.fe.stiffness_product(u) - omega2 * each.fe.mass_product(u) for each in self.beside])
+        loads = -self._slope(
+            [
+                each.fe.stiffness_product(u) - omega2 * each.fe.mass_product(u)
+                for each in self.beside
+            ]
+        )
         v, q = np.zeros_like(u), np.zeros((statics.coordinates, u.shape[1]))
         motion, reaction = statics.interface_motion(u), statics.constraint_modes().T @ residual
         for k, interface in enumerate(statics.interfaces):
@@ -216,33 +273,49 @@ class _Change:
         return np.asarray(self.fe.stiffness_product(u) - omega2 * self.fe.mass_product(u))
 
 
-def _coordinates(statics: InterfaceStatics, kinds: list[_Fields], shapes: FloatArray, index: int) -> FloatArray:
-    """X of Φ = B X, B = [R | shapes of the basis]. Raises InputError for shapes of another part, method or body frame."""
+def _coordinates(
+    statics: InterfaceStatics, kinds: list[_Fields], shapes: FloatArray, index: int
+) -> FloatArray:
+    """X of Φ = B X, B = [R | shapes of the basis]. Raises InputError for shapes of another part,
+    method or body frame.
+    """
     B = np.hstack([statics.fe.rigid_motion(statics.fe.centre_of_mass), *(each.u for each in kinds)])
     size = np.linalg.norm(B, axis=0)
     X = np.asarray(np.linalg.lstsq(B / size, shapes, rcond=None)[0] / size[:, None])
     left = float(np.linalg.norm(shapes - B @ X) / np.linalg.norm(shapes))
     if not left < SAME:
         raise InputError(
-            f"base: its shapes are not those of the part and method, by {left:.1e}; give the numbers and options of its"
+            f"base: its shapes are not those of the part and method, by {left:.1e}; give "
+            "the numbers and options of its"
             " reduction, without prestress and inertia loads"
         )
     held = statics.interfaces[index]
-    moved = np.linalg.norm(held.average @ shapes[held.dofs]) / np.linalg.norm(held.average @ B[held.dofs])
+    moved = np.linalg.norm(held.average @ shapes[held.dofs]) / np.linalg.norm(
+        held.average @ B[held.dofs]
+    )
     if not moved < SAME * np.linalg.norm(X):
-        raise InputError(f"reference: shapes of the base move {held.name}; give the interface that carries its frame")
+        raise InputError(
+            f"reference: shapes of the base move {held.name}; give the interface that "
+            "carries its frame"
+        )
     return X
 
 
-def _of_body(change: _Change, kinds: list[_Fields], shapes: FloatArray, X: FloatArray, index: int) -> FloatArray:
+def _of_body(
+    change: _Change, kinds: list[_Fields], shapes: FloatArray, X: FloatArray, index: int
+) -> FloatArray:
     """Derivative (3N, nf) of the shapes of the body, without its part in their own space.
 
-    Φ = B X with B = [R | shapes of the basis]: Φ' = B'X − R (C R)⁻¹ (C'Φ + C B'X), C the conditions of the body frame.
+    Φ = B X with B = [R | shapes of the basis]: Φ' = B'X − R (C R)⁻¹ (C'Φ + C B'X), C the conditions
+    of the body frame.
     """
     statics = change.statics
     R = statics.fe.rigid_motion(statics.fe.centre_of_mass)
     none = np.zeros((len(R), 0))
-    slopes = [change.rigid_motion(), *(change.of(each, each.u if each.omega2.any() else none) for each in kinds)]
+    slopes = [
+        change.rigid_motion(),
+        *(change.of(each, each.u if each.omega2.any() else none) for each in kinds),
+    ]
     moved = np.hstack(slopes) @ X
     dofs, C = statics.interfaces[index].dofs, statics.interfaces[index].average
     moved -= R @ np.linalg.solve(C @ R[dofs], change.conditions(shapes, index) + C @ moved[dofs])
@@ -250,11 +323,15 @@ def _of_body(change: _Change, kinds: list[_Fields], shapes: FloatArray, X: Float
 
 
 def solved(
-    response: Callable[[FloatArray], FloatArray], mass: Callable[[FloatArray], FloatArray], loads: FloatArray,
-    omega2: FloatArray, modes: FloatArray,
-) -> FloatArray:  # fmt: skip
-    """z (3N, k) with (K − ω²M) z = loads outside of M-orthonormal modes φ: (1 − ω² P A M) z = P A loads, P = 1 − φ φᵀM, by
-    conjugate gradients in the scalar product of M, in which A M is symmetric. Raises SolverError."""
+    response: Callable[[FloatArray], FloatArray],
+    mass: Callable[[FloatArray], FloatArray],
+    loads: FloatArray,
+    omega2: FloatArray,
+    modes: FloatArray,
+) -> FloatArray:
+    """z (3N, k) with (K − ω²M) z = loads outside of M-orthonormal modes φ: (1 − ω² P A M) z = P A
+    loads, P = 1 − φ φᵀM, by conjugate gradients in the scalar product of M, in which A M is
+    symmetric. Raises SolverError."""
     M_modes = mass(modes) if modes.shape[1] else modes
 
     def outside(u: FloatArray) -> FloatArray:
@@ -274,6 +351,12 @@ def solved(
         part = np.where(length > 0.0, square / np.where(length > 0.0, length, 1.0), 0.0)
         z, rest = z + part * direction, rest - part * ahead
         after = np.einsum("ij,ij->j", rest, mass(rest))
-        direction = rest + np.where(square > 0.0, after / np.where(square > 0.0, square, 1.0), 0.0) * direction
+        direction = (
+            rest
+            + np.where(square > 0.0, after / np.where(square > 0.0, square, 1.0), 0.0) * direction
+        )
         square = after
-    raise SolverError(f"method: derivatives of its modes do not converge in {ITERATIONS} steps; take differences of pp.aligned")
+    raise SolverError(
+        f"method: derivatives of its modes do not converge in {ITERATIONS} steps; take "
+        "differences of pp.aligned"
+    )

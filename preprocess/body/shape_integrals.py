@@ -1,12 +1,13 @@
 """The six inertia shape integrals of a reduced body, slices of one Gram matrix.
 
-With W = [1 | X | Φ], the fields "one", "position" and "shapes" at the mass points in columns, and their scalar mass matrix m
-(M = Cᵀ (m ⊗ 1₃) C; the points of solids are the nodes),
+With W = [1 | X | Φ], the fields "one", "position" and "shapes" at the mass points in columns, and
+their scalar mass matrix m (M = Cᵀ (m ⊗ 1₃) C; the points of solids are the nodes),
 
     Z = Wᵀ m W
 
-holds ``∫w_i w_j dm`` for every pair of columns. Constants and positions lie in the space of isoparametric elements, so Z is exact
-with the quadrature of m itself, and for a lumped m it is the sum over the nodes.
+holds ``∫w_i w_j dm`` for every pair of columns. Constants and positions lie in the space of
+isoparametric elements, so Z is exact with the quadrature of m itself, and for a lumped m it is the
+sum over the nodes.
 """
 
 from __future__ import annotations
@@ -36,8 +37,11 @@ def second_moment(inertia: FloatArray) -> FloatArray:
     return np.asarray(0.5 * np.trace(inertia) * np.eye(3) - inertia)
 
 
-def shape_integrals(m: sp.csr_matrix, x: FloatArray, phi: FloatArray, engine: Engine = SERIAL) -> ShapeIntegrals:
-    """Integrals for mass points x (P, 3) and shapes phi (P, 3, n), both in the body frame, and their mass matrix m (P, P).
+def shape_integrals(
+    m: sp.csr_matrix, x: FloatArray, phi: FloatArray, engine: Engine = SERIAL
+) -> ShapeIntegrals:
+    """Integrals for mass points x (P, 3) and shapes phi (P, 3, n), both in the body frame, and
+    their mass matrix m (P, P).
 
     engine: of the processes that have shares of the points.
 

@@ -1,4 +1,5 @@
-"""Stress modes: the stress at the nodes of a body under each mode shape, with static corrections for the unit loads.
+"""Stress modes: the stress at the nodes of a body under each mode shape, with static corrections
+for the unit loads.
 
 Components are ordered xx, yy, zz, xy, yz, zx.
 """
@@ -30,8 +31,8 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 class Stress:
     """Stress modes to keep.
 
-    nodes: "surface" or "all".  precision: "single" or "double".
-    A body with n nodes, nf modes and k interfaces takes 24 n (nf + 12 + 6 k) bytes in single precision.  Raises InputError.
+    nodes: "surface" or "all".  precision: "single" or "double". A body with n nodes, nf modes and k
+    interfaces takes 24 n (nf + 12 + 6 k) bytes in single precision.  Raises InputError.
 
     Examples
     --------
@@ -47,9 +48,14 @@ class Stress:
     precision: Literal["single", "double"] = "single"
 
     def __post_init__(self) -> None:
-        for name, value, known in (("nodes", self.nodes, ("surface", "all")), ("precision", self.precision, tuple(PRECISION))):
+        for name, value, known in (
+            ("nodes", self.nodes, ("surface", "all")),
+            ("precision", self.precision, tuple(PRECISION)),
+        ):
             if not isinstance(value, str) or value not in known:
-                raise InputError(f"stress.{name}: {value!r} is unknown; choose {' or '.join(map(repr, known))}")
+                raise InputError(
+                    f"stress.{name}: {value!r} is unknown; choose {' or '.join(map(repr, known))}"
+                )
 
     def node_rows(self, fe: FEModel) -> IntArray:
         """Indices of the nodes."""
@@ -62,8 +68,8 @@ SURFACE_STRESS = Stress()
 class BodyFields(NamedTuple):
     """Displacements with components in mesh axes, and the body's axes (3, 3) in mesh axes.
 
-    shapes (3N, nf): mode shapes; unit (3N, 12 + 6k): under the unit loads, with any supports; factors (12 + 6k,): load
-    factors of the prestress, or None.
+    shapes (3N, nf): mode shapes; unit (3N, 12 + 6k): under the unit loads, with any supports;
+    factors (12 + 6k,): load factors of the prestress, or None.
     """
 
     shapes: FloatArray
@@ -72,14 +78,20 @@ class BodyFields(NamedTuple):
     factors: FloatArray | None = None
 
 
-def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choice: Stress = SURFACE_STRESS) -> StressModes:
-    """Stress of the shapes, static correction ``τ_j = σ(u_j) − Σ_k c_jk σ_k`` with ``c_j = (Φᵀ K Φ)⁻¹ Φᵀ K u_j``, and the initial
-    stress of the prestress.
+def stress_modes(
+    fe: FEModel, body: BodyFields, interfaces: Sequence[str], choice: Stress = SURFACE_STRESS
+) -> StressModes:
+    """Stress of the shapes, static correction ``τ_j = σ(u_j) − Σ_k c_jk σ_k`` with ``c_j = (Φᵀ K
+    Φ)⁻¹ Φᵀ K u_j``, and the initial stress of the prestress.
 
-    interfaces: names in the order of the unit loads.  Raises InputError when the model has no elements (given matrices).
+    interfaces: names in the order of the unit loads.  Raises InputError when the model has no
+    elements (given matrices).
     """
     if not fe.has_elements:
-        raise InputError(f"{fe.source}: matrices have no elements for stress recovery; reduce the mesh, or set stress=None")
+        raise InputError(
+            f"{fe.source}: matrices have no elements for stress recovery; reduce the "
+            "mesh, or set stress=None"
+        )
     kind = PRECISION[choice.precision]
     rows = stress_rows(fe.groups, choice.node_rows(fe), len(fe.nodes))
     solids = [fe.materials.index(material) for material in rows.materials]
@@ -97,8 +109,15 @@ def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choic
         modes=modes,
         correction=correction,
         interfaces=tuple(interfaces),
-        material=np.concatenate([np.array(solids, dtype=np.int64)[rows.material], fe.skin.material]),
-        compliance=np.array([np.linalg.inv(rotation @ elasticity(material) @ rotation.T) for material in fe.materials]),
+        material=np.concatenate(
+            [np.array(solids, dtype=np.int64)[rows.material], fe.skin.material]
+        ),
+        compliance=np.array(
+            [
+                np.linalg.inv(rotation @ elasticity(material) @ rotation.T)
+                for material in fe.materials
+            ]
+        ),
         yield_stress=np.array([material.yield_stress or np.inf for material in fe.materials]),
         initial=initial,
         missing=0.5 * (missing + missing.T),
@@ -107,7 +126,9 @@ def stress_modes(fe: FEModel, body: BodyFields, interfaces: Sequence[str], choic
 
 
 def _plies(structures: Sequence[Structure], first: int, axes: FloatArray) -> Plies | None:
-    """Plies of the shells whose faces have the rows from ``first`` on, element by element; axes (3, 3): of the body."""
+    """Plies of the shells whose faces have the rows from ``first`` on, element by element; axes (3,
+    3): of the body.
+    """
     faces, turned, owner, found = [], [], [], list[PlyData]()
     for each in structures:
         elements, points = each.skin()[0].positions.shape[:2]
@@ -128,13 +149,22 @@ def _plies(structures: Sequence[Structure], first: int, axes: FloatArray) -> Pli
 
 
 def _stress(fe: FEModel, u: FloatArray, rows: StressRows) -> FloatArray:
-    """Stress (r, 6, k) at the rows of solids and the points of the skin under u (n, k), in mesh axes."""
+    """Stress (r, 6, k) at the rows of solids and the points of the skin under u (n, k), in mesh
+    axes.
+    """
     skins = [each.stress() @ u[each.dofs][:, None] for each in fe.structures]
-    return np.concatenate([nodal_stress(fe.groups, fe.nodes, u, rows), *(each.reshape(-1, 6, u.shape[1]) for each in skins)])
+    return np.concatenate(
+        [
+            nodal_stress(fe.groups, fe.nodes, u, rows),
+            *(each.reshape(-1, 6, u.shape[1]) for each in skins),
+        ]
+    )
 
 
 def stress_rotation(axes: FloatArray) -> FloatArray:
-    """T (6, 6) with σ' = T σ the components along ``axes`` (3, 3), columns in the present axes; then C' = T C Tᵀ."""
+    """T (6, 6) with σ' = T σ the components along ``axes`` (3, 3), columns in the present axes;
+    then C' = T C Tᵀ.
+    """
     T = np.empty((6, 6))
     for c, (i, j) in enumerate(_PAIRS):
         for d, (p, q) in enumerate(_PAIRS):

@@ -7,8 +7,9 @@ To first order the loads on a body in its own frame are linear in
     6   products of angular velocities                −ρ ω × (ω × x),  by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x
     6   forces and moments on each interface
 
-and the body is supported by its reference condition: at the interface that carries its frame, or by inertia (zero momentum).
-Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Wallrapp, Mech. Struct. Mach. 22 (1994) 305.
+and the body is supported by its reference condition: at the interface that carries its frame, or by
+inertia (zero momentum). Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991)
+428; Wallrapp, Mech. Struct. Mach. 22 (1994) 305.
 """
 
 from __future__ import annotations
@@ -32,12 +33,14 @@ ROUND_OFF = 1e-10
 
 
 class UnitLoads(NamedTuple):
-    """Unit loads along and about the axes of the body frame, and the response of the body under its reference condition.
+    """Unit loads along and about the axes of the body frame, and the response of the body under its
+    reference condition.
 
-    names (k,); loads (3N, k): nodal forces [N], without reactions; displacements (3N, k) [m]; both with components in mesh axes.
-    A load ``carried`` (k,) by the reference condition itself has no displacement. balance (3N, k) or None: inertia forces that
-    balance the loads of a body supported by inertia, −M a of the rigid-body motion ``relief`` a (3N, k). origin (3,) and
-    axes (3, 3) of the body frame, in mesh axes.
+    names (k,); loads (3N, k): nodal forces [N], without reactions; displacements (3N, k) [m]; both
+    with components in mesh axes. A load ``carried`` (k,) by the reference condition itself has no
+    displacement. balance (3N, k) or None: inertia forces that balance the loads of a body supported
+    by inertia, −M a of the rigid-body motion ``relief`` a (3N, k). origin (3,) and axes (3, 3) of
+    the body frame, in mesh axes.
     """
 
     names: tuple[str, ...]
@@ -52,7 +55,9 @@ class UnitLoads(NamedTuple):
 
 @final
 class BodyLoads:
-    """Unit loads of a body whose frame has ``origin`` (3,) and ``axes`` (3, 3) in mesh axes, under any reference condition."""
+    """Unit loads of a body whose frame has ``origin`` (3,) and ``axes`` (3, 3) in mesh axes, under
+    any reference condition.
+    """
 
     def __init__(self, statics: InterfaceStatics, origin: FloatArray, axes: FloatArray) -> None:
         self._statics, self._origin, self._axes = statics, origin, axes
@@ -60,7 +65,12 @@ class BodyLoads:
     @functools.cached_property
     def loads(self) -> FloatArray:
         """Nodal forces (3N, 12 + 6 × interfaces) of the unit loads."""
-        return np.hstack([inertial_loads(self._statics.fe, self._origin, self._axes), interface_loads(self._statics, self._axes)])
+        return np.hstack(
+            [
+                inertial_loads(self._statics.fe, self._origin, self._axes),
+                interface_loads(self._statics, self._axes),
+            ]
+        )
 
     @functools.cached_property
     def _held(self) -> FloatArray:
@@ -68,7 +78,9 @@ class BodyLoads:
         return self._statics.response(self.loads)
 
     def under(self, reference: str | Reference) -> UnitLoads:
-        """Unit loads of the body held by a reference condition. Raises InputError for an unknown reference."""
+        """Unit loads of the body held by a reference condition. Raises InputError for an unknown
+        reference.
+        """
         statics, loads = self._statics, self.loads
         interfaces = [each.name for each in statics.interfaces]
         rule = reference_of(reference, interfaces)
@@ -85,12 +97,16 @@ class BodyLoads:
 
 
 def inertial_loads(fe: FEModel, origin: FloatArray, axes: FloatArray) -> FloatArray:
-    """Nodal inertia forces (3N, 12) per unit acceleration, angular acceleration and product of angular velocities."""
+    """Nodal inertia forces (3N, 12) per unit acceleration, angular acceleration and product of
+    angular velocities.
+    """
     return np.asarray(-fe.momentum(unit_accelerations(fe.points, origin, axes)))
 
 
 def unit_accelerations(points: FloatArray, origin: FloatArray, axes: FloatArray) -> FloatArray:
-    """Accelerations (P, 3, 12) of points (P, 3) per unit acceleration, angular acceleration and product of angular velocities."""
+    """Accelerations (P, 3, 12) of points (P, 3) per unit acceleration, angular acceleration and
+    product of angular velocities.
+    """
     x = (points - origin) @ axes
     fields = [np.broadcast_to(e, x.shape) for e in np.eye(3)] + [np.cross(e, x) for e in np.eye(3)]
     fields += [_centripetal(x, a, b) for a, b in PRODUCTS]
@@ -104,7 +120,9 @@ def rigid_acceleration(statics: InterfaceStatics, loads: FloatArray) -> FloatArr
 
 
 def interface_loads(statics: InterfaceStatics, axes: FloatArray) -> FloatArray:
-    """Nodal forces (3N, 6 × interfaces) of unit forces and moments on the interfaces along the body frame's axes."""
+    """Nodal forces (3N, 6 × interfaces) of unit forces and moments on the interfaces along the body
+    frame's axes.
+    """
     rotation = np.kron(np.eye(2 * len(statics.interfaces)), axes)
     return np.asarray(statics.interface_loads @ rotation)
 
@@ -126,4 +144,9 @@ def inertial_names() -> list[str]:
 
 
 def _interface_names(interfaces: Sequence[str]) -> list[str]:
-    return [f"{name} {kind} {axis}" for name in interfaces for kind in ("force", "moment") for axis in AXES]
+    return [
+        f"{name} {kind} {axis}"
+        for name in interfaces
+        for kind in ("force", "moment")
+        for axis in AXES
+    ]

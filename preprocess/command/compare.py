@@ -14,14 +14,19 @@ if TYPE_CHECKING:
 PART = ".toml"
 
 
-def compare(path: Path, other: Path | None, *, modes: int, as_json: bool, allow_outside: bool) -> None:
-    """Print the comparison of a flexible body with its full model, or with another body of the same mesh. Raises InputError,
-    SolverError."""
+def compare(
+    path: Path, other: Path | None, *, modes: int, as_json: bool, allow_outside: bool
+) -> None:
+    """Print the comparison of a flexible body with its full model, or with another body of the same
+    mesh. Raises InputError, SolverError."""
     from preprocess.comparison import compare as compared
 
     against = other or path.with_suffix(PART)
     if other is None and not against.is_file():
-        raise InputError(f"{against}: no such file; give the part file or another flexible body to compare {path} with")
+        raise InputError(
+            f"{against}: no such file; give the part file or another flexible body to "
+            f"compare {path} with"
+        )
     first = _body(path)
     with progress_bar("comparing", memory=True) as progress:
         progress(0.1, "full model" if against.suffix.lower() == PART else "comparing")
@@ -53,9 +58,11 @@ def _body(path: Path) -> Structure:
 
 def _facts(found: Comparison) -> dict[str, Any]:
     return {
-        "first": found.first, "second": found.second,
+        "first": found.first,
+        "second": found.second,
         "modes": {held: [pair._asdict() for pair in pairs] for held, pairs in found.modes.items()},
         "compliance": [
-            each._asdict() | {"first": each.first.tolist(), "second": each.second.tolist()} for each in found.compliances
+            each._asdict() | {"first": each.first.tolist(), "second": each.second.tolist()}
+            for each in found.compliances
         ],
-    }  # fmt: skip
+    }

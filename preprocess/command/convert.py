@@ -9,17 +9,30 @@ from flexmbs.console.messages import note, put
 from flexmbs.errors import InputError
 
 
-def convert(source: Path, target: Path, *, read_as: str | None, write_as: str | None, units: str, frames: Sequence[str]) -> None:
-    """Convert a reduced body; report its content and what the format does not support. Raises InputError, MachineError."""
+def convert(
+    source: Path,
+    target: Path,
+    *,
+    read_as: str | None,
+    write_as: str | None,
+    units: str,
+    frames: Sequence[str],
+) -> None:
+    """Convert a reduced body; report its content and what the format does not support. Raises
+    InputError, MachineError.
+    """
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.formats.exporters import write_body
     from preprocess.formats.importers import read
 
-    body, report = read(source, format=read_as, units=units, frames=dict(map(_frame, frames)) or None)
+    body, report = read(
+        source, format=read_as, units=units, frames=dict(map(_frame, frames)) or None
+    )
     put(str(report))
     if not isinstance(body, FlexibleBodyData):
         raise InputError(
-            f"{source}: contains finite-element matrices ({report.format}); reduce them, as [matrices] of a part file"
+            f"{source}: contains finite-element matrices ({report.format}); reduce them, "
+            "as [matrices] of a part file"
         )
     for missing in write_body(body, target, format=write_as):
         note(f"warning: {target}: {missing}")

@@ -23,8 +23,8 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool) -> int:
-    """Print the content of a flexible body, a mesh or a file of another program; exit code 0 if all checks hold, else 2. Raises
-    InputError."""
+    """Print the content of a flexible body, a mesh or a file of another program; exit code 0 if all
+    checks hold, else 2. Raises InputError."""
     from flexmbs.flexible_body.divided import DividedBodyData, is_divided
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.formats.importers import FORMATS, read
@@ -40,7 +40,11 @@ def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool)
     part, report = read(path)
     if not as_json and report.format != OWN:
         put(str(report))
-    return _inspect_body(part, as_json) if isinstance(part, FlexibleBodyData) else _inspect_matrices(part, as_json)
+    return (
+        _inspect_body(part, as_json)
+        if isinstance(part, FlexibleBodyData)
+        else _inspect_matrices(part, as_json)
+    )
 
 
 def _start(path: Path) -> bytes:
@@ -55,8 +59,12 @@ def _inspect_pieces(data: DividedBodyData, as_json: bool) -> int:
     """The pieces of a divided body."""
     checks = [piece.validate() for piece in data.pieces]
     if as_json:
-        pieces = [body_facts(piece) | {"sound": found.ok} for piece, found in zip(data.pieces, checks)]
-        put_json({"name": data.name, "mass": data.mass, "frames": list(data.frames), "pieces": pieces})
+        pieces = [
+            body_facts(piece) | {"sound": found.ok} for piece, found in zip(data.pieces, checks)
+        ]
+        put_json(
+            {"name": data.name, "mass": data.mass, "frames": list(data.frames), "pieces": pieces}
+        )
     else:
         put(described_pieces(data))
         put("\n".join(map(str, checks)))
@@ -67,12 +75,27 @@ def described_pieces(data: DividedBodyData) -> str:
     """A divided body in lines of text, its errors and piece by piece."""
     from preprocess.body.cut_accuracy import pieces_damping
 
-    head = f"{data.name}: {data.mass:.6g} kg in {len(data.pieces)} pieces; frames {', '.join(data.frames)}"
-    whats = {"frequencies": "frequencies, held at the reference", "compliance": "static displacements of the interfaces"}
+    head = (
+        f"{data.name}: {data.mass:.6g} kg in {len(data.pieces)} pieces; frames "
+        f"{', '.join(data.frames)}"
+    )
+    whats = {
+        "frequencies": "frequencies, held at the reference",
+        "compliance": "static displacements of the interfaces",
+    }
     errors = [
-        f"{text} {data.provenance[key]:.2g}" for what, text in whats.items() if (key := f"{PIECES}{what}") in data.provenance
+        f"{text} {data.provenance[key]:.2g}"
+        for what, text in whats.items()
+        if (key := f"{PIECES}{what}") in data.provenance
     ]
-    together = [f"largest relative errors of the pieces together, against the whole part: {', '.join(errors)}"] if errors else []
+    together = (
+        [
+            "largest relative errors of the pieces together, against the whole part: "
+            f"{', '.join(errors)}"
+        ]
+        if errors
+        else []
+    )
     lowest = ", ".join(f"{f:.5g} Hz {zeta:.3g}" for f, zeta in zip(*pieces_damping(data.pieces)))
     ratios = f"lowest modes of the pieces together, with their damping ratios: {lowest}"
     return "\n".join([head, ratios, *together, *map(described, data.pieces)])
@@ -81,7 +104,10 @@ def described_pieces(data: DividedBodyData) -> str:
 def _inspect_body(data: FlexibleBodyData, as_json: bool) -> int:
     checks = data.validate()
     if as_json:
-        put_json(body_facts(data) | {"sound": checks.ok, "checks": {each.name: each.ok for each in checks}})
+        put_json(
+            body_facts(data)
+            | {"sound": checks.ok, "checks": {each.name: each.ok for each in checks}}
+        )
     else:
         put(described(data))
         put("\n".join(f"{key}: {value}" for key, value in data.provenance.items()))
@@ -94,14 +120,23 @@ def body_facts(data: FlexibleBodyData) -> dict[str, Any]:
     from flexmbs.flexible_body.free_body import central_inertia
 
     modes = data.modes
-    rows = zip(modes.frequency.tolist(), modes.kind, modes.damping.tolist(), modes.effective_mass.tolist())
+    rows = zip(
+        modes.frequency.tolist(), modes.kind, modes.damping.tolist(), modes.effective_mass.tolist()
+    )
     return {
-        "name": data.name, "mass": data.mass, "com": data.com.tolist(), "inertia": central_inertia(data).tolist(),
+        "name": data.name,
+        "mass": data.mass,
+        "com": data.com.tolist(),
+        "inertia": central_inertia(data).tolist(),
         "frequency": modes.frequency.tolist(),
-        "modes": [{"frequency": f, "kind": kind, "damping": zeta, "effective_mass": m} for f, kind, zeta, m in rows],
+        "modes": [
+            {"frequency": f, "kind": kind, "damping": zeta, "effective_mass": m}
+            for f, kind, zeta, m in rows
+        ],
         "frames": {name: frame.x.tolist() for name, frame in data.frames.items()},
-        "digest": data.digest, "provenance": dict(data.provenance),
-    }  # fmt: skip
+        "digest": data.digest,
+        "provenance": dict(data.provenance),
+    }
 
 
 def described(data: FlexibleBodyData) -> str:
@@ -110,24 +145,46 @@ def described(data: FlexibleBodyData) -> str:
 
     inertia = central_inertia(data)
     diagonal, products = inertia.diagonal(), (inertia[0, 1], inertia[1, 2], inertia[0, 2])
-    frames = [f"frame {name}: {_millimetres(frame.x)} mm, {frame.kind}" for name, frame in data.frames.items()]
-    return "\n".join([
-        f"{data.name}: {data.mass:.6g} kg, centre of mass {_millimetres(data.com)} mm, {data.nf} modes",
-        f"inertia about it, xx yy zz: {_numbers(diagonal)}; xy yz zx: {_numbers(products)} kg m²",
-        *frames, str(data.modes), *_errors(data),
-    ])  # fmt: skip
+    frames = [
+        f"frame {name}: {_millimetres(frame.x)} mm, {frame.kind}"
+        for name, frame in data.frames.items()
+    ]
+    return "\n".join(
+        [
+            f"{data.name}: {data.mass:.6g} kg, centre of mass {_millimetres(data.com)} mm, "
+            f"{data.nf} modes",
+            f"inertia about it, xx yy zz: {_numbers(diagonal)}; xy yz zx: "
+            f"{_numbers(products)} kg m²",
+            *frames,
+            str(data.modes),
+            *_errors(data),
+        ]
+    )
 
 
 def _errors(data: FlexibleBodyData) -> list[str]:
     """The largest errors, proved or estimated, against the finite-element model, in a line of text."""
     facts = data.provenance
     if "certificate: band [Hz]" in facts:
-        found = [f"{what} {facts[f'certificate: {what}']:.2g}" for what in ("frequencies", "transfer functions")]
-        return [f"largest relative errors, proved up to {facts['certificate: band [Hz]']:.6g} Hz: {', '.join(found)}"]
+        found = [
+            f"{what} {facts[f'certificate: {what}']:.2g}"
+            for what in ("frequencies", "transfer functions")
+        ]
+        return [
+            f"largest relative errors, proved up to {facts['certificate: band [Hz]']:.6g} "
+            f"Hz: {', '.join(found)}"
+        ]
     if "accuracy: band [Hz]" not in facts:
         return []
-    found = [f"{what} {facts[key]:.2g}" for what in ("frequencies", "compliance") if (key := f"accuracy: {what}") in facts]
-    return [f"largest estimated relative errors, up to {facts['accuracy: band [Hz]']:.6g} Hz: {', '.join(found)}"]
+    found = [
+        f"{what} {facts[key]:.2g}"
+        for what in ("frequencies", "compliance")
+        if (key := f"accuracy: {what}") in facts
+    ]
+    return [
+        f"largest estimated relative errors, up to {facts['accuracy: band [Hz]']:.6g} Hz: "
+        f"{', '.join(found)}"
+    ]
 
 
 def _millimetres(position: FloatArray) -> str:
@@ -163,7 +220,10 @@ def _inspect_mesh(path: Path, unit: str | None, as_json: bool, allow_outside: bo
         put_json(mesh_facts(mesh) | {"unit": unit})
         return 0
     low, high = _numbers(mesh.nodes.min(axis=0)), _numbers(mesh.nodes.max(axis=0))
-    put(f"{mesh.source}: {len(mesh.nodes)} nodes, {3 * len(mesh.nodes)} degrees of freedom, from {low} to {high} m")
+    put(
+        f"{mesh.source}: {len(mesh.nodes)} nodes, {3 * len(mesh.nodes)} degrees of "
+        f"freedom, from {low} to {high} m"
+    )
     if unit is None:
         put("read in m; set another with --unit")
     put(str(mesh.quality()))
@@ -176,17 +236,26 @@ def mesh_facts(mesh: Mesh) -> dict[str, Any]:
     """Size, elements with their quality, and sets of a mesh."""
     elements = {
         block.name: {
-            "number": len(block.ids), "volume": float(block.volume.sum()), "worst": block.worst.tolist(),
-            "scaled_jacobian": [float(block.scaled_jacobian.min()), float(block.scaled_jacobian.mean())],
+            "number": len(block.ids),
+            "volume": float(block.volume.sum()),
+            "worst": block.worst.tolist(),
+            "scaled_jacobian": [
+                float(block.scaled_jacobian.min()),
+                float(block.scaled_jacobian.mean()),
+            ],
             "aspect_ratio": [float(block.aspect_ratio.mean()), float(block.aspect_ratio.max())],
         }
         for block in mesh.quality().blocks
-    }  # fmt: skip
+    }
     return {
-        "source": mesh.source, "nodes": len(mesh.nodes), "low": mesh.nodes.min(axis=0).tolist(),
-        "high": mesh.nodes.max(axis=0).tolist(), "elements": elements, "node sets": _sizes(mesh.node_sets),
+        "source": mesh.source,
+        "nodes": len(mesh.nodes),
+        "low": mesh.nodes.min(axis=0).tolist(),
+        "high": mesh.nodes.max(axis=0).tolist(),
+        "elements": elements,
+        "node sets": _sizes(mesh.node_sets),
         "element sets": _sizes(mesh.element_sets),
-    }  # fmt: skip
+    }
 
 
 def _sizes(sets: Mapping[str, Any]) -> dict[str, int]:

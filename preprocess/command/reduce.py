@@ -18,16 +18,33 @@ if TYPE_CHECKING:
 
 
 def reduce_file(
-    path: Path, output: Path | None, *, engine: str, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None
+    path: Path,
+    output: Path | None,
+    *,
+    engine: str,
+    force: bool,
+    allow_outside: bool,
+    allow_large: bool,
+    keep: Path | None,
 ) -> None:
-    """Write the flexible body of a part file with an engine of `ENGINES`. Raises InputError, SolverError, MachineError."""
+    """Write the flexible body of a part file with an engine of `ENGINES`. Raises InputError,
+    SolverError, MachineError.
+    """
     if engine not in ENGINES:
         raise InputError(f"--engine: {engine!r} is unknown; choose one of {', '.join(ENGINES)}")
-    ENGINES[engine](path, output, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep)
+    ENGINES[engine](
+        path, output, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep
+    )
 
 
 def reduce_serially(
-    path: Path, output: Path | None, *, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None
+    path: Path,
+    output: Path | None,
+    *,
+    force: bool,
+    allow_outside: bool,
+    allow_large: bool,
+    keep: Path | None,
 ) -> None:
     """Write the flexible body of a part file, unless an existing file is from the same inputs.
 
@@ -35,10 +52,25 @@ def reduce_serially(
     """
     target = output or path.with_suffix(".h5")
     with reserved((target, BODY)):
-        _reduce(path, target, force=force, allow_outside=allow_outside, allow_large=allow_large, keep=keep)
+        _reduce(
+            path,
+            target,
+            force=force,
+            allow_outside=allow_outside,
+            allow_large=allow_large,
+            keep=keep,
+        )
 
 
-def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None) -> None:
+def _reduce(
+    path: Path,
+    target: Path,
+    *,
+    force: bool,
+    allow_outside: bool,
+    allow_large: bool,
+    keep: Path | None,
+) -> None:
     from flexmbs.flexible_body.divided import DividedBodyData
     from preprocess.command.inspect import described, described_pieces
     from preprocess.part_file import read_part
@@ -56,9 +88,16 @@ def _reduce(path: Path, target: Path, *, force: bool, allow_outside: bool, allow
         with progress_bar("read and assemble", memory=True) as progress:
             data: FlexibleBodyData | DividedBodyData
             if part.division is not None:
-                data = part.reduce_divided(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large)
+                data = part.reduce_divided(
+                    progress=lambda step, fraction: progress(fraction, step),
+                    allow_large=allow_large,
+                )
             else:
-                data = part.reduce(progress=lambda step, fraction: progress(fraction, step), allow_large=allow_large, keep=keep)
+                data = part.reduce(
+                    progress=lambda step, fraction: progress(fraction, step),
+                    allow_large=allow_large,
+                    keep=keep,
+                )
     put_warnings(caught)
     data.save(target)
     if isinstance(data, DividedBodyData):
@@ -81,7 +120,14 @@ def _summed(pieces: Iterable[Mapping[str, str | float]]) -> dict[str, float]:
 
 
 def _together(
-    engine: str, path: Path, output: Path | None, *, force: bool, allow_outside: bool, allow_large: bool, keep: Path | None
+    engine: str,
+    path: Path,
+    output: Path | None,
+    *,
+    force: bool,
+    allow_outside: bool,
+    allow_large: bool,
+    keep: Path | None,
 ) -> None:
     from preprocess.command.reduce_together import reduce_together
 

@@ -23,19 +23,35 @@ from preprocess.part_file import Part, read_part
 from preprocess.part_file.digest import INPUTS, stored_digest
 
 
-def reduce_together(path: Path, output: Path | None, engine: str, *, force: bool, allow_outside: bool) -> None:
-    """Write the flexible body of a part file, reduced by all processes; the first one reads and writes.
+def reduce_together(
+    path: Path, output: Path | None, engine: str, *, force: bool, allow_outside: bool
+) -> None:
+    """Write the flexible body of a part file, reduced by all processes; the first one reads and
+    writes.
 
     Raises InputError, SolverError, MachineError.
     """
     try:
-        _reduce_together(processes(), engine, path, output or path.with_suffix(".h5"), force=force, allow_outside=allow_outside)
+        _reduce_together(
+            processes(),
+            engine,
+            path,
+            output or path.with_suffix(".h5"),
+            force=force,
+            allow_outside=allow_outside,
+        )
     except EndedTogether as error:
         raise typer.Exit(error.exit_code) from None
 
 
-def _reduce_together(group: Processes, engine: str, path: Path, target: Path, *, force: bool, allow_outside: bool) -> None:
-    with group.ending_together(), contextlib.ExitStack() as lock, warnings.catch_warnings(record=True) as caught:
+def _reduce_together(
+    group: Processes, engine: str, path: Path, target: Path, *, force: bool, allow_outside: bool
+) -> None:
+    with (
+        group.ending_together(),
+        contextlib.ExitStack() as lock,
+        warnings.catch_warnings(record=True) as caught,
+    ):
         warnings.simplefilter("always")
         group.from_first(lambda: lock.enter_context(reserved((target, BODY))))
         part: list[Part] = []
@@ -54,7 +70,10 @@ def _reduce_together(group: Processes, engine: str, path: Path, target: Path, *,
         def write() -> None:
             assert data is not None
             origin: dict[str, str | float] = {"part file": str(part[0].document.path)}
-            body = replace(data, provenance={**origin, **data.provenance, **steps.times, INPUTS: part[0].digest()})
+            body = replace(
+                data,
+                provenance={**origin, **data.provenance, **steps.times, INPUTS: part[0].digest()},
+            )
             put_warnings(caught)
             body.save(target)
             put(described(body))

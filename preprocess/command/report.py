@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from preprocess.part_file import Part
 
 
-def report(path: Path, part_file: Path | None, output: Path | None, *, full: bool, allow_outside: bool) -> None:
+def report(
+    path: Path, part_file: Path | None, output: Path | None, *, full: bool, allow_outside: bool
+) -> None:
     """Write the report of a flexible body. Raises InputError, SolverError, MachineError."""
     from flexmbs.flexible_body.divided import in_one_piece, load_body
     from preprocess.comparison import FullModel, ReducedBody, compare
@@ -26,7 +28,9 @@ def report(path: Path, part_file: Path | None, output: Path | None, *, full: boo
     beside = path.with_suffix(".toml")
     source = part_file or (beside if beside.is_file() else None)
     if full and source is None:
-        raise InputError(f"{beside}: no such file; give the part file to compare {path} with its full model")
+        raise InputError(
+            f"{beside}: no such file; give the part file to compare {path} with its full model"
+        )
     target = output or path.with_suffix(".html")
     with reserved((target, PAGE)), progress_bar("reading", memory=True) as progress:
         data = load_body(path)
@@ -41,7 +45,9 @@ def report(path: Path, part_file: Path | None, output: Path | None, *, full: boo
             progress(0.1, "comparing with the full model")
             fe = part.model()
             with part.located():
-                comparison = compare(ReducedBody(whole, "Reduced body"), FullModel(fe, part.interfaces, "full model"))
+                comparison = compare(
+                    ReducedBody(whole, "Reduced body"), FullModel(fe, part.interfaces, "full model")
+                )
         progress(0.7, "drawing")
         write_report(data, target, interfaces=interfaces, comparison=comparison)
     put(f"report: {target}")

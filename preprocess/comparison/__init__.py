@@ -1,8 +1,19 @@
-"""Comparison of a flexible body with its finite-element model, or with another body of the same mesh."""
+"""Comparison of a flexible body with its finite-element model, or with another body of the same
+mesh.
+"""
 
 from preprocess.comparison.compare import Comparison, Compliance, Pair, compare
 from preprocess.comparison.full import FullModel
 from preprocess.comparison.reduced import ReducedBody
 from preprocess.comparison.structure import Structure, StructureModes
 
-__all__ = ["Comparison", "Compliance", "FullModel", "Pair", "ReducedBody", "Structure", "StructureModes", "compare"]
+__all__ = [
+    "Comparison",
+    "Compliance",
+    "FullModel",
+    "Pair",
+    "ReducedBody",
+    "Structure",
+    "StructureModes",
+    "compare",
+]

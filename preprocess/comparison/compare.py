@@ -18,7 +18,8 @@ CLUSTER = 1e-3  # relative distance of frequencies treated as equal
 
 
 class Pair(NamedTuple):
-    """A mode of each structure: frequencies [Hz], relative difference of the first from the second, MAC 0 … 1.
+    """A mode of each structure: frequencies [Hz], relative difference of the first from the second,
+    MAC 0 … 1.
 
     ``first`` and ``error`` are None where the first structure has no corresponding mode.
     """
@@ -35,8 +36,8 @@ class Pair(NamedTuple):
 
 
 class Compliance(NamedTuple):
-    """Static compliance (6, 6) of an interface, x y z and the rotations, in the axes of the first structure, and the largest
-    difference ``|ΔC_ij| / (C_ii C_jj)^½``."""
+    """Static compliance (6, 6) of an interface, x y z and the rotations, in the axes of the first
+    structure, and the largest difference ``|ΔC_ij| / (C_ii C_jj)^½``."""
 
     held: str
     moving: str
@@ -46,7 +47,9 @@ class Compliance(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Comparison of two structures; ``modes`` by support ("free", or the name of the held interface)."""
+    """Comparison of two structures; ``modes`` by support ("free", or the name of the held
+    interface).
+    """
 
     first: str
     second: str
@@ -59,20 +62,26 @@ class Comparison(NamedTuple):
             lines += ["", held if held == FREE else f"held at {held}", HEAD]
             lines += [f"{k:4d} {pair}" for k, pair in enumerate(pairs, 1)]
         lines += [""] if self.compliances else []
-        lines += [f"compliance of {c.moving}, {c.held} held: differs by {c.error:.2e}" for c in self.compliances]
+        lines += [
+            f"compliance of {c.moving}, {c.held} held: differs by {c.error:.2e}"
+            for c in self.compliances
+        ]
         return "\n".join(lines)
 
 
 def compare(first: Structure, second: Structure, *, modes: int = 20) -> Comparison:
-    """Modes, free and held at the first interface that both have, and the compliance of the other interfaces.
+    """Modes, free and held at the first interface that both have, and the compliance of the other
+    interfaces.
 
-    MAC = |aᵀb|² / (aᵀa bᵀb) over the common nodes; modes of nearly equal frequency are one subspace.
-    Raises InputError unless both come from the same mesh, by numbers and positions of the nodes.
-    Source: Allemang, Sound and Vibration 37 (2003) 14.
+    MAC = |aᵀb|² / (aᵀa bᵀb) over the common nodes; modes of nearly equal frequency are one
+    subspace. Raises InputError unless both come from the same mesh, by numbers and positions of the
+    nodes. Source: Allemang, Sound and Vibration 37 (2003) 14.
     """
     rows, rotation = _aligned(first, second)
     common = [name for name in first.frames if name in second.frames]
-    found = {held: _pairs(first, second, held, modes, rows, rotation) for held in (FREE, *common[:1])}
+    found = {
+        held: _pairs(first, second, held, modes, rows, rotation) for held in (FREE, *common[:1])
+    }
     compliances = [_compliance(first, second, common[0], name, rotation) for name in common[1:]]
     return Comparison(first.label, second.label, found, compliances)
 
@@ -81,20 +90,32 @@ def _aligned(first: Structure, second: Structure) -> tuple[tuple[IntArray, IntAr
     """Rows of the common nodes, and the rotation of the second structure's axes into the first's."""
     _, a, b = np.intersect1d(first.node_ids, second.node_ids, return_indices=True)
     if len(a) < 3:
-        raise InputError(f"{first.label} and {second.label} share {len(a)} node numbers; compare bodies of the same mesh")
-    x, y = first.nodes[a] - first.nodes[a].mean(axis=0), second.nodes[b] - second.nodes[b].mean(axis=0)
+        raise InputError(
+            f"{first.label} and {second.label} share {len(a)} node numbers; compare "
+            "bodies of the same mesh"
+        )
+    x, y = (
+        first.nodes[a] - first.nodes[a].mean(axis=0),
+        second.nodes[b] - second.nodes[b].mean(axis=0),
+    )
     u, _, vt = np.linalg.svd(x.T @ y)
     rotation = u @ np.diag([1.0, 1.0, np.linalg.det(u @ vt)]) @ vt
     gap, size = float(np.abs(x - y @ rotation.T).max()), float(np.linalg.norm(np.ptp(x, axis=0)))
     if gap > SAME_PLACE * size:
         raise InputError(
-            f"{first.label} and {second.label}: nodes of the same number are up to {gap:.3g} m apart; compare bodies of one mesh"
+            f"{first.label} and {second.label}: nodes of the same number are up to "
+            f"{gap:.3g} m apart; compare bodies of one mesh"
         )
     return (a, b), rotation
 
 
 def _pairs(
-    first: Structure, second: Structure, held: str, count: int, rows: tuple[IntArray, IntArray], rotation: FloatArray
+    first: Structure,
+    second: Structure,
+    held: str,
+    count: int,
+    rows: tuple[IntArray, IntArray],
+    rotation: FloatArray,
 ) -> list[Pair]:
     """The lowest modes of the second, each with the best matching mode of the first."""
     one, two = first.modes(held, 2 * count), second.modes(held, count)
@@ -117,7 +138,9 @@ def _share(a: FloatArray, B: FloatArray) -> float:
     return float(np.sum((Q.T @ a) ** 2))
 
 
-def _compliance(first: Structure, second: Structure, held: str, moving: str, rotation: FloatArray) -> Compliance:
+def _compliance(
+    first: Structure, second: Structure, held: str, moving: str, rotation: FloatArray
+) -> Compliance:
     both = np.kron(np.eye(2), rotation)
     one, two = first.compliance(held, moving), both @ second.compliance(held, moving) @ both.T
     scale = np.sqrt(np.outer(np.diag(two), np.diag(two)))

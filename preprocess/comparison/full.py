@@ -16,8 +16,12 @@ from preprocess.reduction.statics import InterfaceStatics
 class FullModel(Structure):
     """Structure of a finite-element model with interfaces, by one factorization. Raises InputError."""
 
-    def __init__(self, fe: FEModel, interfaces: Mapping[str, Interface], label: str = "full model") -> None:
-        self._statics = InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+    def __init__(
+        self, fe: FEModel, interfaces: Mapping[str, Interface], label: str = "full model"
+    ) -> None:
+        self._statics = InterfaceStatics(
+            fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
+        )
         self.label, self.nodes, self.node_ids = label, fe.nodes, fe.node_ids
         self.frames = {each.name: each.position for each in self._statics.interfaces}
 

@@ -1,4 +1,6 @@
-"""Reduced body as a structure, with rigid-body motions r and elastic coordinates q as in `flexmbs.flexible_body.free_body`."""
+"""Reduced body as a structure, with rigid-body motions r and elastic coordinates q as in
+`flexmbs.flexible_body.free_body`.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,16 @@ class ReducedBody(Structure):
 
     def __init__(self, data: FlexibleBodyData, label: str = "") -> None:
         if data.surface is None:
-            raise InputError(f"{label or data.name}: has no nodal shapes; reduce the part again, or load it with its surface")
+            raise InputError(
+                f"{label or data.name}: has no nodal shapes; reduce the part again, or "
+                "load it with its surface"
+            )
         self.label, self._data = label or data.name, data
-        self.nodes, self.node_ids, self._phi = data.surface.nodes, data.surface.node_ids, data.surface.phi
+        self.nodes, self.node_ids, self._phi = (
+            data.surface.nodes,
+            data.surface.node_ids,
+            data.surface.phi,
+        )
         self.frames = {name: frame.x for name, frame in data.frames.items()}
 
     def modes(self, held: str, count: int) -> StructureModes:
@@ -34,7 +43,9 @@ class ReducedBody(Structure):
 
     def compliance(self, held: str, moving: str) -> FloatArray:
         data = self._data
-        relative = elastic_frame_motion(data.frames[moving]) - rigid_frame_motion(data.frames[moving]) @ self._following(held)
+        relative = elastic_frame_motion(data.frames[moving]) - rigid_frame_motion(
+            data.frames[moving]
+        ) @ self._following(held)
         return np.asarray(relative @ np.linalg.solve(data.K_ff, relative.T))
 
     def _following(self, held: str) -> FloatArray:

@@ -12,7 +12,9 @@ FREE = "free"
 
 
 class StructureModes(NamedTuple):
-    """Elastic modes: frequency (n,) [Hz], ascending; shapes (N, 3, n) at the nodes, in the structure's own axes."""
+    """Elastic modes: frequency (n,) [Hz], ascending; shapes (N, 3, n) at the nodes, in the
+    structure's own axes.
+    """
 
     frequency: FloatArray
     shapes: FloatArray
@@ -21,8 +23,8 @@ class StructureModes(NamedTuple):
 class Structure(ABC):
     """A part with interfaces: modes and static compliance, free or held at one interface.
 
-    label: name in tables; nodes (N, 3) [m] and node_ids (N,): nodes with known shapes, in its own axes.
-    frames: position (3,) of every interface.
+    label: name in tables; nodes (N, 3) [m] and node_ids (N,): nodes with known shapes, in its own
+    axes. frames: position (3,) of every interface.
     """
 
     label: str
@@ -36,4 +38,6 @@ class Structure(ABC):
 
     @abstractmethod
     def compliance(self, held: str, moving: str) -> FloatArray:
-        """Displacement and rotation (6, 6) of interface ``moving`` under unit forces and moments there, ``held`` fixed."""
+        """Displacement and rotation (6, 6) of interface ``moving`` under unit forces and moments
+        there, ``held`` fixed.
+        """

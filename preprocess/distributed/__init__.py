@@ -1,1 +1,3 @@
-"""One reduction in several processes under MPI: parts of the mesh, products, factors and modes by PETSc, MUMPS and SLEPc."""
+"""One reduction in several processes under MPI: parts of the mesh, products, factors and modes by
+PETSc, MUMPS and SLEPc.
+"""

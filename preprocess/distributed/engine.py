@@ -1,4 +1,6 @@
-"""Linear algebra in several processes: products by exchange, factors by MUMPS through PETSc, modes by block Lanczos iteration."""
+"""Linear algebra in several processes: products by exchange, factors by MUMPS through PETSc, modes
+by block Lanczos iteration.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from preprocess.solve.threads import Threads
 
 
 class PetscEngine(Engine):
-    """Fields of which each process has the rows of its elements; ``owner`` (b,): rank that owns each block here."""
+    """Fields of which each process has the rows of its elements; ``owner`` (b,): rank that owns
+    each block here.
+    """
 
     single_vectors = False
     facts: Mapping[str, float | str] = MappingProxyType({})
@@ -38,7 +42,11 @@ class PetscEngine(Engine):
         return self._processes.largest(x)
 
     def counted(self, f: FloatArray | sp.spmatrix) -> FloatArray | sp.spmatrix:
-        return sp.diags(self._mine.astype(float)) @ f if sp.issparse(f) else np.where(self._mine[:, None], f, 0.0)
+        return (
+            sp.diags(self._mine.astype(float)) @ f
+            if sp.issparse(f)
+            else np.where(self._mine[:, None], f, 0.0)
+        )
 
     def gathered(self, rows: FloatArray) -> FloatArray:
         return np.concatenate(self._processes.comm.allgather(rows))
@@ -52,7 +60,15 @@ class PetscEngine(Engine):
             self.facts = factor.facts
         return factor
 
-    def modes(self, response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0) -> Modes:
+    def modes(
+        self,
+        response: Operator,
+        mass: Operator,
+        size: int,
+        *,
+        count: int = 0,
+        omega_max: float = 0.0,
+    ) -> Modes:
         with Threads() as threads:
             products = _SharedProducts(self, size, threads)
             return modes_by_blocks(response, mass, products, count=count, omega_max=omega_max)

@@ -13,23 +13,31 @@ from preprocess.fe.freedoms import dofs_of
 
 @final
 class Exchange:
-    """Blocks of degrees of freedom that this process shares: here, by the rank of the other process, in the same order there.
+    """Blocks of degrees of freedom that this process shares: here, by the rank of the other
+    process, in the same order there.
 
     times: number of exchanges; sent: bytes sent by this process.
     """
 
     def __init__(self, comm: Any, shared: Mapping[int, IntArray]) -> None:
         self._comm, self.times, self.sent = comm, 0, 0
-        self._rows = {rank: dofs_of(blocks) for rank, blocks in sorted(shared.items()) if len(blocks)}
+        self._rows = {
+            rank: dofs_of(blocks) for rank, blocks in sorted(shared.items()) if len(blocks)
+        }
         self._all = np.unique(np.concatenate([np.zeros(0, np.int64), *self._rows.values()]))
         self._at = {rank: np.searchsorted(self._all, rows) for rank, rows in self._rows.items()}
 
     def summed(self, f: FloatArray) -> FloatArray:
-        """f (n, k) with the sum of all processes in the shared rows, in the order of ranks, hence the same in each of them."""
+        """f (n, k) with the sum of all processes in the shared rows, in the order of ranks, hence
+        the same in each of them.
+        """
         from mpi4py import MPI
 
         mine = {rank: np.ascontiguousarray(f[rows]) for rank, rows in self._rows.items()}
-        self.times, self.sent = self.times + 1, self.sent + sum(each.nbytes for each in mine.values())
+        self.times, self.sent = (
+            self.times + 1,
+            self.sent + sum(each.nbytes for each in mine.values()),
+        )
         theirs = {rank: np.empty_like(each) for rank, each in mine.items()}
         requests = [self._comm.Irecv(each, rank) for rank, each in theirs.items()]
         requests += [self._comm.Isend(each, rank) for rank, each in mine.items()]

@@ -64,7 +64,9 @@ class MumpsFactor(Factor):
         if not columns.shape[1]:
             return np.zeros(loads.shape)
         own = len(self._rows)
-        B = PETSc.Mat().createDense(((own, self._size), (PETSc.DECIDE, columns.shape[1])), comm=PETSc.COMM_WORLD)
+        B = PETSc.Mat().createDense(
+            ((own, self._size), (PETSc.DECIDE, columns.shape[1])), comm=PETSc.COMM_WORLD
+        )
         B.setUp()
         B.getDenseArray()[:] = columns[self._rows]
         B.assemble()
@@ -83,7 +85,9 @@ class MumpsFactor(Factor):
         return self._soft_motion() is not None
 
     def _numbered(self, free: np.ndarray) -> IntArray:
-        """Number of each degree of freedom here among the free ones of all processes, −1 for the others."""
+        """Number of each degree of freedom here among the free ones of all processes, −1 for the
+        others.
+        """
         number = np.zeros((len(free), 1))
         number[self._rows, 0] = self._first[self._processes.rank] + np.arange(len(self._rows))
         return np.where(free, self._engine.assembled(number)[:, 0].astype(np.int64), -1)
@@ -100,7 +104,8 @@ class MumpsFactor(Factor):
             pc.setFactorSolverType("mumps")
             pc.setFactorSetUpSolverType()
             factor = pc.getFactorMatrix()
-            factor.setMumpsIcntl(7, 5)  # METIS; where it is missing MUMPS chooses among those that it has
+            # METIS; where it is missing MUMPS chooses among those that it has
+            factor.setMumpsIcntl(7, 5)
             factor.setMumpsIcntl(13, 1)  # negative pivots are counted in the last front too
             factor.setMumpsIcntl(14, workspace)
             pc.setUp()
@@ -112,9 +117,14 @@ class MumpsFactor(Factor):
             if problem in TOO_SMALL and workspace < LARGEST:
                 workspace *= 2
             elif problem in NO_PIVOT:
-                raise InputError("stiffness: singular: parts of the mesh move freely; fix or connect them")
+                raise InputError(
+                    "stiffness: singular: parts of the mesh move freely; fix or connect them"
+                )
             elif problem in NO_MEMORY or problem in TOO_SMALL:
-                raise MachineError(f"the factor of {self._size} degrees of freedom does not fit in memory; start more processes")
+                raise MachineError(
+                    f"the factor of {self._size} degrees of freedom does not fit in "
+                    "memory; start more processes"
+                )
             else:
                 raise MachineError(f"MUMPS stops with error {problem}, see its manual")
 
@@ -125,19 +135,28 @@ class MumpsFactor(Factor):
         if motion is None and not negative:
             return
         if motion is None:
-            raise InputError(f"stiffness: has {negative} negative eigenvalues; correct material and elements")
+            raise InputError(
+                f"stiffness: has {negative} negative eigenvalues; correct material and elements"
+            )
         limit = 0.05 * float(self._engine.extent(motion[:, None])[0])
         moving = np.unique(self._matrix.numbers[np.flatnonzero(np.abs(motion) > limit) // 3])
         labels = np.unique(self._engine.gathered(moving.astype(float))).astype(np.int64)
         shown = ", ".join(map(str, labels[:SHOWN])) + (", …" if len(labels) > SHOWN else "")
-        raise InputError(f"stiffness: singular: {len(labels)} nodes move freely (node {shown}); fix or connect them")
+        raise InputError(
+            f"stiffness: singular: {len(labels)} nodes move freely (node {shown}); fix or "
+            "connect them"
+        )
 
     def _soft_motion(self) -> FloatArray | None:
-        """Near-null vector by two steps of inverse iteration; None when the matrix is regular to working accuracy."""
+        """Near-null vector by two steps of inverse iteration; None when the matrix is regular to
+        working accuracy.
+        """
         engine, n = self._engine, 3 * len(self._matrix.places)
         size = float(engine.extent(self._matrix.A.data[:, None])[0])
         x = np.zeros((n, 1))
-        x[self._rows, 0] = np.random.default_rng(self._processes.rank).standard_normal(len(self._rows))
+        x[self._rows, 0] = np.random.default_rng(self._processes.rank).standard_normal(
+            len(self._rows)
+        )
         x = engine.assembled(x)
         for _ in range(2):
             y = self.solve(x / np.sqrt(engine.squares(x, x)))
@@ -163,8 +182,15 @@ def _matrix(number: IntArray, first: IntArray, processes: Processes, A: sp.csr_m
             chosen = owner == rank
             sent[rank] = rows[chosen], columns[chosen], values[chosen]
     chosen = owner == processes.rank
-    parts = [(rows[chosen], columns[chosen], values[chosen]), *(each for each in processes.comm.alltoall(sent) if each)]
-    low, own, size = first[processes.rank], first[processes.rank + 1] - first[processes.rank], first[-1]
+    parts = [
+        (rows[chosen], columns[chosen], values[chosen]),
+        *(each for each in processes.comm.alltoall(sent) if each),
+    ]
+    low, own, size = (
+        first[processes.rank],
+        first[processes.rank + 1] - first[processes.rank],
+        first[-1],
+    )
     rows, columns, values = (np.concatenate(each) for each in zip(*parts))
     share = sp.csr_matrix((values, (rows - low, columns)), shape=(own, size))
     csr = share.indptr.astype(PETSc.IntType), share.indices.astype(PETSc.IntType), share.data

@@ -20,11 +20,12 @@ class Piece(NamedTuple):
     """Surface and stress of one process, with the places of their rows in the whole.
 
     nodes (o,): rows of the owned nodes in the whole mesh, x (o, 3) and phi (o, 3, nf) of these
-    triangle_rows (t,): rows of outer triangles in the whole mesh
-    skin (s,): element of each point of the skin of beams and shells, in the order of the whole, with x, phi, and triangles (k, 3)
-    materials (r,), stressed (r,), elements (r,): material and node of the rows of stress of solids in the whole, and number of
-    elements of the mean; stress (r + s, 6, nf + l): of modes and corrections, the skin's behind; skin_material (s,)
-    kinds (m,): materials here in the whole, with their compliance (m, 6, 6) and yield_stress (m,)
+    triangle_rows (t,): rows of outer triangles in the whole mesh skin (s,): element of each point
+    of the skin of beams and shells, in the order of the whole, with x, phi, and triangles (k, 3)
+    materials (r,), stressed (r,), elements (r,): material and node of the rows of stress of solids
+    in the whole, and number of elements of the mean; stress (r + s, 6, nf + l): of modes and
+    corrections, the skin's behind; skin_material (s,) kinds (m,): materials here in the whole, with
+    their compliance (m, 6, 6) and yield_stress (m,)
     """
 
     nodes: IntArray
@@ -51,13 +52,21 @@ def piece_of(data: FlexibleBodyData, fe: FEModel, share: Share) -> Piece:
     own = fe.owned_nodes(np.arange(n))
     place = {id(material): k for k, material in enumerate(share.materials)}
     index = np.array([place[id(material)] for material in fe.materials], dtype=np.int64)
-    materials, stressed, count, stress = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), None
+    materials, stressed, count, stress = (
+        np.zeros(0, np.int64),
+        np.zeros(0, np.int64),
+        np.zeros(0),
+        None,
+    )
     if data.stress is not None:
         solid = data.stress.rows < n
         materials, stressed = index[data.stress.material[solid]], data.stress.rows[solid]
         count = _counts(fe, place)[materials, stressed]
         stress = np.concatenate([data.stress.modes, data.stress.correction], axis=2)
-    skins = [np.repeat(order, part.skin()[0].positions.shape[1]) for order, part in zip(share.order, fe.structures)]
+    skins = [
+        np.repeat(order, part.skin()[0].positions.shape[1])
+        for order, part in zip(share.order, fe.structures)
+    ]
     return Piece(
         nodes=share.nodes[own],
         x=surface.nodes[:n][own],
@@ -81,11 +90,15 @@ def _counts(fe: FEModel, place: dict[int, int]) -> FloatArray:
     """Number of elements (m, N) of each material of the whole at each node here."""
     count = np.zeros((len(place), len(fe.nodes)))
     for group in fe.groups:
-        count[place[id(group.material)]] += np.bincount(group.connectivity.ravel(), minlength=len(fe.nodes))
+        count[place[id(group.material)]] += np.bincount(
+            group.connectivity.ravel(), minlength=len(fe.nodes)
+        )
     return count
 
 
-def merged(data: FlexibleBodyData, pieces: Sequence[Piece], whole: Whole, choice: Stress | None) -> FlexibleBodyData:
+def merged(
+    data: FlexibleBodyData, pieces: Sequence[Piece], whole: Whole, choice: Stress | None
+) -> FlexibleBodyData:
     """The body with surface and stress of all pieces."""
     joints = whole.layout.joints
     n, nf = len(joints.nodes.positions), data.nf
@@ -100,7 +113,11 @@ def merged(data: FlexibleBodyData, pieces: Sequence[Piece], whole: Whole, choice
         np.vstack([whole.mesh.surface_triangles(), n + triangles]),
         np.concatenate([ids, ids.max() + 1 + np.arange(len(order))]),
     )
-    stress = None if data.stress is None or choice is None else _stress(data.stress, pieces, order, n, choice)
+    stress = (
+        None
+        if data.stress is None or choice is None
+        else _stress(data.stress, pieces, order, n, choice)
+    )
     return replace(data, surface=surface, stress=stress)
 
 
@@ -109,7 +126,9 @@ def _stacked(pieces: Sequence[Piece], name: str) -> np.ndarray:
 
 
 def _skin(pieces: Sequence[Piece]) -> tuple[IntArray, IntArray]:
-    """Order of the skin's points of all pieces, and its triangles (k, 3) in it, element by element as in one process."""
+    """Order of the skin's points of all pieces, and its triangles (k, 3) in it, element by element
+    as in one process.
+    """
     element = _stacked(pieces, "skin")
     order = np.argsort(element, kind="stable")
     rank = np.empty(len(order), np.int64)
@@ -119,7 +138,9 @@ def _skin(pieces: Sequence[Piece]) -> tuple[IntArray, IntArray]:
     return order, rank[triangles[np.argsort(element[triangles[:, 0]], kind="stable")]]
 
 
-def _stress(found: StressModes, pieces: Sequence[Piece], order: IntArray, n: int, choice: Stress) -> StressModes:
+def _stress(
+    found: StressModes, pieces: Sequence[Piece], order: IntArray, n: int, choice: Stress
+) -> StressModes:
     """Stress of all pieces: means of solids weighted by their numbers of elements."""
     kind, nf = PRECISION[choice.precision], found.nf
     keys = _stacked(pieces, "materials") * n + _stacked(pieces, "stressed")

@@ -31,14 +31,18 @@ class EndedTogether(Exception):
 
 @final
 class Processes:
-    """The processes started together by ``mpirun``; rank: number of this one, size: of all; sums: number of sums so far."""
+    """The processes started together by ``mpirun``; rank: number of this one, size: of all; sums:
+    number of sums so far.
+    """
 
     def __init__(self, comm: Any) -> None:
         self.comm, self.rank, self.size = comm, int(comm.rank), int(comm.size)
         self._ends, self.sums = comm.Dup(), 0
 
     def from_first(self, function: Callable[[], Found]) -> Found:
-        """The result of a function that only the first process calls. Its error is raised in all of them."""
+        """The result of a function that only the first process calls. Its error is raised in all of
+        them.
+        """
         outcome: Any = None
         if self.rank == 0:
             outcome = _outcome(function)
@@ -48,7 +52,9 @@ class Processes:
         return found  # type: ignore[no-any-return]
 
     def together(self, function: Callable[[], Found]) -> Found:
-        """The result of a function that every process calls for itself. An error in one is raised in all of them."""
+        """The result of a function that every process calls for itself. An error in one is raised
+        in all of them.
+        """
         found, error = _outcome(function)
         errors = [each for each in self.comm.allgather(error) if each is not None]
         if errors:
@@ -85,18 +91,27 @@ class Processes:
 
     @contextmanager
     def ending_together(self) -> Iterator[None]:
-        """Context in which an error ends all processes: one of all of them is raised in the first, the others end quietly; one
-        of this process alone is printed in one line, and the others are ended, wherever they are."""
+        """Context in which an error ends all processes: one of all of them is raised in the first,
+        the others end quietly; one of this process alone is printed in one line, and the others are
+        ended, wherever they are."""
         try:
             yield
         except Exception as error:
-            code = getattr(error, "exit_code", MachineError.exit_code if isinstance(error, MemoryError) else 1)
+            code = getattr(
+                error, "exit_code", MachineError.exit_code if isinstance(error, MemoryError) else 1
+            )
             if os.environ.get("FLEXMBS_DEBUG"):
                 traceback.print_exception(error)
             if not self._all_failed():
-                what = error if isinstance(error, FlexmbsError) else f"{type(error).__name__}: {error}"
+                what = (
+                    error if isinstance(error, FlexmbsError) else f"{type(error).__name__}: {error}"
+                )
                 line = "; ".join(str(what).splitlines())
-                print(f"error: process {self.rank} of {self.size}: {line}", file=sys.stderr, flush=True)
+                print(
+                    f"error: process {self.rank} of {self.size}: {line}",
+                    file=sys.stderr,
+                    flush=True,
+                )
                 self.comm.Abort(code)
             if self.rank == 0:
                 raise
@@ -113,7 +128,9 @@ class Processes:
 
 
 def processes() -> Processes:
-    """The processes of this run, with PETSc started. Raises MachineError where PETSc, SLEPc or MPI are missing."""
+    """The processes of this run, with PETSc started. Raises MachineError where PETSc, SLEPc or MPI
+    are missing.
+    """
     try:
         import petsc4py
 
@@ -127,7 +144,10 @@ def processes() -> Processes:
         reason = str(error).splitlines()[0]
         raise MachineError(f"engine: petsc is not available here: {reason}; {HOW}") from error
     if np.dtype(PETSc.ScalarType).kind == "c":
-        raise MachineError(f"engine: this PETSc {version} is built for complex numbers; use one for real numbers, {HOW}")
+        raise MachineError(
+            f"engine: this PETSc {version} is built for complex numbers; use one for real "
+            f"numbers, {HOW}"
+        )
     return Processes(MPI.COMM_WORLD)
 
 

@@ -30,7 +30,9 @@ METHODS = (CraigBampton, Guyan, Rubin, CraigChang)
 
 
 class Job(NamedTuple):
-    """What the first process knows: the whole part, the options of its reduction, and by name what else it has."""
+    """What the first process knows: the whole part, the options of its reduction, and by name what
+    else it has.
+    """
 
     whole: Whole
     how: How
@@ -42,8 +44,9 @@ def reduce_together(
 ) -> FlexibleBodyData | None:
     """Reduced body, on the first process; None on the others.
 
-    job: reads mesh and options; called by the first process.  engine_name: one of `ENGINES`.
-    Raises InputError, also for what several processes do not support, SolverError, MachineError, in all processes.
+    job: reads mesh and options; called by the first process.  engine_name: one of `ENGINES`. Raises
+    InputError, also for what several processes do not support, SolverError, MachineError, in all
+    processes.
     """
     steps("read and divide", 0.0)
     first = _First(job, processes.size)
@@ -53,11 +56,17 @@ def reduce_together(
     exchange = Exchange(processes.comm, share.shared)
     engine = ENGINES[engine_name](processes, share.owner, exchange)
     fe = processes.together(lambda: _model(engine, share))
-    local = how._replace(stress=None if how.stress is None else replace(how.stress, precision="double"))
+    local = how._replace(
+        stress=None if how.stress is None else replace(how.stress, precision="double")
+    )
     data = body_of(fe, share.interfaces, local, steps)
     steps("merge", 0.99)
     pieces = processes.comm.gather(piece_of(data, fe, share))
-    facts = {"engine": f"{engine_name}, {processes.size} processes", **_facts(processes, data, fe, exchange), **engine.facts}
+    facts = {
+        "engine": f"{engine_name}, {processes.size} processes",
+        **_facts(processes, data, fe, exchange),
+        **engine.facts,
+    }
     if first.whole is None:
         return None
     whole = first.whole
@@ -67,7 +76,9 @@ def reduce_together(
         "elements": _elements(whole),
         "nodes": float(len(whole.layout.joints.nodes.ids)),
     }
-    return replace(body, name=how.name or data.name, provenance={**data.provenance, **names, **facts})
+    return replace(
+        body, name=how.name or data.name, provenance={**data.provenance, **names, **facts}
+    )
 
 
 class _First:
@@ -102,18 +113,25 @@ def _check_supported(job: Job) -> None:
         "prestress": how.prestress is not None,
         "band (proved errors)": how.band is not None or how.tolerance is not None,
         "keep": how.keep is not None,
-        f"method {type(how.method).__name__}": how.method is not None and not isinstance(how.method, METHODS),
+        f"method {type(how.method).__name__}": how.method is not None
+        and not isinstance(how.method, METHODS),
         "point masses": bool(whole.mesh.declared.masses),
         **dict.fromkeys(others, True),
         "laminates": any(isinstance(each, LaminateSection) for each in given),
         f"reference {how.reference}": str(how.reference).startswith("node "),
     }
-    problems = [f"engine: petsc does not support {name}; omit it, or reduce in one process" for name, yes in wrong.items() if yes]
+    problems = [
+        f"engine: petsc does not support {name}; omit it, or reduce in one process"
+        for name, yes in wrong.items()
+        if yes
+    ]
     if problems:
         raise InputError(*problems)
 
 
-def _facts(processes: Processes, data: FlexibleBodyData, fe: FEModel, exchange: Exchange) -> dict[str, str | float]:
+def _facts(
+    processes: Processes, data: FlexibleBodyData, fe: FEModel, exchange: Exchange
+) -> dict[str, str | float]:
     """Facts of all processes: digest, memory, nodes shared."""
     memory = processes.comm.gather(peak_memory() / 1e9)
     digests = processes.comm.gather(str(data.provenance["digest"]))
@@ -126,7 +144,8 @@ def _facts(processes: Processes, data: FlexibleBodyData, fe: FEModel, exchange: 
         "degrees of freedom": float(dofs),
         "memory of each process [GB]": ", ".join(f"{each:.3g}" for each in memory),
         "nodes of each process": ", ".join(map(str, here)),
-        "messages": f"{exchange.times} exchanges, {max(sent):.3g} MB in all, {processes.sums} sums, besides the factor",
+        "messages": f"{exchange.times} exchanges, {max(sent):.3g} MB in all, {processes.sums} sums, "
+        "besides the factor",
         "digest": hashlib.sha256(" ".join(digests).encode()).hexdigest(),
     }
 

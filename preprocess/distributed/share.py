@@ -1,4 +1,6 @@
-"""Shares of a mesh for several processes: the elements of a part, the nodes of these, and the nodes that those follow."""
+"""Shares of a mesh for several processes: the elements of a part, the nodes of these, and the nodes
+that those follow.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +31,11 @@ from preprocess.solve.partition import element_parts
 class Share(NamedTuple):
     """What one process works on.
 
-    mesh, layout, interfaces: of its elements and nodes; nodes (n,): their rows in the whole mesh; owner (b,): rank that owns each
-    block of degrees of freedom; shared: blocks here by the rank of the other process; triangles (t, 3) of the outer surface
-    with their rows in the whole one; boundary: nodes of that surface; materials: of the whole part, in its order; structures:
-    beams and shells, order: place of each of these among those of the whole part.
+    mesh, layout, interfaces: of its elements and nodes; nodes (n,): their rows in the whole mesh;
+    owner (b,): rank that owns each block of degrees of freedom; shared: blocks here by the rank of
+    the other process; triangles (t, 3) of the outer surface with their rows in the whole one;
+    boundary: nodes of that surface; materials: of the whole part, in its order; structures: beams
+    and shells, order: place of each of these among those of the whole part.
     """
 
     mesh: Mesh
@@ -62,19 +65,32 @@ class Whole:
         """Whole part with its interfaces. Raises InputError."""
         nodes, dependent = layout.joints.nodes, layout.constraints.dependent
         freedoms = replace(nodes.freedoms, dependent=dependent)
-        return cls(mesh, layout, bind_interfaces(interfaces, nodes.positions, nodes.sets, mesh.surface_triangles(), freedoms))
+        return cls(
+            mesh,
+            layout,
+            bind_interfaces(
+                interfaces, nodes.positions, nodes.sets, mesh.surface_triangles(), freedoms
+            ),
+        )
 
 
 @final
 class Division:
-    """Division of a part into shares, by METIS. Raises InputError for elements without material and more shares than elements."""
+    """Division of a part into shares, by METIS. Raises InputError for elements without material and
+    more shares than elements.
+    """
 
     def __init__(self, whole: Whole, count: int) -> None:
         self._whole, self._count = whole, count
         mesh, layout = whole.mesh, whole.layout
         joints = layout.joints
         self._freedoms, self._size = joints.nodes.freedoms, len(joints.nodes.positions)
-        self._parts = dict(zip(mesh.blocks, element_parts([b.connectivity for b in mesh.blocks.values()], self._size, count)))
+        self._parts = dict(
+            zip(
+                mesh.blocks,
+                element_parts([b.connectivity for b in mesh.blocks.values()], self._size, count),
+            )
+        )
         self._follow = _followed(layout.constraints, self._freedoms)
         self._owner = self._owners()
         self._nodes = [self._nodes_of(rank) for rank in range(count)]
@@ -122,7 +138,11 @@ class Division:
 
     def _members(self, arms: Arms) -> IntArray:
         """Nodes that turn with a spider, and those that turn it."""
-        dofs = [arms.turn.indices] if arms.led is None else [arms.turn.indices, arms.led.dofs, arms.led.C.indices]
+        dofs = (
+            [arms.turn.indices]
+            if arms.led is None
+            else [arms.turn.indices, arms.led.dofs, arms.led.C.indices]
+        )
         return np.union1d(arms.nodes, self._freedoms.node_of_block[np.concatenate(dofs) // 3])
 
     def _share(self, rank: int) -> Share:
@@ -137,13 +157,19 @@ class Division:
             interfaces=tuple(local.interface(each) for each in whole.interfaces),
             nodes=nodes,
             owner=self._owner[self._freedoms.node_of_block[local.blocks]],
-            shared={other: local.shared(self._nodes[other]) for other in range(self._count) if other != rank},
+            shared={
+                other: local.shared(self._nodes[other])
+                for other in range(self._count)
+                if other != rank
+            },
             triangles=number[self._triangles[faces]],
             triangle_rows=np.flatnonzero(faces),
             boundary=number[self._boundary[number[self._boundary] >= 0]],
             materials=self._materials,
             structures=tuple(
-                each.within(rows, number, local.freedoms) for each, rows in zip(self._structures, mine) if len(rows)
+                each.within(rows, number, local.freedoms)
+                for each, rows in zip(self._structures, mine)
+                if len(rows)
             ),
             order=tuple(first + rows for first, rows in zip(self._first, mine) if len(rows)),
         )
@@ -157,7 +183,9 @@ class Division:
     def _mesh(self, rank: int, number: IntArray) -> Mesh:
         mesh, positions = self._whole.mesh, self._whole.layout.joints.nodes
         blocks = {
-            name: ElementBlock(number[mesh.blocks[name].connectivity[rows]], mesh.blocks[name].ids[rows])
+            name: ElementBlock(
+                number[mesh.blocks[name].connectivity[rows]], mesh.blocks[name].ids[rows]
+            )
             for name, rows in self._elements(rank).items()
             if len(rows)
         }
@@ -165,22 +193,42 @@ class Division:
         sets = {name: np.intersect1d(members, ids) for name, members in mesh.element_sets.items()}
         here = self._nodes[rank]
         places, numbers = positions.positions[here], positions.ids[here]
-        return replace(mesh, nodes=places, node_ids=numbers, blocks=blocks, node_sets={}, element_sets=sets, declared=Declared())
+        return replace(
+            mesh,
+            nodes=places,
+            node_ids=numbers,
+            blocks=blocks,
+            node_sets={},
+            element_sets=sets,
+            declared=Declared(),
+        )
 
     def _layout(self, rank: int, local: _Local) -> Layout:
         layout = self._whole.layout
         joints, dofs = layout.joints, local.dofs
-        nodes = Nodes(joints.nodes.positions[local.nodes], joints.nodes.ids[local.nodes], {}, local.freedoms)
+        nodes = Nodes(
+            joints.nodes.positions[local.nodes], joints.nodes.ids[local.nodes], {}, local.freedoms
+        )
         none = sp.csr_matrix((len(dofs), len(dofs)))
-        springs, dampers = (A[dofs][:, dofs].tocsr() if rank == 0 else none for A in (joints.stiffness, joints.damping))
-        arms = {name: local.arms(each) for name, each in joints.arms.items() if local.number[each.nodes[0]] >= 0}
+        springs, dampers = (
+            A[dofs][:, dofs].tocsr() if rank == 0 else none
+            for A in (joints.stiffness, joints.damping)
+        )
+        arms = {
+            name: local.arms(each)
+            for name, each in joints.arms.items()
+            if local.number[each.nodes[0]] >= 0
+        }
         return layout._replace(
-            joints=Connected(nodes, (), springs, dampers, arms), constraints=_constraints(layout.constraints, dofs)
+            joints=Connected(nodes, (), springs, dampers, arms),
+            constraints=_constraints(layout.constraints, dofs),
         )
 
 
 class _Local(NamedTuple):
-    """Nodes of a share, ascending; the number there of each node of the whole part, −1 for others; freedoms of the whole."""
+    """Nodes of a share, ascending; the number there of each node of the whole part, −1 for others;
+    freedoms of the whole.
+    """
 
     nodes: IntArray
     number: IntArray
@@ -233,7 +281,9 @@ def _constraints(whole: Constraints, dofs: IntArray) -> Constraints:
     """Constraints of some degrees of freedom, which include those that they follow."""
     if whole.T is None:
         return UNCONSTRAINED
-    T, rows = (None if each is None else each[dofs][:, dofs].tocsr() for each in (whole.T, whole.rows))
+    T, rows = (
+        None if each is None else each[dofs][:, dofs].tocsr() for each in (whole.T, whole.rows)
+    )
     return Constraints(T, np.flatnonzero(np.isin(dofs, whole.dependent)), rows)
 
 

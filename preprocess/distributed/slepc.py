@@ -19,12 +19,21 @@ FIRST = 24  # eigenpairs sought first when their number is unknown
 
 @final
 class SlepcEngine(PetscEngine):
-    """The same engine with modes by the Krylov–Schur iteration of SLEPc. It works with single vectors: it takes more solutions,
-    and the number of modes is proved by the inertia of another factor."""
+    """The same engine with modes by the Krylov–Schur iteration of SLEPc. It works with single
+    vectors: it takes more solutions, and the number of modes is proved by the inertia of another
+    factor."""
 
     single_vectors = True
 
-    def modes(self, response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0) -> Modes:
+    def modes(
+        self,
+        response: Operator,
+        mass: Operator,
+        size: int,
+        *,
+        count: int = 0,
+        omega_max: float = 0.0,
+    ) -> Modes:
         wanted = count or FIRST
         while True:
             found = self._lowest(response, mass, wanted)
@@ -36,9 +45,11 @@ class SlepcEngine(PetscEngine):
             wanted *= 2
 
     def _lowest(self, response: Operator, mass: Operator, count: int) -> Modes:
-        """The lowest modes by the Krylov–Schur iteration of SLEPc with the operator A M, in the inner product of M.
+        """The lowest modes by the Krylov–Schur iteration of SLEPc with the operator A M, in the
+        inner product of M.
 
-        Source: Stewart, SIAM J. Matrix Anal. Appl. 23 (2001) 601; Hernandez, Roman, Vidal, ACM TOMS 31 (2005) 351.
+        Source: Stewart, SIAM J. Matrix Anal. Appl. 23 (2001) 601; Hernandez, Roman, Vidal, ACM TOMS
+        31 (2005) 351.
         """
         from petsc4py import PETSc
         from slepc4py import SLEPc
@@ -47,7 +58,10 @@ class SlepcEngine(PetscEngine):
         comm = PETSc.COMM_WORLD
         size = int(self.total(np.array(float(own))))
         shape = (own, size), (own, size)
-        M, A = (PETSc.Mat().createPython(shape, self._product(each), comm=comm) for each in (mass, response))
+        M, A = (
+            PETSc.Mat().createPython(shape, self._product(each), comm=comm)
+            for each in (mass, response)
+        )
         ksp = PETSc.KSP().create(comm)
         ksp.setType("preonly")
         ksp.getPC().setType("python")
@@ -69,7 +83,9 @@ class SlepcEngine(PetscEngine):
         eps.solve()
         converged = eps.getConverged()
         if converged < min(count, size):
-            raise SolverError(f"modes: {converged} of {count} converged; request fewer modes or repair the mesh")
+            raise SolverError(
+                f"modes: {converged} of {count} converged; request fewer modes or repair the mesh"
+            )
         return self._pairs(eps, min(converged, nev), response, mass)
 
     def _product(self, operator: Operator) -> _Product:
@@ -85,12 +101,16 @@ class SlepcEngine(PetscEngine):
     def _start(self, response: Operator, mass: Operator, vector: Any) -> Any:
         """A M x of a random x, which obeys the constraints."""
         x = np.zeros((len(self._mine), 1))
-        x[self._mine, 0] = np.random.default_rng(self.process).standard_normal(np.count_nonzero(self._mine))
+        x[self._mine, 0] = np.random.default_rng(self.process).standard_normal(
+            np.count_nonzero(self._mine)
+        )
         vector.getArray()[:] = response(mass(self.assembled(x)))[self._mine, 0]
         return vector
 
     def _pairs(self, eps: Any, count: int, response: Operator, mass: Operator) -> Modes:
-        """Modes of the eigenvectors, one step of inverse iteration further, so that they obey all constraints."""
+        """Modes of the eigenvectors, one step of inverse iteration further, so that they obey all
+        constraints.
+        """
         vector = eps.getOperators()[1].createVecRight()
         V = np.zeros((len(self._mine), count))
         for k in range(count):

@@ -12,7 +12,8 @@ from preprocess.elements.wedge6 import WEDGE6
 from preprocess.elements.wedge15 import WEDGE15
 
 ELEMENTS: dict[str, Element] = {
-    element.name: element for element in (TET4, TET10, HEX8, HEX20, HEX27, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13)
+    element.name: element
+    for element in (TET4, TET10, HEX8, HEX20, HEX27, WEDGE6, WEDGE15, PYRAMID5, PYRAMID13)
 }
 
 __all__ = ["ELEMENTS", "Element", "FaceTable", "Quadrature"]

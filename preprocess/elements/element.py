@@ -25,8 +25,9 @@ class Quadrature:
 class FaceTable:
     """Faces of one shape.
 
-    nodes (nf, k): of each face, corners first, counter-clockwise seen from outside; corners: number of corners
-    triangles (nt, 3): linear triangles that cover a face, as indices into the row of its nodes
+    nodes (nf, k): of each face, corners first, counter-clockwise seen from outside; corners: number
+    of corners triangles (nt, 3): linear triangles that cover a face, as indices into the row of its
+    nodes
     """
 
     nodes: Indices
@@ -38,15 +39,15 @@ class FaceTable:
 class Element:
     """Isoparametric solid element x(ξ) = Σ_a N_a(ξ) x_a.
 
-    Each N_a is the combination of the functions ξ^i η^j ζ^k / (1-ζ)^m that is one at node a and zero at the other nodes, so that
-    nodes, exponents and divisors define the element. At the apex of a pyramid, ζ = 1, they are their limits along its axis.
+    Each N_a is the combination of the functions ξ^i η^j ζ^k / (1-ζ)^m that is one at node a and
+    zero at the other nodes, so that nodes, exponents and divisors define the element. At the apex
+    of a pyramid, ζ = 1, they are their limits along its axis.
 
-    name: short name; meshio_name: name of the cell type in meshio; corners: number of corner nodes (they come first)
-    nodes (nn, 3): reference coordinates in the order of VTK; exponents (nn, 3): of the monomials
-    stiffness_rule, mass_rule: quadrature of K and of m
-    faces: the faces, by shape
-    internal (ni, 3): exponents of incompatible modes, internal to the element
-    divisors (nn,): m of pyramids, by default zero
+    name: short name; meshio_name: name of the cell type in meshio; corners: number of corner nodes
+    (they come first) nodes (nn, 3): reference coordinates in the order of VTK; exponents (nn, 3):
+    of the monomials stiffness_rule, mass_rule: quadrature of K and of m faces: the faces, by shape
+    internal (ni, 3): exponents of incompatible modes, internal to the element divisors (nn,): m of
+    pyramids, by default zero
     """
 
     name: str
@@ -72,7 +73,11 @@ class Element:
             return values
         m, shrunk = self.divisors, np.maximum(1 - points[:, 2, None], APEX)
         values /= shrunk**m
-        return values + m * monomials(points, self.exponents) / shrunk ** (m + 1) if axis == 2 else values
+        return (
+            values + m * monomials(points, self.exponents) / shrunk ** (m + 1)
+            if axis == 2
+            else values
+        )
 
     def shape_functions(self, points: Array) -> Array:
         """Values N (nq, nn) at points (nq, 3)."""
@@ -80,7 +85,9 @@ class Element:
 
     def gradients(self, points: Array) -> Array:
         """Derivatives ∂N/∂ξ (nq, nn, 3) at points (nq, 3)."""
-        return np.stack([self._functions(points, axis) @ self.coefficients for axis in range(3)], axis=-1)
+        return np.stack(
+            [self._functions(points, axis) @ self.coefficients for axis in range(3)], axis=-1
+        )
 
     def internal_gradients(self, points: Array) -> Array:
         """Derivatives ∂P/∂ξ (nq, ni, 3) of the incompatible modes at points (nq, 3)."""
@@ -93,20 +100,33 @@ class Element:
 
     @functools.cached_property
     def stiffness_tables(self) -> tuple[Array, Array, Array, Array]:
-        """(dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre, in the form of the kernels'
-        arguments."""
+        """(dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre, in the
+        form of the kernels' arguments."""
         points, weights = self.stiffness_rule.points, self.stiffness_rule.weights
-        dN, dP, dN_0 = self.gradients(points), self.internal_gradients(points), self.gradients(self.centre[None])
-        return np.ascontiguousarray(dN), np.ascontiguousarray(weights), np.ascontiguousarray(dP), np.ascontiguousarray(dN_0)
+        dN, dP, dN_0 = (
+            self.gradients(points),
+            self.internal_gradients(points),
+            self.gradients(self.centre[None]),
+        )
+        return (
+            np.ascontiguousarray(dN),
+            np.ascontiguousarray(weights),
+            np.ascontiguousarray(dP),
+            np.ascontiguousarray(dN_0),
+        )
 
     @functools.cached_property
     def mirrored(self) -> Indices:
-        """Node order that corrects the orientation of an inverted element: the reflection exchanging ξ and η."""
+        """Node order that corrects the orientation of an inverted element: the reflection
+        exchanging ξ and η.
+        """
         distance = np.abs(self.nodes[None, :, :] - self.nodes[:, None, [1, 0, 2]]).max(axis=2)
         return distance.argmin(axis=1)
 
     def jacobian_determinants(self, positions: Array, points: Array | None = None) -> Array:
-        """det ∂x/∂ξ (ne, nq) of elements with node positions (ne, nn, 3), at the stiffness quadrature points and the corners."""
+        """det ∂x/∂ξ (ne, nq) of elements with node positions (ne, nn, 3), at the stiffness
+        quadrature points and the corners.
+        """
         if points is None:
             points = np.concatenate([self.stiffness_rule.points, self.nodes[: self.corners]])
         jacobians = np.einsum("eai,qaj->eqij", positions, self.gradients(points), optimize=True)

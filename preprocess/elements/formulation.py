@@ -19,12 +19,12 @@ MASS_RULES = ("own", "stiffness")
 class Formulation:
     """Element formulation and mass integration.
 
-    hex8: "incompatible modes" avoid shear locking; "full" integration of trilinear displacements locks in bending.
-    hex20: "full" integration of the stiffness at 27 points, or "reduced" at 8, as in C3D20R: softer; a single element has six
-    motions without energy.
-    mass_rule: "own" integrates m of straight elements exactly; "stiffness" uses the points of K in elements of second order, as
-    CalculiX does; at the eight points of reduced hex20 m is singular.
-    Raises InputError for another name.
+    hex8: "incompatible modes" avoid shear locking; "full" integration of trilinear displacements
+    locks in bending. hex20: "full" integration of the stiffness at 27 points, or "reduced" at 8, as
+    in C3D20R: softer; a single element has six motions without energy. mass_rule: "own" integrates
+    m of straight elements exactly; "stiffness" uses the points of K in elements of second order, as
+    CalculiX does; at the eight points of reduced hex20 m is singular. Raises InputError for another
+    name.
 
     Examples
     --------
@@ -45,10 +45,16 @@ class Formulation:
     mass_rule: str = "own"
 
     def __post_init__(self) -> None:
-        given = (("hex8", self.hex8, HEX8), ("hex20", self.hex20, HEX20), ("mass_rule", self.mass_rule, MASS_RULES))
+        given = (
+            ("hex8", self.hex8, HEX8),
+            ("hex20", self.hex20, HEX20),
+            ("mass_rule", self.mass_rule, MASS_RULES),
+        )
         for option, value, names in given:
             if not isinstance(value, str) or value not in names:
-                raise InputError(f"formulation.{option}: is {value!r}; give one of {', '.join(map(repr, names))}")
+                raise InputError(
+                    f"formulation.{option}: is {value!r}; give one of {', '.join(map(repr, names))}"
+                )
 
     def chosen(self, elements: Mapping[str, Element]) -> dict[str, Element]:
         """Elements by type in the chosen formulation."""
@@ -56,5 +62,7 @@ class Formulation:
         result |= {"hex20": HEX20_REDUCED} if self.hex20 == "reduced" else {}
         if self.mass_rule == "stiffness":
             second = {name: each for name, each in result.items() if len(each.nodes) > each.corners}
-            result |= {name: replace(each, mass_rule=each.stiffness_rule) for name, each in second.items()}
+            result |= {
+                name: replace(each, mass_rule=each.stiffness_rule) for name, each in second.items()
+            }
         return result

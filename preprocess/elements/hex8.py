@@ -1,9 +1,12 @@
-"""Eight-node hexahedron: corners of [-1, 1]³, trilinear, with incompatible modes to avoid shear locking.
+"""Eight-node hexahedron: corners of [-1, 1]³, trilinear, with incompatible modes to avoid shear
+locking.
 
-Trilinear displacements respond to bending with parasitic shear. The modes ξ², η², ζ² in each component, condensed element by
-element, eliminate it; their gradients are corrected to satisfy the patch test on distorted elements.
+Trilinear displacements respond to bending with parasitic shear. The modes ξ², η², ζ² in each
+component, condensed element by element, eliminate it; their gradients are corrected to satisfy the
+patch test on distorted elements.
 
-Source: Wilson, Taylor, Doherty, Ghaboussi 1973; Taylor, Beresford, Wilson, Int. J. Numer. Meth. Eng. 10 (1976) 1211.
+Source: Wilson, Taylor, Doherty, Ghaboussi 1973; Taylor, Beresford, Wilson, Int. J. Numer. Meth.
+Eng. 10 (1976) 1211.
 """
 
 import itertools
@@ -14,8 +17,21 @@ import numpy as np
 from preprocess.elements.element import Element, FaceTable
 from preprocess.elements.quadrature import gauss_hexahedron
 
-CORNERS = np.array([[-1.0, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1], [-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]])
-FACES = np.array([[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]])
+CORNERS = np.array(
+    [
+        [-1.0, -1, -1],
+        [1, -1, -1],
+        [1, 1, -1],
+        [-1, 1, -1],
+        [-1, -1, 1],
+        [1, -1, 1],
+        [1, 1, 1],
+        [-1, 1, 1],
+    ]
+)
+FACES = np.array(
+    [[0, 3, 2, 1], [4, 5, 6, 7], [0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7]]
+)
 
 HEX8 = Element(
     name="hex8",

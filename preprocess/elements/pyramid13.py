@@ -1,4 +1,5 @@
-"""Thirteen-node pyramid: corners, then the midpoints of the edges 01 12 23 30 of the base and 04 14 24 34.
+"""Thirteen-node pyramid: corners, then the midpoints of the edges 01 12 23 30 of the base and 04 14
+24 34.
 
 Quadratic, with ξη/(1-ζ), ξ²η/(1-ζ) and ξη²/(1-ζ): on its faces as hex20 and tet10.
 

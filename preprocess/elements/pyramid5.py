@@ -1,6 +1,8 @@
-"""Five-node pyramid: square -1 ≤ ξ, η ≤ 1 at ζ = 0, apex at ζ = 1; corners 0-3 of the base, 4 the apex.
+"""Five-node pyramid: square -1 ≤ ξ, η ≤ 1 at ζ = 0, apex at ζ = 1; corners 0-3 of the base, 4 the
+apex.
 
-On its faces it is bilinear or linear, as its neighbours: 1, ξ, η, ζ, and the rational function ξη/(1-ζ).
+On its faces it is bilinear or linear, as its neighbours: 1, ξ, η, ζ, and the rational function
+ξη/(1-ζ).
 
 Source: Bedrosian, Int. J. Numer. Meth. Engng 35 (1992) 95.
 """
@@ -23,5 +25,8 @@ PYRAMID5 = Element(
     divisors=np.array([0, 0, 0, 0, 1]),
     stiffness_rule=gauss_pyramid(2, 2),
     mass_rule=gauss_pyramid(2, 3),
-    faces=(FaceTable(SIDES, 3, np.array([[0, 1, 2]])), FaceTable(BASE, 4, np.array([[0, 1, 2], [0, 2, 3]]))),
+    faces=(
+        FaceTable(SIDES, 3, np.array([[0, 1, 2]])),
+        FaceTable(BASE, 4, np.array([[0, 1, 2], [0, 2, 3]])),
+    ),
 )

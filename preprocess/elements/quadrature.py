@@ -1,5 +1,5 @@
-"""Quadrature rules on the reference tetrahedron (0 ≤ ξ, η, ζ; ξ+η+ζ ≤ 1), hexahedron [-1, 1]³, wedge: the triangle
-(0 ≤ ξ, η; ξ+η ≤ 1) times [-1, 1], and pyramid (|ξ|, |η| ≤ 1-ζ; 0 ≤ ζ ≤ 1)."""
+"""Quadrature rules on the reference tetrahedron (0 ≤ ξ, η, ζ; ξ+η+ζ ≤ 1), hexahedron [-1, 1]³,
+wedge: the triangle (0 ≤ ξ, η; ξ+η ≤ 1) times [-1, 1], and pyramid (|ξ|, |η| ≤ 1-ζ; 0 ≤ ζ ≤ 1)."""
 
 import itertools
 
@@ -67,7 +67,9 @@ def triangle_6() -> Quadrature:
     a, b = (8 - root + inner) / 18, (8 - root - inner) / 18
     spread = np.sqrt(213125 - 53320 * root)
     points = [[x, y] for c in (a, b) for x, y in ((c, c), (1 - 2 * c, c), (c, 1 - 2 * c))]
-    return Quadrature(np.array(points), np.repeat([(620 + spread) / 7440, (620 - spread) / 7440], 3))
+    return Quadrature(
+        np.array(points), np.repeat([(620 + spread) / 7440, (620 - spread) / 7440], 3)
+    )
 
 
 def gauss_wedge(triangle: Quadrature, n: int) -> Quadrature:
@@ -78,9 +80,12 @@ def gauss_wedge(triangle: Quadrature, n: int) -> Quadrature:
 
 
 def gauss_pyramid(n: int, m: int) -> Quadrature:
-    """n × n Gauss points of the base, drawn together towards the apex, at m heights: exact for the polynomials in ξ/(1-ζ),
-    η/(1-ζ) to degree 2n-1 and in ζ to degree 2m-3."""
+    """n × n Gauss points of the base, drawn together towards the apex, at m heights: exact for the
+    polynomials in ξ/(1-ζ), η/(1-ζ) to degree 2n-1 and in ζ to degree 2m-3."""
     x, w = np.polynomial.legendre.leggauss(n)
-    z, v = (0.5 * (1 + np.polynomial.legendre.leggauss(m)[0]), 0.5 * np.polynomial.legendre.leggauss(m)[1])
+    z, v = (
+        0.5 * (1 + np.polynomial.legendre.leggauss(m)[0]),
+        0.5 * np.polynomial.legendre.leggauss(m)[1],
+    )
     points = np.array([((1 - c) * a, (1 - c) * b, c) for c in z for a in x for b in x])
     return Quadrature(points, np.outer(v * (1 - z) ** 2, np.outer(w, w)).ravel())

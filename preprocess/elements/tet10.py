@@ -1,4 +1,6 @@
-"""Ten-node tetrahedron: corners 0-3, then the midpoints of the edges 01, 12, 20, 03, 13, 23; complete quadratic."""
+"""Ten-node tetrahedron: corners 0-3, then the midpoints of the edges 01, 12, 20, 03, 13, 23;
+complete quadratic.
+"""
 
 import itertools
 
@@ -20,7 +22,9 @@ TET10 = Element(
     mass_rule=tetrahedron_15(),
     faces=(
         FaceTable(
-            np.array([[0, 2, 1, 6, 5, 4], [0, 1, 3, 4, 8, 7], [1, 2, 3, 5, 9, 8], [2, 0, 3, 6, 7, 9]]),
+            np.array(
+                [[0, 2, 1, 6, 5, 4], [0, 1, 3, 4, 8, 7], [1, 2, 3, 5, 9, 8], [2, 0, 3, 6, 7, 9]]
+            ),
             3,
             np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2], [3, 4, 5]]),
         ),

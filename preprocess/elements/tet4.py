@@ -15,5 +15,7 @@ TET4 = Element(
     exponents=np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]),
     stiffness_rule=tetrahedron_1(),
     mass_rule=tetrahedron_4(),
-    faces=(FaceTable(np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]), 3, np.array([[0, 1, 2]])),),
+    faces=(
+        FaceTable(np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]), 3, np.array([[0, 1, 2]])),
+    ),
 )

@@ -1,7 +1,8 @@
-"""Six-node wedge: a triangle 0 ≤ ξ, η; ξ+η ≤ 1 drawn along -1 ≤ ζ ≤ 1; corners 0-2 below, 3-5 above; linear times linear.
+"""Six-node wedge: a triangle 0 ≤ ξ, η; ξ+η ≤ 1 drawn along -1 ≤ ζ ≤ 1; corners 0-2 below, 3-5
+above; linear times linear.
 
-Locks in bending. Two points on the axis, as in some programs, halve that error but leave a zero-energy mode: the extension along
-ζ is the same at both.
+Locks in bending. Two points on the axis, as in some programs, halve that error but leave a
+zero-energy mode: the extension along ζ is the same at both.
 """
 
 import itertools
@@ -20,7 +21,9 @@ WEDGE6 = Element(
     meshio_name="wedge",
     corners=6,
     nodes=CORNERS,
-    exponents=np.array([(i, j, k) for i, j, k in itertools.product(range(2), repeat=3) if i + j <= 1]),
+    exponents=np.array(
+        [(i, j, k) for i, j, k in itertools.product(range(2), repeat=3) if i + j <= 1]
+    ),
     stiffness_rule=gauss_wedge(triangle_3(), 2),
     mass_rule=gauss_wedge(triangle_3(), 2),
     faces=(

@@ -1,1 +1,3 @@
-"""The finite-element model: materials, assembly of stiffness and mass, interfaces, attached masses, element stress."""
+"""The finite-element model: materials, assembly of stiffness and mass, interfaces, attached masses,
+element stress.
+"""

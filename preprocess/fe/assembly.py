@@ -47,7 +47,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 DEFAULT = Formulation()
-CURVED = 0.05  # of the shells and beams: triangles on a doubly curved surface that are worth a warning
+# of the shells and beams: triangles on a doubly curved surface that are worth a warning
+CURVED = 0.05
 HOLDING = 1e6  # times √(k m): dampers move by less than 1e-6 of other parts, and lose digits
 CHUNK = 2**20  # entries of the element matrices computed at once
 
@@ -68,20 +69,18 @@ def assemble(
 ) -> FEModel:
     """K_ab = ∫ B_aᵀ C B_b dV and m_ab = ∫ ρ N_a N_b dV of a mesh.
 
-    mesh: the mesh.  allow_large: also beyond the free memory.
-    material: one for the whole mesh, or materials by element set, which must cover every element exactly once; by default those
-    of the file (Nastran, Abaqus, CalculiX), whose constants, masses and springs are in the units that it was read in: a system,
-    or a length with N and s, see `read_mesh`.
-    formulation: of elements with several formulations.
-    sections: of beams and shells, one for all or by element set, which must cover every one exactly once; by default those of
-    the file.
-    connections: `RigidSpider`, `AveragingSpider`, `Tie`, `Equation`, `Spring` and `Bushing` by name, which is also that of a
-    centre's node set; those of the file are added.
-    held: accept equations that hold the part, for its matrices; such a model cannot be reduced.
-    lumped: diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always
-    positive; of solids only.
-    Raises InputError when the estimated memory of assembly and factorization exceeds the free memory, unless allow_large, and for
-    elements with no or several materials.
+    mesh: the mesh.  allow_large: also beyond the free memory. material: one for the whole mesh, or
+    materials by element set, which must cover every element exactly once; by default those of the
+    file (Nastran, Abaqus, CalculiX), whose constants, masses and springs are in the units that it
+    was read in: a system, or a length with N and s, see `read_mesh`. formulation: of elements with
+    several formulations. sections: of beams and shells, one for all or by element set, which must
+    cover every one exactly once; by default those of the file. connections: `RigidSpider`,
+    `AveragingSpider`, `Tie`, `Equation`, `Spring` and `Bushing` by name, which is also that of a
+    centre's node set; those of the file are added. held: accept equations that hold the part, for
+    its matrices; such a model cannot be reduced. lumped: diagonal m, each element's consistent
+    diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive; of solids only.
+    Raises InputError when the estimated memory of assembly and factorization exceeds the free
+    memory, unless allow_large, and for elements with no or several materials.
 
     Examples
     --------
@@ -94,18 +93,26 @@ def assemble(
     instance(mesh, Mesh, "mesh", "a Mesh, see read_mesh")
     flag(lumped, "lumped")
     flag(allow_large, "allow_large")
-    instance(formulation, Formulation, "formulation", "a Formulation, such as Formulation(hex8='full')")
+    instance(
+        formulation, Formulation, "formulation", "a Formulation, such as Formulation(hex8='full')"
+    )
     flag(held, "held")
     if not allow_large:
         check_memory(len(mesh.nodes) + len(turning_nodes(mesh)), _corners(mesh), mesh.source)
     layout = layout_of(mesh, material, formulation, sections, connections, lumped=lumped, held=held)
-    fe = elements_model(mesh, layout, structures(mesh, layout.material, layout.sections, layout.joints.nodes.freedoms))
+    fe = elements_model(
+        mesh,
+        layout,
+        structures(mesh, layout.material, layout.sections, layout.joints.nodes.freedoms),
+    )
     attached = declared_masses(mesh)
     return attach(fe, attached) if attached else fe
 
 
 def _corners(mesh: Mesh) -> int:
-    """Number of nodes that are corners of solids or of beams and shells, as in `linear_interpolation`."""
+    """Number of nodes that are corners of solids or of beams and shells, as in
+    `linear_interpolation`.
+    """
     corner = np.zeros(len(mesh.nodes), dtype=bool)
     for block in mesh.structural.values():
         corner[block.connectivity] = True
@@ -115,8 +122,9 @@ def _corners(mesh: Mesh) -> int:
 
 
 class Layout(NamedTuple):
-    """What is known before any element is computed: material and sections by element set, formulation; nodes with the centres of
-    connections, what these constrain, stiffen and turn; whether they may hold the part."""
+    """What is known before any element is computed: material and sections by element set,
+    formulation; nodes with the centres of connections, what these constrain, stiffen and turn;
+    whether they may hold the part."""
 
     material: Materials
     sections: Sections
@@ -140,23 +148,41 @@ def layout_of(
     """Layout of a mesh, see `assemble`. Raises InputError."""
     material = declared_materials(mesh) if material is None else material
     for each in material.values() if isinstance(material, Mapping) else (material,):
-        instance(each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)")
+        instance(
+            each, Material, "material", "a material, such as Isotropic(E=210e9, nu=0.3, rho=7850.0)"
+        )
     sections = declared_sections(mesh) if sections is None else sections
     connections = {**declared_connections(mesh), **(connections or {})}
     if mesh.structural and not sections:
-        raise InputError(f"{mesh.source}: sections: missing for {', '.join(mesh.structural)} elements; give them by element set")
+        raise InputError(
+            f"{mesh.source}: sections: missing for {', '.join(mesh.structural)} elements; "
+            "give them by element set"
+        )
     if mesh.structural and lumped:
-        raise InputError(f"{mesh.source}: lumped: beams and shells have points of mass within the element; omit it")
+        raise InputError(
+            f"{mesh.source}: lumped: beams and shells have points of mass within the "
+            "element; omit it"
+        )
     _warn_of_stiff_elements(mesh)
     turning = np.union1d(turning_nodes(mesh), nodes_of_bodies(mesh))
-    nodes = Nodes(mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning), mesh.faces)
+    nodes = Nodes(
+        mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning), mesh.faces
+    )
     joints = connected(nodes, connections)
     R = joints.nodes.freedoms.rigid_motion(joints.nodes.positions - mesh.nodes.mean(axis=0))
     parts = structures(mesh, material, sections, joints.nodes.freedoms)
     _warn_of_curved_triangles(mesh, parts)
     _warn_of_opposite_normals(mesh, parts)
     pinned = rotations_of_pinned_nodes(mesh, parts, joints)
-    return Layout(material, sections, formulation, joints, constraints_of([*joints.rows, *pinned], R, held=held), lumped, held)
+    return Layout(
+        material,
+        sections,
+        formulation,
+        joints,
+        constraints_of([*joints.rows, *pinned], R, held=held),
+        lumped,
+        held,
+    )
 
 
 def elements_model(mesh: Mesh, layout: Layout, parts: tuple[Structure, ...]) -> FEModel:
@@ -166,7 +192,9 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[Structure, ...]) -> 
     """
     material, joints = layout.material, layout.joints
     groups = element_groups(mesh, material, layout.formulation.chosen(ELEMENTS))
-    K, m = _solid_matrices(mesh, groups, layout.lumped) if groups else _empty_matrices(len(mesh.nodes))
+    K, m = (
+        _solid_matrices(mesh, groups, layout.lumped) if groups else _empty_matrices(len(mesh.nodes))
+    )
     places, freedoms = joints.nodes.positions, joints.nodes.freedoms
     points, masses = mass_of(parts, freedoms.size)
     K, m = _padded(K, freedoms.size), _padded(m, len(places))
@@ -181,13 +209,16 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[Structure, ...]) -> 
         triangles=mesh.surface_triangles(),
         source=mesh.source,
         unit=mesh.unit,
-        elements=_counted(mesh) + ("" if layout.formulation == DEFAULT else f"; {layout.formulation!r}"),
+        elements=_counted(mesh)
+        + ("" if layout.formulation == DEFAULT else f"; {layout.formulation!r}"),
         material=_described(material),
         mesh=mesh,
         groups=groups,
         structures=parts,
         rotating=freedoms.rotating,
-        mass_points=joined([nodes_as_points(places, freedoms.size), *points]) if parts or len(freedoms.rotating) else None,
+        mass_points=joined([nodes_as_points(places, freedoms.size), *points])
+        if parts or len(freedoms.rotating)
+        else None,
         constraints=layout.constraints,
         arms=joints.arms,
         D=_checked_damping(joints, K, float(m.sum() + masses.sum())),
@@ -221,7 +252,9 @@ def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
 
 
 @memory_kept()
-def _solid_matrices(mesh: Mesh, groups: tuple[ElementGroup, ...], lumped: bool) -> tuple[sp.csr_matrix, sp.csr_matrix]:
+def _solid_matrices(
+    mesh: Mesh, groups: tuple[ElementGroup, ...], lumped: bool
+) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     """K (3N, 3N) and m (N, N) of the solid elements."""
     pattern = node_pattern(mesh)
     K_values, m_values = np.zeros(9 * pattern.nnz), np.zeros(pattern.nnz)
@@ -232,8 +265,13 @@ def _solid_matrices(mesh: Mesh, groups: tuple[ElementGroup, ...], lumped: bool) 
 
 
 def _add_group(nodes: Array, group: ElementGroup, storage: tuple[Any, ...]) -> None:
-    """Add the matrices of a group of elements, some elements at a time, while the next ones are computed."""
-    element, C = group.element, elasticity_tensor(np.asarray(group.material.elasticity, dtype=float))
+    """Add the matrices of a group of elements, some elements at a time, while the next ones are
+    computed.
+    """
+    element, C = (
+        group.element,
+        elasticity_tensor(np.asarray(group.material.elasticity, dtype=float)),
+    )
     rule, mass_rule = element.stiffness_tables, _mass_tables(element)
     nn = len(element.nodes)
     piece = max(1, CHUNK // (9 * (nn + len(element.internal)) ** 2))
@@ -243,7 +281,10 @@ def _add_group(nodes: Array, group: ElementGroup, storage: tuple[Any, ...]) -> N
         K = np.ascontiguousarray(condensed(element_stiffness(x, rule, C), nn))
         return table, (K, element_mass(x, mass_rule, float(group.material.rho)))
 
-    pieces = ((group.connectivity[first : first + piece],) for first in range(0, len(group.connectivity), piece))
+    pieces = (
+        (group.connectivity[first : first + piece],)
+        for first in range(0, len(group.connectivity), piece)
+    )
     with Threads() as threads:
         for table, found in threads.ahead(matrices, pieces):
             add_elements(table, found, storage)
@@ -266,15 +307,26 @@ def _described(material: Materials) -> str:
 def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
     """(N, dN/dξ, w) at the points of the mass rule."""
     points, weights = element.mass_rule.points, element.mass_rule.weights
-    return np.ascontiguousarray(element.shape_functions(points)), np.ascontiguousarray(element.gradients(points)), weights
+    return (
+        np.ascontiguousarray(element.shape_functions(points)),
+        np.ascontiguousarray(element.gradients(points)),
+        weights,
+    )
 
 
 def _warn_of_stiff_elements(mesh: Mesh) -> None:
     """Warn of linear tetrahedra, wedges and pyramids, far too stiff in bending."""
-    stiff = {name: len(mesh.blocks[name].ids) for name in ("tet4", "wedge6", "pyramid5") if name in mesh.blocks}
+    stiff = {
+        name: len(mesh.blocks[name].ids)
+        for name in ("tet4", "wedge6", "pyramid5")
+        if name in mesh.blocks
+    }
     if stiff:
         what = " and ".join(f"{n} {name}" for name, n in stiff.items())
-        message = f"{mesh.source}: {what} elements are far too stiff in bending; use those of second order"
+        message = (
+            f"{mesh.source}: {what} elements are far too stiff in bending; use those of "
+            "second order"
+        )
         warnings.warn(message, PreprocessWarning, stacklevel=5)
 
 
@@ -287,7 +339,10 @@ def _warn_of_curved_triangles(mesh: Mesh, parts: Sequence[Structure]) -> None:
     thickness = np.concatenate([each.thickness.mean(axis=1) for each in shells])
     curved = len(doubly_curved(mesh.nodes, table, thickness))
     if curved > CURVED * sum(len(block.ids) for block in mesh.structural.values()):
-        message = f"{mesh.source}: {curved} tri3 shells are on a doubly curved surface, where thin ones are stiff; use quad4"
+        message = (
+            f"{mesh.source}: {curved} tri3 shells are on a doubly curved surface, where thin "
+            "ones are stiff; use quad4"
+        )
         warnings.warn(message, PreprocessWarning, stacklevel=5)
 
 
@@ -329,7 +384,9 @@ def _counted(mesh: Mesh) -> str:
 
 def _with_values(pattern: sp.csr_matrix, values: Array) -> sp.csr_matrix:
     """Matrix of a sorted pattern."""
-    matrix = sp.csr_matrix((values, pattern.indices, pattern.indptr), shape=pattern.shape, copy=False)
+    matrix = sp.csr_matrix(
+        (values, pattern.indices, pattern.indptr), shape=pattern.shape, copy=False
+    )
     matrix.has_sorted_indices = True
     return matrix
 
@@ -339,13 +396,19 @@ def _lumped_mass(mesh: Mesh, groups: tuple[ElementGroup, ...]) -> sp.csr_matrix:
     n = len(mesh.nodes)
     diagonal = np.zeros(n)
     for group in groups:
-        diagonal += np.bincount(group.connectivity.ravel(), _element_diagonals(mesh.nodes, group).ravel(), minlength=n)
+        diagonal += np.bincount(
+            group.connectivity.ravel(), _element_diagonals(mesh.nodes, group).ravel(), minlength=n
+        )
     return sp.diags(diagonal, format="csr")
 
 
 def _element_diagonals(nodes: Array, group: ElementGroup) -> Array:
     """Lumped masses (ne, nn) of each element."""
     element, rule = group.element, group.element.mass_rule
-    weights = group.material.rho * rule.weights * element.jacobian_determinants(nodes[group.connectivity], rule.points)
+    weights = (
+        group.material.rho
+        * rule.weights
+        * element.jacobian_determinants(nodes[group.connectivity], rule.points)
+    )
     squares = weights @ element.shape_functions(rule.points) ** 2
     return squares * (weights.sum(axis=1) / squares.sum(axis=1))[:, None]

@@ -1,13 +1,15 @@
 """Attached point masses and rigid bodies.
 
-A body with mass M, centre c and second moment S = ∫ (x-c)(x-c)ᵀ dm follows the least-squares affine fit to the displacements of
-its nodes, a + G (x - c) with (a, G) = P u and P the pseudoinverse of the rows [1 | (x_i - c)ᵀ]. Its mass matrix is
+A body with mass M, centre c and second moment S = ∫ (x-c)(x-c)ᵀ dm follows the least-squares affine
+fit to the displacements of its nodes, a + G (x - c) with (a, G) = P u and P the pseudoinverse of
+the rows [1 | (x_i - c)ᵀ]. Its mass matrix is
 
     Δm = Pᵀ diag(M, S) P,
 
-the same for the three components, so that M = m ⊗ 1₃ remains: a pseudo-rigid body. Rigid motions are affine: mass, first and
-second moment, hence every inertia term, are exact. Like an averaged interface it adds no stiffness. A single node with a rotation
-carries a rigid body instead: Δm of four points c and c + l e_i that move rigidly with it.
+the same for the three components, so that M = m ⊗ 1₃ remains: a pseudo-rigid body. Rigid motions
+are affine: mass, first and second moment, hence every inertia term, are exact. Like an averaged
+interface it adds no stiffness. A single node with a rotation carries a rigid body instead: Δm of
+four points c and c + l e_i that move rigidly with it.
 
 Source: Cohen and Muncaster, The Theory of Pseudo-rigid Bodies, Springer 1988, chapter 2.
 """
@@ -42,10 +44,9 @@ EXACT = 1e-9
 def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
     """The model with point masses added to its nodal mass m.
 
-    fe: the model.  masses: its `PointMass` items.
-    A region without the extent for the second moment (one node, a line, a plane) is extended by adjacent elements; the
-    displacement gradient is then averaged over these.
-    Raises InputError for regions that do not exist or cannot carry the mass.
+    fe: the model.  masses: its `PointMass` items. A region without the extent for the second moment
+    (one node, a line, a plane) is extended by adjacent elements; the displacement gradient is then
+    averaged over these. Raises InputError for regions that do not exist or cannot carry the mass.
 
     Examples
     --------
@@ -78,14 +79,18 @@ def _rows(fe: FEModel, attached: PointMass) -> Indices:
 
 def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
     """The model with a rigid body on a node that rotates: four more mass points."""
-    centre = fe.nodes[node] if attached.position is None else np.asarray(attached.position, dtype=float)
+    centre = (
+        fe.nodes[node] if attached.position is None else np.asarray(attached.position, dtype=float)
+    )
     near_enough(centre, fe.nodes, "point mass: position")
     length = np.sqrt(np.trace(attached.second_moment) / attached.mass) or 1.0
     arm = np.vstack([np.zeros(3), length * np.eye(3)])
     block = _block(arm, np.ones(4), attached)
     assert block is not None  # four points represent every affine motion
     motion = rigid_motion(centre + arm - fe.nodes[node]).reshape(-1, 6)
-    own = MovedPoints(centre + arm, spread(motion, fe.freedoms.six(np.array([node]))[0], fe.freedoms.size))
+    own = MovedPoints(
+        centre + arm, spread(motion, fe.freedoms.six(np.array([node]))[0], fe.freedoms.size)
+    )
     before = fe.mass_points or nodes_as_points(fe.nodes, fe.freedoms.size)
     body = CarriedBody(node, len(before.positions), centre + arm - fe.nodes[node])
     m = sp.block_diag([fe.m, block], format="csr")
@@ -94,7 +99,11 @@ def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
 
 def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matrix:
     """Δm (P, P)."""
-    centre = fe.nodes[rows].mean(axis=0) if attached.position is None else np.asarray(attached.position, dtype=float)
+    centre = (
+        fe.nodes[rows].mean(axis=0)
+        if attached.position is None
+        else np.asarray(attached.position, dtype=float)
+    )
     near_enough(centre, fe.nodes, "point mass: position")
     block, own = None, rows
     for _ in range(1 + LAYERS):
@@ -103,13 +112,17 @@ def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matri
         if block is not None or not len(rows := _widened(fe, rows)):
             break
     if block is None:
-        raise InputError(f"point mass: the nodes of {attached.where!r} cannot carry it; choose a larger region")
+        raise InputError(
+            f"point mass: the nodes of {attached.where!r} cannot carry it; choose a larger region"
+        )
     entries = np.repeat(rows, len(rows)), np.tile(rows, len(rows))
     return sp.csr_matrix((block.ravel(), entries), shape=fe.m.shape)
 
 
 def _block(arm: Array, weight: Array, attached: PointMass) -> Array | None:
-    """Δm of nodes at arms (n, 3) from the centre, weights (n,); None when they cannot represent the moments."""
+    """Δm of nodes at arms (n, 3) from the centre, weights (n,); None when they cannot represent the
+    moments.
+    """
     size = float(np.abs(arm).max()) or 1.0
     D = np.zeros((4, 4))
     D[0, 0], D[1:, 1:] = attached.mass, attached.second_moment / size**2

@@ -1,21 +1,26 @@
 """Beams with two and three nodes (Timoshenko).
 
-At a station s of the centroid's line the displacement v and the rotation θ of the section, in its local axes, and their
-derivatives along the line follow the nodes: for two nodes as in an unloaded beam (`straight_beams`), for three by quadratic
-interpolation (`curved_beams`). The strains ε = u′, γ_y = v′ − θ_z, γ_z = w′ + θ_y and κ = θ′ give the stiffness, at two Gauss
-stations, with D = diag(EA, k_y GA, k_z GA, GJ, EI_y, EI_z). Sections whose dimensions vary along the beam: `tapered_beams`.
+At a station s of the centroid's line the displacement v and the rotation θ of the section, in its
+local axes, and their derivatives along the line follow the nodes: for two nodes as in an unloaded
+beam (`straight_beams`), for three by quadratic interpolation (`curved_beams`). The strains ε = u′,
+γ_y = v′ − θ_z, γ_z = w′ + θ_y and κ = θ′ give the stiffness, at two Gauss stations, with D =
+diag(EA, k_y GA, k_z GA, GJ, EI_y, EI_z). Sections whose dimensions vary along the beam:
+`tapered_beams`.
 
-Sections that are not doubly symmetric have principal axes y and z through the centroid and a shear centre e: the shear strains
-are those of the displacement there, v − e_z θ_x and w + e_y θ_x.
+Sections that are not doubly symmetric have principal axes y and z through the centroid and a shear
+centre e: the shear strains are those of the displacement there, v − e_z θ_x and w + e_y θ_x.
 
-Mass is at four points of the section, y = ±√(I_z/A) and z = ±√(I_y/A), at each of four Gauss stations: the points have its area
-and second moments, hence the rotary inertia; added mass is on the line of the centroids or shear centres.
+Mass is at four points of the section, y = ±√(I_z/A) and z = ±√(I_y/A), at each of four Gauss
+stations: the points have its area and second moments, hence the rotary inertia; added mass is on
+the line of the centroids or shear centres.
 
-The initial stress of the section forces N, M, V, T does work on the second-order strains of a section that turns as a rigid
-plate, ``u = u₀ + θ × r + ½ θ × (θ × r)``; M acts on the twist by the third moments of the section too (Wagner's effect).
+The initial stress of the section forces N, M, V, T does work on the second-order strains of a
+section that turns as a rigid plate, ``u = u₀ + θ × r + ½ θ × (θ × r)``; M acts on the twist by the
+third moments of the section too (Wagner's effect).
 
-Source: Przemieniecki, Theory of Matrix Structural Analysis, sections 5.6, 11.3, 15.2; McGuire, Gallagher, Ziemian, Matrix
-Structural Analysis, chapter 9 (moments and torque in the geometric stiffness).
+Source: Przemieniecki, Theory of Matrix Structural Analysis, sections 5.6, 11.3, 15.2; McGuire,
+Gallagher, Ziemian, Matrix Structural Analysis, chapter 9 (moments and torque in the geometric
+stiffness).
 """
 
 from __future__ import annotations
@@ -31,16 +36,27 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.beam_section import BeamSection, SectionData
 from preprocess.fe.rotation_work import turned
-from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, quadratic_form, rotated_stress
+from preprocess.fe.structure import (
+    Array,
+    ElementPoints,
+    Indices,
+    Structure,
+    quadratic_form,
+    rotated_stress,
+)
 
-STATIONS, WEIGHTS = (0.5 * (1 + np.polynomial.legendre.leggauss(4)[0]), 0.5 * np.polynomial.legendre.leggauss(4)[1])
+STATIONS, WEIGHTS = (
+    0.5 * (1 + np.polynomial.legendre.leggauss(4)[0]),
+    0.5 * np.polynomial.legendre.leggauss(4)[1],
+)
 PAIR = 0.5 * (1 + np.polynomial.legendre.leggauss(2)[0])
 ALONG = 1e-6  # sine of the angle between beam and orientation that is none
 
 
 class Station(NamedTuple):
-    """Section at s: local axes as rows (ne, 3, 3); centroid (ne, 3); its displacement and rotation in local axes (ne, 6, n) by
-    the degrees of freedom of the nodes, and their derivatives along the line; length (ne,) per s."""
+    """Section at s: local axes as rows (ne, 3, 3); centroid (ne, 3); its displacement and rotation
+    in local axes (ne, 6, n) by the degrees of freedom of the nodes, and their derivatives along the
+    line; length (ne,) per s."""
 
     axes: Array
     centre: Array
@@ -50,7 +66,9 @@ class Station(NamedTuple):
 
 
 def _moved_to(point: Array) -> Array:
-    """(6, 6): motion of a point y, z of the section, but along the beam that of the centroid, by that of the centroid."""
+    """(6, 6): motion of a point y, z of the section, but along the beam that of the centroid, by
+    that of the centroid.
+    """
     S = np.eye(6)
     S[1, 3], S[2, 3] = -point[1], point[0]
     return S
@@ -90,7 +108,9 @@ class Beams(Structure):
     @functools.cached_property
     def _offset(self) -> Array:
         """Centroid from the line between the nodes, in local axes."""
-        return np.array([0.0, *(self._turn @ np.asarray(self.section.offset, dtype=float) - self._line)])
+        return np.array(
+            [0.0, *(self._turn @ np.asarray(self.section.offset, dtype=float) - self._line)]
+        )
 
     @functools.cached_property
     def _line(self) -> Array:
@@ -100,11 +120,15 @@ class Beams(Structure):
 
     @functools.cached_property
     def _to_shear_centre(self) -> Array:
-        """(6, 6): displacement of the shear centre, its component along the beam that of the centroid, and rotation."""
+        """(6, 6): displacement of the shear centre, its component along the beam that of the
+        centroid, and rotation.
+        """
         return _moved_to(np.array(self._data.shear_centre))
 
     def _axes_along(self, along: Array) -> Array:
-        """Local axes as rows (ne, 3, 3) for unit tangents. Raises InputError for an orientation along a beam."""
+        """Local axes as rows (ne, 3, 3) for unit tangents. Raises InputError for an orientation
+        along a beam.
+        """
         if self.section.orientation is None:
             chord = self.x[:, 1] - self.x[:, 0]
             given = np.eye(3)[np.abs(chord).argmin(axis=1)]
@@ -114,7 +138,10 @@ class Beams(Structure):
         size = np.linalg.norm(across, axis=1)
         bad = size < ALONG * np.linalg.norm(given, axis=1)
         if bad.any():
-            raise InputError(f"section: orientation is along element {self.ids[bad][0]}; give a direction across its beams")
+            raise InputError(
+                f"section: orientation is along element {self.ids[bad][0]}; give a "
+                "direction across its beams"
+            )
         y = across / size[:, None]
         both = np.stack([y, np.cross(along, y)], axis=1)
         return np.concatenate([along[:, None], self._turn @ both], axis=1)
@@ -124,10 +151,21 @@ class Beams(Structure):
         C, d = np.asarray(self.material.elasticity, dtype=float), self._data_at(s)
         E, G = 1 / np.linalg.inv(C)[0, 0], C[5, 5]
         rigid = 1e6 * E  # no shear deformation
-        return np.array([E * d.A, (d.ky * G or rigid) * d.A, (d.kz * G or rigid) * d.A, G * d.J, E * d.Iy, E * d.Iz])
+        return np.array(
+            [
+                E * d.A,
+                (d.ky * G or rigid) * d.A,
+                (d.kz * G or rigid) * d.A,
+                G * d.J,
+                E * d.Iy,
+                E * d.Iz,
+            ]
+        )
 
     def _strains(self, at: Station) -> Array:
-        """(ε, γ_y, γ_z, κ_x, κ_y, κ_z), γ of the shear centre, per degree of freedom (ne, 6, n) at a station."""
+        """(ε, γ_y, γ_z, κ_x, κ_y, κ_z), γ of the shear centre, per degree of freedom (ne, 6, n) at
+        a station.
+        """
         B = self._to_shear_centre @ at.slope
         B[:, 1] -= at.value[:, 5]
         B[:, 2] += at.value[:, 4]
@@ -139,36 +177,52 @@ class Beams(Structure):
         for s in PAIR:
             at = self._station(s)
             B = self._strains(at)
-            K += np.einsum("eri,r,erj,e->eij", B, self._stiffnesses_at(s), B, 0.5 * at.length, optimize=True)
+            K += np.einsum(
+                "eri,r,erj,e->eij", B, self._stiffnesses_at(s), B, 0.5 * at.length, optimize=True
+            )
         return K
 
     def _moved(self, at: Station, r: Array) -> ElementPoints:
         """Points r (p, 2) of the section at a station."""
         arm = np.column_stack([np.zeros(len(r)), r])
         local = at.value[:, None, :3] - skew(arm) @ at.value[:, None, 3:]
-        return ElementPoints(at.centre[:, None] + arm @ at.axes, np.swapaxes(at.axes, 1, 2)[:, None] @ local)
+        return ElementPoints(
+            at.centre[:, None] + arm @ at.axes, np.swapaxes(at.axes, 1, 2)[:, None] @ local
+        )
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
         found, mass = [], []
         for s, weight in zip(STATIONS, WEIGHTS):
             d, at = self._data_at(s), self._station(s)
             y, z = np.sqrt(d.Iz / d.A), np.sqrt(d.Iy / d.A)
-            points, masses = np.array([[-y, -z], [-y, z], [y, -z], [y, z]]), [0.25 * self.material.rho * d.A] * 4
+            points, masses = (
+                np.array([[-y, -z], [-y, z], [y, -z], [y, z]]),
+                [0.25 * self.material.rho * d.A] * 4,
+            )
             if self.section.added_mass:
-                points, masses = np.vstack([points, self._line]), [*masses, float(self.section.added_mass)]
+                points, masses = (
+                    np.vstack([points, self._line]),
+                    [*masses, float(self.section.added_mass)],
+                )
             found.append(self._moved(at, points))
             mass.append(np.outer(weight * at.length, masses))
-        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.hstack(mass)
+        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.hstack(
+            mass
+        )
 
     def skin(self) -> tuple[ElementPoints, Indices]:
         m, k = len(self._data.outline), np.arange(len(self._data.outline))
         ends = [self._moved(self._station(s), self._data_at(s).outline) for s in (0.0, 1.0)]
         after = (k + 1) % m
-        sides = np.concatenate([np.column_stack([k, after, m + k]), np.column_stack([after, m + after, m + k])])
+        sides = np.concatenate(
+            [np.column_stack([k, after, m + k]), np.column_stack([after, m + after, m + k])]
+        )
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*ends))), sides
 
     def section_forces(self, s: float) -> Array:
-        """N, V_y, V_z, T, M_y, M_z per degree of freedom (ne, 6, n) at s, in local axes; T is about the shear centre."""
+        """N, V_y, V_z, T, M_y, M_z per degree of freedom (ne, 6, n) at s, in local axes; T is about
+        the shear centre.
+        """
         return np.asarray(self._stiffnesses_at(s)[:, None] * self._strains(self._station(s)))
 
     def stress(self) -> Array:
@@ -177,9 +231,13 @@ class Beams(Structure):
         for s in (0.0, 1.0):
             d = self._data_at(s)
             y, z = d.outline.T
-            N, _, _, T, My, Mz = np.moveaxis(low + (high - low) * (s - PAIR[0]) / (PAIR[1] - PAIR[0]), 1, 0)
+            N, _, _, T, My, Mz = np.moveaxis(
+                low + (high - low) * (s - PAIR[0]) / (PAIR[1] - PAIR[0]), 1, 0
+            )
             local = np.zeros((len(self.ids), len(y), 6, low.shape[2]))
-            local[:, :, 0] = N[:, None] / d.A + z[:, None] * My[:, None] / d.Iy - y[:, None] * Mz[:, None] / d.Iz
+            local[:, :, 0] = (
+                N[:, None] / d.A + z[:, None] * My[:, None] / d.Iy - y[:, None] * Mz[:, None] / d.Iz
+            )
             local[:, :, 3], local[:, :, 5] = (t[:, None] * T[:, None] for t in d.torsion.T)
             found.append(rotated_stress(self._station(s).axes)[:, None] @ local)
         return np.concatenate(found, axis=1)
@@ -189,14 +247,18 @@ class Beams(Structure):
     def _arms(self) -> Array:
         """Centroids from the nodes (ne, nn, 3), in mesh axes."""
 
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
+    def initial_stress_stiffness(
+        self, displacements: Array, shapes: Array, forces: Array | None = None
+    ) -> Array:
         u, phi = (self.of_elements(each) for each in (displacements, shapes))
         k, n = u.shape[2], phi.shape[2]
         K0 = np.zeros((k, n, n))
         low, high = (self.section_forces(s) @ u for s in PAIR)
         for s, weight in zip(*self.stressed):
             at, d = self._station(s), self._data_at(s)
-            inner = (low + (high - low) * (s - PAIR[0]) / (PAIR[1] - PAIR[0])) * (weight * at.length)[:, None, None]
+            inner = (low + (high - low) * (s - PAIR[0]) / (PAIR[1] - PAIR[0])) * (
+                weight * at.length
+            )[:, None, None]
             N, Vy, Vz, T, My, Mz = np.moveaxis(inner, 1, 0)
             T = T - d.shear_centre[1] * Vy + d.shear_centre[0] * Vz  # about the centroid
             value, slope = at.value @ phi, at.slope @ phi
@@ -224,14 +286,19 @@ class Beams(Structure):
         return K0 + self._turned_arms(u, phi, forces) - self._turned_points(phi, forces)
 
     def _turned_arms(self, u: Array, phi: Array, forces: Array | None) -> Array:
-        """Work (k, m, m) of the forces that the nodes transmit to the centroids, which move by ½ θ × (θ × arm) more."""
+        """Work (k, m, m) of the forces that the nodes transmit to the centroids, which move by ½ θ
+        × (θ × arm) more.
+        """
         if not self._arms.any():
             return np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))
         transmitted = self.stiffness() @ u
         if forces is not None:
             transmitted -= np.einsum("epcn,epck->enk", self.mass_points()[0].motion, forces)
         nodal = (*self._arms.shape[:2], 6)
-        p, theta = (each.reshape(*nodal, -1)[:, :, off] for each, off in ((transmitted, slice(3)), (phi, slice(3, 6))))
+        p, theta = (
+            each.reshape(*nodal, -1)[:, :, off]
+            for each, off in ((transmitted, slice(3)), (phi, slice(3, 6)))
+        )
         dyads = np.einsum("eai,eajk->eakij", self._arms, p)
         return turned(theta.reshape(-1, *theta.shape[2:]), dyads.reshape(-1, *dyads.shape[2:]))
 
@@ -241,7 +308,9 @@ class Beams(Structure):
             return np.zeros((1, phi.shape[2], phi.shape[2]))
         K = np.zeros((forces.shape[3], phi.shape[2], phi.shape[2]))
         positions = self.mass_points()[0].positions
-        for s, x, f in zip(STATIONS, *(np.split(each, len(STATIONS), axis=1) for each in (positions, forces))):
+        for s, x, f in zip(
+            STATIONS, *(np.split(each, len(STATIONS), axis=1) for each in (positions, forces))
+        ):
             at = self._station(s)
             theta = np.swapaxes(at.axes, 1, 2) @ (at.value[:, 3:] @ phi)
             K += turned(theta, np.einsum("epi,epjk->ekij", x - at.centre[:, None], f))

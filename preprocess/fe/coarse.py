@@ -8,7 +8,11 @@ import scipy.sparse as sp
 from preprocess.elements import ELEMENTS, Element
 from preprocess.fe.model import FEModel
 
-LINEAR = {element.corners: element for element in ELEMENTS.values() if element.corners == len(element.nodes)}
+LINEAR = {
+    element.corners: element
+    for element in ELEMENTS.values()
+    if element.corners == len(element.nodes)
+}
 
 ROUND_OFF = 1e-12
 
@@ -21,8 +25,8 @@ def corner_functions(element: Element) -> np.ndarray:
 def linear_interpolation(fe: FEModel) -> sp.csr_matrix | None:
     """Blocks (b,) of degrees of freedom from those of the corners of solids, (b, b).
 
-    ``u_a = Σ_c N_c(ξ_a) u_c`` for the nodes within edges, faces and volumes of second-order elements, N of the linear element;
-    one for all other blocks. None where there are no such nodes.
+    ``u_a = Σ_c N_c(ξ_a) u_c`` for the nodes within edges, faces and volumes of second-order
+    elements, N of the linear element; one for all other blocks. None where there are no such nodes.
     """
     count = fe.freedoms.size // 3
     corners = np.zeros(count, dtype=bool)
@@ -46,5 +50,8 @@ def linear_interpolation(fe: FEModel) -> sp.csr_matrix | None:
         return None
     moved = np.concatenate(rows)
     own = np.setdiff1d(np.arange(count), moved)
-    entries = np.concatenate([np.ones(len(own)), *values]), (np.concatenate([own, *rows]), np.concatenate([own, *columns]))
+    entries = (
+        np.concatenate([np.ones(len(own)), *values]),
+        (np.concatenate([own, *rows]), np.concatenate([own, *columns])),
+    )
     return sp.csr_matrix(entries, shape=(count, count))

@@ -19,7 +19,9 @@ NO_NODES: IntArray = np.zeros(0, dtype=np.int64)
 
 
 class Nodes(NamedTuple):
-    """Nodes of a model: positions (N, 3), numbers (N,), named sets, degrees of freedom, outer faces by their number of nodes."""
+    """Nodes of a model: positions (N, 3), numbers (N,), named sets, degrees of freedom, outer faces
+    by their number of nodes.
+    """
 
     positions: FloatArray
     ids: IntArray
@@ -29,8 +31,8 @@ class Nodes(NamedTuple):
 
 
 class Arms(NamedTuple):
-    """A bound spider: its nodes (n,), their rigid motion about its centre (n, 3, 6), and their rotation by u (3, size); what of
-    the centre follows the nodes, None where these follow it."""
+    """A bound spider: its nodes (n,), their rigid motion about its centre (n, 3, 6), and their
+    rotation by u (3, size); what of the centre follows the nodes, None where these follow it."""
 
     nodes: IntArray
     rigid_motion: FloatArray
@@ -39,12 +41,16 @@ class Arms(NamedTuple):
 
 
 class Connection(ABC):
-    """Declaration of a connection; a new one is a class and one line in `CONNECTIONS` of `connections`."""
+    """Declaration of a connection; a new one is a class and one line in `CONNECTIONS` of
+    `connections`.
+    """
 
     kind: ClassVar[str]
 
     def centre(self, name: str, nodes: FloatArray, sets: NodeSets) -> FloatArray | None:
-        """Position (3,) of the node that the connection adds to the model; None if it adds none. Raises InputError."""
+        """Position (3,) of the node that the connection adds to the model; None if it adds none.
+        Raises InputError.
+        """
         return None
 
     @abstractmethod
@@ -52,7 +58,9 @@ class Connection(ABC):
         """Nodes that need a rotation."""
 
     def dependence(self, name: str, nodes: Nodes) -> Dependence | None:
-        """Dependent degrees of freedom and their factors; None if there are none. Raises InputError."""
+        """Dependent degrees of freedom and their factors; None if there are none. Raises
+        InputError.
+        """
         return None
 
     def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix | None:
@@ -74,7 +82,9 @@ def one_node(nodes: Nodes, where: str | int, what: str) -> int:
         return row_of(nodes, where, what)
     rows = region_of(where).rows(nodes.positions, nodes.sets)
     if len(rows) != 1:
-        raise InputError(f"{what}: {where!r} has {len(rows)} nodes; give a set of one node, or its number")
+        raise InputError(
+            f"{what}: {where!r} has {len(rows)} nodes; give a set of one node, or its number"
+        )
     return int(rows[0])
 
 
@@ -82,5 +92,8 @@ def row_of(nodes: Nodes, number: int, what: str) -> int:
     """Row of the node with a number. Raises InputError."""
     found = np.flatnonzero(nodes.ids == number)
     if not found.size:
-        raise InputError(f"{what}: the mesh has no node {number}; its node numbers are {nodes.ids.min()}..{nodes.ids.max()}")
+        raise InputError(
+            f"{what}: the mesh has no node {number}; its node numbers are "
+            f"{nodes.ids.min()}..{nodes.ids.max()}"
+        )
     return int(found[0])

@@ -26,7 +26,9 @@ KINDS = ", ".join(each.__name__ for each in CONNECTIONS.values())
 
 
 class Connected(NamedTuple):
-    """Nodes with the centres that connections add; what the connections constrain, stiffen, damp and turn."""
+    """Nodes with the centres that connections add; what the connections constrain, stiffen, damp
+    and turn.
+    """
 
     nodes: Nodes
     rows: tuple[Dependence, ...]
@@ -36,7 +38,8 @@ class Connected(NamedTuple):
 
 
 def connected(nodes: Nodes, connections: Mapping[str, Connection]) -> Connected:
-    """All connections on the nodes of a model; ``nodes.freedoms.rotating`` are the nodes that elements rotate.
+    """All connections on the nodes of a model; ``nodes.freedoms.rotating`` are the nodes that
+    elements rotate.
 
     Raises InputError listing the problems of every connection.
     """
@@ -65,7 +68,9 @@ def _sum(matrices: Iterable[sp.coo_matrix | None], size: int) -> sp.csr_matrix:
     parts = [each for each in matrices if each is not None and each.nnz]
     if not parts:
         return sp.csr_matrix((size, size))
-    rows, columns, values = (np.concatenate(each) for each in zip(*((*part.coords, part.data) for part in parts)))
+    rows, columns, values = (
+        np.concatenate(each) for each in zip(*((*part.coords, part.data) for part in parts))
+    )
     return sp.csr_matrix((values, (rows, columns)), shape=(size, size))
 
 
@@ -75,7 +80,12 @@ def _with_centres(nodes: Nodes, connections: Mapping[str, Connection]) -> Nodes:
     new = {name: place for name, place in found.items() if place is not None}
     taken = [name for name in new if name in nodes.sets]
     if taken:
-        raise InputError(*(f"connections.{name}: the mesh has a set of that name; choose another" for name in taken))
+        raise InputError(
+            *(
+                f"connections.{name}: the mesh has a set of that name; choose another"
+                for name in taken
+            )
+        )
     if not new:
         return nodes
     first, count = len(nodes.positions), len(new)
@@ -85,7 +95,9 @@ def _with_centres(nodes: Nodes, connections: Mapping[str, Connection]) -> Nodes:
     return Nodes(np.vstack([nodes.positions, *new.values()]), ids, sets, freedoms, nodes.faces)
 
 
-def _of_each(connections: Mapping[str, Connection], found: Callable[[str, Connection], Found]) -> dict[str, Found]:
+def _of_each(
+    connections: Mapping[str, Connection], found: Callable[[str, Connection], Found]
+) -> dict[str, Found]:
     """A result of each connection. Raises InputError with the problems of all."""
     results: dict[str, Found] = {}
     problems: list[str] = []

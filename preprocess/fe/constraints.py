@@ -1,8 +1,9 @@
 """Linear constraints ``u = T z``: dependent degrees of freedom as combinations of the others.
 
-Every connection gives rows ``u_d = C u``; single equations are solved for each other by elimination. With A the identity but for
-these rows, T = A Aᴬ… until no row depends on a dependent degree of freedom: chains of connections are resolved. z has the same
-length as u; its dependent entries are unused and zero.
+Every connection gives rows ``u_d = C u``; single equations are solved for each other by
+elimination. With A the identity but for these rows, T = A Aᴬ… until no row depends on a dependent
+degree of freedom: chains of connections are resolved. z has the same length as u; its dependent
+entries are unused and zero.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ Indices = NDArray[np.int64]
 
 Columns = TypeVar("Columns", Array, sp.csr_matrix)  # dense or sparse
 
-ROUND_OFF, SMALL = 1e-12, 1e-6  # factors of an equation that are none, and those for which it is not solved
+# factors of an equation that are none, and those for which it is not solved
+ROUND_OFF, SMALL = 1e-12, 1e-6
 LONGEST = 100  # chain of connections that depend on each other
 RIGID = 1e-8  # relative residual of rigid motions in an equation
 
@@ -39,7 +41,8 @@ class Dependence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """``u = T z`` with T (size, size), and the dependent degrees of freedom (m,); without any, T is None.
+    """``u = T z`` with T (size, size), and the dependent degrees of freedom (m,); without any, T is
+    None.
 
     rows (size, size): those of the connections, u_d = C u, zero elsewhere; None without any.
     """
@@ -80,9 +83,11 @@ UNCONSTRAINED = Constraints(None, np.zeros(0, dtype=np.int64))
 
 
 def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) -> Constraints:
-    """Constraints of all connections; R (size, 6): rigid motions, which every one must allow unless the part is held.
+    """Constraints of all connections; R (size, 6): rigid motions, which every one must allow unless
+    the part is held.
 
-    Raises InputError naming connections that share a dependent degree of freedom, depend on themselves or hold the part.
+    Raises InputError naming connections that share a dependent degree of freedom, depend on
+    themselves or hold the part.
     """
     if not rows:
         return UNCONSTRAINED
@@ -95,7 +100,9 @@ def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) 
     n = len(R)
     own = np.ones(n)
     own[dependent] = 0.0
-    place = sp.csr_matrix((np.ones(len(dependent)), (dependent, np.arange(len(dependent)))), shape=(n, len(dependent)))
+    place = sp.csr_matrix(
+        (np.ones(len(dependent)), (dependent, np.arange(len(dependent)))), shape=(n, len(dependent))
+    )
     follow = (place @ C).tocsr()
     A = (sp.diags(own) + follow).tocsr()
     T = A
@@ -106,13 +113,18 @@ def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) 
             return Constraints(T, np.sort(dependent), follow)
         T = (T @ A).tocsr()
     stuck = [each.name for each in rows if T[each.dofs][:, dependent].nnz]
-    raise InputError(f"connections: {', '.join(stuck)} depend on themselves; every dependent node must follow others")
+    raise InputError(
+        f"connections: {', '.join(stuck)} depend on themselves; every dependent node must "
+        "follow others"
+    )
 
 
 def _solved(rows: Sequence[Dependence]) -> Sequence[Dependence]:
-    """The rows, single equations solved for degrees of freedom that no other one moves: those of the first terms where possible.
+    """The rows, single equations solved for degrees of freedom that no other one moves: those of
+    the first terms where possible.
 
-    Each equation is reduced by those before it, and they by it; one that follows from the others is left out.
+    Each equation is reduced by those before it, and they by it; one that follows from the others is
+    left out.
     """
     single = [each for each in rows if len(each.dofs) == 1]
     taken = {int(dof) for each in rows if len(each.dofs) > 1 for dof in each.dofs}
@@ -133,8 +145,15 @@ def _solved(rows: Sequence[Dependence]) -> Sequence[Dependence]:
             continue
         free = [dof for dof in row if dof not in taken]
         if not free:
-            raise InputError(f"connections: {each.name}: all its degrees of freedom follow other connections; remove it")
-        pivot = first if first in free and abs(row[first]) > SMALL * size else max(free, key=lambda dof: abs(row[dof]))
+            raise InputError(
+                f"connections: {each.name}: all its degrees of freedom follow other "
+                "connections; remove it"
+            )
+        pivot = (
+            first
+            if first in free and abs(row[first]) > SMALL * size
+            else max(free, key=lambda dof: abs(row[dof]))
+        )
         head = row.pop(pivot)
         own = {dof: -factor / head for dof, factor in row.items()}
         for user in users.pop(pivot, set()):
@@ -147,7 +166,11 @@ def _solved(rows: Sequence[Dependence]) -> Sequence[Dependence]:
             users[dof].add(pivot)
     shape = 1, rows[0].C.shape[1]
     found = [
-        Dependence(name, np.array([dof]), sp.csr_matrix((list(own.values()), ([0] * len(own), list(own))), shape=shape))
+        Dependence(
+            name,
+            np.array([dof]),
+            sp.csr_matrix((list(own.values()), ([0] * len(own), list(own))), shape=shape),
+        )
         for dof, (name, own) in solved.items()
     ]
     return [*(each for each in rows if len(each.dofs) > 1), *found]
@@ -162,7 +185,8 @@ def _check_distinct(rows: Sequence[Dependence]) -> None:
             shared = np.intersect1d(first.dofs, second.dofs)
             if shared.size:
                 problems.append(
-                    f"connections: {first.name} and {second.name} both move {shared.size} degrees of freedom; "
+                    f"connections: {first.name} and {second.name} both move {shared.size} "
+                    "degrees of freedom; "
                     "a node can follow only one of them"
                 )
     if problems:
@@ -176,6 +200,7 @@ def _check_rigid(rows: Sequence[Dependence], R: Array) -> None:
         residual = np.abs(each.C @ R - R[each.dofs]).max(axis=0) / scale
         if residual.max() > RIGID:
             raise InputError(
-                f"connections.{each.name}: it does not allow rigid motions (residual {residual.max():.2g}); "
+                f"connections.{each.name}: it does not allow rigid motions (residual "
+                f"{residual.max():.2g}); "
                 "a free body cannot be held: remove equations with the ground, correct the factors"
             )

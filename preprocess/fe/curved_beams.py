@@ -2,8 +2,8 @@
 
     x = Σ N_a (x_a + Rᵀ_a o),    u = Σ N_a (u_a + θ_a × Rᵀ_a o),    θ = Σ N_a θ_a
 
-with o the offset of the centroid in the local axes R_a of each node. Strains at two Gauss stations do not lock, and no motion but
-the rigid ones is free of them.
+with o the offset of the centroid in the local axes R_a of each node. Strains at two Gauss stations
+do not lock, and no motion but the rigid ones is free of them.
 
 Source: Hughes, The Finite Element Method, section 5.4 (reduced integration of Timoshenko beams).
 """
@@ -22,7 +22,9 @@ from preprocess.fe.structure import Array
 
 def _functions(s: float) -> tuple[Array, Array]:
     """N (3,) of the ends and the middle, and their derivatives."""
-    return np.array([(1 - s) * (1 - 2 * s), s * (2 * s - 1), 4 * s * (1 - s)]), np.array([4 * s - 3, 4 * s - 1, 4 - 8 * s])
+    return np.array([(1 - s) * (1 - 2 * s), s * (2 * s - 1), 4 * s * (1 - s)]), np.array(
+        [4 * s - 3, 4 * s - 1, 4 - 8 * s]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,10 @@ class CurvedBeams(Beams):
 
     @functools.cached_property
     def _arms(self) -> Array:
-        return np.stack([self._offset @ self._axes_along(self._tangent(self.x, s)[0]) for s in (0.0, 1.0, 0.5)], axis=1)
+        return np.stack(
+            [self._offset @ self._axes_along(self._tangent(self.x, s)[0]) for s in (0.0, 1.0, 0.5)],
+            axis=1,
+        )
 
     @staticmethod
     def _tangent(x: Array, s: float) -> tuple[Array, Array]:
@@ -47,7 +52,9 @@ class CurvedBeams(Beams):
         along, length = self._tangent(centroids, s)
         axes, (N, dN) = self._axes_along(along), _functions(s)
         value, slope = (self._interpolated(factors, axes) for factors in (N, dN))
-        return Station(axes, np.einsum("a,eac->ec", N, centroids), value, slope / length[:, None, None], length)
+        return Station(
+            axes, np.einsum("a,eac->ec", N, centroids), value, slope / length[:, None, None], length
+        )
 
     def _interpolated(self, factors: Array, axes: Array) -> Array:
         """Σ factors_a of displacement and rotation of the centroids in local axes (ne, 6, 18)."""

@@ -23,11 +23,16 @@ def declared_sections(mesh: Mesh) -> dict[str, Section]:
     found = {}
     for name, given in mesh.declared.sections.items():
         if "materials" in given:
-            given = {**given, "materials": tuple(_material(mesh, name, each) for each in given["materials"])}
+            given = {
+                **given,
+                "materials": tuple(_material(mesh, name, each) for each in given["materials"]),
+            }
         try:
             found[name] = _made(SECTIONS, given)
         except InputError as error:
-            raise InputError(*(f"{mesh.source}: sections: '{name}': {each}" for each in error.problems)) from None
+            raise InputError(
+                *(f"{mesh.source}: sections: '{name}': {each}" for each in error.problems)
+            ) from None
     return found
 
 
@@ -54,14 +59,23 @@ def nodes_of_bodies(mesh: Mesh) -> NDArray[np.int64]:
     given = mesh.declared.masses
     numbers = [each["node"] for each in given if np.any(each.get("arm", 0.0)) or "inertia" in each]
     rows = np.flatnonzero(np.isin(mesh.node_ids, numbers))
-    return rows[~np.isin(rows, np.concatenate([block.connectivity.ravel() for block in mesh.blocks.values()]))]
+    return rows[
+        ~np.isin(
+            rows, np.concatenate([block.connectivity.ravel() for block in mesh.blocks.values()])
+        )
+    ]
 
 
 def declared_materials(mesh: Mesh) -> dict[str, Material]:
-    """Materials by element set. Raises InputError with those that are missing or not linear elastic."""
+    """Materials by element set. Raises InputError with those that are missing or not linear
+    elastic.
+    """
     given = mesh.declared.materials
     if not given:
-        raise InputError(f"{mesh.source}: material: missing; give for example Isotropic(E=210e9, nu=0.3, rho=7850.0)")
+        raise InputError(
+            f"{mesh.source}: material: missing; give for example Isotropic(E=210e9, "
+            "nu=0.3, rho=7850.0)"
+        )
     problems = [
         f"{mesh.source}: material: {each['problem']}; give materials for its element sets"
         for each in given.values()
@@ -74,7 +88,10 @@ def declared_materials(mesh: Mesh) -> dict[str, Material]:
 
 def _material(mesh: Mesh, name: str, given: Mapping[str, Any]) -> Material:
     if "problem" in given:
-        raise InputError(f"{mesh.source}: sections: '{name}': {given['problem']}; give the section with materials of its plies")
+        raise InputError(
+            f"{mesh.source}: sections: '{name}': {given['problem']}; give the section "
+            "with materials of its plies"
+        )
     made: Material = _made(MATERIALS, given)
     return made
 

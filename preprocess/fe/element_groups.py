@@ -34,24 +34,31 @@ class ElementGroup:
 Materials = Material | Mapping[str, Material]
 
 
-def element_groups(mesh: Mesh, material: Materials, elements: Mapping[str, Element] = ELEMENTS) -> tuple[ElementGroup, ...]:
+def element_groups(
+    mesh: Mesh, material: Materials, elements: Mapping[str, Element] = ELEMENTS
+) -> tuple[ElementGroup, ...]:
     """The solid elements of a mesh by type and material.
 
-    material: one for the whole mesh, or materials by element set, which must cover every element exactly once.
-    elements: the formulation of each element type.  Raises InputError naming unknown, overlapping or incomplete sets.
+    material: one for the whole mesh, or materials by element set, which must cover every element
+    exactly once. elements: the formulation of each element type.  Raises InputError naming unknown,
+    overlapping or incomplete sets.
     """
     owner = owners_by_block(mesh, mesh.blocks, material, "material")
     groups = []
     for name, block in mesh.solids.items():
         for each, rows in owner[name]:
-            groups.append(ElementGroup(elements[name], block.connectivity[rows], block.ids[rows], each))
+            groups.append(
+                ElementGroup(elements[name], block.connectivity[rows], block.ids[rows], each)
+            )
     return tuple(groups)
 
 
 def owners_by_block(
     mesh: Mesh, blocks: Mapping[str, ElementBlock], given: Any, what: str
 ) -> dict[str, list[tuple[Any, Indices]]]:
-    """What is given for the elements, one for all or by element set, with the rows of each block that have it."""
+    """What is given for the elements, one for all or by element set, with the rows of each block
+    that have it.
+    """
     if not isinstance(given, Mapping):
         return {name: [(given, np.arange(len(block.ids)))] for name, block in blocks.items()}
     owner, first = _owners(mesh, blocks, tuple(given), what), 0
@@ -64,12 +71,20 @@ def owners_by_block(
     return result
 
 
-def _owners(mesh: Mesh, blocks: Mapping[str, ElementBlock], names: tuple[str, ...], what: str) -> Indices:
+def _owners(
+    mesh: Mesh, blocks: Mapping[str, ElementBlock], names: tuple[str, ...], what: str
+) -> Indices:
     """Index of the named set of each element, in the order of the blocks."""
     problems = [_unknown(mesh, str(name), what) for name in names if name not in mesh.element_sets]
     if problems or not names:
         raise InputError(
-            *(problems or [f"{mesh.source}: {what}: none given; give a {what.removesuffix('s')} for each element set"])
+            *(
+                problems
+                or [
+                    f"{mesh.source}: {what}: none given; give a {what.removesuffix('s')} "
+                    "for each element set"
+                ]
+            )
         )
     ids = np.concatenate([block.ids for block in blocks.values()])
     member = np.array([np.isin(ids, mesh.element_sets[name]) for name in names])
@@ -79,7 +94,8 @@ def _owners(mesh: Mesh, blocks: Mapping[str, ElementBlock], names: tuple[str, ..
     if (times > 1).any():
         both = [name for name, rows in zip(names, member) if (rows & (times > 1)).any()]
         problems.append(
-            f"{mesh.source}: {what}: {(times > 1).sum()} element(s) in more than one of {', '.join(map(repr, both))}: "
+            f"{mesh.source}: {what}: {(times > 1).sum()} element(s) in more than one of "
+            f"{', '.join(map(repr, both))}: "
             f"{_some(ids[times > 1])}; keep each in one"
         )
     if problems:
@@ -88,13 +104,22 @@ def _owners(mesh: Mesh, blocks: Mapping[str, ElementBlock], names: tuple[str, ..
 
 
 def _unknown(mesh: Mesh, name: str, what: str) -> str:
-    close = difflib.get_close_matches(name, mesh.element_sets, n=3) or sorted(mesh.element_sets)[:10]
-    return f"{mesh.source}: {what}: no element set {name!r}; the sets are: {', '.join(close) or 'none'}"
+    close = (
+        difflib.get_close_matches(name, mesh.element_sets, n=3) or sorted(mesh.element_sets)[:10]
+    )
+    return (
+        f"{mesh.source}: {what}: no element set {name!r}; the sets are: "
+        f"{', '.join(close) or 'none'}"
+    )
 
 
 def _uncovered(mesh: Mesh, ids: Indices, names: tuple[str, ...], what: str) -> str:
     """Message naming the elements without a material or section and their other sets."""
-    others = [name for name, members in mesh.element_sets.items() if name not in names and np.isin(ids, members).any()]
+    others = [
+        name
+        for name, members in mesh.element_sets.items()
+        if name not in names and np.isin(ids, members).any()
+    ]
     remedy = (
         f"give one for {' or '.join(map(repr, others[:SHOWN]))}"
         if others

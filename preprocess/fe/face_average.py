@@ -15,11 +15,12 @@ from preprocess.inputs.arguments import checked_arguments
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class FaceAveraged(Averaged):
-    """Averaged interface with the mass matrix m = ∫ N Nᵀ dA of a surface as weights: the frame moves as the surface does in the
-    mean, and its loads are tractions t(x) = a + b × x on the surface, with their consistent nodal forces ∫ N t dA.
+    """Averaged interface with the mass matrix m = ∫ N Nᵀ dA of a surface as weights: the frame
+    moves as the surface does in the mean, and its loads are tractions t(x) = a + b × x on the
+    surface, with their consistent nodal forces ∫ N t dA.
 
-    Tractions of a tension and of moments about the axes of the surface are those of a slender part, so that a weld at such an
-    interface leaves bending and contraction as they are.
+    Tractions of a tension and of moments about the axes of the surface are those of a slender part,
+    so that a weld at such an interface leaves bending and contraction as they are.
 
     face_mass (n, n): m, in the order of the node rows.
     """

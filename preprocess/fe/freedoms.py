@@ -1,7 +1,9 @@
-"""Degrees of freedom of a finite-element model, in blocks of three: translations of all nodes, then rotations of some.
+"""Degrees of freedom of a finite-element model, in blocks of three: translations of all nodes, then
+rotations of some.
 
-Block n < N is the translation of node n, block N + k the rotation of node ``rotating[k]``; degree of freedom 3·block + component.
-A node of solids has one block, a node of shells, beams or a spider's centre has two.
+Block n < N is the translation of node n, block N + k the rotation of node ``rotating[k]``; degree
+of freedom 3·block + component. A node of solids has one block, a node of shells, beams or a
+spider's centre has two.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ NONE: Indices = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Freedoms:
-    """Blocks of N nodes, of which those of ``rotating`` (R,), ascending, have a rotation; ``dependent`` (m,): degrees of freedom
-    that follow others."""
+    """Blocks of N nodes, of which those of ``rotating`` (R,), ascending, have a rotation;
+    ``dependent`` (m,): degrees of freedom that follow others."""
 
     nodes: int
     rotating: Indices = field(default_factory=lambda: NONE)
@@ -52,7 +54,9 @@ class Freedoms:
         return (3 * blocks[..., None] + np.arange(3)).reshape(*nodes.shape, 6)
 
     def rigid_motion(self, arm: Array) -> Array:
-        """Displacements and rotations (size, 6) of nodes at ``arm`` (N, 3) from the reference point under unit rigid motions."""
+        """Displacements and rotations (size, 6) of nodes at ``arm`` (N, 3) from the reference point
+        under unit rigid motions.
+        """
         turn = np.tile(np.eye(6)[3:], (len(self.rotating), 1))
         return np.vstack([rigid_motion(arm).reshape(-1, 6), turn])
 

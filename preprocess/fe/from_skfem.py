@@ -19,9 +19,11 @@ Indices = NDArray[np.int64]
 
 
 def basis_nodes(basis: skfem.Basis) -> Indices:
-    """Degrees of freedom (N, 3) of the displacements x, y, z at each node: vertices first, then edges, faces and interiors.
+    """Degrees of freedom (N, 3) of the displacements x, y, z at each node: vertices first, then
+    edges, faces and interiors.
 
-    Raises InputError unless the basis is that of an ``ElementVector`` of a Lagrange element in space, its boundaries of facets.
+    Raises InputError unless the basis is that of an ``ElementVector`` of a Lagrange element in
+    space, its boundaries of facets.
     """
     import skfem
 
@@ -29,23 +31,32 @@ def basis_nodes(basis: skfem.Basis) -> Indices:
         raise InputError(f"basis: must be a Basis of scikit-fem, not {type(basis).__name__}")
     if not isinstance(basis.elem, skfem.ElementVector) or basis.mesh.dim() != 3:
         raise InputError(
-            f"basis: has {type(basis.elem).__name__} elements in {basis.mesh.dim()} dimensions; give displacements in space, "
+            f"basis: has {type(basis.elem).__name__} elements in {basis.mesh.dim()} "
+            "dimensions; give displacements in space, "
             "skfem.Basis(mesh, skfem.ElementVector(skfem.ElementTetP2()))"
         )
     tables = (basis.nodal_dofs, basis.edge_dofs, basis.facet_dofs, basis.interior_dofs)
     triples = np.concatenate(
-        [table.reshape(len(table) // 3, 3, table.shape[1]).transpose(0, 2, 1).reshape(-1, 3) for table in tables]
+        [
+            table.reshape(len(table) // 3, 3, table.shape[1]).transpose(0, 2, 1).reshape(-1, 3)
+            for table in tables
+        ]
     )
     places = basis.doflocs.T[triples]
     if not (places == places[:, :1]).all() or len(triples) * 3 != basis.N:
-        raise InputError(f"basis: {type(basis.elem.elem).__name__} has degrees of freedom that are no displacements of a node")
+        raise InputError(
+            f"basis: {type(basis.elem.elem).__name__} has degrees of freedom that are no "
+            "displacements of a node"
+        )
     for name, facets in (basis.mesh.boundaries or {}).items():
         node_indices(facets, f"scikit-fem: boundary {name!r}", basis.mesh.facets.shape[1], "facet")
     return np.asarray(triples, dtype=np.int64)
 
 
 def outer_triangles(basis: skfem.Basis) -> Indices:
-    """Outer faces between the vertices, split into triangles (T, 3), counter-clockwise seen from outside."""
+    """Outer faces between the vertices, split into triangles (T, 3), counter-clockwise seen from
+    outside.
+    """
     import skfem
     from skfem.io.meshio import HEX_MAPPING
 

@@ -1,8 +1,10 @@
-"""Initial-stress stiffness K0_kl = ∫ Σ_c ∇φ_ck · σ0 · ∇φ_cl dV of many stresses at once, element by element.
+"""Initial-stress stiffness K0_kl = ∫ Σ_c ∇φ_ck · σ0 · ∇φ_cl dV of many stresses at once, element by
+element.
 
-A stress is the sum Σ_m s_m v_m v_mᵀ over six fixed directions, so that the squares of the shapes' derivatives along these are the
-same for all load cases: at each point they are computed once and contracted with the factors s_m of all cases by one matrix
-product. Integration points and incompatible modes are those of K.
+A stress is the sum Σ_m s_m v_m v_mᵀ over six fixed directions, so that the squares of the shapes'
+derivatives along these are the same for all load cases: at each point they are computed once and
+contracted with the factors s_m of all cases by one matrix product. Integration points and
+incompatible modes are those of K.
 """
 
 from __future__ import annotations
@@ -26,18 +28,26 @@ CHUNK = 2**20  # entries in one chunk of the squares
 BLOCKS = 8  # of the elements of a group, one task per block
 
 
-def initial_stress_stiffness(fe: FEModel, displacements: FloatArray, shapes: FloatArray) -> FloatArray:
-    """K0 (k, n, n) of the stresses under ``displacements`` (3N, k) for ``shapes`` (3N, n), both in mesh axes.
+def initial_stress_stiffness(
+    fe: FEModel, displacements: FloatArray, shapes: FloatArray
+) -> FloatArray:
+    """K0 (k, n, n) of the stresses under ``displacements`` (3N, k) for ``shapes`` (3N, n), both in
+    mesh axes.
 
     Source: Bathe, Finite Element Procedures, section 6.2.
     """
     n = shapes.shape[1]
-    fields = tuple(np.ascontiguousarray(fe.displacements(field)) for field in (displacements, shapes))
+    fields = tuple(
+        np.ascontiguousarray(fe.displacements(field)) for field in (displacements, shapes)
+    )
     lower = np.zeros((displacements.shape[1], n * (n + 1) // 2))
     with Threads() as threads:
         for group in fe.groups:
             edges = np.linspace(0, len(group.connectivity), BLOCKS + 1).astype(int).tolist()
-            tasks = ((fe.nodes, group, group.connectivity[low:high], fields) for low, high in itertools.pairwise(edges))
+            tasks = (
+                (fe.nodes, group, group.connectivity[low:high], fields)
+                for low, high in itertools.pairwise(edges)
+            )
             for part in threads.parallel_map(_sum_of_elements, tasks):
                 lower += part
     K0 = np.empty((len(lower), n, n))
@@ -47,7 +57,9 @@ def initial_stress_stiffness(fe: FEModel, displacements: FloatArray, shapes: Flo
     return K0
 
 
-def _sum_of_elements(nodes: FloatArray, group: ElementGroup, elements: Any, fields: tuple[FloatArray, ...]) -> FloatArray:
+def _sum_of_elements(
+    nodes: FloatArray, group: ElementGroup, elements: Any, fields: tuple[FloatArray, ...]
+) -> FloatArray:
     """Lower triangle of K0 (k, n (n+1)/2) of some elements of a group, piece by piece."""
     displacements, shapes = fields
     cases, n = displacements.shape[2], shapes.shape[2]
@@ -66,8 +78,12 @@ def _sum_of_elements(nodes: FloatArray, group: ElementGroup, elements: Any, fiel
 
 
 def _stress_factors(material: Material, h: FloatArray) -> FloatArray:
-    """Factors s (ne, nq, 6, k) of σ = Σ_m s_m v_m v_mᵀ with the directions v_m of `_squares`, from displacement gradients h."""
-    strain = [h[:, :, 0, 0], h[:, :, 1, 1], h[:, :, 2, 2]] + [h[:, :, a, b] + h[:, :, b, a] for a, b in PAIRS]
+    """Factors s (ne, nq, 6, k) of σ = Σ_m s_m v_m v_mᵀ with the directions v_m of `_squares`, from
+    displacement gradients h.
+    """
+    strain = [h[:, :, 0, 0], h[:, :, 1, 1], h[:, :, 2, 2]] + [
+        h[:, :, a, b] + h[:, :, b, a] for a, b in PAIRS
+    ]
     s = np.asarray(material.elasticity, dtype=float) @ np.stack(strain, axis=2)
     for m, (a, b) in enumerate(PAIRS):
         s[:, :, a] -= s[:, :, 3 + m]
@@ -76,9 +92,11 @@ def _stress_factors(material: Material, h: FloatArray) -> FloatArray:
 
 
 def _squares(H: FloatArray) -> FloatArray:
-    """Σ_c (v·∇φ_ck) (v·∇φ_cl) (6P, n (n+1)/2) for l ≤ k and the directions v = e_x, e_y, e_z, e_y + e_z, e_x + e_z, e_x + e_y at
-    P points, from gradients H (ne, nq, 3, 3 (c), n)."""
-    along = np.stack([*np.moveaxis(H, 2, 0), *(H[:, :, a] + H[:, :, b] for a, b in PAIRS)], axis=2).reshape(-1, 3, H.shape[-1])
+    """Σ_c (v·∇φ_ck) (v·∇φ_cl) (6P, n (n+1)/2) for l ≤ k and the directions v = e_x, e_y, e_z, e_y +
+    e_z, e_x + e_z, e_x + e_y at P points, from gradients H (ne, nq, 3, 3 (c), n)."""
+    along = np.stack(
+        [*np.moveaxis(H, 2, 0), *(H[:, :, a] + H[:, :, b] for a, b in PAIRS)], axis=2
+    ).reshape(-1, 3, H.shape[-1])
     out = np.empty((len(along), H.shape[-1] * (H.shape[-1] + 1) // 2))
     sums_of_squares(along, out)
     return out

@@ -1,8 +1,9 @@
 """Interfaces: where joints and forces are attached to a finite-element body.
 
-An interface couples nodes to one frame with six coordinates, translation t and rotation θ of a point p in mesh axes.
-`Rigid` nodes follow the frame (RBE2): ``u_i = t + θ × (x_i − p)``. The frame of `Averaged` nodes follows them (RBE3): the
-rigid motion that fits the nodes in weighted least squares. A rigid interface stiffens the part, an averaged one does not.
+An interface couples nodes to one frame with six coordinates, translation t and rotation θ of a
+point p in mesh axes. `Rigid` nodes follow the frame (RBE2): ``u_i = t + θ × (x_i − p)``. The frame
+of `Averaged` nodes follows them (RBE3): the rigid motion that fits the nodes in weighted least
+squares. A rigid interface stiffens the part, an averaged one does not.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ SAMPLE = "hub_face"
 class BoundInterface:
     """Interface on a given mesh: node rows (n,), frame position (3,) and axes (3, 3).
 
-    ``drives_nodes``: the nodes follow the frame (rigid), otherwise the frame follows the nodes (averaged).
-    blocks (b,): translations of the nodes and, behind them, the rotations that are coupled; rigid_motion T (b, 3, 6): their
-    motion with the frame; weights (b,): of least squares; weighted (b, 3, 6): the product W T of these; gram (6, 6): TᵀWT.
+    ``drives_nodes``: the nodes follow the frame (rigid), otherwise the frame follows the nodes
+    (averaged). blocks (b,): translations of the nodes and, behind them, the rotations that are
+    coupled; rigid_motion T (b, 3, 6): their motion with the frame; weights (b,): of least squares;
+    weighted (b, 3, 6): the product W T of these; gram (6, 6): TᵀWT.
     """
 
     name: str
@@ -62,7 +64,8 @@ class BoundInterface:
 
     @property
     def average(self) -> FloatArray:
-        """Motion of the frame from that of its nodes, ``(TᵀWT)⁻¹ TᵀW`` with T the rigid motion of the blocks, (6, 3b).
+        """Motion of the frame from that of its nodes, ``(TᵀWT)⁻¹ TᵀW`` with T the rigid motion of
+        the blocks, (6, 3b).
 
         Source: MSC Nastran, Quick Reference Guide, RBE3.
         """
@@ -74,8 +77,9 @@ class BoundInterface:
 class Interface(ABC):
     """Declaration of an interface.
 
-    where: its nodes, by a set's name, a `Point` or a `Plane`.  position (3,): of the frame [m]; by default the centroid of the
-    surface between the nodes, or the mean of the nodes.  axes (3, 3): of the frame, columns in mesh axes; by default mesh axes.
+    where: its nodes, by a set's name, a `Point` or a `Plane`.  position (3,): of the frame [m]; by
+    default the centroid of the surface between the nodes, or the mean of the nodes.  axes (3, 3):
+    of the frame, columns in mesh axes; by default mesh axes.
     """
 
     where: str | Region
@@ -107,14 +111,20 @@ class Interface(ABC):
             region = region_of(self.where)
             rows = region.rows(nodes, sets)
             turned = self._turned(nodes[rows], rows, freedoms)
-            position = surface_centroid(nodes, rows, triangles) if self.position is None else _vector(self.position)
+            position = (
+                surface_centroid(nodes, rows, triangles)
+                if self.position is None
+                else _vector(self.position)
+            )
             near_enough(position, nodes, "position")
             axes = np.eye(3) if self.axes is None else rotation_of(self.axes)
             weights = self.node_weights(len(rows))
             blocks = np.concatenate([rows, freedoms.rotation_blocks(turned)])
             drives = self.drives_nodes and self._free(rows, blocks, freedoms)
         except InputError as error:
-            raise InputError(*(f"interfaces.{name}: {problem}" for problem in error.problems)) from None
+            raise InputError(
+                *(f"interfaces.{name}: {problem}" for problem in error.problems)
+            ) from None
         arm = nodes[rows] - position
         turn = np.broadcast_to(np.eye(6)[3:], (len(turned), 3, 6))
         motion = np.concatenate([rigid_motion(arm), turn])
@@ -122,15 +132,18 @@ class Interface(ABC):
         weights = np.concatenate([weights, weights[np.isin(rows, turned)] * size**2])
         weighted = self._weighted(weights, motion)
         gram = weighted.reshape(-1, 6).T @ motion.reshape(-1, 6)
-        return BoundInterface(name, self.kind, drives, rows, position, axes, blocks, motion, weights, weighted, gram)
+        return BoundInterface(
+            name, self.kind, drives, rows, position, axes, blocks, motion, weights, weighted, gram
+        )
 
     def _weighted(self, weights: FloatArray, motion: FloatArray) -> FloatArray:
         """The motion of the nodes (n, 3, 6), weighted."""
         return np.asarray(weights[:, None, None] * motion)
 
     def _turned(self, points: FloatArray, rows: IntArray, freedoms: Freedoms) -> IntArray:
-        """Nodes whose rotation is coupled: of a rigid interface all that have one, of an averaged interface only if the
-        translations do not define that of the frame. Raises InputError when nothing defines it."""
+        """Nodes whose rotation is coupled: of a rigid interface all that have one, of an averaged
+        interface only if the translations do not define that of the frame. Raises InputError when
+        nothing defines it."""
         turned = rows[freedoms.rotates(rows)]
         if turned.size and self.drives_nodes:
             return turned
@@ -144,14 +157,16 @@ class Interface(ABC):
 
     @staticmethod
     def _free(rows: IntArray, blocks: IntArray, freedoms: Freedoms) -> bool:
-        """Whether the nodes are free to follow the frame; a single node that follows others carries it instead.
+        """Whether the nodes are free to follow the frame; a single node that follows others carries
+        it instead.
 
         Raises InputError for several nodes of which some follow others.
         """
         follow = np.isin(dofs_of(blocks), freedoms.dependent)
         if follow.any() and len(rows) > 1:
             raise InputError(
-                f"{follow.sum()} of its degrees of freedom follow a connection; use the connection's centre, or Averaged"
+                f"{follow.sum()} of its degrees of freedom follow a connection; use the "
+                "connection's centre, or Averaged"
             )
         return not follow.any()
 
@@ -203,15 +218,21 @@ class Averaged(Interface):
     def node_weights(self, count: int) -> FloatArray:
         weights = np.ones(count) if self.weights is None else floats(self.weights, "weights")
         if weights.shape != (count,) or not np.all(np.isfinite(weights)) or weights.min() <= 0:
-            raise InputError(f"weights: {weights.size} given for {count} nodes; give one positive weight per node")
+            raise InputError(
+                f"weights: {weights.size} given for {count} nodes; give one positive "
+                "weight per node"
+            )
         return weights
 
 
-INTERFACES: dict[str, type[Interface]] = {interface.kind: interface for interface in (Rigid, Averaged)}
+INTERFACES: dict[str, type[Interface]] = {
+    interface.kind: interface for interface in (Rigid, Averaged)
+}
 
 
 def surface_centroid(nodes: FloatArray, rows: IntArray, triangles: IntArray) -> FloatArray:
-    """Area-weighted centroid (3,) of the surface triangles with all corners among the node rows, or the rows' mean.
+    """Area-weighted centroid (3,) of the surface triangles with all corners among the node rows, or
+    the rows' mean.
 
     A mean of nodes would be off the axis of a bore with a finer mesh on one side.
     """
@@ -220,7 +241,9 @@ def surface_centroid(nodes: FloatArray, rows: IntArray, triangles: IntArray) -> 
     corners = nodes[triangles[inside[triangles].all(axis=1)]]
     if len(corners) == 0:
         return np.asarray(nodes[rows].mean(axis=0))
-    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    areas = np.linalg.norm(
+        np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
+    )
     return np.asarray(np.average(corners.mean(axis=1), axis=0, weights=areas))
 
 
@@ -231,7 +254,9 @@ def bind_interfaces(
     triangles: IntArray = NO_TRIANGLES,
     freedoms: Freedoms | None = None,
 ) -> list[BoundInterface]:
-    """All interfaces on one mesh, see `Interface.bind`. Raises InputError listing every problem: sets, spread, shared nodes."""
+    """All interfaces on one mesh, see `Interface.bind`. Raises InputError listing every problem:
+    sets, spread, shared nodes.
+    """
     instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name")
     if not interfaces:
         raise InputError("interfaces: none given; declare at least one for the joints")
@@ -240,8 +265,15 @@ def bind_interfaces(
     for name, interface in interfaces.items():
         try:
             if not isinstance(name, str) or not name or "/" in name or name == "." or "\0" in name:
-                raise InputError(f"interfaces: {name!r:.60} is not a frame name; give a string without '/'")
-            instance(interface, Interface, f"interfaces.{name}", f"Rigid or Averaged, such as Rigid({SAMPLE!r})")
+                raise InputError(
+                    f"interfaces: {name!r:.60} is not a frame name; give a string without '/'"
+                )
+            instance(
+                interface,
+                Interface,
+                f"interfaces.{name}",
+                f"Rigid or Averaged, such as Rigid({SAMPLE!r})",
+            )
             bound.append(interface.bind(name, nodes, sets, triangles, freedoms))
         except InputError as error:
             problems.extend(error.problems)
@@ -252,8 +284,8 @@ def bind_interfaces(
 
 
 def interface_index(name: str, names: Sequence[str], where: str, others: Sequence[str] = ()) -> int:
-    """Index of the interface ``name`` in ``names``. Raises InputError starting with ``where``, with close names, also of
-    ``others``."""
+    """Index of the interface ``name`` in ``names``. Raises InputError starting with ``where``, with
+    close names, also of ``others``."""
     if not isinstance(name, str) or name not in names:
         near = difflib.get_close_matches(str(name), [*names, *others], n=3) or [*names, *others]
         raise InputError(f"{where}: no interface {name!r}; choose one of: {', '.join(near)}")
@@ -269,20 +301,32 @@ def _overlaps(bound: Sequence[BoundInterface]) -> list[str]:
             same = shared == first.nodes.size == second.nodes.size
             if shared and (first.drives_nodes or second.drives_nodes or same):
                 pair = f"{first.name} ({first.kind}) and {second.name} ({second.kind})"
-                problems.append(f"interfaces: {pair} share {shared} nodes; a node can follow only one frame; make them disjoint")
+                problems.append(
+                    f"interfaces: {pair} share {shared} nodes; a node can follow only one "
+                    "frame; make them disjoint"
+                )
     return problems
 
 
 def _check_spread(points: FloatArray) -> None:
-    """Raise InputError unless the points can carry moments about every axis: at least three, not collinear."""
+    """Raise InputError unless the points can carry moments about every axis: at least three, not
+    collinear.
+    """
     if len(points) < 3:
-        raise InputError(f"has {len(points)} node(s), which cannot carry moments; use at least 3 that are not collinear")
+        raise InputError(
+            f"has {len(points)} node(s), which cannot carry moments; use at least 3 that "
+            "are not collinear"
+        )
     spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
     if not spread[1] > _COLLINEAR * spread[0]:
-        raise InputError(f"its {len(points)} nodes are collinear and cannot carry moments; enlarge the set")
+        raise InputError(
+            f"its {len(points)} nodes are collinear and cannot carry moments; enlarge the set"
+        )
 
 
 def _vector(value: ArrayLike) -> FloatArray:
     if np.shape(value) != (3,) or not np.all(np.isfinite(point := floats(value, "position"))):
-        raise InputError(f"position: {value!r:.60} is not a point; give three coordinates in metres")
+        raise InputError(
+            f"position: {value!r:.60} is not a point; give three coordinates in metres"
+        )
     return point

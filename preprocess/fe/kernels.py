@@ -3,8 +3,9 @@
     K_ab,ik = ∫ N_a,j C_ijkl N_b,l dV = C_ijkl G_ab,jl      with  G_ab,jl = ∫ N_a,j N_b,l dV
     m_ab    = ∫ ρ N_a N_b dV
 
-G is independent of the material: one small matrix product for each element, after which the material is one product for all.
-Incompatible modes enter G like nodes and are condensed before assembly.
+G is independent of the material: one small matrix product for each element, after which the
+material is one product for all. Incompatible modes enter G like nodes and are condensed before
+assembly.
 """
 
 from typing import Any, cast
@@ -16,8 +17,8 @@ from preprocess.elements.element import Array, Indices
 
 
 def jacobians(x: Array, dN: Array) -> tuple[Array, Array]:
-    """det J (ne, nq) and ∂ξ_m/∂x_i (nq, ne, 3 (i), 3 (m)) of J_im = Σ_a x_ai ∂N_a/∂ξ_m, for node positions x (ne, nn, 3) and
-    gradients dN (nq, nn, 3)."""
+    """det J (ne, nq) and ∂ξ_m/∂x_i (nq, ne, 3 (i), 3 (m)) of J_im = Σ_a x_ai ∂N_a/∂ξ_m, for node
+    positions x (ne, nn, 3) and gradients dN (nq, nn, 3)."""
     ne, nn, _ = x.shape
     J = x.transpose(2, 0, 1).reshape(3 * ne, nn) @ dN.transpose(1, 2, 0).reshape(nn, -1)
     rows = J.reshape(3, ne, 3, len(dN))
@@ -27,16 +28,21 @@ def jacobians(x: Array, dN: Array) -> tuple[Array, Array]:
 
 
 def function_gradients(x: Array, tables: tuple[Array, Array], dN_0: Array) -> tuple[Array, Array]:
-    """det J (ne, nq), and gradients g (ne, nq, 3, nn + ni) of the shape functions and, behind them, of the incompatible modes.
+    """det J (ne, nq), and gradients g (ne, nq, 3, nn + ni) of the shape functions and, behind them,
+    of the incompatible modes.
 
-    tables (dN, dP): ∂N/∂ξ and ∂P/∂ξ at the points; dN_0: ∂N/∂ξ at the centre, for incompatible modes only: their gradients
-    (det J₀ / det J) J₀⁻ᵀ ∂P/∂ξ have zero mean over the element.
+    tables (dN, dP): ∂N/∂ξ and ∂P/∂ξ at the points; dN_0: ∂N/∂ξ at the centre, for incompatible
+    modes only: their gradients (det J₀ / det J) J₀⁻ᵀ ∂P/∂ξ have zero mean over the element.
     """
     (dN, dP), ne = tables, len(x)
     nq, nn, _ = dN.shape
     det, inverse = jacobians(x, dN)
     g = np.empty((ne, nq, 3, nn + dP.shape[1]))
-    g[..., :nn] = (inverse.reshape(nq, 3 * ne, 3) @ dN.transpose(0, 2, 1)).reshape(nq, ne, 3, nn).transpose(1, 0, 2, 3)
+    g[..., :nn] = (
+        (inverse.reshape(nq, 3 * ne, 3) @ dN.transpose(0, 2, 1))
+        .reshape(nq, ne, 3, nn)
+        .transpose(1, 0, 2, 3)
+    )
     if dP.shape[1]:
         det_0, inverse_0 = jacobians(x, dN_0)
         at_centre = (inverse_0.reshape(3 * ne, 3) @ dP.transpose(0, 2, 1)).reshape(nq, ne, 3, -1)
@@ -45,8 +51,8 @@ def function_gradients(x: Array, tables: tuple[Array, Array], dN_0: Array) -> tu
 
 
 def element_stiffness(x: Array, rule: tuple[Array, Array, Array, Array], C: Array) -> Array:
-    """K (ne, n, n, 3, 3), [a, b, i, k], of elements with node positions x (ne, nn, 3) and n = nn + ni functions, the incompatible
-    modes last; rule (dN, w, dP, dN_0); C_ijkl (3, 3, 3, 3)."""
+    """K (ne, n, n, 3, 3), [a, b, i, k], of elements with node positions x (ne, nn, 3) and n = nn +
+    ni functions, the incompatible modes last; rule (dN, w, dP, dN_0); C_ijkl (3, 3, 3, 3)."""
     dN, w, dP, dN_0 = rule
     det, g = function_gradients(x, (dN, dP), dN_0)
     ne, nq, _, n = g.shape
@@ -57,7 +63,9 @@ def element_stiffness(x: Array, rule: tuple[Array, Array, Array, Array], C: Arra
 
 
 def internal_response(K: Array, nn: int) -> tuple[Array, Array]:
-    """K_pu (ne, 3 ni, 3 nn), and K_pp⁻¹ K_pu, by which incompatible modes resist the nodes, of K (ne, n, n, 3, 3)."""
+    """K_pu (ne, 3 ni, 3 nn), and K_pp⁻¹ K_pu, by which incompatible modes resist the nodes, of K
+    (ne, n, n, 3, 3).
+    """
     ne, n = K.shape[:2]
     square = K.transpose(0, 1, 3, 2, 4).reshape(ne, 3 * n, 3 * n)
     K_pu = square[:, 3 * nn :, : 3 * nn]
@@ -65,7 +73,9 @@ def internal_response(K: Array, nn: int) -> tuple[Array, Array]:
 
 
 def condensed(K: Array, nn: int) -> Array:
-    """K (ne, nn, nn, 3, 3) after static condensation of the incompatible modes: K_uu - K_puᵀ K_pp⁻¹ K_pu."""
+    """K (ne, nn, nn, 3, 3) after static condensation of the incompatible modes: K_uu - K_puᵀ K_pp⁻¹
+    K_pu.
+    """
     ne, n = K.shape[:2]
     if n == nn:
         return K
@@ -75,7 +85,9 @@ def condensed(K: Array, nn: int) -> Array:
 
 
 def internal_displacements(K: Array, u: Array) -> Array:
-    """u (ne, nn, 3, k) with the amplitudes of incompatible modes that follow the nodes behind it, ``α = −K_pp⁻¹ K_pu u``."""
+    """u (ne, nn, 3, k) with the amplitudes of incompatible modes that follow the nodes behind it,
+    ``α = −K_pp⁻¹ K_pu u``.
+    """
     ne, nn, _, k = u.shape
     _, response = internal_response(K, nn)
     follow = response @ u.reshape(ne, 3 * nn, k)
@@ -87,15 +99,18 @@ def element_mass(x: Array, rule: tuple[Array, Array, Array], rho: float) -> Arra
     N, dN, w = rule
     det, _ = jacobians(x, dN)
     products = N[:, :, None] * N[:, None, :]
-    return cast(Array, (rho * det * w) @ products.reshape(len(w), -1)).reshape(len(x), N.shape[1], -1)
+    return cast(Array, (rho * det * w) @ products.reshape(len(w), -1)).reshape(
+        len(x), N.shape[1], -1
+    )
 
 
 @seldom
 def add_elements(table: Indices, element_matrices: Any, storage: Any) -> None:
     """Add element matrices to the values of K and m.
 
-    table (ne, nn): nodes; element_matrices: K (ne, nn, nn, 3, 3) and m (ne, nn, nn), of which the blocks with a ≤ b are used
-    storage (indptr, indices, K, m): sorted pattern of the nodes, and values; row 3a+i of K has three columns for each node
+    table (ne, nn): nodes; element_matrices: K (ne, nn, nn, 3, 3) and m (ne, nn, nn), of which the
+    blocks with a ≤ b are used storage (indptr, indices, K, m): sorted pattern of the nodes, and
+    values; row 3a+i of K has three columns for each node
     """
     Ke, me = element_matrices
     indptr, indices, K, m = storage
@@ -104,7 +119,9 @@ def add_elements(table: Indices, element_matrices: Any, storage: Any) -> None:
         for a in range(n):
             for b in range(a, n):
                 for turned in range(1 if a == b else 2):
-                    row, column = (table[e, b], table[e, a]) if turned else (table[e, a], table[e, b])
+                    row, column = (
+                        (table[e, b], table[e, a]) if turned else (table[e, a], table[e, b])
+                    )
                     first = low = indptr[row]
                     end = high = indptr[row + 1]
                     while low < high:

@@ -5,7 +5,8 @@
     bushing            f = k (u_b + θ_b × (p − x_b) − u_a − θ_a × (p − x_a)),
                        m = κ (θ_b − θ_a)                             springs at a point p between two nodes (CBUSH)
 
-A damper c has the same directions as a spring k, for velocities instead of displacements (CDAMP, CVISC, DASHPOTA).
+A damper c has the same directions as a spring k, for velocities instead of displacements (CDAMP,
+CVISC, DASHPOTA).
 
 Source: MSC Nastran, Quick Reference Guide, MPC, CELAS2, CDAMP2, CVISC, CBUSH.
 """
@@ -33,10 +34,11 @@ ALONG = 1e-6  # sine of the angle between a spring and its line that is none
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class Equation(Connection):
-    """Linear equation ``Σ_j c_j u_j = 0`` between degrees of freedom (MPC, ``*EQUATION``); that of the first term is dependent.
+    """Linear equation ``Σ_j c_j u_j = 0`` between degrees of freedom (MPC, ``*EQUATION``); that of
+    the first term is dependent.
 
-    terms: (node number, component 1 … 6, factor c_j) each; components 4 … 6 need a node with a rotation.
-    A free body must be able to move rigidly under it.
+    terms: (node number, component 1 … 6, factor c_j) each; components 4 … 6 need a node with a
+    rotation. A free body must be able to move rigidly under it.
 
     Examples
     --------
@@ -55,10 +57,20 @@ class Equation(Connection):
     def __post_init__(self) -> None:
         rows = floats(self.terms, "connection: terms")
         good = rows.ndim == 2 and rows.shape[1:] == (3,)
-        if not good or (rows[:, :2] != np.floor(rows[:, :2])).any() or not ((rows[:, 1] >= 1) & (rows[:, 1] <= 6)).all():
-            raise InputError(f"connection: terms: {shown(self.terms)}; give rows (node number, component 1 to 6, factor)")
+        if (
+            not good
+            or (rows[:, :2] != np.floor(rows[:, :2])).any()
+            or not ((rows[:, 1] >= 1) & (rows[:, 1] <= 6)).all()
+        ):
+            raise InputError(
+                f"connection: terms: {shown(self.terms)}; give rows (node number, "
+                "component 1 to 6, factor)"
+            )
         if not rows[0, 2]:
-            raise InputError("connection: terms: the first factor is zero; its degree of freedom is the dependent one")
+            raise InputError(
+                "connection: terms: the first factor is zero; its degree of freedom is "
+                "the dependent one"
+            )
 
     def rotating(self, name: str, nodes: Nodes) -> IntArray:
         return NO_NODES
@@ -66,10 +78,14 @@ class Equation(Connection):
     def dependence(self, name: str, nodes: Nodes) -> Dependence:
         table = np.asarray(self.terms, dtype=float)
         rows = [row_of(nodes, int(number), "terms") for number in table[:, 0]]
-        dofs = np.array([_dof_of(nodes, row, int(component)) for row, component in zip(rows, table[:, 1])])
+        dofs = np.array(
+            [_dof_of(nodes, row, int(component)) for row, component in zip(rows, table[:, 1])]
+        )
         if len(np.unique(dofs)) < len(dofs):
             raise InputError("terms: a degree of freedom occurs twice; add its factors")
-        return Dependence(name, dofs[:1], spread(-table[None, 1:, 2] / table[0, 2], dofs[1:], nodes.freedoms.size))
+        return Dependence(
+            name, dofs[:1], spread(-table[None, 1:, 2] / table[0, 2], dofs[1:], nodes.freedoms.size)
+        )
 
 
 @checked_arguments
@@ -77,9 +93,11 @@ class Equation(Connection):
 class Bushing(Connection):
     """Six springs between two nodes with rotations; rigid motions of both are free of force.
 
-    first, second: the nodes, each by its number or a set of one node.  translation, rotation (3,): stiffness along and about the
-    axes [N/m, N m/rad].  axes (3, 3): columns in mesh axes, by default mesh axes.  at: place of the springs, from 0 (first) to 1
-    (second).  translation_damping, rotation_damping (3,): of dampers along and about the axes [N s/m, N m s/rad].
+    first, second: the nodes, each by its number or a set of one node.  translation, rotation (3,):
+    stiffness along and about the axes [N/m, N m/rad].  axes (3, 3): columns in mesh axes, by
+    default mesh axes.  at: place of the springs, from 0 (first) to 1 (second).
+    translation_damping, rotation_damping (3,): of dampers along and about the axes [N s/m, N m
+    s/rad].
 
     Examples
     --------
@@ -110,9 +128,14 @@ class Bushing(Connection):
     def __post_init__(self) -> None:
         for option in ("translation", "rotation", "translation_damping", "rotation_damping"):
             if not vector(getattr(self, option), f"connection: {option}").min() >= 0:
-                raise InputError(f"connection: {option}: {shown(getattr(self, option))}; give three numbers, none negative")
+                raise InputError(
+                    f"connection: {option}: {shown(getattr(self, option))}; give three "
+                    "numbers, none negative"
+                )
         if not 0 <= number(self.at, "connection: at") <= 1:
-            raise InputError(f"connection: at: {self.at!r}; give a place from 0 (first node) to 1 (second)")
+            raise InputError(
+                f"connection: at: {self.at!r}; give a place from 0 (first node) to 1 (second)"
+            )
         if self.axes is not None:
             rotation_of(self.axes)
 
@@ -126,7 +149,9 @@ class Bushing(Connection):
         return self._matrix(nodes, self.translation_damping, self.rotation_damping)
 
     def _matrix(self, nodes: Nodes, translation: ArrayLike, rotation: ArrayLike) -> sp.coo_matrix:
-        """Bᵀ diag(k) B (size, size) with the relative motion B of the ends at the place of the springs."""
+        """Bᵀ diag(k) B (size, size) with the relative motion B of the ends at the place of the
+        springs.
+        """
         a, b = self._ends(nodes)
         if a == b:
             raise InputError("first and second are the same node; give two")
@@ -136,7 +161,11 @@ class Bushing(Connection):
         first, second = (np.vstack([rigid_motion(arm[None])[0], np.eye(6)[3:]]) for arm in arms)
         relative = np.kron(np.eye(2), axes.T) @ np.hstack([-first, second])
         k = np.concatenate([vector(translation, "translation"), vector(rotation, "rotation")])
-        return _block(relative.T @ (k[:, None] * relative), nodes.freedoms.six(np.array([a, b])).ravel(), nodes)
+        return _block(
+            relative.T @ (k[:, None] * relative),
+            nodes.freedoms.six(np.array([a, b])).ravel(),
+            nodes,
+        )
 
     def _ends(self, nodes: Nodes) -> tuple[int, int]:
         return one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
@@ -147,8 +176,9 @@ class Bushing(Connection):
 class Spring(Connection):
     """Spring along the line between two nodes, or along a direction [N/m]; it needs no rotations.
 
-    first, second: the nodes, each by its number or a set of one node.  stiffness: N/m.
-    direction (3,): of the spring in mesh axes, for nodes at one place.  damping: of a damper in parallel [N s/m].
+    first, second: the nodes, each by its number or a set of one node.  stiffness: N/m. direction
+    (3,): of the spring in mesh axes, for nodes at one place.  damping: of a damper in parallel [N
+    s/m].
 
     Examples
     --------
@@ -172,9 +202,17 @@ class Spring(Connection):
     def __post_init__(self) -> None:
         for option, unit in (("stiffness", "N/m"), ("damping", "N s/m")):
             if not 0 <= number(getattr(self, option), f"connection: {option}") < np.inf:
-                raise InputError(f"connection: {option}: {getattr(self, option)!r}; give a number in {unit} that is not negative")
-        if self.direction is not None and not np.linalg.norm(vector(self.direction, "connection: direction")) > 0:
-            raise InputError("connection: direction: has zero length; give the direction of the spring")
+                raise InputError(
+                    f"connection: {option}: {getattr(self, option)!r}; give a number in "
+                    f"{unit} that is not negative"
+                )
+        if (
+            self.direction is not None
+            and not np.linalg.norm(vector(self.direction, "connection: direction")) > 0
+        ):
+            raise InputError(
+                "connection: direction: has zero length; give the direction of the spring"
+            )
 
     def rotating(self, name: str, nodes: Nodes) -> IntArray:
         return NO_NODES
@@ -195,9 +233,16 @@ class Spring(Connection):
         along = apart if self.direction is None else vector(self.direction, "direction")
         along = along / np.linalg.norm(along)
         if np.linalg.norm(np.cross(along, apart)) > ALONG * size:
-            raise InputError("direction: is across the line between its nodes, so that it turns the part; use a Bushing")
+            raise InputError(
+                "direction: is across the line between its nodes, so that it turns the "
+                "part; use a Bushing"
+            )
         stretch = np.concatenate([-along, along])
-        return _block(k * np.outer(stretch, stretch), np.concatenate([3 * a + np.arange(3), 3 * b + np.arange(3)]), nodes)
+        return _block(
+            k * np.outer(stretch, stretch),
+            np.concatenate([3 * a + np.arange(3), 3 * b + np.arange(3)]),
+            nodes,
+        )
 
 
 def _block(K: FloatArray, dofs: IntArray, nodes: Nodes) -> sp.coo_matrix:

@@ -2,8 +2,9 @@
 
     ½ ∫ u̇·u̇ dm = ½ Σ_pq m_pq u̇_p·u̇_q,    u_p = Σ_d C_pd u_d,    M = Cᵀ (m ⊗ 1₃) C
 
-For solids the points are the nodes and C is one; rotary inertia is mass at points that move with a rotating node. Every shape
-integral is a slice of the one matrix ``Wᵀ m W`` with W = [1 | x_p | φ_p].
+For solids the points are the nodes and C is one; rotary inertia is mass at points that move with a
+rotating node. Every shape integral is a slice of the one matrix ``Wᵀ m W`` with W = [1 | x_p |
+φ_p].
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MovedPoints:
-    """Points at ``positions`` (P, 3) and their displacements, ``motion`` (3P, size) times the degrees of freedom."""
+    """Points at ``positions`` (P, 3) and their displacements, ``motion`` (3P, size) times the
+    degrees of freedom.
+    """
 
     positions: Array
     motion: sp.csr_matrix
@@ -32,7 +35,10 @@ class MovedPoints:
 
 def joined(parts: Sequence[MovedPoints]) -> MovedPoints:
     """All points together."""
-    return MovedPoints(np.vstack([each.positions for each in parts]), sp.vstack([each.motion for each in parts], format="csr"))
+    return MovedPoints(
+        np.vstack([each.positions for each in parts]),
+        sp.vstack([each.motion for each in parts], format="csr"),
+    )
 
 
 def nodes_as_points(nodes: Array, size: int) -> MovedPoints:
@@ -43,4 +49,6 @@ def nodes_as_points(nodes: Array, size: int) -> MovedPoints:
 def spread(factors: Array, columns: NDArray[np.int64], size: int) -> sp.csr_matrix:
     """Factors (m, n) of the degrees of freedom ``columns`` (n,) among all, (m, size)."""
     m, n = factors.shape
-    return sp.csr_matrix((factors.ravel(), (np.repeat(np.arange(m), n), np.tile(columns, m))), shape=(m, size))
+    return sp.csr_matrix(
+        (factors.ravel(), (np.repeat(np.arange(m), n), np.tile(columns, m))), shape=(m, size)
+    )

@@ -1,4 +1,6 @@
-"""Linear elastic materials: elasticity matrix C (6, 6) with σ = C ε in the order xx, yy, zz, yz, zx, xy (engineering shears)."""
+"""Linear elastic materials: elasticity matrix C (6, 6) with σ = C ε in the order xx, yy, zz, yz,
+zx, xy (engineering shears).
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,8 @@ class Material(Protocol):
 class Isotropic:
     """Isotropic material.
 
-    E: Young's modulus (Pa).  nu: Poisson's ratio.  rho: density (kg/m³).  yield_stress: Pa, if known.
-    Raises InputError unless E > 0, rho > 0, yield_stress > 0 and -1 < nu < 0.5.
+    E: Young's modulus (Pa).  nu: Poisson's ratio.  rho: density (kg/m³).  yield_stress: Pa, if
+    known. Raises InputError unless E > 0, rho > 0, yield_stress > 0 and -1 < nu < 0.5.
 
     Examples
     --------
@@ -65,11 +67,17 @@ class Isotropic:
             object.__setattr__(self, name, number(getattr(self, name), f"material.{name}"))
         problems = [*_not_positive(E=self.E, rho=self.rho), *_bad_yield(self.yield_stress)]
         if not -1 < self.nu < 0.5:
-            problems.append(f"material: nu = {self.nu:g} is outside -1 < nu < 0.5, the range of stable materials")
+            problems.append(
+                f"material: nu = {self.nu:g} is outside -1 < nu < 0.5, the range of "
+                "stable materials"
+            )
         if problems:
             raise InputError(*problems)
         if self.nu > 0.49:
-            _warn(f"material: nu = {self.nu:g} is nearly incompressible; volumetric locking above 0.49")
+            _warn(
+                f"material: nu = {self.nu:g} is nearly incompressible; volumetric locking "
+                "above 0.49"
+            )
         _warn_of_data(self.E, self.rho)
 
     @property
@@ -87,11 +95,12 @@ class Isotropic:
 class Orthotropic:
     """Orthotropic material by its engineering constants along material axes x, y, z.
 
-    E: (E_x, E_y, E_z), Pa.  nu: (nu_xy, nu_xz, nu_yz), nu_xy is the contraction along y under tension along x.
-    G: (G_xy, G_xz, G_yz), Pa.  rho: density (kg/m³).  axes (3, 3): material axes as columns in mesh axes, by default mesh axes.
-    yield_stress: Pa, if known.
-    strengths: (Xt, Xc, Yt, Yc, S) of a ply, positive, Pa, if known: tension and compression along x, along y, shear xy.
-    Raises InputError unless the elasticity matrix is positive definite and the axes are right-handed and orthonormal.
+    E: (E_x, E_y, E_z), Pa.  nu: (nu_xy, nu_xz, nu_yz), nu_xy is the contraction along y under
+    tension along x. G: (G_xy, G_xz, G_yz), Pa.  rho: density (kg/m³).  axes (3, 3): material axes
+    as columns in mesh axes, by default mesh axes. yield_stress: Pa, if known. strengths: (Xt, Xc,
+    Yt, Yc, S) of a ply, positive, Pa, if known: tension and compression along x, along y, shear xy.
+    Raises InputError unless the elasticity matrix is positive definite and the axes are
+    right-handed and orthonormal.
 
     Examples
     --------
@@ -117,15 +126,27 @@ class Orthotropic:
         object.__setattr__(self, "rho", number(self.rho, "material.rho"))
         if self.axes is not None:
             object.__setattr__(self, "axes", _nested(floats(self.axes, "material.axes")))
-        named = {f"E[{i}]": value for i, value in enumerate(self.E)} | {f"G[{i}]": value for i, value in enumerate(self.G)}
-        problems = _not_positive(**named, rho=self.rho) + _bad_yield(self.yield_stress) + self._bad_strengths()
+        named = {f"E[{i}]": value for i, value in enumerate(self.E)} | {
+            f"G[{i}]": value for i, value in enumerate(self.G)
+        }
+        problems = (
+            _not_positive(**named, rho=self.rho)
+            + _bad_yield(self.yield_stress)
+            + self._bad_strengths()
+        )
         if not problems and not np.linalg.eigvalsh(self._compliance()).min() > 0:
-            problems.append(f"material: nu = {tuple(self.nu)} makes the elasticity matrix indefinite; reduce |nu|")
+            problems.append(
+                f"material: nu = {tuple(self.nu)} makes the elasticity matrix indefinite; "
+                "reduce |nu|"
+            )
         problems += _bad_axes(self.axes)
         if problems:
             raise InputError(*problems)
         if max(abs(nu) for nu in self.nu) > 0.49:
-            _warn(f"material: nu = {tuple(self.nu)} is large; nu_ij is the contraction along j under tension along i")
+            _warn(
+                f"material: nu = {tuple(self.nu)} is large; nu_ij is the contraction "
+                "along j under tension along i"
+            )
         _warn_of_data(max(self.E), self.rho)
 
     def _bad_strengths(self) -> list[str]:
@@ -133,9 +154,15 @@ class Orthotropic:
             return []
         values = floats(self.strengths, "material.strengths")
         if values.shape != (5,) or not ((values > 0) & np.isfinite(values)).all():
-            return [f"material: strengths = {shown(self.strengths)}; give (Xt, Xc, Yt, Yc, S), positive, in Pa"]
+            return [
+                f"material: strengths = {shown(self.strengths)}; give (Xt, Xc, Yt, Yc, "
+                "S), positive, in Pa"
+            ]
         if self.axes is not None:
-            return ["material: strengths are those of a ply, along its axes; give no axes, but the angle in LaminateSection"]
+            return [
+                "material: strengths are those of a ply, along its axes; give no axes, "
+                "but the angle in LaminateSection"
+            ]
         object.__setattr__(self, "strengths", tuple(values.tolist()))
         return []
 
@@ -161,8 +188,9 @@ class Orthotropic:
 class Anisotropic:
     """Material by its elasticity matrix along material axes.
 
-    C (6, 6): σ = C ε in the order xx, yy, zz, yz, zx, xy, with shear strains γ (Pa); symmetric positive definite.
-    rho: density (kg/m³).  axes (3, 3): material axes as columns in mesh axes, by default mesh axes.  yield_stress: Pa, if known.
+    C (6, 6): σ = C ε in the order xx, yy, zz, yz, zx, xy, with shear strains γ (Pa); symmetric
+    positive definite. rho: density (kg/m³).  axes (3, 3): material axes as columns in mesh axes, by
+    default mesh axes.  yield_stress: Pa, if known.
 
     Examples
     --------
@@ -186,9 +214,15 @@ class Anisotropic:
         problems = _not_positive(rho=self.rho) + _bad_yield(self.yield_stress)
         C = np.asarray(self.C)
         if C.shape != (6, 6) or np.abs(C - C.T).max() > 1e-6 * np.abs(C).max():
-            problems.append(f"material: C has shape {C.shape} and must be symmetric (6, 6); order xx yy zz yz zx xy")
+            problems.append(
+                f"material: C has shape {C.shape} and must be symmetric (6, 6); order xx "
+                "yy zz yz zx xy"
+            )
         elif not np.linalg.eigvalsh(C).min() > 0:
-            problems.append("material: C is not positive definite; check the order xx yy zz yz zx xy and the signs")
+            problems.append(
+                "material: C is not positive definite; check the order xx yy zz yz zx xy "
+                "and the signs"
+            )
         problems += _bad_axes(self.axes)
         if problems:
             raise InputError(*problems)
@@ -198,7 +232,9 @@ class Anisotropic:
     def elasticity(self) -> Array:
         """C (6, 6), Pa, in mesh axes."""
         C = np.asarray(self.C, dtype=float)
-        return 0.5 * (C + C.T) if self.axes is None else _turned(C, np.asarray(self.axes, dtype=float))
+        return (
+            0.5 * (C + C.T) if self.axes is None else _turned(C, np.asarray(self.axes, dtype=float))
+        )
 
 
 MATERIALS: dict[str, type[Isotropic] | type[Orthotropic] | type[Anisotropic]] = {
@@ -229,11 +265,18 @@ def elasticity_tensor(C: Array) -> Array:
 
 def _not_positive(**values: float) -> list[str]:
     bad = {name: value for name, value in values.items() if not 0 < value < float("inf")}
-    return [f"material: {name} = {value:g} is not positive and finite; give it in SI units" for name, value in bad.items()]
+    return [
+        f"material: {name} = {value:g} is not positive and finite; give it in SI units"
+        for name, value in bad.items()
+    ]
 
 
 def _bad_yield(stress: float | None) -> list[str]:
-    return [] if stress is None else _not_positive(yield_stress=number(stress, "material.yield_stress"))
+    return (
+        []
+        if stress is None
+        else _not_positive(yield_stress=number(stress, "material.yield_stress"))
+    )
 
 
 def _three(value: ArrayLike, name: str) -> Triple:
@@ -254,8 +297,8 @@ def _warn_of_data(E: float, rho: float) -> None:
     speed, doubtful = np.sqrt(E / rho), doubt(E, rho, SI)
     if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
         _warn(
-            f"material: sqrt(E/rho) = {speed:.3g} m/s is not a wave speed of solids; are E = {E:g}, rho = {rho:g} in Pa, kg/m³?"
-            + (f" They {doubtful}" if doubtful else ""),
+            f"material: sqrt(E/rho) = {speed:.3g} m/s is not a wave speed of solids; are "
+            f"E = {E:g}, rho = {rho:g} in Pa, kg/m³?" + (f" They {doubtful}" if doubtful else ""),
             level=6,
         )
     elif doubtful:

@@ -37,7 +37,9 @@ HELD = 1e30  # diagonal penalty terms by which some programs fix degrees of free
 
 
 class CarriedBody(NamedTuple):
-    """Rigid body on a node with a rotation: the node, the first of its mass points, and these from the node (p, 3)."""
+    """Rigid body on a node with a rotation: the node, the first of its mass points, and these from
+    the node (p, 3).
+    """
 
     node: int
     first: int
@@ -48,20 +50,19 @@ class CarriedBody(NamedTuple):
 class FEModel:
     """Stiffness K and mass M = m ⊗ 1₃ of a free part; degree of freedom 3·node + component.
 
-    K (n, n): stiffness, N/m and N m; n = 3N for solids; m (P, P): mass at points, kg, the same for the three components
-    nodes (N, 3): positions, m; node_ids (N,): their numbers in the source
-    rotating (R,): nodes with a rotation, whose degrees of freedom follow the 3N translations; then n = 3 (N + R)
-    mass_points: the points with their motion C, M = Cᵀ (m ⊗ 1₃) C; None when they are the nodes
-    constraints: dependent degrees of freedom; arms: what rotates with the connections, by name
-    node_sets: node indices by name; triangles (T, 3): outer surface
-    source, unit, elements, material: description of the origin
-    mesh, groups, structures: all elements, solids by type and material, beams by section; None and empty for given matrices
-    point_masses: those added to m by `attach`
-    bodies: rigid bodies that nodes with a rotation carry, whose mass points are behind those of the structures
-    D (n, n): viscous damping of the connections, N s/m and N m s; None without dampers
-    held: whether connections may hold the part, which then cannot be reduced
-    boundary: nodes of the outer surface, by default those of the triangles
-    engine: linear algebra of its fields; with several processes K, m, nodes and elements are those of one of them
+    K (n, n): stiffness, N/m and N m; n = 3N for solids; m (P, P): mass at points, kg, the same for
+    the three components nodes (N, 3): positions, m; node_ids (N,): their numbers in the source
+    rotating (R,): nodes with a rotation, whose degrees of freedom follow the 3N translations; then
+    n = 3 (N + R) mass_points: the points with their motion C, M = Cᵀ (m ⊗ 1₃) C; None when they are
+    the nodes constraints: dependent degrees of freedom; arms: what rotates with the connections, by
+    name node_sets: node indices by name; triangles (T, 3): outer surface source, unit, elements,
+    material: description of the origin mesh, groups, structures: all elements, solids by type and
+    material, beams by section; None and empty for given matrices point_masses: those added to m by
+    `attach` bodies: rigid bodies that nodes with a rotation carry, whose mass points are behind
+    those of the structures D (n, n): viscous damping of the connections, N s/m and N m s; None
+    without dampers held: whether connections may hold the part, which then cannot be reduced
+    boundary: nodes of the outer surface, by default those of the triangles engine: linear algebra
+    of its fields; with several processes K, m, nodes and elements are those of one of them
 
     Examples
     --------
@@ -111,37 +112,59 @@ class FEModel:
         mass_source: str | None = None,
         accuracy: float = PRINTED,
     ) -> FEModel:
-        """Model of given matrices in SI units: K (3N, 3N) and M as (3N, 3N) or nodal (N, N), degrees of freedom node by node.
+        """Model of given matrices in SI units: K (3N, 3N) and M as (3N, 3N) or nodal (N, N),
+        degrees of freedom node by node.
 
-        source, mass_source: origins for messages; mass_source when M has another.
-        accuracy: relative, of the positions and of K; bound on the residual of the rigid-body modes.
-        Raises InputError unless both are finite and symmetric, M = m ⊗ 1₃ with positive mass, and K has the six rigid-body modes.
+        source, mass_source: origins for messages; mass_source when M has another. accuracy:
+        relative, of the positions and of K; bound on the residual of the rigid-body modes. Raises
+        InputError unless both are finite and symmetric, M = m ⊗ 1₃ with positive mass, and K has
+        the six rigid-body modes.
         """
         x = np.asarray(nodes)
         x = x.astype(float) if x.dtype.kind in "iuf" else np.zeros(0)
         if x.ndim != 2 or x.shape[1] != 3 or not np.isfinite(x).all():
-            raise InputError(f"{source}: nodes have shape {x.shape}; give finite positions (N, 3) in m")
+            raise InputError(
+                f"{source}: nodes have shape {x.shape}; give finite positions (N, 3) in m"
+            )
         masses = mass_source or source
-        stiffness, mass = _matrix(K, "K", source, (3 * len(x),)), _matrix(M, "M", masses, (len(x), 3 * len(x)))
+        stiffness, mass = (
+            _matrix(K, "K", source, (3 * len(x),)),
+            _matrix(M, "M", masses, (len(x), 3 * len(x))),
+        )
         _check_rigid_modes(stiffness, x, source, accuracy)
         ids = np.arange(len(x)) if node_ids is None else integers(node_ids, f"{source}: node_ids")
         if ids.shape != (len(x),):
-            raise InputError(f"{source}: node_ids has shape {ids.shape}; give one number for each of {len(x)} nodes")
+            raise InputError(
+                f"{source}: node_ids has shape {ids.shape}; give one number for each of "
+                f"{len(x)} nodes"
+            )
         if len(np.unique(ids)) < len(ids):
             raise InputError(f"{source}: node_ids: some occur twice; number the nodes uniquely")
         given = instance(node_sets or {}, Mapping, f"{source}: node_sets", "node indices by name")
-        sets = {name: node_indices(rows, f"{source}: set {name!r}", len(x)) for name, rows in given.items()}
-        faces = np.zeros((0, 3), dtype=np.int64) if triangles is None else node_indices(triangles, f"{source}: triangles", len(x))
+        sets = {
+            name: node_indices(rows, f"{source}: set {name!r}", len(x))
+            for name, rows in given.items()
+        }
+        faces = (
+            np.zeros((0, 3), dtype=np.int64)
+            if triangles is None
+            else node_indices(triangles, f"{source}: triangles", len(x))
+        )
         if faces.size % 3:
-            raise InputError(f"{source}: triangles: {faces.size} node indices are not rows of three")
-        return cls(stiffness, _nodal_mass(mass, len(x), masses), x, ids, sets, faces.reshape(-1, 3), source)
+            raise InputError(
+                f"{source}: triangles: {faces.size} node indices are not rows of three"
+            )
+        return cls(
+            stiffness, _nodal_mass(mass, len(x), masses), x, ids, sets, faces.reshape(-1, 3), source
+        )
 
     @classmethod
     def from_skfem(cls, basis: skfem.Basis, K: sp.spmatrix, M: sp.spmatrix) -> FEModel:
-        """Model of matrices that scikit-fem assembled in a vector basis, with positions in m; named boundaries become node sets.
+        """Model of matrices that scikit-fem assembled in a vector basis, with positions in m; named
+        boundaries become node sets.
 
-        basis: of an ``ElementVector`` of a Lagrange element, of any order.  K (n, n): stiffness, N/m.  M (n, n): mass, kg.
-        Raises InputError as `from_matrices`, and for other bases.
+        basis: of an ``ElementVector`` of a Lagrange element, of any order.  K (n, n): stiffness,
+        N/m.  M (n, n): mass, kg. Raises InputError as `from_matrices`, and for other bases.
 
         Examples
         --------
@@ -163,12 +186,20 @@ class FEModel:
         node[triples] = np.arange(len(triples))[:, None]
         for name, matrix in (("K", K), ("M", M)):
             if np.shape(matrix) != (basis.N, basis.N):
-                raise InputError(f"scikit-fem: {name} has shape {np.shape(matrix)}; the basis has {basis.N} degrees of freedom")
-        sets = {name: np.unique(node[basis.get_dofs(name).flatten()]) for name in basis.mesh.boundaries or {}}
+                raise InputError(
+                    f"scikit-fem: {name} has shape {np.shape(matrix)}; the basis has "
+                    f"{basis.N} degrees of freedom"
+                )
+        sets = {
+            name: np.unique(node[basis.get_dofs(name).flatten()])
+            for name in basis.mesh.boundaries or {}
+        }
         K, M = (sp.csr_matrix(matrix)[order][:, order] for matrix in (K, M))
         places = basis.doflocs.T[triples[:, 0]]
         triangles = outer_triangles(basis)
-        return cls.from_matrices(K, M, places, node_sets=sets, triangles=triangles, source="scikit-fem")
+        return cls.from_matrices(
+            K, M, places, node_sets=sets, triangles=triangles, source="scikit-fem"
+        )
 
     @property
     def has_elements(self) -> bool:
@@ -178,7 +209,9 @@ class FEModel:
     @functools.cached_property
     def materials(self) -> tuple[Material, ...]:
         """The different materials of the elements."""
-        owned = [group.material for group in self.groups] + [structure.material for structure in self.structures]
+        owned = [group.material for group in self.groups] + [
+            structure.material for structure in self.structures
+        ]
         return tuple({id(material): material for material in owned}.values())
 
     @functools.cached_property
@@ -195,7 +228,11 @@ class FEModel:
     def M(self) -> sp.csr_matrix:
         """Cᵀ (m ⊗ 1₃) C, (n, n)."""
         m = sp.kron(self.m, sp.eye(3), format="csr")
-        return m if self.mass_points is None else (self.mass_points.motion.T @ m @ self.mass_points.motion).tocsr()
+        return (
+            m
+            if self.mass_points is None
+            else (self.mass_points.motion.T @ m @ self.mass_points.motion).tocsr()
+        )
 
     @property
     def points(self) -> Array:
@@ -204,13 +241,21 @@ class FEModel:
 
     def point_displacements(self, u: Array) -> Array:
         """Displacements (P, 3, k) of the mass points for u (n, k)."""
-        return u.reshape(len(self.nodes), 3, -1) if self.mass_points is None else self.mass_points.displacements(u)
+        return (
+            u.reshape(len(self.nodes), 3, -1)
+            if self.mass_points is None
+            else self.mass_points.displacements(u)
+        )
 
     def momentum(self, velocity: Array) -> Array:
-        """Cᵀ m v (n, k), the momenta conjugate to the degrees of freedom for velocities v (P, 3, k) of the mass points."""
+        """Cᵀ m v (n, k), the momenta conjugate to the degrees of freedom for velocities v (P, 3, k)
+        of the mass points.
+        """
         p = sparse_product(self.m, np.ascontiguousarray(velocity).reshape(len(self.points), -1))
         p = p.reshape(3 * len(self.points), -1)
-        return self.engine.assembled(p if self.mass_points is None else np.asarray(self._to_freedoms @ p))
+        return self.engine.assembled(
+            p if self.mass_points is None else np.asarray(self._to_freedoms @ p)
+        )
 
     @functools.cached_property
     def _to_freedoms(self) -> sp.csr_matrix:
@@ -233,7 +278,9 @@ class FEModel:
 
     def damping_product(self, u: Array) -> Array:
         """D u for u (n, k)."""
-        return self.engine.assembled(np.zeros(u.shape) if self.D is None else np.asarray(self.D @ u))
+        return self.engine.assembled(
+            np.zeros(u.shape) if self.D is None else np.asarray(self.D @ u)
+        )
 
     def motion(self, z: Array) -> Array:
         """u = T z (n, k) of the independent degrees of freedom z (n, k)."""
@@ -246,10 +293,14 @@ class FEModel:
         return self.engine.assembled(self.constraints.loads(self.engine.counted(f)))
 
     def transmitted(self, f: Array) -> Array:
-        """Forces (n, k) on the degrees of freedom with those on all that follow them, from f (n, k) without."""
+        """Forces (n, k) on the degrees of freedom with those on all that follow them, from f (n, k)
+        without.
+        """
         total, part = f, f
         while self.constraints.rows is not None:
-            part = self.engine.assembled(np.asarray(self.constraints.rows.T @ self.engine.counted(part)))
+            part = self.engine.assembled(
+                np.asarray(self.constraints.rows.T @ self.engine.counted(part))
+            )
             if not self.engine.extent(part).any():
                 break
             total = total + part
@@ -286,30 +337,47 @@ class FEModel:
         return self.engine.total(nodal @ self.points) / self.mass
 
 
-def _matrix(given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple[int, ...]) -> sp.csr_matrix:
+def _matrix(
+    given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple[int, ...]
+) -> sp.csr_matrix:
     """Finite symmetric matrix in row storage, of one of the sizes."""
     try:
         A = sp.csr_matrix(given)
         if A.dtype.kind == "c":
-            raise InputError(f"{source}: {name} is complex; export it without damping, as real numbers")
+            raise InputError(
+                f"{source}: {name} is complex; export it without damping, as real numbers"
+            )
         A = A.astype(float)
     except (TypeError, ValueError):
         raise InputError(f"{source}: {name} is not a matrix of numbers: {shown(given)}") from None
     if A.shape[0] != A.shape[1] or A.shape[0] not in sizes:
         wanted = " or ".join(f"({n}, {n})" for n in sizes)
-        raise InputError(f"{source}: {name} has shape {A.shape}, the nodes need {wanted}; give three rows per node")
+        raise InputError(
+            f"{source}: {name} has shape {A.shape}, the nodes need {wanted}; give three "
+            "rows per node"
+        )
     A.sum_duplicates()
     if not np.isfinite(A.data).all():
         raise InputError(f"{source}: {name} has non-finite entries; export it again")
     held = np.flatnonzero(np.abs(A.diagonal()) > HELD)
     if len(held):
-        raise InputError(f"{source}: {name} has {len(held)} penalty diagonals, first in row {held[0]}; export without supports")
+        raise InputError(
+            f"{source}: {name} has {len(held)} penalty diagonals, first in row {held[0]}; "
+            "export without supports"
+        )
     largest = float(np.abs(A.data).max(initial=0.0))
     difference = abs(A - A.T)
     if difference.nnz and difference.max() > PRINTED * largest:
         one_triangle = sp.triu(A, 1).nnz == 0 or sp.tril(A, -1).nnz == 0
-        remedy = "store both triangles" if one_triangle else "export it without gyroscopic or follower terms"
-        raise InputError(f"{source}: {name} is not symmetric ({difference.max() / largest:.2g} of its largest entry); {remedy}")
+        remedy = (
+            "store both triangles"
+            if one_triangle
+            else "export it without gyroscopic or follower terms"
+        )
+        raise InputError(
+            f"{source}: {name} is not symmetric ({difference.max() / largest:.2g} of its "
+            f"largest entry); {remedy}"
+        )
     return ((A + A.T) * 0.5).tocsr()
 
 
@@ -320,13 +388,16 @@ def _nodal_mass(M: sp.csr_matrix, n: int, source: str) -> sp.csr_matrix:
         rest = abs(M - sp.kron(m, sp.eye(3), format="csr"))
         if rest.nnz and rest.max() > PRINTED * np.abs(M.data).max():
             raise InputError(
-                f"{source}: M differs from m ⊗ 1₃ by {rest.max() / np.abs(M.data).max():.2g}: it must be the same for x, y, z; "
+                f"{source}: M differs from m ⊗ 1₃ by "
+                f"{rest.max() / np.abs(M.data).max():.2g}: it must be the same for x, y, "
+                "z; "
                 "order it node by node, without couplings"
             )
     if not (m.diagonal() > 0).all():
         bad = np.flatnonzero(~(m.diagonal() > 0))
         raise InputError(
-            f"{source}: M has no positive mass at {len(bad)} nodes, first node index {bad[0]}; use a consistent mass"
+            f"{source}: M has no positive mass at {len(bad)} nodes, first node index "
+            f"{bad[0]}; use a consistent mass"
         )
     return m
 
@@ -336,7 +407,14 @@ def _check_rigid_modes(K: sp.csr_matrix, x: Array, source: str, accuracy: float)
     centred = x - x.mean(axis=0)
     R = rigid_motion(centred / max(float(np.abs(centred).max()), 1e-300)).reshape(-1, 6)
     residual = np.abs(K @ R).max(axis=0) / max(float(abs(K).sum(axis=1).max()), 1e-300)
-    names = ("translation x", "translation y", "translation z", "rotation x", "rotation y", "rotation z")
+    names = (
+        "translation x",
+        "translation y",
+        "translation z",
+        "rotation x",
+        "rotation y",
+        "rotation z",
+    )
     bad = [name for name, value in zip(names, residual) if value > accuracy]
     if bad:
         raise InputError(

@@ -1,8 +1,9 @@
 """Stress at the nodes of a mesh under displacement fields.
 
-In each element the stress C ε(u) is sampled at the superconvergent points and extrapolated to the nodes (`elements.recovery`); at
-a node it is the mean over the elements of one material, with equal weights, as in most finite-element programs. At material
-boundaries the stress jumps: a node there has one value for each material. All fields are processed in one pass over the elements.
+In each element the stress C ε(u) is sampled at the superconvergent points and extrapolated to the
+nodes (`elements.recovery`); at a node it is the mean over the elements of one material, with equal
+weights, as in most finite-element programs. At material boundaries the stress jumps: a node there
+has one value for each material. All fields are processed in one pass over the elements.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _ORDER = (0, 1, 2, 5, 3, 4)  # xx, yy, zz, xy, yz, zx of this module in the orde
 
 
 class StressRows(NamedTuple):
-    """One row for each node and material: node indices and material numbers (n,), the row (m, N) of each node, −1 for none, and
-    the m materials."""
+    """One row for each node and material: node indices and material numbers (n,), the row (m, N) of
+    each node, −1 for none, and the m materials."""
 
     nodes: IntArray
     material: IntArray
@@ -56,8 +57,12 @@ def elasticity(material: Material) -> FloatArray:
     return np.asarray(material.elasticity, dtype=float)[np.ix_(_ORDER, _ORDER)]
 
 
-def nodal_stress(groups: Sequence[ElementGroup], x: FloatArray, u: FloatArray, rows: StressRows) -> FloatArray:
-    """Stress (n, 6, k) at the rows' nodes under k displacement fields u (3N or more, k) of the nodes x (N, 3)."""
+def nodal_stress(
+    groups: Sequence[ElementGroup], x: FloatArray, u: FloatArray, rows: StressRows
+) -> FloatArray:
+    """Stress (n, 6, k) at the rows' nodes under k displacement fields u (3N or more, k) of the
+    nodes x (N, 3).
+    """
     out, count = np.zeros((len(rows.nodes), 6 * u.shape[1])), np.zeros(len(rows.nodes))
     fields = np.ascontiguousarray(u[: 3 * len(x)]).reshape(len(x), 3, -1)
     for group in groups:
@@ -72,35 +77,57 @@ def nodal_stress(groups: Sequence[ElementGroup], x: FloatArray, u: FloatArray, r
     return np.asarray(out / np.maximum(count, 1.0)[:, None]).reshape(-1, 6, u.shape[1])
 
 
-def _mean_shares(group: ElementGroup, x: FloatArray, u: FloatArray, rows: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Rows (r,) that some elements have, and in each of these the sum (r, 6 k) of their stresses and their number (r,)."""
+def _mean_shares(
+    group: ElementGroup, x: FloatArray, u: FloatArray, rows: IntArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Rows (r,) that some elements have, and in each of these the sum (r, 6 k) of their stresses
+    and their number (r,).
+    """
     E, stress = sampled_stress(group, x, u)
     element, node = np.nonzero(rows >= 0)
     found, place = np.unique(rows[element, node], return_inverse=True)
     points = E.shape[1]
     columns = points * element[:, None] + np.arange(points)
-    sums = sp.csr_matrix((E[node].ravel(), (np.repeat(place, points), columns.ravel())), shape=(len(found), len(x) * points))
-    return found, np.asarray(sums @ stress.reshape(len(x) * points, -1)), np.bincount(place).astype(float)
+    sums = sp.csr_matrix(
+        (E[node].ravel(), (np.repeat(place, points), columns.ravel())),
+        shape=(len(found), len(x) * points),
+    )
+    return (
+        found,
+        np.asarray(sums @ stress.reshape(len(x) * points, -1)),
+        np.bincount(place).astype(float),
+    )
 
 
-def sampled_stress(group: ElementGroup, x: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Extrapolation E (nn, np) from the sampling points to the nodes, and the stress (ne, np, 6, k) there of elements with node
-    positions x (ne, nn, 3) and displacements u (ne, nn, 3, k)."""
+def sampled_stress(
+    group: ElementGroup, x: FloatArray, u: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Extrapolation E (nn, np) from the sampling points to the nodes, and the stress (ne, np, 6, k)
+    there of elements with node positions x (ne, nn, 3) and displacements u (ne, nn, 3, k)."""
     points, E = stress_points(group.element)
     tables = group.element.gradients(points), group.element.internal_gradients(points)
-    H = displacement_gradients(group, x, u, function_gradients(x, tables, group.element.stiffness_tables[3])[1])
+    H = displacement_gradients(
+        group, x, u, function_gradients(x, tables, group.element.stiffness_tables[3])[1]
+    )
     strain = np.stack(
         [
-            H[:, :, 0, 0], H[:, :, 1, 1], H[:, :, 2, 2],
-            H[:, :, 0, 1] + H[:, :, 1, 0], H[:, :, 1, 2] + H[:, :, 2, 1], H[:, :, 2, 0] + H[:, :, 0, 2],
+            H[:, :, 0, 0],
+            H[:, :, 1, 1],
+            H[:, :, 2, 2],
+            H[:, :, 0, 1] + H[:, :, 1, 0],
+            H[:, :, 1, 2] + H[:, :, 2, 1],
+            H[:, :, 2, 0] + H[:, :, 0, 2],
         ],
         axis=2,
-    )  # fmt: skip
+    )
     return E, elasticity(group.material) @ strain
 
 
-def displacement_gradients(group: ElementGroup, x: FloatArray, u: FloatArray, g: FloatArray) -> FloatArray:
-    """∂u_c/∂x_i (ne, np, 3 (i), 3 (c), k) of elements with node positions x (ne, nn, 3) under displacements u (ne, nn, 3, k).
+def displacement_gradients(
+    group: ElementGroup, x: FloatArray, u: FloatArray, g: FloatArray
+) -> FloatArray:
+    """∂u_c/∂x_i (ne, np, 3 (i), 3 (c), k) of elements with node positions x (ne, nn, 3) under
+    displacements u (ne, nn, 3, k).
 
     g (ne, np, 3, n): gradients of their functions; incompatible modes follow the nodes.
     """

@@ -1,12 +1,14 @@
 """Flat triangular shells with an offset.
 
-The element is that of `Shells` on the corners of the offset surface, which rigid arms carry from the nodes:
+The element is that of `Shells` on the corners of the offset surface, which rigid arms carry from
+the nodes:
 
     x'_a = x_a + o_a,    u'_a = u_a + θ_a × o_a,    o_a = offset n_a
 
-with n_a the normal of the surface at a node (`shell_normals`), so that neighbouring triangles meet on the offset
-surface. Triangles moved along their own normals would not: they keep the area of the surface of the nodes, which on a radius R
-is less or more by the ratio offset/R. At folds the arms are along each triangle's own normal.
+with n_a the normal of the surface at a node (`shell_normals`), so that neighbouring triangles meet
+on the offset surface. Triangles moved along their own normals would not: they keep the area of the
+surface of the nodes, which on a radius R is less or more by the ratio offset/R. At folds the arms
+are along each triangle's own normal.
 
 The second-order displacement of an arm, ½ θ × (θ × o), gives work with the nodal forces f = K' u'
 of the element less those of inertia (`rotation_work`).
@@ -47,7 +49,9 @@ class OffsetTriangles(Shells):
     arms: Array = field(kw_only=True, repr=False)
 
     def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> Structure:
-        return replace(cast(OffsetTriangles, super().within(rows, number, freedoms)), arms=self.arms[rows])
+        return replace(
+            cast(OffsetTriangles, super().within(rows, number, freedoms)), arms=self.arms[rows]
+        )
 
     @property
     def _carried(self) -> Array:
@@ -86,8 +90,11 @@ class OffsetTriangles(Shells):
     def stress(self) -> Array:
         return np.asarray(super().stress() @ self._carried[:, None])
 
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
-        K0 = super().initial_stress_stiffness(displacements, shapes, forces)  # arms of the mass points are from the nodes
+    def initial_stress_stiffness(
+        self, displacements: Array, shapes: Array, forces: Array | None = None
+    ) -> Array:
+        # arms of the mass points are from the nodes
+        K0 = super().initial_stress_stiffness(displacements, shapes, forces)
         corner = len(self.ids), 3, 6
         f = (super().stiffness() @ self.of_elements(displacements)).reshape(*corner, -1)[:, :, :3]
         theta = self.of_elements(shapes).reshape(*corner, -1)[:, :, 3:]

@@ -1,18 +1,22 @@
 """Thin-walled sections of beams: T, channel, angle, and any walls.
 
-Area, centroid and second moments are those of the rectangles that make up the section; its axes y and z are the principal ones. A
-shear force V_y or V_z is carried along the middle lines of the walls by the shear flow
+Area, centroid and second moments are those of the rectangles that make up the section; its axes y
+and z are the principal ones. A shear force V_y or V_z is carried along the middle lines of the
+walls by the shear flow
 
     q = −V_y Q_z/I_z − V_z Q_y/I_y,    Q_z = ∫ y t ds,  Q_y = ∫ z t ds from a free end
 
-whose moment about the centroid gives the shear centre e, e_y = ∫ (y q_z − z q_y) ds for V_z = 1, and whose energy the shear
-coefficient, 1/(k A) = ∫ q²/t ds for V = 1. J = Σ b t³/3 over the walls, b along middle lines; warping is free. Walls that enclose
-cells k of area A_k within their middle lines carry in addition the flows that keep these from twisting, ∮ q ds/t = 0 around
-each, and have J = J_B + Σ b t³/3 with J_B = 2 Σ A_k q_k of the flows with ∮ q ds/t = 2 A_k; under a torque T the stress on the
-outside of a wall is T (q/t + t)/J, for one cell T (J_B/(2 A t) + t)/J with J_B = 4 A²/∮ ds/t.
+whose moment about the centroid gives the shear centre e, e_y = ∫ (y q_z − z q_y) ds for V_z = 1,
+and whose energy the shear coefficient, 1/(k A) = ∫ q²/t ds for V = 1. J = Σ b t³/3 over the walls,
+b along middle lines; warping is free. Walls that enclose cells k of area A_k within their middle
+lines carry in addition the flows that keep these from twisting, ∮ q ds/t = 0 around each, and have
+J = J_B + Σ b t³/3 with J_B = 2 Σ A_k q_k of the flows with ∮ q ds/t = 2 A_k; under a torque T the
+stress on the outside of a wall is T (q/t + t)/J, for one cell T (J_B/(2 A t) + t)/J with J_B = 4
+A²/∮ ds/t.
 
-Source: Megson, Aircraft Structures for Engineering Students, sections 17.2, 17.3 (shear of open and closed sections), 18.1, 18.2
-(torsion); Renton, Int. J. Solids Struct. 28 (1991) 1479 (shear stiffness by energy).
+Source: Megson, Aircraft Structures for Engineering Students, sections 17.2, 17.3 (shear of open and
+closed sections), 18.1, 18.2 (torsion); Renton, Int. J. Solids Struct. 28 (1991) 1479 (shear
+stiffness by energy).
 """
 
 from __future__ import annotations
@@ -31,7 +35,10 @@ from preprocess.inputs.arguments import checked_arguments
 Array = NDArray[np.float64]
 ROUND_OFF = 1e-9
 SAME = 1e-6  # distance of ends that meet, of the size of the section
-POINTS, WEIGHTS = 0.5 * (1 + np.polynomial.legendre.leggauss(3)[0]), 0.5 * np.polynomial.legendre.leggauss(3)[1]
+POINTS, WEIGHTS = (
+    0.5 * (1 + np.polynomial.legendre.leggauss(3)[0]),
+    0.5 * np.polynomial.legendre.leggauss(3)[1],
+)
 
 
 class Wall(NamedTuple):
@@ -53,24 +60,32 @@ class Wall(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """Rectangles (r, 2, 2), rows of the lowest and the highest y, z, None for those about the walls; walls; outline (m, 2) in
-    order."""
+    """Rectangles (r, 2, 2), rows of the lowest and the highest y, z, None for those about the
+    walls; walls; outline (m, 2) in order."""
 
     rectangles: Array | None
     walls: list[Wall]
     outline: Array
 
     def area_points(self) -> tuple[Array, Array]:
-        """Gauss points (p, 2) and weights (p,) that integrate over the area, exact to the fifth degree."""
+        """Gauss points (p, 2) and weights (p,) that integrate over the area, exact to the fifth
+        degree.
+        """
         s, r = (each.ravel() for each in np.meshgrid(POINTS, POINTS, indexing="ij"))
         unit = np.outer(WEIGHTS, WEIGHTS).ravel()
         if self.rectangles is not None:
             low, size = self.rectangles[:, 0], self.rectangles[:, 1] - self.rectangles[:, 0]
             places = low[:, None] + size[:, None] * np.column_stack([s, r])
             return places.reshape(-1, 2), (size.prod(axis=1)[:, None] * unit).ravel()
-        across = [wall.thickness / wall.length * np.array([-wall.along[1], wall.along[0]]) for wall in self.walls]
+        across = [
+            wall.thickness / wall.length * np.array([-wall.along[1], wall.along[0]])
+            for wall in self.walls
+        ]
         places = np.concatenate(
-            [wall.start + np.outer(s, wall.along) + np.outer(r - 0.5, n) for wall, n in zip(self.walls, across)]
+            [
+                wall.start + np.outer(s, wall.along) + np.outer(r - 0.5, n)
+                for wall, n in zip(self.walls, across)
+            ]
         )
         return places, np.concatenate([wall.length * wall.thickness * unit for wall in self.walls])
 
@@ -94,14 +109,30 @@ class OpenSection(BeamSection):
         y, z = turn @ (places - centre).T
         Iz, Iy, square = float(areas @ y**2), float(areas @ z**2), y**2 + z**2
         third = float(areas @ (y * square)), float(areas @ (z * square))
-        walls = [wall._replace(start=turn @ (wall.start - centre), end=turn @ (wall.end - centre)) for wall in shape.walls]
+        walls = [
+            wall._replace(start=turn @ (wall.start - centre), end=turn @ (wall.end - centre))
+            for wall in shape.walls
+        ]
         flows, around = _torsion_of_cells(walls)
         J = sum(wall.length * wall.thickness**3 for wall in walls) / 3 + around
         shear_centre, (along_y, along_z) = _shear(walls)
         outline = (shape.outline - centre) @ turn.T
         stress = _torsion_stress(walls, flows, outline, J)
         origin = float(turn[0] @ -centre), float(turn[1] @ -centre)
-        return SectionData(A, Iy, Iz, J, along_y / A, along_z / A, outline, stress, shear_centre, third, turn, origin)
+        return SectionData(
+            A,
+            Iy,
+            Iz,
+            J,
+            along_y / A,
+            along_z / A,
+            outline,
+            stress,
+            shear_centre,
+            third,
+            turn,
+            origin,
+        )
 
 
 def _principal_axes(places: Array, areas: Array) -> Array:
@@ -115,7 +146,9 @@ def _principal_axes(places: Array, areas: Array) -> Array:
 
 
 def nodes_at(places: Array) -> tuple[NDArray[np.intp], Array]:
-    """The node (p,) at each of some places (p, 2), and the places of the nodes (k, 2): those that are one up to `SAME`."""
+    """The node (p,) at each of some places (p, 2), and the places of the nodes (k, 2): those that
+    are one up to `SAME`.
+    """
     near = np.abs(places[:, None] - places).max(axis=2) < SAME * np.ptp(places)
     first, nodes = np.unique(near.argmax(axis=1), return_inverse=True)
     return nodes, places[first]
@@ -123,7 +156,9 @@ def nodes_at(places: Array) -> tuple[NDArray[np.intp], Array]:
 
 def _ends(walls: list[Wall]) -> Array:
     """(n, w): 1 where a wall ends at a node, −1 where it starts there."""
-    nodes, places = nodes_at(np.array([place for wall in walls for place in (wall.start, wall.end)]))
+    nodes, places = nodes_at(
+        np.array([place for wall in walls for place in (wall.start, wall.end)])
+    )
     ends, each = np.zeros((len(places), len(walls))), np.arange(len(walls))
     ends[nodes[::2], each], ends[nodes[1::2], each] = -1.0, 1.0
     return ends
@@ -134,8 +169,12 @@ def _slimness(walls: list[Wall]) -> Array:
 
 
 def _torsion_of_cells(walls: list[Wall]) -> tuple[Array, float]:
-    """Flow q (w,) in each wall, from start to end, of the cells at unit rate of twist and unit shear modulus, and J_B."""
-    areas = np.array([0.5 * (wall.start[0] * wall.end[1] - wall.start[1] * wall.end[0]) for wall in walls])
+    """Flow q (w,) in each wall, from start to end, of the cells at unit rate of twist and unit
+    shear modulus, and J_B.
+    """
+    areas = np.array(
+        [0.5 * (wall.start[0] * wall.end[1] - wall.start[1] * wall.end[0]) for wall in walls]
+    )
     cycles = null_space(_ends(walls))
     flows = cycles @ np.linalg.solve((cycles.T * _slimness(walls)) @ cycles, 2 * cycles.T @ areas)
     return flows, float(2 * areas @ flows)
@@ -147,12 +186,16 @@ def _shear(walls: list[Wall]) -> tuple[tuple[float, float], tuple[float, float]]
     places = np.array([wall.start + np.outer(POINTS, wall.along) for wall in walls])
     places = places - np.einsum("wp,wpi->i", weights, places) / weights.sum()
     inertia = np.einsum("wp,wpi,wpj->ij", weights, places, places)
-    thickness, lengths = (np.array([getattr(wall, name) for wall in walls]) for name in ("thickness", "length"))
+    thickness, lengths = (
+        np.array([getattr(wall, name) for wall in walls]) for name in ("thickness", "length")
+    )
     along = np.array([wall.along for wall in walls])
     first = places[:, 1] - 0.5 * along
 
     def added(part: Array) -> Array:
-        """−∫ (y, z) t ds I⁻¹ up to parts (p,) of the walls (w, p, 2): flow gained from their starts on under V_y = 1, V_z = 1."""
+        """−∫ (y, z) t ds I⁻¹ up to parts (p,) of the walls (w, p, 2): flow gained from their starts
+        on under V_y = 1, V_z = 1.
+        """
         moments = part[:, None] * (first[:, None] + 0.5 * part[:, None] * along[:, None])
         return np.asarray(-(thickness * lengths)[:, None, None] * moments @ np.linalg.inv(inertia))
 
@@ -169,14 +212,17 @@ def _shear(walls: list[Wall]) -> tuple[tuple[float, float], tuple[float, float]]
     return (float(moment[1]), -float(moment[0])), (1 / float(energy[0]), 1 / float(energy[1]))
 
 
-def shear_areas(*walls: tuple[tuple[float, float], tuple[float, float], float]) -> tuple[float, float]:
+def shear_areas(
+    *walls: tuple[tuple[float, float], tuple[float, float], float],
+) -> tuple[float, float]:
     """Along y and z, of walls by both ends of their middle lines and their thickness."""
     return _shear(_walls(*walls))[1]
 
 
 def _torsion_stress(walls: list[Wall], flows: Array, outline: Array, J: float) -> Array:
-    """τ_xy, τ_xz (m, 2) at points on the sides of walls under unit torque: (q/t + t)/J along the wall, zero at free ends and at
-    corners beyond the ends of middle lines; the mean of walls that end beside a point."""
+    """τ_xy, τ_xz (m, 2) at points on the sides of walls under unit torque: (q/t + t)/J along the
+    wall, zero at free ends and at corners beyond the ends of middle lines; the mean of walls that
+    end beside a point."""
     ends = _ends(walls)
     free = np.abs(ends).sum(axis=1) == 1
     found, of_ends, meeting = np.zeros_like(outline), np.zeros_like(outline), np.zeros(len(outline))
@@ -186,7 +232,10 @@ def _torsion_stress(walls: list[Wall], flows: Array, outline: Array, J: float) -
         height, place = away @ np.array([-along[1], along[0]]), away @ along / wall.length
         stress = (flow / wall.thickness - 2 * height[:, None]) / J * along
         side = np.abs(np.abs(height) - 0.5 * wall.thickness) < ROUND_OFF * wall.length
-        at_end = side & (((np.abs(place) <= ROUND_OFF) & ~from_free) | ((np.abs(place - 1) <= ROUND_OFF) & ~to_free))
+        at_end = side & (
+            ((np.abs(place) <= ROUND_OFF) & ~from_free)
+            | ((np.abs(place - 1) <= ROUND_OFF) & ~to_free)
+        )
         between = side & (place > ROUND_OFF) & (place < 1 - ROUND_OFF)
         found[between] += stress[between]
         of_ends[at_end] += stress[at_end]
@@ -201,7 +250,8 @@ def _walls(*rows: tuple[tuple[float, float], tuple[float, float], float]) -> lis
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class TSection(OpenSection):
-    """T: ``height`` along y, the flange of ``width`` along z at its top, thicknesses of ``web`` and ``flange`` [m].
+    """T: ``height`` along y, the flange of ``width`` along z at its top, thicknesses of ``web`` and
+    ``flange`` [m].
 
     height, width, web, flange: of the section.
     The shear centre is where the middle lines of web and flange meet.
@@ -229,7 +279,12 @@ class TSection(OpenSection):
         return wrong
 
     def _shape(self) -> Shape:
-        h, b, s, t = float(self.height), 0.5 * float(self.width), 0.5 * float(self.web), float(self.flange)
+        h, b, s, t = (
+            float(self.height),
+            0.5 * float(self.width),
+            0.5 * float(self.web),
+            float(self.flange),
+        )
         rectangles = np.array([[[0, -s], [h - t, s]], [[h - t, -b], [h, b]]])
         m, i, f = h - 0.5 * t, h - t, 0.5 * (b + s)
         walls = _walls(((m, -b), (m, 0), t), ((m, b), (m, 0), t), ((0, 0), (m, 0), 2 * s))
@@ -256,7 +311,8 @@ class TSection(OpenSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class ChannelSection(OpenSection):
-    """Channel: ``height`` along y, flanges of ``width`` from the back of the web along z, wall thicknesses [m].
+    """Channel: ``height`` along y, flanges of ``width`` from the back of the web along z, wall
+    thicknesses [m].
 
     height, width, web, flange: of the section, the latter two thicknesses.
     The shear centre is behind the web.
@@ -296,10 +352,12 @@ class ChannelSection(OpenSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class AngleSection(OpenSection):
-    """Angle: legs of ``height`` along y and ``width`` along z from their common corner, of one ``thickness`` [m].
+    """Angle: legs of ``height`` along y and ``width`` along z from their common corner, of one
+    ``thickness`` [m].
 
-    height, width, thickness: of the section.  flat: thickness of the leg along z where it is another [m].
-    The beam bends about its principal axes; the shear centre is where the middle lines of the legs meet.
+    height, width, thickness: of the section.  flat: thickness of the leg along z where it is
+    another [m]. The beam bends about its principal axes; the shear centre is where the middle lines
+    of the legs meet.
 
     Examples
     --------
@@ -317,8 +375,12 @@ class AngleSection(OpenSection):
     kind = "angle"
 
     def _problem(self) -> str:
-        wrong = self._not_positive("height", "width", "thickness", *(() if self.flat is None else ("flat",)))
-        if not wrong and (self.thickness >= self.width or (self.flat or self.thickness) >= self.height):
+        wrong = self._not_positive(
+            "height", "width", "thickness", *(() if self.flat is None else ("flat",))
+        )
+        if not wrong and (
+            self.thickness >= self.width or (self.flat or self.thickness) >= self.height
+        ):
             wrong = f"thickness = {self.thickness!r} fills the section; use RectangularSection"
         return wrong
 
@@ -329,6 +391,17 @@ class AngleSection(OpenSection):
         corner = 0.5 * f, 0.5 * t
         walls = _walls(((h, 0.5 * t), corner, t), ((0.5 * f, b), corner, f))
         outline = np.array(
-            [[0, 0], [0.5 * h, 0], [h, 0], [h, t], [0.5 * h, t], [f, t], [f, 0.5 * b], [f, b], [0, b], [0, 0.5 * b]]
+            [
+                [0, 0],
+                [0.5 * h, 0],
+                [h, 0],
+                [h, t],
+                [0.5 * h, t],
+                [f, t],
+                [f, 0.5 * b],
+                [f, b],
+                [0, b],
+                [0, 0.5 * b],
+            ]
         )
         return Shape(rectangles, walls, outline)

@@ -7,12 +7,16 @@ from preprocess.mesh.mesh import Mesh
 
 
 def node_pattern(mesh: Mesh) -> sp.csr_matrix:
-    """Pattern (N, N) of the nodes that share a solid element, sorted: that of BᵀB with B (elements, N) the nodes of elements."""
+    """Pattern (N, N) of the nodes that share a solid element, sorted: that of BᵀB with B (elements,
+    N) the nodes of elements.
+    """
     tables = [block.connectivity for block in mesh.solids.values()]
     sizes = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
     members = np.concatenate([table.ravel() for table in tables])
     offsets = np.concatenate([[0], np.cumsum(sizes)])
-    B = sp.csr_matrix((np.ones(len(members), bool), members, offsets), shape=(len(sizes), len(mesh.nodes)))
+    B = sp.csr_matrix(
+        (np.ones(len(members), bool), members, offsets), shape=(len(sizes), len(mesh.nodes))
+    )
     pattern = (B.T.tocsr() @ B).tocsr()
     pattern.sort_indices()
     return pattern

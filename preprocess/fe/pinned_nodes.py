@@ -1,11 +1,12 @@
 """Nodes whose rotation no beam holds, because the ends there are released.
 
-Where every beam at a node is pinned, its rotation has no stiffness about some directions n, and carries no moment about them. It
-then follows the lines from the node to the others of its elements:
+Where every beam at a node is pinned, its rotation has no stiffness about some directions n, and
+carries no moment about them. It then follows the lines from the node to the others of its elements:
 
     n·θ = n·ω,    Σ_k |(1 − x_k x_kᵀ) ω − x_k × (u_k − u)/L_k|² minimal,    x_k towards the node k at the distance L_k
 
-with the mean rotation of these nodes about the axis of lines that have one direction. Rigid motions satisfy it.
+with the mean rotation of these nodes about the axis of lines that have one direction. Rigid motions
+satisfy it.
 """
 
 from __future__ import annotations
@@ -33,15 +34,22 @@ IN_LINE = 1e-6  # squared sine of the angle between lines of one direction
 SHOWN = 5
 
 
-def rotations_of_pinned_nodes(mesh: Mesh, parts: Sequence[Structure], joints: Connected) -> list[Dependence]:
-    """Rows for the rotations that no beam holds; a warning names their nodes. Those of nodes at cuts and of other connections are
-    free."""
+def rotations_of_pinned_nodes(
+    mesh: Mesh, parts: Sequence[Structure], joints: Connected
+) -> list[Dependence]:
+    """Rows for the rotations that no beam holds; a warning names their nodes. Those of nodes at
+    cuts and of other connections are free."""
     pinned = [each for each in parts if each.releases]
     if not pinned:
         return []
     freedoms = joints.nodes.freedoms
     touched = np.concatenate([np.zeros(0, np.int64), *(_dofs(row) for row in joints.rows)])
-    cuts = np.concatenate([np.zeros(0, np.int64), *(rows for name, rows in joints.nodes.sets.items() if name.startswith(CUT))])
+    cuts = np.concatenate(
+        [
+            np.zeros(0, np.int64),
+            *(rows for name, rows in joints.nodes.sets.items() if name.startswith(CUT)),
+        ]
+    )
     ends = np.setdiff1d(np.concatenate([each.connectivity.ravel() for each in pinned]), cuts)
     ends = ends[~np.isin(freedoms.six(ends)[:, 3:], touched).any(axis=1)]
     turns = freedoms.six(ends)[:, 3:]
@@ -61,12 +69,17 @@ def rotations_of_pinned_nodes(mesh: Mesh, parts: Sequence[Structure], joints: Co
         if values[0] < FREE:
             free[int(node)] = directions.T[values < FREE]
     neighbours = _neighbours(mesh, np.array(list(free), dtype=np.int64))
-    found = [row for node, directions in free.items() for row in _rows(node, directions, neighbours[node], joints)]
+    found = [
+        row
+        for node, directions in free.items()
+        for row in _rows(node, directions, neighbours[node], joints)
+    ]
     if found:
         names = sorted({int(row.name) for row in found})
         some = ", ".join(map(str, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
         warnings.warn(
-            f"{len(names)} pinned node(s), {some}: no beam holds their rotation, which follows the lines to their neighbours;"
+            f"{len(names)} pinned node(s), {some}: no beam holds their rotation, which "
+            "follows the lines to their neighbours;"
             " it carries no moment but that of an interface there",
             PreprocessWarning,
             stacklevel=5,
@@ -99,10 +112,17 @@ def _neighbours(mesh: Mesh, nodes: Indices) -> dict[int, Indices]:
     return {node: np.setdiff1d(np.concatenate(rows), [node]) for node, rows in found.items()}
 
 
-def _rows(node: int, directions: Array, neighbours: Indices, joints: Connected) -> Iterator[Dependence]:
+def _rows(
+    node: int, directions: Array, neighbours: Indices, joints: Connected
+) -> Iterator[Dependence]:
     """n·θ = n·ω for directions (k, 3)."""
     freedoms, places = joints.nodes.freedoms, joints.nodes.positions
-    A, here, columns, factors = np.zeros((3, 3)), 3 * node + np.arange(3), list[Indices](), list[Array]()
+    A, here, columns, factors = (
+        np.zeros((3, 3)),
+        3 * node + np.arange(3),
+        list[Indices](),
+        list[Array](),
+    )
     neighbours = neighbours[(places[neighbours] != places[node]).any(axis=1)]
     for other in neighbours:
         length = float(np.linalg.norm(places[other] - places[node]))
@@ -120,6 +140,8 @@ def _rows(node: int, directions: Array, neighbours: Indices, joints: Connected) 
     omega, turn = np.linalg.solve(A, np.hstack(factors)), freedoms.six(np.array([node]))[0, 3:]
     for k, n in pivoted(directions):
         own = np.where(np.arange(3) == k, 0.0, n)
-        row = spread(np.concatenate([n @ omega, -own])[None], np.concatenate([*columns, turn]), freedoms.size)
+        row = spread(
+            np.concatenate([n @ omega, -own])[None], np.concatenate([*columns, turn]), freedoms.size
+        )
         row.eliminate_zeros()
         yield Dependence(str(joints.nodes.ids[node]), turn[k : k + 1], row)

@@ -19,10 +19,10 @@ Array = NDArray[np.float64]
 class PointMass:
     """Mass (kg) on the nodes of ``where`` (a set's name, `Point` or `Plane`).
 
-    where: the nodes that carry it.  mass: kg.
-    inertia: about its centre of mass in mesh axes, kg m², (3, 3) or the three principal moments; None for a point mass.
-    position: centre of mass in mesh axes, m; the mean of the nodes when not given.
-    Raises InputError for a non-positive mass and a physically impossible inertia.
+    where: the nodes that carry it.  mass: kg. inertia: about its centre of mass in mesh axes, kg
+    m², (3, 3) or the three principal moments; None for a point mass. position: centre of mass in
+    mesh axes, m; the mean of the nodes when not given. Raises InputError for a non-positive mass
+    and a physically impossible inertia.
 
     Examples
     --------
@@ -43,9 +43,14 @@ class PointMass:
         problems: list[str] = []
         object.__setattr__(self, "mass", number(self.mass, "point mass"))
         if not 0 < self.mass < np.inf:
-            problems.append(f"point mass {self.mass!r} kg is not positive and finite; give kilograms")
+            problems.append(
+                f"point mass {self.mass!r} kg is not positive and finite; give kilograms"
+            )
         if self.position is not None and not _finite(self.position, (3,)):
-            problems.append(f"point mass: position {self.position!r:.60} is not a point; give three coordinates in m")
+            problems.append(
+                f"point mass: position {self.position!r:.60} is not a point; give three "
+                "coordinates in m"
+            )
         problems += _bad_inertia(self.inertia)
         if problems:
             raise InputError(*problems)
@@ -58,7 +63,11 @@ class PointMass:
 
 
 def _finite(value: ArrayLike, shape: tuple[int, ...]) -> bool:
-    return np.shape(value) == shape and np.asarray(value).dtype.kind in "iuf" and bool(np.isfinite(value).all())
+    return (
+        np.shape(value) == shape
+        and np.asarray(value).dtype.kind in "iuf"
+        and bool(np.isfinite(value).all())
+    )
 
 
 def _matrix(inertia: ArrayLike) -> Array:
@@ -78,5 +87,8 @@ def _bad_inertia(inertia: ArrayLike | None) -> list[str]:
     moments = np.linalg.eigvalsh(I)
     if moments[0] < 0 or moments[2] > (moments[0] + moments[1]) * (1 + 1e-9):
         shown = ", ".join(f"{m:.4g}" for m in moments)
-        return [f"point mass: principal moments {shown} kg m² are impossible (the largest exceeds the sum of the others)"]
+        return [
+            f"point mass: principal moments {shown} kg m² are impossible (the largest "
+            "exceeds the sum of the others)"
+        ]
     return []

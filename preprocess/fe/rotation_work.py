@@ -1,11 +1,12 @@
 """Work of forces on points that turn rigidly with a rotation, to second order.
 
-A point at r from the centre of a rotation θ moves by θ × r + ½ θ × (θ × r); a force f there does the work ½ θᵀ W θ on the
-second part, with the dyad A = r fᵀ:
+A point at r from the centre of a rotation θ moves by θ × r + ½ θ × (θ × r); a force f there does
+the work ½ θᵀ W θ on the second part, with the dyad A = r fᵀ:
 
     W = ½ (A + Aᵀ) − tr(A) 1
 
-Source: Argyris, Comput. Methods Appl. Mech. Eng. 32 (1982) 85 (finite rotations by the rotation vector).
+Source: Argyris, Comput. Methods Appl. Mech. Eng. 32 (1982) 85 (finite rotations by the rotation
+vector).
 """
 
 from __future__ import annotations
@@ -23,10 +24,17 @@ def rotation_work(dyads: Array) -> Array:
 
 
 def turned(rotations: Array, dyads: Array) -> Array:
-    """Σ θᵀ W θ (k, m, m) of rotations θ (n, 3, m), each with the dyads A (n, k, 3, 3) of its forces in k load cases."""
+    """Σ θᵀ W θ (k, m, m) of rotations θ (n, 3, m), each with the dyads A (n, k, 3, 3) of its forces
+    in k load cases.
+    """
     n, _, m = rotations.shape
     flat = rotations.reshape(3 * n, m)
-    K = np.stack([flat.T @ (W @ rotations).reshape(3 * n, m) for W in np.swapaxes(rotation_work(dyads), 0, 1)])
+    K = np.stack(
+        [
+            flat.T @ (W @ rotations).reshape(3 * n, m)
+            for W in np.swapaxes(rotation_work(dyads), 0, 1)
+        ]
+    )
     return np.asarray(0.5 * (K + K.transpose(0, 2, 1)))
 
 

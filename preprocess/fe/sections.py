@@ -1,7 +1,8 @@
 """Sections of beams, and the table of all sections. Axes as in `beam_section`.
 
-Source: Young and Budynas, Roark's Formulas for Stress and Strain, tables A.1 and 10.7; Timoshenko and Goodier, Theory of
-Elasticity, section 109 (torsion of rectangular bars); Cowper, J. Appl. Mech. 33 (1966) 335 (shear coefficients).
+Source: Young and Budynas, Roark's Formulas for Stress and Strain, tables A.1 and 10.7; Timoshenko
+and Goodier, Theory of Elasticity, section 109 (torsion of rectangular bars); Cowper, J. Appl. Mech.
+33 (1966) 335 (shear coefficients).
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ CORNERS = 16  # of the drawn outline of a circle
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class RectangularSection(BeamSection):
-    """Solid rectangle, ``height`` along y and ``width`` along z [m]; k = 10 (1 + ν)/(12 + 11 ν), J by the series of Saint-Venant.
+    """Solid rectangle, ``height`` along y and ``width`` along z [m]; k = 10 (1 + ν)/(12 + 11 ν), J
+    by the series of Saint-Venant.
 
     height, width: sides.
 
@@ -55,10 +57,18 @@ class RectangularSection(BeamSection):
         n = np.arange(1, 2000, 2)
         long, short = 0.5 * max(h, b), 0.5 * min(h, b)
         ratio = np.minimum(n * np.pi * long / (2 * short), 350.0)
-        J = float(16 * long * short**3 * (1 / 3 - 64 / np.pi**5 * short / long * np.sum(np.tanh(ratio) / n**5)))
+        J = float(
+            16
+            * long
+            * short**3
+            * (1 / 3 - 64 / np.pi**5 * short / long * np.sum(np.tanh(ratio) / n**5))
+        )
         on_long = 2 * short * (1 - 8 / np.pi**2 * np.sum(1 / (n**2 * np.cosh(ratio)))) / J
-        on_short = 16 * short / np.pi**2 * np.sum((-1.0) ** ((n - 1) // 2) / n**2 * np.tanh(ratio)) / J
-        upright, flat = (on_long, on_short) if h >= b else (on_short, on_long)  # on the sides along y, and along z
+        on_short = (
+            16 * short / np.pi**2 * np.sum((-1.0) ** ((n - 1) // 2) / n**2 * np.tanh(ratio)) / J
+        )
+        # on the sides along y, and along z
+        upright, flat = (on_long, on_short) if h >= b else (on_short, on_long)
         y, z = 0.5 * h, 0.5 * b
         outline = np.array([[-y, -z], [0, -z], [y, -z], [y, 0], [y, z], [0, z], [-y, z], [-y, 0]])
         torsion = np.zeros((8, 2))
@@ -70,7 +80,8 @@ class RectangularSection(BeamSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class TubularSection(BeamSection):
-    """Circular tube of outer ``diameter`` and wall ``thickness`` [m]; solid when the thickness is half the diameter.
+    """Circular tube of outer ``diameter`` and wall ``thickness`` [m]; solid when the thickness is
+    half the diameter.
 
     diameter, thickness: of the tube.
     With m = inner/outer radius, k = 6 (1 + ν)(1 + m²)²/((7 + 6 ν)(1 + m²)² + (20 + 12 ν) m²).
@@ -137,10 +148,11 @@ class CircularSection(BeamSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class BoxSection(BeamSection):
-    """Thin-walled rectangular tube, outer ``height`` along y and ``width`` along z, wall ``thickness`` [m].
+    """Thin-walled rectangular tube, outer ``height`` along y and ``width`` along z, wall
+    ``thickness`` [m].
 
-    height, width, thickness: of the tube.
-    J = 4 A_m²/∮ ds/t + Σ b t³/3 (Bredt), A_m within the middle line; the shear areas are those of the energy of the shear flow.
+    height, width, thickness: of the tube. J = 4 A_m²/∮ ds/t + Σ b t³/3 (Bredt), A_m within the
+    middle line; the shear areas are those of the energy of the shear flow.
 
     Examples
     --------
@@ -173,18 +185,26 @@ class BoxSection(BeamSection):
         flow = (bredt / (2 * hm * bm * t) + t) / J
         along = np.array([[0, 0], [1, 0], [0, 0], [0, 1], [0, 0], [-1, 0], [0, 0], [0, -1]])
         Iy, Iz = (h * b**3 - hi * bi**3) / 12, (b * h**3 - bi * hi**3) / 12
-        corners = [(-0.5 * hm, -0.5 * bm), (0.5 * hm, -0.5 * bm), (0.5 * hm, 0.5 * bm), (-0.5 * hm, 0.5 * bm)]
-        along_y, along_z = shear_areas(*((p, q, t) for p, q in zip(corners, corners[1:] + corners[:1])))
+        corners = [
+            (-0.5 * hm, -0.5 * bm),
+            (0.5 * hm, -0.5 * bm),
+            (0.5 * hm, 0.5 * bm),
+            (-0.5 * hm, 0.5 * bm),
+        ]
+        along_y, along_z = shear_areas(
+            *((p, q, t) for p, q in zip(corners, corners[1:] + corners[:1]))
+        )
         return SectionData(A, Iy, Iz, J, along_y / A, along_z / A, outline, flow * along)
 
 
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class ISection(BeamSection):
-    """Doubly symmetric I: ``height`` along y, flanges of ``width`` along z, thicknesses of ``web`` and ``flange`` [m].
+    """Doubly symmetric I: ``height`` along y, flanges of ``width`` along z, thicknesses of ``web``
+    and ``flange`` [m].
 
-    height, width, web, flange: of the section.
-    J = Σ b t³/3 of the three plates; the shear areas are those of the energy of the shear flow; warping is free.
+    height, width, web, flange: of the section. J = Σ b t³/3 of the three plates; the shear areas
+    are those of the energy of the shear flow; warping is free.
 
     Examples
     --------
@@ -213,9 +233,25 @@ class ISection(BeamSection):
         J = (2 * b * t**3 + (h - t) * s**3) / 3
         y, z, w, f = 0.5 * h, 0.5 * b, 0.5 * s, 0.5 * h - t
         outline = np.array(
-            [[-y, -z], [-f, -z], [-f, -w], [0, -w], [f, -w], [f, -z], [y, -z], [y, 0], [y, z], [f, z], [f, w], [0, w], [-f, w],
-             [-f, z], [-y, z], [-y, 0]]
-        )  # fmt: skip
+            [
+                [-y, -z],
+                [-f, -z],
+                [-f, -w],
+                [0, -w],
+                [f, -w],
+                [f, -z],
+                [y, -z],
+                [y, 0],
+                [y, z],
+                [f, z],
+                [f, w],
+                [0, w],
+                [-f, w],
+                [-f, z],
+                [-y, z],
+                [-y, 0],
+            ]
+        )
         torsion = np.zeros((16, 2))
         torsion[[3, 11], 0], torsion[[7, 15], 1] = (s / J, -s / J), (t / J, -t / J)
         m = 0.5 * (h - t)
@@ -229,10 +265,11 @@ class ISection(BeamSection):
 class GeneralSection(BeamSection):
     """Section by its properties, about principal axes y and z.
 
-    area: m².  Iy, Iz: ∫z² dA, ∫y² dA, m⁴.  J: torsion constant, m⁴.  shear (2,): coefficients k_y, k_z of the shear areas k A,
-    zero for no shear deformation.  height, width: of the points along y and z where stress is given, m; by default those of the
-    rectangle with these second moments.  The shear stress of a torque T there is T r/J, r the distance from the axis.
-    shear_centre (2,): y and z from the centroid, m; the geometric stiffness is without the third moments of the area.
+    area: m².  Iy, Iz: ∫z² dA, ∫y² dA, m⁴.  J: torsion constant, m⁴.  shear (2,): coefficients k_y,
+    k_z of the shear areas k A, zero for no shear deformation.  height, width: of the points along y
+    and z where stress is given, m; by default those of the rectangle with these second moments.
+    The shear stress of a torque T there is T r/J, r the distance from the axis. shear_centre (2,):
+    y and z from the centroid, m; the geometric stiffness is without the third moments of the area.
 
     Examples
     --------
@@ -261,7 +298,11 @@ class GeneralSection(BeamSection):
         if floats(self.shear, "section: shear").shape != (2,) or not min(self.shear) >= 0:
             return f"shear: {shown(self.shear)}; give k_y and k_z, zero for no shear deformation"
         return self._not_positive(
-            "area", "Iy", "Iz", "J", *(name for name in ("height", "width") if getattr(self, name) is not None)
+            "area",
+            "Iy",
+            "Iz",
+            "J",
+            *(name for name in ("height", "width") if getattr(self, name) is not None),
         )
 
     def data(self, nu: float) -> SectionData:
@@ -271,7 +312,9 @@ class GeneralSection(BeamSection):
         torsion = np.column_stack([-outline[:, 1], outline[:, 0]]) / self.J
         ky, kz = (float(k) for k in self.shear)
         e_y, e_z = (float(e) for e in self.shear_centre)
-        return SectionData(self.area, self.Iy, self.Iz, self.J, ky, kz, outline, torsion, (e_y, e_z))
+        return SectionData(
+            self.area, self.Iy, self.Iz, self.J, ky, kz, outline, torsion, (e_y, e_z)
+        )
 
 
 BEAM_SECTIONS = (
@@ -286,4 +329,6 @@ BEAM_SECTIONS = (
     WalledSection,
     GeneralSection,
 )
-SECTIONS: dict[str, type[Section]] = {each.kind: each for each in (*BEAM_SECTIONS, TrussSection, ShellSection, LaminateSection)}
+SECTIONS: dict[str, type[Section]] = {
+    each.kind: each for each in (*BEAM_SECTIONS, TrussSection, ShellSection, LaminateSection)
+}

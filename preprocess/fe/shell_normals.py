@@ -59,7 +59,9 @@ def smooth_normals(shells: Sequence[Facets]) -> list[Array]:
     np.minimum.at(least, surface, np.einsum("kc,kc->k", mean, both))
     found = np.where((least[surface] > SMOOTH)[:, None], mean, both)[: len(own)]
     ends = np.cumsum([each.connectivity.size for each in shells])
-    return [part.reshape(each.normals.shape) for part, each in zip(np.split(found, ends[:-1]), shells)]
+    return [
+        part.reshape(each.normals.shape) for part, each in zip(np.split(found, ends[:-1]), shells)
+    ]
 
 
 def _angles(facets: Facets) -> Array:

@@ -1,16 +1,19 @@
-"""Reference elements of shells: interpolation, quadrature, and the points to which strains are tied against locking.
+"""Reference elements of shells: interpolation, quadrature, and the points to which strains are tied
+against locking.
 
     quad4   transverse shear at the middles of the sides (MITC4)
     tri3    transverse shear at six inner points, with a bubble in the rotations (MITC3+)
     quad8   all strains of nine nodes (MITC9); the ninth, in the centre, is condensed in the element
     tri6    all strains (MITC6)
 
-Tied strains are interpolated between their tying points; at these they are those of the displacements. In a quad8 that is no
-parallelogram the contravariant components of a constant stress, J gⁱ·σ·gʲ, are no polynomials, so that the tied strains of its
-inner node do not balance it exactly: about 1e-6 of the strain in a patch, less the finer the mesh.
+Tied strains are interpolated between their tying points; at these they are those of the
+displacements. In a quad8 that is no parallelogram the contravariant components of a constant
+stress, J gⁱ·σ·gʲ, are no polynomials, so that the tied strains of its inner node do not balance it
+exactly: about 1e-6 of the strain in a patch, less the finer the mesh.
 
-Source: Dvorkin and Bathe, Eng. Comput. 1 (1984) 77; Lee, Lee and Bathe, Computers & Structures 138 (2014) 12; Bucalem and Bathe,
-Int. J. Numer. Meth. Eng. 36 (1993) 3729 (MITC9); Lee and Bathe, Computers & Structures 82 (2004) 945 (MITC6).
+Source: Dvorkin and Bathe, Eng. Comput. 1 (1984) 77; Lee, Lee and Bathe, Computers & Structures 138
+(2014) 12; Bucalem and Bathe, Int. J. Numer. Meth. Eng. 36 (1993) 3729 (MITC9); Lee and Bathe,
+Computers & Structures 82 (2004) 945 (MITC6).
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Strains = Callable[[float, float], Array]
-"""Covariant strains of the displacements at a point: in the plane rr, ss, 2 rs (ne, 3, n), or across it 2 rz, 2 sz (ne, 2, n)."""
+"""Covariant strains of the displacements at a point: in the plane rr, ss, 2 rs (ne, 3, n), or
+across it 2 rz, 2 sz (ne, 2, n).
+"""
 Tie = Callable[[float, float, Strains], Array]
 
 NEAR = 1e-4  # of the inner tying points of triangles from the centre
@@ -34,9 +39,10 @@ LOW, HIGH = 0.5 * (1 - A), 0.5 * (1 + A)
 
 
 class Scheme(NamedTuple):
-    """Reference element: nodes (nn, 2), of which ``inner`` more follow in the interpolation; functions: N and ∂N/∂(r, s) at a
-    point; quadrature points (q, 2) and weights (q,); the points (p, 2) of stress and their extrapolation (nn, p) to the nodes;
-    triangles (t, 3) that cover it; the assumed strains in the plane and across it."""
+    """Reference element: nodes (nn, 2), of which ``inner`` more follow in the interpolation;
+    functions: N and ∂N/∂(r, s) at a point; quadrature points (q, 2) and weights (q,); the points
+    (p, 2) of stress and their extrapolation (nn, p) to the nodes; triangles (t, 3) that cover it;
+    the assumed strains in the plane and across it."""
 
     nodes: Array
     inner: int
@@ -52,7 +58,9 @@ class Scheme(NamedTuple):
 
 @functools.cache
 def tying(tie: Tie, r: float, s: float, components: int) -> dict[tuple[float, float], Array]:
-    """Factors (components, components) of the strains at each tying point in the assumed strains at r, s."""
+    """Factors (components, components) of the strains at each tying point in the assumed strains at
+    r, s.
+    """
     places: list[tuple[float, float]] = []
 
     def listed(p: float, q: float) -> Array:
@@ -83,7 +91,9 @@ def _tri3(r: float, s: float) -> tuple[Array, Array]:
 
 def _tri6(r: float, s: float) -> tuple[Array, Array]:
     t = 1 - r - s
-    N = np.array([t * (2 * t - 1), r * (2 * r - 1), s * (2 * s - 1), 4 * r * t, 4 * r * s, 4 * s * t])
+    N = np.array(
+        [t * (2 * t - 1), r * (2 * r - 1), s * (2 * s - 1), 4 * r * t, 4 * r * s, 4 * s * t]
+    )
     dr = np.array([1 - 4 * t, 4 * r - 1, 0.0, 4 * (t - r), 4 * s, -4 * s])
     ds = np.array([1 - 4 * t, 0.0, 4 * s - 1, -4 * r, 4 * r, 4 * (t - s)])
     return N, np.stack([dr, ds])
@@ -97,22 +107,40 @@ def _quad8(r: float, s: float) -> tuple[Array, Array]:
     dN[0, :4] = 0.25 * a * (1 + b * s) * (2 * a * r + b * s)
     dN[1, :4] = 0.25 * b * (1 + a * r) * (a * r + 2 * b * s)
     for k, side in ((4, -1.0), (6, 1.0)):  # middles of the sides s = ∓1
-        N[k], dN[0, k], dN[1, k] = 0.5 * (1 - r * r) * (1 + side * s), -r * (1 + side * s), 0.5 * side * (1 - r * r)
+        N[k], dN[0, k], dN[1, k] = (
+            0.5 * (1 - r * r) * (1 + side * s),
+            -r * (1 + side * s),
+            0.5 * side * (1 - r * r),
+        )
     for k, side in ((5, 1.0), (7, -1.0)):  # of r = ±1
-        N[k], dN[0, k], dN[1, k] = 0.5 * (1 - s * s) * (1 + side * r), 0.5 * side * (1 - s * s), -s * (1 + side * r)
+        N[k], dN[0, k], dN[1, k] = (
+            0.5 * (1 - s * s) * (1 + side * r),
+            0.5 * side * (1 - s * s),
+            -s * (1 + side * r),
+        )
     N[8], dN[0, 8], dN[1, 8] = (1 - r * r) * (1 - s * s), -2 * r * (1 - s * s), -2 * s * (1 - r * r)
     return N, dN
 
 
 def _mitc4(r: float, s: float, strains: Strains) -> Array:
-    low, high, left, right = (strains(*p) for p in ((0.0, -1.0), (0.0, 1.0), (-1.0, 0.0), (1.0, 0.0)))
-    return 0.5 * np.stack([(1 - s) * low[:, 0] + (1 + s) * high[:, 0], (1 - r) * left[:, 1] + (1 + r) * right[:, 1]], axis=1)
+    low, high, left, right = (
+        strains(*p) for p in ((0.0, -1.0), (0.0, 1.0), (-1.0, 0.0), (1.0, 0.0))
+    )
+    return 0.5 * np.stack(
+        [(1 - s) * low[:, 0] + (1 + s) * high[:, 0], (1 - r) * left[:, 1] + (1 + r) * right[:, 1]],
+        axis=1,
+    )
 
 
 def _mitc3(r: float, s: float, strains: Strains) -> Array:
     a, b, c = (strains(*p) for p in ((1 / 6, 2 / 3), (2 / 3, 1 / 6), (1 / 6, 1 / 6)))
     d, e, f = (
-        strains(*p) for p in ((1 / 3 + NEAR, 1 / 3 - 2 * NEAR), (1 / 3 - 2 * NEAR, 1 / 3 + NEAR), (1 / 3 + NEAR, 1 / 3 + NEAR))
+        strains(*p)
+        for p in (
+            (1 / 3 + NEAR, 1 / 3 - 2 * NEAR),
+            (1 / 3 - 2 * NEAR, 1 / 3 + NEAR),
+            (1 / 3 + NEAR, 1 / 3 + NEAR),
+        )
     )
     both, turn = (c[:, 0] + c[:, 1]) / 3, f[:, 0] - d[:, 0] - f[:, 1] + e[:, 1]
     first = (2 * b[:, 0] - b[:, 1]) / 3 + both + turn * (3 * s - 1) / 3
@@ -131,7 +159,9 @@ def _quadratic(x: float) -> tuple[tuple[float, float], ...]:
 
 
 def _along(r: float, s: float, strains: Strains) -> tuple[Array, Array]:
-    """Strains linear along r and quadratic across it, and those linear along s and quadratic across it."""
+    """Strains linear along r and quadratic across it, and those linear along s and quadratic across
+    it.
+    """
     first = sum(f * g * strains(p, q) for p, f in _linear(r) for q, g in _quadratic(s))
     second = sum(f * g * strains(p, q) for p, f in _quadratic(r) for q, g in _linear(s))
     return np.asarray(first), np.asarray(second)
@@ -155,7 +185,9 @@ def _plane_through(places: Array, values: list[Array], r: float, s: float) -> Ar
 
 
 def _mitc6_plane(r: float, s: float, strains: Strains) -> Array:
-    """rr, ss and that along the third side, qq = (rr + ss)/2 − rs, linear through two points of their side and one within."""
+    """rr, ss and that along the third side, qq = (rr + ss)/2 − rs, linear through two points of
+    their side and one within.
+    """
     found = []
     for places, factors in (
         (np.array([[LOW, 0.0], [HIGH, 0.0], [LOW, A]]), (1.0, 0.0, 0.0)),
@@ -167,7 +199,8 @@ def _mitc6_plane(r: float, s: float, strains: Strains) -> Array:
     return np.stack([found[0], found[1], found[0] + found[1] - 2 * found[2]], axis=1)
 
 
-# rz = a₁ + b₁ r + c₁ s + s (d r + e s), sz = a₂ + b₂ r + c₂ s − r (d r + e s), by (a₁ b₁ c₁ a₂ b₂ c₂ d e)
+# rz = a₁ + b₁ r + c₁ s + s (d r + e s), sz = a₂ + b₂ r + c₂ s − r (d r + e s), by (a₁ b₁ c₁ a₂ b₂
+# c₂ d e)
 def _rz(r: float, s: float) -> Array:
     return np.array([1, r, s, 0, 0, 0, r * s, s * s])
 
@@ -178,14 +211,22 @@ def _sz(r: float, s: float) -> Array:
 
 _THIRD = 1 / 3
 _TIED = (
-    ((LOW, 0.0), (1.0, 0.0)), ((HIGH, 0.0), (1.0, 0.0)), ((0.0, LOW), (0.0, 1.0)), ((0.0, HIGH), (0.0, 1.0)),
-    ((HIGH, LOW), (-1.0, 1.0)), ((LOW, HIGH), (-1.0, 1.0)), ((_THIRD, _THIRD), (1.0, 0.0)), ((_THIRD, _THIRD), (0.0, 1.0)),
-)  # fmt: skip
+    ((LOW, 0.0), (1.0, 0.0)),
+    ((HIGH, 0.0), (1.0, 0.0)),
+    ((0.0, LOW), (0.0, 1.0)),
+    ((0.0, HIGH), (0.0, 1.0)),
+    ((HIGH, LOW), (-1.0, 1.0)),
+    ((LOW, HIGH), (-1.0, 1.0)),
+    ((_THIRD, _THIRD), (1.0, 0.0)),
+    ((_THIRD, _THIRD), (0.0, 1.0)),
+)
 _FIELD = np.linalg.inv(np.array([a * _rz(*p) + b * _sz(*p) for p, (a, b) in _TIED]))
 
 
 def _mitc6_across(r: float, s: float, strains: Strains) -> Array:
-    values = np.stack([np.einsum("k,ekn->en", np.array(factors), strains(*p)) for p, factors in _TIED])
+    values = np.stack(
+        [np.einsum("k,ekn->en", np.array(factors), strains(*p)) for p, factors in _TIED]
+    )
     return np.einsum("ik,ken->ein", np.stack([_rz(r, s), _sz(r, s)]) @ _FIELD, values)
 
 
@@ -218,19 +259,49 @@ _FOUR = _SQUARE / np.sqrt(3)
 
 SCHEMES = {
     "quad4": Scheme(
-        _SQUARE, 0, _quad4, _FOUR, np.ones(4), _FOUR, _bilinear(_SQUARE) @ np.linalg.inv(_bilinear(_FOUR)),
-        np.array([[0, 1, 2], [0, 2, 3]]), _untied, _mitc4,
+        _SQUARE,
+        0,
+        _quad4,
+        _FOUR,
+        np.ones(4),
+        _FOUR,
+        _bilinear(_SQUARE) @ np.linalg.inv(_bilinear(_FOUR)),
+        np.array([[0, 1, 2], [0, 2, 3]]),
+        _untied,
+        _mitc4,
     ),
     "tri3": Scheme(
-        _TRIANGLE, 0, _tri3, _THREE, np.full(3, 1 / 6), _THREE, _affine(_TRIANGLE) @ np.linalg.inv(_affine(_THREE)),
-        np.array([[0, 1, 2]]), _untied, _mitc3,
+        _TRIANGLE,
+        0,
+        _tri3,
+        _THREE,
+        np.full(3, 1 / 6),
+        _THREE,
+        _affine(_TRIANGLE) @ np.linalg.inv(_affine(_THREE)),
+        np.array([[0, 1, 2]]),
+        _untied,
+        _mitc3,
     ),
     "quad8": Scheme(
-        _OCTET, 1, _quad8, *_gauss(3), _FOUR, _bilinear(_OCTET) @ np.linalg.inv(_bilinear(_FOUR)),
-        np.array([[0, 4, 7], [4, 1, 5], [5, 2, 6], [6, 3, 7], [4, 5, 6], [4, 6, 7]]), _mitc9_plane, _mitc9_across,
+        _OCTET,
+        1,
+        _quad8,
+        *_gauss(3),
+        _FOUR,
+        _bilinear(_OCTET) @ np.linalg.inv(_bilinear(_FOUR)),
+        np.array([[0, 4, 7], [4, 1, 5], [5, 2, 6], [6, 3, 7], [4, 5, 6], [4, 6, 7]]),
+        _mitc9_plane,
+        _mitc9_across,
     ),
     "tri6": Scheme(
-        _SEXTET, 0, _tri6, *_six_points(), _THREE, _affine(_SEXTET) @ np.linalg.inv(_affine(_THREE)),
-        np.array([[0, 3, 5], [3, 1, 4], [4, 2, 5], [3, 4, 5]]), _mitc6_plane, _mitc6_across,
+        _SEXTET,
+        0,
+        _tri6,
+        *_six_points(),
+        _THREE,
+        _affine(_SEXTET) @ np.linalg.inv(_affine(_THREE)),
+        np.array([[0, 3, 5], [3, 1, 4], [4, 2, 5], [3, 4, 5]]),
+        _mitc6_plane,
+        _mitc6_across,
     ),
-}  # fmt: skip
+}

@@ -1,4 +1,5 @@
-"""Geometric stiffness of shells: the work of stresses on second-order strains, and of forces on what the directors carry.
+"""Geometric stiffness of shells: the work of stresses on second-order strains, and of forces on
+what the directors carry.
 
 With the directors R_a n_a, R = exp(θ̃), a point and the covariant strain are
 
@@ -6,14 +7,17 @@ With the directors R_a n_a, R = exp(θ̃), a point and the covariant strain are
 
 and to second order, with e_ij linear,
 
-    E_ij = e_ij(u, θ) + ½ u,i · u,j + e_ij of ½ θ_a × (θ_a × n_a) in place of the directors' θ_a × n_a.
+    E_ij = e_ij(u, θ) + ½ u,i · u,j + e_ij of ½ θ_a × (θ_a × n_a) in place of the directors' θ_a ×
+    n_a.
 
-Assumed strains are interpolated between tying points, where they are those of the displacements; so are those of the directors.
-With u,i = ϑ × g_i + v,i and ϑ the mean rotation of the element, ½ v,i · v,j is that at the quadrature points, the rest that of
-the assumed strains: superposed rigid rotations are exact, flat elements as accurate as without tying. The rotation about the
-directors has the invariants of `_drilling_work`.
+Assumed strains are interpolated between tying points, where they are those of the displacements; so
+are those of the directors. With u,i = ϑ × g_i + v,i and ϑ the mean rotation of the element, ½ v,i ·
+v,j is that at the quadrature points, the rest that of the assumed strains: superposed rigid
+rotations are exact, flat elements as accurate as without tying. The rotation about the directors
+has the invariants of `_drilling_work`.
 
-Source: Bathe, Finite Element Procedures, section 6.5 (continuum-based shells); Dvorkin and Bathe, Eng. Comput. 1 (1984) 77.
+Source: Bathe, Finite Element Procedures, section 6.5 (continuum-based shells); Dvorkin and Bathe,
+Eng. Comput. 1 (1984) 77.
 """
 
 from __future__ import annotations
@@ -32,8 +36,10 @@ if TYPE_CHECKING:
     from preprocess.fe.shell_sections import Layer
     from preprocess.fe.shells import Kinematics, Shells
 
-IN_PLANE, ACROSS = ((0, 0), (1, 1), (0, 1)), ((0, 2), (1, 2))  # components of strains by pairs of directions
-SYMMETRIC = np.array([[0, 2, 3], [2, 1, 4], [3, 4, 5]])  # places of components 11, 22, 12, 13, 23, 33 in a matrix
+# components of strains by pairs of directions
+IN_PLANE, ACROSS = ((0, 0), (1, 1), (0, 1)), ((0, 2), (1, 2))
+# places of components 11, 22, 12, 13, 23, 33 in a matrix
+SYMMETRIC = np.array([[0, 2, 3], [2, 1, 4], [3, 4, 5]])
 
 
 def second_order_work(shells: Shells, u: Array, phi: Array, forces: Array | None) -> Array:
@@ -57,8 +63,12 @@ class _Stresses(dict[tuple[float, float], Array]):
     Σ S_ij e_ij is the work on covariant strains e there.
     """
 
-    def add(self, tied: dict[tuple[float, float], Array], S: Array, pairs: tuple[tuple[int, int], ...]) -> None:
-        """Adds S at a point whose strains depend on those at tying points by factors, their components as ``pairs``."""
+    def add(
+        self, tied: dict[tuple[float, float], Array], S: Array, pairs: tuple[tuple[int, int], ...]
+    ) -> None:
+        """Adds S at a point whose strains depend on those at tying points by factors, their
+        components as ``pairs``.
+        """
         for place, factors in tied.items():
             part = np.zeros_like(S)
             for row, (i, j) in zip(factors.T, pairs):
@@ -75,7 +85,9 @@ def _contravariant_stress(shells: Shells, layer: Layer, u: Array) -> _Stresses:
         weights = (det * weight * layer.weight)[:, None, None]
         stress[:, :5] = (shells.plane_stress(axes, layer) @ (B[:, :5] @ u)) * weights
         to_local = axes @ np.linalg.inv(shells.kinematics(r, s, z).g)
-        found[r, s] = np.einsum("eai,ebj,eabk->eijk", to_local, to_local, stress[:, SYMMETRIC], optimize=True)
+        found[r, s] = np.einsum(
+            "eai,ebj,eabk->eijk", to_local, to_local, stress[:, SYMMETRIC], optimize=True
+        )
     return found
 
 
@@ -86,15 +98,19 @@ class _Work:
         self._of, self.phi = shells, phi
         self.inner = shells.elimination[1][:, : 6 * shells.scheme.inner]
         whole = np.concatenate([phi, self.inner @ phi], axis=1)
-        self.theta = whole.reshape(len(phi), -1, 6, phi.shape[2])[:, :, 3:]  # of the nodes, the inner one too
+        # of the nodes, the inner one too
+        self.theta = whole.reshape(len(phi), -1, 6, phi.shape[2])[:, :, 3:]
         self._mean = self.theta[:, : shells.x.shape[1]].mean(axis=1)
         self._K = np.zeros((cases, phi.shape[2], phi.shape[2]))
-        self._pull = np.zeros((*shells.directors.shape, cases))  # conjugate to changes of the directors
+        # conjugate to changes of the directors
+        self._pull = np.zeros((*shells.directors.shape, cases))
 
     def gradients(self, at: Kinematics) -> Array:
         """u,i (ne, 3, 3, m), [i, component]."""
         n = self.phi.shape[1]
-        return np.asarray((at.du[..., :n] + at.du[..., n:] @ self.inner[:, None]) @ self.phi[:, None])
+        return np.asarray(
+            (at.du[..., :n] + at.du[..., n:] @ self.inner[:, None]) @ self.phi[:, None]
+        )
 
     def add_strained(self, r: float, s: float, z: Array, S: Array) -> None:
         """½ v,i · v,j at a quadrature point at heights z."""
@@ -119,23 +135,32 @@ class _Work:
                     self._K += quadratic_form(S[:, j, i], a[:, j, c], b[:, i, c])
 
     def total(self, forces: Array | None) -> Array:
-        """With the second-order part of the directors, less the work of forces on mass points, which turn with them."""
+        """With the second-order part of the directors, less the work of forces on mass points,
+        which turn with them.
+        """
         dyads = np.einsum("eai,eajk->eakij", self._of.directors, self._pull)
         ne, nn = self._of.x.shape[:2]
         if forces is not None:
             motion = self._of.mass_points()[0].motion.reshape(ne, -1, 3, nn, 6)[..., 3:]
-            dyads[:, :nn] -= np.einsum("epai,epjk->eakij", arms_of(np.moveaxis(motion, 2, 3)), forces)
+            dyads[:, :nn] -= np.einsum(
+                "epai,epjk->eakij", arms_of(np.moveaxis(motion, 2, 3)), forces
+            )
         theta = self.theta
-        if self._of.scheme.inner:  # n₉ turns by all of the rotation in the centre, of which θ₉ is what the nodes lack
+        # n₉ turns by all of the rotation in the centre, of which θ₉ is what the nodes lack
+        if self._of.scheme.inner:
             N = self._of.scheme.functions(*self._of.scheme.nodes[:4].mean(axis=0))[0][:nn]
             outer = np.einsum("a,eacm->ecm", N, theta[:, :nn])
-            theta = np.concatenate([theta[:, :nn], (outer + theta[:, nn])[:, None], outer[:, None]], axis=1)
+            theta = np.concatenate(
+                [theta[:, :nn], (outer + theta[:, nn])[:, None], outer[:, None]], axis=1
+            )
             dyads = np.concatenate([dyads, -dyads[:, nn:]], axis=1)
         return self._K + turned(*(each.reshape(-1, *each.shape[2:]) for each in (theta, dyads)))
 
 
 class _Drilling(NamedTuple):
-    """Rotation about a director: position, θ (ne, 3, m) in mesh axes, director (ne, 3), and the stress (ne, k) times weights."""
+    """Rotation about a director: position, θ (ne, 3, m) in mesh axes, director (ne, 3), and the
+    stress (ne, k) times weights.
+    """
 
     at: Kinematics
     theta: Array
@@ -146,22 +171,35 @@ class _Drilling(NamedTuple):
 def _drilling_work(shells: Shells, u: Array, work: _Work) -> Array:
     """Work (k, m, m) of the stress of (θ − ω)·d under u (ne, n, k) on its second-order part.
 
-    With t_a = exp(θ̃) e_a of the local axes these invariants are (θ − ω)·e_a to first order (Hughes and Brezzi 1989):
+    With t_a = exp(θ̃) e_a of the local axes these invariants are (θ − ω)·e_a to first order (Hughes
+    and Brezzi 1989):
 
         −t₃·x,₂,    t₃·x,₁,    ½ (t₁·x,₂ − t₂·x,₁)
     """
     m = work.phi.shape[2]
     K = np.zeros((u.shape[2], m, m))
-    for at, theta, director, stress in (_corners if shells.kind == "tri3" else _points)(shells, u, work):
+    for at, theta, director, stress in (_corners if shells.kind == "tri3" else _points)(
+        shells, u, work
+    ):
         axes = shells.axes_at(at)
         t = np.moveaxis(axes @ theta, 1, 0)
         to_local = (axes @ np.linalg.inv(at.g))[:, :2, :2]
-        du = np.einsum("eai,ebc,eicm->abem", to_local, axes, work.gradients(at)[:, :2], optimize=True)
+        du = np.einsum(
+            "eai,ebc,eicm->abem", to_local, axes, work.gradients(at)[:, :2], optimize=True
+        )
         d = np.einsum("eac,ec->ae", axes, director)[..., None]
         for a, products in (
             (0, ((-2, t[1], du[1, 0]), (2, t[0], du[1, 1]), (-1, t[1], t[2]))),
             (1, ((2, t[1], du[0, 0]), (-2, t[0], du[0, 1]), (1, t[0], t[2]))),
-            (2, ((1, t[2], du[1, 1]), (-1, t[1], du[1, 2]), (1, t[2], du[0, 0]), (-1, t[0], du[0, 2]))),
+            (
+                2,
+                (
+                    (1, t[2], du[1, 1]),
+                    (-1, t[1], du[1, 2]),
+                    (1, t[2], du[0, 0]),
+                    (-1, t[0], du[0, 2]),
+                ),
+            ),
         ):
             for factor, first, second in products:
                 K += quadratic_form(factor * d[a] * stress, first, second)
@@ -186,7 +224,9 @@ def _corners(shells: Shells, u: Array, work: _Work) -> Iterator[_Drilling]:
     for (r, s), weight in zip(shells.scheme.points, shells.scheme.weights):
         for layer in shells.layers:
             B, axes, det = shells.whole_strain(r, s, shells.heights_at(layer.zeta))
-            membrane = (shells.plane_stress(axes, layer) @ (B[:, :5] @ u))[:, :3] * (det * weight * layer.weight)[:, None, None]
+            membrane = (shells.plane_stress(axes, layer) @ (B[:, :5] @ u))[:, :3] * (
+                det * weight * layer.weight
+            )[:, None, None]
             stress += np.swapaxes(shells.corner_factors(r, s), 1, 2) @ membrane
     at = shells.kinematics(1 / 3, 1 / 3)
     for a in range(3):

@@ -1,13 +1,16 @@
 """Sections of shells: of one material, or laminates of plies.
 
-The stiffness of a laminate is that of its plies, integrated through the thickness: A = Σ Q̄_k t_k, B = Σ Q̄_k t_k z_k,
-D = Σ Q̄_k (t_k z_k² + t_k³/12). Its transverse shear has in each of both directions the shear correction
+The stiffness of a laminate is that of its plies, integrated through the thickness: A = Σ Q̄_k t_k,
+B = Σ Q̄_k t_k z_k, D = Σ Q̄_k (t_k z_k² + t_k³/12). Its transverse shear has in each of both
+directions the shear correction
 
     k = 1/(Σ_k G_k t_k ∫ f²/G dz),    f(z) = ∫_z E (z − z₀) dz/∫ E (z − z₀)² dz,
 
-with f the shear stress of unit shear force that balances the bending stress in that direction; 5/6 for one material.
+with f the shear stress of unit shear force that balances the bending stress in that direction; 5/6
+for one material.
 
-Source: Jones, Mechanics of Composite Materials, section 4.2; Whitney, J. Appl. Mech. 40 (1973) 302 (shear correction).
+Source: Jones, Mechanics of Composite Materials, section 4.2; Whitney, J. Appl. Mech. 40 (1973) 302
+(shear correction).
 """
 
 from __future__ import annotations
@@ -38,8 +41,9 @@ STRAINED = [0, 1, 3, 5, 4]  # strains 11, 22, 12, 13, 23 in the order xx yy zz x
 
 
 class Layer(NamedTuple):
-    """A surface within the shell at ζ from −1 to 1, and the share of ∫dζ = 2 that it stands for; density; moduli (5, 5) of the
-    strains 11, 22, 12, 13, 23 in local axes, or None for those of the shell's material with the shear correction."""
+    """A surface within the shell at ζ from −1 to 1, and the share of ∫dζ = 2 that it stands for;
+    density; moduli (5, 5) of the strains 11, 22, 12, 13, 23 in local axes, or None for those of the
+    shell's material with the shear correction."""
 
     zeta: float
     weight: float
@@ -49,8 +53,8 @@ class Layer(NamedTuple):
 
 
 def with_free_thickness(C: Array, shear: float) -> Array:
-    """D (…, 5, 5) of strains 11, 22, 12, 13, 23 with σ₃₃ = 0 of moduli C (…, 6, 6), order xx yy zz xy yz zx; transverse shear
-    times the correction."""
+    """D (…, 5, 5) of strains 11, 22, 12, 13, 23 with σ₃₃ = 0 of moduli C (…, 6, 6), order xx yy zz
+    xy yz zx; transverse shear times the correction."""
     D = C - C[..., :, 2:3] * C[..., 2:3, :] / C[..., 2:3, 2:3]
     D = D[..., STRAINED, :][..., STRAINED]
     D[..., 3:, :] *= shear
@@ -59,7 +63,9 @@ def with_free_thickness(C: Array, shear: float) -> Array:
 
 
 class SurfaceSection(Section):
-    """What shells need of their section; offset: of the middle from the nodes, along the normal; added_mass: on the middle."""
+    """What shells need of their section; offset: of the middle from the nodes, along the normal;
+    added_mass: on the middle.
+    """
 
     offset: float
     added_mass: float
@@ -69,7 +75,9 @@ class SurfaceSection(Section):
 
     @property
     def first_axis(self) -> ArrayLike | None:
-        """Direction (3,) of the first local axis, to be projected on the surface; None for that of the first side."""
+        """Direction (3,) of the first local axis, to be projected on the surface; None for that of
+        the first side.
+        """
         return None
 
     @abstractmethod
@@ -97,9 +105,16 @@ class SurfaceSection(Section):
         if not np.isfinite(number(self.offset, "section: offset")):
             raise InputError(f"section: offset = {self.offset!r}; give a length in m")
         check_added_mass(self.added_mass, "kg/m²")
-        rows = floats(self.normals, "section: normals").reshape(-1, 5) if len(self.normals) else np.ones((0, 5))
+        rows = (
+            floats(self.normals, "section: normals").reshape(-1, 5)
+            if len(self.normals)
+            else np.ones((0, 5))
+        )
         if not np.linalg.norm(rows[:, 2:], axis=1).all() or (rows[:, :2] % 1 != 0).any():
-            raise InputError("section: normals: give rows of an element's number, a node's number and a direction")
+            raise InputError(
+                "section: normals: give rows of an element's number, a node's number and "
+                "a direction"
+            )
 
 
 @checked_arguments
@@ -107,11 +122,11 @@ class SurfaceSection(Section):
 class ShellSection(SurfaceSection):
     """Shell of one material.
 
-    thickness: m.  offset: of its middle from the nodes, along the normal, which is right-handed to the order of the nodes [m].
-    at_nodes: other thicknesses at nodes, rows of node number and thickness [m]; between the nodes they are interpolated.
-    added_mass: on the middle surface [kg/m²].
-    normals: of the shell at nodes of elements, rows of the number of the element, that of the node, and the direction; by default
-    the mean of the elements at a node.
+    thickness: m.  offset: of its middle from the nodes, along the normal, which is right-handed to
+    the order of the nodes [m]. at_nodes: other thicknesses at nodes, rows of node number and
+    thickness [m]; between the nodes they are interpolated. added_mass: on the middle surface
+    [kg/m²]. normals: of the shell at nodes of elements, rows of the number of the element, that of
+    the node, and the direction; by default the mean of the elements at a node.
 
     Examples
     --------
@@ -133,11 +148,19 @@ class ShellSection(SurfaceSection):
 
     def __post_init__(self) -> None:
         if not 0 < number(self.thickness, "section: thickness") < np.inf:
-            raise InputError(f"section: thickness = {self.thickness!r}; give a positive length in m")
+            raise InputError(
+                f"section: thickness = {self.thickness!r}; give a positive length in m"
+            )
         self._check_offset()
-        rows = floats(self.at_nodes, "section: at_nodes").reshape(-1, 2) if len(self.at_nodes) else np.ones((0, 2))
+        rows = (
+            floats(self.at_nodes, "section: at_nodes").reshape(-1, 2)
+            if len(self.at_nodes)
+            else np.ones((0, 2))
+        )
         if not (rows[:, 1] > 0).all() or (rows[:, 0] % 1 != 0).any():
-            raise InputError("section: at_nodes: give rows of a node number and a positive thickness in m")
+            raise InputError(
+                "section: at_nodes: give rows of a node number and a positive thickness in m"
+            )
 
     def thickness_at(self, numbers: Indices) -> Array:
         h = np.full(numbers.shape, float(self.thickness))
@@ -158,13 +181,12 @@ class ShellSection(SurfaceSection):
 class LaminateSection(SurfaceSection):
     """Laminate of plies, from the bottom to the top, along the normal.
 
-    plies (n, 2): of each the thickness [m], and the angle of its material's first axis from ``orientation``, about the normal
-    [degrees].
-    orientation (3,): direction in mesh axes, projected on the shell; by default that of the first side of each element.
-    turn: angle of the laminate from there, about the normal [degrees].
-    materials: of each ply, along its own axes; by default all of them of the material of the elements.
-    offset: of the middle of the laminate from the nodes, along the normal [m].  added_mass: on its middle [kg/m²].
-    normals: as of `ShellSection`.
+    plies (n, 2): of each the thickness [m], and the angle of its material's first axis from
+    ``orientation``, about the normal [degrees]. orientation (3,): direction in mesh axes, projected
+    on the shell; by default that of the first side of each element. turn: angle of the laminate
+    from there, about the normal [degrees]. materials: of each ply, along its own axes; by default
+    all of them of the material of the elements. offset: of the middle of the laminate from the
+    nodes, along the normal [m].  added_mass: on its middle [kg/m²]. normals: as of `ShellSection`.
 
     Examples
     --------
@@ -193,11 +215,22 @@ class LaminateSection(SurfaceSection):
     def __post_init__(self) -> None:
         rows = floats(self.plies, "section: plies")
         if rows.ndim != 2 or rows.shape[1:] != (2,) or not len(rows) or not (rows[:, 0] > 0).all():
-            raise InputError(f"section: plies: {shown(self.plies)}; give rows of thickness in m and angle in degrees")
+            raise InputError(
+                f"section: plies: {shown(self.plies)}; give rows of thickness in m and "
+                "angle in degrees"
+            )
         if self.materials is not None and len(self.materials) != len(rows):
-            raise InputError(f"section: materials: {len(self.materials)} given for {len(rows)} plies; give one for each")
-        if self.orientation is not None and not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0:
-            raise InputError("section: orientation: has zero length; give the direction of the first axis")
+            raise InputError(
+                f"section: materials: {len(self.materials)} given for {len(rows)} plies; "
+                "give one for each"
+            )
+        if (
+            self.orientation is not None
+            and not np.linalg.norm(vector(self.orientation, "section: orientation")) > 0
+        ):
+            raise InputError(
+                "section: orientation: has zero length; give the direction of the first axis"
+            )
         if not np.isfinite(number(self.turn, "section: turn")):
             raise InputError(f"section: turn: {self.turn!r}; give an angle in degrees")
         self._check_offset()
@@ -231,7 +264,9 @@ class LaminateSection(SurfaceSection):
             share = thickness / h
             D = with_free_thickness(C, 1.0)
             D[3:, 3:] *= np.outer(shear, shear)
-            found += [Layer(bottom + share * (1 + place), share, own.rho, D, 1.0) for place in GAUSS]
+            found += [
+                Layer(bottom + share * (1 + place), share, own.rho, D, 1.0) for place in GAUSS
+            ]
             bottom += 2 * share
         return tuple(found)
 
@@ -263,13 +298,18 @@ class LaminateSection(SurfaceSection):
         return super().is_reversible(material)
 
     def stiffnesses(self, material: Material) -> tuple[Array, Array, Array]:
-        """A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12 about the middle, in laminate axes.
+        """A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12 about the middle, in
+        laminate axes.
 
         material: of plies without their own."""
         A, B, D = np.zeros((3, 3, 3))
         for layer in self.layers(material):
             assert layer.moduli is not None
-            Q, w, z = layer.moduli[:3, :3], 0.5 * layer.weight * self.thickness, 0.5 * layer.zeta * self.thickness
+            Q, w, z = (
+                layer.moduli[:3, :3],
+                0.5 * layer.weight * self.thickness,
+                0.5 * layer.zeta * self.thickness,
+            )
             A, B, D = A + w * Q, B + w * z * Q, D + w * z**2 * Q
         return A, B, D
 
@@ -280,12 +320,16 @@ def _strengths(material: Material) -> tuple[float, ...]:
 
 
 def shear_corrections(plies: Sequence[tuple[float, Array]]) -> Array:
-    """Correction factors (2,) of the shear 13 and 23 for plies of a thickness and moduli (5, 5), from the bottom."""
+    """Correction factors (2,) of the shear 13 and 23 for plies of a thickness and moduli (5, 5),
+    from the bottom.
+    """
     edges = np.cumsum([0.0, *(t for t, _ in plies)])
     found = []
     for axis, shear in ((0, 3), (1, 4)):
         E, G = (np.array([D[k, k] for _, D in plies]) for k in (axis, shear))
-        neutral = float((E * (edges[1:] ** 2 - edges[:-1] ** 2)).sum() / (2 * (E * np.diff(edges)).sum()))
+        neutral = float(
+            (E * (edges[1:] ** 2 - edges[:-1] ** 2)).sum() / (2 * (E * np.diff(edges)).sum())
+        )
         z = edges - neutral
         bending = float((E * (z[1:] ** 3 - z[:-1] ** 3)).sum() / 3)
         below, work = 0.0, 0.0

@@ -1,22 +1,27 @@
-"""Shells with three, four, six and eight nodes (Reissner–Mindlin), from the three-dimensional continuum.
+"""Shells with three, four, six and eight nodes (Reissner–Mindlin), from the three-dimensional
+continuum.
 
-With the directors n_a of the nodes, normal to the shell, and the heights z_a of a layer there, a point and its displacement are
+With the directors n_a of the nodes, normal to the shell, and the heights z_a of a layer there, a
+point and its displacement are
 
     x = Σ N_a (x_a + z_a n_a),    u = Σ N_a (u_a + z_a θ_a × n_a),    z_a = offset + ½ h_a ζ
 
 and the covariant strains e_ij = ½ (g_i · u,j + g_j · u,i) follow, with remedies:
 
 * strains that lock are assumed from those at tying points (`shell_schemes`);
-* membrane strains of quad4 have the incompatible modes 1 − r², 1 − s² of both tangential displacements, with the gradients of
-  Taylor, Beresford and Wilson, condensed in the element: it bends in its plane without locking;
-* the rotation about the director is tied to that of the surface, these modes included, by ``γ G h ∫ ((θ − ω)·d)² dA`` (Hughes and
-  Brezzi); in tri3 it takes part in the membrane strains, which are those of Felippa's optimal triangle.
+* membrane strains of quad4 have the incompatible modes 1 − r², 1 − s² of both tangential
+  displacements, with the gradients of Taylor, Beresford and Wilson, condensed in the element: it
+  bends in its plane without locking;
+* the rotation about the director is tied to that of the surface, these modes included, by ``γ G h ∫
+  ((θ − ω)·d)² dA`` (Hughes and Brezzi); in tri3 it takes part in the membrane strains, which are
+  those of Felippa's optimal triangle.
 
-The stress normal to the shell is zero. The mass is at two layers of each ply, whose second moment is that of the thickness. The
-geometric stiffness ``∫ σ_ij u,i · u,j dV`` has all stresses, and the second-order part ½ θ × (θ × n) z of the director.
+The stress normal to the shell is zero. The mass is at two layers of each ply, whose second moment
+is that of the thickness. The geometric stiffness ``∫ σ_ij u,i · u,j dV`` has all stresses, and the
+second-order part ½ θ × (θ × n) z of the director.
 
-Source: Dvorkin and Bathe, Eng. Comput. 1 (1984) 77; Taylor, Beresford, Wilson, Int. J. Numer. Meth. Eng. 10 (1976) 1211; Hughes
-and Brezzi, Comput. Methods Appl. Mech. Eng. 72 (1989) 105.
+Source: Dvorkin and Bathe, Eng. Comput. 1 (1984) 77; Taylor, Beresford, Wilson, Int. J. Numer. Meth.
+Eng. 10 (1976) 1211; Hughes and Brezzi, Comput. Methods Appl. Mech. Eng. 72 (1989) 105.
 """
 
 from __future__ import annotations
@@ -47,14 +52,16 @@ from preprocess.fe.structure import (
 from preprocess.mesh.checks import SMOOTH
 
 DRILLING = 0.01  # γ
-FLAT = np.cos(np.radians(0.1))  # between the normal of a triangle, which is flat, and one that is given
+# between the normal of a triangle, which is flat, and one that is given
+FLAT = np.cos(np.radians(0.1))
 FOLDED = "its surface is folded, or curved more than its thickness and offset allow"
 ALONG = 1e-6  # sine of the angle between normal and orientation that is none
 
 
 class Kinematics(NamedTuple):
-    """At a point: base vectors g (ne, 3, 3), rows r, s, ζ; derivatives of u along r, s, ζ (ne, 3, 3, n), [i, component]; rotation
-    θ and its derivatives (ne, 3, 3, n), [0] θ, [1] ∂r, [2] ∂s; normal and director (ne, 3)."""
+    """At a point: base vectors g (ne, 3, 3), rows r, s, ζ; derivatives of u along r, s, ζ (ne, 3,
+    3, n), [i, component]; rotation θ and its derivatives (ne, 3, 3, n), [0] θ, [1] ∂r, [2] ∂s;
+    normal and director (ne, 3)."""
 
     g: Array
     du: Array
@@ -65,16 +72,21 @@ class Kinematics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Shells(Structure):
-    """Shells of one section and material. Columns n of the inner arrays are the degrees of freedom of the nodes, six each, and
-    behind them those of the inner node. smooth: normals (ne, nn, 3) of the surface, which all shells at a node have in common;
-    means: the directors, where elements that are not here take part in them."""
+    """Shells of one section and material. Columns n of the inner arrays are the degrees of freedom
+    of the nodes, six each, and behind them those of the inner node. smooth: normals (ne, nn, 3) of
+    the surface, which all shells at a node have in common; means: the directors, where elements
+    that are not here take part in them."""
 
     section: SurfaceSection = field(kw_only=True)
     smooth: Array | None = field(default=None, kw_only=True, repr=False)
     means: Array | None = field(default=None, kw_only=True, repr=False)
 
     def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> Structure:
-        return replace(cast(Shells, super().within(rows, number, freedoms)), smooth=None, means=self.directors[rows])
+        return replace(
+            cast(Shells, super().within(rows, number, freedoms)),
+            smooth=None,
+            means=self.directors[rows],
+        )
 
     @property
     def scheme(self) -> Scheme:
@@ -108,7 +120,9 @@ class Shells(Structure):
 
     @functools.cached_property
     def directors(self) -> Array:
-        """n_a (ne, nn + inner, 3): mean normal of the elements at a node, at folds the element's own; tri3 are flat."""
+        """n_a (ne, nn + inner, 3): mean normal of the elements at a node, at folds the element's
+        own; tri3 are flat.
+        """
         if self.means is not None:
             return self.means
         if self.kind == "tri3":
@@ -123,7 +137,9 @@ class Shells(Structure):
         return self._given(smooth_normals([self])[0] if self.smooth is None else self.smooth)
 
     def _given(self, found: Array) -> Array:
-        """Directors (ne, nn, 3) with those that the section gives. Raises InputError for one far from the element's own."""
+        """Directors (ne, nn, 3) with those that the section gives. Raises InputError for one far
+        from the element's own.
+        """
         if not len(self.section.normals):
             return found
         row = {int(number): k for k, number in enumerate(self.ids)}
@@ -134,7 +150,8 @@ class Shells(Structure):
             for a in np.flatnonzero(self.numbers[e] == int(node)):
                 if not n @ self.normals[e, a] > (FLAT if self.kind == "tri3" else SMOOTH):
                     raise InputError(
-                        f"section: normals: of element {int(element)} at node {int(node)}: is far from its surface; change it"
+                        f"section: normals: of element {int(element)} at node "
+                        f"{int(node)}: is far from its surface; change it"
                     )
                 found[e, a] = n
         return found
@@ -151,13 +168,17 @@ class Shells(Structure):
         return np.stack(found, axis=1)
 
     def kinematics(self, r: float, s: float, z: Array | None = None) -> Kinematics:
-        """At heights z_a (ne, nn + inner), by default on the surface of the nodes. Raises InputError for a folded element."""
+        """At heights z_a (ne, nn + inner), by default on the surface of the nodes. Raises
+        InputError for a folded element.
+        """
         N, dN = self.scheme.functions(r, s)
         n_e, nn, all_ = len(self.ids), self.x.shape[1], len(N)
         z = np.zeros((n_e, all_)) if z is None else z
         half = 0.5 * self.thickness
         g = np.empty((n_e, 3, 3))
-        g[:, :2] = np.einsum("ia,eac->eic", dN[:, :nn], (self.x + (z[..., None] * self.directors)[:, :nn]))
+        g[:, :2] = np.einsum(
+            "ia,eac->eic", dN[:, :nn], (self.x + (z[..., None] * self.directors)[:, :nn])
+        )
         g[:, 2] = np.einsum("a,ea,eac->ec", N[:nn], half[:, :nn], self.directors[:, :nn])
         folded = ~(np.linalg.det(g) > 0)
         if folded.any():
@@ -178,19 +199,31 @@ class Shells(Structure):
 
     @functools.cached_property
     def _first_axis(self) -> Array:
-        """Direction (ne, 3) of the first local axis: the orientation of the section, or from the first corner to the second."""
+        """Direction (ne, 3) of the first local axis: the orientation of the section, or from the
+        first corner to the second.
+        """
         if self.section.first_axis is not None:
-            return np.broadcast_to(np.asarray(self.section.first_axis, dtype=float), (len(self.ids), 3))
+            return np.broadcast_to(
+                np.asarray(self.section.first_axis, dtype=float), (len(self.ids), 3)
+            )
         side = self.x[:, 1] - self.x[:, 0]
         return np.asarray(side / np.linalg.norm(side, axis=1)[:, None])
 
     def axes_at(self, at: Kinematics) -> Array:
-        """Local axes as rows (ne, 3, 3): the first axis turned into the tangent plane, and the normal."""
-        e1 = self._first_axis - at.normal * np.einsum("ec,ec->e", self._first_axis, at.normal)[:, None]
+        """Local axes as rows (ne, 3, 3): the first axis turned into the tangent plane, and the
+        normal.
+        """
+        e1 = (
+            self._first_axis
+            - at.normal * np.einsum("ec,ec->e", self._first_axis, at.normal)[:, None]
+        )
         size = np.linalg.norm(e1, axis=1)
         bad = size < ALONG * np.linalg.norm(self._first_axis, axis=1)
         if bad.any():
-            raise InputError(f"section: orientation is normal to element {self.ids[bad][0]}; give a direction along its surface")
+            raise InputError(
+                f"section: orientation is normal to element {self.ids[bad][0]}; give a "
+                "direction along its surface"
+            )
         e1 = e1 / size[:, None]
         if self.section.turn:
             c, s = np.cos(np.radians(self.section.turn)), np.sin(np.radians(self.section.turn))
@@ -200,7 +233,9 @@ class Shells(Structure):
     def _across(self, r: float, s: float) -> Array:
         """2 e_rζ and 2 e_sζ (ne, 2, n) of the displacements at a point of the surface of the nodes."""
         at = self.kinematics(r, s)
-        return np.einsum("eic,ecn->ein", at.g[:, :2], at.du[:, 2]) + np.einsum("ec,eicn->ein", at.g[:, 2], at.du[:, :2])
+        return np.einsum("eic,ecn->ein", at.g[:, :2], at.du[:, 2]) + np.einsum(
+            "ec,eicn->ein", at.g[:, 2], at.du[:, :2]
+        )
 
     def _in_plane(self, z: Array) -> Strains:
         """e_rr, e_ss and 2 e_rs (ne, 3, n) of the displacements at heights z."""
@@ -213,8 +248,8 @@ class Shells(Structure):
         return strains
 
     def _strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
-        """Strains 11, 22, 12, 13, 23 in local axes and, but for tri3, (θ − ω)·d, (ne, 5 or 6, n), without `_modes`; the axes, and
-        det g (ne,)."""
+        """Strains 11, 22, 12, 13, 23 in local axes and, but for tri3, (θ − ω)·d, (ne, 5 or 6, n),
+        without `_modes`; the axes, and det g (ne,)."""
         at = self.kinematics(r, s, z)
         axes = self.axes_at(at)
         e = np.zeros((len(at.g), 3, 3, at.du.shape[3]))
@@ -224,7 +259,16 @@ class Shells(Structure):
         e[:, :2, 2] = e[:, 2, :2] = 0.5 * self.scheme.across(r, s, self._across)
         to_local = axes @ np.linalg.inv(at.g)  # e_a · gⁱ
         local = np.einsum("eai,ebj,eijn->eabn", to_local, to_local, e, optimize=True)
-        B = np.stack([local[:, 0, 0], local[:, 1, 1], 2 * local[:, 0, 1], 2 * local[:, 0, 2], 2 * local[:, 1, 2]], axis=1)
+        B = np.stack(
+            [
+                local[:, 0, 0],
+                local[:, 1, 1],
+                2 * local[:, 0, 1],
+                2 * local[:, 0, 2],
+                2 * local[:, 1, 2],
+            ],
+            axis=1,
+        )
         if self.kind == "tri3":
             B[:, :3] += self._corner_strains(r, s)
             return B, axes, np.linalg.det(at.g)
@@ -233,23 +277,34 @@ class Shells(Structure):
         return np.concatenate([B, drilling[:, None]], axis=1), axes, np.linalg.det(at.g)
 
     def _deviation(self, at: Kinematics, theta: Array, director: Array) -> Array:
-        """(θ − ω)·d (ne, n): rotation about a director less that of the surface, which tilts and turns in its plane with u."""
+        """(θ − ω)·d (ne, n): rotation about a director less that of the surface, which tilts and
+        turns in its plane with u.
+        """
         axes = self.axes_at(at)
         du = np.einsum("eai,eicn->eacn", (axes @ np.linalg.inv(at.g))[:, :2, :2], at.du[:, :2])
         slope = np.einsum("ebc,eacn->eabn", axes, du)  # ∂_a u_b
-        omega = np.stack([slope[:, 1, 2], -slope[:, 0, 2], 0.5 * (slope[:, 0, 1] - slope[:, 1, 0])], axis=1)
+        omega = np.stack(
+            [slope[:, 1, 2], -slope[:, 0, 2], 0.5 * (slope[:, 0, 1] - slope[:, 1, 0])], axis=1
+        )
         own = np.einsum("eac,ec->ea", axes, director)
-        return np.asarray(np.einsum("ec,ecn->en", director, theta) - np.einsum("ea,ean->en", own, omega))
+        return np.asarray(
+            np.einsum("ec,ecn->en", director, theta) - np.einsum("ea,ean->en", own, omega)
+        )
 
     def _corner_strains(self, r: float, s: float) -> Array:
         """Membrane strains (ne, 3, n) of the rotations of a tri3's corners about their directors."""
         at = self.kinematics(r, s)
         turns = [self.kinematics(a, b).turn[:, 0] for a, b in self.scheme.nodes]
-        each = [self._deviation(at, turn, d) for turn, d in zip(turns, np.moveaxis(self.directors, 1, 0))]
+        each = [
+            self._deviation(at, turn, d)
+            for turn, d in zip(turns, np.moveaxis(self.directors, 1, 0))
+        ]
         return np.asarray(self.corner_factors(r, s) @ np.stack(each, axis=1))
 
     def corner_factors(self, r: float, s: float) -> Array:
-        """Membrane strains (ne, 3, 3) by the rotations of a tri3's corners about their directors, less that of the surface."""
+        """Membrane strains (ne, 3, 3) by the rotations of a tri3's corners about their directors,
+        less that of the surface.
+        """
         axes = self.axes_at(self.kinematics(r, s))
         x = np.einsum("eac,eic->eai", self.x, axes[:, :2])
         D = self.plane_stress(axes, self.layers[0])
@@ -267,7 +322,10 @@ class Shells(Structure):
         centre, at = self.kinematics(0.0, 0.0), self.kinematics(r, s)
         J = np.einsum("eic,eac->eia", centre.g[:, :2], self.axes_at(centre)[:, :2])
         ratio = np.linalg.det(centre.g) / np.linalg.det(at.g)
-        grad = np.einsum("eai,im->eam", np.linalg.inv(J), np.diag([-2 * r, -2 * s])) * ratio[:, None, None]
+        grad = (
+            np.einsum("eai,im->eam", np.linalg.inv(J), np.diag([-2 * r, -2 * s]))
+            * ratio[:, None, None]
+        )
         for m in range(2):
             found[:, 0, 2 * m] = found[:, 2, 2 * m + 1] = grad[:, 0, m]
             found[:, 1, 2 * m + 1] = found[:, 2, 2 * m] = grad[:, 1, m]
@@ -287,7 +345,9 @@ class Shells(Structure):
         found = np.zeros((len(self.ids), 5, 2))
         found[:, 0, 1], found[:, 1, 0] = height * a, -height * b
         found[:, 2, 0], found[:, 2, 1] = -height * a, height * b
-        found[:, 3:] = to_local @ self.scheme.across(r, s, lambda p, q: 27 * p * q * (1 - p - q) * across)
+        found[:, 3:] = to_local @ self.scheme.across(
+            r, s, lambda p, q: 27 * p * q * (1 - p - q) * across
+        )
         return found
 
     def plane_stress(self, axes: Array, layer: Layer) -> Array:
@@ -295,7 +355,9 @@ class Shells(Structure):
         if layer.moduli is not None:
             return np.broadcast_to(layer.moduli, (len(axes), 5, 5))
         T = rotated_stress(np.swapaxes(axes, 1, 2))
-        return with_free_thickness(T @ elasticity(self.material) @ np.swapaxes(T, 1, 2), layer.shear)
+        return with_free_thickness(
+            T @ elasticity(self.material) @ np.swapaxes(T, 1, 2), layer.shear
+        )
 
     def moduli(self, axes: Array, layer: Layer) -> Array:
         """D (ne, 5, 5), but for tri3 (ne, 6, 6) with γ G for the last."""
@@ -308,7 +370,9 @@ class Shells(Structure):
 
     @functools.cached_property
     def elimination(self) -> tuple[Array, Array]:
-        """Stiffness (ne, n, n) of the nodes, and the inner degrees of freedom and modes by their motion (ne, m, n)."""
+        """Stiffness (ne, n, n) of the nodes, and the inner degrees of freedom and modes by their
+        motion (ne, m, n).
+        """
         whole: Array | None = None
         for (r, s), weight in zip(self.scheme.points, self.scheme.weights):
             for layer in self.layers:
@@ -317,7 +381,8 @@ class Shells(Structure):
                 if not det.min() > 0:
                     number = self.ids[det.argmin()]
                     raise InputError(
-                        f"{self.kind} element {number}: its surface folds, or its thickness exceeds a radius; remesh there"
+                        f"{self.kind} element {number}: its surface folds, or its "
+                        "thickness exceeds a radius; remesh there"
                     )
                 B = np.concatenate([B, self._modes(r, s, z)], axis=2)
                 DB = self.moduli(axes, layer) * (det * weight * layer.weight)[:, None, None]
@@ -372,13 +437,17 @@ class Shells(Structure):
     def skin(self) -> tuple[ElementPoints, Indices]:
         nn = self.x.shape[1]
         triangles = np.vstack([self.scheme.triangles[:, ::-1], self.scheme.triangles + nn])
-        return self._stacked(self.scheme.nodes, [self.heights_at(-1.0), self.heights_at(1.0)]), triangles
+        return self._stacked(
+            self.scheme.nodes, [self.heights_at(-1.0), self.heights_at(1.0)]
+        ), triangles
 
     def laminate(self) -> LaminatePoints | None:
         plies = self.section.ply_data(self.material)
         if plies is None:
             return None
-        axes = [self.axes_at(self.kinematics(r, s, self.heights_at(0.0))) for r, s in self.scheme.nodes]
+        axes = [
+            self.axes_at(self.kinematics(r, s, self.heights_at(0.0))) for r, s in self.scheme.nodes
+        ]
         return LaminatePoints(np.stack(axes, axis=1), plies)
 
     def _nodal(self, B: Array, alpha: Array) -> Array:
@@ -404,5 +473,9 @@ class Shells(Structure):
             found.append(np.einsum("aq,qecn->eacn", self.scheme.extrapolation, np.stack(sampled)))
         return np.concatenate(found, axis=1)
 
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
-        return second_order_work(self, self.of_elements(displacements), self.of_elements(shapes), forces)
+    def initial_stress_stiffness(
+        self, displacements: Array, shapes: Array, forces: Array | None = None
+    ) -> Array:
+        return second_order_work(
+            self, self.of_elements(displacements), self.of_elements(shapes), forces
+        )

@@ -3,8 +3,9 @@
     rigid spider       u_i = t + θ × (x_i − p),  θ_i = θ                the nodes follow the centre (RBE2)
     averaging spider   (t, θ) = (RᵀWR)⁻¹ RᵀW u                          the centre follows the nodes (RBE3)
 
-R are the rigid motions of the nodes about the centre p, W their weights; a force on the centre of an averaging spider becomes
-forces ``W R (RᵀWR)⁻¹ f`` on the nodes, which have its resultant, add no stiffness, and do not depend on the elements.
+R are the rigid motions of the nodes about the centre p, W their weights; a force on the centre of
+an averaging spider becomes forces ``W R (RᵀWR)⁻¹ f`` on the nodes, which have its resultant, add no
+stiffness, and do not depend on the elements.
 
 Source: MSC Nastran, Quick Reference Guide, RBE2, RBE3.
 """
@@ -36,11 +37,12 @@ ROUND_OFF = 1e-14  # factor that is none
 class Spider(Connection):
     """A centre with six degrees of freedom, and the nodes connected to it.
 
-    where: the nodes, by a set's name, a `Point` or a `Plane`.  reference: the centre, an existing node, by its number or a set
-    that has only this node.  position (3,): of a new centre [m], by default the mean of the nodes; it is the node set with the
-    connection's name.
-    components: of the nodes that are connected, "1" to "3" translations x y z, "4" to "6" rotations (of nodes that have one).
-    axes: those along which the components of a node are, rows (n, 10) of its number and three directions; by default mesh axes.
+    where: the nodes, by a set's name, a `Point` or a `Plane`.  reference: the centre, an existing
+    node, by its number or a set that has only this node.  position (3,): of a new centre [m], by
+    default the mean of the nodes; it is the node set with the connection's name. components: of the
+    nodes that are connected, "1" to "3" translations x y z, "4" to "6" rotations (of nodes that
+    have one). axes: those along which the components of a node are, rows (n, 10) of its number and
+    three directions; by default mesh axes.
     """
 
     where: str | Region
@@ -59,7 +61,9 @@ class Spider(Connection):
         if self.reference is not None:
             return None
         rows = region_of(self.where).rows(nodes, sets)
-        position = nodes[rows].mean(axis=0) if self.position is None else vector(self.position, "position")
+        position = (
+            nodes[rows].mean(axis=0) if self.position is None else vector(self.position, "position")
+        )
         near_enough(position, nodes, "position")
         return np.asarray(position)
 
@@ -84,8 +88,13 @@ class Spider(Connection):
             return {}
         rows = floats(self.axes, "connection: axes")
         if rows.ndim != 2 or rows.shape[1:] != (10,):
-            raise InputError(f"axes: {shown(self.axes)}; give rows of a node's number and three directions")
-        return {row_of(nodes, int(row[0]), "axes"): np.asarray(rotation_of(row[1:].reshape(3, 3).T)).T for row in rows}
+            raise InputError(
+                f"axes: {shown(self.axes)}; give rows of a node's number and three directions"
+            )
+        return {
+            row_of(nodes, int(row[0]), "axes"): np.asarray(rotation_of(row[1:].reshape(3, 3).T)).T
+            for row in rows
+        }
 
 
 @checked_arguments
@@ -110,12 +119,25 @@ class RigidSpider(Spider):
         turned = self._axes(nodes)
         plain = np.array([foot for foot in feet if foot not in turned], dtype=np.int64)
         own, motion = _feet_motion(nodes, centre, plain, self.components)
-        rows = [_spread_along(nodes, centre, foot, self.components, turned[foot]) for foot in feet if foot in turned]
+        rows = [
+            _spread_along(nodes, centre, foot, self.components, turned[foot])
+            for foot in feet
+            if foot in turned
+        ]
         if rows:
-            dofs, parts = np.concatenate([each for each, _ in rows]), sp.vstack([part for _, part in rows])
+            dofs, parts = (
+                np.concatenate([each for each, _ in rows]),
+                sp.vstack([part for _, part in rows]),
+            )
             whole = spread(motion, nodes.freedoms.six(np.array([centre]))[0], nodes.freedoms.size)
-            return Dependence(name, np.concatenate([own, dofs]), sp.csr_matrix(sp.vstack([whole, parts])))
-        return Dependence(name, own, spread(motion, nodes.freedoms.six(np.array([centre]))[0], nodes.freedoms.size))
+            return Dependence(
+                name, np.concatenate([own, dofs]), sp.csr_matrix(sp.vstack([whole, parts]))
+            )
+        return Dependence(
+            name,
+            own,
+            spread(motion, nodes.freedoms.six(np.array([centre]))[0], nodes.freedoms.size),
+        )
 
     def arms(self, name: str, nodes: Nodes) -> Arms:
         centre, feet = self._feet(name, nodes)
@@ -126,12 +148,13 @@ class RigidSpider(Spider):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class AveragingSpider(Spider):
-    """A centre that follows the weighted mean motion of its nodes (RBE3, ``*DISTRIBUTING``); it adds no stiffness.
+    """A centre that follows the weighted mean motion of its nodes (RBE3, ``*DISTRIBUTING``); it
+    adds no stiffness.
 
-    weights (n,): of the nodes, in the order of their rows; by default equal; single ones may be negative, as areas of quadratic
-    faces are.  Weights of rotations are these times the square of
-    the nodes' mean distance from the centre.
-    follows: components of the centre that follow the nodes; the others are those of its own elements.
+    weights (n,): of the nodes, in the order of their rows; by default equal; single ones may be
+    negative, as areas of quadratic faces are.  Weights of rotations are these times the square of
+    the nodes' mean distance from the centre. follows: components of the centre that follow the
+    nodes; the others are those of its own elements.
 
     Examples
     --------
@@ -159,7 +182,9 @@ class AveragingSpider(Spider):
     def dependence(self, name: str, nodes: Nodes) -> Dependence:
         centre, feet = self._feet(name, nodes)
         led = [int(c) - 1 for c in sorted(set(self.follows))]
-        of_centre = 3 * centre + np.arange(3) if led[-1] < 3 else nodes.freedoms.six(np.array([centre]))[0]
+        of_centre = (
+            3 * centre + np.arange(3) if led[-1] < 3 else nodes.freedoms.six(np.array([centre]))[0]
+        )
         return Dependence(name, of_centre[led], self._average(nodes, centre, feet)[led])
 
     def arms(self, name: str, nodes: Nodes) -> Arms:
@@ -172,28 +197,53 @@ class AveragingSpider(Spider):
         """G (6, size)."""
         own, E, motion = self._rows(nodes, centre, feet)
         weight = self._dof_weights(nodes, centre, feet, own)
-        size = max(float(np.linalg.norm(nodes.positions[feet] - nodes.positions[centre], axis=1).mean()), 1e-300)
+        size = max(
+            float(np.linalg.norm(nodes.positions[feet] - nodes.positions[centre], axis=1).mean()),
+            1e-300,
+        )
         scaled = motion / np.array([1.0, 1.0, 1.0, size, size, size])
         gram = (scaled.T * weight) @ scaled
         values = np.linalg.eigvalsh(gram)
         if not values[0] > 1e-12 * values[-1]:
-            raise InputError(f"its {len(feet)} nodes do not define all motions of the centre; use nodes that are not collinear")
-        fit = np.asarray(np.linalg.solve((motion.T * weight) @ motion, motion.T * weight), dtype=float)
+            raise InputError(
+                f"its {len(feet)} nodes do not define all motions of the centre; use "
+                "nodes that are not collinear"
+            )
+        fit = np.asarray(
+            np.linalg.solve((motion.T * weight) @ motion, motion.T * weight), dtype=float
+        )
         return sp.csr_matrix(sp.csr_matrix(fit) @ E)
 
-    def _rows(self, nodes: Nodes, centre: int, feet: IntArray) -> tuple[IntArray, sp.csr_matrix, FloatArray]:
-        """Connected components: a degree of freedom (m,) of the block of each, the components E (m, size) of u, and their motion
-        (m, 6) with the centre."""
+    def _rows(
+        self, nodes: Nodes, centre: int, feet: IntArray
+    ) -> tuple[IntArray, sp.csr_matrix, FloatArray]:
+        """Connected components: a degree of freedom (m,) of the block of each, the components E (m,
+        size) of u, and their motion (m, 6) with the centre."""
         turned = self._axes(nodes)
-        own, motion = _feet_motion(nodes, centre, np.array([k for k in feet if k not in turned], dtype=np.int64), self.components)
+        own, motion = _feet_motion(
+            nodes,
+            centre,
+            np.array([k for k in feet if k not in turned], dtype=np.int64),
+            self.components,
+        )
         size = nodes.freedoms.size
-        dofs, parts, motions = [own], [sp.csr_matrix((np.ones(len(own)), (np.arange(len(own)), own)), (len(own), size))], [motion]
+        dofs, parts, motions = (
+            [own],
+            [sp.csr_matrix((np.ones(len(own)), (np.arange(len(own)), own)), (len(own), size))],
+            [motion],
+        )
         for foot in (k for k in feet if k in turned):
             rigid, blocks = _rigid_of(nodes, centre, foot), [3 * foot + np.arange(3)]
             if nodes.freedoms.rotates(np.array([foot]))[0]:
                 blocks.append(nodes.freedoms.six(np.array([foot]))[0, 3:])
             for first, block in zip((0, 3), blocks):
-                e = turned[foot][[int(c) - 1 - first for c in sorted(set(self.components)) if first < int(c) <= first + 3]]
+                e = turned[foot][
+                    [
+                        int(c) - 1 - first
+                        for c in sorted(set(self.components))
+                        if first < int(c) <= first + 3
+                    ]
+                ]
                 dofs.append(block[:1].repeat(len(e)))
                 parts.append(spread(e, block, size))
                 motions.append(e @ rigid[first : first + 3])
@@ -203,19 +253,29 @@ class AveragingSpider(Spider):
         """Weight of each connected degree of freedom."""
         given = np.ones(len(feet)) if self.weights is None else floats(self.weights, "weights")
         if given.shape != feet.shape or not given.sum() > 0:
-            raise InputError(f"weights: {given.size} given for {len(feet)} nodes; give one per node, with a positive sum")
+            raise InputError(
+                f"weights: {given.size} given for {len(feet)} nodes; give one per node, "
+                "with a positive sum"
+            )
         distance = np.linalg.norm(nodes.positions[feet] - nodes.positions[centre], axis=1).mean()
         block = own // 3
         turns = block >= nodes.freedoms.nodes
         owner = nodes.freedoms.node_of_block[block]
-        return np.asarray(given[np.searchsorted(feet, owner)] * np.where(turns, distance**2 or 1.0, 1.0))
+        return np.asarray(
+            given[np.searchsorted(feet, owner)] * np.where(turns, distance**2 or 1.0, 1.0)
+        )
 
 
-def _feet_motion(nodes: Nodes, centre: int, feet: IntArray, components: str) -> tuple[IntArray, FloatArray]:
+def _feet_motion(
+    nodes: Nodes, centre: int, feet: IntArray, components: str
+) -> tuple[IntArray, FloatArray]:
     """Connected degrees of freedom (n,) of the feet, and their motion (n, 6) with the centre."""
     chosen = np.array([int(c) - 1 for c in sorted(set(components))])
     arm = rigid_motion(nodes.positions[feet] - nodes.positions[centre])
-    dofs, motion = [(3 * feet[:, None] + chosen[chosen < 3]).ravel()], [arm[:, chosen[chosen < 3]].reshape(-1, 6)]
+    dofs, motion = (
+        [(3 * feet[:, None] + chosen[chosen < 3]).ravel()],
+        [arm[:, chosen[chosen < 3]].reshape(-1, 6)],
+    )
     turned = feet[nodes.freedoms.rotates(feet)]
     if (chosen >= 3).any() and turned.size:
         dofs.append(nodes.freedoms.six(turned)[:, chosen[chosen >= 3]].ravel())
@@ -225,21 +285,33 @@ def _feet_motion(nodes: Nodes, centre: int, feet: IntArray, components: str) -> 
 
 def _rigid_of(nodes: Nodes, centre: int, foot: int) -> FloatArray:
     """Translation and rotation (6, 6) of a foot that moves rigidly with the centre."""
-    return np.vstack([rigid_motion((nodes.positions[foot] - nodes.positions[centre])[None])[0], np.eye(6)[3:]])
+    return np.vstack(
+        [rigid_motion((nodes.positions[foot] - nodes.positions[centre])[None])[0], np.eye(6)[3:]]
+    )
 
 
-def _spread_along(nodes: Nodes, centre: int, foot: int, components: str, axes: FloatArray) -> tuple[IntArray, sp.csr_matrix]:
-    """Dependent degrees of freedom of a foot that follows the centre along some of its axes, and their factors (m, size).
+def _spread_along(
+    nodes: Nodes, centre: int, foot: int, components: str, axes: FloatArray
+) -> tuple[IntArray, sp.csr_matrix]:
+    """Dependent degrees of freedom of a foot that follows the centre along some of its axes, and
+    their factors (m, size).
 
-    e·u = e·(t + θ × r) gives the component where e is largest, which the other directions then lack.
+    e·u = e·(t + θ × r) gives the component where e is largest, which the other directions then
+    lack.
     """
-    own = nodes.freedoms.six(np.array([foot, centre])) if nodes.freedoms.rotates(np.array([foot]))[0] else None
+    own = (
+        nodes.freedoms.six(np.array([foot, centre]))
+        if nodes.freedoms.rotates(np.array([foot]))[0]
+        else None
+    )
     centre_dofs = nodes.freedoms.six(np.array([centre]))[0]
     foot_dofs = own[0] if own is not None else 3 * foot + np.arange(3)
     rigid = _rigid_of(nodes, centre, foot)
     dofs, parts = list[int](), list[sp.csr_matrix]()
     for first in (0, 3) if own is not None else (0,):
-        chosen = [axes[int(c) - 1 - first] for c in sorted(set(components)) if first < int(c) <= first + 3]
+        chosen = [
+            axes[int(c) - 1 - first] for c in sorted(set(components)) if first < int(c) <= first + 3
+        ]
         for k, e in pivoted(chosen):
             others = np.delete(np.arange(3), k)
             columns = np.concatenate([foot_dofs[first + others], centre_dofs])
@@ -254,4 +326,6 @@ def _spread_along(nodes: Nodes, centre: int, foot: int, components: str, axes: F
 
 def _check_components(components: str, what: str) -> None:
     if not isinstance(components, str) or not components or set(components) - set(ALL):
-        raise InputError(f"connection: {what}: {shown(components)}; give digits from 1 to 6, such as '123'")
+        raise InputError(
+            f"connection: {what}: {shown(components)}; give digits from 1 to 6, such as '123'"
+        )

@@ -1,7 +1,8 @@
 """Structural elements: what a group of beams or shells gives to a model.
 
-Every element has nodes with six degrees of freedom, ``u_e`` (6 nn,), in mesh axes. All it gives are arrays linear in these,
-element by element: the stiffness, the motion of its mass points and of its skin, and the stress at the points of the skin.
+Every element has nodes with six degrees of freedom, ``u_e`` (6 nn,), in mesh axes. All it gives are
+arrays linear in these, element by element: the stiffness, the motion of its mass points and of its
+skin, and the stress at the points of the skin.
 """
 
 from __future__ import annotations
@@ -24,15 +25,18 @@ Indices = NDArray[np.int64]
 
 
 class ElementPoints(NamedTuple):
-    """Points of the elements (ne, p, 3) and their motion by the element's degrees of freedom (ne, p, 3, 6 nn)."""
+    """Points of the elements (ne, p, 3) and their motion by the element's degrees of freedom (ne,
+    p, 3, 6 nn).
+    """
 
     positions: Array
     motion: Array
 
 
 class PlyData(NamedTuple):
-    """Of n plies from the bottom: ζ of their bottom and top (n, 2), angles (n,) in degrees, plane-stress moduli (n, 3, 3) in
-    laminate axes, strengths X_t, X_c, Y_t, Y_c, S (n, 5), infinite if unknown."""
+    """Of n plies from the bottom: ζ of their bottom and top (n, 2), angles (n,) in degrees,
+    plane-stress moduli (n, 3, 3) in laminate axes, strengths X_t, X_c, Y_t, Y_c, S (n, 5), infinite
+    if unknown."""
 
     heights: Array
     angle: Array
@@ -41,8 +45,8 @@ class PlyData(NamedTuple):
 
 
 class LaminatePoints(NamedTuple):
-    """Axes (ne, p, 3, 3) of the laminate as rows at p points of each element, which the skin has on the bottom, and then on the
-    top; and its plies."""
+    """Axes (ne, p, 3, 3) of the laminate as rows at p points of each element, which the skin has on
+    the bottom, and then on the top; and its plies."""
 
     axes: Array
     plies: PlyData
@@ -52,8 +56,8 @@ class LaminatePoints(NamedTuple):
 class Structure(ABC):
     """Elements of one type, section and material.
 
-    kind: element type; connectivity (ne, nn): nodes; ids (ne,): numbers; numbers (ne, nn): of the nodes; freedoms: of the model;
-    x (ne, nn, 3): node positions.
+    kind: element type; connectivity (ne, nn): nodes; ids (ne,): numbers; numbers (ne, nn): of the
+    nodes; freedoms: of the model; x (ne, nn, 3): node positions.
     """
 
     kind: str
@@ -70,7 +74,12 @@ class Structure(ABC):
         """The elements of some rows on nodes with other numbers (N,), which have these freedoms."""
         table = number[self.connectivity[rows]]
         return replace(
-            self, connectivity=table, ids=self.ids[rows], numbers=self.numbers[rows], x=self.x[rows], freedoms=freedoms
+            self,
+            connectivity=table,
+            ids=self.ids[rows],
+            numbers=self.numbers[rows],
+            x=self.x[rows],
+            freedoms=freedoms,
         )
 
     @property
@@ -96,7 +105,9 @@ class Structure(ABC):
 
     @abstractmethod
     def stress(self) -> Array:
-        """Stress xx yy zz xy yz zx at the points of the skin per degree of freedom, (ne, s, 6, 6 nn), Pa, in mesh axes."""
+        """Stress xx yy zz xy yz zx at the points of the skin per degree of freedom, (ne, s, 6, 6
+        nn), Pa, in mesh axes.
+        """
 
     @property
     def releases(self) -> bool:
@@ -108,20 +119,26 @@ class Structure(ABC):
         return self
 
     def laminate(self) -> LaminatePoints | None:
-        """Laminate axes at the points of the skin, and the plies; None where the elements have none."""
+        """Laminate axes at the points of the skin, and the plies; None where the elements have
+        none.
+        """
         return None
 
     @abstractmethod
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
+    def initial_stress_stiffness(
+        self, displacements: Array, shapes: Array, forces: Array | None = None
+    ) -> Array:
         """K0 (k, m, m) of the stresses under displacements (n, k) for shapes (n, m).
 
-        forces (ne, p, 3, k): inertia forces on the mass points, by default none; their work on the second-order displacement
-        ½ θ × (θ × r) of points that rotations carry is part of K0.
+        forces (ne, p, 3, k): inertia forces on the mass points, by default none; their work on the
+        second-order displacement ½ θ × (θ × r) of points that rotations carry is part of K0.
         """
 
 
 class Skin(NamedTuple):
-    """Points of the surface of all structural elements, their material's index (s,), and its triangles (t, 3)."""
+    """Points of the surface of all structural elements, their material's index (s,), and its
+    triangles (t, 3).
+    """
 
     points: MovedPoints
     material: Indices
@@ -158,7 +175,11 @@ def skin_of(structures: Sequence[Structure], materials: Sequence[Material], size
         found, table = each.skin()
         ne, s = found.positions.shape[:2]
         points.append(moved_points(each, found, size))
-        owner.append(np.full(ne * s, next(k for k, material in enumerate(materials) if material is each.material)))
+        owner.append(
+            np.full(
+                ne * s, next(k for k, material in enumerate(materials) if material is each.material)
+            )
+        )
         triangles.append((first + s * np.arange(ne)[:, None, None] + table).reshape(-1, 3))
         first += ne * s
     none = MovedPoints(np.zeros((0, 3)), sp.csr_matrix((0, size)))
@@ -181,7 +202,9 @@ def quadratic_form(weights: Array, a: Array, b: Array) -> Array:
 
 
 def rotated_stress(axes: Array) -> Array:
-    """(…, 6, 6): stress xx yy zz xy yz zx in mesh axes of that along local axes, the rows of axes (…, 3, 3)."""
+    """(…, 6, 6): stress xx yy zz xy yz zx in mesh axes of that along local axes, the rows of axes
+    (…, 3, 3).
+    """
     pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
     T = np.empty((*axes.shape[:-2], 6, 6))
     for c, (i, j) in enumerate(pairs):

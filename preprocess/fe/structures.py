@@ -39,10 +39,13 @@ CLASSES: dict[str, type[Structure]] = {
 TAPERED: dict[str, type[Structure]] = {"line2": TaperedBeams}
 
 
-def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms) -> tuple[Structure, ...]:
+def structures(
+    mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms
+) -> tuple[Structure, ...]:
     """The beams and shells of a mesh by section and material.
 
-    sections: one for all structural elements, or by element set; freedoms: of the nodes.  Raises InputError as `element_groups`.
+    sections: one for all structural elements, or by element set; freedoms: of the nodes.  Raises
+    InputError as `element_groups`.
     """
     if not mesh.structural:
         return ()
@@ -67,31 +70,60 @@ def structures(mesh: Mesh, material: Materials, sections: Sections, freedoms: Fr
 
 
 def _on_one_surface(found: list[Any]) -> list[Any]:
-    """Structures whose shells have common normals, of all sections and types at a node; triangles at their offset."""
+    """Structures whose shells have common normals, of all sections and types at a node; triangles
+    at their offset.
+    """
     shells = [each for each in found if CLASSES[each.kind] is Shells]
     normals = dict(zip(map(id, shells), smooth_normals(shells)))
-    placed = [replace(each, smooth=normals[id(each)]) if id(each) in normals else each for each in found]
-    return [offset_triangles(each) if each.kind == "tri3" and each.section.offset else each for each in placed]
+    placed = [
+        replace(each, smooth=normals[id(each)]) if id(each) in normals else each for each in found
+    ]
+    return [
+        offset_triangles(each) if each.kind == "tri3" and each.section.offset else each
+        for each in placed
+    ]
 
 
 def turning_nodes(mesh: Mesh) -> Indices:
     """Nodes of beams and shells."""
-    tables = [block.connectivity.ravel() for name, block in mesh.structural.items() if CLASSES[name].rotates]
+    tables = [
+        block.connectivity.ravel()
+        for name, block in mesh.structural.items()
+        if CLASSES[name].rotates
+    ]
     return np.unique(np.concatenate([NONE, *tables]))
 
 
 def _check_material(mesh: Mesh, name: str, material: Material) -> None:
-    """Raise InputError for beams of a material that is not isotropic: its axes are those of the mesh."""
+    """Raise InputError for beams of a material that is not isotropic: its axes are those of the
+    mesh.
+    """
     if issubclass(CLASSES[name], (Beams, Trusses)) and not isinstance(material, Isotropic):
-        raise InputError(f"{mesh.source}: material: {name} elements need an Isotropic one, not {type(material).__name__}")
+        raise InputError(
+            f"{mesh.source}: material: {name} elements need an Isotropic one, not "
+            f"{type(material).__name__}"
+        )
 
 
 def _check_section(mesh: Mesh, name: str, section: Section) -> None:
-    instance(section, Section, f"{mesh.source}: sections", "a section, such as TubularSection(0.05, 0.002)")
+    instance(
+        section,
+        Section,
+        f"{mesh.source}: sections",
+        "a section, such as TubularSection(0.05, 0.002)",
+    )
     if name not in section.elements:
         kinds = ", ".join(section.elements)
-        raise InputError(f"{mesh.source}: sections: {type(section).__name__} is of {kinds} elements, not of {name}; give another")
-    if name == "line3" and isinstance(section, BeamSection) and (section.ends is not None or any(section.released)):
         raise InputError(
-            f"{mesh.source}: sections: ends and released are of line2 elements, not of {name}; give two-node beams there"
+            f"{mesh.source}: sections: {type(section).__name__} is of {kinds} elements, "
+            f"not of {name}; give another"
+        )
+    if (
+        name == "line3"
+        and isinstance(section, BeamSection)
+        and (section.ends is not None or any(section.released))
+    ):
+        raise InputError(
+            f"{mesh.source}: sections: ends and released are of line2 elements, not of "
+            f"{name}; give two-node beams there"
         )

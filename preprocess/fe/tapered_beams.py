@@ -1,13 +1,15 @@
 """Beams with two nodes whose section varies along them: exact for loads at their ends.
 
-The forces of an unloaded beam follow those at its second end, σ(x) = b(L − x) q with the moments M_z = M_z2 + V_y (L − x) and
-M_y = M_y2 − V_z (L − x); the strains are C⁻¹ σ, and the motion of a section is that of the first node and their integral,
+The forces of an unloaded beam follow those at its second end, σ(x) = b(L − x) q with the moments
+M_z = M_z2 + V_y (L − x) and M_y = M_y2 − V_z (L − x); the strains are C⁻¹ σ, and the motion of a
+section is that of the first node and their integral,
 
     d(x) = R(x) d₁ + ∫₀ˣ bᵀ(x − ξ) C⁻¹(ξ) b(L − ξ) dξ q,    q = F⁻¹ (d₂ − R(L) d₁),    F = ∫₀ᴸ bᵀ C⁻¹ b dξ
 
 with R(x) = bᵀ(x). The stiffness is Γᵀ F⁻¹ Γ with Γ = [−R(L), 1].
 
-Source: Przemieniecki, Theory of Matrix Structural Analysis, section 6.5 (stiffness from flexibility).
+Source: Przemieniecki, Theory of Matrix Structural Analysis, section 6.5 (stiffness from
+flexibility).
 """
 
 from __future__ import annotations
@@ -20,7 +22,10 @@ import numpy as np
 from preprocess.fe.straight_beams import StraightBeams
 from preprocess.fe.structure import Array
 
-PLACES, WEIGHTS = (0.5 * (1 + np.polynomial.legendre.leggauss(16)[0]), 0.5 * np.polynomial.legendre.leggauss(16)[1])
+PLACES, WEIGHTS = (
+    0.5 * (1 + np.polynomial.legendre.leggauss(16)[0]),
+    0.5 * np.polynomial.legendre.leggauss(16)[1],
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +43,9 @@ class TaperedBeams(StraightBeams):
         found = np.zeros((len(self.ids), 6, 6))
         for at, weight in zip(s * PLACES, s * WEIGHTS):
             compliance = weight * self._length[:, None] / self._stiffnesses_at(at)
-            found += np.swapaxes(self._lever(s - at), 1, 2) @ (compliance[:, :, None] * self._lever(1 - at))
+            found += np.swapaxes(self._lever(s - at), 1, 2) @ (
+                compliance[:, :, None] * self._lever(1 - at)
+            )
         return found
 
     @functools.cached_property

@@ -1,10 +1,12 @@
 """Ties: nodes that follow the faces of another mesh.
 
-A node at x_s with the nearest point x(ξ) of a face, its shape functions N_a and the distance d = x_s − x(ξ) has
+A node at x_s with the nearest point x(ξ) of a face, its shape functions N_a and the distance d =
+x_s − x(ξ) has
 
     u_s = Σ N_a(ξ) u_a + ω × d,    ω = G u
 
-with ω the mean rotation of the face's nodes (as that of an averaging spider): rigid motions are exact for any d.
+with ω the mean rotation of the face's nodes (as that of an averaging spider): rigid motions are
+exact for any d.
 
 Source: Wriggers, Computational Contact Mechanics, section 4.1 (projection on faces).
 """
@@ -39,12 +41,13 @@ REACH = 0.1  # tolerance by default, in mean sizes of the faces
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class Tie(Connection):
-    """Nodes that follow the faces of another mesh (``*TIE``), which need not match; for rigid motions they are exact.
+    """Nodes that follow the faces of another mesh (``*TIE``), which need not match; for rigid
+    motions they are exact.
 
-    where: the nodes, by a set's name, a `Point` or a `Plane`; those that belong to both are left out.
-    to: the faces: those outer faces of solids, and shells, all of whose nodes are in this region.
-    tolerance: nodes farther from the faces are not tied [m], by default a tenth of the mean size of the faces.
-    Warns of nodes that are not tied; raises InputError if none is.
+    where: the nodes, by a set's name, a `Point` or a `Plane`; those that belong to both are left
+    out. to: the faces: those outer faces of solids, and shells, all of whose nodes are in this
+    region. tolerance: nodes farther from the faces are not tied [m], by default a tenth of the mean
+    size of the faces. Warns of nodes that are not tied; raises InputError if none is.
 
     Examples
     --------
@@ -68,8 +71,13 @@ class Tie(Connection):
     kind = "tie"
 
     def __post_init__(self) -> None:
-        if self.tolerance is not None and not 0 < number(self.tolerance, "connection: tolerance") < np.inf:
-            raise InputError(f"connection: tolerance: {self.tolerance!r}; give a positive distance in m")
+        if (
+            self.tolerance is not None
+            and not 0 < number(self.tolerance, "connection: tolerance") < np.inf
+        ):
+            raise InputError(
+                f"connection: tolerance: {self.tolerance!r}; give a positive distance in m"
+            )
 
     def rotating(self, name: str, nodes: Nodes) -> IntArray:
         return NO_NODES
@@ -79,14 +87,20 @@ class Tie(Connection):
         faces = _Faces(nodes, region)
         free = np.setdiff1d(region_of(self.where).rows(nodes.positions, nodes.sets), region)
         reach = REACH * faces.size if self.tolerance is None else float(self.tolerance)
-        found = [(row, place) for row in free if (place := faces.nearest(nodes.positions[row])).distance <= reach]
+        found = [
+            (row, place)
+            for row in free
+            if (place := faces.nearest(nodes.positions[row])).distance <= reach
+        ]
         if not found:
             raise InputError(
-                f"none of its {len(free)} nodes is within {reach:.3g} m of the faces; set tolerance, or check the regions"
+                f"none of its {len(free)} nodes is within {reach:.3g} m of the faces; set "
+                "tolerance, or check the regions"
             )
         if len(found) < len(free):
             warnings.warn(
-                f"connections.{name}: {len(free) - len(found)} of {len(free)} nodes are farther than {reach:.3g} m and not tied",
+                f"connections.{name}: {len(free) - len(found)} of {len(free)} nodes are "
+                f"farther than {reach:.3g} m and not tied",
                 PreprocessWarning,
                 stacklevel=7,
             )
@@ -126,10 +140,15 @@ class _Faces:
 
     def __init__(self, nodes: Nodes, region: IntArray) -> None:
         self.x = nodes.positions
-        chosen = {kind: table[np.isin(table, region).all(axis=1)] for kind, table in nodes.faces().items()}
+        chosen = {
+            kind: table[np.isin(table, region).all(axis=1)] for kind, table in nodes.faces().items()
+        }
         self.faces = [(kind, row) for kind, table in chosen.items() for row in table]
         if not self.faces:
-            raise InputError("to: no outer face of a solid, and no shell, has all its nodes there; give the nodes of whole faces")
+            raise InputError(
+                "to: no outer face of a solid, and no shell, has all its nodes there; "
+                "give the nodes of whole faces"
+            )
         corners = [self.x[row[: 3 if kind.startswith("tri") else 4]] for kind, row in self.faces]
         self.size = float(np.mean([np.ptp(each, axis=0).max() for each in corners]))
         self.tree = cKDTree(np.array([each.mean(axis=0) for each in corners]))

@@ -47,4 +47,6 @@ class TrussSection(Section):
     def outline(self) -> NDArray[np.float64]:
         """Points (m, 2) of the circle of this area."""
         angle = 2 * np.pi * np.arange(CORNERS) / CORNERS
-        return np.asarray(np.sqrt(float(self.area) / np.pi) * np.column_stack([np.cos(angle), np.sin(angle)]))
+        return np.asarray(
+            np.sqrt(float(self.area) / np.pi) * np.column_stack([np.cos(angle), np.sin(angle)])
+        )

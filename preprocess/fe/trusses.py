@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from preprocess.fe.structure import Array, ElementPoints, Indices, Structure, quadratic_form, rotated_stress
+from preprocess.fe.structure import (
+    Array,
+    ElementPoints,
+    Indices,
+    Structure,
+    quadratic_form,
+    rotated_stress,
+)
 from preprocess.fe.truss_section import TrussSection
 
 STATIONS = 0.5 * (1 + np.array([-1.0, 1.0]) / np.sqrt(3.0))
@@ -59,15 +66,23 @@ class Trusses(Structure):
 
     def mass_points(self) -> tuple[ElementPoints, Array]:
         found = [self._points(s, np.zeros((1, 2))) for s in STATIONS]
-        mass = 0.5 * (self.material.rho * float(self.section.area) + float(self.section.added_mass)) * self._length
-        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.tile(mass[:, None], 2)
+        mass = (
+            0.5
+            * (self.material.rho * float(self.section.area) + float(self.section.added_mass))
+            * self._length
+        )
+        return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*found))), np.tile(
+            mass[:, None], 2
+        )
 
     def skin(self) -> tuple[ElementPoints, Indices]:
         outline = self.section.outline
         m, k = len(outline), np.arange(len(outline))
         ends = [self._points(s, outline) for s in (0.0, 1.0)]
         after = (k + 1) % m
-        sides = np.concatenate([np.column_stack([k, after, m + k]), np.column_stack([after, m + after, m + k])])
+        sides = np.concatenate(
+            [np.column_stack([k, after, m + k]), np.column_stack([after, m + after, m + k])]
+        )
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*ends))), sides
 
     def stress(self) -> Array:
@@ -76,7 +91,9 @@ class Trusses(Structure):
         found = rotated_stress(self.axes) @ local
         return np.repeat(found[:, None], 2 * len(self.section.outline), axis=1)
 
-    def initial_stress_stiffness(self, displacements: Array, shapes: Array, forces: Array | None = None) -> Array:
+    def initial_stress_stiffness(
+        self, displacements: Array, shapes: Array, forces: Array | None = None
+    ) -> Array:
         u, phi = self.of_elements(displacements), self.of_elements(shapes)
         N = np.einsum("en,enk->ek", self._force, u)
         K0 = np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))

@@ -1,4 +1,6 @@
-"""The finite-element model of a whole part from the models of its pieces, which share the nodes of the cuts."""
+"""The finite-element model of a whole part from the models of its pieces, which share the nodes of
+the cuts.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,18 @@ from preprocess.mesh.divide import CUT
 
 
 class Undivided(NamedTuple):
-    """A whole part, and of each piece P (size, size of the whole): its degrees of freedom among those of the whole."""
+    """A whole part, and of each piece P (size, size of the whole): its degrees of freedom among
+    those of the whole.
+    """
 
     fe: FEModel
     places: tuple[sp.csr_matrix, ...]
 
 
 class _Place(NamedTuple):
-    """A piece with the index of its nodes in the whole (N,), and P (size, size of the whole): its degrees of freedom."""
+    """A piece with the index of its nodes in the whole (N,), and P (size, size of the whole): its
+    degrees of freedom.
+    """
 
     fe: FEModel
     nodes: Indices
@@ -31,8 +37,8 @@ class _Place(NamedTuple):
 
 
 def undivided(pieces: Sequence[FEModel]) -> Undivided:
-    """The model ``K = Σ PᵀK P``, ``M = Σ PᵀM P`` of pieces with common nodes at their cuts, without their elements; the triangles
-    are those of the pieces, on both sides of the cuts too.
+    """The model ``K = Σ PᵀK P``, ``M = Σ PᵀM P`` of pieces with common nodes at their cuts, without
+    their elements; the triangles are those of the pieces, on both sides of the cuts too.
 
     Raises InputError for connections of different pieces that move the same node.
     """
@@ -43,7 +49,9 @@ def undivided(pieces: Sequence[FEModel]) -> Undivided:
         nodes[at], ids[at] = fe.nodes, fe.node_ids
         for name, rows in fe.node_sets.items():
             sets[name] = np.union1d(sets.get(name, np.zeros(0, np.int64)), at[rows])
-    freedoms = Freedoms(count, np.unique(np.concatenate([at[fe.rotating] for fe, at in zip(pieces, rows_of)])))
+    freedoms = Freedoms(
+        count, np.unique(np.concatenate([at[fe.rotating] for fe, at in zip(pieces, rows_of)]))
+    )
     places = [_place(fe, at, freedoms) for fe, at in zip(pieces, rows_of)]
     m, points = _mass(places, nodes)
     whole = FEModel(
@@ -56,19 +64,27 @@ def undivided(pieces: Sequence[FEModel]) -> Undivided:
         source=pieces[0].source.partition(", piece ")[0],
         rotating=freedoms.rotating,
         mass_points=points,
-        constraints=constraints_of([each for place in places for each in _dependences(place)], freedoms.rigid_motion(nodes)),
+        constraints=constraints_of(
+            [each for place in places for each in _dependences(place)], freedoms.rigid_motion(nodes)
+        ),
     )
     return Undivided(whole, tuple(P for _, _, P in places))
 
 
 def _rows(pieces: Sequence[FEModel]) -> list[Indices]:
-    """Index in the whole of the nodes of each piece: those at cuts, by their numbers, are the same ones, others are not, though
-    centres of spiders may have equal numbers."""
+    """Index in the whole of the nodes of each piece: those at cuts, by their numbers, are the same
+    ones, others are not, though centres of spiders may have equal numbers."""
     known, found, count = dict[int, int](), list[Indices](), 0
     for fe in pieces:
         at = count + np.arange(len(fe.nodes))
-        shared = np.unique(np.concatenate([rows for name, rows in fe.node_sets.items() if name.startswith(CUT)] or [NONE]))
-        before = np.array([known.get(number, -1) for number in fe.node_ids[shared].tolist()], np.int64)
+        shared = np.unique(
+            np.concatenate(
+                [rows for name, rows in fe.node_sets.items() if name.startswith(CUT)] or [NONE]
+            )
+        )
+        before = np.array(
+            [known.get(number, -1) for number in fe.node_ids[shared].tolist()], np.int64
+        )
         same = shared[before >= 0]
         own = np.ones(len(at), bool)
         own[same] = False
@@ -82,16 +98,24 @@ def _rows(pieces: Sequence[FEModel]) -> list[Indices]:
 
 def _place(fe: FEModel, at: Indices, freedoms: Freedoms) -> _Place:
     dofs = dofs_of(np.concatenate([at, freedoms.rotation_blocks(at[fe.rotating])]))
-    P = sp.csr_matrix((np.ones(len(dofs)), (np.arange(len(dofs)), dofs)), shape=(len(dofs), freedoms.size))
+    P = sp.csr_matrix(
+        (np.ones(len(dofs)), (np.arange(len(dofs)), dofs)), shape=(len(dofs), freedoms.size)
+    )
     return _Place(fe, at, P)
 
 
 def _mass(places: Sequence[_Place], nodes: np.ndarray) -> tuple[sp.csr_matrix, MovedPoints | None]:
     """m of the whole, and its mass points; None where the nodes of all pieces are theirs."""
     if all(fe.mass_points is None for fe, _, _ in places):
-        of_nodes = [sp.csr_matrix((np.ones(len(at)), (np.arange(len(at)), at)), (len(at), len(nodes))) for _, at, _ in places]
+        of_nodes = [
+            sp.csr_matrix((np.ones(len(at)), (np.arange(len(at)), at)), (len(at), len(nodes)))
+            for _, at, _ in places
+        ]
         return sp.csr_matrix(sum(N.T @ fe.m @ N for (fe, _, _), N in zip(places, of_nodes))), None
-    points = [(fe.mass_points or nodes_as_points(fe.nodes, len(fe.K.indptr) - 1), P) for fe, _, P in places]
+    points = [
+        (fe.mass_points or nodes_as_points(fe.nodes, len(fe.K.indptr) - 1), P)
+        for fe, _, P in places
+    ]
     whole = joined([MovedPoints(own.positions, (own.motion @ P).tocsr()) for own, P in points])
     return sp.block_diag([fe.m for fe, _, _ in places], format="csr"), whole
 
@@ -102,4 +126,10 @@ def _dependences(place: _Place) -> list[Dependence]:
     if fe.constraints.T is None:
         return []
     dependent = fe.constraints.dependent
-    return [Dependence(fe.source, P.indices[dependent].astype(np.int64), (fe.constraints.T[dependent] @ P).tocsr())]
+    return [
+        Dependence(
+            fe.source,
+            P.indices[dependent].astype(np.int64),
+            (fe.constraints.T[dependent] @ P).tocsr(),
+        )
+    ]

@@ -1,7 +1,8 @@
 """Thin-walled sections of beams from any straight walls, with any number of cells.
 
-Shear flow and torsion as in `open_sections`, along the middle lines; area, centroid and second moments are those of the walls, as
-rectangles about their middle lines, or of the rectangles that are given, which have no overlap where walls meet.
+Shear flow and torsion as in `open_sections`, along the middle lines; area, centroid and second
+moments are those of the walls, as rectangles about their middle lines, or of the rectangles that
+are given, which have no overlap where walls meet.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from preprocess.fe.open_sections import SAME, OpenSection, Shape, Wall, nodes_at
 from preprocess.inputs.arguments import checked_arguments, floats
 
 Array = NDArray[np.float64]
-SHARP = 2.0  # thicknesses by which the sides of two walls reach beyond their joint; beyond, the corner is cut off
+# thicknesses by which the sides of two walls reach beyond their joint; beyond, the corner is cut
+# off
+SHARP = 2.0
 
 
 class Side(NamedTuple):
@@ -34,8 +37,9 @@ class WalledSection(OpenSection):
     """Thin walls that meet at their ends: an open section, cells, or both.
 
     walls (n, 5): of each the ends y₁, z₁, y₂, z₂ of its middle line, and its thickness [m].
-    rectangles (r, 4): the area exactly, y and z from, y and z to, of each; by default that of each wall [m].
-    y and z from any origin; the offset is that of the centroid. Its own stress points are on the sides of the walls.
+    rectangles (r, 4): the area exactly, y and z from, y and z to, of each; by default that of each
+    wall [m]. y and z from any origin; the offset is that of the centroid. Its own stress points are
+    on the sides of the walls.
 
     Examples
     --------
@@ -54,23 +58,50 @@ class WalledSection(OpenSection):
 
     def _problem(self) -> str:
         rows = floats(self.walls, "section: walls")
-        good = rows.ndim == 2 and rows.shape[1:] == (5,) and len(rows) > 1 and np.isfinite(rows).all() and (rows[:, 4] > 0).all()
+        good = (
+            rows.ndim == 2
+            and rows.shape[1:] == (5,)
+            and len(rows) > 1
+            and np.isfinite(rows).all()
+            and (rows[:, 4] > 0).all()
+        )
         if not good:
             return "walls: give two or more rows of y₁, z₁, y₂, z₂ and a positive thickness in m"
         if self.rectangles is not None:
             areas = floats(self.rectangles, "section: rectangles")
-            if areas.ndim != 2 or areas.shape[1:] != (4,) or not (areas[:, 2:] > areas[:, :2]).all():
-                return "rectangles: give rows of y and z from, y and z to, in m; the walls do not fit into the section"
+            if (
+                areas.ndim != 2
+                or areas.shape[1:] != (4,)
+                or not (areas[:, 2:] > areas[:, :2]).all()
+            ):
+                return (
+                    "rectangles: give rows of y and z from, y and z to, in m; the walls do "
+                    "not fit into the section"
+                )
             low, high = areas[:, None, :2], areas[:, None, 2:]
-            shared = np.prod(np.maximum(np.minimum(high, high[:, 0]) - np.maximum(low, low[:, 0]), 0.0), axis=2)
+            shared = np.prod(
+                np.maximum(np.minimum(high, high[:, 0]) - np.maximum(low, low[:, 0]), 0.0), axis=2
+            )
             if (shared - np.diag(np.diag(shared)) > SAME * shared.max()).any():
                 return "rectangles: two overlap; the walls do not fit into the section"
         along = rows[:, 2:4] - rows[:, :2]
         if not np.linalg.norm(along, axis=1).min() > SAME * np.ptp(rows[:, :4]):
             return "walls: one has no length; remove it"
-        if self.rectangles is not None and not _same_place(rows, floats(self.rectangles, "section: rectangles")):
-            return "rectangles: are far from the walls or of another area; give the same origin and unit for both"
-        if np.abs(np.linalg.matrix_rank(np.vstack([along, rows[:, :2] - rows[0, :2]]), tol=SAME * np.ptp(rows[:, :4]))) < 2:
+        if self.rectangles is not None and not _same_place(
+            rows, floats(self.rectangles, "section: rectangles")
+        ):
+            return (
+                "rectangles: are far from the walls or of another area; give the same origin "
+                "and unit for both"
+            )
+        if (
+            np.abs(
+                np.linalg.matrix_rank(
+                    np.vstack([along, rows[:, :2] - rows[0, :2]]), tol=SAME * np.ptp(rows[:, :4])
+                )
+            )
+            < 2
+        ):
             return "walls: they are in one line; use RectangularSection"
         ends, nodes = self._joints()
         for k, (a, b) in enumerate(ends):
@@ -79,7 +110,11 @@ class WalledSection(OpenSection):
                 if not common and _meet(nodes[[a, b]], nodes[[c, d]]):
                     return "walls: two cross or touch; let walls meet at their ends"
                 at = min(common, default=0)
-                if common and _clockwise(nodes[a + b - at] - nodes[at], nodes[c + d - at] - nodes[at]) > 2 * np.pi - SAME:
+                if (
+                    common
+                    and _clockwise(nodes[a + b - at] - nodes[at], nodes[c + d - at] - nodes[at])
+                    > 2 * np.pi - SAME
+                ):
                     return "walls: two lie on each other; remove one"
         reached = {0}
         for _ in nodes:
@@ -94,21 +129,33 @@ class WalledSection(OpenSection):
     def _shape(self) -> Shape:
         (ends, nodes), t = self._joints(), np.asarray(self.walls, dtype=float)[:, 4]
         sides = _around(ends, nodes)
-        outline = np.array([point for pair in zip(sides, [*sides[1:], sides[0]]) for point in _edge(*pair, nodes, t)])
+        outline = np.array(
+            [
+                point
+                for pair in zip(sides, [*sides[1:], sides[0]])
+                for point in _edge(*pair, nodes, t)
+            ]
+        )
         walls = [Wall(nodes[a], nodes[b], float(thickness)) for (a, b), thickness in zip(ends, t)]
-        areas = None if self.rectangles is None else np.asarray(self.rectangles, dtype=float).reshape(-1, 2, 2)
+        areas = (
+            None
+            if self.rectangles is None
+            else np.asarray(self.rectangles, dtype=float).reshape(-1, 2, 2)
+        )
         return Shape(areas, walls, outline[::-1])
 
 
 def _same_place(walls: Array, rectangles: Array) -> bool:
-    """Whether the areas and centroids of walls (n, 5) and rectangles (r, 4) are near each other, for walls of any thickness."""
+    """Whether the areas and centroids of walls (n, 5) and rectangles (r, 4) are near each other,
+    for walls of any thickness.
+    """
     own, given = (
         np.linalg.norm(walls[:, 2:4] - walls[:, :2], axis=1) * walls[:, 4],
         np.prod(rectangles[:, 2:] - rectangles[:, :2], axis=1),
     )
-    apart = own @ (walls[:, :2] + walls[:, 2:4]) / (2 * own.sum()) - given @ (rectangles[:, :2] + rectangles[:, 2:]) / (
-        2 * given.sum()
-    )
+    apart = own @ (walls[:, :2] + walls[:, 2:4]) / (2 * own.sum()) - given @ (
+        rectangles[:, :2] + rectangles[:, 2:]
+    ) / (2 * given.sum())
     near = np.linalg.norm(apart) < walls[:, 4].max() + 0.1 * np.ptp(walls[:, :4])
     return bool(near and 0.3 < given.sum() / own.sum() < 3.0)
 
@@ -130,8 +177,12 @@ def _meet(first: Array, second: Array) -> bool:
 
 
 def _around(ends: list[tuple[int, int]], nodes: Array) -> list[Side]:
-    """The walls one after the other around the section, its outside on the left; those of no cell in both directions."""
-    every = [Side(a, b, k) for k, (a, b) in enumerate(ends)] + [Side(b, a, k) for k, (a, b) in enumerate(ends)]
+    """The walls one after the other around the section, its outside on the left; those of no cell
+    in both directions.
+    """
+    every = [Side(a, b, k) for k, (a, b) in enumerate(ends)] + [
+        Side(b, a, k) for k, (a, b) in enumerate(ends)
+    ]
     walks: list[list[Side]] = []
     for start in every:
         if any(start in walk for walk in walks):
@@ -141,7 +192,8 @@ def _around(ends: list[tuple[int, int]], nodes: Array) -> list[Side]:
             walk.append(side)
             side = _next(side, every, nodes)
         walks.append(walk)
-    return min(walks, key=lambda walk: _area([nodes[side.tail] for side in walk]))  # clockwise, the others are cells
+    # clockwise, the others are cells
+    return min(walks, key=lambda walk: _area([nodes[side.tail] for side in walk]))
 
 
 def _area(places: list[Array]) -> float:
@@ -167,7 +219,10 @@ def _edge(first: Side, second: Side, nodes: Array, t: Array) -> list[Array]:
     a, b = nodes[first.tail], nodes[first.head]
     along, after = (b - a) / np.linalg.norm(b - a), nodes[second.head] - b
     after = after / np.linalg.norm(after)
-    left, right = (0.5 * t[side.wall] * np.array([-d[1], d[0]]) for side, d in ((first, along), (second, after)))
+    left, right = (
+        0.5 * t[side.wall] * np.array([-d[1], d[0]])
+        for side, d in ((first, along), (second, after))
+    )
     apart, sine = right - left, float(along[0] * after[1] - along[1] * after[0])
     middle, shift = 0.5 * (a + b) + left, float(apart[0] * after[1] - apart[1] * after[0])
     if abs(shift) > SHARP * abs(sine) * max(t[first.wall], t[second.wall]) or not sine:

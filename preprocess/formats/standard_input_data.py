@@ -1,18 +1,22 @@
-"""Standard input data (SID) of a flexible body: record, and conversion from and to the shape integrals.
+"""Standard input data (SID) of a flexible body: record, and conversion from and to the shape
+integrals.
 
-Each block is a Taylor series in the elastic coordinates, ``A(q) = m0 + Σ_k m1[:, k, :] q_k``. With φ, ψ the shape functions, x
-the undeformed position, ``C4_k = ∫(x·φ_k) 1 − φ_k xᵀ dm`` (invariant 8) and ``Kr_c[i, j] = (∫φ_i × φ_j dm)_c``:
+Each block is a Taylor series in the elastic coordinates, ``A(q) = m0 + Σ_k m1[:, k, :] q_k``. With
+φ, ψ the shape functions, x the undeformed position, ``C4_k = ∫(x·φ_k) 1 − φ_k xᵀ dm`` (invariant 8)
+and ``Kr_c[i, j] = (∫φ_i × φ_j dm)_c``:
 
     mdCM = ∫x dm + S_bar q                       Me  = ∫φᵀφ dm
     J    = ∫x̃ᵀx̃ dm + (C4_k + C4_kᵀ) q_k          Gr  = 2 C4_k in block k;  m1: 2 ∫φ̃_jᵀ φ̃_k dm
     Ct   = ∫φᵀ dm + K0t_a q                      Ge  = 2 Kr_c[k, :]ᵀ in column c of block k
     Cr   = ∫(x × φ)ᵀ dm + (Kr_cᵀ + K0r_c) q      Oe  = −(C4 + C4ᵀ) halves on the diagonal;  m1: Kω_ab + K0ω_ab
 
-with ``Kω_aa = SS[a,a] − Me`` and ``Kω_ab = SS[a,b] + SS[b,a]``, columns xx, yy, zz, xy, yz, xz. K0 are the geometric stiffnesses
-of unit accelerations, angular accelerations, products of ω, and of forces and moments at a node (as −K0 in phi.m1 and psi.m1).
+with ``Kω_aa = SS[a,a] − Me`` and ``Kω_ab = SS[a,b] + SS[b,a]``, columns xx, yy, zz, xy, yz, xz. K0
+are the geometric stiffnesses of unit accelerations, angular accelerations, products of ω, and of
+forces and moments at a node (as −K0 in phi.m1 and psi.m1).
 
-Source: Schwertassek and Wallrapp, Dynamik flexibler Mehrkörpersysteme, section 6.4; Wallrapp, Standard Input Data of Flexible
-Members in Multibody Systems, in Advanced Multibody System Dynamics (1993) 445.
+Source: Schwertassek and Wallrapp, Dynamik flexibler Mehrkörpersysteme, section 6.4; Wallrapp,
+Standard Input Data of Flexible Members in Multibody Systems, in Advanced Multibody System Dynamics
+(1993) 445.
 """
 
 from __future__ import annotations
@@ -49,7 +53,9 @@ class SidNode(NamedTuple):
 
 
 class Sid(NamedTuple):
-    """Standard input data: mass [kg], names of the modes, nodes, blocks by name, comment of the first line."""
+    """Standard input data: mass [kg], names of the modes, nodes, blocks by name, comment of the
+    first line.
+    """
 
     mass: float
     modes: tuple[str, ...]
@@ -61,10 +67,23 @@ class Sid(NamedTuple):
 def shapes_of_blocks(n: int) -> dict[str, tuple[int, int]]:
     """Rows and columns of each block for n modes."""
     return {
-        "mdCM": (3, 1), "J": (6, 1), "Ct": (n, 3), "Cr": (n, 3), "Me": (n, n), "Gr": (3, 3 * n), "Ge": (n, 3 * n),
-        "Oe": (n, 6), "ksigma": (n, 1), "Ke": (n, n), "De": (n, n),
-        "origin": (3, 1), "phi": (3, n), "psi": (3, n), "AP": (3, 3), "sigma": (6, 1),
-    }  # fmt: skip
+        "mdCM": (3, 1),
+        "J": (6, 1),
+        "Ct": (n, 3),
+        "Cr": (n, 3),
+        "Me": (n, n),
+        "Gr": (3, 3 * n),
+        "Ge": (n, 3 * n),
+        "Oe": (n, 6),
+        "ksigma": (n, 1),
+        "Ke": (n, n),
+        "De": (n, n),
+        "origin": (3, 1),
+        "phi": (3, n),
+        "psi": (3, n),
+        "AP": (3, 3),
+        "sigma": (6, 1),
+    }
 
 
 def centrifugal(SS: FloatArray) -> FloatArray:
@@ -85,10 +104,14 @@ def shape_products(gyroscopic: FloatArray, m_ff: FloatArray) -> FloatArray:
     """SS (3, 3, n, n) from m1 of Gr, the inverse of `second_order_gyroscopic`."""
     n = len(m_ff)
     blocks = gyroscopic.reshape(3, n, n, 3).transpose(0, 2, 1, 3)
-    return np.asarray((np.einsum("kj,ab->akjb", m_ff, np.eye(3)) - 0.5 * blocks).transpose(0, 3, 1, 2))
+    return np.asarray(
+        (np.einsum("kj,ab->akjb", m_ff, np.eye(3)) - 0.5 * blocks).transpose(0, 3, 1, 2)
+    )
 
 
-def shape_products_of(gyroscopic: FloatArray, centrifugal_: FloatArray, m_ff: FloatArray) -> FloatArray:
+def shape_products_of(
+    gyroscopic: FloatArray, centrifugal_: FloatArray, m_ff: FloatArray
+) -> FloatArray:
     """SS (3, 3, n, n) from Kr (3, n, n), Kω (n, n, 6) and Me; Σ SS[a, a] = Me for any Kω."""
     n = len(m_ff)
     SS = np.zeros((3, 3, n, n))
@@ -122,12 +145,17 @@ def inertia_blocks(
         "Me": Taylor(np.einsum("aaij->ij", SS)),
         "Gr": Taylor(2.0 * C4.transpose(1, 0, 2).reshape(3, 3 * n), second_order_gyroscopic(SS)),
         "Ge": Taylor(2.0 * Kr.transpose(2, 1, 0).reshape(n, 3 * n)),
-        "Oe": Taylor(np.stack([-sym[:, a, b] * (0.5 if a == b else 1.0) for a, b in PAIRS], axis=1), centrifugal(SS)),
+        "Oe": Taylor(
+            np.stack([-sym[:, a, b] * (0.5 if a == b else 1.0) for a, b in PAIRS], axis=1),
+            centrifugal(SS),
+        ),
     }
 
 
 def stiffened(blocks: Mapping[str, Taylor], K0: GeometricStiffness) -> dict[str, Taylor]:
-    """Blocks Ct, Cr and Oe with the geometric stiffness of accelerations, angular accelerations and products of ω."""
+    """Blocks Ct, Cr and Oe with the geometric stiffness of accelerations, angular accelerations and
+    products of ω.
+    """
     Ct, Cr, Oe = blocks["Ct"], blocks["Cr"], blocks["Oe"]
     assert Cr.m1 is not None
     assert Oe.m1 is not None

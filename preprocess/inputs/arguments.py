@@ -1,4 +1,6 @@
-"""Checks of arguments: numbers, vectors, arrays, files; each message names the argument and its value."""
+"""Checks of arguments: numbers, vectors, arrays, files; each message names the argument and its
+value.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def checked_arguments(made: Named) -> Named:
 
 
 def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
-    """The checked function; ``name`` for messages, by default that of the class of its first argument."""
+    """The checked function; ``name`` for messages, by default that of the class of its first
+    argument.
+    """
     signature = inspect.signature(function)
 
     @functools.wraps(function)
@@ -46,18 +50,30 @@ def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., An
     return call
 
 
-def _unbound(signature: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]) -> str | None:
+def _unbound(
+    signature: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]
+) -> str | None:
     """Problem of the arguments with the signature; None if they fit."""
     own = [each for each in signature.parameters.values() if each.name not in ("self", "cls")]
     first = len(signature.parameters) - len(own)
     positional = [each.name for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
     unknown = [name for name in named if name not in [each.name for each in own]]
     taken = positional[: len(arguments) - first]
-    missing = [each.name for each in own if each.default is each.empty and each.name not in (*taken, *named)]
+    missing = [
+        each.name
+        for each in own
+        if each.default is each.empty and each.name not in (*taken, *named)
+    ]
     if unknown:
-        return f"has no argument '{unknown[0]}'; {close_names(unknown[0], [each.name for each in own])}"
+        return (
+            f"has no argument '{unknown[0]}'; "
+            f"{close_names(unknown[0], [each.name for each in own])}"
+        )
     if len(arguments) - first > len(positional):
-        return f"takes {len(positional)} positional argument(s), {len(arguments) - first} given; pass the others by keyword"
+        return (
+            f"takes {len(positional)} positional argument(s), {len(arguments) - first} given; "
+            "pass the others by keyword"
+        )
     return f"{missing[0]} is missing" if missing else None
 
 
@@ -76,11 +92,15 @@ def is_number(value: object) -> bool:
 
 
 def number(value: Any, what: str) -> float:
-    """One real number; finite ones within the limits of `SMALLEST` and `LARGEST`, or 0. Raises InputError."""
+    """One real number; finite ones within the limits of `SMALLEST` and `LARGEST`, or 0. Raises
+    InputError.
+    """
     if not is_number(value):
         raise InputError(f"{what}: must be a number, not {shown(value)}")
     if value and math.isfinite(value) and not SMALLEST <= abs(value) <= LARGEST:
-        raise InputError(f"{what}: must be 0 or from {SMALLEST:g} to {LARGEST:g} in size, not {shown(value)}")
+        raise InputError(
+            f"{what}: must be 0 or from {SMALLEST:g} to {LARGEST:g} in size, not {shown(value)}"
+        )
     return float(value)
 
 
@@ -89,7 +109,9 @@ def integer(value: Any, what: str) -> int:
     if not is_number(value) or not math.isfinite(value) or value != int(value):
         raise InputError(f"{what}: must be an integer, not {shown(value)}")
     if abs(value) > EXACT:
-        raise InputError(f"{what}: {shown(value)} is beyond {EXACT}, the largest integer that is exact")
+        raise InputError(
+            f"{what}: {shown(value)} is beyond {EXACT}, the largest integer that is exact"
+        )
     return int(value)
 
 
@@ -103,7 +125,10 @@ def floats(value: Any, what: str, *, finite: bool = True) -> FloatArray:
         raise InputError(f"{what}: {shown(value)} is not an array of numbers") from None
     if finite and not np.isfinite(array).all():
         raise InputError(f"{what}: has {int(np.sum(~np.isfinite(array)))} non-finite values")
-    if array.size and (largest := float(np.abs(array[np.isfinite(array)]).max(initial=0.0))) > LARGEST:
+    if (
+        array.size
+        and (largest := float(np.abs(array[np.isfinite(array)]).max(initial=0.0))) > LARGEST
+    ):
         raise InputError(f"{what}: has values up to {largest:g}; they must be within ±{LARGEST:g}")
     return np.asarray(array, dtype=float)
 
@@ -121,7 +146,10 @@ def node_indices(value: Any, what: str, count: int, kind: str = "node") -> IntAr
     array = floats(value, what).ravel()
     bad = np.flatnonzero((array != np.floor(array)) | (array < 0) | (array >= count))
     if bad.size:
-        raise InputError(f"{what}: {array[bad[0]]:g} is not the index of a {kind}; indices range from 0 to {count - 1}")
+        raise InputError(
+            f"{what}: {array[bad[0]]:g} is not the index of a {kind}; indices range from "
+            f"0 to {count - 1}"
+        )
     return array.astype(np.int64)
 
 

@@ -75,13 +75,17 @@ OTHERS = (  # that models may have, in wider ranges
 def known_material(E: float, rho: float, among: Iterable[Known] = (*COMMON, *OTHERS)) -> str | None:
     """Name of a known material with this modulus [Pa] and density [kg/m³]; None if there is
     none."""
-    fitting = (each.name for each in among if each.E[0] <= E <= each.E[1] and each.rho[0] <= rho <= each.rho[1])
+    fitting = (
+        each.name
+        for each in among
+        if each.E[0] <= E <= each.E[1] and each.rho[0] <= rho <= each.rho[1]
+    )
     return next(fitting, None)
 
 
 def doubt(E: float, rho: float, units: Units) -> str | None:
-    """Doubt about a modulus and a density in ``units``: "are those of steel in mm-t-s", for those of
-    a common material in other units, or that no material has them; None without doubt.
+    """Doubt about a modulus and a density in ``units``: "are those of steel in mm-t-s", for those
+    of a common material in other units, or that no material has them; None without doubt.
 
     Decks in inches and newtons are not made: there data in lbf have precedence, in which steel
     looks like magnesium in N. Parts without mass have densities of about 1 kg/m³ in SI, as

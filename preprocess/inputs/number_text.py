@@ -29,7 +29,8 @@ def content(path: Path, expected: str) -> bytes:
 
 
 def numbers(text: bytes, where: str) -> Array:
-    """All numbers of a text separated by blanks, commas or line ends, Fortran's D exponents included.
+    """All numbers of a text separated by blanks, commas or line ends, Fortran's D exponents
+    included.
 
     Raises InputError with ``where`` for anything but finite numbers.
     """
@@ -37,9 +38,14 @@ def numbers(text: bytes, where: str) -> Array:
     try:
         values = np.fromstring(plain.decode("ascii"), sep=" ") if plain.strip() else np.zeros(0)
     except (ValueError, UnicodeDecodeError):
-        raise InputError(f"{where}: {_first_bad(plain)!r} is not a number; export the file again") from None
+        raise InputError(
+            f"{where}: {_first_bad(plain)!r} is not a number; export the file again"
+        ) from None
     if not np.isfinite(values).all():
-        raise InputError(f"{where}: {int(np.sum(~np.isfinite(values)))} values are not finite; export the file again")
+        raise InputError(
+            f"{where}: {int(np.sum(~np.isfinite(values)))} values are not finite; export "
+            "the file again"
+        )
     return values
 
 
@@ -47,7 +53,10 @@ def table(text: bytes, columns: int, where: str) -> Array:
     """Rows of ``columns`` numbers. Raises InputError for an incomplete last row."""
     values = numbers(text, where)
     if values.size % columns:
-        raise InputError(f"{where}: has {values.size} numbers, not a multiple of {columns}; the file is truncated")
+        raise InputError(
+            f"{where}: has {values.size} numbers, not a multiple of {columns}; the file "
+            "is truncated"
+        )
     return values.reshape(-1, columns)
 
 

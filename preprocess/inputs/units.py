@@ -57,7 +57,10 @@ UNIT_SYSTEMS = {
     )
 }
 UNIT_SYSTEMS["SI"] = SI
-NEWTONS = {name: Units(name, size, 1.0 / size, 1.0) for name, size in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3), ("in", INCH))}
+NEWTONS = {
+    name: Units(name, size, 1.0 / size, 1.0)
+    for name, size in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3), ("in", INCH))
+}
 """Units of length, with forces in N and times in s."""
 MESH_UNITS = NEWTONS | UNIT_SYSTEMS
 

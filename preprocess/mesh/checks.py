@@ -19,11 +19,14 @@ Tables = Mapping[str, Indices]
 
 LARGEST_COORDINATE = 1e9  # m
 SHOWN = 5
-MEANS = 3  # over neighbours: then random triangles on a cylinder have a ratio of at most 0.02, on a sphere 0.3
-BOTH = 0.06  # of the spread of normals: the angle that triangles around a node of a doubly curved surface lack
+# over neighbours: then random triangles on a cylinder have a ratio of at most 0.02, on a sphere 0.3
+MEANS = 3
+# of the spread of normals: the angle that triangles around a node of a doubly curved surface lack
+BOTH = 0.06
 FLAT = 1e-6  # rad, about the square of 0.06°; below, positions rounded to six digits look curved
 THICK = 0.02  # thicknesses: rise of an element below which frequencies change by less than 0.5 %
-SMOOTH = np.cos(np.radians(25.0))  # between a normal and the mean at a node; beyond, there is a fold
+# between a normal and the mean at a node; beyond, there is a fold
+SMOOTH = np.cos(np.radians(25.0))
 CORNERS = {"tri3": 3, "tri6": 3, "quad4": 4, "quad8": 4}  # of shells
 COUNTED_PARTS = 50  # above, the rigid-body modes are not counted
 
@@ -34,22 +37,34 @@ def bad_positions(nodes: Array, node_ids: Indices) -> list[str]:
         bad = np.flatnonzero(~(np.abs(nodes) < LARGEST_COORDINATE).all(axis=1))
     if not len(bad):
         return []
-    shown = ", ".join(f"{node_ids[i]} at ({', '.join(f'{x:.3g}' for x in nodes[i])})" for i in bad[:SHOWN])
-    return [f"{len(bad)} node(s) not finite or beyond {LARGEST_COORDINATE:.0e} m: node {shown}; correct the file"]
+    shown = ", ".join(
+        f"{node_ids[i]} at ({', '.join(f'{x:.3g}' for x in nodes[i])})" for i in bad[:SHOWN]
+    )
+    return [
+        f"{len(bad)} node(s) not finite or beyond {LARGEST_COORDINATE:.0e} m: node "
+        f"{shown}; correct the file"
+    ]
 
 
-def missing_nodes(n_nodes: int, connectivity: Tables, ids: Tables, node_ids: Indices | None = None) -> list[str]:
+def missing_nodes(
+    n_nodes: int, connectivity: Tables, ids: Tables, node_ids: Indices | None = None
+) -> list[str]:
     """Elements that refer to a node outside 0 … n_nodes-1."""
     problems = []
     for name, table in connectivity.items():
         for row, column in np.argwhere((table < 0) | (table >= n_nodes))[:SHOWN]:
             node = table[row, column]
-            problems.append(f"element {ids[name][row]} ({name}) refers to node {node}, which does not exist; complete the nodes")
+            problems.append(
+                f"element {ids[name][row]} ({name}) refers to node {node}, which does not "
+                "exist; complete the nodes"
+            )
     return problems
 
 
 def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
-    """Inverted elements and elements without volume: det J ≤ 1e-9 of the cube of the element's size somewhere."""
+    """Inverted elements and elements without volume: det J ≤ 1e-9 of the cube of the element's size
+    somewhere.
+    """
     found: list[tuple[float, str]] = []
     total = wholly = 0
     for name, table in connectivity.items():
@@ -61,11 +76,21 @@ def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
         bad = np.flatnonzero(relative.min(axis=1) < 1e-9)
         total += len(bad)
         wholly += int((relative[bad] < 0).all(axis=1).sum())
-        found += [(relative[e].min(), f"{ids[name][e]} ({name}, smallest det J {determinants[e].min():.3g} m³)") for e in bad]
+        found += [
+            (
+                relative[e].min(),
+                f"{ids[name][e]} ({name}, smallest det J {determinants[e].min():.3g} m³)",
+            )
+            for e in bad
+        ]
     if not total:
         return []
     worst = ", ".join(text for _, text in sorted(found)[:SHOWN])
-    remedy = "their node order is inverted: read with fix='orientation'" if wholly == total else "remesh there"
+    remedy = (
+        "their node order is inverted: read with fix='orientation'"
+        if wholly == total
+        else "remesh there"
+    )
     return [f"{total} element(s) inverted or without volume, the worst: element {worst}; {remedy}"]
 
 
@@ -78,11 +103,16 @@ def short_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]
         found += [f"{number} ({name})" for number in ids[name][~(sides > 1e-9 * size)]]
     if not found:
         return []
-    return [f"{len(found)} element(s) have two nodes at one place: element {', '.join(found[:SHOWN])}; remove them"]
+    return [
+        f"{len(found)} element(s) have two nodes at one place: element "
+        f"{', '.join(found[:SHOWN])}; remove them"
+    ]
 
 
 def folded_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
-    """Shells that have no area or turn over at a corner, and beams that run back from their middle node."""
+    """Shells that have no area or turn over at a corner, and beams that run back from their middle
+    node.
+    """
     found = []
     for name, table in connectivity.items():
         if name not in CORNERS and name != "line3":
@@ -95,18 +125,25 @@ def folded_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str
         return []
     shown = ", ".join(found[:SHOWN])
     why = "a corner of 180° or more, or a middle node in the outer quarter of its side"
-    return [f"{len(found)} element(s) of shells or beams are folded, by {why}: element {shown}; remesh there"]
+    return [
+        f"{len(found)} element(s) of shells or beams are folded, by {why}: element "
+        f"{shown}; remesh there"
+    ]
 
 
 def _forward_at_ends(x: Array) -> Array:
-    """Smallest product (ne,) of the chord and the tangents at both ends of lines x (ne, 3, 3): ends, middle."""
+    """Smallest product (ne,) of the chord and the tangents at both ends of lines x (ne, 3, 3):
+    ends, middle.
+    """
     chord, bend = x[:, 1] - x[:, 0], 2 * x[:, 2] - x[:, 0] - x[:, 1]
-    return np.asarray(np.einsum("ec,ec->e", chord, chord) - 2 * np.abs(np.einsum("ec,ec->e", chord, bend)))
+    return np.asarray(
+        np.einsum("ec,ec->e", chord, chord) - 2 * np.abs(np.einsum("ec,ec->e", chord, bend))
+    )
 
 
 def _area_at_corners(x: Array, corners: int) -> Array:
-    """Smallest product (ne,) of the normal and the cross product of the tangents at the corners, −3 x_a + 4 x_m − x_b with a
-    middle node."""
+    """Smallest product (ne,) of the normal and the cross product of the tangents at the corners, −3
+    x_a + 4 x_m − x_b with a middle node."""
     a = x[:, :corners]
     b = np.roll(a, -1, axis=1)
     m = x[:, corners:] if x.shape[1] > corners else 0.5 * (a + b)
@@ -138,8 +175,12 @@ def doubly_curved(nodes: Array, table: Indices, thickness: Array) -> Indices:
     np.minimum.at(least, table, along)
     lack = 2 * np.pi - np.bincount(table.ravel(), angles.ravel(), minlength=n)
     spread = np.bincount(table.ravel(), (angles * (1 - along**2)).ravel(), minlength=n)
-    sides = coo_matrix((np.ones(table.size), (table.ravel(), np.roll(table, -1, axis=1).ravel())), shape=(n, n)).tocsr()
-    inside = (abs(sides - sides.T) @ np.ones(n) == 0) & (least > SMOOTH) & np.isin(np.arange(n), table)
+    sides = coo_matrix(
+        (np.ones(table.size), (table.ravel(), np.roll(table, -1, axis=1).ravel())), shape=(n, n)
+    ).tocsr()
+    inside = (
+        (abs(sides - sides.T) @ np.ones(n) == 0) & (least > SMOOTH) & np.isin(np.arange(n), table)
+    )
     own_too = diags(inside.astype(float))
     near = own_too @ (sides + sides.T) @ own_too + 2 * own_too
     for _ in range(MEANS):
@@ -151,27 +192,34 @@ def doubly_curved(nodes: Array, table: Indices, thickness: Array) -> Indices:
 
 
 def nonmatching_faces(faces: Faces, ids: Tables) -> list[str]:
-    """Faces with the same corners but different mid-side nodes, and faces shared by more than two elements."""
+    """Faces with the same corners but different mid-side nodes, and faces shared by more than two
+    elements.
+    """
     numbers = np.concatenate(list(ids.values()))
     order = np.argsort(faces.group, kind="stable")
     start = np.searchsorted(faces.group[order], np.arange(len(faces.count)))
     problems = []
     for group in np.flatnonzero(faces.count > 2)[:SHOWN]:
         owners = numbers[faces.element[order[start[group] : start[group] + faces.count[group]]]]
-        problems.append(f"elements {', '.join(map(str, owners[:SHOWN]))} share one face; remove the duplicates")
+        problems.append(
+            f"elements {', '.join(map(str, owners[:SHOWN]))} share one face; remove the duplicates"
+        )
     shared = np.flatnonzero(faces.count == 2)
     a, b = order[start[shared]], order[start[shared] + 1]
     unlike = np.flatnonzero((faces.nodes[a] != faces.nodes[b]).any(axis=1))
     if len(unlike):
         pair = numbers[faces.element[a[unlike[0]]]], numbers[faces.element[b[unlike[0]]]]
         problems.append(
-            f"{len(unlike)} face(s) with different mid-side nodes, first elements {pair[0]} and {pair[1]}; use one element order"
+            f"{len(unlike)} face(s) with different mid-side nodes, first elements "
+            f"{pair[0]} and {pair[1]}; use one element order"
         )
     return problems
 
 
 def nonconforming_faces(faces: Faces, ids: Tables) -> list[str]:
-    """Outer triangles whose corners are three of those of an outer quadrilateral: nonconforming displacements."""
+    """Outer triangles whose corners are three of those of an outer quadrilateral: nonconforming
+    displacements.
+    """
     outer = faces.count[faces.group] == 1
     four = faces.corners[:, 0] >= 0
     triangles, quadrilaterals = np.flatnonzero(outer & ~four), np.flatnonzero(outer & four)
@@ -187,7 +235,8 @@ def nonconforming_faces(faces: Faces, ids: Tables) -> list[str]:
     first = np.concatenate(list(ids.values()))[faces.element[triangles[met[0]]]]
     return [
         f"{len(met)} triangular face(s) meet quadrilateral ones, first that of element {first}; "
-        "displacements are nonconforming there: put pyramids between hexahedra and tetrahedra, or use one element type"
+        "displacements are nonconforming there: put pyramids between hexahedra and "
+        "tetrahedra, or use one element type"
     ]
 
 
@@ -197,22 +246,36 @@ def coincident_nodes(nodes: Array) -> tuple[Indices, float]:
     return cKDTree(nodes).query_pairs(tolerance, output_type="ndarray").astype(np.int64), tolerance
 
 
-def unconnected_parts(nodes: Array, connectivity: Tables, faces: Faces, n_coincident: int) -> list[str]:
+def unconnected_parts(
+    nodes: Array, connectivity: Tables, faces: Faces, n_coincident: int
+) -> list[str]:
     """Parts that are not rigidly connected: more than six rigid-body modes.
 
-    Parts are groups of elements connected by faces; nodes shared by two parts constrain their rigid motions v + ω × x, and the
-    rigid-body modes of the mesh are the null space of these constraints.
+    Parts are groups of elements connected by faces; nodes shared by two parts constrain their rigid
+    motions v + ω × x, and the rigid-body modes of the mesh are the null space of these constraints.
     """
     n_parts, part_of = _face_parts(faces)
     if n_parts == 1:
         return []
-    modes = _rigid_modes(nodes, connectivity, n_parts, part_of) if n_parts <= COUNTED_PARTS else 6 * n_parts
+    modes = (
+        _rigid_modes(nodes, connectivity, n_parts, part_of)
+        if n_parts <= COUNTED_PARTS
+        else 6 * n_parts
+    )
     if modes == 6:
         return []
     sizes = np.sort(np.bincount(part_of))[::-1]
     shown = ", ".join(map(str, sizes[:SHOWN])) + (", …" if n_parts > SHOWN else "")
-    found = f"{modes} rigid-body modes instead of 6" if n_parts <= COUNTED_PARTS else "far more than 6 rigid-body modes"
-    remedy = f"merge the {n_coincident} pairs of coincident nodes" if n_coincident else "connect them or keep one"
+    found = (
+        f"{modes} rigid-body modes instead of 6"
+        if n_parts <= COUNTED_PARTS
+        else "far more than 6 rigid-body modes"
+    )
+    remedy = (
+        f"merge the {n_coincident} pairs of coincident nodes"
+        if n_coincident
+        else "connect them or keep one"
+    )
     return [f"{n_parts} parts of {shown} elements are not connected: {found}; {remedy}"]
 
 
@@ -230,8 +293,12 @@ def _face_parts(faces: Faces) -> tuple[int, Indices]:
 def _rigid_modes(nodes: Array, connectivity: Tables, n_parts: int, part_of: Indices) -> int:
     """Number of rigid-body modes of parts connected at shared nodes."""
     tables = list(connectivity.values())
-    element_of = np.repeat(np.arange(len(part_of)), np.concatenate([np.full(len(t), t.shape[1]) for t in tables]))
-    memberships = np.unique(np.column_stack([np.concatenate([t.ravel() for t in tables]), part_of[element_of]]), axis=0)
+    element_of = np.repeat(
+        np.arange(len(part_of)), np.concatenate([np.full(len(t), t.shape[1]) for t in tables])
+    )
+    memberships = np.unique(
+        np.column_stack([np.concatenate([t.ravel() for t in tables]), part_of[element_of]]), axis=0
+    )
     centred = (nodes - nodes.mean(axis=0)) / np.ptp(nodes, axis=0).max()
     ties = np.zeros((6 * n_parts, 6 * n_parts))
     for (node, part), (other, next_part) in itertools.pairwise(memberships):

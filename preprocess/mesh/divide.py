@@ -1,4 +1,6 @@
-"""Division of a mesh into pieces, for parts that bend far: each piece is a flexible body of its own, with small deflections."""
+"""Division of a mesh into pieces, for parts that bend far: each piece is a flexible body of its
+own, with small deflections.
+"""
 
 from __future__ import annotations
 
@@ -44,20 +46,22 @@ def divide(
     planes: ArrayLike | None = None,
     sets: Sequence[str] | None = None,
 ) -> tuple[Mesh, ...]:
-    """Pieces of a mesh, whose elements they share out: of equal length along an axis, between planes, or by element sets.
+    """Pieces of a mesh, whose elements they share out: of equal length along an axis, between
+    planes, or by element sets.
 
-    Nodes that two pieces share are in the node set "cut 1", "cut 2", … of both, numbered by pieces, one for each connected part
-    of what they share; the sets of the mesh remain where a piece has nodes of them. Bodies reduced from the pieces, with the cuts
-    as interfaces, are welded there by `fm.Fixed` joints: each deflects little where the part bends far.
+    Nodes that two pieces share are in the node set "cut 1", "cut 2", … of both, numbered by pieces,
+    one for each connected part of what they share; the sets of the mesh remain where a piece has
+    nodes of them. Bodies reduced from the pieces, with the cuts as interfaces, are welded there by
+    `fm.Fixed` joints: each deflects little where the part bends far.
 
-    mesh: of the whole part.  pieces: number of them, of equal length; 1 leaves it whole.
-    along: "x", "y", "z" or a direction (3,).
-    planes: instead of a number, positions of the planes between them [m], ascending, along the direction from the origin.
-    sets: instead, the names of element sets, one for each piece, which share out all elements.
-    Connections and masses of the file go to the piece with their nodes.
-    Raises InputError, also for pieces that touch more than one other at a node, or that are not connected to the others, and for
-    connections with nodes in several pieces or on a cut.
-    Source: Shabana, Dynamics of Multibody Systems (2020), section 6.5 (substructuring for large deformation).
+    mesh: of the whole part.  pieces: number of them, of equal length; 1 leaves it whole. along:
+    "x", "y", "z" or a direction (3,). planes: instead of a number, positions of the planes between
+    them [m], ascending, along the direction from the origin. sets: instead, the names of element
+    sets, one for each piece, which share out all elements. Connections and masses of the file go to
+    the piece with their nodes. Raises InputError, also for pieces that touch more than one other at
+    a node, or that are not connected to the others, and for connections with nodes in several
+    pieces or on a cut. Source: Shabana, Dynamics of Multibody Systems (2020), section 6.5
+    (substructuring for large deformation).
 
     Examples
     --------
@@ -67,13 +71,20 @@ def divide(
     (0.2, ['x1', 'y0', 'y1', 'z0', 'z1', 'cut 1'])
     """
     instance(mesh, Mesh, "mesh", "a Mesh, see read_mesh")
-    given = [name for name, value in (("pieces", pieces), ("planes", planes), ("sets", sets)) if value is not None]
+    given = [
+        name
+        for name, value in (("pieces", pieces), ("planes", planes), ("sets", sets))
+        if value is not None
+    ]
     if len(given) != 1:
-        raise InputError(f"divide: give one of pieces, planes and sets, not {' and '.join(given) or 'none'}")
+        raise InputError(
+            f"divide: give one of pieces, planes and sets, not {' and '.join(given) or 'none'}"
+        )
     taken = [name for name in mesh.node_sets if name.startswith(CUT)]
     if taken:
         raise InputError(
-            f"{mesh.source}: node set '{taken[0]}': names that begin with '{CUT}' belong to the cuts; rename it, or divide the"
+            f"{mesh.source}: node set '{taken[0]}': names that begin with '{CUT}' belong "
+            "to the cuts; rename it, or divide the"
             " whole part at once"
         )
     if sets is not None:
@@ -86,7 +97,9 @@ def divide(
 def _direction(along: str | ArrayLike) -> Array:
     """Unit vector of an axis."""
     if isinstance(along, str) and along not in AXES:
-        raise InputError(f"along: is {shown(along)}; give 'x', 'y', 'z' or a direction of three numbers")
+        raise InputError(
+            f"along: is {shown(along)}; give 'x', 'y', 'z' or a direction of three numbers"
+        )
     line = vector(AXES[along] if isinstance(along, str) else along, "along")
     length = float(np.linalg.norm(line))
     if not length > 0:
@@ -103,15 +116,25 @@ def _planes(position: Array, pieces: int | None, planes: ArrayLike | None) -> Ar
             raise InputError(f"pieces: is {count}; give a number from 1 to {MOST}")
         return np.linspace(low, high, count + 1)[1:-1]
     found = np.atleast_1d(floats(planes, "planes"))
-    inside = found.ndim == 1 and 0 < len(found) < MOST and (np.diff(found) > 0).all() and low < found[0] and found[-1] < high
+    inside = (
+        found.ndim == 1
+        and 0 < len(found) < MOST
+        and (np.diff(found) > 0).all()
+        and low < found[0]
+        and found[-1] < high
+    )
     if not inside:
-        raise InputError(f"planes: {shown(planes)}; give ascending positions between {low:.6g} and {high:.6g} m")
+        raise InputError(
+            f"planes: {shown(planes)}; give ascending positions between {low:.6g} and {high:.6g} m"
+        )
     return np.asarray(found)
 
 
 def _centres(mesh: Mesh, position: Array) -> Array:
     """Mean position (E,) of the nodes of each element, by type."""
-    return np.concatenate([position[block.connectivity].mean(axis=1) for block in mesh.blocks.values()])
+    return np.concatenate(
+        [position[block.connectivity].mean(axis=1) for block in mesh.blocks.values()]
+    )
 
 
 def _by_sets(mesh: Mesh, names: Any) -> Indices:
@@ -120,13 +143,19 @@ def _by_sets(mesh: Mesh, names: Any) -> Indices:
         raise InputError(f"sets: {shown(names)}; give the names of two or more element sets")
     unknown = [name for name in names if name not in mesh.element_sets]
     if unknown:
-        raise InputError(f"{mesh.source}: no element set '{unknown[0]}'; it has: {', '.join(mesh.element_sets) or 'none'}")
+        raise InputError(
+            f"{mesh.source}: no element set '{unknown[0]}'; it has: "
+            f"{', '.join(mesh.element_sets) or 'none'}"
+        )
     ids = np.concatenate([block.ids for block in mesh.blocks.values()])
     inside = np.array([np.isin(ids, mesh.element_sets[name]) for name in names])
     shares = inside.sum(axis=0)
     if (shares != 1).any():
         first = int(np.flatnonzero(shares != 1)[0])
-        raise InputError(f"sets: element {ids[first]} is in {shares[first]} of {', '.join(names)}; each has to be in one")
+        raise InputError(
+            f"sets: element {ids[first]} is in {shares[first]} of {', '.join(names)}; "
+            "each has to be in one"
+        )
     return np.asarray(inside.argmax(axis=0))
 
 
@@ -140,11 +169,22 @@ def _pieces(mesh: Mesh, number: Indices, count: int) -> tuple[Mesh, ...]:
             owned[k, block.connectivity[of_block[name] == k]] = True
     empty = np.flatnonzero(~owned.any(axis=1))
     if empty.size:
-        raise InputError(f"divide: piece {int(empty[0]) + 1} has no element; use fewer pieces or a finer mesh")
+        raise InputError(
+            f"divide: piece {int(empty[0]) + 1} has no element; use fewer pieces or a finer mesh"
+        )
     cuts = [cut for shared in _shared(owned) for cut in _regions(mesh, of_block, shared)]
-    links = shared_out(mesh, owned, {f"{CONNECTION}{name}": each for name, each in mesh.declared.connections.items()})
-    masses = shared_out(mesh, owned, {_mass(n, each): each for n, each in enumerate(mesh.declared.masses)})
-    return tuple(_piece(mesh, of_block, k, np.flatnonzero(owned[k]), cuts, (links, masses)) for k in range(count))
+    links = shared_out(
+        mesh,
+        owned,
+        {f"{CONNECTION}{name}": each for name, each in mesh.declared.connections.items()},
+    )
+    masses = shared_out(
+        mesh, owned, {_mass(n, each): each for n, each in enumerate(mesh.declared.masses)}
+    )
+    return tuple(
+        _piece(mesh, of_block, k, np.flatnonzero(owned[k]), cuts, (links, masses))
+        for k in range(count)
+    )
 
 
 def _mass(number: int, given: Mapping[str, Any]) -> str:
@@ -157,19 +197,26 @@ def _shared(owned: NDArray[np.bool_]) -> list[Cut]:
     crowded = np.flatnonzero(owned.sum(axis=0) > 2)
     if crowded.size:
         pieces = ", ".join(str(k + 1) for k in np.flatnonzero(owned[:, crowded[0]]))
-        raise InputError(f"divide: pieces {pieces} share a node; a node may belong to two: use fewer pieces or a finer mesh")
+        raise InputError(
+            f"divide: pieces {pieces} share a node; a node may belong to two: use fewer "
+            "pieces or a finer mesh"
+        )
     pairs = itertools.combinations(range(len(owned)), 2)
-    found = [Cut((i, j), nodes) for i, j in pairs if (nodes := np.flatnonzero(owned[i] & owned[j])).size]
+    found = [
+        Cut((i, j), nodes) for i, j in pairs if (nodes := np.flatnonzero(owned[i] & owned[j])).size
+    ]
     touching = {k for cut in found for k in cut.pieces}
     alone = [k + 1 for k in range(len(owned)) if k not in touching and len(owned) > 1]
     if alone:
-        raise InputError(f"divide: piece {alone[0]} shares no node with any other; use other planes or sets")
+        raise InputError(
+            f"divide: piece {alone[0]} shares no node with any other; use other planes or sets"
+        )
     return found
 
 
 def _regions(mesh: Mesh, of_block: dict[str, Indices], shared: Cut) -> list[Cut]:
-    """A cut for each connected part of what two pieces share, as of the two legs of a frame: nodes are next to each other if both
-    pieces have an element with them."""
+    """A cut for each connected part of what two pieces share, as of the two legs of a frame: nodes
+    are next to each other if both pieces have an element with them."""
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[shared.nodes] = np.arange(len(shared.nodes))
     beside, other = (_beside(mesh, of_block, k, place) for k in shared.pieces)
@@ -185,15 +232,24 @@ def _beside(mesh: Mesh, of_block: dict[str, Indices], k: int, place: Indices) ->
     for table in tables:
         inside = table >= 0
         columns = np.broadcast_to(np.arange(len(table))[:, None], table.shape)[inside]
-        has = csr_array((np.ones(len(columns)), (table[inside], columns)), (count, max(len(table), 1)))
+        has = csr_array(
+            (np.ones(len(columns)), (table[inside], columns)), (count, max(len(table), 1))
+        )
         found = found + has @ has.T
     return found
 
 
 def _piece(
-    mesh: Mesh, of_block: dict[str, Indices], k: int, rows: Indices, cuts: Sequence[Cut], places: tuple[Places, Places]
-) -> Mesh:  # fmt: skip
-    """The mesh of piece k with the nodes ``rows`` of the whole, connections and masses by their ``places``."""
+    mesh: Mesh,
+    of_block: dict[str, Indices],
+    k: int,
+    rows: Indices,
+    cuts: Sequence[Cut],
+    places: tuple[Places, Places],
+) -> Mesh:
+    """The mesh of piece k with the nodes ``rows`` of the whole, connections and masses by their
+    ``places``.
+    """
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     blocks, kept = {}, [np.zeros(0, dtype=np.int64)]
@@ -203,22 +259,38 @@ def _piece(
             blocks[name] = ElementBlock(place[block.connectivity[chosen]], block.ids[chosen])
             kept.append(block.ids[chosen])
     ids = np.concatenate(kept)
-    sets = {name: members for name, nodes in mesh.node_sets.items() if len(members := place[nodes][place[nodes] >= 0])}
+    sets = {
+        name: members
+        for name, nodes in mesh.node_sets.items()
+        if len(members := place[nodes][place[nodes] >= 0])
+    }
     sets |= {f"{CUT}{n}": place[cut.nodes] for n, cut in enumerate(cuts, 1) if k in cut.pieces}
     regions = {name: members[np.isin(members, ids)] for name, members in mesh.element_sets.items()}
     regions = {name: members for name, members in regions.items() if len(members)}
     own = replace(
-        mesh, nodes=mesh.nodes[rows], node_ids=mesh.node_ids[rows], blocks=blocks, source=f"{mesh.source}, piece {k + 1}"
+        mesh,
+        nodes=mesh.nodes[rows],
+        node_ids=mesh.node_ids[rows],
+        blocks=blocks,
+        source=f"{mesh.source}, piece {k + 1}",
     )
-    piece = replace(own, node_sets=sets, element_sets=regions, declared=_declared(mesh, regions, k, places))
+    piece = replace(
+        own, node_sets=sets, element_sets=regions, declared=_declared(mesh, regions, k, places)
+    )
     piece.check()
     return piece
 
 
-def _declared(mesh: Mesh, regions: Mapping[str, Indices], k: int, places: tuple[Places, Places]) -> Declared:
+def _declared(
+    mesh: Mesh, regions: Mapping[str, Indices], k: int, places: tuple[Places, Places]
+) -> Declared:
     """The declarations of a file for the element sets that piece k has, its connections and masses."""
     links, masses = places
-    connections = {name: each for name, each in mesh.declared.connections.items() if links[f"{CONNECTION}{name}"] == k}
+    connections = {
+        name: each
+        for name, each in mesh.declared.connections.items()
+        if links[f"{CONNECTION}{name}"] == k
+    }
     own = [each for n, each in enumerate(mesh.declared.masses) if masses[_mass(n, each)] == k]
     gone = mesh.element_sets.keys() - regions.keys()
     sections, materials = (

@@ -28,11 +28,16 @@ EXPONENTS = {
 
 
 def face_mass(mesh: Mesh, rows: Indices, beside: Mesh | None = None) -> sp.csr_matrix:
-    """∫ N_a N_b dA (n, n) over the outer faces whose nodes are all among the n node ``rows`` [m²] and, by their numbers, of those
-    that a mesh ``beside`` has too: of an element that the other mesh encloses not all such faces lie between both."""
+    """∫ N_a N_b dA (n, n) over the outer faces whose nodes are all among the n node ``rows`` [m²]
+    and, by their numbers, of those that a mesh ``beside`` has too: of an element that the other
+    mesh encloses not all such faces lie between both."""
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
-    others = None if beside is None else {face for nodes in _outer(beside) for face in _numbered(beside, nodes)}
+    others = (
+        None
+        if beside is None
+        else {face for nodes in _outer(beside) for face in _numbered(beside, nodes)}
+    )
     total = sp.csr_matrix((len(rows), len(rows)))
     for nodes in _outer(mesh):
         inside = nodes[(place[nodes] >= 0).all(axis=1)]
@@ -40,7 +45,9 @@ def face_mass(mesh: Mesh, rows: Indices, beside: Mesh | None = None) -> sp.csr_m
             inside = inside[np.array([face in others for face in _numbered(mesh, inside)], bool)]
         at, k = place[inside], inside.shape[1]
         i, j = np.repeat(at, k, axis=1).ravel(), np.tile(at, (1, k)).ravel()
-        total = total + sp.csr_matrix((face_masses(mesh.nodes[inside]).ravel(), (i, j)), shape=total.shape)
+        total = total + sp.csr_matrix(
+            (face_masses(mesh.nodes[inside]).ravel(), (i, j)), shape=total.shape
+        )
     return total
 
 
@@ -56,20 +63,25 @@ def _numbered(mesh: Mesh, nodes: Indices) -> list[tuple[int, ...]]:
 
 
 def node_areas(x: Array) -> Array:
-    """∫ N_a dA (e, k) of faces, negative at the corners of quadrilaterals with eight nodes: Σ_b N_b = 1."""
+    """∫ N_a dA (e, k) of faces, negative at the corners of quadrilaterals with eight nodes: Σ_b N_b
+    = 1.
+    """
     return np.asarray(face_masses(x).sum(axis=2))
 
 
 def face_masses(x: Array) -> Array:
-    """∫ N Nᵀ dA (e, k, k) of faces with node positions (e, k, 3), corners first, then the middles of the sides, then the
-    centre."""
+    """∫ N Nᵀ dA (e, k, k) of faces with node positions (e, k, 3), corners first, then the middles
+    of the sides, then the centre."""
     k = x.shape[1]
     corners = 3 if k in (3, 6) else 4
     points, weights = _rule(corners)
     exponents = np.array(EXPONENTS[k])
     to_nodes = np.linalg.inv(monomials(_nodes(corners, k), exponents))
     N = monomials(points, exponents) @ to_nodes
-    tangents = [np.einsum("qk,ekx->eqx", monomials(points, exponents, axis) @ to_nodes, x) for axis in (0, 1)]
+    tangents = [
+        np.einsum("qk,ekx->eqx", monomials(points, exponents, axis) @ to_nodes, x)
+        for axis in (0, 1)
+    ]
     area = np.linalg.norm(np.cross(*tangents), axis=-1) * weights
     return np.asarray(np.einsum("eq,qa,qb->eab", area, N, N))
 

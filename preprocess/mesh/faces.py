@@ -15,10 +15,10 @@ Indices = NDArray[np.int64]
 class Faces:
     """All faces of a mesh.
 
-    corners (n, 4): sorted corner nodes, -1 before those of a triangle; nodes (n, 9): all nodes, sorted, -1 before
-    element (n,): running number of the element over the blocks; table (n,): running number of the face table over the blocks;
-    face (n,): index in that table
-    group (n,): equal for faces with the same corners; count (groups,): faces in each group
+    corners (n, 4): sorted corner nodes, -1 before those of a triangle; nodes (n, 9): all nodes,
+    sorted, -1 before element (n,): running number of the element over the blocks; table (n,):
+    running number of the face table over the blocks; face (n,): index in that table group (n,):
+    equal for faces with the same corners; count (groups,): faces in each group
     """
 
     corners: Indices
@@ -44,7 +44,13 @@ def all_faces(connectivity: Mapping[str, Indices]) -> Faces:
     corners = np.concatenate(keys)
     group, count = _grouped(corners)
     return Faces(
-        corners, np.concatenate(nodes), np.concatenate(elements), np.concatenate(tables), np.concatenate(sides), group, count
+        corners,
+        np.concatenate(nodes),
+        np.concatenate(elements),
+        np.concatenate(tables),
+        np.concatenate(sides),
+        group,
+        count,
     )
 
 
@@ -83,10 +89,14 @@ def outer_faces(connectivity: Mapping[str, Indices]) -> list[tuple[FaceTable, In
     found = []
     for number, (first, shape, table) in enumerate(_face_tables(connectivity)):
         chosen = outer & (faces.table == number)
-        found.append((shape, table[faces.element[chosen][:, None] - first, shape.nodes[faces.face[chosen]]]))
+        found.append(
+            (shape, table[faces.element[chosen][:, None] - first, shape.nodes[faces.face[chosen]]])
+        )
     return found
 
 
 def surface_triangles(connectivity: Mapping[str, Indices]) -> Indices:
     """Outer faces as linear triangles (T, 3), counter-clockwise seen from outside."""
-    return np.concatenate([rows[:, shape.triangles].reshape(-1, 3) for shape, rows in outer_faces(connectivity)])
+    return np.concatenate(
+        [rows[:, shape.triangles].reshape(-1, 3) for shape, rows in outer_faces(connectivity)]
+    )

@@ -30,7 +30,9 @@ USUAL_SIZE = (1e-3, 50.0)  # m: a part in mm read as m, or in m as mm, is outsid
 
 @dataclass(frozen=True, eq=False)
 class ElementBlock:
-    """Elements of one type: connectivity (ne, nn), node indices in VTK order; ids (ne,), numbers in the file."""
+    """Elements of one type: connectivity (ne, nn), node indices in VTK order; ids (ne,), numbers in
+    the file.
+    """
 
     connectivity: Indices
     ids: Indices
@@ -40,12 +42,12 @@ class ElementBlock:
 class Mesh:
     """Solid mesh. Every node belongs to an element.
 
-    nodes (N, 3): positions in m; node_ids (N,): numbers in the file
-    blocks: elements by type: "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15", "pyramid5",
-    "pyramid13"; trusses "truss2"; beams "line2", "line3"; shells "tri3", "quad4", "tri6", "quad8"
-    node_sets: node indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by name
-    source: path or origin; unit: length unit of the file; separate: its parts need not share nodes, connections join them
-    declared: sections, connections and masses of the file
+    nodes (N, 3): positions in m; node_ids (N,): numbers in the file blocks: elements by type:
+    "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15", "pyramid5", "pyramid13"; trusses
+    "truss2"; beams "line2", "line3"; shells "tri3", "quad4", "tri6", "quad8" node_sets: node
+    indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by
+    name source: path or origin; unit: length unit of the file; separate: its parts need not share
+    nodes, connections join them declared: sections, connections and masses of the file
 
     Examples
     --------
@@ -69,7 +71,10 @@ class Mesh:
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(block.ids)} {kind}" for kind, block in self.blocks.items())
-        return f"<Mesh of {self.source}: {len(self.nodes)} nodes, {counts}; sets: {', '.join(self.node_sets) or 'none'}>"
+        return (
+            f"<Mesh of {self.source}: {len(self.nodes)} nodes, {counts}; sets: "
+            f"{', '.join(self.node_sets) or 'none'}>"
+        )
 
     @classmethod
     def from_arrays(
@@ -82,34 +87,54 @@ class Mesh:
         source: str = "arrays",
         separate: bool = False,
     ) -> Mesh:
-        """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered from 0 in VTK order.
+        """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered
+        from 0 in VTK order.
 
-        Elements are numbered from 1 through all types; element_sets hold such numbers, node_sets node indices.
-        separate: accept parts that do not share nodes, for connections between them.
+        Elements are numbered from 1 through all types; element_sets hold such numbers, node_sets
+        node indices. separate: accept parts that do not share nodes, for connections between them.
         Raises InputError for an unknown element type and for every defect found by `check`.
         """
         instance(elements, Mapping, f"{source}: elements", "connectivities by element type")
         sizes = {**{name: len(element.nodes) for name, element in ELEMENTS.items()}, **STRUCTURAL}
         unknown = [name for name in elements if name not in sizes]
         if unknown:
-            raise InputError(f"{source}: unknown element type '{unknown[0]}'; choose one of {', '.join(sizes)}")
+            raise InputError(
+                f"{source}: unknown element type '{unknown[0]}'; choose one of {', '.join(sizes)}"
+            )
         positions = _rows(nodes, 3, f"{source}: nodes").astype(float)
         blocks, first = {}, 1
         for name, connectivity in elements.items():
-            table = integers(_rows(connectivity, sizes[name], f"{source}: {name}"), f"{source}: {name}")
+            table = integers(
+                _rows(connectivity, sizes[name], f"{source}: {name}"), f"{source}: {name}"
+            )
             blocks[name] = ElementBlock(table, np.arange(first, first + len(table)))
             first += len(table)
-        sets = {name: node_indices(rows, f"{source}: set {name!r}", len(positions)) for name, rows in (node_sets or {}).items()}
+        sets = {
+            name: node_indices(rows, f"{source}: set {name!r}", len(positions))
+            for name, rows in (node_sets or {}).items()
+        }
         if not blocks:
             raise InputError(f"{source}: elements: none given; give connectivities by element type")
-        regions = {name: integers(ids, f"{source}: set {name!r}") for name, ids in (element_sets or {}).items()}
+        regions = {
+            name: integers(ids, f"{source}: set {name!r}")
+            for name, ids in (element_sets or {}).items()
+        }
         for name, ids in regions.items():
             wrong = ids[(ids < 1) | (ids >= first)]
             if wrong.size:
                 raise InputError(
-                    f"{source}: set {name!r}: {wrong.flat[0]} is not the number of an element; they are 1 to {first - 1}"
+                    f"{source}: set {name!r}: {wrong.flat[0]} is not the number of an "
+                    f"element; they are 1 to {first - 1}"
                 )
-        mesh = cls(positions, np.arange(len(positions)), blocks, sets, regions, source, separate=flag(separate, "separate"))
+        mesh = cls(
+            positions,
+            np.arange(len(positions)),
+            blocks,
+            sets,
+            regions,
+            source,
+            separate=flag(separate, "separate"),
+        )
         mesh.check()
         return mesh
 
@@ -129,9 +154,13 @@ class Mesh:
         return float(np.linalg.norm(np.ptp(self.nodes, axis=0)))
 
     def node_set(self, name: str) -> Indices:
-        """Indices of the nodes of a named set. Raises InputError with close names when there is none."""
+        """Indices of the nodes of a named set. Raises InputError with close names when there is
+        none.
+        """
         if not isinstance(name, str) or name not in self.node_sets:
-            close = difflib.get_close_matches(str(name), self.node_sets, n=3) or sorted(self.node_sets)
+            close = difflib.get_close_matches(str(name), self.node_sets, n=3) or sorted(
+                self.node_sets
+            )
             hint = f"did you mean: {', '.join(close)}" if close else "it has no sets"
             raise InputError(f"{self.source}: no node or surface set '{name}'; {hint}")
         nodes = self.node_sets[name]
@@ -139,36 +168,47 @@ class Mesh:
             raise InputError(f"{self.source}: set '{name}' has no node of a solid element")
         return nodes
 
-    def nodes_on_plane(self, point: ArrayLike, normal: ArrayLike, tol: float | None = None) -> Indices:
-        """Indices of the nodes with |(x - point)·n| ≤ tol, n the unit normal; tol in m, 1e-6 of the mesh size when not given.
+    def nodes_on_plane(
+        self, point: ArrayLike, normal: ArrayLike, tol: float | None = None
+    ) -> Indices:
+        """Indices of the nodes with |(x - point)·n| ≤ tol, n the unit normal; tol in m, 1e-6 of the
+        mesh size when not given.
 
         Raises InputError for a zero normal and when no node is within tol.
         """
         direction, start = vector(normal, "normal"), vector(point, "point")
         length = np.linalg.norm(direction)
         if not length > 0:
-            raise InputError(f"plane normal {direction.tolist()} has zero length; give a non-zero vector")
+            raise InputError(
+                f"plane normal {direction.tolist()} has zero length; give a non-zero vector"
+            )
         distance = np.abs((self.nodes - start) @ (direction / length))
         limit = 1e-6 * self.size if tol is None else tol
         nodes = np.flatnonzero(distance <= limit)
         if not len(nodes):
             raise InputError(
-                f"{self.source}: no node within {limit:.3g} m of the plane through {np.asarray(point).tolist()}; "
+                f"{self.source}: no node within {limit:.3g} m of the plane through "
+                f"{np.asarray(point).tolist()}; "
                 f"the nearest is {distance.min():.3g} m away; positions are in m"
             )
         return nodes
 
     def surface_triangles(self) -> Indices:
-        """Outer faces of solids, each split into linear triangles (T, 3), counter-clockwise seen from outside."""
+        """Outer faces of solids, each split into linear triangles (T, 3), counter-clockwise seen
+        from outside.
+        """
         tables = {name: block.connectivity for name, block in self.solids.items()}
         return surface_triangles(tables) if tables else np.zeros((0, 3), dtype=np.int64)
 
     def faces(self) -> dict[str, Indices]:
-        """Outer faces of solids, and shells, by the shell of their shape: nodes (n, k), corners first."""
+        """Outer faces of solids, and shells, by the shell of their shape: nodes (n, k), corners
+        first.
+        """
         tables = {name: block.connectivity for name, block in self.solids.items()}
         found: dict[str, list[Indices]] = {}
         for shape, rows in outer_faces(tables) if tables else []:
-            count = min(rows.shape[1], 2 * shape.corners)  # without the centre of a face with nine nodes
+            # without the centre of a face with nine nodes
+            count = min(rows.shape[1], 2 * shape.corners)
             found.setdefault(FACES[count], []).append(rows[:, :count])
         for name, block in self.structural.items():
             if name in FACES.values():
@@ -178,10 +218,14 @@ class Mesh:
     def moved(self, motion: Callable[[Array], Array]) -> Mesh:
         """The same mesh with node positions motion(nodes); checked."""
         if not callable(motion):
-            raise InputError(f"motion: must be a function of node positions (N, 3), not {shown(motion)}")
+            raise InputError(
+                f"motion: must be a function of node positions (N, 3), not {shown(motion)}"
+            )
         nodes = floats(motion(self.nodes), "moved nodes", finite=False)
         if nodes.shape != self.nodes.shape:
-            raise InputError(f"moved nodes: have shape {nodes.shape}; the mesh has {self.nodes.shape}")
+            raise InputError(
+                f"moved nodes: have shape {nodes.shape}; the mesh has {self.nodes.shape}"
+            )
         mesh = replace(self, nodes=nodes)
         mesh.check()
         return mesh
@@ -191,18 +235,30 @@ class Mesh:
         tables = {name: block.connectivity for name, block in self.solids.items()}
         ids = {name: block.ids for name, block in self.solids.items()}
         solid = np.concatenate([np.zeros(0, dtype=np.int64), *ids.values()])
-        sets = {name: members for name, members in self.element_sets.items() if np.isin(members, solid).any()}
+        sets = {
+            name: members
+            for name, members in self.element_sets.items()
+            if np.isin(members, solid).any()
+        }
         return mesh_quality(self.nodes, tables, ids, sets)
 
     def check(self) -> None:
-        """Raise InputError with every defect found (positions, references, volumes, connectivity); warn of probable mistakes."""
+        """Raise InputError with every defect found (positions, references, volumes, connectivity);
+        warn of probable mistakes.
+        """
         connectivity = {name: block.connectivity for name, block in self.blocks.items()}
         ids = {name: block.ids for name, block in self.blocks.items()}
-        self._reject(checks.bad_positions(self.nodes, self.node_ids) + checks.missing_nodes(len(self.nodes), connectivity, ids))
+        self._reject(
+            checks.bad_positions(self.nodes, self.node_ids)
+            + checks.missing_nodes(len(self.nodes), connectivity, ids)
+        )
         pairs, tolerance = checks.coincident_nodes(self.nodes)
         pairs = self._unjoined(pairs)
         structural = {name: connectivity[name] for name in self.structural}
-        self._reject(checks.short_elements(self.nodes, structural, ids) or checks.folded_elements(self.nodes, structural, ids))
+        self._reject(
+            checks.short_elements(self.nodes, structural, ids)
+            or checks.folded_elements(self.nodes, structural, ids)
+        )
         if structural:
             self._check_structural(structural, ids)
         if self.solids:
@@ -210,17 +266,22 @@ class Mesh:
         if len(pairs):
             a, b = self.node_ids[pairs[0]]
             self._warn(
-                f"{len(pairs)} pairs of nodes coincide within {tolerance:.2g} m (first: {a} and {b}); merge them in the mesher"
+                f"{len(pairs)} pairs of nodes coincide within {tolerance:.2g} m (first: "
+                f"{a} and {b}); merge them in the mesher"
                 + (", unless connections join them" if self.separate else "")
             )
         if not USUAL_SIZE[0] <= self.size <= USUAL_SIZE[1]:
-            self._warn(f"the mesh is {self.size:.3g} m large with unit='{self.unit}'; is the unit right?")
+            self._warn(
+                f"the mesh is {self.size:.3g} m large with unit='{self.unit}'; is the unit right?"
+            )
 
     def _unjoined(self, pairs: Indices) -> Indices:
-        """Pairs (n, 2) without those that the file joins by connections, as the ends of a spring without length, and those with a
-        node of no element, as the centre of a spider."""
+        """Pairs (n, 2) without those that the file joins by connections, as the ends of a spring
+        without length, and those with a node of no element, as the centre of a spider."""
         of_elements, joined = np.zeros((2, len(self.nodes)), dtype=bool)
-        of_elements[np.concatenate([block.connectivity.ravel() for block in self.blocks.values()])] = True
+        of_elements[
+            np.concatenate([block.connectivity.ravel() for block in self.blocks.values()])
+        ] = True
         joined[self.declared.connected(self.node_ids, self.node_sets)] = True
         return pairs[of_elements[pairs].all(axis=1) & ~joined[pairs].all(axis=1)]
 
@@ -229,7 +290,10 @@ class Mesh:
         connectivity = {name: block.connectivity for name, block in self.solids.items()}
         ids = {name: block.ids for name, block in self.solids.items()}
         faces = all_faces(connectivity)
-        problems = [*checks.bad_elements(self.nodes, connectivity, ids), *checks.nonmatching_faces(faces, ids)]
+        problems = [
+            *checks.bad_elements(self.nodes, connectivity, ids),
+            *checks.nonmatching_faces(faces, ids),
+        ]
         if not (self.separate or self.structural):
             problems += checks.unconnected_parts(self.nodes, connectivity, faces, n_coincident)
         self._reject(problems)

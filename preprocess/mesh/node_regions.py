@@ -36,7 +36,9 @@ class NamedSet(Region):
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
         if self.name not in sets:
             near = difflib.get_close_matches(self.name, sets, n=3) or sorted(sets)[:10]
-            raise InputError(f"the mesh has no set {self.name!r}; its sets: {', '.join(near) or 'none'}")
+            raise InputError(
+                f"the mesh has no set {self.name!r}; its sets: {', '.join(near) or 'none'}"
+            )
         return np.unique(np.asarray(sets[self.name], dtype=np.int64))
 
 
@@ -69,7 +71,10 @@ class Point(Region):
             raise InputError(f"radius: {self.radius} m; give a non-negative length")
         found = np.flatnonzero(distance <= self.radius)
         if not found.size:
-            raise InputError(f"no node within {self.radius:g} m of {self.position}; the nearest is {distance.min():.4g} m away")
+            raise InputError(
+                f"no node within {self.radius:g} m of {self.position}; the nearest is "
+                f"{distance.min():.4g} m away"
+            )
         return found
 
 
@@ -78,7 +83,8 @@ class Point(Region):
 class Plane(Region):
     """Nodes on a plane.
 
-    point (3,): on it [m].  normal (3,): its normal.  tolerance: largest distance from it [m]; by default 1e-6 of the mesh's size.
+    point (3,): on it [m].  normal (3,): its normal.  tolerance: largest distance from it [m]; by
+    default 1e-6 of the mesh's size.
 
     Examples
     --------
@@ -103,20 +109,35 @@ class Plane(Region):
             raise InputError(f"plane normal {self.normal} has zero length; give a direction")
         distance = np.abs((nodes - point) @ (normal / length))
         size = np.ptp(nodes, axis=0).max()
-        found = np.flatnonzero(distance <= (1e-6 * size if self.tolerance is None else self.tolerance))
+        found = np.flatnonzero(
+            distance <= (1e-6 * size if self.tolerance is None else self.tolerance)
+        )
         if not found.size:
-            raise InputError(f"no node on the plane through {self.point}; the nearest is {distance.min():.4g} m away")
+            raise InputError(
+                f"no node on the plane through {self.point}; the nearest is "
+                f"{distance.min():.4g} m away"
+            )
         return found
 
 
 def near_enough(point: FloatArray, nodes: FloatArray, what: str) -> None:
     """Raise InputError for a point (3,) so far from the nodes (N, 3) that its unit must be wrong."""
-    centre, size = 0.5 * (nodes.min(axis=0) + nodes.max(axis=0)), float(np.linalg.norm(np.ptp(nodes, axis=0)))
+    centre, size = (
+        0.5 * (nodes.min(axis=0) + nodes.max(axis=0)),
+        float(np.linalg.norm(np.ptp(nodes, axis=0))),
+    )
     distance = float(np.linalg.norm(point - centre))
     if distance > FARTHEST * size:
-        raise InputError(f"{what} {point.tolist()} is {distance:.4g} m from a part of {size:.4g} m; give it in metres")
+        raise InputError(
+            f"{what} {point.tolist()} is {distance:.4g} m from a part of {size:.4g} m; "
+            "give it in metres"
+        )
 
 
 def region_of(where: str | Region) -> Region:
     """Region of a set's name, or the region itself. Raises InputError."""
-    return NamedSet(where) if isinstance(where, str) else instance(where, Region, "where", "the name of a set, Point or Plane")
+    return (
+        NamedSet(where)
+        if isinstance(where, str)
+        else instance(where, Region, "where", "the name of a set, Point or Plane")
+    )

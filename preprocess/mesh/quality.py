@@ -24,9 +24,10 @@ IDEAL = {
 class BlockQuality:
     """Elements of one type.
 
-    scaled_jacobian (ne,): minimum over the corners of the triple product of the unit tangents of their three edges, 1 for regular
-    elements, 0 for flat ones; aspect_ratio (ne,): longest over shortest edge between corners; volume (ne,), m³; ids (ne,)
-    Source: Knupp et al., The Verdict Geometric Quality Library, Sandia report SAND2007-1751.
+    scaled_jacobian (ne,): minimum over the corners of the triple product of the unit tangents of
+    their three edges, 1 for regular elements, 0 for flat ones; aspect_ratio (ne,): longest over
+    shortest edge between corners; volume (ne,), m³; ids (ne,) Source: Knupp et al., The Verdict
+    Geometric Quality Library, Sandia report SAND2007-1751.
     """
 
     name: str
@@ -43,31 +44,43 @@ class BlockQuality:
 
 @dataclass(frozen=True, eq=False)
 class MeshQuality:
-    """Quality of a mesh by element type, and the volumes (m³) of its element sets; prints as a table."""
+    """Quality of a mesh by element type, and the volumes (m³) of its element sets; prints as a
+    table.
+    """
 
     blocks: tuple[BlockQuality, ...]
     volumes: Mapping[str, float]
 
     def __str__(self) -> str:
         lines = [
-            f"{'type':8s} {'elements':>9s} {'volume [m³]':>12s} {'scaled Jacobian':>21s} {'aspect ratio':>17s}  worst elements",
+            f"{'type':8s} {'elements':>9s} {'volume [m³]':>12s} {'scaled Jacobian':>21s} "
+            f"{'aspect ratio':>17s}  worst elements",
             f"{'':8s} {'':9s} {'':12s} {'min':>11s} {'mean':>9s} {'mean':>8s} {'max':>8s}",
         ]
         for b in self.blocks:
             shape = f"{b.scaled_jacobian.min():11.4f} {b.scaled_jacobian.mean():9.4f}"
             aspect = f"{b.aspect_ratio.mean():8.2f} {b.aspect_ratio.max():8.2f}"
-            lines.append(f"{b.name:8s} {len(b.ids):9d} {b.volume.sum():12.5g} {shape} {aspect}  {', '.join(map(str, b.worst))}")
+            lines.append(
+                f"{b.name:8s} {len(b.ids):9d} {b.volume.sum():12.5g} {shape} {aspect}  "
+                f"{', '.join(map(str, b.worst))}"
+            )
         lines += [f"set {name}: {volume:.5g} m³" for name, volume in self.volumes.items()]
         return "\n".join(lines)
 
 
 def mesh_quality(
-    nodes: Array, tables: Mapping[str, Indices], ids: Mapping[str, Indices], element_sets: Mapping[str, Indices]
+    nodes: Array,
+    tables: Mapping[str, Indices],
+    ids: Mapping[str, Indices],
+    element_sets: Mapping[str, Indices],
 ) -> MeshQuality:
     """Quality of elements with nodes (N, 3), connectivity and numbers by type."""
-    blocks = tuple(_block(ELEMENTS[name], nodes[table], ids[name]) for name, table in tables.items())
+    blocks = tuple(
+        _block(ELEMENTS[name], nodes[table], ids[name]) for name, table in tables.items()
+    )
     volumes = {
-        name: float(sum(b.volume[np.isin(b.ids, members)].sum() for b in blocks)) for name, members in element_sets.items()
+        name: float(sum(b.volume[np.isin(b.ids, members)].sum() for b in blocks))
+        for name, members in element_sets.items()
     }
     return MeshQuality(blocks, volumes)
 
@@ -80,16 +93,22 @@ def _block(element: Element, x: Array, ids: Indices) -> BlockQuality:
     tangents = np.einsum("eqij,qkj->eqki", jacobians, directions)
     length = np.linalg.norm(tangents, axis=-1).prod(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scaled = np.nan_to_num(np.linalg.det(tangents) * np.sign(np.linalg.det(directions)) / length)
+        scaled = np.nan_to_num(
+            np.linalg.det(tangents) * np.sign(np.linalg.det(directions)) / length
+        )
     edges = np.linalg.norm(x[:, corners] - x[:, at, None], axis=-1).reshape(len(x), -1)
     rule = element.stiffness_rule
     volume = element.jacobian_determinants(x, rule.points) @ rule.weights
     ratio = edges.max(axis=1) / np.maximum(edges.min(axis=1), np.finfo(float).tiny)
-    return BlockQuality(element.name, ids, IDEAL[element.corners] * scaled.min(axis=1), ratio, volume)
+    return BlockQuality(
+        element.name, ids, IDEAL[element.corners] * scaled.min(axis=1), ratio, volume
+    )
 
 
 def corner_edges(element: Element) -> tuple[Indices, Indices]:
-    """The corners (n,) of three edges, all but the apex of a pyramid, and the corners (n, 3) at the other ends of these."""
+    """The corners (n,) of three edges, all but the apex of a pyramid, and the corners (n, 3) at the
+    other ends of these.
+    """
     neighbours: list[set[int]] = [set() for _ in range(element.corners)]
     for table in element.faces:
         for face in table.nodes[:, : table.corners].tolist():

@@ -11,8 +11,8 @@ from preprocess.inputs.arguments import floats
 
 
 def rigid_motion(arm: FloatArray) -> FloatArray:
-    """Displacements of points at ``arm`` (n, 3) from the reference point under the six unit rigid motions, (n, 3, 6):
-    ``u = t + θ × arm``."""
+    """Displacements of points at ``arm`` (n, 3) from the reference point under the six unit rigid
+    motions, (n, 3, 6): ``u = t + θ × arm``."""
     motion = np.zeros((len(arm), 3, 6))
     motion[:, :, :3] = np.eye(3)
     x, y, z = arm.T
@@ -23,7 +23,9 @@ def rigid_motion(arm: FloatArray) -> FloatArray:
 
 
 def rotation_of(value: ArrayLike) -> FloatArray:
-    """Right-handed orthonormal axes (3, 3) in columns, nearest to those given. Raises InputError for others."""
+    """Right-handed orthonormal axes (3, 3) in columns, nearest to those given. Raises InputError
+    for others.
+    """
     axes = floats(value, "axes")
     good = axes.shape == (3, 3) and np.all(np.isfinite(axes))
     if not good or np.abs(axes.T @ axes - np.eye(3)).max() > 1e-6 or np.linalg.det(axes) < 0:
@@ -33,7 +35,9 @@ def rotation_of(value: ArrayLike) -> FloatArray:
 
 
 def pivoted(directions: Sequence[FloatArray] | FloatArray) -> list[tuple[int, FloatArray]]:
-    """The directions combined so that each has a component that the others lack, and that component."""
+    """The directions combined so that each has a component that the others lack, and that
+    component.
+    """
     rows, found = [np.array(n) for n in directions], []
     for i in range(len(rows)):
         k = int(np.abs(rows[i]).argmax())

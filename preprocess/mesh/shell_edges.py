@@ -20,7 +20,8 @@ Tables = Mapping[str, Indices]
 
 FOLD = np.cos(np.radians(50.0))  # between the normals of two elements; beyond, there is a fold
 SAME_SIDE = 1e-4  # 1 − cos 0.8°, between elements that overlap; less than in any fold that is meant
-ALONG = 1e-3  # 1 − cos 2.6°: between an edge and its parts, whose middle is off the chord where it is curved
+# 1 − cos 2.6°: between an edge and its parts, whose middle is off the chord where it is curved
+ALONG = 1e-3
 SHORTER = 0.98  # of the length of an edge, at most, of its parts
 
 
@@ -58,7 +59,9 @@ def shell_edges(nodes: Array, connectivity: Tables, ids: Tables) -> ShellEdges:
         inward /= np.maximum(np.linalg.norm(inward, axis=2), 1e-300)[..., None]
         ends, way = np.sort(np.stack([a, b], axis=-1), axis=-1), np.where(a < b, 1, -1)
         element = np.repeat(ids[name], count)
-        found.append((ends.reshape(-1, 2), way.ravel(), middle.ravel(), element, inward.reshape(-1, 3)))
+        found.append(
+            (ends.reshape(-1, 2), way.ravel(), middle.ravel(), element, inward.reshape(-1, 3))
+        )
     if not found:
         ends, way, middle, element = _none(2, 0, 0, 0)
         return ShellEdges(ends, way, middle, element, np.zeros((0, 3)), way)
@@ -103,7 +106,10 @@ def overlapping_elements(edges: ShellEdges, connectivity: Tables, ids: Tables) -
     for kind, rows in (("shells", found), ("beams", _equal_beams(connectivity, ids))):
         if len(rows):
             shown = ", ".join(f"{one} and {two}" for one, two in rows[:SHOWN])
-            problems.append(f"{len(rows)} pair(s) of {kind} lie on each other: elements {shown}; remove the duplicates")
+            problems.append(
+                f"{len(rows)} pair(s) of {kind} lie on each other: elements {shown}; "
+                "remove the duplicates"
+            )
     return problems
 
 
@@ -142,14 +148,18 @@ def nonconforming_edges(nodes: Array, node_ids: Indices, edges: ShellEdges) -> l
     unused = np.flatnonzero((edges.middle < 0) & np.isin(edges.group, quadratic))
     if len(unused):
         warnings.append(
-            f"{len(np.unique(edges.group[unused]))} mid-side node(s) of shells are not used by linear neighbours, first "
-            f"element {edges.element[unused[0]]}; displacements are nonconforming there: use one element order"
+            f"{len(np.unique(edges.group[unused]))} mid-side node(s) of shells are not "
+            "used by linear neighbours, first "
+            f"element {edges.element[unused[0]]}; displacements are nonconforming there: "
+            "use one element order"
         )
     whole, part = _divided(nodes, edges)
     if len(whole):
         warnings.append(
-            f"{len(whole)} edge(s) of shells have nodes of other elements inside, first that of element "
-            f"{edges.element[whole[0]]}, node {node_ids[part[0]]}; displacements are nonconforming there: refine "
+            f"{len(whole)} edge(s) of shells have nodes of other elements inside, first "
+            "that of element "
+            f"{edges.element[whole[0]]}, node {node_ids[part[0]]}; displacements are "
+            "nonconforming there: refine "
             "to both sides alike, or put triangles between"
         )
     return warnings

@@ -27,12 +27,14 @@ def box_mesh(
     *,
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Mesh:
-    """Box with one corner at the origin, divided regularly; tetrahedra and pyramids six to a cell, wedges two.
+    """Box with one corner at the origin, divided regularly; tetrahedra and pyramids six to a cell,
+    wedges two.
 
     Its node sets x0, x1, y0, y1, z0, z1 are the faces at the low and the high end of each axis.
 
-    size (3,): lengths [m].  divisions (3,): numbers of cells.  element: "hex20", "hex8", "hex27", "tet4", "tet10", "wedge6",
-    "wedge15", "pyramid5" or "pyramid13".  origin (3,): its lowest corner [m].
+    size (3,): lengths [m].  divisions (3,): numbers of cells.  element: "hex20", "hex8", "hex27",
+    "tet4", "tet10", "wedge6", "wedge15", "pyramid5" or "pyramid13".  origin (3,): its lowest corner
+    [m].
 
     Examples
     --------
@@ -41,7 +43,9 @@ def box_mesh(
     <Mesh of hex8 box: 36 nodes, 8 hex8; sets: x0, x1, y0, y1, z0, z1>
     """
     if not isinstance(element, str) or element not in ELEMENTS:
-        raise InputError(f"element: {element!r:.60} is unknown; choose one of {', '.join(ELEMENTS)}")
+        raise InputError(
+            f"element: {element!r:.60} is unknown; choose one of {', '.join(ELEMENTS)}"
+        )
     lengths, corner = vector(size, "size"), vector(origin, "origin")
     if not lengths.min() > 0:
         raise InputError(f"size: {size!r:.60} is not a box; give three positive lengths in m")
@@ -54,16 +58,26 @@ def box_mesh(
     steps = np.column_stack(np.unravel_index(used, tuple(STEPS * counts + 1)))
     nodes = corner + steps * (lengths / (STEPS * counts))
     sets = {
-        f"{axis}{end}": np.flatnonzero(steps[:, k] == end * STEPS * counts[k]) for k, axis in enumerate("xyz") for end in (0, 1)
+        f"{axis}{end}": np.flatnonzero(steps[:, k] == end * STEPS * counts[k])
+        for k, axis in enumerate("xyz")
+        for end in (0, 1)
     }
-    return Mesh.from_arrays(nodes, {element: connectivity.reshape(lattice.shape)}, node_sets=sets, source=f"{element} box")
+    return Mesh.from_arrays(
+        nodes,
+        {element: connectivity.reshape(lattice.shape)},
+        node_sets=sets,
+        source=f"{element} box",
+    )
 
 
 def _counts(divisions: ArrayLike) -> Indices:
     """Divisions (3,) along the axes."""
     given = vector(divisions, "divisions")
     if (given != np.floor(given)).any() or given.min() < 1 or given.prod() > MOST_CELLS:
-        raise InputError(f"divisions: {divisions!r:.60}; give three integers ≥ 1, at most {MOST_CELLS:.0e} cells in all")
+        raise InputError(
+            f"divisions: {divisions!r:.60}; give three integers ≥ 1, at most "
+            f"{MOST_CELLS:.0e} cells in all"
+        )
     return given.astype(np.int64)
 
 
@@ -86,7 +100,9 @@ def _cell_patterns(element: Element) -> Indices:
 
 
 def _kuhn_tetrahedra() -> Array:
-    """The six tetrahedra (6, 4, 3) along the paths from corner (0,0,0) to corner (2,2,2) of a cell, all of positive volume."""
+    """The six tetrahedra (6, 4, 3) along the paths from corner (0,0,0) to corner (2,2,2) of a cell,
+    all of positive volume.
+    """
     result = []
     for axes in itertools.permutations(range(3)):
         corners = np.concatenate([np.zeros((1, 3)), 2 * np.cumsum(np.eye(3)[list(axes)], axis=0)])

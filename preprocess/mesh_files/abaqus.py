@@ -1,7 +1,8 @@
-"""Reader of Abaqus and CalculiX input files: nodes, elements, node and element sets, surfaces, parts and instances, includes.
+"""Reader of Abaqus and CalculiX input files: nodes, elements, node and element sets, surfaces,
+parts and instances, includes.
 
-With ``structural`` materials, sections and connections are read too (`abaqus_deck`); without, other keywords are skipped, and
-omitted couplings and masses are reported.
+With ``structural`` materials, sections and connections are read too (`abaqus_deck`); without, other
+keywords are skipped, and omitted couplings and masses are reported.
 """
 
 from collections import Counter
@@ -31,11 +32,25 @@ from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-JOIN, MASS = "declare couplings as interfaces, merge the nodes of bonded parts", "attach such masses with PointMass"
+JOIN, MASS = (
+    "declare couplings as interfaces, merge the nodes of bonded parts",
+    "attach such masses with PointMass",
+)
 LEFT_OUT = dict.fromkeys(
-    ("TIE", "COUPLING", "KINEMATIC COUPLING", "DISTRIBUTING COUPLING", "MPC", "EQUATION", "RIGID BODY", "EMBEDDED ELEMENT",
-     "SHELL TO SOLID COUPLING", "CYCLIC SYMMETRY MODEL"), JOIN,
-) | {"NONSTRUCTURAL MASS": MASS}  # fmt: skip
+    (
+        "TIE",
+        "COUPLING",
+        "KINEMATIC COUPLING",
+        "DISTRIBUTING COUPLING",
+        "MPC",
+        "EQUATION",
+        "RIGID BODY",
+        "EMBEDDED ELEMENT",
+        "SHELL TO SOLID COUPLING",
+        "CYCLIC SYMMETRY MODEL",
+    ),
+    JOIN,
+) | {"NONSTRUCTURAL MASS": MASS}
 ORDER = {"line3": [0, 2, 1]}
 MASS_TYPES = ("MASS", "ROTARYI")
 # Keywords that generate or move nodes and elements without listing them.
@@ -69,7 +84,9 @@ def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = F
             name, part_name = _name(options, line, keyword), options.get("PART", "").upper()
             if part_name not in parts:
                 raise error_at(
-                    line, f"*INSTANCE '{name}' is of part '{part_name}', which does not exist; the parts are: {', '.join(parts)}"
+                    line,
+                    f"*INSTANCE '{name}' is of part '{part_name}', which does not exist; "
+                    f"the parts are: {', '.join(parts)}",
                 )
             stack.append((parts[part_name].copy(), name, instance_motion(rows)))
             deck.sections.place(part_name, name, stack[-1][2][0])
@@ -90,11 +107,16 @@ def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = F
                 TABLES[keyword](reading, options, line, table)
             KEYWORDS[keyword](reading, options, line, rows)
         elif keyword in GENERATORS:
-            raise error_at(line, f"*{keyword} is not supported: it generates nodes or elements; export the full mesh")
+            raise error_at(
+                line,
+                f"*{keyword} is not supported: it generates nodes or elements; export the full mesh",
+            )
         elif structural:
             deck.add(keyword, options, line, rows)
         elif near := resembling(keyword, MESH):
-            raise error_at(line, f"*{keyword} is not known; did you mean *{near}? Remove it otherwise")
+            raise error_at(
+                line, f"*{keyword} is not known; did you mean *{near}? Remove it otherwise"
+            )
     if not model.shifts and len(parts) == 1 and not model.nodes:
         (model,) = parts.values()
     if not model.nodes:
@@ -127,21 +149,42 @@ def _name(options: dict[str, str], line: str, keyword: str) -> str:
 
 
 def _raw(path: Path, reading: Reading, notices: tuple[str, ...], deck: Deck | None) -> RawMesh:
-    """Arrays of the content, with rows instead of node numbers; deck: of a file whose beams and shells are read."""
+    """Arrays of the content, with rows instead of node numbers; deck: of a file whose beams and
+    shells are read.
+    """
     node_ids = np.array(list(reading.nodes), dtype=np.int64)
     row = {node: n for n, node in enumerate(reading.nodes)}
     cells = _cells(path, reading, node_ids)
     sets = {name: [row[n] for n in nodes if n in row] for name, nodes in reading.node_sets.items()}
-    outer = outer_faces(reading) if any(not face for parts in reading.surfaces.values() for _, face in parts) else {}
-    surfaces = {name: name if same_name(sets, name) is None else f"surface {name}" for name in reading.surfaces}
+    outer = (
+        outer_faces(reading)
+        if any(not face for parts in reading.surfaces.values() for _, face in parts)
+        else {}
+    )
+    surfaces = {
+        name: name if same_name(sets, name) is None else f"surface {name}"
+        for name in reading.surfaces
+    }
     for name, own in surfaces.items():
         sets[own] = [row[n] for n in surface_nodes(path, reading, name, outer)]
     declared, more = (Declared(), {}) if deck is None else deck.declared(reading, surfaces)
     if deck is not None:
         notices += tuple(dict.fromkeys([*deck.sections.notices, *deck.tables.notices]))
     sets |= {name: [row[n] for n in nodes if n in row] for name, nodes in more.items()}
-    raw = assembled(path, np.array(list(reading.nodes.values())), node_ids, cells, _unique(sets), deck is not None)
-    return replace(raw, element_sets=raw.element_sets | _unique(reading.element_sets), notices=notices, declared=declared)
+    raw = assembled(
+        path,
+        np.array(list(reading.nodes.values())),
+        node_ids,
+        cells,
+        _unique(sets),
+        deck is not None,
+    )
+    return replace(
+        raw,
+        element_sets=raw.element_sets | _unique(reading.element_sets),
+        notices=notices,
+        declared=declared,
+    )
 
 
 def _cells(path: Path, reading: Reading, node_ids: Indices) -> list[Cells]:

@@ -1,4 +1,6 @@
-"""Parts and instances of an Abaqus file: each instance is a moved copy of its part with separate numbers and set names."""
+"""Parts and instances of an Abaqus file: each instance is a moved copy of its part with separate
+numbers and set names.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -16,10 +18,11 @@ Rows = list[tuple[str, str]]  # location in the file, and text
 class Reading:
     """Content read so far of a model, a part or an instance; sets hold numbers.
 
-    surfaces: (set or number, face) by name, face "" for the outer faces of the set
-    shifts: offsets of the node and element numbers of each instance; own: those of the assembly's own nodes
-    structural: whether beams and shells are read; system: origin and axes (columns) of the coordinates of nodes that follow
-    beside: node beside a beam by its number, towards which its first axis is; normals: (element or set, node or set, direction)
+    surfaces: (set or number, face) by name, face "" for the outer faces of the set shifts: offsets
+    of the node and element numbers of each instance; own: those of the assembly's own nodes
+    structural: whether beams and shells are read; system: origin and axes (columns) of the
+    coordinates of nodes that follow beside: node beside a beam by its number, towards which its
+    first axis is; normals: (element or set, node or set, direction)
     """
 
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
@@ -59,28 +62,47 @@ def split(text: str) -> list[str]:
 
 
 def add_instance(model: Reading, name: str, instance: Reading, motion: tuple[Array, Array]) -> None:
-    """Add an instance to the model: x ↦ R x + t, numbers above the existing ones, sets and surfaces named "instance.set"."""
+    """Add an instance to the model: x ↦ R x + t, numbers above the existing ones, sets and surfaces
+    named "instance.set".
+    """
     R, t = motion
     up, up_e = _offset(model.nodes, instance.nodes), _offset(model.elements, instance.elements)
     model.shifts[name.upper()] = up, up_e
     if instance.nodes:
         moved = np.array(list(instance.nodes.values())) @ R.T + t
         model.nodes |= {n + up: tuple(x) for n, x in zip(instance.nodes, moved.tolist())}
-    model.elements |= {n + up_e: (kind, [node + up for node in nodes]) for n, (kind, nodes) in instance.elements.items()}
-    model.node_sets |= {f"{name}.{key}": [n + up for n in members] for key, members in instance.node_sets.items()}
-    model.element_sets |= {f"{name}.{key}": [n + up_e for n in members] for key, members in instance.element_sets.items()}
+    model.elements |= {
+        n + up_e: (kind, [node + up for node in nodes])
+        for n, (kind, nodes) in instance.elements.items()
+    }
+    model.node_sets |= {
+        f"{name}.{key}": [n + up for n in members] for key, members in instance.node_sets.items()
+    }
+    model.element_sets |= {
+        f"{name}.{key}": [n + up_e for n in members]
+        for key, members in instance.element_sets.items()
+    }
     model.beside |= {n + up_e: node + up for n, node in instance.beside.items()}
     for element, node, direction, line in instance.normals:
-        first, second = (str(int(k) + shift) if k.isdecimal() else f"{name}.{k}" for k, shift in ((element, up_e), (node, up)))
-        model.normals.append((first if element else "", second, tuple((R @ np.array(direction)).tolist()), line))
+        first, second = (
+            str(int(k) + shift) if k.isdecimal() else f"{name}.{k}"
+            for k, shift in ((element, up_e), (node, up))
+        )
+        model.normals.append(
+            (first if element else "", second, tuple((R @ np.array(direction)).tolist()), line)
+        )
     for key, items in instance.surfaces.items():
         raised = up if key in instance.node_surfaces else up_e
-        model.surfaces[f"{name}.{key}"] = [(str(int(i) + raised) if i.isdigit() else f"{name}.{i}", face) for i, face in items]
+        model.surfaces[f"{name}.{key}"] = [
+            (str(int(i) + raised) if i.isdigit() else f"{name}.{i}", face) for i, face in items
+        ]
     model.node_surfaces += [f"{name}.{key}" for key in instance.node_surfaces]
 
 
 def number_apart(model: Reading) -> None:
-    """Offset the numbers of the assembly's own nodes and elements, such as reference points, above those of the instances."""
+    """Offset the numbers of the assembly's own nodes and elements, such as reference points, above
+    those of the instances.
+    """
     model.own = _offset(model.nodes, (1,)), _offset(model.elements, (1,))
 
 
@@ -96,14 +118,20 @@ def with_plain_names(model: Reading) -> Reading:
     if len(model.shifts) != 1:
         return model
     (instance,) = model.shifts
-    node_sets, element_sets = _plain(model.node_sets, instance), _plain(model.element_sets, instance)
+    node_sets, element_sets = (
+        _plain(model.node_sets, instance),
+        _plain(model.element_sets, instance),
+    )
     surfaces = _plain(model.surfaces, instance)
     items = {**node_sets, **element_sets}
     return replace(
         model,
         node_sets={node_sets[key]: members for key, members in model.node_sets.items()},
         element_sets={element_sets[key]: members for key, members in model.element_sets.items()},
-        surfaces={surfaces[key]: [(items.get(i, i), face) for i, face in rows] for key, rows in model.surfaces.items()},
+        surfaces={
+            surfaces[key]: [(items.get(i, i), face) for i, face in rows]
+            for key, rows in model.surfaces.items()
+        },
         node_surfaces=[surfaces[key] for key in model.node_surfaces],
     )
 
@@ -111,12 +139,18 @@ def with_plain_names(model: Reading) -> Reading:
 def _plain(names: Iterable[str], instance: str) -> dict[str, str]:
     """Names without the prefix "instance.", unless taken."""
     taken = {name.upper() for name in names}
-    cut = {name: name[len(instance) + 1 :] for name in names if name.upper().startswith(f"{instance}.")}
-    return {name: cut[name] if name in cut and cut[name].upper() not in taken else name for name in names}
+    cut = {
+        name: name[len(instance) + 1 :] for name in names if name.upper().startswith(f"{instance}.")
+    }
+    return {
+        name: cut[name] if name in cut and cut[name].upper() not in taken else name
+        for name in names
+    }
 
 
 def instance_motion(rows: Rows) -> tuple[Array, Array]:
-    """(R, t) of an instance: a row with the translation, then one with two points of an axis and the rotation angle (degrees).
+    """(R, t) of an instance: a row with the translation, then one with two points of an axis and
+    the rotation angle (degrees).
 
     Source: Abaqus Keywords Reference Guide, *INSTANCE.
     """
@@ -125,11 +159,16 @@ def instance_motion(rows: Rows) -> tuple[Array, Array]:
     if len(numbers) < 2:
         return np.eye(3), t
     if len(numbers[1]) != 7:
-        raise InputError(f"{rows[1][0]}: expected two points of an axis and an angle, found {len(numbers[1])} numbers")
+        raise InputError(
+            f"{rows[1][0]}: expected two points of an axis and an angle, found "
+            f"{len(numbers[1])} numbers"
+        )
     a, b, angle = np.array(numbers[1][:3]), np.array(numbers[1][3:6]), np.radians(numbers[1][6])
     length = float(np.linalg.norm(b - a))
     if not length > 0:
-        raise InputError(f"{rows[1][0]}: the axis of the rotation has zero length; give two different points")
+        raise InputError(
+            f"{rows[1][0]}: the axis of the rotation has zero length; give two different points"
+        )
     x, y, z = (b - a) / length
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     R = np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross

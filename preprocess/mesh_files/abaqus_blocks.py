@@ -1,4 +1,6 @@
-"""Keyword blocks of Abaqus and CalculiX input files: lines, options, large tables, included files; and the element types."""
+"""Keyword blocks of Abaqus and CalculiX input files: lines, options, large tables, included files;
+and the element types.
+"""
 
 import difflib
 import re
@@ -16,7 +18,8 @@ from preprocess.mesh_files.tables import extracted
 
 Array = NDArray[np.float64]
 
-# Solid types with their meshio name and number of nodes; those of second order number their edges as VTK does.
+# Solid types with their meshio name and number of nodes; those of second order number their edges
+# as VTK does.
 SOLID_TYPES = {
     "C3D4": ("tetra", 4),
     "C3D10": ("tetra10", 10),
@@ -25,7 +28,8 @@ SOLID_TYPES = {
     "C3D6": ("wedge", 6),
     "C3D15": ("wedge15", 15),
 }
-SUFFIXES = "RHIMST"  # variants of the same element: reduced integration, hybrid, incompatible modes, modified, …
+# variants of the same element: reduced integration, hybrid, incompatible modes, modified, …
+SUFFIXES = "RHIMST"
 # Types that mesh generators write for named edges and faces; all others are structural elements.
 SKIN_TYPES = {
     "T3D2": ("line", 2),
@@ -40,8 +44,8 @@ SKIN_TYPES = {
     "SFM3D8": ("quad8", 8),
 }
 
-# Trusses, beams and shells; those of other formulations (R, H, five degrees of freedom) are read as the others. Beams name their
-# middle node before the end.
+# Trusses, beams and shells; those of other formulations (R, H, five degrees of freedom) are read as
+# the others. Beams name their middle node before the end.
 STRUCTURAL_TYPES = {
     "T3D2": ("truss", 2),
     "B31": ("line", 2),
@@ -65,8 +69,12 @@ STRUCTURAL_TYPES = {
 
 # Elements that become connections and masses, and those that are noted.
 POINT_TYPES = {
-    "SPRINGA": ("spring", 2), "DASHPOTA": ("dashpot", 2), "MASS": ("mass", 1), "DCOUP3D": ("reference", 1), "GAPUNI": ("gap", 2),
-}  # fmt: skip
+    "SPRINGA": ("spring", 2),
+    "DASHPOTA": ("dashpot", 2),
+    "MASS": ("mass", 1),
+    "DCOUP3D": ("reference", 1),
+    "GAPUNI": ("gap", 2),
+}
 POINTS = {name for name, _ in POINT_TYPES.values()}
 PLANE = "plane and axisymmetric elements are no part of a body in three dimensions"
 OTHER_TYPES = (
@@ -80,7 +88,9 @@ Block = tuple[str, dict[str, str], str, Rows, Array | None]
 
 
 def keyword_blocks(path: Path, allow_outside: bool = False) -> Iterator[Block]:
-    """Keyword, options, location, data rows and table of each keyword block, included files followed."""
+    """Keyword, options, location, data rows and table of each keyword block, included files
+    followed.
+    """
     includes = Includes(path, allow_outside)
     current: tuple[str, dict[str, str], str] | None = None
     rows: Rows = []
@@ -103,7 +113,9 @@ def keyword_blocks(path: Path, allow_outside: bool = False) -> Iterator[Block]:
 
 
 def _columns(header: str) -> int:
-    """Columns of the table below a keyword line *NODE or *ELEMENT; 0 where it must be read line by line."""
+    """Columns of the table below a keyword line *NODE or *ELEMENT; 0 where it must be read line by
+    line.
+    """
     keyword, options = _options(header)
     if "INPUT" in options:
         return 0
@@ -122,11 +134,15 @@ def _options(text: str) -> tuple[str, dict[str, str]]:
     """Keyword and options of a keyword line."""
     name, *options = split(text[1:])
     pairs = (option.partition("=") for option in options)
-    return " ".join(name.upper().split()), {key.strip().upper(): value.strip().strip('"') for key, _, value in pairs}
+    return " ".join(name.upper().split()), {
+        key.strip().upper(): value.strip().strip('"') for key, _, value in pairs
+    }
 
 
 def _lines(source: str, lines: list[str], includes: Includes) -> Iterator[tuple[str, str]]:
-    """Location and text of the non-empty lines; keyword lines continued after a comma are joined, includes followed."""
+    """Location and text of the non-empty lines; keyword lines continued after a comma are joined,
+    includes followed.
+    """
     carried, begun = "", ""
     for number, raw in enumerate(lines, 1):
         text = raw.strip()
@@ -149,7 +165,9 @@ def _lines(source: str, lines: list[str], includes: Includes) -> Iterator[tuple[
 
 
 def element_type(kind: str, structural: bool = False) -> tuple[str, int]:
-    """meshio's name and the number of nodes; ("", 0) for an unsupported type, of beams and shells unless ``structural``."""
+    """meshio's name and the number of nodes; ("", 0) for an unsupported type, of beams and shells
+    unless ``structural``.
+    """
     if structural and kind in {**STRUCTURAL_TYPES, **POINT_TYPES}:
         return {**STRUCTURAL_TYPES, **POINT_TYPES}[kind]
     if kind in SKIN_TYPES and not (structural and re.fullmatch(OTHER_TYPES[0][0], kind)):
@@ -167,13 +185,21 @@ def unsupported(kind: str, structural: bool) -> str:
             (why for pattern, why in OTHER_TYPES if re.fullmatch(pattern, kind)),
             f"use {', '.join([*SOLID_TYPES, *STRUCTURAL_TYPES])}",
         )
-    return "read it with structural=True" if kind in STRUCTURAL_TYPES else f"export {', '.join(SOLID_TYPES)} only"
+    return (
+        "read it with structural=True"
+        if kind in STRUCTURAL_TYPES
+        else f"export {', '.join(SOLID_TYPES)} only"
+    )
 
 
 def resembling(keyword: str, known: Iterable[str]) -> str:
     """The known keyword that one resembles but is not; "" for none."""
     names = sorted(known)
-    return "" if keyword in names else next(iter(difflib.get_close_matches(keyword[:60], names, 1, 0.75)), "")
+    return (
+        ""
+        if keyword in names
+        else next(iter(difflib.get_close_matches(keyword[:60], names, 1, 0.75)), "")
+    )
 
 
 def error_at(line: str, message: str) -> InputError:

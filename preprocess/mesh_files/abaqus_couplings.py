@@ -1,7 +1,8 @@
-"""Couplings, rigid bodies and equations of Abaqus and CalculiX files, as declarations of a part file.
+"""Couplings, rigid bodies and equations of Abaqus and CalculiX files, as declarations of a part
+file.
 
-Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *COUPLING, *KINEMATIC, *DISTRIBUTING, *DISTRIBUTING
-COUPLING, *RIGID BODY.
+Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *COUPLING, *KINEMATIC,
+*DISTRIBUTING, *DISTRIBUTING COUPLING, *RIGID BODY.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ RIGID, MEAN = "rigid-spider", "averaging-spider"
 
 @dataclass
 class Coupling:
-    """A coupling: its surface or node set, its reference, kind of spider, components, place in the file."""
+    """A coupling: its surface or node set, its reference, kind of spider, components, place in the
+    file.
+    """
 
     nodes: str
     reference: str
@@ -39,17 +42,28 @@ class Coupling:
 
 @dataclass
 class Couplings:
-    """Couplings by name; those of DCOUP3D elements: the set of the element, rows of node set and weight, place."""
+    """Couplings by name; those of DCOUP3D elements: the set of the element, rows of node set and
+    weight, place.
+    """
 
     found: dict[str, Coupling] = field(default_factory=dict)
     distributing: list[tuple[str, Rows, str]] = field(default_factory=list)
 
-    KEYWORDS: ClassVar = ("COUPLING", "KINEMATIC", "DISTRIBUTING", "DISTRIBUTING COUPLING", "RIGID BODY", "RIGIDBODY")
+    KEYWORDS: ClassVar = (
+        "COUPLING",
+        "KINEMATIC",
+        "DISTRIBUTING",
+        "DISTRIBUTING COUPLING",
+        "RIGID BODY",
+        "RIGIDBODY",
+    )
 
     @property
     def of_numbers(self) -> bool:
         """Whether one refers to nodes by their numbers."""
-        return bool(self.distributing) or any(each.reference.isdecimal() for each in self.found.values())
+        return bool(self.distributing) or any(
+            each.reference.isdecimal() for each in self.found.values()
+        )
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
         """A keyword block. Raises InputError with the line for anything unsupported."""
@@ -62,19 +76,39 @@ class Couplings:
                 raise error_at(line, f"*{keyword} without *COUPLING before it")
             _refuse(keyword, given, line, {"WEIGHTINGMETHOD": "UNIFORM", "COUPLING": "CONTINUUM"})
             if keyword == "DISTRIBUTING" and not set("123") <= set(_components(rows)):
-                raise error_at(rows[0][0], "*DISTRIBUTING of some translations is not supported; give 1, 6, or no line")
-            last.kind, last.components = (RIGID, _components(rows)) if keyword == "KINEMATIC" else (MEAN, "123")
+                raise error_at(
+                    rows[0][0],
+                    "*DISTRIBUTING of some translations is not supported; give 1, 6, or no line",
+                )
+            last.kind, last.components = (
+                (RIGID, _components(rows)) if keyword == "KINEMATIC" else (MEAN, "123")
+            )
         elif keyword == "COUPLING":
             _refuse(keyword, given, line, {"ORIENTATION": "", "INFLUENCERADIUS": ""})
-            reference, surface = (_needed(keyword, given, line, key) for key in ("REFNODE", "SURFACE"))
-            self.found[given.get("CONSTRAINTNAME") or f"coupling {len(self.found) + 1}"] = Coupling(surface, reference, line)
+            reference, surface = (
+                _needed(keyword, given, line, key) for key in ("REFNODE", "SURFACE")
+            )
+            self.found[given.get("CONSTRAINTNAME") or f"coupling {len(self.found) + 1}"] = Coupling(
+                surface, reference, line
+            )
         else:
-            _refuse(keyword, given, line, {"PINNSET": "", "TIENSET": "", "ANALYTICALSURFACE": "", "POSITION": "INPUT"})
+            _refuse(
+                keyword,
+                given,
+                line,
+                {"PINNSET": "", "TIENSET": "", "ANALYTICALSURFACE": "", "POSITION": "INPUT"},
+            )
             nodes = given.get("NSET") or given.get("ELSET") or ""
-            self.found[f"rigid body {len(self.found) + 1}"] = Coupling(nodes, given.get("REFNODE", ""), line, RIGID)
+            self.found[f"rigid body {len(self.found) + 1}"] = Coupling(
+                nodes, given.get("REFNODE", ""), line, RIGID
+            )
 
-    def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
-        """Connections by name, and the node set of each reference; surfaces: the name of the node set of each."""
+    def declared(
+        self, reading: Reading, surfaces: Mapping[str, str]
+    ) -> tuple[Items, dict[str, list[int]]]:
+        """Connections by name, and the node set of each reference; surfaces: the name of the node
+        set of each.
+        """
         connections: Items = {}
         sets: dict[str, list[int]] = {}
         for name, each in self.found.items():
@@ -89,14 +123,25 @@ class Couplings:
             if each.kind == MEAN and surface in reading.node_surfaces:
                 if len({real(each.line, area) for _, area in reading.surfaces[str(surface)]}) > 1:
                     raise error_at(
-                        each.line, f"nodes of '{surface}' have different areas; give weights by *DISTRIBUTING COUPLING"
+                        each.line,
+                        f"nodes of '{surface}' have different areas; give weights by "
+                        "*DISTRIBUTING COUPLING",
                     )
             elif each.kind == MEAN and surface is not None:
-                connections[name]["weights"] = _area_weights(reading, surface, sets[f"{name} reference"])
+                connections[name]["weights"] = _area_weights(
+                    reading, surface, sets[f"{name} reference"]
+                )
         for k, (elements, rows, line) in enumerate(self.distributing, 1):
             name = f"distributing coupling {k}"
-            given, sets[name], sets[f"{name} reference"] = _distributing(reading, elements, rows, line)
-            connections[name] = {"kind": MEAN, "where": name, "reference": f"{name} reference", **given}
+            given, sets[name], sets[f"{name} reference"] = _distributing(
+                reading, elements, rows, line
+            )
+            connections[name] = {
+                "kind": MEAN,
+                "where": name,
+                "reference": f"{name} reference",
+                **given,
+            }
         return connections, sets
 
 
@@ -105,7 +150,9 @@ def _refuse(keyword: str, options: Mapping[str, str], line: str, known: Mapping[
     for key, value in known.items():
         if options.get(key, value).upper() != value:
             raise error_at(
-                line, f"*{keyword}, {key}={options[key]} is not supported; " + (f"give {value}" if value else "remove it")
+                line,
+                f"*{keyword}, {key}={options[key]} is not supported; "
+                + (f"give {value}" if value else "remove it"),
             )
 
 
@@ -115,8 +162,16 @@ def _needed(keyword: str, options: Mapping[str, str], line: str, key: str) -> st
     return options[key]
 
 
-def _nodes(reading: Reading, surfaces: Mapping[str, str], each: Coupling, name: str, sets: dict[str, list[int]]) -> str:
-    """Name of the node set of a coupling: that of its surface, its own, or a new one in ``sets`` of its elements' nodes."""
+def _nodes(
+    reading: Reading,
+    surfaces: Mapping[str, str],
+    each: Coupling,
+    name: str,
+    sets: dict[str, list[int]],
+) -> str:
+    """Name of the node set of a coupling: that of its surface, its own, or a new one in ``sets`` of
+    its elements' nodes.
+    """
     surface, nodes = same_name(surfaces, each.nodes), same_name(reading.node_sets, each.nodes)
     if surface is not None:
         return surfaces[surface]
@@ -124,18 +179,28 @@ def _nodes(reading: Reading, surfaces: Mapping[str, str], each: Coupling, name: 
         return nodes
     elements = same_name(reading.element_sets, each.nodes)
     if elements is None:
-        raise error_at(each.line, f"{name} is of surface or set '{each.nodes}', which does not exist")
+        raise error_at(
+            each.line, f"{name} is of surface or set '{each.nodes}', which does not exist"
+        )
     numbers = reading.element_sets[elements]
-    sets[name] = sorted({node for n in numbers if n in reading.elements for node in reading.elements[n][1]})
+    sets[name] = sorted(
+        {node for n in numbers if n in reading.elements for node in reading.elements[n][1]}
+    )
     return name
 
 
-def _distributing(reading: Reading, elements: str, rows: Rows, line: str) -> tuple[dict[str, Any], list[int], list[int]]:
+def _distributing(
+    reading: Reading, elements: str, rows: Rows, line: str
+) -> tuple[dict[str, Any], list[int], list[int]]:
     """Weights, the nodes, and the reference: the node of the one element of the set."""
     chosen = same_name(reading.element_sets, elements)
     numbers = [n for n in reading.element_sets.get(chosen or "", []) if n in reading.elements]
     if len(numbers) != 1:
-        raise error_at(line, f"*DISTRIBUTING COUPLING: set '{elements}' has {len(numbers)} elements; it needs one DCOUP3D")
+        raise error_at(
+            line,
+            f"*DISTRIBUTING COUPLING: set '{elements}' has {len(numbers)} elements; it "
+            "needs one DCOUP3D",
+        )
     weights: dict[int, float] = {}
     for where, text in rows:
         name, weight, *_ = [*split(text), "", ""]
@@ -143,13 +208,22 @@ def _distributing(reading: Reading, elements: str, rows: Rows, line: str) -> tup
         for node in reading.node_sets[found] if found else [integer(where, name)]:
             weights[node] = weights.get(node, 0.0) + real(where, weight)
     nodes = [node for node in reading.nodes if node in weights]  # in the order of the rows
-    return {"weights": [weights[node] for node in nodes]}, nodes, list(reading.elements[numbers[0]][1])
+    return (
+        {"weights": [weights[node] for node in nodes]},
+        nodes,
+        list(reading.elements[numbers[0]][1]),
+    )
 
 
 def _area_weights(reading: Reading, surface: str, reference: list[int]) -> list[float]:
-    """∫ N_a dA of the nodes of a surface of elements, without the reference, in the order of the rows."""
+    """∫ N_a dA of the nodes of a surface of elements, without the reference, in the order of the
+    rows.
+    """
     outer = outer_faces(reading) if any(not face for _, face in reading.surfaces[surface]) else {}
-    row, x = {number: k for k, number in enumerate(reading.nodes)}, np.array(list(reading.nodes.values()), dtype=float)
+    row, x = (
+        {number: k for k, number in enumerate(reading.nodes)},
+        np.array(list(reading.nodes.values()), dtype=float),
+    )
     faces: dict[int, list[list[int]]] = defaultdict(list)
     for face in surface_faces(Path(surface), reading, surface, outer):
         if any(node not in row for node in face):
@@ -164,7 +238,9 @@ def _area_weights(reading: Reading, surface: str, reference: list[int]) -> list[
 
 
 def one_node(reading: Reading, text: str, line: str) -> list[int]:
-    """Number of a node, given directly or by a set of this node alone. Raises InputError with the line."""
+    """Number of a node, given directly or by a set of this node alone. Raises InputError with the
+    line.
+    """
     if text.isdecimal():
         return [int(text)]
     found = same_name(reading.node_sets, text)
@@ -179,6 +255,9 @@ def _components(rows: Rows) -> str:
     for where, text in rows:
         ends = [integer(where, each) for each in split(text) if each]
         if not ends or not 1 <= min(ends) <= max(ends) <= 6:
-            raise error_at(where, f"*KINEMATIC: expected the first and last degree of freedom, found '{text[:40]}'")
+            raise error_at(
+                where,
+                f"*KINEMATIC: expected the first and last degree of freedom, found '{text[:40]}'",
+            )
         chosen |= set(range(ends[0], ends[-1] + 1))
     return "".join(map(str, sorted(chosen))) or ALL

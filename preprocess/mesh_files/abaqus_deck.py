@@ -1,7 +1,9 @@
-"""What an Abaqus or CalculiX file says of a body besides its mesh: materials, sections, connections.
+"""What an Abaqus or CalculiX file says of a body besides its mesh: materials, sections,
+connections.
 
-Every keyword before the first *STEP is read as material or section or by a handler of `HANDLERS`, or belongs to an analysis and
-not to a body (`ANALYSIS`), or is omitted with a note (`NOTED`); any other is refused by its name. Steps are not of the body.
+Every keyword before the first *STEP is read as material or section or by a handler of `HANDLERS`,
+or belongs to an analysis and not to a body (`ANALYSIS`), or is omitted with a note (`NOTED`); any
+other is refused by its name. Steps are not of the body.
 """
 
 from __future__ import annotations
@@ -27,21 +29,69 @@ from preprocess.mesh_files.abaqus_ties import Ties
 LINEAR = "the body is linear elastic"
 CONTACT = "contacts act between bodies, in the mechanism; join parts of one body by *TIE"
 NOTED = {
-    "PLASTIC": LINEAR, "CREEP": LINEAR, "CYCLIC HARDENING": LINEAR, "VISCOELASTIC": LINEAR,
-    "CONTACT PAIR": CONTACT, "GAP": CONTACT, "CLEARANCE": CONTACT,
+    "PLASTIC": LINEAR,
+    "CREEP": LINEAR,
+    "CYCLIC HARDENING": LINEAR,
+    "VISCOELASTIC": LINEAR,
+    "CONTACT PAIR": CONTACT,
+    "GAP": CONTACT,
+    "CLEARANCE": CONTACT,
     "DAMPING": "damping of the modes is an option of reduce",
     "INITIAL CONDITIONS, TYPE=STRESS": "a stress before any motion is the option prestress of reduce",
     "PRE-TENSION SECTION": "the part is whole there, without pre-tension",
-}  # fmt: skip
+}
 ANALYSIS = (
-    "AMPLITUDE", "BOUNDARY", "BOUNDARYF", "CFLUX", "CONDUCTIVITY", "CONTACT CONTROLS", "CONTACT DAMPING", "CONTACT FILE",
-    "CONTACT PRINT", "CONTROLS", "DEPVAR", "DESIGNVARIABLES", "DFLUX", "EL FILE", "EL PRINT",
-    "ELECTRICAL CONDUCTIVITY", "ELEMENT OUTPUT", "END STEP", "EQUATIONF", "EXPANSION", "FILM", "FILTER", "FLUID CONSTANTS",
-    "FRICTION", "GAP CONDUCTANCE", "GAP HEAT GENERATION", "HEADING", "INITIAL CONDITIONS", "MAGNETIC PERMEABILITY",
-    "NODE FILE", "NODE OUTPUT", "NODE PRINT", "OUTPUT", "PHYSICAL CONSTANTS", "PREPRINT", "RADIATE", "RESTART",
-    "SECTION CONTROLS", "SPECIFIC GAS CONSTANT", "SPECIFIC HEAT", "SUBMODEL", "SURFACE BEHAVIOR", "SURFACE INTERACTION",
-    "TEMPERATURE", "TIME POINTS", "TRANSFORMF", "VALUES AT INFINITY", "ASSEMBLY", "END ASSEMBLY", "INCLUDE",
-)  # fmt: skip
+    "AMPLITUDE",
+    "BOUNDARY",
+    "BOUNDARYF",
+    "CFLUX",
+    "CONDUCTIVITY",
+    "CONTACT CONTROLS",
+    "CONTACT DAMPING",
+    "CONTACT FILE",
+    "CONTACT PRINT",
+    "CONTROLS",
+    "DEPVAR",
+    "DESIGNVARIABLES",
+    "DFLUX",
+    "EL FILE",
+    "EL PRINT",
+    "ELECTRICAL CONDUCTIVITY",
+    "ELEMENT OUTPUT",
+    "END STEP",
+    "EQUATIONF",
+    "EXPANSION",
+    "FILM",
+    "FILTER",
+    "FLUID CONSTANTS",
+    "FRICTION",
+    "GAP CONDUCTANCE",
+    "GAP HEAT GENERATION",
+    "HEADING",
+    "INITIAL CONDITIONS",
+    "MAGNETIC PERMEABILITY",
+    "NODE FILE",
+    "NODE OUTPUT",
+    "NODE PRINT",
+    "OUTPUT",
+    "PHYSICAL CONSTANTS",
+    "PREPRINT",
+    "RADIATE",
+    "RESTART",
+    "SECTION CONTROLS",
+    "SPECIFIC GAS CONSTANT",
+    "SPECIFIC HEAT",
+    "SUBMODEL",
+    "SURFACE BEHAVIOR",
+    "SURFACE INTERACTION",
+    "TEMPERATURE",
+    "TIME POINTS",
+    "TRANSFORMF",
+    "VALUES AT INFINITY",
+    "ASSEMBLY",
+    "END ASSEMBLY",
+    "INCLUDE",
+)
 
 
 @dataclass
@@ -72,7 +122,9 @@ class Deck:
         self.part = part
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword that is not of the mesh. Raises InputError with the line for anything unsupported."""
+        """A keyword that is not of the mesh. Raises InputError with the line for anything
+        unsupported.
+        """
         self.ended = self.ended or keyword == "STEP"
         if self.ended:
             return
@@ -86,34 +138,64 @@ class Deck:
         elif keyword in Materials.KEYWORDS:
             self.materials.add(keyword, options, line, rows, self.part)
         elif keyword in HANDLERS:
-            self.within_parts = self.within_parts or (bool(self.part) and keyword in Couplings.KEYWORDS)
+            self.within_parts = self.within_parts or (
+                bool(self.part) and keyword in Couplings.KEYWORDS
+            )
             HANDLERS[keyword](self)(keyword, options, line, rows)
         elif keyword not in ANALYSIS:
-            near = resembling(keyword, (*KEYWORDS, *Sections.KEYWORDS, *Materials.KEYWORDS, *HANDLERS))
-            what = f"did you mean *{near}? Remove it otherwise" if near else "remove it if it has no meaning for a free body"
+            near = resembling(
+                keyword, (*KEYWORDS, *Sections.KEYWORDS, *Materials.KEYWORDS, *HANDLERS)
+            )
+            what = (
+                f"did you mean *{near}? Remove it otherwise"
+                if near
+                else "remove it if it has no meaning for a free body"
+            )
             raise error_at(line, f"*{keyword} is not supported; {what}")
 
     @property
     def connects(self) -> bool:
         """Whether it has couplings or equations."""
-        return bool(self.couplings.found or self.couplings.distributing or self.constraints.equations or self.constraints.lines)
+        return bool(
+            self.couplings.found
+            or self.couplings.distributing
+            or self.constraints.equations
+            or self.constraints.lines
+        )
 
     def complete(self, reading: Reading, source: object) -> None:
-        """Sectors become whole parts. Raises InputError for parts of instances, and couplings of one sector."""
+        """Sectors become whole parts. Raises InputError for parts of instances, and couplings of
+        one sector.
+        """
         if not reading.shifts:
             self.sections.found += [each for own in self.sections.of_parts.values() for each in own]
-        numbered = self.constraints.equations or self.constraints.lines or self.points.springs or self.points.dashpots
-        if reading.shifts and (numbered or self.couplings.of_numbers or self.within_parts or self.ties.sectors):
+        numbered = (
+            self.constraints.equations
+            or self.constraints.lines
+            or self.points.springs
+            or self.points.dashpots
+        )
+        if reading.shifts and (
+            numbered or self.couplings.of_numbers or self.within_parts or self.ties.sectors
+        ):
             raise InputError(
-                f"{source}: *INSTANCE together with equations, springs, or couplings of node numbers or within a part is not"
+                f"{source}: *INSTANCE together with equations, springs, or couplings of "
+                "node numbers or within a part is not"
                 " read; couple sets and surfaces of the assembly, or export one part in global axes"
             )
         if self.ties.sectors and self.connects:
-            raise error_at(self.ties.sectors[0].line, "*CYCLIC SYMMETRY MODEL with couplings or equations is not read")
+            raise error_at(
+                self.ties.sectors[0].line,
+                "*CYCLIC SYMMETRY MODEL with couplings or equations is not read",
+            )
         self.ties.complete(reading)
 
-    def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Declared, dict[str, list[int]]]:
-        """Declarations, and the node sets that they need; surfaces: names of the node sets of surfaces. Adds element sets."""
+    def declared(
+        self, reading: Reading, surfaces: Mapping[str, str]
+    ) -> tuple[Declared, dict[str, list[int]]]:
+        """Declarations, and the node sets that they need; surfaces: names of the node sets of
+        surfaces. Adds element sets.
+        """
         connections: Items = {}
         sets: dict[str, list[int]] = {}
         self.tables.temperature = self._temperature(reading)
@@ -124,7 +206,9 @@ class Deck:
             sets |= more
         sections, materials = self.sections.declared(reading, self.materials)
         masses = self.points.masses(reading)
-        return Declared(sections=sections, connections=connections, materials=materials, masses=masses), sets
+        return Declared(
+            sections=sections, connections=connections, materials=materials, masses=masses
+        ), sets
 
     def _temperature(self, reading: Reading) -> float | None:
         """Initial temperature of the nodes of all elements; None if they have different ones, or

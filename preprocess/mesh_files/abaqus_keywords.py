@@ -12,7 +12,8 @@ from preprocess.mesh_files.abaqus_surfaces import same_name
 
 Array = NDArray[np.float64]
 
-INTERNAL = ("C3D8", "C3D8I")  # further nodes in the line, of incompatible modes, are ignored as CalculiX does
+# further nodes in the line, of incompatible modes, are ignored as CalculiX does
+INTERNAL = ("C3D8", "C3D8I")
 LONGEST_SET = 10**7
 SETS = "name its faces in one *SURFACE of elements, or its nodes in a *NSET"
 
@@ -45,7 +46,11 @@ def _table(texts: list[str], dtype: type, width: int) -> np.ndarray | None:
 def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
     kind = options.get("SYSTEM", "R").upper()[:1]
     if kind not in ("R", "C"):
-        raise error_at(line, f"*NODE, SYSTEM={options['SYSTEM']} is not supported; give the nodes in rectangular coordinates")
+        raise error_at(
+            line,
+            f"*NODE, SYSTEM={options['SYSTEM']} is not supported; give the nodes in "
+            "rectangular coordinates",
+        )
     table = _table([text for _, text in rows], float, 4)
     if table is not None and (np.abs(table[:, 0]) < 2**53).all() and (table[:, 0] % 1 == 0).all():
         _node_table(reading, options, line, table)
@@ -55,9 +60,14 @@ def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> N
         fields = split(text)
         try:
             coordinates = [*fields[1:7], *[""] * 6][:6]  # omitted ones are zero
-            node, values = int(fields[0]) + reading.own[0], [float(f.upper().replace("D", "E") or 0) for f in coordinates]
+            node, values = (
+                int(fields[0]) + reading.own[0],
+                [float(f.upper().replace("D", "E") or 0) for f in coordinates],
+            )
         except ValueError:
-            raise error_at(number, f"expected a node: number, x, y, z; found '{', '.join(fields)[:60]}'") from None
+            raise error_at(
+                number, f"expected a node: number, x, y, z; found '{', '.join(fields)[:60]}'"
+            ) from None
         reading.nodes[node] = tuple(values[:3])
         if any(values[3:]):
             reading.normals.append(("", str(node), tuple(values[3:]), number))
@@ -70,7 +80,11 @@ def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> N
 def _generated(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
     """Nodes on the line between two nodes, at equal distances: first, last, step of the numbers."""
     if "LINE" in options:
-        raise error_at(line, f"*NGEN, LINE={options['LINE']} is not supported; give nodes on straight lines, or list them")
+        raise error_at(
+            line,
+            f"*NGEN, LINE={options['LINE']} is not supported; give nodes on straight "
+            "lines, or list them",
+        )
     for number, text in rows:
         first, last, step = [*_numbers(number, split(text)[:3]), *(1, 1, 1)][:3]
         count, rest = divmod(last - first, step) if step > 0 else (0, 1)
@@ -78,10 +92,16 @@ def _generated(reading: Reading, options: dict[str, str], line: str, rows: Rows)
         if missing:
             raise error_at(number, f"*NGEN: node {missing[0]} does not exist; define it before")
         if count < 1 or rest or count > LONGEST_SET:
-            raise error_at(number, f"*NGEN: from {first} to {last} by {step} is no whole number of steps; correct the line")
+            raise error_at(
+                number,
+                f"*NGEN: from {first} to {last} by {step} is no whole number of steps; "
+                "correct the line",
+            )
         nodes = [first + k * step + reading.own[0] for k in range(count + 1)]
         a, b = (np.array(reading.nodes[nodes[k]]) for k in (0, -1))
-        reading.nodes.update(zip(nodes[1:-1], map(tuple, np.linspace(a, b, count + 1)[1:-1].tolist())))
+        reading.nodes.update(
+            zip(nodes[1:-1], map(tuple, np.linspace(a, b, count + 1)[1:-1].tolist()))
+        )
         if "NSET" in options:
             set_named(reading.node_sets, options["NSET"]).extend(nodes)
 
@@ -100,32 +120,50 @@ def _place(reading: Reading, kind: str, numbers: list[int]) -> None:
 
 
 def _system(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
-    """Origin, a point on the first axis, and one in the plane of two, without which the third axis is z; no line ends it."""
+    """Origin, a point on the first axis, and one in the plane of two, without which the third axis
+    is z; no line ends it.
+    """
     reading.system = None
     if not rows:
         return
     given = [_reals(number, split(text)) for number, text in rows[:2]]
-    if len(given[0]) not in (3, 6) or (len(given) > 1 and (len(given[0]) != 6 or len(given[1]) != 3)):
-        raise error_at(line, "*SYSTEM needs the origin, or it and a point on the first axis, and perhaps one in the plane of two")
+    if len(given[0]) not in (3, 6) or (
+        len(given) > 1 and (len(given[0]) != 6 or len(given[1]) != 3)
+    ):
+        raise error_at(
+            line,
+            "*SYSTEM needs the origin, or it and a point on the first axis, and perhaps "
+            "one in the plane of two",
+        )
     origin = np.array(given[0][:3])
     first = np.array(given[0][3:]) - origin if len(given[0]) == 6 else np.array([1.0, 0.0, 0.0])
-    third = np.cross(first, np.array(given[1]) - origin) if len(given) > 1 else np.array([0.0, 0.0, 1.0])
+    third = (
+        np.cross(first, np.array(given[1]) - origin)
+        if len(given) > 1
+        else np.array([0.0, 0.0, 1.0])
+    )
     second = np.cross(third, first)
     if not np.linalg.norm(second) > 1e-9 * np.linalg.norm(third) * np.linalg.norm(first):
-        raise error_at(line, "*SYSTEM: its points are on one line, or its first axis is along z; give others")
+        raise error_at(
+            line, "*SYSTEM: its points are on one line, or its first axis is along z; give others"
+        )
     axes = np.column_stack([np.cross(second, third), second, third])
     reading.system = origin, np.asarray(axes / np.linalg.norm(axes, axis=0))
 
 
 def _normal(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
-    """Element or set, node or set, direction of the normal of shells, or of the second axis of beams."""
+    """Element or set, node or set, direction of the normal of shells, or of the second axis of
+    beams.
+    """
     if options.get("TYPE", "ELEMENT").upper() != "ELEMENT":
         return  # of contact surfaces
     for number, text in rows:
         element, node, *direction = [*split(text), "", ""]
         values = _reals(number, direction[:3])
         if len(values) != 3 or not any(values) or not element or not node:
-            raise error_at(number, f"*NORMAL: expected element, node and three components; found '{text[:60]}'")
+            raise error_at(
+                number, f"*NORMAL: expected element, node and three components; found '{text[:60]}'"
+            )
         up, up_e = reading.own
         reading.normals.append((_raised(element, up_e), _raised(node, up), tuple(values), number))
 
@@ -157,7 +195,11 @@ def _element_table(reading: Reading, options: dict[str, str], line: str, table: 
 
 
 def _refuse(reading: Reading, kind: str, line: str, count: int) -> None:
-    raise error_at(line, f"{count} line(s) of element type {kind} are not supported; {unsupported(kind, reading.structural)}")
+    raise error_at(
+        line,
+        f"{count} line(s) of element type {kind} are not supported; "
+        f"{unsupported(kind, reading.structural)}",
+    )
 
 
 def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
@@ -183,7 +225,10 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
             if len(fields) == size + 2 and kind.startswith("B3") and reading.structural:
                 reading.beside[fields[0] + up_e] = fields.pop() + up
             if len(fields) > size + 1:
-                raise error_at(number, f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
+                raise error_at(
+                    number,
+                    f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}",
+                )
             element = fields[0] + up_e
             if element in reading.elements:
                 raise error_at(number, f"element number {fields[0]} occurs twice")
@@ -192,16 +237,25 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
                 set_named(reading.element_sets, options["ELSET"]).append(element)
             fields = []
     if size and fields:
-        raise error_at(rows[-1][0], f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}")
+        raise error_at(
+            rows[-1][0],
+            f"element {fields[0]} ({kind}) has {len(fields) - 1} nodes; it needs {size}",
+        )
     if not size and rows:
         raise error_at(
-            line, f"{len(rows)} line(s) of element type {kind} are not supported; {unsupported(kind, reading.structural)}"
+            line,
+            f"{len(rows)} line(s) of element type {kind} are not supported; "
+            f"{unsupported(kind, reading.structural)}",
         )
 
 
 def _set(reading: Reading, nodes: bool, options: dict[str, str], line: str, rows: Rows) -> None:
     """Add the members to a node set, or to an element set."""
-    sets, name = (reading.node_sets, options.get("NSET")) if nodes else (reading.element_sets, options.get("ELSET"))
+    sets, name = (
+        (reading.node_sets, options.get("NSET"))
+        if nodes
+        else (reading.element_sets, options.get("ELSET"))
+    )
     if not name:
         raise error_at(line, "a set has no name")
     instance = options.get("INSTANCE", "")
@@ -214,9 +268,15 @@ def _set(reading: Reading, nodes: bool, options: dict[str, str], line: str, rows
         if "GENERATE" in options:
             members += _range(name, number, entries, shift)
         else:
-            members += [n for entry in entries for n in _members(reading, sets, name, (number, entry, instance, shift))]
+            members += [
+                n
+                for entry in entries
+                for n in _members(reading, sets, name, (number, entry, instance, shift))
+            ]
         if len(members) > LONGEST_SET:
-            raise error_at(number, f"set '{name}' has more than {LONGEST_SET} members; the file is damaged")
+            raise error_at(
+                number, f"set '{name}' has more than {LONGEST_SET} members; the file is damaged"
+            )
 
 
 def _range(name: str, line: str, entries: list[str], shift: int) -> range:
@@ -229,7 +289,9 @@ def _range(name: str, line: str, entries: list[str], shift: int) -> range:
     return range(first + shift, last + shift + 1, *step)
 
 
-def _members(reading: Reading, sets: dict[str, list[int]], name: str, entry: tuple[str, str, str, int]) -> list[int]:
+def _members(
+    reading: Reading, sets: dict[str, list[int]], name: str, entry: tuple[str, str, str, int]
+) -> list[int]:
     """Members of one entry: a number, a set, or either of an instance as "instance.entry"."""
     line, text, instance, shift = entry
     if re.fullmatch(r"\d{1,15}", text):
@@ -268,7 +330,13 @@ def _surface(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
         raise error_at(line, "*SURFACE has no NAME=")
     of_nodes = options.get("TYPE", "ELEMENT").upper() == "NODE"
     sides = (split(text) for _, text in rows)
-    parts = [(_raised(fields[0], reading.own[int(not of_nodes)]), fields[1].upper() if fields[1:] else "") for fields in sides]
+    parts = [
+        (
+            _raised(fields[0], reading.own[int(not of_nodes)]),
+            fields[1].upper() if fields[1:] else "",
+        )
+        for fields in sides
+    ]
     if "COMBINE" in options:
         of_nodes, parts = _combined(reading, options["COMBINE"], line, rows)
     reading.surfaces[name] = parts
@@ -280,17 +348,33 @@ def _raised(item: str, up: int) -> str:
     return str(int(item) + up) if item.isdecimal() else item
 
 
-def _combined(reading: Reading, how: str, line: str, rows: Rows) -> tuple[bool, list[tuple[str, str]]]:
+def _combined(
+    reading: Reading, how: str, line: str, rows: Rows
+) -> tuple[bool, list[tuple[str, str]]]:
     """Whether a union of surfaces consists of nodes, and its parts."""
     items = [item for _, text in rows for item in split(text) if item]
     found = [same_name(reading.surfaces, item) for item in items]
-    if how.upper() != "UNION" or None in found or len({name in reading.node_surfaces for name in found}) != 1:
-        raise error_at(line, f"*SURFACE, COMBINE={how} of {', '.join(items)[:60]} is not supported; {SETS}")
-    return found[0] in reading.node_surfaces, [part for name in found for part in reading.surfaces[str(name)]]
+    if (
+        how.upper() != "UNION"
+        or None in found
+        or len({name in reading.node_surfaces for name in found}) != 1
+    ):
+        raise error_at(
+            line, f"*SURFACE, COMBINE={how} of {', '.join(items)[:60]} is not supported; {SETS}"
+        )
+    return found[0] in reading.node_surfaces, [
+        part for name in found for part in reading.surfaces[str(name)]
+    ]
 
 
 TABLES = {"NODE": _node_table, "ELEMENT": _element_table}
 KEYWORDS = {
-    "NODE": _node, "NGEN": _generated, "ELEMENT": _element, "NSET": _nset, "ELSET": _elset, "SURFACE": _surface,
-    "SYSTEM": _system, "NORMAL": _normal,
-}  # fmt: skip
+    "NODE": _node,
+    "NGEN": _generated,
+    "ELEMENT": _element,
+    "NSET": _nset,
+    "ELSET": _elset,
+    "SURFACE": _surface,
+    "SYSTEM": _system,
+    "NORMAL": _normal,
+}

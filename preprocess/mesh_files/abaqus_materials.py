@@ -1,6 +1,7 @@
 """Materials and orientations of Abaqus and CalculiX files.
 
-Source: CalculiX CrunchiX User's Manual and Abaqus Keywords Reference Guide, *MATERIAL, *ELASTIC, *DENSITY, *ORIENTATION.
+Source: CalculiX CrunchiX User's Manual and Abaqus Keywords Reference Guide, *MATERIAL, *ELASTIC,
+*DENSITY, *ORIENTATION.
 """
 
 from __future__ import annotations
@@ -20,12 +21,21 @@ from preprocess.mesh_files.abaqus_fields import Tables, reals, table_rows
 Array = NDArray[np.float64]
 Turned = Callable[[list[float]], list[float]]
 
-# Positions of the constants in C, order xx yy zz yz zx xy, as the files list them: 1111 1122 2222 1133 2233 3333 …
+# Positions of the constants in C, order xx yy zz yz zx xy, as the files list them: 1111 1122 2222
+# 1133 2233 3333 …
 ORTHOTROPIC = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2), (5, 5), (4, 4), (3, 3))
 _PAIRS = (0, 1, 2, 5, 4, 3)  # 11 22 33 12 13 23
 ANISOTROPIC = tuple((_PAIRS[i], _PAIRS[j]) for j in range(6) for i in range(j + 1))
-KINDS = {"ISO": 2, "ISOTROPIC": 2, "ORTHO": 9, "ORTHOTROPIC": 9, "ANISO": 21, "ANISOTROPIC": 21, "ENGINEERING CONSTANTS": 9,
-         "LAMINA": 6}  # fmt: skip
+KINDS = {
+    "ISO": 2,
+    "ISOTROPIC": 2,
+    "ORTHO": 9,
+    "ORTHOTROPIC": 9,
+    "ANISO": 21,
+    "ANISOTROPIC": 21,
+    "ENGINEERING CONSTANTS": 9,
+    "LAMINA": 6,
+}
 NOT_LINEAR = ("USER MATERIAL", "HYPERELASTIC", "HYPERFOAM")
 
 
@@ -42,25 +52,42 @@ class Material:
 
 @dataclass
 class Materials:
-    """Materials by name in capitals, in the file's units, and orientations by part, "" for the model, and name: axes as columns
-    (3, 3), None for curved systems, with the axis and the angle by which they are turned."""
+    """Materials by name in capitals, in the file's units, and orientations by part, "" for the
+    model, and name: axes as columns (3, 3), None for curved systems, with the axis and the angle by
+    which they are turned."""
 
     found: dict[str, Material] = field(default_factory=dict)
-    orientations: dict[tuple[str, str], tuple[Array | None, tuple[int, float]]] = field(default_factory=dict)
+    orientations: dict[tuple[str, str], tuple[Array | None, tuple[int, float]]] = field(
+        default_factory=dict
+    )
     last: str = ""
     tables: Tables = field(default_factory=Tables)
 
-    KEYWORDS: ClassVar = ("MATERIAL", "ELASTIC", "DENSITY", "ORIENTATION", "DEFORMATION PLASTICITY", *NOT_LINEAR)
+    KEYWORDS: ClassVar = (
+        "MATERIAL",
+        "ELASTIC",
+        "DENSITY",
+        "ORIENTATION",
+        "DEFORMATION PLASTICITY",
+        *NOT_LINEAR,
+    )
 
-    def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows, part: str = "") -> None:
-        """A keyword block; orientations belong to the part that they are in. Raises InputError with the line."""
+    def add(
+        self, keyword: str, options: Mapping[str, str], line: str, rows: Rows, part: str = ""
+    ) -> None:
+        """A keyword block; orientations belong to the part that they are in. Raises InputError with
+        the line.
+        """
         if keyword in ("MATERIAL", "ORIENTATION") and not options.get("NAME"):
             raise error_at(line, f"*{keyword} has no NAME=")
         if keyword == "MATERIAL":
             self.last = options["NAME"].upper()
             self.found[self.last] = Material()
         elif keyword == "ORIENTATION":
-            self.orientations[part, options["NAME"].upper()] = _axes(options, line, rows), turn_of(line, rows)
+            self.orientations[part, options["NAME"].upper()] = (
+                _axes(options, line, rows),
+                turn_of(line, rows),
+            )
         elif not self.last:
             raise error_at(line, f"*{keyword} without *MATERIAL before it")
         elif not rows and keyword != "HYPERFOAM":
@@ -86,12 +113,19 @@ class Materials:
         return name.upper() in self.found and self.found[name.upper()].kind == "LAMINA"
 
     def orientation(self, name: str, part: str) -> tuple[Array | None, tuple[int, float]]:
-        """Axes and turn of an orientation that a part refers to, its own or of the model; no axes if there is none."""
+        """Axes and turn of an orientation that a part refers to, its own or of the model; no axes
+        if there is none.
+        """
         missing = (None, (3, 0.0))
-        return self.orientations.get((part, name.upper())) or self.orientations.get(("", name.upper()), missing)
+        return self.orientations.get((part, name.upper())) or self.orientations.get(
+            ("", name.upper()), missing
+        )
 
-    def declared(self, name: str, orientation: str = "", part: str = "", turned: Turned | None = None) -> dict[str, Any]:
-        """Declaration of a material along the axes of an orientation; with the key ``problem`` if it is not complete.
+    def declared(
+        self, name: str, orientation: str = "", part: str = "", turned: Turned | None = None
+    ) -> dict[str, Any]:
+        """Declaration of a material along the axes of an orientation; with the key ``problem`` if
+        it is not complete.
 
         turned: of a direction of the part to that of its instance."""
         found = self.found.get(name.upper())
@@ -107,9 +141,14 @@ class Materials:
         if orientation and given["kind"] != "isotropic":
             axes, _ = self.orientation(orientation, part)
             if axes is None:
-                return {"problem": f"material '{name}' has the axes of '{orientation}', which are not rectangular"}
+                return {
+                    "problem": f"material '{name}' has the axes of '{orientation}', which are not "
+                    "rectangular"
+                }
             columns = [[float(x) for x in axis] for axis in axes.T]
-            given["axes"] = np.transpose([turned(axis) for axis in columns] if turned else columns).tolist()
+            given["axes"] = np.transpose(
+                [turned(axis) for axis in columns] if turned else columns
+            ).tolist()
         return given if given["rho"] else {**given, "problem": f"material '{name}' has no *DENSITY"}
 
 
@@ -144,12 +183,16 @@ def _elastic(kind: str, values: list[float]) -> dict[str, Any]:
 
 
 def _axes(options: Mapping[str, str], line: str, rows: Rows) -> Array | None:
-    """Axes from the origin c, if given, through the points a, on the first, and b, in the plane of the first two, then turned
-    about one of them; None for other systems."""
+    """Axes from the origin c, if given, through the points a, on the first, and b, in the plane of
+    the first two, then turned about one of them; None for other systems."""
     if options.get("SYSTEM", "RECTANGULAR").upper()[:1] != "R":
         return None
     if options.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
-        raise error_at(line, f"*ORIENTATION, DEFINITION={options['DEFINITION']} is not supported; give coordinates of two points")
+        raise error_at(
+            line,
+            f"*ORIENTATION, DEFINITION={options['DEFINITION']} is not supported; give "
+            "coordinates of two points",
+        )
     values = reals(*rows[0])[:9] if rows else []
     if len(values) < 6:
         raise error_at(line, "*ORIENTATION needs two points, six coordinates")
@@ -164,7 +207,9 @@ def _axes(options: Mapping[str, str], line: str, rows: Rows) -> Array | None:
 
 
 def turn_of(line: str, rows: Rows) -> tuple[int, float]:
-    """Axis, 1 to 3, and angle in degrees of the second line of an *ORIENTATION; (3, 0) without one. Raises InputError."""
+    """Axis, 1 to 3, and angle in degrees of the second line of an *ORIENTATION; (3, 0) without one.
+    Raises InputError.
+    """
     values = [*reals(*rows[1]), 0.0][:2] if len(rows) > 1 else [3.0, 0.0]
     if values[0] not in (1, 2, 3):
         raise error_at(line, f"*ORIENTATION: axis {values[0]:g} of its second line; give 1, 2 or 3")

@@ -1,10 +1,11 @@
-"""Equations, plane and straight constraints of Abaqus and CalculiX files, as linear equations between degrees of freedom.
+"""Equations, plane and straight constraints of Abaqus and CalculiX files, as linear equations
+between degrees of freedom.
 
     PLANE       n·(u_i − Σ w_k u_k) = 0,  x_i = Σ w_k x_k of the first three nodes, n the normal of their plane
     STRAIGHT    the same with the first two nodes, along two directions across their line
 
-for small displacements. MEANROT and DIST bound or define a motion and constrain none. In nodes with a *TRANSFORM components are
-those of its axes.
+for small displacements. MEANROT and DIST bound or define a motion and constrain none. In nodes with
+a *TRANSFORM components are those of its axes.
 
 Source: CalculiX CrunchiX User's Manual, *EQUATION, *MPC, *TRANSFORM.
 """
@@ -32,7 +33,9 @@ FREE = ("MEANROT", "DIST", "GAP")  # they constrain no motion of a free body
 
 @dataclass
 class Constraints:
-    """Equations: their terms and place; lines of *MPC: kind, nodes or sets, place; *TRANSFORM: set, type, values, place."""
+    """Equations: their terms and place; lines of *MPC: kind, nodes or sets, place; *TRANSFORM: set,
+    type, values, place.
+    """
 
     equations: list[tuple[Terms, str]] = field(default_factory=list)
     lines: list[tuple[str, list[str], str]] = field(default_factory=list)
@@ -50,7 +53,11 @@ class Constraints:
             a, b = np.array(values).reshape(2, 3)
             size = np.linalg.norm(np.cross(a, b) if kind == "R" else b - a)
             if kind not in ("R", "C") or not size > 0:
-                raise error_at(line, f"*TRANSFORM, TYPE={kind}: give R, with two points not on one line with the origin, or C")
+                raise error_at(
+                    line,
+                    f"*TRANSFORM, TYPE={kind}: give R, with two points not on one line "
+                    "with the origin, or C",
+                )
             self.transforms.append((options["NSET"], kind, values, line))
         elif keyword == "MPC":
             given = fields(rows)
@@ -58,7 +65,10 @@ class Constraints:
                 raise error_at(line, "*MPC has no data")
             kind = given[0][1].upper()
             if kind not in (*FREE, "PLANE", "STRAIGHT"):
-                raise error_at(given[0][0], f"*MPC {kind} is not supported; use PLANE, STRAIGHT, or a connection in Python")
+                raise error_at(
+                    given[0][0],
+                    f"*MPC {kind} is not supported; use PLANE, STRAIGHT, or a connection in Python",
+                )
             self.lines.append((kind, [text for _, text in given[1:]], given[0][0]))
         else:
             self._add_equations(line, rows)
@@ -71,19 +81,35 @@ class Constraints:
             where, count = numbers[place][0], integer(*numbers[place])
             terms = numbers[place + 1 : place + 1 + 3 * count]
             if count < 1 or len(terms) < 3 * count:
-                raise error_at(where, f"*EQUATION: expected {max(count, 1)} terms of node, component and factor")
+                raise error_at(
+                    where,
+                    f"*EQUATION: expected {max(count, 1)} terms of node, component and factor",
+                )
             triples = [terms[k : k + 3] for k in range(0, 3 * count, 3)]
-            self.equations.append(([(integer(*node), integer(*part), real(*factor)) for node, part, factor in triples], where))
+            self.equations.append(
+                (
+                    [
+                        (integer(*node), integer(*part), real(*factor))
+                        for node, part, factor in triples
+                    ],
+                    where,
+                )
+            )
             place += 1 + 3 * count
 
-    def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
+    def declared(
+        self, reading: Reading, surfaces: Mapping[str, str]
+    ) -> tuple[Items, dict[str, list[int]]]:
         """Equations by name; those of one term hold a degree of freedom and are kept."""
         axes = self._axes(reading)
         found = [turned(terms, axes) for terms, _ in self.equations]
         for kind, names, where in self.lines:
             if kind not in FREE:
                 found += _aligned(reading, kind, _numbers(reading, names, where), where)
-        return {f"equation {k}": {"kind": "equation", "terms": terms} for k, terms in enumerate(found, 1)}, {}
+        return {
+            f"equation {k}": {"kind": "equation", "terms": terms}
+            for k, terms in enumerate(found, 1)
+        }, {}
 
     def _axes(self, reading: Reading) -> dict[int, Array]:
         """Axes as rows (3, 3) of nodes with a *TRANSFORM."""
@@ -95,7 +121,11 @@ class Constraints:
                 raise error_at(line, f"*TRANSFORM: node set '{name}' does not exist")
             for node in reading.node_sets[chosen]:
                 if node in reading.nodes:
-                    found[node] = _cylindrical(np.array(reading.nodes[node]), a, b) if kind == "C" else _rectangular(a, b)
+                    found[node] = (
+                        _cylindrical(np.array(reading.nodes[node]), a, b)
+                        if kind == "C"
+                        else _rectangular(a, b)
+                    )
         return found
 
 
@@ -132,7 +162,9 @@ def _aligned(reading: Reading, kind: str, numbers: list[int], where: str) -> lis
     edges = x[1:count] - x[0]
     size = float(np.abs(edges).max())
     if np.linalg.matrix_rank(edges, tol=1e-9 * size) < count - 1:
-        raise error_at(where, f"*MPC {kind}: its first {count} nodes do not define it; give others first")
+        raise error_at(
+            where, f"*MPC {kind}: its first {count} nodes do not define it; give others first"
+        )
     directions = np.linalg.svd(edges)[2][count - 1 :]
     found = []
     for number, place in zip(numbers[count:], x[count:]):
@@ -144,6 +176,10 @@ def _aligned(reading: Reading, kind: str, numbers: list[int], where: str) -> lis
                 *((number, c + 1, float(n[c])) for c in range(3) if c != k and abs(n[c]) > TINY),
             ]
             for node, share in zip(numbers, shares):
-                terms += [(node, c + 1, -share * float(n[c])) for c in range(3) if abs(share * n[c]) > TINY]
+                terms += [
+                    (node, c + 1, -share * float(n[c]))
+                    for c in range(3)
+                    if abs(share * n[c]) > TINY
+                ]
             found.append(terms)
     return found

@@ -1,7 +1,8 @@
-"""Options of the keywords of Abaqus and CalculiX files that are read; any other would be dropped, and is refused.
+"""Options of the keywords of Abaqus and CalculiX files that are read; any other would be dropped,
+and is refused.
 
-Those without an effect on a linear body, as temperatures, names of layups and FREQUENCY, which is of outputs, are among them.
-Blanks in their names do not count.
+Those without an effect on a linear body, as temperatures, names of layups and FREQUENCY, which is
+of outputs, are among them. Blanks in their names do not count.
 
 Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual.
 """
@@ -10,11 +11,20 @@ from __future__ import annotations
 
 from preprocess.mesh_files.abaqus_blocks import error_at, resembling
 
-ELSET, SECTION = "ELSET", "ELSET, MATERIAL, ORIENTATION, CONTROLS, COMPOSITE, SYMMETRIC, LAYUP, OFFSET, NODAL THICKNESS"
-REFUSED = ("TAPER", "DENSITY", "STIFFNESS FACTOR", "SHELL THICKNESS", "STACK DIRECTION")  # of sections
+ELSET, SECTION = (
+    "ELSET",
+    "ELSET, MATERIAL, ORIENTATION, CONTROLS, COMPOSITE, SYMMETRIC, LAYUP, OFFSET, NODAL THICKNESS",
+)
+# of sections
+REFUSED = ("TAPER", "DENSITY", "STIFFNESS FACTOR", "SHELL THICKNESS", "STACK DIRECTION")
 MEMBERS = "INSTANCE, GENERATE, INTERNAL, UNSORTED, INPUT"
-BEAM = "ELSET, MATERIAL, SECTION, ORIENTATION, OFFSET1, OFFSET2, NODAL THICKNESS, POISSON, TEMPERATURE, ZERO, DEPENDENCIES"
-RIGID = "NSET, ELSET, REF NODE, ROT NODE, PIN NSET, TIE NSET, ANALYTICAL SURFACE, POSITION, ISOTHERMAL"
+BEAM = (
+    "ELSET, MATERIAL, SECTION, ORIENTATION, OFFSET1, OFFSET2, NODAL THICKNESS, POISSON, "
+    "TEMPERATURE, ZERO, DEPENDENCIES"
+)
+RIGID = (
+    "NSET, ELSET, REF NODE, ROT NODE, PIN NSET, TIE NSET, ANALYTICAL SURFACE, POSITION, ISOTHERMAL"
+)
 LINK = "ELSET, NONLINEAR, ORIENTATION, DEPENDENCIES, RTOL"
 OPTIONS = {
     keyword: tuple(name for name in names.split(", ") if name)
@@ -24,7 +34,8 @@ OPTIONS = {
         "ELEMENT": "TYPE, ELSET, INPUT",
         "NSET": f"NSET, ELSET, {MEMBERS}, FREQUENCY",
         "ELSET": f"ELSET, {MEMBERS}",
-        "SURFACE": "NAME, TYPE, COMBINE, INTERNAL, TRIM, NO THICK, NO OFFSET, SCALE THICK, MAX RATIO, PROPERTY, REGION TYPE",
+        "SURFACE": "NAME, TYPE, COMBINE, INTERNAL, TRIM, NO THICK, NO OFFSET, SCALE THICK, MAX "
+        "RATIO, PROPERTY, REGION TYPE",
         "SYSTEM": "",
         "NORMAL": "TYPE, INPUT",
         "PART": "NAME",
@@ -50,7 +61,8 @@ OPTIONS = {
         "EQUATION": "INPUT",
         "MPC": "INPUT",
         "TRANSFORM": "NSET, TYPE",
-        "TIE": "NAME, POSITION TOLERANCE, ADJUST, CYCLIC SYMMETRY, MULTISTAGE, FLUIDPERIODIC, FLUIDCYCLIC, TYPE, NO THICKNESS",
+        "TIE": "NAME, POSITION TOLERANCE, ADJUST, CYCLIC SYMMETRY, MULTISTAGE, FLUIDPERIODIC, "
+        "FLUIDCYCLIC, TYPE, NO THICKNESS",
         "CYCLIC SYMMETRY MODEL": "N, NGRAPH, TIE, ELSET, CHECK",
         "SPRING": LINK,
         "DASHPOT": LINK,
@@ -60,7 +72,9 @@ OPTIONS = {
 
 
 def known_options(keyword: str, options: dict[str, str], line: str) -> dict[str, str]:
-    """The options under their names as in `OPTIONS`. Raises InputError with the line and the nearest name for any other."""
+    """The options under their names as in `OPTIONS`. Raises InputError with the line and the
+    nearest name for any other.
+    """
     if keyword not in OPTIONS:
         return options
     own = (*OPTIONS[keyword], *(REFUSED if keyword.endswith("SECTION") else ()))
@@ -69,8 +83,14 @@ def known_options(keyword: str, options: dict[str, str], line: str) -> dict[str,
     for key, value in options.items():
         short = key.replace(" ", "")
         if short and short not in names:
-            near = next((name for each, name in names.items() if each.startswith(short)), "") or resembling(key, own)
-            what = f"did you mean {near}? Remove it otherwise" if near else "remove it if it has no meaning for the body"
+            near = next(
+                (name for each, name in names.items() if each.startswith(short)), ""
+            ) or resembling(key, own)
+            what = (
+                f"did you mean {near}? Remove it otherwise"
+                if near
+                else "remove it if it has no meaning for the body"
+            )
             raise error_at(line, f"*{keyword}, {key[:60]} is not supported; {what}")
         if short:
             found[names[short]] = value

@@ -1,6 +1,7 @@
 """Springs, dashpots and masses of Abaqus and CalculiX files.
 
-Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *SPRING, *DASHPOT, *MASS.
+Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *SPRING, *DASHPOT,
+*MASS.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class Points:
             raise error_at(line, f"*{keyword} has no ELSET= or no data")
         if keyword == "MASS":
             if options.get("TYPE", "ISOTROPIC").upper() != "ISOTROPIC":
-                raise error_at(line, f"*MASS, TYPE={options['TYPE']} is not supported; give one mass")
+                raise error_at(
+                    line, f"*MASS, TYPE={options['TYPE']} is not supported; give one mass"
+                )
             self.weights.append((options["ELSET"], values[0][0], line))
             return
         if options.get("DEPENDENCIES", "0").strip() != "0" and len(values) > 1:
@@ -52,12 +55,21 @@ class Points:
         found = self.springs if keyword == "SPRING" else self.dashpots
         found.append((options["ELSET"], table, line))
 
-    def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
+    def declared(
+        self, reading: Reading, surfaces: Mapping[str, str]
+    ) -> tuple[Items, dict[str, list[int]]]:
         """Springs and dashpots by name, and the node of each mass."""
         found: Items = {}
-        for kind, given in (("spring", self.springs), ("dashpot", self.dashpots), ("mass", self.weights)):
+        for kind, given in (
+            ("spring", self.springs),
+            ("dashpot", self.dashpots),
+            ("mass", self.weights),
+        ):
             self._complete(reading, kind, given)
-        for kind, given, key in (("spring", self.springs, "stiffness"), ("dashpot", self.dashpots, "damping")):
+        for kind, given, key in (
+            ("spring", self.springs, "stiffness"),
+            ("dashpot", self.dashpots, "damping"),
+        ):
             for name, rows, line in given:
                 alone = len({frequency for _, frequency, _ in rows}) == 1
                 table = [[value, temperature] for value, _, temperature in rows]
@@ -71,10 +83,19 @@ class Points:
     @staticmethod
     def _complete(reading: Reading, kind: str, given: Sequence[tuple[str, object, str]]) -> None:
         """Raise `InputError` for elements without stiffness or mass."""
-        having = {number for name, _, line in given for number in _elements(reading, name, line, kind)}
-        without = [number for number, (its, _) in reading.elements.items() if its == kind and number not in having]
+        having = {
+            number for name, _, line in given for number in _elements(reading, name, line, kind)
+        }
+        without = [
+            number
+            for number, (its, _) in reading.elements.items()
+            if its == kind and number not in having
+        ]
         if without:
-            raise InputError(f"element {without[0]}: {kind} without *{kind.upper()}; give one for its element set")
+            raise InputError(
+                f"element {without[0]}: {kind} without *{kind.upper()}; give one for its "
+                "element set"
+            )
 
     def masses(self, reading: Reading) -> list[dict[str, Any]]:
         """Point masses by node number."""
@@ -86,20 +107,34 @@ class Points:
 
 
 def _slope_at_rest(keyword: str, values: list[list[float]], line: str) -> float:
-    """Slope of a curve, points of force and elongation or speed, at none of these. Raises InputError with the line."""
+    """Slope of a curve, points of force and elongation or speed, at none of these. Raises
+    InputError with the line.
+    """
     points = [(x, f) for f, x, _ in values]
     if len(points) < 2 or any(low[0] >= high[0] for low, high in pairwise(points)):
-        raise error_at(line, f"*{keyword}, NONLINEAR needs two points or more of force and elongation or speed, ascending")
+        raise error_at(
+            line,
+            f"*{keyword}, NONLINEAR needs two points or more of force and elongation or "
+            "speed, ascending",
+        )
     slopes = [(f2 - f1) / (x2 - x1) for (x1, f1), (x2, f2) in pairwise(points) if x1 <= 0 <= x2]
     if not slopes or max(slopes) - min(slopes) > SAME * max(map(abs, slopes)):
         what = "has a corner at rest" if slopes else "is not defined at rest"
-        raise error_at(line, f"*{keyword}, NONLINEAR: its curve {what}; give the stiffness or damping there, of the linear part")
+        raise error_at(
+            line,
+            f"*{keyword}, NONLINEAR: its curve {what}; give the stiffness or damping "
+            "there, of the linear part",
+        )
     return slopes[0]
 
 
 def _elements(reading: Reading, name: str, line: str, kind: str) -> list[int]:
     chosen = same_name(reading.element_sets, name)
-    numbers = [n for n in reading.element_sets.get(chosen or "", []) if n in reading.elements and reading.elements[n][0] == kind]
+    numbers = [
+        n
+        for n in reading.element_sets.get(chosen or "", [])
+        if n in reading.elements and reading.elements[n][0] == kind
+    ]
     if not numbers:
         raise error_at(line, f"set '{name}' has no {kind} elements")
     return numbers

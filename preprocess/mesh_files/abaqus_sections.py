@@ -1,11 +1,14 @@
-"""Sections of Abaqus and CalculiX files, by element set; of elements in several, the last one holds.
+"""Sections of Abaqus and CalculiX files, by element set; of elements in several, the last one
+holds.
 
-The first axis of beams is the local y axis here; their offsets are places of the nodes in the section, in its sides along both
-axes, so that the centroid is on the other side of the nodes; OFFSET of shells is likewise, in thicknesses along the normal. One
-dimension of a circle is its radius in Abaqus and its diameter in CalculiX, which knows no parts: in other decks it is refused.
+The first axis of beams is the local y axis here; their offsets are places of the nodes in the
+section, in its sides along both axes, so that the centroid is on the other side of the nodes;
+OFFSET of shells is likewise, in thicknesses along the normal. One dimension of a circle is its
+radius in Abaqus and its diameter in CalculiX, which knows no parts: in other decks it is refused.
 
-Source: CalculiX CrunchiX User's Manual and Abaqus Keywords Reference Guide, *SOLID, *SHELL, *BEAM and *BEAM GENERAL
-SECTION, *NODAL THICKNESS, *NORMAL; Abaqus Elements Guide, Beam cross-section library.
+Source: CalculiX CrunchiX User's Manual and Abaqus Keywords Reference Guide, *SOLID, *SHELL, *BEAM
+and *BEAM GENERAL SECTION, *NODAL THICKNESS, *NORMAL; Abaqus Elements Guide, Beam cross-section
+library.
 """
 
 from __future__ import annotations
@@ -38,8 +41,9 @@ PLACES = ("CENTROID", "SHEAR CENTER")
 
 @dataclass(frozen=True)
 class Given:
-    """A section keyword: its element set, options, place and data; the part of its orientations, the instance of its elements,
-    and the rotation of that instance (3, 3), None for none; places of *CENTROID and *SHEAR CENTER in it."""
+    """A section keyword: its element set, options, place and data; the part of its orientations,
+    the instance of its elements, and the rotation of that instance (3, 3), None for none; places of
+    *CENTROID and *SHEAR CENTER in it."""
 
     keyword: str
     options: Mapping[str, str]
@@ -57,8 +61,8 @@ class Given:
 
 @dataclass
 class Sections:
-    """Section keywords in order, those of parts by part, and lines of *NODAL THICKNESS; whether only Abaqus can read the file;
-    what is to be noted."""
+    """Section keywords in order, those of parts by part, and lines of *NODAL THICKNESS; whether
+    only Abaqus can read the file; what is to be noted."""
 
     found: list[Given] = field(default_factory=list)
     of_parts: dict[str, list[Given]] = field(default_factory=dict)
@@ -67,11 +71,19 @@ class Sections:
     notices: list[str] = field(default_factory=list)
 
     KEYWORDS: ClassVar = (
-        "SOLID SECTION", "SOLIDSECTION", "SHELL SECTION", "BEAM SECTION", "BEAM GENERAL SECTION", "NODAL THICKNESS", "MEMBRANE",
+        "SOLID SECTION",
+        "SOLIDSECTION",
+        "SHELL SECTION",
+        "BEAM SECTION",
+        "BEAM GENERAL SECTION",
+        "NODAL THICKNESS",
+        "MEMBRANE",
         *PLACES,
-    )  # fmt: skip
+    )
 
-    def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows, part: str = "") -> None:
+    def add(
+        self, keyword: str, options: Mapping[str, str], line: str, rows: Rows, part: str = ""
+    ) -> None:
         """A keyword block, of a part or of the model. Raises InputError with the line."""
         if keyword == "NODAL THICKNESS":
             self.thicknesses += rows
@@ -79,24 +91,40 @@ class Sections:
         own = self.of_parts.setdefault(part, []) if part else self.found
         if keyword in PLACES:
             if not own or not _is_general(own[-1]) or not rows:
-                raise error_at(line, f"*{keyword} without *BEAM GENERAL SECTION, SECTION=GENERAL before it, or without data")
+                raise error_at(
+                    line,
+                    f"*{keyword} without *BEAM GENERAL SECTION, SECTION=GENERAL before "
+                    "it, or without data",
+                )
             y, z = [*reals(*rows[0]), 0.0, 0.0][:2]
             own[-1] = replace(own[-1], places={**own[-1].places, keyword: (y, z)})
             return
         if not options.get("ELSET"):
             raise error_at(line, f"*{keyword} has no ELSET=")
-        unknown = [name for name in REFUSED if name in options and not (name == "DENSITY" and _has_constants(keyword, options))]
+        unknown = [
+            name
+            for name in REFUSED
+            if name in options and not (name == "DENSITY" and _has_constants(keyword, options))
+        ]
         if unknown:
-            raise error_at(line, f"*{keyword}, {unknown[0]} is not supported; give elements of one section each, and masses")
+            raise error_at(
+                line,
+                f"*{keyword}, {unknown[0]} is not supported; give elements of one section "
+                "each, and masses",
+            )
         own.append(Given(keyword, options, line, rows, part))
 
     def place(self, part: str, instance: str, R: Array) -> None:
         """The sections of a part for one of its instances, which is turned by R."""
         turn = None if np.array_equal(R, np.eye(3)) else R
-        self.found += [replace(each, instance=instance, turn=turn) for each in self.of_parts.get(part, [])]
+        self.found += [
+            replace(each, instance=instance, turn=turn) for each in self.of_parts.get(part, [])
+        ]
 
     def declared(self, reading: Reading, materials: Materials) -> tuple[Items, Items]:
-        """Sections and materials by element set; sets of elements that later sections have are restricted."""
+        """Sections and materials by element set; sets of elements that later sections have are
+        restricted.
+        """
         owner: dict[int, int] = {}
         members = [self._members(reading, given) for given in self.found]
         for k, numbers in enumerate(members):
@@ -104,32 +132,56 @@ class Sections:
         sections: Items = {}
         declared: Items = {}
         if self.thicknesses and reading.shifts:
-            raise error_at(self.thicknesses[0][0], "*NODAL THICKNESS together with *INSTANCE is not read; give one part")
+            raise error_at(
+                self.thicknesses[0][0],
+                "*NODAL THICKNESS together with *INSTANCE is not read; give one part",
+            )
         for k, (given, numbers) in enumerate(zip(self.found, members)):
             kinds = {reading.elements[n][0] for n in numbers if owner[n] == k}
             if not kinds:
                 continue
-            name = self._own_set(reading, given, [n for n in numbers if owner[n] == k], len(numbers))
-            material, orientation = given.options.get("MATERIAL", ""), given.options.get("ORIENTATION", "")
+            name = self._own_set(
+                reading, given, [n for n in numbers if owner[n] == k], len(numbers)
+            )
+            material, orientation = (
+                given.options.get("MATERIAL", ""),
+                given.options.get("ORIENTATION", ""),
+            )
             if materials.plane(material) and not kinds <= SHELLS:
-                raise error_at(given.line, f"*{given.keyword}: *ELASTIC, TYPE=LAMINA is of shells; give ENGINEERING CONSTANTS")
+                raise error_at(
+                    given.line,
+                    f"*{given.keyword}: *ELASTIC, TYPE=LAMINA is of shells; give "
+                    "ENGINEERING CONSTANTS",
+                )
             if "COMPOSITE" in given.options:
                 if not kinds <= SHELLS:
-                    raise error_at(given.line, f"*{given.keyword}, COMPOSITE is supported for shells only")
+                    raise error_at(
+                        given.line, f"*{given.keyword}, COMPOSITE is supported for shells only"
+                    )
                 sections[name], material = self._laminate(given, materials)
                 orientation = ""
             elif structural := kinds & STRUCTURES:
                 if kinds - STRUCTURES or len({_family(kind) for kind in structural}) > 1:
                     raise error_at(
-                        given.line, f"*{given.keyword}: set '{name}' has {' and '.join(sorted(kinds))} elements; split it"
+                        given.line,
+                        f"*{given.keyword}: set '{name}' has "
+                        f"{' and '.join(sorted(kinds))} elements; split it",
                     )
                 own = [n for n in numbers if owner[n] == k]
                 sections[name] = self._section(reading, given, structural.pop(), own, materials)
                 orientation = ""  # that of the section
-            if kinds <= SHELLS and (normals := _normals_of(reading, [n for n in numbers if owner[n] == k])):
-                sections[name]["normals"] = [[n, node, *direction] for (n, node), direction in normals.items()]
+            if kinds <= SHELLS and (
+                normals := _normals_of(reading, [n for n in numbers if owner[n] == k])
+            ):
+                sections[name]["normals"] = [
+                    [n, node, *direction] for (n, node), direction in normals.items()
+                ]
             if "NODAL THICKNESS" in given.options and sections.get(name, {}).get("kind") != "shell":
-                raise error_at(given.line, f"*{given.keyword}, NODAL THICKNESS is supported for shells of one isotropic material")
+                raise error_at(
+                    given.line,
+                    f"*{given.keyword}, NODAL THICKNESS is supported for shells of one "
+                    "isotropic material",
+                )
             if (
                 given.turn is not None
                 and not orientation
@@ -137,7 +189,9 @@ class Sections:
                 and not (kinds & STRUCTURES)
             ):
                 raise error_at(
-                    given.line, f"*{given.keyword}: give an ORIENTATION, because instance '{given.instance}' is turned"
+                    given.line,
+                    f"*{given.keyword}: give an ORIENTATION, because instance "
+                    f"'{given.instance}' is turned",
                 )
             declared[name] = (
                 _constants(given, materials.tables)
@@ -149,7 +203,10 @@ class Sections:
     def _members(self, reading: Reading, given: Given) -> list[int]:
         chosen = _set_of(reading, given)
         if chosen is None:
-            raise error_at(given.line, f"*{given.keyword}: element set '{given.options['ELSET']}' does not exist")
+            raise error_at(
+                given.line,
+                f"*{given.keyword}: element set '{given.options['ELSET']}' does not exist",
+            )
         return [n for n in reading.element_sets[chosen] if n in reading.elements]
 
     def _own_set(self, reading: Reading, given: Given, numbers: list[int], count: int) -> str:
@@ -161,23 +218,36 @@ class Sections:
         reading.element_sets[name] = numbers
         return name
 
-    def _section(self, reading: Reading, given: Given, kind: str, numbers: list[int], materials: Materials) -> dict[str, Any]:
+    def _section(
+        self, reading: Reading, given: Given, kind: str, numbers: list[int], materials: Materials
+    ) -> dict[str, Any]:
         family = _family(kind)
-        expected = {"truss": SOLID, "beam": ("BEAM SECTION", "BEAM GENERAL SECTION"), "shell": ("SHELL SECTION",)}[family]
+        expected = {
+            "truss": SOLID,
+            "beam": ("BEAM SECTION", "BEAM GENERAL SECTION"),
+            "shell": ("SHELL SECTION",),
+        }[family]
         if given.keyword not in expected or not given.rows:
-            raise error_at(given.line, f"*{given.keyword} is not the section of {family} elements, or has no data")
+            raise error_at(
+                given.line,
+                f"*{given.keyword} is not the section of {family} elements, or has no data",
+            )
         if family == "truss":
             return {"kind": "truss", "area": reals(*given.rows[0])[0]}
         if family == "shell":
             return self._shell(reading, given, materials)
         if given.options.get("SECTION", "").upper() == "L":
-            self.notices.append("SECTION=L: the nodes are taken where the middle lines of the legs meet")
+            self.notices.append(
+                "SECTION=L: the nodes are taken where the middle lines of the legs meet"
+            )
         section = _beam(given, self.of_abaqus)
         rows = self._directions(reading, given, numbers)
         return {**section, "orientation": rows} if rows else section
 
     def _directions(self, reading: Reading, given: Given, numbers: list[int]) -> list[list[float]]:
-        """Rows of number and first axis, where nodes beside beams or *NORMAL give them; empty otherwise."""
+        """Rows of number and first axis, where nodes beside beams or *NORMAL give them; empty
+        otherwise.
+        """
         normals = _normals_of(reading, numbers)
         if not normals and not any(n in reading.beside for n in numbers):
             return []
@@ -190,15 +260,22 @@ class Sections:
             axis = np.array(given.turned(_first_of(given)))
             if n in reading.beside and reading.beside[n] not in x:
                 raise error_at(
-                    given.line, f"element {n}: the node {reading.beside[n]} beside it does not exist; complete the nodes"
+                    given.line,
+                    f"element {n}: the node {reading.beside[n]} beside it does not exist; "
+                    "complete the nodes",
                 )
             if n in reading.beside:
                 axis = x[reading.beside[n]] - x[nodes[0]]
             elif own:
                 sides = [np.cross(each, along) for each in map(np.array, own)]
-                if len(own) < len(nodes) or np.linalg.matrix_rank(np.array(sides), tol=SAME * np.abs(sides).max()) > 1:
+                if (
+                    len(own) < len(nodes)
+                    or np.linalg.matrix_rank(np.array(sides), tol=SAME * np.abs(sides).max()) > 1
+                ):
                     raise error_at(
-                        given.line, f"*NORMAL: element {n} has other normals at its nodes, a twisted beam; give it one"
+                        given.line,
+                        f"*NORMAL: element {n} has other normals at its nodes, a twisted "
+                        "beam; give it one",
                     )
                 axis = sides[0]
             rows.append([n, *(float(value) for value in axis)])
@@ -208,16 +285,23 @@ class Sections:
         thickness = reals(*given.rows[0])[0]
         more = {"offset": -_offset_of(given) * thickness} if _offset_of(given) else {}
         orientation = given.options.get("ORIENTATION", "")
-        if orientation and materials.kind(given.options.get("MATERIAL", "")) not in ("", "isotropic"):
+        if orientation and materials.kind(given.options.get("MATERIAL", "")) not in (
+            "",
+            "isotropic",
+        ):
             axis = _first_axis(given, materials, orientation)
             return {"kind": "laminate", "plies": [[thickness, 0.0]], "orientation": axis, **more}
         if ("NODAL THICKNESS" in given.options or self.thicknesses) and more:
             raise error_at(
-                given.line, f"*{given.keyword}, OFFSET of shells of variable thickness is not supported; give an offset of 0"
+                given.line,
+                f"*{given.keyword}, OFFSET of shells of variable thickness is not "
+                "supported; give an offset of 0",
             )
         found = {"kind": "shell", "thickness": thickness, **more}
         return (
-            {**found, "at_nodes": self._thicknesses(reading)} if "NODAL THICKNESS" in given.options or self.thicknesses else found
+            {**found, "at_nodes": self._thicknesses(reading)}
+            if "NODAL THICKNESS" in given.options or self.thicknesses
+            else found
         )
 
     def _thicknesses(self, reading: Reading) -> list[list[float]]:
@@ -234,24 +318,49 @@ class Sections:
         """Plies: thickness, integration points, material, orientation; the material of the first."""
         plies, own = [], []
         rows = [(where, [*split(text), "", "", ""]) for where, text in given.rows]
-        base = given.options.get("ORIENTATION", "") or next((row[3] for _, row in rows if row[3]), "")
+        base = given.options.get("ORIENTATION", "") or next(
+            (row[3] for _, row in rows if row[3]), ""
+        )
         if not base and given.turn is not None:
-            raise error_at(given.line, f"*{given.keyword}: give an ORIENTATION, because instance '{given.instance}' is turned")
+            raise error_at(
+                given.line,
+                f"*{given.keyword}: give an ORIENTATION, because instance "
+                f"'{given.instance}' is turned",
+            )
         axis = _first_axis(given, materials, base) if base else [1.0, 0.0, 0.0]
         for where, row in rows:
             if row[3] and row[3].upper() != base.upper():
-                raise error_at(where, "plies have different orientations, which are not supported; use LaminateSection")
+                raise error_at(
+                    where,
+                    "plies have different orientations, which are not supported; use "
+                    "LaminateSection",
+                )
             plies.append([real(where, row[0]), 0.0])
             own.append(row[2])
-            if base and not row[3] and "ORIENTATION" not in given.options and materials.kind(row[2]) not in ("", "isotropic"):
-                raise error_at(where, f"ply of {row[2]} has no orientation, but others have; give it one")
+            if (
+                base
+                and not row[3]
+                and "ORIENTATION" not in given.options
+                and materials.kind(row[2]) not in ("", "isotropic")
+            ):
+                raise error_at(
+                    where, f"ply of {row[2]} has no orientation, but others have; give it one"
+                )
         if not plies:
             raise error_at(given.line, f"*{given.keyword}, COMPOSITE has no plies")
         if "SYMMETRIC" in given.options:
             plies, own = plies + plies[::-1], own + own[::-1]
-        more = {"offset": -_offset_of(given) * sum(t for t, _ in plies)} if _offset_of(given) else {}
+        more = (
+            {"offset": -_offset_of(given) * sum(t for t, _ in plies)} if _offset_of(given) else {}
+        )
         parts = [materials.declared(name) for name in own]
-        return {"kind": "laminate", "plies": plies, "orientation": axis, "materials": parts, **more}, own[0]
+        return {
+            "kind": "laminate",
+            "plies": plies,
+            "orientation": axis,
+            "materials": parts,
+            **more,
+        }, own[0]
 
 
 SHELLS = {"triangle", "quad", "triangle6", "quad8"}
@@ -260,7 +369,11 @@ STRUCTURES = {"truss", "line", "line3", *SHELLS}
 
 def _set_of(reading: Reading, given: Given) -> str | None:
     """Element set of a section: of its instance, whose name a single one has not in front."""
-    own = same_name(reading.element_sets, f"{given.instance}.{given.options['ELSET']}") if given.instance else None
+    own = (
+        same_name(reading.element_sets, f"{given.instance}.{given.options['ELSET']}")
+        if given.instance
+        else None
+    )
     return own or same_name(reading.element_sets, given.options["ELSET"])
 
 
@@ -271,14 +384,20 @@ def _family(kind: str) -> str:
 def _offset_of(given: Given) -> float:
     """Place of the nodes from the middle of a shell, in thicknesses along the normal."""
     text = given.options.get("OFFSET", "0").upper()
-    return {"SPOS": 0.5, "SNEG": -0.5}.get(text) or real(given.line, "0" if text in ("SPOS", "SNEG") else text)
+    return {"SPOS": 0.5, "SNEG": -0.5}.get(text) or real(
+        given.line, "0" if text in ("SPOS", "SNEG") else text
+    )
 
 
 def _normals_of(reading: Reading, numbers: list[int]) -> dict[tuple[int, int], tuple[float, ...]]:
-    """Directions behind the coordinates of nodes, or of *NORMAL, by element and node. Raises InputError."""
+    """Directions behind the coordinates of nodes, or of *NORMAL, by element and node. Raises
+    InputError.
+    """
     if not reading.normals:
         return {}
-    of_nodes = {int(node): direction for element, node, direction, _ in reading.normals if not element}
+    of_nodes = {
+        int(node): direction for element, node, direction, _ in reading.normals if not element
+    }
     found = {(n, k): of_nodes[k] for n in numbers for k in reading.elements[n][1] if k in of_nodes}
     own = set(numbers)
     for element, node, direction, line in reading.normals:
@@ -300,7 +419,10 @@ def _has_constants(keyword: str, options: Mapping[str, str]) -> bool:
 
 
 def _is_general(given: Given) -> bool:
-    return given.keyword == "BEAM GENERAL SECTION" and given.options.get("SECTION", "GENERAL").upper() == "GENERAL"
+    return (
+        given.keyword == "BEAM GENERAL SECTION"
+        and given.options.get("SECTION", "GENERAL").upper() == "GENERAL"
+    )
 
 
 def _constants(given: Given, tables: Tables) -> dict[str, Any]:
@@ -311,36 +433,67 @@ def _constants(given: Given, tables: Tables) -> dict[str, Any]:
     table = [[E, G, T] for E, G, _, T, *_ in rows]
     E, G = tables.at(what, table, "DEPENDENCIES" not in given.options)
     if not (E > 0 and G > E / 3):
-        raise error_at(given.line, "*BEAM GENERAL SECTION needs a MATERIAL, or E and G above E/3 in its third line")
+        raise error_at(
+            given.line,
+            "*BEAM GENERAL SECTION needs a MATERIAL, or E and G above E/3 in its third line",
+        )
     rho = real(given.line, given.options.get("DENSITY", "0"))
     found = {"kind": "isotropic", "E": E, "nu": 0.5 * E / G - 1, "rho": rho}
-    return found if rho > 0 else {**found, "problem": f"section of '{given.options['ELSET']}' has no DENSITY"}
+    return (
+        found
+        if rho > 0
+        else {**found, "problem": f"section of '{given.options['ELSET']}' has no DENSITY"}
+    )
 
 
 def _first_axis(given: Given, materials: Materials, name: str) -> list[float]:
     axes, turn = materials.orientation(name, given.part)
     if axes is None:
-        raise error_at(given.line, f"*{given.keyword}: orientation '{name}' is not defined, or not rectangular")
+        raise error_at(
+            given.line, f"*{given.keyword}: orientation '{name}' is not defined, or not rectangular"
+        )
     if turn != (3, 0.0):
         raise error_at(
-            given.line, f"*{given.keyword}: orientation '{name}' has another second line than 3, 0; give shells its points turned"
+            given.line,
+            f"*{given.keyword}: orientation '{name}' has another second line than 3, 0; "
+            "give shells its points turned",
         )
     return given.turned([float(x) for x in axes[:, 0]])
 
 
 def _beam(given: Given, of_abaqus: bool) -> dict[str, Any]:
-    shape = given.options.get("SECTION", "GENERAL" if given.keyword == "BEAM GENERAL SECTION" else "RECT").upper()
-    key = shape if shape in SHAPES else next((name for name in ("RECT", "CIRC", "PIPE", "BOX") if shape.startswith(name)), None)
+    shape = given.options.get(
+        "SECTION", "GENERAL" if given.keyword == "BEAM GENERAL SECTION" else "RECT"
+    ).upper()
+    key = (
+        shape
+        if shape in SHAPES
+        else next(
+            (name for name in ("RECT", "CIRC", "PIPE", "BOX") if shape.startswith(name)), None
+        )
+    )
     if key is None:
-        raise error_at(given.line, f"*{given.keyword}, SECTION={shape} is not supported; use {', '.join(SHAPES)}")
+        raise error_at(
+            given.line,
+            f"*{given.keyword}, SECTION={shape} is not supported; use {', '.join(SHAPES)}",
+        )
     count, make = SHAPES[key]
     lines = _segments(given) if key == "ARBITRARY" else 1
-    d = [value for row in given.rows[:lines] for value in (reals(*row) if key != "ARBITRARY" else _six(*row))]
+    d = [
+        value
+        for row in given.rows[:lines]
+        for value in (reals(*row) if key != "ARBITRARY" else _six(*row))
+    ]
     if len(d) < count:
-        raise error_at(given.line, f"*{given.keyword}, SECTION={shape} has {len(d)} dimensions; it needs {count}")
+        raise error_at(
+            given.line,
+            f"*{given.keyword}, SECTION={shape} has {len(d)} dimensions; it needs {count}",
+        )
     if any(value < 0 for value in d[:count]) and key not in ("ARBITRARY", "I", "GENERAL"):
         raise error_at(
-            given.line, f"*{given.keyword}, SECTION={shape}: dimension {min(d[:count]):g}; give dimensions that are not negative"
+            given.line,
+            f"*{given.keyword}, SECTION={shape}: dimension {min(d[:count]):g}; give "
+            "dimensions that are not negative",
         )
     if key == "CIRC" and len(d) == 1 and of_abaqus:
         d = [2 * d[0], 2 * d[0]]
@@ -355,20 +508,28 @@ def _beam(given: Given, of_abaqus: bool) -> dict[str, Any]:
         }
         raise error_at(
             given.line,
-            f"*{given.keyword}, SECTION={shape}: {why.get(key, 'walls without thickness, or that do not fit')}",
+            f"*{given.keyword}, SECTION={shape}: "
+            f"{why.get(key, 'walls without thickness, or that do not fit')}",
         )
     if len(given.rows) <= lines and given.turn is not None:
-        raise error_at(given.line, f"*{given.keyword}: give its first axis, because instance '{given.instance}' is turned")
+        raise error_at(
+            given.line,
+            f"*{given.keyword}: give its first axis, because instance '{given.instance}' is turned",
+        )
     offsets = [real(given.line, given.options.get(f"OFFSET{k + 1}", "0")) for k in range(2)]
     if any(offsets) and key not in ("RECT", "CIRC", "PIPE", "BOX"):
         raise error_at(
-            given.line, f"*{given.keyword}, OFFSET of SECTION={shape} is not supported; give its place by its dimensions"
+            given.line,
+            f"*{given.keyword}, OFFSET of SECTION={shape} is not supported; give its "
+            "place by its dimensions",
         )
     if any(offsets):
         sides = (2 * d[0], 2 * d[0]) if key == "PIPE" else (d[0], [*d, d[0]][1])
         section = {"line": "origin", **section} if section["kind"] == "walled" else section
         place = section.pop("offset", [0.0, 0.0])
-        section["offset"] = [own - offset * side for own, offset, side in zip(place, offsets, sides)]
+        section["offset"] = [
+            own - offset * side for own, offset, side in zip(place, offsets, sides)
+        ]
     return {**section, "orientation": given.turned(_first_of(given))}
 
 
@@ -384,7 +545,9 @@ def _segments(given: Given) -> int:
     count = split(given.rows[0][1])[0]
     if not count.isdecimal() or not 2 <= int(count) <= min(len(given.rows), 1000):
         raise error_at(
-            given.line, f"*{given.keyword}, SECTION=ARBITRARY: '{count[:20]}' segments; give two or more, and a line of each"
+            given.line,
+            f"*{given.keyword}, SECTION=ARBITRARY: '{count[:20]}' segments; give two or "
+            "more, and a line of each",
         )
     return int(count)
 
@@ -405,7 +568,15 @@ def _ellipse(d: list[float]) -> dict[str, Any] | None:
     a, b = 0.5 * d[0], 0.5 * d[1]
     area = math.pi * a * b
     shear, J = (0.9, 0.9), area * a**2 * b**2 / (a**2 + b**2)
-    own = {"area": area, "Iy": area * b**2 / 4, "Iz": area * a**2 / 4, "J": J, "height": d[0], "width": d[1], "shear": shear}
+    own = {
+        "area": area,
+        "Iy": area * b**2 / 4,
+        "Iz": area * a**2 / 4,
+        "J": J,
+        "height": d[0],
+        "width": d[1],
+        "shear": shear,
+    }
     return {"kind": "circular", "diameter": d[0]} if a == b else {"kind": "general", **own}
 
 
@@ -414,17 +585,23 @@ def _pipe(d: list[float]) -> dict[str, Any]:
 
 
 def _box(d: list[float]) -> dict[str, Any] | None:
-    """Sides along both axes, and the walls towards the first, the second, against the first and the second axis."""
+    """Sides along both axes, and the walls towards the first, the second, against the first and the
+    second axis.
+    """
     a, b, first, second, third, fourth = d[:6]
     if not min(first, second, third, fourth) > 0:
         return None
     found = box(width=b, height=a, top=first, bottom=third, right=second, left=fourth)
-    return found if found["kind"] == "box" else {**found, "line": "origin", "offset": [-0.5 * a, -0.5 * b]}
+    return (
+        found
+        if found["kind"] == "box"
+        else {**found, "line": "origin", "offset": [-0.5 * a, -0.5 * b]}
+    )
 
 
 def _i(d: list[float]) -> dict[str, Any] | None:
-    """Place of the node above the bottom, height, widths of bottom and top, thicknesses of bottom, top and web: along the second
-    axis; T where one flange has no width or thickness."""
+    """Place of the node above the bottom, height, widths of bottom and top, thicknesses of bottom,
+    top and web: along the second axis; T where one flange has no width or thickness."""
     place, height, low, high, bottom, top, web = d[:7]
     bottom, top, low, high = (each if min(pair) > 0 else 0.0 for each, pair in zip(
         (bottom, top, low, high), ((bottom, low), (top, high), (bottom, low), (top, high))))  # fmt: skip
@@ -437,7 +614,9 @@ def _i(d: list[float]) -> dict[str, Any] | None:
         walls, rows = found["walls"], found["rectangles"]
     else:
         width, t, m = low or high, bottom or top, 0.5 * bottom if low else height - 0.5 * top
-        walls = [[m, side * 0.5 * width, m, 0.0, t] for side in (-1, 1)] + [[m, 0.0, height if low else 0.0, 0.0, web]]
+        walls = [[m, side * 0.5 * width, m, 0.0, t] for side in (-1, 1)] + [
+            [m, 0.0, height if low else 0.0, 0.0, web]
+        ]
         rows = [[m - 0.5 * t, -0.5 * width, m + 0.5 * t, 0.5 * width]]
         rows.append([t if low else 0.0, -0.5 * web, height if low else height - t, 0.5 * web])
     walls = [[z1, y1, z2, y2, t] for y1, z1, y2, z2, t in walls]
@@ -448,7 +627,11 @@ def _i(d: list[float]) -> dict[str, Any] | None:
 def _l(d: list[float]) -> dict[str, Any]:
     """Legs along both axes, and their thicknesses."""
     a, b, first, second = d[:4]
-    return {**angle(height=a, width=b, upright=first, flat=second), "line": "origin", "offset": [-0.5 * second, -0.5 * first]}
+    return {
+        **angle(height=a, width=b, upright=first, flat=second),
+        "line": "origin",
+        "offset": [-0.5 * second, -0.5 * first],
+    }
 
 
 def _hexagon(d: list[float]) -> dict[str, Any] | None:
@@ -456,12 +639,16 @@ def _hexagon(d: list[float]) -> dict[str, Any] | None:
     if not 0 < 2 * d[1] / math.sqrt(3) < d[0]:
         return None
     radius, t = d[0] - d[1] / math.sqrt(3), d[1]
-    corners = [(radius * math.cos(k * math.pi / 3), radius * math.sin(k * math.pi / 3)) for k in range(7)]
+    corners = [
+        (radius * math.cos(k * math.pi / 3), radius * math.sin(k * math.pi / 3)) for k in range(7)
+    ]
     return {"kind": "walled", "walls": [[*p, *q, t] for p, q in pairwise(corners)]}
 
 
 def _arbitrary(d: list[float]) -> dict[str, Any] | None:
-    """Number of walls, first point, second point and thickness; then the next point and its thickness of each."""
+    """Number of walls, first point, second point and thickness; then the next point and its
+    thickness of each.
+    """
     points, t = [(d[1], d[2]), (d[3], d[4])], [d[5]]
     for k in range(6, 6 + 3 * (int(d[0]) - 1), 3):
         x, y, thickness = [*d[k : k + 3], 0.0, 0.0, 0.0][:3]
@@ -476,10 +663,21 @@ def _arbitrary(d: list[float]) -> dict[str, Any] | None:
 def _general(d: list[float]) -> dict[str, Any] | None:
     """Area, I11, I12, I22 and J: I11 is of bending about the first axis."""
     area, I11, I12, I22, J = d[:5]
-    return None if I12 else {"kind": "general", "area": area, "Iy": I11, "Iz": I22, "J": J, "shear": (1.0, 1.0)}
+    return (
+        None
+        if I12
+        else {"kind": "general", "area": area, "Iy": I11, "Iz": I22, "J": J, "shear": (1.0, 1.0)}
+    )
 
 
 SHAPES: dict[str, tuple[int, Any]] = {
-    "RECT": (1, _rectangle), "CIRC": (1, _ellipse), "PIPE": (2, _pipe), "BOX": (6, _box), "I": (7, _i), "L": (4, _l),
-    "HEX": (2, _hexagon), "ARBITRARY": (9, _arbitrary), "GENERAL": (5, _general),
-}  # fmt: skip
+    "RECT": (1, _rectangle),
+    "CIRC": (1, _ellipse),
+    "PIPE": (2, _pipe),
+    "BOX": (6, _box),
+    "I": (7, _i),
+    "L": (4, _l),
+    "HEX": (2, _hexagon),
+    "ARBITRARY": (9, _arbitrary),
+    "GENERAL": (5, _general),
+}

@@ -1,7 +1,8 @@
 """Sectors of parts with cyclic symmetry, completed to the whole part.
 
-Each of the N − 1 copies is the sector turned by 2πk/N about the axis, with its sets; the dependent side of a sector lies on the
-independent side of its neighbour: nodes at one place are merged, others tied.
+Each of the N − 1 copies is the sector turned by 2πk/N about the axis, with its sets; the dependent
+side of a sector lies on the independent side of its neighbour: nodes at one place are merged,
+others tied.
 
 Source: CalculiX CrunchiX User's Manual, *CYCLIC SYMMETRY MODEL.
 """
@@ -28,7 +29,9 @@ Sides = dict[str, tuple[list[int], list[int]]]
 
 
 class Sector(NamedTuple):
-    """Number of sectors, axis as two points, element set ("" for all), dependent and independent surface, place in the file."""
+    """Number of sectors, axis as two points, element set ("" for all), dependent and independent
+    surface, place in the file.
+    """
 
     number: int
     axis: tuple[float, ...]
@@ -39,16 +42,29 @@ class Sector(NamedTuple):
 
 
 def completed(reading: Reading, sector: Sector) -> Sides:
-    """Adds the copies of a sector to a reading; returns the sides, dependent and independent, whose nodes could not be merged."""
+    """Adds the copies of a sector to a reading; returns the sides, dependent and independent, whose
+    nodes could not be merged.
+    """
     numbers = _elements(reading, sector)
-    nodes = sorted({node for n in numbers for node in reading.elements[n][1] if node in reading.nodes})
+    nodes = sorted(
+        {node for n in numbers for node in reading.elements[n][1] if node in reading.nodes}
+    )
     if sector.number * len(nodes) > MOST_NODES:
-        raise InputError(f"{sector.line}: *CYCLIC SYMMETRY MODEL, N={sector.number} makes more than {MOST_NODES} nodes")
-    outer = outer_faces(reading) if any(not face for parts in reading.surfaces.values() for _, face in parts) else {}
+        raise InputError(
+            f"{sector.line}: *CYCLIC SYMMETRY MODEL, N={sector.number} makes more than "
+            f"{MOST_NODES} nodes"
+        )
+    outer = (
+        outer_faces(reading)
+        if any(not face for parts in reading.surfaces.values() for _, face in parts)
+        else {}
+    )
     sides = [_side(reading, sector, name, outer) for name in (sector.dependent, sector.independent)]
     up, up_e = (int(10 ** len(str(max(each)))) for each in (reading.nodes, reading.elements))
     _copy(reading, sector, numbers, nodes, (up, up_e))
-    dependent, independent = ([node + k * up for k in range(sector.number) for node in side] for side in sides)
+    dependent, independent = (
+        [node + k * up for k in range(sector.number) for node in side] for side in sides
+    )
     return _joined(reading, sector, dependent, independent)
 
 
@@ -57,23 +73,37 @@ def _elements(reading: Reading, sector: Sector) -> list[int]:
         return list(reading.elements)
     chosen = same_name(reading.element_sets, sector.elements)
     if chosen is None:
-        raise InputError(f"{sector.line}: *CYCLIC SYMMETRY MODEL: element set '{sector.elements}' does not exist")
+        raise InputError(
+            f"{sector.line}: *CYCLIC SYMMETRY MODEL: element set '{sector.elements}' does not exist"
+        )
     return [n for n in dict.fromkeys(reading.element_sets[chosen]) if n in reading.elements]
 
 
-def _side(reading: Reading, sector: Sector, name: str, outer: Mapping[int, list[list[int]]]) -> list[int]:
+def _side(
+    reading: Reading, sector: Sector, name: str, outer: Mapping[int, list[list[int]]]
+) -> list[int]:
     chosen = same_name(reading.surfaces, name)
     if chosen is None:
         raise InputError(f"{sector.line}: *TIE is of surface '{name}', which does not exist")
-    return sorted({node for node in surface_nodes(Path(sector.line), reading, chosen, outer) if node in reading.nodes})
+    return sorted(
+        {
+            node
+            for node in surface_nodes(Path(sector.line), reading, chosen, outer)
+            if node in reading.nodes
+        }
+    )
 
 
-def _copy(reading: Reading, sector: Sector, numbers: list[int], nodes: list[int], up: tuple[int, int]) -> None:
+def _copy(
+    reading: Reading, sector: Sector, numbers: list[int], nodes: list[int], up: tuple[int, int]
+) -> None:
     """Copies of elements, nodes and sets."""
     a, b = np.array(sector.axis[:3]), np.array(sector.axis[3:])
     length = float(np.linalg.norm(b - a))
     if not length > 0 or not np.isfinite(length):
-        raise InputError(f"{sector.line}: *CYCLIC SYMMETRY MODEL: the two points of its axis are at one place")
+        raise InputError(
+            f"{sector.line}: *CYCLIC SYMMETRY MODEL: the two points of its axis are at one place"
+        )
     x, own = np.array([reading.nodes[node] for node in nodes]) - a, set(nodes)
     of_sector = set(numbers)
     before = {name: list(members) for name, members in reading.node_sets.items()}
@@ -81,7 +111,9 @@ def _copy(reading: Reading, sector: Sector, numbers: list[int], nodes: list[int]
     surfaces_before = {name: list(parts) for name, parts in reading.surfaces.items()}
     for k in range(1, sector.number):
         turned = Rotation.from_rotvec(2 * np.pi * k / sector.number * (b - a) / length).apply(x) + a
-        reading.nodes |= {node + k * up[0]: tuple(place) for node, place in zip(nodes, turned.tolist())}
+        reading.nodes |= {
+            node + k * up[0]: tuple(place) for node, place in zip(nodes, turned.tolist())
+        }
         for n in numbers:
             kind, members = reading.elements[n]
             reading.elements[n + k * up[1]] = kind, [node + k * up[0] for node in members]
@@ -91,22 +123,34 @@ def _copy(reading: Reading, sector: Sector, numbers: list[int], nodes: list[int]
             reading.element_sets[name] += [n + k * up[1] for n in members if n in of_sector]
         for name, parts in surfaces_before.items():
             inside, shift = (own, up[0]) if name in reading.node_surfaces else (of_sector, up[1])
-            more = [(str(int(item) + k * shift), face) for item, face in parts if item.isdecimal() and int(item) in inside]
+            more = [
+                (str(int(item) + k * shift), face)
+                for item, face in parts
+                if item.isdecimal() and int(item) in inside
+            ]
             reading.surfaces[name] += more
 
 
-def _joined(reading: Reading, sector: Sector, dependent: list[int], independent: list[int]) -> Sides:
-    """Dependent nodes at the place of an independent one, or of each other on the axis, become one node; the sides if others
-    remain."""
+def _joined(
+    reading: Reading, sector: Sector, dependent: list[int], independent: list[int]
+) -> Sides:
+    """Dependent nodes at the place of an independent one, or of each other on the axis, become one
+    node; the sides if others remain."""
     x = np.array([reading.nodes[node] for node in (*independent, *dependent)])
     numbers, merged = [*independent, *dependent], dict[int, int]()
-    for number, places in zip(numbers, cKDTree(x).query_ball_point(x, SAME_PLACE * float(np.ptp(x, axis=0).max()))):
+    for number, places in zip(
+        numbers, cKDTree(x).query_ball_point(x, SAME_PLACE * float(np.ptp(x, axis=0).max()))
+    ):
         first = numbers[min(places)]
         if first != number:
             merged[number] = first
     _renumber(reading, merged)
     left = sorted({node for node in dependent if node not in merged} - set(independent))
-    return {f"sectors of {sector.dependent}": (left, sorted({merged.get(n, n) for n in independent}))} if left else {}
+    return (
+        {f"sectors of {sector.dependent}": (left, sorted({merged.get(n, n) for n in independent}))}
+        if left
+        else {}
+    )
 
 
 def _renumber(reading: Reading, merged: Mapping[int, int]) -> None:
@@ -122,6 +166,8 @@ def _renumber(reading: Reading, merged: Mapping[int, int]) -> None:
         reading.node_sets[name] = kept(members)
     for name in reading.node_surfaces:
         numbers = [int(item) if item.isdecimal() else item for item, _ in reading.surfaces[name]]
-        reading.surfaces[name] = [(str(merged.get(n, n) if isinstance(n, int) else n), "") for n in numbers]
+        reading.surfaces[name] = [
+            (str(merged.get(n, n) if isinstance(n, int) else n), "") for n in numbers
+        ]
     for node in merged:
         reading.nodes.pop(node, None)

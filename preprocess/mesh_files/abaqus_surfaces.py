@@ -25,11 +25,15 @@ WHOLE = ("", "S1", "S2", "SPOS", "SNEG")  # sides of a shell; edges have other n
 
 def same_name(sets: Mapping[str, object], name: str) -> str | None:
     """Set of that name, case-insensitive."""
-    return name if name in sets else next((key for key in sets if key.upper() == name.upper()), None)
+    return (
+        name if name in sets else next((key for key in sets if key.upper() == name.upper()), None)
+    )
 
 
 def outer_faces(reading: Reading) -> dict[int, list[list[int]]]:
-    """Node numbers of the outer faces of each solid element, of each face as its element orders them."""
+    """Node numbers of the outer faces of each solid element, of each face as its element orders
+    them.
+    """
     names = {element.meshio_name: element.name for element in ELEMENTS.values()}
     tables: dict[str, list[list[int]]] = {}
     ids: dict[str, list[int]] = {}
@@ -39,37 +43,51 @@ def outer_faces(reading: Reading) -> dict[int, list[list[int]]]:
             ids.setdefault(names[kind], []).append(number)
     if not tables:
         return {}
-    _, flat = np.unique(np.concatenate([np.ravel(table) for table in tables.values()]), return_inverse=True)
+    _, flat = np.unique(
+        np.concatenate([np.ravel(table) for table in tables.values()]), return_inverse=True
+    )
     ends = np.cumsum([np.size(table) for table in tables.values()])[:-1]
-    faces = all_faces({k: part.reshape(len(ids[k]), -1) for k, part in zip(tables, np.split(flat.ravel(), ends))})
+    faces = all_faces(
+        {k: part.reshape(len(ids[k]), -1) for k, part in zip(tables, np.split(flat.ravel(), ends))}
+    )
     shapes = [shape for name in tables for shape in ELEMENTS[name].faces]
     outer = np.flatnonzero(faces.count[faces.group] == 1)
     owners = np.concatenate(list(ids.values()))[faces.element[outer]]
     found: dict[int, list[list[int]]] = {}
-    for owner, table, face in zip(owners.tolist(), faces.table[outer].tolist(), faces.face[outer].tolist()):
+    for owner, table, face in zip(
+        owners.tolist(), faces.table[outer].tolist(), faces.face[outer].tolist()
+    ):
         nodes = reading.elements[owner][1]
         found.setdefault(owner, []).append([nodes[n] for n in shapes[table].nodes[face].tolist()])
     return found
 
 
-def surface_nodes(path: Path, reading: Reading, name: str, outer: Mapping[int, list[list[int]]]) -> Iterator[int]:
+def surface_nodes(
+    path: Path, reading: Reading, name: str, outer: Mapping[int, list[list[int]]]
+) -> Iterator[int]:
     """Node numbers of a surface; outer: the outer faces of each solid element."""
     if name in reading.node_surfaces:
         for item, _ in reading.surfaces[name]:
             chosen = same_name(reading.node_sets, item)
-            yield from reading.node_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
+            yield from (
+                reading.node_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
+            )
         return
     for face in surface_faces(path, reading, name, outer):
         yield from face
 
 
-def surface_faces(path: Path, reading: Reading, name: str, outer: Mapping[int, list[list[int]]]) -> Iterator[list[int]]:
+def surface_faces(
+    path: Path, reading: Reading, name: str, outer: Mapping[int, list[list[int]]]
+) -> Iterator[list[int]]:
     """Node numbers of each face of a surface of elements, corners first."""
     for item, face in reading.surfaces[name]:
         chosen = same_name(reading.element_sets, item)
         numbers = reading.element_sets[chosen] if chosen else [int(item)] if item.isdigit() else []
         if not numbers:
-            raise InputError(f"{path}: surface '{name}' refers to element set '{item}', which is not defined")
+            raise InputError(
+                f"{path}: surface '{name}' refers to element set '{item}', which is not defined"
+            )
         for number in numbers:
             if not face and number in outer:
                 yield from outer[number]
@@ -83,11 +101,24 @@ def _face_nodes(path: Path, reading: Reading, name: str, side: tuple[int, str]) 
     """All nodes of one face: corners and edge midpoints."""
     number, face = side
     if number not in reading.elements:
-        raise InputError(f"{path}: surface '{name}' refers to element {number}, which does not exist")
+        raise InputError(
+            f"{path}: surface '{name}' refers to element {number}, which does not exist"
+        )
     kind, nodes = reading.elements[number]
     element = next((e for e in ELEMENTS.values() if e.meshio_name == kind), None)
-    if element is None or not re.fullmatch(r"S[1-6]", face) or int(face[1]) > len(FACES[element.corners]):
-        raise InputError(f"{path}: surface '{name}': element {number} ({kind}) has no face '{face}'")
+    if (
+        element is None
+        or not re.fullmatch(r"S[1-6]", face)
+        or int(face[1]) > len(FACES[element.corners])
+    ):
+        raise InputError(
+            f"{path}: surface '{name}': element {number} ({kind}) has no face '{face}'"
+        )
     corners = set(FACES[element.corners][int(face[1]) - 1])
-    rows = (row for table in element.faces for row in table.nodes.tolist() if set(row[: table.corners]) == corners)
+    rows = (
+        row
+        for table in element.faces
+        for row in table.nodes.tolist()
+        if set(row[: table.corners]) == corners
+    )
     return [nodes[n] for n in next(rows)]

@@ -21,8 +21,9 @@ OTHER = ("FLUIDPERIODIC", "FLUIDCYCLIC")
 
 @dataclass
 class Ties:
-    """Ties by name: dependent and independent surface, tolerance, place; those of sectors; the sectors, and their sides, sets of
-    nodes that are not merged; place of a tie of a sector that has none yet."""
+    """Ties by name: dependent and independent surface, tolerance, place; those of sectors; the
+    sectors, and their sides, sets of nodes that are not merged; place of a tie of a sector that has
+    none yet."""
 
     found: dict[str, tuple[str, str, float | None, str]] = field(default_factory=dict)
     of_sectors: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -55,20 +56,35 @@ class Ties:
         name = options.get("TIE", "").upper() or next(reversed(self.of_sectors), "")
         values = reals(*rows[0]) if rows else []
         count = options.get("N", "")
-        if name not in self.of_sectors or len(values) != 6 or not count.isdecimal() or not 2 <= int(count) <= 10**4:
-            raise error_at(line, "*CYCLIC SYMMETRY MODEL needs N=, two points of its axis, and a *TIE, CYCLIC SYMMETRY before it")
-        return Sector(int(count), tuple(values), options.get("ELSET", ""), *self.of_sectors[name], line)
+        if (
+            name not in self.of_sectors
+            or len(values) != 6
+            or not count.isdecimal()
+            or not 2 <= int(count) <= 10**4
+        ):
+            raise error_at(
+                line,
+                "*CYCLIC SYMMETRY MODEL needs N=, two points of its axis, and a *TIE, "
+                "CYCLIC SYMMETRY before it",
+            )
+        return Sector(
+            int(count), tuple(values), options.get("ELSET", ""), *self.of_sectors[name], line
+        )
 
     def complete(self, reading: Reading) -> None:
         """Copies of all sectors."""
         if self.open:
             raise error_at(
-                self.open, "*TIE, CYCLIC SYMMETRY without *CYCLIC SYMMETRY MODEL; give the number of sectors and the axis"
+                self.open,
+                "*TIE, CYCLIC SYMMETRY without *CYCLIC SYMMETRY MODEL; give the number of "
+                "sectors and the axis",
             )
         for sector in self.sectors:
             self.sides |= completed(reading, sector)
 
-    def declared(self, reading: Reading, surfaces: Mapping[str, str]) -> tuple[Items, dict[str, list[int]]]:
+    def declared(
+        self, reading: Reading, surfaces: Mapping[str, str]
+    ) -> tuple[Items, dict[str, list[int]]]:
         """Ties by name."""
         found: Items = {}
         for name, (dependent, independent, tolerance, line) in self.found.items():

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 def from_skfem(mesh: "skfem.Mesh", *, unit: str = "m") -> Mesh:
-    """Solid mesh from a mesh of scikit-fem: ``MeshTet``, ``MeshTet2``, ``MeshHex``, ``MeshHex2``, ``MeshWedge1``.
+    """Solid mesh from a mesh of scikit-fem: ``MeshTet``, ``MeshTet2``, ``MeshHex``, ``MeshHex2``,
+    ``MeshWedge1``.
 
-    mesh: the mesh; its named boundaries become node sets, its named subdomains element sets.  unit: its length unit, "m", "cm",
-    "mm" or "in", or a system of units as in `read_mesh`.
-    Raises InputError for other objects, elements and units, and for every defect found by `Mesh.check`.
+    mesh: the mesh; its named boundaries become node sets, its named subdomains element sets.  unit:
+    its length unit, "m", "cm", "mm" or "in", or a system of units as in `read_mesh`. Raises
+    InputError for other objects, elements and units, and for every defect found by `Mesh.check`.
 
     Examples
     --------
@@ -38,16 +39,24 @@ def from_skfem(mesh: "skfem.Mesh", *, unit: str = "m") -> Mesh:
         raise InputError(f"mesh: must be a mesh of scikit-fem, not {type(mesh).__name__}")
     kind = TYPE_MESH_MAPPING.get(type(mesh), type(mesh).__name__)
     if kind not in SOLIDS:
-        raise InputError(f"mesh: {kind} elements are not supported; remesh with {', '.join(ELEMENTS)}")
-    nodes, table = mesh.p.T * mesh_units(unit, "unit:").length, to_meshio(mesh, encode_cell_data=False).cells[0].data
+        raise InputError(
+            f"mesh: {kind} elements are not supported; remesh with {', '.join(ELEMENTS)}"
+        )
+    nodes, table = (
+        mesh.p.T * mesh_units(unit, "unit:").length,
+        to_meshio(mesh, encode_cell_data=False).cells[0].data,
+    )
     facets = {
         name: node_indices(rows, f"scikit-fem: boundary {name!r}", mesh.facets.shape[1], "facet")
         for name, rows in (mesh.boundaries or {}).items()
     }
     return Mesh.from_arrays(
         nodes,
-        {SOLIDS[kind]: oriented(SOLIDS[kind], nodes, np.asarray(table, dtype=np.int64))},  # scikit-fem takes either order
+        # scikit-fem takes either order
+        {SOLIDS[kind]: oriented(SOLIDS[kind], nodes, np.asarray(table, dtype=np.int64))},
         node_sets={name: mesh.dofs.get_facet_dofs(rows).flatten() for name, rows in facets.items()},
-        element_sets={name: 1 + np.asarray(cells) for name, cells in (mesh.subdomains or {}).items()},
+        element_sets={
+            name: 1 + np.asarray(cells) for name, cells in (mesh.subdomains or {}).items()
+        },
         source="scikit-fem",
     )

@@ -1,4 +1,5 @@
-"""Reader of Gmsh meshes 2.2 and 4.1, text and binary: nodes, elements, physical groups. Other sections are skipped.
+"""Reader of Gmsh meshes 2.2 and 4.1, text and binary: nodes, elements, physical groups. Other
+sections are skipped.
 
 Source: Gmsh reference manual, sections "MSH file format" and "Node ordering".
 """
@@ -58,9 +59,13 @@ def read_gmsh(path: Path, structural: bool = False) -> RawMesh:
     try:
         points, node_ids, elements, names = (_binary if binary else _text)(path, data, version)
     except InputError as error:
-        raise InputError(*(p if p.startswith(str(path)) else f"{path}: {p}" for p in error.problems)) from None
+        raise InputError(
+            *(p if p.startswith(str(path)) else f"{path}: {p}" for p in error.problems)
+        ) from None
     _check_unique_numbers(path, node_ids)
-    return assembled(path, points, node_ids, tuple(_cells(path, node_ids, elements, names)), {}, structural)
+    return assembled(
+        path, points, node_ids, tuple(_cells(path, node_ids, elements, names)), {}, structural
+    )
 
 
 Content = tuple[Array, Indices, list[Element], dict[tuple[int, int], str]]
@@ -74,7 +79,12 @@ def _text(path: Path, data: bytes, version: str) -> Content:
     names = group_names(sections["PhysicalNames"]) if "PhysicalNames" in sections else {}
     if version == "2.2":
         node_ids, points = text_nodes_2(sections["Nodes"], len(data))
-        return points, node_ids, _in_all_groups(text_elements_2(sections["Elements"], len(data))), names
+        return (
+            points,
+            node_ids,
+            _in_all_groups(text_elements_2(sections["Elements"], len(data))),
+            names,
+        )
     entities = text_entities(sections["Entities"], len(data)) if "Entities" in sections else {}
     if "PartitionedEntities" in sections:
         entities |= text_partitioned_entities(sections["PartitionedEntities"], len(data))
@@ -86,13 +96,21 @@ def _binary(path: Path, data: bytes, version: str) -> Content:
     sections = binary_sections(data)
     for name in ("Nodes", "Elements"):
         if name not in sections:
-            raise InputError(f"{path}: has no complete section ${name}; the file is truncated or not a mesh")
+            raise InputError(
+                f"{path}: has no complete section ${name}; the file is truncated or not a mesh"
+            )
     text = sections.get("PhysicalNames", b"").decode("utf-8", errors="replace").splitlines()
     names = group_names(Lines(path, "PhysicalNames", 0, text)) if text else {}
     wide = version == "4.1"
-    entities = stream_entities(Stream(sections["Entities"], "Entities")) if wide and "Entities" in sections else {}
+    entities = (
+        stream_entities(Stream(sections["Entities"], "Entities"))
+        if wide and "Entities" in sections
+        else {}
+    )
     if wide and "PartitionedEntities" in sections:
-        entities |= stream_partitioned_entities(Stream(sections["PartitionedEntities"], "PartitionedEntities"))
+        entities |= stream_partitioned_entities(
+            Stream(sections["PartitionedEntities"], "PartitionedEntities")
+        )
     node_ids, points = stream_nodes(Stream(sections["Nodes"], "Nodes"), wide)
     elements = stream_elements(Stream(sections["Elements"], "Elements"), wide, entities)
     return points, node_ids, list(elements) if wide else _in_all_groups(elements), names
@@ -106,14 +124,22 @@ def _header(path: Path, data: bytes) -> tuple[str, bool]:
         raise InputError(f"{path}: Gmsh format 1 is not supported; save as version 4.1 or 2.2")
     fields = lines[start + 1].split() if start is not None and start + 1 < len(lines) else []
     if len(fields) != 3:
-        raise InputError(f"{path}:1: is not a Gmsh file: expected $MeshFormat with version, type and data size")
-    version = {b"2": "2.2", b"2.0": "2.2", b"2.1": "2.2", b"2.2": "2.2", b"4.1": "4.1"}.get(fields[0])
+        raise InputError(
+            f"{path}:1: is not a Gmsh file: expected $MeshFormat with version, type and data size"
+        )
+    version = {b"2": "2.2", b"2.0": "2.2", b"2.1": "2.2", b"2.2": "2.2", b"4.1": "4.1"}.get(
+        fields[0]
+    )
     if version is None:
-        given = {b"4": "4.0"}.get(fields[0], fields[0].decode(errors="replace"))  # Gmsh 4.0 has written 4
-        raise InputError(f"{path}: Gmsh format {given[:30]} is not supported; save as version 4.1 or 2.2")
+        # Gmsh 4.0 has written 4
+        given = {b"4": "4.0"}.get(fields[0], fields[0].decode(errors="replace"))
+        raise InputError(
+            f"{path}: Gmsh format {given[:30]} is not supported; save as version 4.1 or 2.2"
+        )
     if fields[1] == b"1" and fields[2] != b"8":
         raise InputError(
-            f"{path}: binary data of {fields[2].decode(errors='replace')} bytes per number are not supported; save as text"
+            f"{path}: binary data of {fields[2].decode(errors='replace')} bytes per "
+            "number are not supported; save as text"
         )
     if fields[1] == b"1" and any(line.startswith(b"\0\0\0\1") for line in lines[:5]):
         raise InputError(f"{path}: big-endian binary data are not supported; save as text")
@@ -138,7 +164,9 @@ def _in_all_groups(elements: Iterable[Element]) -> list[Element]:
     return joined
 
 
-def _cells(path: Path, node_ids: Indices, elements: list[Element], names: Mapping[tuple[int, int], str]) -> Iterator[Cells]:
+def _cells(
+    path: Path, node_ids: Indices, elements: list[Element], names: Mapping[tuple[int, int], str]
+) -> Iterator[Cells]:
     """Successive elements of one type and the same physical groups."""
     for (kind, groups), run in itertools.groupby(elements, key=lambda each: each[1:3]):
         if kind not in TYPES:
@@ -146,7 +174,9 @@ def _cells(path: Path, node_ids: Indices, elements: list[Element], names: Mappin
         members = list(run)
         name = TYPES[kind][0]
         ids = np.array([each[0] for each in members])
-        nodes = np.array([each[3] for each in members], dtype=np.int64)[:, ORDER.get(name, slice(None))]
+        nodes = np.array([each[3] for each in members], dtype=np.int64)[
+            :, ORDER.get(name, slice(None))
+        ]
         sets = tuple(sorted({names.get(group, f"physical {group[1]}") for group in groups}))
         yield Cells(name, node_rows(path, node_ids, nodes, ids, name), ids, sets)
 

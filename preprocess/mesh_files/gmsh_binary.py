@@ -1,4 +1,5 @@
-"""The binary sections of Gmsh files. Every count is checked against the remaining bytes before memory is allocated.
+"""The binary sections of Gmsh files. Every count is checked against the remaining bytes before
+memory is allocated.
 
 Source: Gmsh reference manual, sections "MSH file format version 4.1" and "version 2".
 """
@@ -29,7 +30,10 @@ class Stream:
         """The next numbers. Raises InputError when the section is too short."""
         size = dtype.itemsize * count
         if not 0 <= size <= len(self._data) - self._at:
-            raise InputError(f"${self._name} claims {count} numbers in a section of {len(self._data)} bytes; the file is damaged")
+            raise InputError(
+                f"${self._name} claims {count} numbers in a section of {len(self._data)} "
+                "bytes; the file is damaged"
+            )
         values = np.frombuffer(self._data, dtype, count, self._at)
         self._at += size
         return values
@@ -45,7 +49,10 @@ class Stream:
     def possible(self, value: int, what: str) -> int:
         """The count, checked against the size of the section."""
         if not 0 <= value <= len(self._data):
-            raise InputError(f"claims {value} {what} in a section of {len(self._data)} bytes; the file is damaged")
+            raise InputError(
+                f"claims {value} {what} in a section of {len(self._data)} bytes; the file "
+                "is damaged"
+            )
         return value
 
     def line(self) -> int:
@@ -82,7 +89,9 @@ def stream_entities(stream: Stream) -> Entities:
         for _ in range(count):
             (tag,) = stream.ints(1)
             stream.array(REAL, 3 if dimension == 0 else 6)
-            groups[dimension, tag] = tuple((dimension, abs(each)) for each in stream.ints(stream.count("groups")))
+            groups[dimension, tag] = tuple(
+                (dimension, abs(each)) for each in stream.ints(stream.count("groups"))
+            )
             if dimension:
                 stream.ints(stream.count("boundaries"))
     return groups
@@ -99,7 +108,9 @@ def stream_partitioned_entities(stream: Stream) -> Entities:
             tag, _, _ = stream.ints(3)
             stream.ints(stream.count("partitions"))
             stream.array(REAL, 3 if dimension == 0 else 6)
-            groups[dimension, tag] = tuple((dimension, abs(each)) for each in stream.ints(stream.count("groups")))
+            groups[dimension, tag] = tuple(
+                (dimension, abs(each)) for each in stream.ints(stream.count("groups"))
+            )
             if dimension:
                 stream.ints(stream.count("boundaries"))
     return groups

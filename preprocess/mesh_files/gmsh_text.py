@@ -1,4 +1,5 @@
-"""The text sections of Gmsh files. Every count is checked against the file size before memory is allocated.
+"""The text sections of Gmsh files. Every count is checked against the file size before memory is
+allocated.
 
 Source: Gmsh reference manual, section "MSH file format".
 """
@@ -25,27 +26,43 @@ class Lines:
         self.path, self.name, self.number, self.lines = path, name, first, iter(lines)
 
     def numbers(self, least: int, what: str) -> list[str]:
-        """Fields of the next line. Raises InputError when the section ends or the line is too short."""
+        """Fields of the next line. Raises InputError when the section ends or the line is too
+        short.
+        """
         line = next(self.lines, None)
         self.number += 1
         if line is None:
-            raise InputError(f"{self.path}:{self.number}: ${self.name} ends early: expected {what}; the file is truncated")
+            raise InputError(
+                f"{self.path}:{self.number}: ${self.name} ends early: expected {what}; "
+                "the file is truncated"
+            )
         fields = line.split()
         if len(fields) < least:
-            raise InputError(f"{self.path}:{self.number}: expected {what}, found '{line.strip()[:60]}'")
+            raise InputError(
+                f"{self.path}:{self.number}: expected {what}, found '{line.strip()[:60]}'"
+            )
         return fields
 
     def table(self, count: int, dtype: type, width: int = 0) -> np.ndarray | None:
-        """The next lines as numbers (count, width), fast; None, and nothing consumed, where they must be parsed one by one.
+        """The next lines as numbers (count, width), fast; None, and nothing consumed, where they
+        must be parsed one by one.
 
         width: least number of columns when positive, exactly that many when negative, any when zero
         """
         chunk = list(itertools.islice(self.lines, count))
         try:
-            table = np.loadtxt(chunk, dtype, comments=None, ndmin=2) if any(map(str.strip, chunk)) else np.zeros((0, 0))
+            table = (
+                np.loadtxt(chunk, dtype, comments=None, ndmin=2)
+                if any(map(str.strip, chunk))
+                else np.zeros((0, 0))
+            )
         except (ValueError, OverflowError):
             table = np.zeros((0, 0))
-        if len(table) == count > 0 and table.shape[1] >= width and (width >= 0 or table.shape[1] == -width):
+        if (
+            len(table) == count > 0
+            and table.shape[1] >= width
+            and (width >= 0 or table.shape[1] == -width)
+        ):
             self.number += count
             return table
         self.lines = itertools.chain(chunk, self.lines)
@@ -57,13 +74,17 @@ class Lines:
         try:
             return fields, [float(f) for f in fields[least - 3 : least]]
         except ValueError:
-            raise InputError(f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'") from None
+            raise InputError(
+                f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'"
+            ) from None
 
     def integers(self, least: int, what: str) -> list[int]:
         """The next line as integers."""
         fields = self.numbers(least, what)
         if not all(re.fullmatch(r"[+-]?\d{1,18}", f) for f in fields):
-            raise InputError(f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'")
+            raise InputError(
+                f"{self.path}:{self.number}: expected {what}, found '{' '.join(fields)[:60]}'"
+            )
         return [int(f) for f in fields]
 
 
@@ -79,7 +100,8 @@ def text_sections(path: Path, lines: list[str]) -> dict[str, Lines]:
             name = ""
     if name:
         raise InputError(
-            f"{path}:{first}: section ${name} has no $End{name} up to the last line, {len(lines)}; the file is truncated"
+            f"{path}:{first}: section ${name} has no $End{name} up to the last line, "
+            f"{len(lines)}; the file is truncated"
         )
     return sections
 
@@ -87,7 +109,10 @@ def text_sections(path: Path, lines: list[str]) -> dict[str, Lines]:
 def _possible(lines: Lines, count: int, what: str, n_bytes: int) -> int:
     """The count, checked against the file size."""
     if not 0 <= count <= n_bytes:
-        raise InputError(f"{lines.path}:{lines.number}: claims {count} {what} in a file of {n_bytes} bytes; the file is damaged")
+        raise InputError(
+            f"{lines.path}:{lines.number}: claims {count} {what} in a file of {n_bytes} "
+            "bytes; the file is damaged"
+        )
     return count
 
 
@@ -113,21 +138,34 @@ def text_entities(lines: Lines, n_bytes: int) -> Entities:
 
 
 def text_partitioned_entities(lines: Lines, n_bytes: int) -> Entities:
-    """Physical groups of each entity (dimension, tag) of a partitioned mesh, which renumbers its entities."""
+    """Physical groups of each entity (dimension, tag) of a partitioned mesh, which renumbers its
+    entities.
+    """
     groups: Entities = {}
     lines.integers(1, "the number of partitions")
-    for _ in range(_possible(lines, lines.integers(1, "the number of ghost entities")[0], "ghost entities", n_bytes)):
+    for _ in range(
+        _possible(
+            lines, lines.integers(1, "the number of ghost entities")[0], "ghost entities", n_bytes
+        )
+    ):
         lines.integers(2, "a ghost entity: tag partition")
     counts = lines.integers(4, "counts of points, curves, surfaces, volumes")[:4]
     for dimension, count in enumerate(counts):
         for _ in range(_possible(lines, count, "entities", n_bytes)):
-            fields = lines.numbers(4, "an entity: tag, parent, partitions, box, number of groups, groups")
+            fields = lines.numbers(
+                4, "an entity: tag, parent, partitions, box, number of groups, groups"
+            )
             at = 4 + _integer(lines, fields[3]) + (3 if dimension == 0 else 6)
             if not 4 < at < len(fields):
-                raise InputError(f"{lines.path}:{lines.number}: the entity {fields[0][:20]} ends early; the file is damaged")
+                raise InputError(
+                    f"{lines.path}:{lines.number}: the entity {fields[0][:20]} ends "
+                    "early; the file is damaged"
+                )
             n = _integer(lines, fields[at])
             tags = [_integer(lines, f) for f in fields[at + 1 : at + 1 + n]]
-            groups[dimension, _integer(lines, fields[0])] = tuple((dimension, abs(each)) for each in tags)
+            groups[dimension, _integer(lines, fields[0])] = tuple(
+                (dimension, abs(each)) for each in tags
+            )
     return groups
 
 
@@ -150,13 +188,24 @@ def text_nodes_4(lines: Lines, n_bytes: int) -> tuple[Indices, Array]:
     ids: list[int] = []
     points: list[list[float]] = []
     for _ in range(_possible(lines, n_blocks, "node blocks", n_bytes)):
-        count = _possible(lines, lines.integers(4, "a node block: dimension tag parametric count")[3], "nodes", n_bytes)
+        count = _possible(
+            lines,
+            lines.integers(4, "a node block: dimension tag parametric count")[3],
+            "nodes",
+            n_bytes,
+        )
         numbers = lines.table(count, np.int64, 1)
-        found = [lines.integers(1, "a node number")[:1] for _ in range(count)] if numbers is None else numbers[:, :1].tolist()
+        found = (
+            [lines.integers(1, "a node number")[:1] for _ in range(count)]
+            if numbers is None
+            else numbers[:, :1].tolist()
+        )
         ids += [row[0] for row in found]
         positions = lines.table(count, float, 3)
         points += (
-            [lines.position(3, "a position: x y z")[1] for _ in range(count)] if positions is None else positions[:, :3].tolist()
+            [lines.position(3, "a position: x y z")[1] for _ in range(count)]
+            if positions is None
+            else positions[:, :3].tolist()
         )
     if len(ids) != total:
         raise InputError(f"{lines.path}: $Nodes declares {total} nodes, its blocks have {len(ids)}")
@@ -175,7 +224,9 @@ def text_elements_2(lines: Lines, n_bytes: int) -> Iterator[Element]:
 def text_elements_4(lines: Lines, n_bytes: int, entities: Entities) -> Iterator[Element]:
     n_blocks = lines.integers(4, "counts of element blocks and elements")[0]
     for _ in range(_possible(lines, n_blocks, "element blocks", n_bytes)):
-        dimension, tag, kind, count = lines.integers(4, "an element block: dimension tag type count")[:4]
+        dimension, tag, kind, count = lines.integers(
+            4, "an element block: dimension tag type count"
+        )[:4]
         groups = entities.get((dimension, tag), ())
         _possible(lines, count, "elements", n_bytes)
         table = lines.table(count, np.int64, -1 - TYPES[kind][1]) if kind in TYPES else None
@@ -198,5 +249,7 @@ def _element_nodes(lines: Lines, kind: int, nodes: list[int]) -> list[int]:
         raise InputError(f"{lines.path}:{lines.number}: element type {kind} is unknown")
     name, expected = TYPES[kind]
     if len(nodes) != expected:
-        raise InputError(f"{lines.path}:{lines.number}: a {name} has {expected} nodes, found {len(nodes)}")
+        raise InputError(
+            f"{lines.path}:{lines.number}: a {name} has {expected} nodes, found {len(nodes)}"
+        )
     return nodes

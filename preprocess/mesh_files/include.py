@@ -22,19 +22,25 @@ class Includes:
         self._open, self._size = [path.resolve()], 0
 
     def lines(self, where: str, name: str) -> list[str]:
-        """Lines of the file ``name``, relative to the folder. Raises InputError with the location ``where``."""
+        """Lines of the file ``name``, relative to the folder. Raises InputError with the location
+        ``where``.
+        """
         wanted = name.strip().strip("'\"")
         try:
             path = self._reach.path(wanted)
         except ValueError as error:
             raise InputError(f"{where}: {error}") from None
         if not path.is_file():
-            raise InputError(f"{where}: file {wanted[:60]!r} does not exist; copy it to {self._reach.folder}")
+            raise InputError(
+                f"{where}: file {wanted[:60]!r} does not exist; copy it to {self._reach.folder}"
+            )
         if path in self._open:
             raise InputError(f"{where}: {wanted[:60]!r} includes itself")
         self._size += path.stat().st_size
         if len(self._open) > DEEPEST or self._size > LARGEST:
-            raise InputError(f"{where}: files are nested too deeply or too large; write one flat file")
+            raise InputError(
+                f"{where}: files are nested too deeply or too large; write one flat file"
+            )
         self._open.append(path)
         return read_text(path).splitlines()
 
@@ -44,7 +50,9 @@ class Includes:
 
 
 def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
-    """Files within reach that a text mesh file reads, directly or through others; missing ones are omitted."""
+    """Files within reach that a text mesh file reads, directly or through others; missing ones are
+    omitted.
+    """
     found: list[Path] = []
     pending = [path.resolve()]
     while pending and path.suffix.lower() in TEXT_SUFFIXES and path.is_file():

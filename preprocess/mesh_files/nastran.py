@@ -15,8 +15,20 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh.declared import Declared
-from preprocess.mesh_files.nastran_cards import Card, cards_of, integer_field, listed_numbers, real_field, text_field
-from preprocess.mesh_files.nastran_case_control import case_control, selected_equations, selected_matrices, sets_of
+from preprocess.mesh_files.nastran_cards import (
+    Card,
+    cards_of,
+    integer_field,
+    listed_numbers,
+    real_field,
+    text_field,
+)
+from preprocess.mesh_files.nastran_case_control import (
+    case_control,
+    selected_equations,
+    selected_matrices,
+    sets_of,
+)
 from preprocess.mesh_files.nastran_coordinates import Systems
 from preprocess.mesh_files.nastran_names import ELEMENTS, NOTED, OF_THE_BODY, require_known
 from preprocess.mesh_files.nastran_points import CARDS as POINTS
@@ -37,7 +49,8 @@ from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-# Solids: meshio's names by number of nodes; the hexahedron and the wedge name their vertical edges before the upper ones.
+# Solids: meshio's names by number of nodes; the hexahedron and the wedge name their vertical edges
+# before the upper ones.
 SOLIDS = {
     "CTETRA": {4: "tetra", 10: "tetra10"},
     "CPENTA": {6: "wedge", 15: "wedge15"},
@@ -53,11 +66,19 @@ SKIN = {
     "CQUAD4": ("quad", 4), "CQUADR": ("quad", 4), "CQUAD8": ("quad8", 8),
 }  # fmt: skip
 STRUCTURAL = {
-    **dict.fromkeys(SKIN, add_shell), "CBAR": add_bar, "CBEAM": add_bar, "CROD": add_rod, "CTUBE": add_rod,
-    "CONROD": add_own_rod, "RBE2": add_spider, "RBE3": add_spider, "RBAR": add_spider,
-    "BAROR": add_defaults, "BEAMOR": add_defaults,
+    **dict.fromkeys(SKIN, add_shell),
+    "CBAR": add_bar,
+    "CBEAM": add_bar,
+    "CROD": add_rod,
+    "CTUBE": add_rod,
+    "CONROD": add_own_rod,
+    "RBE2": add_spider,
+    "RBE3": add_spider,
+    "RBAR": add_spider,
+    "BAROR": add_defaults,
+    "BEAMOR": add_defaults,
     **dict.fromkeys(PROPERTIES, add_property),
-}  # fmt: skip
+}
 SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
 
 
@@ -66,7 +87,8 @@ class Bulk:
     """Content of the file; nodes of sets and elements by number."""
 
     positions: dict[int, Array | tuple[float, float, float]] = field(default_factory=dict)
-    solids: list[tuple[str, int, int, list[int]]] = field(default_factory=list)  # kind, number, property, nodes
+    # kind, number, property, nodes
+    solids: list[tuple[str, int, int, list[int]]] = field(default_factory=list)
     skin: list[tuple[str, int, int, list[int]]] = field(default_factory=list)
     node_sets: dict[str, list[int]] = field(default_factory=dict)
     element_sets: dict[str, list[int]] = field(default_factory=dict)
@@ -76,9 +98,11 @@ class Bulk:
 
 
 def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
-    """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and RBE3 node sets.
+    """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and
+    RBE3 node sets.
 
-    structural: shells, CBAR, CBEAM and CROD as elements; RBE2, RBE3, CELAS, CBUSH and MPC as connections; materials and masses.
+    structural: shells, CBAR, CBEAM and CROD as elements; RBE2, RBE3, CELAS, CBUSH and MPC as
+    connections; materials and masses.
     """
     bulk = _bulk(path, structural, allow_outside)
     row = {number: n for n, number in enumerate(bulk.positions)}
@@ -89,23 +113,43 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
     cells = []
     for (kind, region), found in by_kind.items():
         ids = np.array([number for number, _ in found])
-        cells.append(Cells(kind, node_rows(path, node_ids, [nodes for _, nodes in found], ids), ids, (f"property {region}",)))
+        cells.append(
+            Cells(
+                kind,
+                node_rows(path, node_ids, [nodes for _, nodes in found], ids),
+                ids,
+                (f"property {region}",),
+            )
+        )
     elements = {number for _, number, _, _ in (*bulk.solids, *bulk.structures.shells)}
-    elements |= {integer_field(card, 0) for card in bulk.structures.beams} | {rod.number for rod in bulk.structures.rods}
-    node_sets = bulk.node_sets | {name: members for name, members in bulk.either_sets.items() if row.keys() >= set(members)}
-    sets = {name: _unique([row[n] for n in members if n in row]) for name, members in node_sets.items()}
+    elements |= {integer_field(card, 0) for card in bulk.structures.beams} | {
+        rod.number for rod in bulk.structures.rods
+    }
+    node_sets = bulk.node_sets | {
+        name: members for name, members in bulk.either_sets.items() if row.keys() >= set(members)
+    }
+    sets = {
+        name: _unique([row[n] for n in members if n in row]) for name, members in node_sets.items()
+    }
     solids = {f"property {region}": region for _, _, region, _ in bulk.solids}
     beams_and_shells = bulk.structures.element_sets()
     cells += _structural_cells(path, bulk.structures, node_ids)
     own = bulk.structures.centres | bulk.structures.points.sets
     sets |= {name: _unique([row[n] for n in members if n in row]) for name, members in own.items()}
-    raw = assembled(path, np.array(list(bulk.positions.values())), node_ids, cells, sets, structural)
-    both = {**bulk.element_sets, **{name: members for name, members in bulk.either_sets.items() if elements >= set(members)}}
+    raw = assembled(
+        path, np.array(list(bulk.positions.values())), node_ids, cells, sets, structural
+    )
+    both = {
+        **bulk.element_sets,
+        **{name: members for name, members in bulk.either_sets.items() if elements >= set(members)},
+    }
     groups = {name: _unique(members) for name, members in both.items()}
     groups |= {name: _unique(members) for name, (members, _, _) in beams_and_shells.items()}
     declared = _with_weights(bulk.structures.declared(solids), raw) if structural else Declared()
     notices = tuple(dict.fromkeys([*bulk.structures.notices, *bulk.notices]))
-    return replace(raw, element_sets={**raw.element_sets, **groups}, notices=notices, declared=declared)
+    return replace(
+        raw, element_sets={**raw.element_sets, **groups}, notices=notices, declared=declared
+    )
 
 
 def _structural_cells(path: Path, found: Structures, node_ids: Indices) -> list[Cells]:
@@ -114,13 +158,17 @@ def _structural_cells(path: Path, found: Structures, node_ids: Indices) -> list[
     for kind, number, _, nodes in found.shells:
         by_kind[kind].append((number, nodes))
     for card in found.beams:
-        by_kind["line"].append((integer_field(card, 0), [integer_field(card, 2), integer_field(card, 3)]))
+        by_kind["line"].append(
+            (integer_field(card, 0), [integer_field(card, 2), integer_field(card, 3)])
+        )
     for rod in found.rods:
         by_kind["truss"].append((rod.number, rod.nodes))
     cells = []
     for kind, each in by_kind.items():
         ids = np.array([number for number, _ in each])
-        cells.append(Cells(kind, node_rows(path, node_ids, [nodes for _, nodes in each], ids), ids, ()))
+        cells.append(
+            Cells(kind, node_rows(path, node_ids, [nodes for _, nodes in each], ids), ids, ())
+        )
     return cells
 
 
@@ -140,12 +188,18 @@ def _unique(members: Iterable[int]) -> Indices:
 
 
 def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
-    """Content of a bulk data file. Raises InputError with the line for anything malformed or unsupported."""
+    """Content of a bulk data file. Raises InputError with the line for anything malformed or
+    unsupported.
+    """
     lines = read_text(path).splitlines()
-    start = next((n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1)
+    start = next(
+        (n for n, line in enumerate(lines) if re.match(r"\s*BEGIN\s+(BULK|SUPER)", line, re.I)), -1
+    )
     cards = list(cards_of(path, lines[start + 1 :], start + 1, allow_outside))
     if not any(card.name == "GRID" for card in cards):
-        raise InputError(f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)")
+        raise InputError(
+            f"{path}: has no GRID card; expected Nastran bulk data (BEGIN BULK … ENDDATA)"
+        )
     if start < 0 and any(re.match(r"\s*CEND\b", line, re.I) for line in lines):
         raise InputError(f"{path}: has CEND, but no BEGIN BULK; write it before the bulk data")
     require_known(cards)
@@ -158,7 +212,10 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
     left: Counter[str] = Counter()
     for card in cards:
         if structural and card.name.startswith("BEGIN"):
-            raise InputError(f"{card.line}: superelements in one file are not supported; write each to its own file")
+            raise InputError(
+                f"{card.line}: superelements in one file are not supported; write each to "
+                "its own file"
+            )
         if card.name == "GRID":
             bulk.positions[integer_field(card, 0)] = systems.place(integer_field(card, 0))
         elif card.name in SOLIDS:
@@ -167,7 +224,10 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
             bulk.structures.points.add(card)
         elif structural and card.name in MATERIALS:
             if integer_field(card, 0) in bulk.structures.materials:
-                raise InputError(f"{card.line}: material number {integer_field(card, 0)} occurs twice; number them uniquely")
+                raise InputError(
+                    f"{card.line}: material number {integer_field(card, 0)} occurs twice; "
+                    "number them uniquely"
+                )
             bulk.structures.materials[integer_field(card, 0)] = MATERIALS[card.name](card)
         elif structural and card.name in STRUCTURAL:
             STRUCTURAL[card.name](bulk.structures, card)
@@ -176,7 +236,12 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
         elif card.name in SKIN:
             kind, count = SKIN[card.name]
             bulk.skin.append(
-                (kind, integer_field(card, 0), integer_field(card, 1, 0), [integer_field(card, k) for k in range(2, 2 + count)])
+                (
+                    kind,
+                    integer_field(card, 0),
+                    integer_field(card, 1, 0),
+                    [integer_field(card, k) for k in range(2, 2 + count)],
+                )
             )
         elif card.name in _SET_CARDS:
             _SET_CARDS[card.name](bulk, card)
@@ -186,12 +251,21 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
             unread[card.name] += 1
     if unread:
         what = " and ".join(f"{n} {name}" for name, n in sorted(unread.items()))
-        read = (*SOLIDS, *(name for name in STRUCTURAL if name.startswith("C")), *LINKS) if structural else tuple(SOLIDS)
-        raise InputError(f"{path}: {what} elements are not supported; {'use' if structural else 'export only'} {', '.join(read)}")
+        read = (
+            (*SOLIDS, *(name for name in STRUCTURAL if name.startswith("C")), *LINKS)
+            if structural
+            else tuple(SOLIDS)
+        )
+        raise InputError(
+            f"{path}: {what} elements are not supported; "
+            f"{'use' if structural else 'export only'} {', '.join(read)}"
+        )
     if structural:
         refused = [f"{n} {name}" for name, n in sorted(left.items()) if name not in NOTED]
         if refused:
-            raise InputError(f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2")
+            raise InputError(
+                f"{path}: {' and '.join(refused)} are not supported; use RBE2, RBE3, MPC, CONM2"
+            )
         bulk.node_sets |= {each["where"]: each["nodes"] for each in bulk.structures.spiders}
         selected_matrices(path, before)
         bulk.structures.mass_factor = _mass_factor(cards, before)
@@ -200,7 +274,10 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
         _require_nodes(path, bulk)
     damped = sum(_damps(card) for card in cards)
     if structural and damped:
-        bulk.notices.append(f"{damped} structural damping (GE, PARAM,G) omitted: damping of the modes is an option of reduce")
+        bulk.notices.append(
+            f"{damped} structural damping (GE, PARAM,G) omitted: damping of the modes is "
+            "an option of reduce"
+        )
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk
 
@@ -208,9 +285,16 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
 def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
     """PARAM,WTMASS: factor of densities and masses, of the bulk data or of the case control."""
     found = [card for card in cards if card.name == "PARAM"]
-    found += [Card("PARAM", text.split(",")[1:], "case control") for text in before if re.match(r"\s*PARAM\s*,", text, re.I)]
-    given = [real_field(Card(card.name, [text_field(card, 1).strip()], card.line), 0) for card in found
-             if text_field(card, 0).strip().upper() == "WTMASS"]  # fmt: skip
+    found += [
+        Card("PARAM", text.split(",")[1:], "case control")
+        for text in before
+        if re.match(r"\s*PARAM\s*,", text, re.I)
+    ]
+    given = [
+        real_field(Card(card.name, [text_field(card, 1).strip()], card.line), 0)
+        for card in found
+        if text_field(card, 0).strip().upper() == "WTMASS"
+    ]
     if any(not value > 0 for value in given):
         raise InputError("PARAM WTMASS: give a positive factor of the masses")
     return given[-1] if given else 1.0
@@ -231,14 +315,21 @@ def _require_nodes(path: Path, bulk: Bulk) -> None:
         members = bulk.node_sets[card]
         missing = sorted({*centre, *members} - bulk.positions.keys())
         if missing:
-            raise InputError(f"{path}: {card}: node {missing[0]} has no GRID card; give one, or remove it from the list")
+            raise InputError(
+                f"{path}: {card}: node {missing[0]} has no GRID card; give one, or remove "
+                "it from the list"
+            )
         twice = [number for number, count in Counter(members).items() if count > 1]
         if twice:
             raise InputError(f"{path}: {card}: node {twice[0]} occurs twice; list it once")
 
 
 def _remedy(name: str) -> str:
-    of_couplings = "attach such masses with PointMass" if name.startswith("CONM") else "declare couplings as interfaces"
+    of_couplings = (
+        "attach such masses with PointMass"
+        if name.startswith("CONM")
+        else "declare couplings as interfaces"
+    )
     return NOTED.get(name, of_couplings)
 
 
@@ -250,7 +341,8 @@ def _add_solid(bulk: Bulk, card: Card) -> None:
     if not all(nodes[:count]):
         missing = nodes[:count].index(0) + 1
         raise InputError(
-            f"{card.line}: {card.name} {integer_field(card, 0)} has no node G{missing}; it needs {fewest} or {most} nodes: "
+            f"{card.line}: {card.name} {integer_field(card, 0)} has no node G{missing}; "
+            f"it needs {fewest} or {most} nodes: "
             "give all its mid-side nodes or none"
         )
     kind = kinds[count]
@@ -265,11 +357,15 @@ def _add_spc(bulk: Bulk, card: Card) -> None:
 
 
 def _add_spc1(bulk: Bulk, card: Card) -> None:
-    bulk.node_sets.setdefault(f"SPC {integer_field(card, 0)}", []).extend(listed_numbers(card.fields[2:], card.line))
+    bulk.node_sets.setdefault(f"SPC {integer_field(card, 0)}", []).extend(
+        listed_numbers(card.fields[2:], card.line)
+    )
 
 
 def _add_set(bulk: Bulk, card: Card) -> None:
-    bulk.either_sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(listed_numbers(card.fields[1:], card.line))
+    bulk.either_sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(
+        listed_numbers(card.fields[1:], card.line)
+    )
 
 
 def _add_set3(bulk: Bulk, card: Card) -> None:
@@ -277,7 +373,9 @@ def _add_set3(bulk: Bulk, card: Card) -> None:
     kind = text_field(card, 1).upper()
     if kind in SET3_KINDS:
         sets = bulk.node_sets if kind == "GRID" else bulk.element_sets
-        sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(listed_numbers(card.fields[2:], card.line))
+        sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(
+            listed_numbers(card.fields[2:], card.line)
+        )
 
 
 def _add_coupling(bulk: Bulk, card: Card) -> None:
@@ -287,10 +385,15 @@ def _add_coupling(bulk: Bulk, card: Card) -> None:
         entries = [text for text in card.fields[3:] if "." not in text]
     else:
         fields = [text for text in _before(card.fields[4:], ("UM", "ALPHA")) if text]
-        weights = {k for k, text in enumerate(fields) if not re.fullmatch(r"\d+|THRU", text.upper())}
-        entries = [text for k, text in enumerate(fields) if not {k, k - 1} & weights]  # components follow each weight
+        weights = {
+            k for k, text in enumerate(fields) if not re.fullmatch(r"\d+|THRU", text.upper())
+        }
+        # components follow each weight
+        entries = [text for k, text in enumerate(fields) if not {k, k - 1} & weights]
     bulk.node_sets[name] = listed_numbers(entries, card.line)
-    bulk.notices.append(f"{name} omitted: its nodes are the set '{name}'; declare an interface there")
+    bulk.notices.append(
+        f"{name} omitted: its nodes are the set '{name}'; declare an interface there"
+    )
 
 
 def _before(entries: list[str], ends: tuple[str, ...]) -> list[str]:

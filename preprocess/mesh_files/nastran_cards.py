@@ -1,4 +1,5 @@
-"""Entries (cards) of Nastran bulk data: small, large and free fields, continuation lines, included files.
+"""Entries (cards) of Nastran bulk data: small, large and free fields, continuation lines, included
+files.
 
 Source: MSC Nastran, Quick Reference Guide, section "Format of Bulk Data Entries".
 """
@@ -32,7 +33,9 @@ def included_name(text: str) -> str | None:
     return found.group(1) if found else None
 
 
-def cards_of(path: Path, lines: list[str], before: int, allow_outside: bool = False) -> Iterator[Card]:
+def cards_of(
+    path: Path, lines: list[str], before: int, allow_outside: bool = False
+) -> Iterator[Card]:
     """Entries with their continuation lines joined, INCLUDE followed."""
     includes = Includes(path, allow_outside)
     yield from _entries(path, lines, before, includes)
@@ -58,15 +61,24 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
             card, tail = Card(written.group(1).upper(), [], where), ""
             continue
         name, fields = fields_of(text)
-        if card is not None and card.name in TEXTS and (name in ("", "+") or name.startswith(("+", "*"))):
+        if (
+            card is not None
+            and card.name in TEXTS
+            and (name in ("", "+") or name.startswith(("+", "*")))
+        ):
             continue
         _refuse_more_fields(text, where)
-        if (card is not None and name.rstrip("*").strip() in ("", "+")) or name.startswith(("+", "*")):
+        if (card is not None and name.rstrip("*").strip() in ("", "+")) or name.startswith(
+            ("+", "*")
+        ):
             if card is None:
-                raise InputError(f"{where}: continuation line without a preceding card: '{text.strip()[:60]}'")
+                raise InputError(
+                    f"{where}: continuation line without a preceding card: '{text.strip()[:60]}'"
+                )
             if _plain(name) and tail and _plain(name) != tail:
                 raise InputError(
-                    f"{where}: continuation '{name}' does not follow its card; let each card's lines follow each other"
+                    f"{where}: continuation '{name}' does not follow its card; let each "
+                    "card's lines follow each other"
                 )
             card.fields += fields
             tail = _tail(text)
@@ -75,7 +87,8 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
         card = None
         if name == "ENDDATA":
             return
-        card, tail = Card(name.rstrip("*").rstrip("_"), fields, where), _tail(text)  # meshio writes CTETRA_
+        # meshio writes CTETRA_
+        card, tail = Card(name.rstrip("*").rstrip("_"), fields, where), _tail(text)
     yield from [card] if card else []
 
 
@@ -105,15 +118,22 @@ def _tail(text: str) -> str:
 
 
 def _refuse_more_fields(text: str, where: str) -> None:
-    """Raise `InputError` for data after the last field of a line with commas, where only the name of its continuation may be."""
+    """Raise `InputError` for data after the last field of a line with commas, where only the name
+    of its continuation may be.
+    """
     name, *fields = (part.strip() for part in text.split(","))
     more = fields[4 if "*" in name else 8 :]
     if any(more[1:]) or (more and re.fullmatch(r"[\d.]+", more[0])):
-        raise InputError(f"{where}: {name} has more fields than its line can have; continue them on the next line")
+        raise InputError(
+            f"{where}: {name} has more fields than its line can have; continue them on "
+            "the next line"
+        )
 
 
 def real(text: str) -> float:
-    """A real number in Nastran's notation, 1.5+3 and 1.5D+3 included; zero when blank. Raises ValueError."""
+    """A real number in Nastran's notation, 1.5+3 and 1.5D+3 included; zero when blank. Raises
+    ValueError.
+    """
     try:
         return float(text)
     except ValueError:
@@ -134,7 +154,9 @@ def integer_field(card: Card, index: int, default: int | None = None) -> int:
     if not text and default is not None:
         return default
     if not re.fullmatch(r"[+-]?\d{1,15}", text):
-        raise InputError(f"{card.line}: {card.name} field {index + 2}: expected an integer, found '{text[:30]}'")
+        raise InputError(
+            f"{card.line}: {card.name} field {index + 2}: expected an integer, found '{text[:30]}'"
+        )
     return int(text)
 
 
@@ -144,7 +166,9 @@ def real_field(card: Card, index: int) -> float:
     try:
         return real(text)
     except ValueError:
-        raise InputError(f"{card.line}: {card.name} field {index + 2}: expected a number, found '{text[:30]}'") from None
+        raise InputError(
+            f"{card.line}: {card.name} field {index + 2}: expected a number, found '{text[:30]}'"
+        ) from None
 
 
 def listed_numbers(entries: list[str], where: str) -> list[int]:
@@ -152,7 +176,12 @@ def listed_numbers(entries: list[str], where: str) -> list[int]:
     words = [entry.upper() for entry in entries if entry]
     result: list[int] = []
     for index, word in enumerate(words):
-        if word == "THRU" and 0 < index < len(words) - 1 and words[index - 1].isdigit() and words[index + 1].isdigit():
+        if (
+            word == "THRU"
+            and 0 < index < len(words) - 1
+            and words[index - 1].isdigit()
+            and words[index + 1].isdigit()
+        ):
             first, last = int(words[index - 1]), int(words[index + 1])
             if last - first > LONGEST_SET:
                 raise InputError(f"{where}: a set claims {last - first} members")

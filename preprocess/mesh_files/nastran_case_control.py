@@ -32,7 +32,9 @@ def _lines(path: Path, lines: list[str], includes: Includes) -> Iterator[str]:
 def sets_of(path: Path, lines: Iterable[str]) -> dict[str, list[int]]:
     """SET n = 1, 2, 5 THRU 9; continued after a comma. Other kinds of SET are skipped."""
     sets: dict[str, list[int]] = {}
-    for match in re.finditer(r"^\s*SET\s+(\d{1,9})\s*=\s*([\d\sTHRUthru,]+?)(?<!,)$", _without_comments(lines), re.M):
+    for match in re.finditer(
+        r"^\s*SET\s+(\d{1,9})\s*=\s*([\d\sTHRUthru,]+?)(?<!,)$", _without_comments(lines), re.M
+    ):
         sets[f"SET {match.group(1)}"] = listed_numbers(
             re.split(r"[,\s]+", match.group(2).strip()), f"{path}: SET {match.group(1)}"
         )
@@ -40,19 +42,35 @@ def sets_of(path: Path, lines: Iterable[str]) -> dict[str, list[int]]:
 
 
 def selected_equations(path: Path, lines: Iterable[str]) -> int:
-    """Number of MPC = n, 0 if none is selected. Raises InputError where subcases select different ones."""
-    found = {int(number) for number in re.findall(r"^\s*MPC\s*=\s*(\d{1,9})\s*$", _without_comments(lines), re.M | re.I)}
+    """Number of MPC = n, 0 if none is selected. Raises InputError where subcases select different
+    ones.
+    """
+    found = {
+        int(number)
+        for number in re.findall(
+            r"^\s*MPC\s*=\s*(\d{1,9})\s*$", _without_comments(lines), re.M | re.I
+        )
+    }
     if len(found) > 1:
         numbers = ", ".join(map(str, sorted(found)))
-        raise InputError(f"{path}: the case control selects MPC = {numbers} in different subcases; keep one")
+        raise InputError(
+            f"{path}: the case control selects MPC = {numbers} in different subcases; keep one"
+        )
     return found.pop() if found else 0
 
 
 def selected_matrices(path: Path, lines: Iterable[str]) -> None:
-    """Raise InputError for matrices of the file that are added to those of the elements (K2GG, M2GG, B2GG, K42GG, TFL)."""
-    found = re.findall(r"^\s*([KMBA]2(?:GG|PP)|K42GG|TFL)\s*=", _without_comments(lines), re.M | re.I)
+    """Raise InputError for matrices of the file that are added to those of the elements (K2GG,
+    M2GG, B2GG, K42GG, TFL).
+    """
+    found = re.findall(
+        r"^\s*([KMBA]2(?:GG|PP)|K42GG|TFL)\s*=", _without_comments(lines), re.M | re.I
+    )
     if found:
-        raise InputError(f"{path}: {found[0].upper()} of the case control adds a matrix, which is not supported; remove it")
+        raise InputError(
+            f"{path}: {found[0].upper()} of the case control adds a matrix, which is not "
+            "supported; remove it"
+        )
 
 
 def _without_comments(lines: Iterable[str]) -> str:

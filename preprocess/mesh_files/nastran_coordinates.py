@@ -1,5 +1,6 @@
-"""Coordinate systems of Nastran bulk data: rectangular, cylindrical and spherical, by three points (CORD2R, CORD2C, CORD2S) or
-three grids (CORD1R, CORD1C, CORD1S); positions of grids, and the axes of their displacements.
+"""Coordinate systems of Nastran bulk data: rectangular, cylindrical and spherical, by three points
+(CORD2R, CORD2C, CORD2S) or three grids (CORD1R, CORD1C, CORD1S); positions of grids, and the axes
+of their displacements.
 
 Source: MSC Nastran, Quick Reference Guide, GRID, GRDSET, CORD1R, CORD2C, CORD2S.
 """
@@ -22,12 +23,16 @@ ON_AXIS = 1e-9  # distance from the axis, of that from the origin, that is none
 
 @dataclass
 class Systems:
-    """Cards of the systems and of the grids by number; CP and CD of GRDSET; origin and axes (columns) of the systems found."""
+    """Cards of the systems and of the grids by number; CP and CD of GRDSET; origin and axes
+    (columns) of the systems found.
+    """
 
     cards: dict[int, Card] = field(default_factory=dict)
     grids: dict[int, Card] = field(default_factory=dict)
     default: tuple[int, int] = (0, 0)
-    _located: dict[int, tuple[Array, Array]] = field(default_factory=lambda: {0: (np.zeros(3), np.eye(3))})
+    _located: dict[int, tuple[Array, Array]] = field(
+        default_factory=lambda: {0: (np.zeros(3), np.eye(3))}
+    )
     _pending: list[int] = field(default_factory=list)
 
     @classmethod
@@ -51,7 +56,10 @@ class Systems:
 
     def _add(self, card: Card) -> None:
         if self.cards.setdefault(integer_field(card, 0), card) is not card:
-            raise InputError(f"{card.line}: coordinate system {integer_field(card, 0)} occurs twice; number them uniquely")
+            raise InputError(
+                f"{card.line}: coordinate system {integer_field(card, 0)} occurs twice; "
+                "number them uniquely"
+            )
 
     def place(self, number: int) -> Array | tuple[float, float, float]:
         """Position of a grid in the basic system. Raises InputError."""
@@ -64,13 +72,19 @@ class Systems:
     def point(self, number: int, card: Card) -> Array:
         """Position of a grid that a card names. Raises InputError."""
         if number not in self.grids:
-            raise InputError(f"{card.line}: {card.name} {text_field(card, 0)}: node {number} has no GRID card; give one")
+            raise InputError(
+                f"{card.line}: {card.name} {text_field(card, 0)}: node {number} has no "
+                "GRID card; give one"
+            )
         return np.array(self.place(number))
 
     def axes(self, system: int, card: Card) -> Array:
         """Columns of a rectangular system that a card names. Raises InputError."""
         if system and (system not in self.cards or not self.cards[system].name.endswith("R")):
-            raise InputError(f"{card.line}: {card.name}: coordinate system {system} is not a CORD1R or CORD2R; give one")
+            raise InputError(
+                f"{card.line}: {card.name}: coordinate system {system} is not a CORD1R or "
+                "CORD2R; give one"
+            )
         return self._frame(system, card)[1]
 
     def require(self) -> None:
@@ -78,16 +92,23 @@ class Systems:
         for number, card in self.grids.items():
             system = integer_field(card, 5, self.default[1])
             if system and system not in self.cards:
-                raise InputError(f"{card.line}: GRID {number}: displacement system {system} does not exist; give its CORD card")
+                raise InputError(
+                    f"{card.line}: GRID {number}: displacement system {system} does not "
+                    "exist; give its CORD card"
+                )
 
     def displacements(self, number: int, card: Card) -> Array | None:
-        """Columns of the axes in which the displacements of a grid are, None for the basic ones. Raises InputError."""
+        """Columns of the axes in which the displacements of a grid are, None for the basic ones.
+        Raises InputError.
+        """
         grid = self.grids.get(number)
         system = integer_field(grid, 5, self.default[1]) if grid is not None else 0
         return self.axes_at(system, self.point(number, card), card) if system else None
 
     def axes_at(self, system: int, x: Array, card: Card) -> Array:
-        """Columns of the directions of any system at a point. Raises InputError on the axis of curved ones."""
+        """Columns of the directions of any system at a point. Raises InputError on the axis of
+        curved ones.
+        """
         origin, axes = self._frame(system, card)
         if not system or self.cards[system].name.endswith("R"):
             return axes
@@ -95,7 +116,8 @@ class Systems:
         radius = float(np.hypot(y[0], y[1]))
         if not radius > ON_AXIS * float(np.linalg.norm(y)):
             raise InputError(
-                f"{card.line}: {card.name} {text_field(card, 0)}: a node is on the axis of its system {system}, where radial and"
+                f"{card.line}: {card.name} {text_field(card, 0)}: a node is on the axis "
+                f"of its system {system}, where radial and"
                 " circumferential directions are not defined; give it a rectangular one"
             )
         c, s = y[0] / radius, y[1] / radius
@@ -109,21 +131,32 @@ class Systems:
     def _position(self, system: int, given: Array, card: Card) -> Array:
         """Position in the basic system from coordinates in a system (angles in degrees)."""
         origin, axes = self._frame(system, card)
-        return np.asarray(origin + axes @ _rectangular(self.cards[system].name[-1] if system else "R", given))
+        return np.asarray(
+            origin + axes @ _rectangular(self.cards[system].name[-1] if system else "R", given)
+        )
 
     def _frame(self, system: int, card: Card) -> tuple[Array, Array]:
         """Origin and columns of the axes of a system. Raises InputError."""
         if system in self._located:
             return self._located[system]
         if system not in self.cards or system in self._pending:
-            why = "refers to itself" if system in self.cards else f"does not exist as {', '.join((*BY_POINTS, *BY_GRIDS))}"
-            raise InputError(f"{card.line}: {card.name}: local coordinate system {system} {why}; export in the basic system")
+            why = (
+                "refers to itself"
+                if system in self.cards
+                else f"does not exist as {', '.join((*BY_POINTS, *BY_GRIDS))}"
+            )
+            raise InputError(
+                f"{card.line}: {card.name}: local coordinate system {system} {why}; "
+                "export in the basic system"
+            )
         own = self.cards[system]
         self._pending.append(system)
         if own.name in BY_GRIDS:
             A, B, C = (self.point(integer_field(own, k), own) for k in (1, 2, 3))
         else:
-            points = [np.array([real_field(own, 2 + 3 * k + axis) for axis in range(3)]) for k in range(3)]
+            points = [
+                np.array([real_field(own, 2 + 3 * k + axis) for axis in range(3)]) for k in range(3)
+            ]
             A, B, C = (self._position(integer_field(own, 1, 0), point, own) for point in points)
         self._pending.remove(system)
         self._located[system] = A, _axes(own, B - A, C - A)
@@ -133,8 +166,13 @@ class Systems:
 def _axes(card: Card, z: Array, plane: Array) -> Array:
     """Axes (columns): z, and x in the half plane."""
     y = np.cross(z, plane)
-    if not (np.linalg.norm(z) > 0 and np.linalg.norm(y) > 1e-12 * np.linalg.norm(z) * np.linalg.norm(plane)):
-        raise InputError(f"{card.line}: {card.name} {integer_field(card, 0)}: its three points are collinear")
+    if not (
+        np.linalg.norm(z) > 0
+        and np.linalg.norm(y) > 1e-12 * np.linalg.norm(z) * np.linalg.norm(plane)
+    ):
+        raise InputError(
+            f"{card.line}: {card.name} {integer_field(card, 0)}: its three points are collinear"
+        )
     z, y = z / np.linalg.norm(z), y / np.linalg.norm(y)
     return np.column_stack([np.cross(y, z), y, z])
 
@@ -146,5 +184,7 @@ def _rectangular(kind: str, given: Array) -> Array:
         return np.array([r * np.cos(theta), r * np.sin(theta), second])
     if kind == "S":
         phi = np.radians(second)
-        return r * np.array([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)])
+        return r * np.array(
+            [np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)]
+        )
     return given

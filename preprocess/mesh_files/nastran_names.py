@@ -1,4 +1,5 @@
-"""Names of the entries of Nastran bulk data that are not read, by what they are of: an analysis, or a body.
+"""Names of the entries of Nastran bulk data that are not read, by what they are of: an analysis, or
+a body.
 
 Source: MSC Nastran, Quick Reference Guide; Simcenter Nastran and OptiStruct have some of their own.
 """
@@ -63,7 +64,10 @@ PAABSF PACABS PACBAR PACINF PBAR PBARL PBCOMP PBEAM PBEAM3 PBEAML PBELT PBEND PB
 PCOMPFQ PCOMPG PCOMPG1 PCOMPLS PCOMPP PCOMPS PCONEAX PDAMP PDAMP5 PELAS PFAST PGAP PINTC PINTS PLCOMP PLPLANE PLSOLID PLY PMASS
 PROD PSEAM PSHEAR PSHELL PSOLCZ PSOLID PSPH PSTACK PTUBE PVISC PWELD STACK PGPLSN PPLANE PSTRN LAMINATE
 """)
-CONTACT, CURVES = "contacts act between bodies, in the mechanism", "the values of the properties and materials hold"
+CONTACT, CURVES = (
+    "contacts act between bodies, in the mechanism",
+    "the values of the properties and materials hold",
+)
 LINEAR, ROTORS = "the body is linear elastic", "rotors are bodies of the mechanism"
 NOTED = {
     **dict.fromkeys(
@@ -78,13 +82,24 @@ NOTED = {
         PLCOMPN IPSTRAIN ISTRAIN"""),
         LINEAR,
     ),
-    **dict.fromkeys(_names("MATT1 MATT2 MATT3 MATT8 MATT9 MATT10 MATT11 MATTORT PBUSHT PDAMPT PELAST PGAPT PFASTT"), CURVES),
-    **dict.fromkeys(_names("ROTBENT ROTOR ROTORAX ROTORB ROTORD ROTORG ROTORSE RSPINR RSPINT"), ROTORS),
+    **dict.fromkeys(
+        _names(
+            "MATT1 MATT2 MATT3 MATT8 MATT9 MATT10 MATT11 MATTORT PBUSHT PDAMPT PELAST PGAPT PFASTT"
+        ),
+        CURVES,
+    ),
+    **dict.fromkeys(
+        _names("ROTBENT ROTOR ROTORAX ROTORB ROTORD ROTORG ROTORSE RSPINR RSPINT"), ROTORS
+    ),
     "SNORM": "the normals of shells are those of their elements",
     **dict.fromkeys(_names("DAMPGBL DAMPING"), "damping of the modes is an option of reduce"),
-    **dict.fromkeys(_names("INITS INITADD ISTRESS ISTRSSS PREADD BOLT"), "a stress before any motion is the option prestress"),
-}  # fmt: skip
-# Of elements, constraints and masses that are refused where beams and shells are read, and noted where the mesh alone is.
+    **dict.fromkeys(
+        _names("INITS INITADD ISTRESS ISTRSSS PREADD BOLT"),
+        "a stress before any motion is the option prestress",
+    ),
+}
+# Of elements, constraints and masses that are refused where beams and shells are read, and noted
+# where the mesh alone is.
 OF_THE_BODY = _names("""
 BGADD BGPARM BGSET CONM1 CONM2 FREEPT FSLIST GENEL GMBNDC GMBNDS GMINTC GMINTS GRIDB GRIDF GRIDS JOINTG MFLUID MPC MPCADD MPCAX
 MPCY NSM NSM1 NSMADD NSML NSML1 NTHICK POINTAX RBAR RBAR1 RBE1 RBE2 RBE2F RBE2GS RBE3 RINGAX RINGFL RJOINT RROD RSPLINE RSSCON
@@ -98,12 +113,25 @@ CPLSTN3 CPLSTN4 CPLSTN6 CPLSTN8 CPLSTS3 CPLSTS4 CPLSTS6 CPLSTS8 CPYRAM CQUAD CQU
 CRAC3D CROD CSEAM CSHEAR CSLOT3 CSLOT4 CSPOT CSPR CSUPER CSUPEXT CTETRA CTRAX3 CTRAX6 CTRIA3 CTRIA6 CTRIAR CTRIAX CTRIAX6 CTUBE
 CVISC CWELD CWSEAM CYJOIN CYSUP CYSYM
 """)
-KNOWN = {*SUPPORTS, *LOADS, *ANALYSIS, *HEAT, *AERODYNAMICS, *OPTIMIZATION, *DEFINITIONS, *NOTED, *OF_THE_BODY, *ELEMENTS}
+KNOWN = {
+    *SUPPORTS,
+    *LOADS,
+    *ANALYSIS,
+    *HEAT,
+    *AERODYNAMICS,
+    *OPTIMIZATION,
+    *DEFINITIONS,
+    *NOTED,
+    *OF_THE_BODY,
+    *ELEMENTS,
+}
 FEW = 10  # problems that are listed
 
 
 def require_known(cards: Iterable[Card]) -> None:
-    """Raise `InputError` for cards that Nastran does not have, with the nearest name that it has, each name once."""
+    """Raise `InputError` for cards that Nastran does not have, with the nearest name that it has,
+    each name once.
+    """
     first: dict[str, Card] = {}
     for card in cards:
         if card.name not in KNOWN and not card.name.startswith("BEGIN"):
@@ -111,8 +139,16 @@ def require_known(cards: Iterable[Card]) -> None:
     problems = []
     for name, card in list(first.items())[:FEW]:
         near = difflib.get_close_matches(name[:20], sorted(KNOWN), 1, 0.7)
-        mend = f"did you mean {near[0]}? Remove it otherwise" if near else "correct its name, or remove it"
-        mend = "it repeats the card before, which is not supported; write all cards" if name.startswith("=") else mend
+        mend = (
+            f"did you mean {near[0]}? Remove it otherwise"
+            if near
+            else "correct its name, or remove it"
+        )
+        mend = (
+            "it repeats the card before, which is not supported; write all cards"
+            if name.startswith("=")
+            else mend
+        )
         problems.append(f"{card.line}: card '{name[:20]}' is not known; {mend}")
     if problems:
         raise InputError(*problems)

@@ -1,7 +1,8 @@
-"""Springs, dampers, bushings, equations and point masses of Nastran bulk data, as declarations in the units of the file.
+"""Springs, dampers, bushings, equations and point masses of Nastran bulk data, as declarations in
+the units of the file.
 
-Source: MSC Nastran, Quick Reference Guide, CELAS1, CELAS2, PELAS, CDAMP1, CDAMP2, PDAMP, CVISC, PVISC, CBUSH, PBUSH, MPC, MPCADD,
-CONM2.
+Source: MSC Nastran, Quick Reference Guide, CELAS1, CELAS2, PELAS, CDAMP1, CDAMP2, PDAMP, CVISC,
+PVISC, CBUSH, PBUSH, MPC, MPCADD, CONM2.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.mesh_files.equations import Terms, turned
-from preprocess.mesh_files.nastran_cards import Card, integer_field, listed_numbers, real_field, text_field
+from preprocess.mesh_files.nastran_cards import (
+    Card,
+    integer_field,
+    listed_numbers,
+    real_field,
+    text_field,
+)
 from preprocess.mesh_files.nastran_coordinates import Systems
 
 Array = NDArray[np.float64]
@@ -28,8 +35,8 @@ SAME = 1e-6  # difference of directions that are one
 
 @dataclass
 class Points:
-    """Cards of springs, dampers and bushings, values of properties by card and number, equations by set, unions of such sets,
-    masses, node sets of these, and numbers."""
+    """Cards of springs, dampers and bushings, values of properties by card and number, equations by
+    set, unions of such sets, masses, node sets of these, and numbers."""
 
     springs: list[Card] = field(default_factory=list)
     viscous: list[Card] = field(default_factory=list)
@@ -45,46 +52,80 @@ class Points:
         """A card of `CARDS`. Raises InputError for a number that occurs twice."""
         key = ("element" if card.name in ELEMENTS else card.name, integer_field(card, 0))
         if key in self.known and card.name not in TABLES:
-            raise InputError(f"{card.line}: {card.name} {key[1]}: its number occurs twice; number them uniquely")
+            raise InputError(
+                f"{card.line}: {card.name} {key[1]}: its number occurs twice; number them uniquely"
+            )
         self.known.add(key)
         CARDS[card.name](self, card)
 
     def select(self, number: int, source: str) -> int:
-        """Keep the equations of a set, or of the sets that MPCADD unites; how many are left out. Raises InputError."""
+        """Keep the equations of a set, or of the sets that MPCADD unites; how many are left out.
+        Raises InputError.
+        """
         chosen = self.unions.get(number, [number] if number else [])
         missing = [each for each in chosen if each not in self.equations]
         if missing:
             known = ", ".join(map(str, self.equations)) or "none"
-            raise InputError(f"{source}: case control selects MPC = {number}, but there is no MPC {missing[0]}; it has: {known}")
+            raise InputError(
+                f"{source}: case control selects MPC = {number}, but there is no MPC "
+                f"{missing[0]}; it has: {known}"
+            )
         count = sum(map(len, self.equations.values()))
         self.equations = {each: self.equations[each] for each in chosen}
         return count - sum(map(len, self.equations.values()))
 
     def connections(self, frames: Systems) -> dict[str, Item]:
         """Connections by name. Raises InputError."""
-        found = {f"{card.name} {integer_field(card, 0)}": self._spring(card, frames) for card in self.springs}
+        found = {
+            f"{card.name} {integer_field(card, 0)}": self._spring(card, frames)
+            for card in self.springs
+        }
         found |= {f"CVISC {integer_field(card, 0)}": self._viscous(card) for card in self.viscous}
-        found |= {f"CBUSH {integer_field(card, 0)}": self._bushing(card, frames) for card in self.bushings}
+        found |= {
+            f"CBUSH {integer_field(card, 0)}": self._bushing(card, frames) for card in self.bushings
+        }
         for number, rows in self.equations.items():
             for k, (terms, card) in enumerate(rows, 1):
                 columns = {node: frames.displacements(node, card) for node, _, _ in terms}
                 axes = {node: each.T for node, each in columns.items() if each is not None}
-                found[f"MPC {number} ({k})"] = {"kind": "equation", "terms": turned(terms, axes) if axes else terms}
+                found[f"MPC {number} ({k})"] = {
+                    "kind": "equation",
+                    "terms": turned(terms, axes) if axes else terms,
+                }
         return found
 
     def turned(self) -> set[int]:
         """Grids whose rotation a spring, a bushing, an equation or a body acts on."""
         found = {integer_field(card, k, 0) for card in self.bushings for k in (2, 3)}
-        found |= {integer_field(card, k, 0) for card in self.springs for k in (2, 4) if text_field(card, k + 1) in tuple("456")}
-        found |= {node for rows in self.equations.values() for terms, _ in rows for node, c, _ in terms if c > 3}
+        found |= {
+            integer_field(card, k, 0)
+            for card in self.springs
+            for k in (2, 4)
+            if text_field(card, k + 1) in tuple("456")
+        }
+        found |= {
+            node
+            for rows in self.equations.values()
+            for terms, _ in rows
+            for node, c, _ in terms
+            if c > 3
+        }
         return found | {
-            integer_field(card, 1) for card in self.masses if any(real_field(card, k) for k in (*range(4, 7), *range(8, 14)))
+            integer_field(card, 1)
+            for card in self.masses
+            if any(real_field(card, k) for k in (*range(4, 7), *range(8, 14)))
         }
 
     def placed(self, frames: Systems) -> Iterator[Item]:
-        """Masses with an offset and the inertia about their centre, in basic axes. Raises InputError."""
+        """Masses with an offset and the inertia about their centre, in basic axes. Raises
+        InputError.
+        """
         for card in self.masses:
-            number, grid, system = integer_field(card, 0), integer_field(card, 1), integer_field(card, 2, 0)
+            number, grid, system = (
+                integer_field(card, 0),
+                integer_field(card, 1),
+                integer_field(card, 2, 0),
+            )
             I11, I21, I22, I31, I32, I33 = (real_field(card, k) for k in range(8, 14))
             inertia = np.array([[I11, -I21, -I31], [-I21, I22, -I32], [-I31, -I32, I33]])
             arm = np.array([real_field(card, k) for k in (4, 5, 6)])
@@ -93,7 +134,12 @@ class Points:
             elif system:
                 axes = frames.axes_at(system, frames.point(grid, card), card)
                 arm, inertia = axes @ arm, axes @ inertia @ axes.T
-            found = {"where": f"CONM2 {number}", "node": grid, "mass": real_field(card, 3), "arm": arm.tolist()}
+            found = {
+                "where": f"CONM2 {number}",
+                "node": grid,
+                "mass": real_field(card, 3),
+                "arm": arm.tolist(),
+            }
             yield {**found, "inertia": inertia.tolist()} if inertia.any() else found
 
     def _spring(self, card: Card, frames: Systems) -> Item:
@@ -102,20 +148,37 @@ class Points:
         first, second = integer_field(card, 2, 0), integer_field(card, 4, 0)
         component, other = text_field(card, 3), text_field(card, 5)
         if not (first and second) or component != other or component not in tuple("123456"):
-            raise InputError(f"{name}: only springs between equal components of two grids are supported; others hold the part")
-        k = real_field(card, 1) if card.name.endswith("2") else self._owned(card, f"P{card.name[1:-1]}", name)[0]
+            raise InputError(
+                f"{name}: only springs between equal components of two grids are "
+                "supported; others hold the part"
+            )
+        k = (
+            real_field(card, 1)
+            if card.name.endswith("2")
+            else self._owned(card, f"P{card.name[1:-1]}", name)[0]
+        )
         damps = card.name.startswith("CDAMP")
         ends = [frames.displacements(node, card) for node in (first, second)]
-        directions = [(np.eye(3) if axes is None else axes)[:, (int(component) - 1) % 3] for axes in ends]
+        directions = [
+            (np.eye(3) if axes is None else axes)[:, (int(component) - 1) % 3] for axes in ends
+        ]
         if not np.allclose(directions[0], directions[1], atol=SAME):
-            raise InputError(f"{name}: its component has different directions at its grids (CD); give a CBUSH")
+            raise InputError(
+                f"{name}: its component has different directions at its grids (CD); give a CBUSH"
+            )
         along = [float(x) for x in directions[0]]
         if component in "123":
             both = {"stiffness": 0.0, "damping": k} if damps else {"stiffness": k}
             return {"kind": "spring", "first": first, "second": second, "direction": along, **both}
         turn = "rotation_damping" if damps else "rotation"
         axes = {} if ends[0] is None else {"axes": ends[0].tolist()}
-        return {"kind": "bushing", "first": first, "second": second, turn: [k * (c == component) for c in "456"], **axes}
+        return {
+            "kind": "bushing",
+            "first": first,
+            "second": second,
+            turn: [k * (c == component) for c in "456"],
+            **axes,
+        }
 
     def _owned(self, card: Card, kind: str, name: str) -> list[float]:
         """Values of the property of an element. Raises InputError."""
@@ -134,15 +197,30 @@ class Points:
         return {"kind": "spring", **ends, "stiffness": 0.0, "damping": stretch}
 
     def _bushing(self, card: Card, frames: Systems) -> Item:
-        name, owner = f"{card.line}: CBUSH {integer_field(card, 0)}", integer_field(card, 1, integer_field(card, 0))
+        name, owner = (
+            f"{card.line}: CBUSH {integer_field(card, 0)}",
+            integer_field(card, 1, integer_field(card, 0)),
+        )
         first, second = integer_field(card, 2), integer_field(card, 3, 0)
         if not second or ("PBUSH", owner) not in self.properties:
-            raise InputError(f"{name}: needs two grids, and PBUSH {owner}; bushings to the ground hold the part")
+            raise InputError(
+                f"{name}: needs two grids, and PBUSH {owner}; bushings to the ground hold the part"
+            )
         if text_field(card, 9) not in ("", "-1") or any(text_field(card, k) for k in (10, 11, 12)):
-            raise InputError(f"{name}: OCID and S1 to S3 are not supported; give the place on the line between its grids by S")
+            raise InputError(
+                f"{name}: OCID and S1 to S3 are not supported; give the place on the line "
+                "between its grids by S"
+            )
         place = real_field(card, 8) if text_field(card, 8) else MIDDLE
         K, B = self.properties["PBUSH", owner][:6], self.properties["PBUSH", owner][6:]
-        given = {"kind": "bushing", "first": first, "second": second, "translation": K[:3], "rotation": K[3:], "at": place}
+        given = {
+            "kind": "bushing",
+            "first": first,
+            "second": second,
+            "translation": K[:3],
+            "rotation": K[3:],
+            "at": place,
+        }
         given |= {"translation_damping": B[:3], "rotation_damping": B[3:]} if any(B) else {}
         if text_field(card, 7):
             return {**given, "axes": frames.axes(integer_field(card, 7), card).tolist()}
@@ -152,11 +230,16 @@ class Points:
         if text_field(card, 4).isdecimal() and not text_field(card, 5) and not text_field(card, 6):
             vector = frames.point(integer_field(card, 4), card) - frames.point(first, card)
         else:
-            axes, vector = frames.displacements(first, card), np.array([real_field(card, k) for k in (4, 5, 6)])
+            axes, vector = (
+                frames.displacements(first, card),
+                np.array([real_field(card, k) for k in (4, 5, 6)]),
+            )
             vector = vector if axes is None else axes @ vector
         if not vector.any():
             if any(K[1:3]) or any(K[4:]) or any(B[1:3]) or any(B[4:]):
-                raise InputError(f"{name}: has no orientation for K2, K3, K5 and K6; give a vector or CID")
+                raise InputError(
+                    f"{name}: has no orientation for K2, K3, K5 and K6; give a vector or CID"
+                )
             vector = np.eye(3)[np.abs(apart).argmin()]
         across = np.cross(apart, vector)
         if not np.linalg.norm(across) > 0:
@@ -177,7 +260,9 @@ def _scalar_property(points: Points, card: Card) -> None:
     """PELAS, PDAMP and PVISC with several properties each, of four, two and four fields."""
     for k in range(0, 8, 2 if card.name == "PDAMP" else 4):
         if text_field(card, k):
-            values = [real_field(card, k + 1)] + ([real_field(card, k + 2)] if card.name == "PVISC" else [])
+            values = [real_field(card, k + 1)] + (
+                [real_field(card, k + 2)] if card.name == "PVISC" else []
+            )
             points.properties[card.name, integer_field(card, k)] = values
 
 
@@ -188,13 +273,24 @@ def _bushings(points: Points, card: Card) -> None:
 def _bushing_property(points: Points, card: Card) -> None:
     """Stiffnesses and viscous damping; structural damping and stress factors belong to an analysis."""
     start, viscous, mass = (
-        next((k for k, text in enumerate(card.fields) if text.upper() == flag), None) for flag in ("K", "B", "M")
+        next((k for k, text in enumerate(card.fields) if text.upper() == flag), None)
+        for flag in ("K", "B", "M")
     )
     if (start is None and viscous is None) or any(text.upper() == "RIGID" for text in card.fields):
-        raise InputError(f"{card.line}: PBUSH {integer_field(card, 0)} has no stiffnesses K1 to K6; RIGID is not supported")
+        raise InputError(
+            f"{card.line}: PBUSH {integer_field(card, 0)} has no stiffnesses K1 to K6; "
+            "RIGID is not supported"
+        )
     if mass is not None and any(real_field(card, mass + 1 + k) for k in range(7)):
-        raise InputError(f"{card.line}: PBUSH {integer_field(card, 0)} has a mass, which is not supported; give a CONM2")
-    values = [0.0 if first is None else real_field(card, first + 1 + k) for first in (start, viscous) for k in range(6)]
+        raise InputError(
+            f"{card.line}: PBUSH {integer_field(card, 0)} has a mass, which is not "
+            "supported; give a CONM2"
+        )
+    values = [
+        0.0 if first is None else real_field(card, first + 1 + k)
+        for first in (start, viscous)
+        for k in range(6)
+    ]
     points.properties["PBUSH", integer_field(card, 0)] = values
 
 
@@ -207,11 +303,17 @@ def _equation(points: Points, card: Card) -> None:
                 component = text_field(card, line + k + 1)
                 if component not in tuple("123456"):
                     raise InputError(
-                        f"{card.line}: MPC {integer_field(card, 0)}: component '{component[:20]}'; give one from 1 to 6"
+                        f"{card.line}: MPC {integer_field(card, 0)}: component "
+                        f"'{component[:20]}'; give one from 1 to 6"
                     )
-                terms.append((integer_field(card, line + k), int(component), real_field(card, line + k + 2)))
+                terms.append(
+                    (integer_field(card, line + k), int(component), real_field(card, line + k + 2))
+                )
     if len(terms) < 2:
-        raise InputError(f"{card.line}: MPC {integer_field(card, 0)} has {len(terms)} terms; it needs two or more")
+        raise InputError(
+            f"{card.line}: MPC {integer_field(card, 0)} has {len(terms)} terms; it needs "
+            "two or more"
+        )
     points.equations.setdefault(integer_field(card, 0), []).append((terms, card))
 
 
@@ -225,7 +327,12 @@ def _mass(points: Points, card: Card) -> None:
 
 
 CARDS: dict[str, Callable[[Points, Card], None]] = {
-    **dict.fromkeys(("CELAS1", "CELAS2", "CDAMP1", "CDAMP2"), _springs), "CVISC": _viscous, "CBUSH": _bushings,
-    **dict.fromkeys(("PELAS", "PDAMP", "PVISC"), _scalar_property), "PBUSH": _bushing_property, "MPC": _equation,
-    "MPCADD": _union, "CONM2": _mass,
-}  # fmt: skip
+    **dict.fromkeys(("CELAS1", "CELAS2", "CDAMP1", "CDAMP2"), _springs),
+    "CVISC": _viscous,
+    "CBUSH": _bushings,
+    **dict.fromkeys(("PELAS", "PDAMP", "PVISC"), _scalar_property),
+    "PBUSH": _bushing_property,
+    "MPC": _equation,
+    "MPCADD": _union,
+    "CONM2": _mass,
+}

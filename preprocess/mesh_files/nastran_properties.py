@@ -1,4 +1,5 @@
-"""Properties and materials of Nastran bulk data, as declarations of a part file in the units of the file.
+"""Properties and materials of Nastran bulk data, as declarations of a part file in the units of the
+file.
 
 Source: MSC Nastran, Quick Reference Guide, the entries named.
 """
@@ -22,7 +23,9 @@ STATIONS = ("YES", "YESA", "NO")  # whether a station of PBEAM has stress
 
 @dataclass
 class Property:
-    """A section, None of solids, and the number of its material; of laminates those of the plies; torsion constant of rods."""
+    """A section, None of solids, and the number of its material; of laminates those of the plies;
+    torsion constant of rods.
+    """
 
     section: Section | None
     material: int
@@ -48,11 +51,18 @@ def _solid(card: Card) -> Property:
 def _shell(card: Card) -> Property:
     bending, shear = real_field(card, 4) or 1.0, real_field(card, 6) or SHEAR
     material = text_field(card, 1)
-    plain = text_field(card, 3) == material and text_field(card, 5) in ("", "0", material) and not text_field(card, 10)
+    plain = (
+        text_field(card, 3) == material
+        and text_field(card, 5) in ("", "0", material)
+        and not text_field(card, 10)
+    )
     if not plain or abs(bending - 1) > ROUNDED or abs(shear - SHEAR) > 1e-3:
         what = "give MID2 = MID3 = MID1, no MID4, and 12I/T³, TS/T as of a plate"
         raise _refused(card, f"only plates of one material are supported; {what}")
-    return Property({"kind": "shell", "thickness": real_field(card, 2), **_added(card, 7)}, integer_field(card, 1, 0))
+    return Property(
+        {"kind": "shell", "thickness": real_field(card, 2), **_added(card, 7)},
+        integer_field(card, 1, 0),
+    )
 
 
 def _added(card: Card, index: int) -> Section:
@@ -73,14 +83,20 @@ def _laminate(card: Card) -> Property:
         if not any(text_field(card, k + j) for j in range(4)):
             continue
         materials.append(integer_field(card, k, materials[-1] if materials else 0))
-        plies.append([real_field(card, k + 1) or (plies[-1][0] if plies else 0.0), real_field(card, k + 2)])
+        plies.append(
+            [real_field(card, k + 1) or (plies[-1][0] if plies else 0.0), real_field(card, k + 2)]
+        )
     if not plies:
         raise _refused(card, "has no plies; give material, thickness and angle of each")
     if kind == "SYM":
         plies, materials = plies + plies[::-1], materials + materials[::-1]
     height = sum(thickness for thickness, _ in plies)
     offset = real_field(card, 1) + 0.5 * height if text_field(card, 1) else 0.0
-    return Property({"kind": "laminate", "plies": plies, "offset": offset, **_added(card, 2)}, materials[0], materials)
+    return Property(
+        {"kind": "laminate", "plies": plies, "offset": offset, **_added(card, 2)},
+        materials[0],
+        materials,
+    )
 
 
 def _bar(card: Card) -> Property:
@@ -90,12 +106,24 @@ def _bar(card: Card) -> Property:
     return replace(found, section={**(found.section or {}), **_added(card, 6)})
 
 
-def _general(card: Card, area: float, I1: float, I2: float, J: float, shear: Pair, centroid: Pair = (0.0, 0.0)) -> Property:
-    """PBAR and PBEAM; their stress is that at the corners of the rectangle about the centroid that has the points C to F.
+def _general(
+    card: Card,
+    area: float,
+    I1: float,
+    I2: float,
+    J: float,
+    shear: Pair,
+    centroid: Pair = (0.0, 0.0),
+) -> Property:
+    """PBAR and PBEAM; their stress is that at the corners of the rectangle about the centroid that
+    has the points C to F.
 
     centroid: from the shear centre, N1 and N2 of PBEAM, which is on the line between the grids."""
     y, z = (
-        max((abs(real_field(card, k) - c) for k in range(first, 16, 2) if text_field(card, k)), default=0.0)
+        max(
+            (abs(real_field(card, k) - c) for k in range(first, 16, 2) if text_field(card, k)),
+            default=0.0,
+        )
         for first, c in ((8, centroid[0]), (9, centroid[1]))
     )
     size = {key: 2 * reach for key, reach in (("height", y), ("width", z)) if reach}
@@ -114,16 +142,30 @@ def _beam(card: Card) -> Property:
     while text_field(card, k).upper() in STATIONS:
         _no(card, {k + 5: "I12"})
         if text_field(card, k + 7) and real_field(card, k + 7) != real_field(card, 7):
-            raise _refused(card, "NSM that changes along the beam is not supported; divide the beam into elements of one")
+            raise _refused(
+                card,
+                "NSM that changes along the beam is not supported; divide the beam into "
+                "elements of one",
+            )
         there = [value or first for value, first in zip(_values(card, k + 2), own)]
         stations.append((real_field(card, k + 1) or 1.0, there))
         k += 16 if text_field(card, k).upper() == "YES" else 8
-    _no(card, {k + j: name for j, name in enumerate(("S1", "S2", "NSI(A)", "NSI(B)", "CW(A)", "CW(B)"), 2)})
+    _no(
+        card,
+        {
+            k + j: name
+            for j, name in enumerate(("S1", "S2", "NSI(A)", "NSI(B)", "CW(A)", "CW(B)"), 2)
+        },
+    )
     _no(card, {k + j: name for j, name in enumerate(("M1(A)", "M2(A)", "M1(B)", "M2(B)"), 8)})
     shear = tuple(real_field(card, k + j) if text_field(card, k + j) else 1.0 for j in (0, 1))
     y, z = real_field(card, k + 12), real_field(card, k + 13)
     if any(text_field(card, k + j) and real_field(card, k + j) != n for j, n in ((14, y), (15, z))):
-        raise _refused(card, "N1 and N2 that change along the beam are not supported; divide the beam into elements of one")
+        raise _refused(
+            card,
+            "N1 and N2 that change along the beam are not supported; divide the beam into "
+            "elements of one",
+        )
     found = _general(card, own[0], own[1], own[2], own[3], (shear[0], shear[1]), (y, z))
     end = _end_of(card, stations)
     if end != own and found.section is not None:
@@ -137,12 +179,23 @@ def _values(card: Card, first: int) -> list[float]:
 
 
 def _end_of(card: Card, stations: list[tuple[float, list[float]]]) -> list[float]:
-    """Values at the second end. Raises InputError for stations between that are not on the straight line."""
-    first, last = stations[0][1], next((values for x, values in stations if x == 1.0), stations[0][1])
+    """Values at the second end. Raises InputError for stations between that are not on the straight
+    line.
+    """
+    first, last = (
+        stations[0][1],
+        next((values for x, values in stations if x == 1.0), stations[0][1]),
+    )
     for x, values in stations:
         for low, value, high in zip(first, values, last):
-            if not 0 <= x <= 1 or abs(low + x * (high - low) - value) > ROUNDED * max(abs(low), abs(high)):
-                raise _refused(card, f"station {x:g} is not on the line between the ends; divide the beam into elements there")
+            if not 0 <= x <= 1 or abs(low + x * (high - low) - value) > ROUNDED * max(
+                abs(low), abs(high)
+            ):
+                raise _refused(
+                    card,
+                    f"station {x:g} is not on the line between the ends; divide the beam "
+                    "into elements there",
+                )
     return last
 
 
@@ -155,12 +208,20 @@ def tube(card: Card) -> Property:
     """PTUBE: outer diameter, thickness, NSM; solid where the thickness is blank."""
     outer, given = real_field(card, 2), real_field(card, 3)
     if text_field(card, 5) and real_field(card, 5) != outer:
-        raise _refused(card, "OD2 of a tapered tube is not supported; divide it into tubes of one diameter")
+        raise _refused(
+            card, "OD2 of a tapered tube is not supported; divide it into tubes of one diameter"
+        )
     inner = outer - 2 * given if given else 0.0
     if not (outer > 0 and 0 <= inner < outer):
-        raise _refused(card, f"OD = {outer:g} with T = {given:g} is no tube; give a thickness up to half the diameter")
+        raise _refused(
+            card,
+            f"OD = {outer:g} with T = {given:g} is no tube; give a thickness up to half "
+            "the diameter",
+        )
     area, J = 0.25 * math.pi * (outer**2 - inner**2), math.pi / 32 * (outer**4 - inner**4)
-    return Property({"kind": "truss", "area": area, **_added(card, 4)}, integer_field(card, 1, 0), torsion=J)
+    return Property(
+        {"kind": "truss", "area": area, **_added(card, 4)}, integer_field(card, 1, 0), torsion=J
+    )
 
 
 def own_rod(card: Card) -> Property:
@@ -178,13 +239,23 @@ def _shaped(card: Card) -> Property:
     stations = _stations(card, count) if beam else [(0.0, _dimensions(card, 8, count))]
     if not beam and any(text_field(card, k) for k in range(9 + count, len(card.fields))):
         raise _refused(card, f"section {shape} has {count} dimensions; remove the others")
-    wrong = [f"DIM{k}" for k, d in enumerate(stations[0][1], 1) if d < 0 or (d == 0 and shape not in MAY_VANISH)]
+    wrong = [
+        f"DIM{k}"
+        for k, d in enumerate(stations[0][1], 1)
+        if d < 0 or (d == 0 and shape not in MAY_VANISH)
+    ]
     if wrong:
-        raise _refused(card, f"section {shape}: {wrong[0]} is not positive; give all {count} dimensions")
+        raise _refused(
+            card, f"section {shape}: {wrong[0]} is not positive; give all {count} dimensions"
+        )
     section, end = make(stations[0][1]), make(_end_of(card, stations))
     changed = {key: end[key] for key in end if end[key] != section.get(key)}
     if changed and (section["kind"] in OPEN or end["kind"] != section["kind"]):
-        raise _refused(card, f"tapered section {shape} is not supported; divide the beam into elements of one section")
+        raise _refused(
+            card,
+            f"tapered section {shape} is not supported; divide the beam into elements of "
+            "one section",
+        )
     more: Section = {"turn": turn} if turn else {}
     if beam:  # its shear centre is on the line between the grids
         more |= {"line": "shear-centre"} if section["kind"] in OPEN else {}
@@ -204,15 +275,28 @@ def _stations(card: Card, count: int) -> list[tuple[float, list[float]]]:
         if any(text_field(card, k + j) for j in range(3 + count)):
             there = [value or first for value, first in zip(_dimensions(card, k + 2, count), own)]
             found.append((real_field(card, k + 1) if text_field(card, k + 1) else 1.0, there))
-            if text_field(card, k + 2 + count) and real_field(card, k + 2 + count) != real_field(card, 8 + count):
-                raise _refused(card, "NSM that changes along the beam is not supported; divide the beam into elements of one")
+            if text_field(card, k + 2 + count) and real_field(card, k + 2 + count) != real_field(
+                card, 8 + count
+            ):
+                raise _refused(
+                    card,
+                    "NSM that changes along the beam is not supported; divide the beam "
+                    "into elements of one",
+                )
     return found
 
 
 PROPERTIES: dict[str, Callable[[Card], Property]] = {
-    "PSOLID": _solid, "PSHELL": _shell, "PCOMP": _laminate, "PBAR": _bar, "PBARL": _shaped, "PBEAM": _beam, "PBEAML": _shaped,
-    "PROD": _rod, "PTUBE": tube,
-}  # fmt: skip
+    "PSOLID": _solid,
+    "PSHELL": _shell,
+    "PCOMP": _laminate,
+    "PBAR": _bar,
+    "PBARL": _shaped,
+    "PBEAM": _beam,
+    "PBEAML": _shaped,
+    "PROD": _rod,
+    "PTUBE": tube,
+}
 
 
 def isotropic(card: Card) -> Section:
@@ -223,15 +307,25 @@ def isotropic(card: Card) -> Section:
     E = E or 2 * G * (1 + nu)
     found = {"kind": "isotropic", "E": E, "nu": nu, "rho": real_field(card, 4)}
     if G and abs(G * 2 * (1 + nu) - E) > FITS * E:
-        return {**found, "problem": f"MAT1 {integer_field(card, 0)}: E, G and NU are not those of an isotropic material"}
+        return {
+            **found,
+            "problem": f"MAT1 {integer_field(card, 0)}: E, G and NU are not those of an isotropic "
+            "material",
+        }
     return _complete(found, f"MAT1 {integer_field(card, 0)}")
 
 
 def orthotropic(card: Card) -> Section:
-    """MAT8: in the plane of a ply; across it only the shear moduli have an effect on shells. Strengths Xt, Xc, Yt, Yc, S count
-    where they are stresses, without F12."""
+    """MAT8: in the plane of a ply; across it only the shear moduli have an effect on shells.
+    Strengths Xt, Xc, Yt, Yc, S count where they are stresses, without F12."""
     E1, E2, nu, G12, G1, G2, rho = (real_field(card, k) for k in range(1, 8))
-    found = {"kind": "orthotropic", "E": [E1, E2, E2], "nu": [nu, 0.0, 0.0], "G": [G12, G1, G2], "rho": rho}
+    found = {
+        "kind": "orthotropic",
+        "E": [E1, E2, E2],
+        "nu": [nu, 0.0, 0.0],
+        "G": [G12, G1, G2],
+        "rho": rho,
+    }
     Xt, Xc, Yt, Yc, S = (real_field(card, k) for k in range(11, 16))
     if Xt and Yt and S and not (real_field(card, 17) or real_field(card, 18)):
         found["strengths"] = [Xt, Xc or Xt, Yt, Yc or Yt, S]

@@ -1,7 +1,7 @@
 """Sections of PBARL and PBEAML by their shape and dimensions, in the units of the file.
 
-The y axis of a shape is upward in the figures of the source, z to the right. T2 is a T upside down, H and CHAN2 are I and channel
-turned by a quarter, T1 a T turned by a quarter.
+The y axis of a shape is upward in the figures of the source, z to the right. T2 is a T upside down,
+H and CHAN2 are I and channel turned by a quarter, T1 a T turned by a quarter.
 
 Source: MSC Nastran, Quick Reference Guide, PBARL.
 """
@@ -21,14 +21,18 @@ OPEN = ("t", "channel", "angle", "walled")
 
 
 class Shape(NamedTuple):
-    """Number of dimensions; the section; its angle from the y axis of the element, about x [degrees]."""
+    """Number of dimensions; the section; its angle from the y axis of the element, about x
+    [degrees].
+    """
 
     size: int
     make: Callable[[Dimensions], Section]
     turn: float = 0.0
 
 
-def box(width: float, height: float, top: float, bottom: float, right: float, left: float) -> Section:
+def box(
+    width: float, height: float, top: float, bottom: float, right: float, left: float
+) -> Section:
     """Box of outer width and height with walls of four thicknesses."""
     if top == bottom == right == left:
         return {"kind": "box", "height": height, "width": width, "thickness": top}
@@ -40,7 +44,9 @@ def box(width: float, height: float, top: float, bottom: float, right: float, le
     return {"kind": "walled", "walls": walls, "rectangles": rows}
 
 
-def i_section(height: float, lower: float, upper: float, web: float, low: float, high: float) -> Section:
+def i_section(
+    height: float, lower: float, upper: float, web: float, low: float, high: float
+) -> Section:
     """I with flanges of two widths and thicknesses; T where one of them has none."""
     if lower == upper and low == high:
         return _doubly(height, lower, web, low)
@@ -48,7 +54,11 @@ def i_section(height: float, lower: float, upper: float, web: float, low: float,
     walls = [[a, s * 0.5 * lower, a, 0.0, low] for s in (-1, 1)] + [[a, 0.0, b, 0.0, web]]
     walls += [[b, 0.0, b, s * 0.5 * upper, high] for s in (-1, 1)]
     rows = [[0.0, -0.5 * lower, low, 0.5 * lower], [low, -0.5 * web, height - high, 0.5 * web]]
-    return {"kind": "walled", "walls": walls, "rectangles": [*rows, [height - high, -0.5 * upper, height, 0.5 * upper]]}
+    return {
+        "kind": "walled",
+        "walls": walls,
+        "rectangles": [*rows, [height - high, -0.5 * upper, height, 0.5 * upper]],
+    }
 
 
 def _doubly(height: float, width: float, web: float, flange: float) -> Section:
@@ -79,18 +89,41 @@ def _hat(d: Dimensions) -> Section:
     """Height, thickness, width of the top, width of each brim beside the upright walls."""
     height, t, width, brim = d
     m, z = 0.5 * t, 0.5 * (width - t)
-    line = [(m, -z - m - brim), (m, -z), (height - m, -z), (height - m, z), (m, z), (m, z + m + brim)]
-    rows = [[0.0, s * (0.5 * width + 0.5 * brim) - 0.5 * brim, t, s * (0.5 * width + 0.5 * brim) + 0.5 * brim] for s in (-1, 1)]
-    rows += [[0.0, s * z - m, height, s * z + m] for s in (-1, 1)] + [[height - t, m - z, height, z - m]]
+    line = [
+        (m, -z - m - brim),
+        (m, -z),
+        (height - m, -z),
+        (height - m, z),
+        (m, z),
+        (m, z + m + brim),
+    ]
+    rows = [
+        [
+            0.0,
+            s * (0.5 * width + 0.5 * brim) - 0.5 * brim,
+            t,
+            s * (0.5 * width + 0.5 * brim) + 0.5 * brim,
+        ]
+        for s in (-1, 1)
+    ]
+    rows += [[0.0, s * z - m, height, s * z + m] for s in (-1, 1)] + [
+        [height - t, m - z, height, z - m]
+    ]
     return _line(line, t, rows)
 
 
 def _hat_on_plate(d: Dimensions) -> Section:
-    """Width and height of all, width of the top, thickness of the hat and of the plate on which its brims lie."""
+    """Width and height of all, width of the top, thickness of the hat and of the plate on which its
+    brims lie.
+    """
     width, height, top, t, plate = d
     b, z, y = 0.5 * width, 0.5 * (top - t), 0.5 * plate
     walls = [[y, -z, y, z, plate], [height - 0.5 * t, -z, height - 0.5 * t, z, t]]
-    walls += [wall for s in (-1, 1) for wall in ([y, s * z, height - 0.5 * t, s * z, t], [y, s * b, y, s * z, plate + t])]
+    walls += [
+        wall
+        for s in (-1, 1)
+        for wall in ([y, s * z, height - 0.5 * t, s * z, t], [y, s * b, y, s * z, plate + t])
+    ]
     rows = [[0.0, -b, plate, b], [height - t, -0.5 * top, height, 0.5 * top]]
     rows += [[plate, a, plate + t, c] for a, c in ((-b, -0.5 * top), (0.5 * top, b))]
     rows += [[plate, s * z - 0.5 * t, height - t, s * z + 0.5 * t] for s in (-1, 1)]
@@ -98,12 +131,21 @@ def _hat_on_plate(d: Dimensions) -> Section:
 
 
 def _two_cells(d: Dimensions) -> Section:
-    """Width, height, place of the middle web; thicknesses of the webs, of top and bottom on the left, of those on the right."""
+    """Width, height, place of the middle web; thicknesses of the webs, of top and bottom on the
+    left, of those on the right.
+    """
     width, height, place, *webs = d[:6]
     tops, feet = (d[6], d[8]), (d[7], d[9])
-    z, y = (0.5 * webs[0], place, width - 0.5 * webs[2]), (0.25 * sum(feet), height - 0.25 * sum(tops))
+    z, y = (
+        (0.5 * webs[0], place, width - 0.5 * webs[2]),
+        (0.25 * sum(feet), height - 0.25 * sum(tops)),
+    )
     walls = [[y[0], at, y[1], at, t] for at, t in zip(z, webs)]
-    walls += [[at, a, at, b, t] for at, both in zip(y, (feet, tops)) for (a, b), t in zip(pairwise(z), both)]
+    walls += [
+        [at, a, at, b, t]
+        for at, both in zip(y, (feet, tops))
+        for (a, b), t in zip(pairwise(z), both)
+    ]
     ends = [0.0, webs[0], place - 0.5 * webs[1], place + 0.5 * webs[1], width - webs[2], width]
     rows = [[0.0, ends[k], height, ends[k + 1]] for k in (0, 2, 4)]
     for a, b, top, foot in zip(ends[1::2], ends[2::2], tops, feet):
@@ -112,7 +154,9 @@ def _two_cells(d: Dimensions) -> Section:
 
 
 def _z(d: Dimensions) -> Section:
-    """Width of each flange beside the web, thickness of the web, height between the flanges and in all; upper one to the left."""
+    """Width of each flange beside the web, thickness of the web, height between the flanges and in
+    all; upper one to the left.
+    """
     flange, web, between, height = d
     t, m = 0.5 * (height - between), 0.5 * web
     walls = [[0.5 * t, m + flange, 0.5 * t, 0.0, t], [0.5 * t, 0.0, height - 0.5 * t, 0.0, web]]
@@ -125,13 +169,25 @@ def _cross(d: Dimensions) -> Section:
     """Width of both arms beside the upright wall, its thickness, its height, thickness of the arms."""
     arms, upright, height, flat = d
     y, m, z = 0.5 * height, 0.5 * upright, 0.5 * (arms + upright)
-    walls = [[0.0, 0.0, *end, t] for end, t in (((-y, 0.0), upright), ((y, 0.0), upright), ((0.0, -z), flat), ((0.0, z), flat))]
+    walls = [
+        [0.0, 0.0, *end, t]
+        for end, t in (
+            ((-y, 0.0), upright),
+            ((y, 0.0), upright),
+            ((0.0, -z), flat),
+            ((0.0, z), flat),
+        )
+    ]
     rows = [[-y, -m, y, m], [-0.5 * flat, m, 0.5 * flat, z], [-0.5 * flat, -z, 0.5 * flat, -m]]
     return {"kind": "walled", "walls": walls, "rectangles": rows}
 
 
 def _line(points: list[Point], t: float, rows: list[list[float]]) -> Section:
-    return {"kind": "walled", "walls": [[*p, *q, t] for p, q in pairwise(points)], "rectangles": rows}
+    return {
+        "kind": "walled",
+        "walls": [[*p, *q, t] for p, q in pairwise(points)],
+        "rectangles": rows,
+    }
 
 
 SHAPES: dict[str, Shape] = {

@@ -1,8 +1,10 @@
-"""Trusses, beams, shells and spiders of Nastran bulk data, as elements and declarations of a part file.
+"""Trusses, beams, shells and spiders of Nastran bulk data, as elements and declarations of a part
+file.
 
-Plane 1 of a bar, which has the moment of inertia I1, is that of its axis and its orientation vector: the local y axis here. The
-axes of laminates are those of the coordinate system that the elements name (MCID), or turned by THETA from the first side.
-Torsion of rods is a spring between the rotations of their grids about their axis.
+Plane 1 of a bar, which has the moment of inertia I1, is that of its axis and its orientation
+vector: the local y axis here. The axes of laminates are those of the coordinate system that the
+elements name (MCID), or turned by THETA from the first side. Torsion of rods is a spring between
+the rotations of their grids about their axis.
 
 Source: MSC Nastran, Quick Reference Guide, the entries named.
 """
@@ -20,7 +22,13 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.mesh.declared import Declared, Item
-from preprocess.mesh_files.nastran_cards import Card, integer_field, listed_numbers, real_field, text_field
+from preprocess.mesh_files.nastran_cards import (
+    Card,
+    integer_field,
+    listed_numbers,
+    real_field,
+    text_field,
+)
 from preprocess.mesh_files.nastran_coordinates import Systems
 from preprocess.mesh_files.nastran_points import Points
 from preprocess.mesh_files.nastran_properties import PROPERTIES, Property, own_rod
@@ -28,9 +36,13 @@ from preprocess.mesh_files.nastran_shapes import OPEN, Section
 
 # CTRIAR and CQUADR, with rotations about the normal, differ by their formulation only.
 SHELLS = {
-    "CTRIA3": ("triangle", 3), "CQUAD4": ("quad", 4), "CTRIAR": ("triangle", 3), "CQUADR": ("quad", 4),
-    "CTRIA6": ("triangle6", 6), "CQUAD8": ("quad8", 8),
-}  # fmt: skip
+    "CTRIA3": ("triangle", 3),
+    "CQUAD4": ("quad", 4),
+    "CTRIAR": ("triangle", 3),
+    "CQUADR": ("quad", 4),
+    "CTRIA6": ("triangle6", 6),
+    "CQUAD8": ("quad8", 8),
+}
 BEAMS = ("general", "circular", "tubular", "rectangular", "box", "i", *OPEN)
 DEFAULTS = {"CBAR": "BAROR", "CBEAM": "BEAMOR"}
 TURNS = set("456")
@@ -48,8 +60,9 @@ class Rod(NamedTuple):
 
 @dataclass
 class Structures:
-    """Cards of beams, rods, shells (kind, number, property, nodes), their cards and offsets by number, properties, materials by
-    number, spiders, springs, masses, and the factor of masses; coordinate systems; BAROR and BEAMOR."""
+    """Cards of beams, rods, shells (kind, number, property, nodes), their cards and offsets by
+    number, properties, materials by number, spiders, springs, masses, and the factor of masses;
+    coordinate systems; BAROR and BEAMOR."""
 
     beams: list[Card] = field(default_factory=list)
     rods: list[Rod] = field(default_factory=list)
@@ -68,7 +81,9 @@ class Structures:
     defaults: dict[str, Card] = field(default_factory=dict)
 
     def element_sets(self) -> dict[str, tuple[list[int], int, Section]]:
-        """Numbers of the elements, their property and section, by the name of a set: a property, or one of its variants."""
+        """Numbers of the elements, their property and section, by the name of a set: a property, or
+        one of its variants.
+        """
         found: dict[str, tuple[list[int], int, Section]] = {}
         variants: dict[int, list[Any]] = {}
 
@@ -87,8 +102,11 @@ class Structures:
             section = self._section(owner, ", ".join(SHELLS), ("shell", "laminate"))
             if section["kind"] == "laminate":
                 section = self._oriented(section, number, kind)
-            offset = self.offsets.get(number, 0.0)  # of the reference plane, from which Z0 of PCOMP counts
-            placed = {**section, "offset": section.get("offset", 0.0) + offset} if offset else section
+            # of the reference plane, from which Z0 of PCOMP counts
+            offset = self.offsets.get(number, 0.0)
+            placed = (
+                {**section, "offset": section.get("offset", 0.0) + offset} if offset else section
+            )
             add(number, owner, placed, (section.get("orientation"), section.get("turn"), offset))
         for rod in self.rods:
             add(rod.number, rod.owner, self._section(rod.owner, "CROD, CTUBE", ("truss",)), None)
@@ -98,7 +116,12 @@ class Structures:
             released = _released(card, alone)
             ends = self._arms(card)
             section = self._section(owner, "CBAR, CBEAM", BEAMS)
-            kept = add(number, owner, section | ({"released": released} if any(released) else {}), (released, ends is None))
+            kept = add(
+                number,
+                owner,
+                section | ({"released": released} if any(released) else {}),
+                (released, ends is None),
+            )
             kept.setdefault("orientation", []).append([number, *self._orientation(card)])
             if ends is not None:
                 kept.setdefault("ends", []).append([number, *ends.ravel().tolist()])
@@ -122,10 +145,14 @@ class Structures:
         return [text_field(self.defaults[DEFAULTS[card.name]], k) for k in fields]
 
     def _owner(self, card: Card) -> int:
-        return integer_field(Card(card.name, self._default(card, 1), card.line), 0, integer_field(card, 0))
+        return integer_field(
+            Card(card.name, self._default(card, 1), card.line), 0, integer_field(card, 0)
+        )
 
     def _orientation(self, card: Card) -> list[float]:
-        """Orientation vector in basic axes: to a grid G0, or X1, X2, X3 in the displacement axes of GA, or basic ones by OFFT."""
+        """Orientation vector in basic axes: to a grid G0, or X1, X2, X3 in the displacement axes of
+        GA, or basic ones by OFFT.
+        """
         name, start = f"{card.line}: {card.name} {integer_field(card, 0)}", integer_field(card, 2)
         texts = self._default(card, 4, 5, 6)
         given = Card(card.name, texts, card.line)
@@ -136,16 +163,22 @@ class Structures:
             axes = None if self._offt(card)[0] == "B" else self.frames.displacements(start, card)
             vector = vector if axes is None else axes @ vector
         if not np.linalg.norm(vector) > 0:
-            raise InputError(f"{name}: has no orientation; give the vector X1, X2, X3, or a node G0 beside its axis")
+            raise InputError(
+                f"{name}: has no orientation; give the vector X1, X2, X3, or a node G0 "
+                "beside its axis"
+            )
         return [float(x) for x in vector]
 
     def _offt(self, card: Card) -> str:
-        """Three letters: whether the orientation vector is in displacement (G) or basic (B) axes; offsets are in the former."""
+        """Three letters: whether the orientation vector is in displacement (G) or basic (B) axes;
+        offsets are in the former.
+        """
         (text,) = self._default(card, 7)
         found = text.upper() or "GGG"
         if not re.fullmatch("[BG]G{0,2}", found):
             raise InputError(
-                f"{card.line}: {card.name} {integer_field(card, 0)}: OFFT = {text[:20]} is not supported; give offsets in"
+                f"{card.line}: {card.name} {integer_field(card, 0)}: OFFT = {text[:20]} "
+                "is not supported; give offsets in"
                 " displacement axes, GGG, or BGG with the vector in basic axes"
             )
         return (found + "GGG")[:3]
@@ -163,7 +196,12 @@ class Structures:
 
     def _turned_by_one(self) -> set[int]:
         """Grids whose rotation one bar alone acts on."""
-        count = Counter(node for card in self.beams for k, node in zip((8, 9), _grids(card)) if not set(_pins(card, k)) >= TURNS)
+        count = Counter(
+            node
+            for card in self.beams
+            for k, node in zip((8, 9), _grids(card))
+            if not set(_pins(card, k)) >= TURNS
+        )
         return {node for node, bars in count.items() if bars == 1} - self._turned_by_others()
 
     def _turned_by_others(self) -> set[int]:
@@ -182,7 +220,10 @@ class Structures:
             axes = self.frames.axes(int(text), card)
             return {**section, "orientation": [float(x) for x in axes[:, 0]]}
         if kind in ("triangle6", "quad8"):
-            raise InputError(f"{self.source}: shell {number} of PCOMP has no MCID; name the coordinate system of its plies")
+            raise InputError(
+                f"{self.source}: shell {number} of PCOMP has no MCID; name the coordinate "
+                "system of its plies"
+            )
         theta = real_field(card, _theta(card)) if card is not None else 0.0
         return {**section, "turn": theta} if theta else section
 
@@ -190,10 +231,15 @@ class Structures:
         found = self.properties.get(owner)
         if found is None or found.section is None or found.section["kind"] not in kinds:
             known = ", ".join(name for name in PROPERTIES if name != "PSOLID")
-            raise InputError(f"{self.source}: property {owner} of {cards} elements is not one of {known} that fits; give one")
+            raise InputError(
+                f"{self.source}: property {owner} of {cards} elements is not one of "
+                f"{known} that fits; give one"
+            )
         material = self.materials.get(found.material, {})
         if found.section["kind"] == "shell" and material.get("kind") == "orthotropic":
-            raise InputError(f"{self.source}: PSHELL {owner} of MAT8 is not supported; give a PCOMP of one ply")
+            raise InputError(
+                f"{self.source}: PSHELL {owner} of MAT8 is not supported; give a PCOMP of one ply"
+            )
         section = dict(found.section)
         if "added_mass" in section:
             section["added_mass"] *= self.mass_factor
@@ -202,55 +248,83 @@ class Structures:
         return {**section, "materials": [self._material(number) for number in found.plies]}
 
     def _material(self, number: int) -> Section:
-        found = self.materials.get(number, {"problem": f"material {number} is not a MAT1 or MAT8 of the file"})
+        found = self.materials.get(
+            number, {"problem": f"material {number} is not a MAT1 or MAT8 of the file"}
+        )
         return {**found, "rho": found["rho"] * self.mass_factor} if "rho" in found else found
 
     def _weighted(self, mass: Section) -> Section:
         k = self.mass_factor
-        inertia = {"inertia": [[k * each for each in row] for row in mass["inertia"]]} if "inertia" in mass else {}
+        inertia = (
+            {"inertia": [[k * each for each in row] for row in mass["inertia"]]}
+            if "inertia" in mass
+            else {}
+        )
         return {**mass, "mass": k * mass["mass"], **inertia}
 
     def select_equations(self, number: int) -> None:
-        """Keep the equations of MPC = number, 0 for none, and note those that are not applied. Raises InputError."""
+        """Keep the equations of MPC = number, 0 for none, and note those that are not applied.
+        Raises InputError.
+        """
         left = self.points.select(number, self.source)
         if left and not number:
-            self.notices.append(f"{left} MPC omitted: the case control selects none; write MPC = n before BEGIN BULK")
+            self.notices.append(
+                f"{left} MPC omitted: the case control selects none; write MPC = n before "
+                "BEGIN BULK"
+            )
 
     def declared(self, solids: Mapping[str, int]) -> Declared:
-        """Sections and materials by element set, connections and masses; solids: property by element set of solids."""
+        """Sections and materials by element set, connections and masses; solids: property by
+        element set of solids.
+        """
         sets = self.element_sets()
         owners = {**solids, **{name: owner for name, (_, owner, _) in sets.items()}}
-        used = {name: self.properties[owner].material if owner in self.properties else 0 for name, owner in owners.items()}
+        used = {
+            name: self.properties[owner].material if owner in self.properties else 0
+            for name, owner in owners.items()
+        }
         connections = {name: each for spider in self.spiders for name, each in self._spider(spider)}
         return Declared(
             sections={name: section for name, (_, _, section) in sets.items()},
             connections=connections | self._twists() | self.points.connections(self.frames),
-            materials={name: self._material(number) for name, number in used.items()} if self.materials else {},
+            materials={name: self._material(number) for name, number in used.items()}
+            if self.materials
+            else {},
             masses=[self._weighted(each) for each in self.points.placed(self.frames)],
         )
 
     def _spider(self, given: Item) -> Iterator[tuple[str, Item]]:
         """A spider; single components of nodes are along their displacement axes."""
         name, card, own = given["where"], given["card"], given["components"]
-        frames = {node: self.frames.displacements(node, card) for node in (*given["nodes"], given["centre"])}
-        plain = {key: value for key, value in given.items() if key not in ("nodes", "centre", "card")}
+        frames = {
+            node: self.frames.displacements(node, card)
+            for node in (*given["nodes"], given["centre"])
+        }
+        plain = {
+            key: value for key, value in given.items() if key not in ("nodes", "centre", "card")
+        }
         others = {node for node, axes in frames.items() if axes is not None}
         follows = given.get("follows", "")
         if given["kind"] != "rigid-spider" and given["centre"] in others and not _whole(follows):
             raise InputError(
-                f"{card.line}: {name}: components {follows} of a centre with a displacement system (CD) are not supported;"
+                f"{card.line}: {name}: components {follows} of a centre with a "
+                "displacement system (CD) are not supported;"
                 " give 123 or 123456"
             )
         if _whole(own) or not others & {*given["nodes"]}:
             yield name, plain
         else:
             rows = [
-                [node, *axes.T.ravel().tolist()] for node, axes in frames.items() if axes is not None and node != given["centre"]
+                [node, *axes.T.ravel().tolist()]
+                for node, axes in frames.items()
+                if axes is not None and node != given["centre"]
             ]
             yield name, {**plain, "axes": rows}
 
     def _twists(self) -> dict[str, Item]:
-        """Torsion springs of rods between grids that something turns; of others whose ends are free to turn it has no effect."""
+        """Torsion springs of rods between grids that something turns; of others whose ends are free
+        to turn it has no effect.
+        """
         rods = [rod for rod in self.rods if self._property(rod.owner).torsion]
         held = self._turned_by_others() | {node for card in self.beams for node in _grids(card)}
         groups: list[tuple[set[int], list[Rod]]] = []
@@ -258,7 +332,10 @@ class Structures:
             touching = [each for each in groups if each[0] & {*rod.nodes}]
             groups = [each for each in groups if not each[0] & {*rod.nodes}]
             groups.append(
-                ({*rod.nodes}.union(*(nodes for nodes, _ in touching)), [rod, *(r for _, own in touching for r in own)])
+                (
+                    {*rod.nodes}.union(*(nodes for nodes, _ in touching)),
+                    [rod, *(r for _, own in touching for r in own)],
+                )
             )
         found: dict[str, Item] = {}
         for nodes, own in groups:
@@ -266,7 +343,8 @@ class Structures:
                 continue
             if nodes - held:
                 raise InputError(
-                    f"{own[0].card.line}: {own[0].card.name} {own[0].number}: torsion of rods through node {min(nodes - held)},"
+                    f"{own[0].card.line}: {own[0].card.name} {own[0].number}: torsion of "
+                    f"rods through node {min(nodes - held)},"
                     " which nothing else turns, is not supported; give J = 0, or beams"
                 )
             found |= {f"{rod.card.name} {rod.number} torsion": self._twist(rod) for rod in own}
@@ -277,9 +355,12 @@ class Structures:
         steel = self.materials.get(prop.material, {})
         if "E" not in steel or steel["kind"] != "isotropic":
             raise InputError(
-                f"{rod.card.line}: {rod.card.name} {rod.number}: its torsion needs MAT1 {prop.material}; give one, or J = 0"
+                f"{rod.card.line}: {rod.card.name} {rod.number}: its torsion needs MAT1 "
+                f"{prop.material}; give one, or J = 0"
             )
-        apart = self.frames.point(rod.nodes[1], rod.card) - self.frames.point(rod.nodes[0], rod.card)
+        apart = self.frames.point(rod.nodes[1], rod.card) - self.frames.point(
+            rod.nodes[0], rod.card
+        )
         length = float(np.linalg.norm(apart))
         if not length > 0:
             raise InputError(f"{name}: has no length; give grids at two places")
@@ -305,8 +386,9 @@ def _whole(components: str) -> bool:
 
 
 def _released(card: Card, alone: set[int]) -> tuple[str, str]:
-    """Pin flags of both ends. A bar that may turn about its axis at both ends transmits no torque either way: the first holds.
-    Nor does one that is hinged at a grid that it alone turns: that end may turn."""
+    """Pin flags of both ends. A bar that may turn about its axis at both ends transmits no torque
+    either way: the first holds. Nor does one that is hinged at a grid that it alone turns: that end
+    may turn."""
     flags = [_pins(card, k) for k in (8, 9)]
     for end, node in enumerate(_grids(card)):
         if node in alone and {"5", "6"} <= set(flags[end]) and "4" not in "".join(flags):
@@ -327,7 +409,10 @@ def _pins(card: Card, index: int) -> str:
     if not text or not text.strip("0"):
         return ""
     if not re.fullmatch("[1-6]{1,6}", text):
-        raise InputError(f"{card.line}: {card.name} {integer_field(card, 0)}: pin flags '{text[:20]}'; give digits from 1 to 6")
+        raise InputError(
+            f"{card.line}: {card.name} {integer_field(card, 0)}: pin flags '{text[:20]}'; "
+            "give digits from 1 to 6"
+        )
     return "".join(sorted(set(text)))
 
 
@@ -341,12 +426,21 @@ def add_shell(found: Structures, card: Card) -> None:
     """A shell of one thickness with its offset ZOFFS from the grids along its normal."""
     kind, count = SHELLS[card.name]
     number = integer_field(card, 0)
-    own, offset = ((10, 11, 12, 13), 15) if count == 8 else (range(4 + count, 3 + 2 * count + 5), 3 + count)
+    own, offset = (
+        ((10, 11, 12, 13), 15) if count == 8 else (range(4 + count, 3 + 2 * count + 5), 3 + count)
+    )
     _refuse(card, [k for k in own if _given(card, k)], "its own thickness")
     if _given(card, offset):
         found.offsets[number] = real_field(card, offset)
     found.systems[number] = card
-    found.shells.append((kind, number, integer_field(card, 1, number), [integer_field(card, k) for k in range(2, 2 + count)]))
+    found.shells.append(
+        (
+            kind,
+            number,
+            integer_field(card, 1, number),
+            [integer_field(card, k) for k in range(2, 2 + count)],
+        )
+    )
 
 
 def add_bar(found: Structures, card: Card) -> None:
@@ -359,13 +453,22 @@ def add_bar(found: Structures, card: Card) -> None:
 def add_rod(found: Structures, card: Card) -> None:
     """CROD or CTUBE."""
     number = integer_field(card, 0)
-    found.rods.append(Rod(number, integer_field(card, 1, number), [integer_field(card, 2), integer_field(card, 3)], card))
+    found.rods.append(
+        Rod(
+            number,
+            integer_field(card, 1, number),
+            [integer_field(card, 2), integer_field(card, 3)],
+            card,
+        )
+    )
 
 
 def add_own_rod(found: Structures, card: Card) -> None:
     """CONROD, which has no property: those of one section are a set."""
     number, own = integer_field(card, 0), own_rod(card)
-    owner = next((key for key, each in found.properties.items() if key < 0 and each == own), -number)
+    owner = next(
+        (key for key, each in found.properties.items() if key < 0 and each == own), -number
+    )
     found.properties[owner] = own
     found.rods.append(Rod(number, owner, [integer_field(card, 1), integer_field(card, 2)], card))
 
@@ -381,11 +484,14 @@ def add_property(found: Structures, card: Card) -> None:
     """Section of a property card."""
     number = integer_field(card, 0)
     if number in found.properties:
-        raise InputError(f"{card.line}: property number {number} occurs twice; number the properties uniquely")
+        raise InputError(
+            f"{card.line}: property number {number} occurs twice; number the properties uniquely"
+        )
     found.properties[number] = PROPERTIES[card.name](card)
     if card.name == "PSHELL" and not _given(card, 5):
         found.notices.append(
-            f"PSHELL {number} has no MID3, a plate that is rigid in transverse shear: it is read as a flexible one"
+            f"PSHELL {number} has no MID3, a plate that is rigid in transverse shear: it "
+            "is read as a flexible one"
         )
 
 
@@ -401,28 +507,45 @@ def add_spider(found: Structures, card: Card) -> None:
         spider |= {"kind": "rigid-spider", "components": text_field(card, 2) or "123456", **own}
     else:
         if not re.fullmatch("[1-6]+", text_field(card, 3)):
-            raise InputError(f"{card.line}: {name}: components {text_field(card, 3)!r} of its centre; give digits from 1 to 6")
+            raise InputError(
+                f"{card.line}: {name}: components {text_field(card, 3)!r} of its centre; "
+                "give digits from 1 to 6"
+            )
         weights, components = _weights(card, name)
         if len(components) != 1:
-            raise InputError(f"{card.line}: {name}: has groups of different components, which are not supported; give one kind")
+            raise InputError(
+                f"{card.line}: {name}: has groups of different components, which are not "
+                "supported; give one kind"
+            )
         chosen = {number: weight for weight, numbers in weights for number in numbers}
         means = {"components": components.pop(), "follows": text_field(card, 3), "weights": chosen}
-        own = {"centre": integer_field(card, 2), "nodes": [number for _, numbers in weights for number in numbers]}
+        own = {
+            "centre": integer_field(card, 2),
+            "nodes": [number for _, numbers in weights for number in numbers],
+        }
         spider |= {"kind": "averaging-spider", **means, **own}
     if not re.fullmatch("[1-6]+", spider["components"]):
-        raise InputError(f"{card.line}: {name}: components {spider['components'][:20]!r}; give digits from 1 to 6")
+        raise InputError(
+            f"{card.line}: {name}: components {spider['components'][:20]!r}; give digits "
+            "from 1 to 6"
+        )
     found.centres[f"{name} centre"] = [spider["centre"]]
     found.spiders.append(spider)
 
 
 def _bar_ends(card: Card, name: str) -> Item:
-    """Centre, node and components of RBAR, one of whose ends has all independent degrees of freedom."""
+    """Centre, node and components of RBAR, one of whose ends has all independent degrees of
+    freedom.
+    """
     nodes = integer_field(card, 1), integer_field(card, 2)
     free, led = [text_field(card, k) for k in (3, 4)], [text_field(card, k) for k in (5, 6)]
     for a, b in ((0, 1), (1, 0)):
         if set(free[a]) == set("123456") and not free[b] and not led[a]:
             return {"centre": nodes[a], "nodes": [nodes[b]], "components": led[b] or "123456"}
-    raise InputError(f"{card.line}: {name}: only CNA or CNB = 123456 and components of the other end are supported; give RBE2")
+    raise InputError(
+        f"{card.line}: {name}: only CNA or CNB = 123456 and components of the other end "
+        "are supported; give RBE2"
+    )
 
 
 def _weights(card: Card, name: str) -> tuple[list[tuple[float, list[int]]], set[str]]:
@@ -430,12 +553,16 @@ def _weights(card: Card, name: str) -> tuple[list[tuple[float, list[int]]], set[
     fields = [text for text in card.fields[4:] if text]
     if "UM" in {text.upper() for text in fields}:
         raise InputError(f"{card.line}: {name}: UM is not supported; remove it")
-    end = next((k for k, text in enumerate(fields) if text.upper() == "ALPHA"), len(fields))  # of thermal expansion
+    # of thermal expansion
+    end = next((k for k, text in enumerate(fields) if text.upper() == "ALPHA"), len(fields))
     fields = fields[:end]
     starts = [k for k, text in enumerate(fields) if not re.fullmatch(r"\d+|THRU", text.upper())]
     groups = [fields[low:high] for low, high in zip(starts, [*starts[1:], len(fields)])]
     if not groups or starts[0] or any(len(group) < 3 for group in groups):
-        raise InputError(f"{card.line}: {name}: expected a weight, components and nodes; found '{', '.join(fields)[:60]}'")
+        raise InputError(
+            f"{card.line}: {name}: expected a weight, components and nodes; found "
+            f"'{', '.join(fields)[:60]}'"
+        )
     weights = [(_number(card, group[0]), listed_numbers(group[2:], card.line)) for group in groups]
     return weights, {group[1] for group in groups}
 
@@ -452,4 +579,7 @@ def _number(card: Card, text: str) -> float:
 
 def _refuse(card: Card, fields: list[int], what: str) -> None:
     if fields:
-        raise InputError(f"{card.line}: {card.name} {integer_field(card, 0)} has {what}, which is not supported; remove it")
+        raise InputError(
+            f"{card.line}: {card.name} {integer_field(card, 0)} has {what}, which is not "
+            "supported; remove it"
+        )

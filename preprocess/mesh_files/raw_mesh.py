@@ -1,5 +1,5 @@
-"""Raw content of a mesh file, before units and checks; solid cells joined by type, cells of lower dimension as node sets or,
-where they are wanted, as beams and shells."""
+"""Raw content of a mesh file, before units and checks; solid cells joined by type, cells of lower
+dimension as node sets or, where they are wanted, as beams and shells."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -17,19 +17,34 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 SOLIDS = {element.meshio_name: element.name for element in ELEMENTS.values()}
-LOWER = {"vertex": 0, "line": 1, "line3": 1, "triangle": 2, "triangle6": 2, "triangle7": 2, "quad": 2, "quad8": 2, "quad9": 2}
+LOWER = {
+    "vertex": 0,
+    "line": 1,
+    "line3": 1,
+    "triangle": 2,
+    "triangle6": 2,
+    "triangle7": 2,
+    "quad": 2,
+    "quad8": 2,
+    "quad9": 2,
+}
 STRUCTURES = {
-    "line": "line2", "line3": "line3", "triangle": "tri3", "quad": "quad4", "triangle6": "tri6", "quad8": "quad8",
+    "line": "line2",
+    "line3": "line3",
+    "triangle": "tri3",
+    "quad": "quad4",
+    "triangle6": "tri6",
+    "quad8": "quad8",
     "truss": "truss2",
-}  # fmt: skip
+}
 SHELLS = ", or read its beams and shells with structural=True"
 SHOWN = 5
 
 
 @dataclass(frozen=True, eq=False)
 class RawMesh:
-    """Raw content of a mesh file: all points, elements by type, sets as point indices; notices: omitted content; declared: what
-    the file says of its beams, shells and connections."""
+    """Raw content of a mesh file: all points, elements by type, sets as point indices; notices:
+    omitted content; declared: what the file says of its beams, shells and connections."""
 
     points: Array
     node_ids: Indices
@@ -51,8 +66,16 @@ class Cells:
     names: tuple[str, ...]
 
 
-def node_rows(path: Path, node_ids: Indices, numbers: ArrayLike, elements: Sequence[int] | Indices, kind: str = "") -> Indices:
-    """Rows of the nodes whose numbers elements (ne, nn) give. Raises InputError naming elements and the missing nodes."""
+def node_rows(
+    path: Path,
+    node_ids: Indices,
+    numbers: ArrayLike,
+    elements: Sequence[int] | Indices,
+    kind: str = "",
+) -> Indices:
+    """Rows of the nodes whose numbers elements (ne, nn) give. Raises InputError naming elements and
+    the missing nodes.
+    """
     order = np.argsort(node_ids, kind="stable")
     wanted = np.array(numbers, dtype=np.int64)
     rows = order[np.minimum(np.searchsorted(node_ids, wanted, sorter=order), len(order) - 1)]
@@ -61,7 +84,8 @@ def node_rows(path: Path, node_ids: Indices, numbers: ArrayLike, elements: Seque
         what = f" ({kind})" if kind else ""
         raise InputError(
             *(
-                f"{path}: element {elements[row]}{what} refers to node {wanted[row, k]}, which does not exist; complete the nodes"
+                f"{path}: element {elements[row]}{what} refers to node {wanted[row, k]}, "
+                "which does not exist; complete the nodes"
                 for row, k in missing[:SHOWN]
             )
         )
@@ -69,17 +93,25 @@ def node_rows(path: Path, node_ids: Indices, numbers: ArrayLike, elements: Seque
 
 
 def assembled(
-    path: Path, points: Array, node_ids: Indices, cells: Iterable[Cells], node_sets: dict[str, Indices], structural: bool = False
+    path: Path,
+    points: Array,
+    node_ids: Indices,
+    cells: Iterable[Cells],
+    node_sets: dict[str, Indices],
+    structural: bool = False,
 ) -> RawMesh:
-    """Solid cells joined by type; lower-dimensional cells as node sets, rejected when not on a solid, or as ``structural``
-    elements."""
+    """Solid cells joined by type; lower-dimensional cells as node sets, rejected when not on a
+    solid, or as ``structural`` elements."""
     cells = [block for block in cells if len(block.rows)]
     kept = {**SOLIDS, **STRUCTURES} if structural else SOLIDS
     _check_types(path, cells, structural)
     solid = [block for block in cells if block.type in kept]
     if not solid:
         what = _counts(_numbers_of_types(cells)) or "nothing"
-        raise InputError(f"{path}: has no solid elements (found {what}); mesh the volume with {', '.join(ELEMENTS)}{SHELLS}")
+        raise InputError(
+            f"{path}: has no solid elements (found {what}); mesh the volume with "
+            f"{', '.join(ELEMENTS)}{SHELLS}"
+        )
     on_solid = np.zeros(len(points) + 1, dtype=bool)
     for block in solid:
         on_solid[np.clip(block.rows, -1, len(points))] = True
@@ -103,7 +135,10 @@ def assembled(
         node_ids=np.asarray(node_ids, dtype=np.int64),
         connectivity={name: np.concatenate(tables) for name, tables in by_type.items()},
         element_ids={name: np.concatenate(ids) for name, ids in numbers.items()},
-        node_sets={**node_sets, **{name: np.unique(np.concatenate(rows)) for name, rows in sets.items()}},
+        node_sets={
+            **node_sets,
+            **{name: np.unique(np.concatenate(rows)) for name, rows in sets.items()},
+        },
         element_sets={name: np.concatenate(ids) for name, ids in groups.items()},
     )
 
@@ -119,7 +154,9 @@ def _check_types(path: Path, cells: Iterable[Cells], structural: bool) -> None:
     """Raise InputError naming the cells that are not supported."""
     known = {*SOLIDS, *LOWER, *(STRUCTURES if structural else ())}
     if structural:
-        known -= {name for name, dimension in LOWER.items() if dimension > 0 and name not in STRUCTURES}
+        known -= {
+            name for name, dimension in LOWER.items() if dimension > 0 and name not in STRUCTURES
+        }
     found = _numbers_of_types(cells)
     unknown = {name: count for name, count in found.items() if name not in known}
     if unknown:
@@ -135,7 +172,10 @@ def _check_unique_numbers(path: Path, ids: Indices) -> None:
     """Raise InputError for duplicate element numbers."""
     values, counts = np.unique(ids, return_counts=True)
     if len(values) < len(ids):
-        raise InputError(f"{path}: element number {values[counts > 1][0]} occurs twice; number the elements uniquely")
+        raise InputError(
+            f"{path}: element number {values[counts > 1][0]} occurs twice; number the "
+            "elements uniquely"
+        )
 
 
 def _check_skin(path: Path, cells: Iterable[Cells], on_solid: NDArray[np.bool_]) -> None:
@@ -143,10 +183,15 @@ def _check_skin(path: Path, cells: Iterable[Cells], on_solid: NDArray[np.bool_])
     loose: Counter[str] = Counter()
     for block in cells:
         if LOWER.get(block.type, 0) > 0:
-            loose[block.type] += int((~on_solid[np.clip(block.rows, -1, len(on_solid) - 1)].all(axis=1)).sum())
+            loose[block.type] += int(
+                (~on_solid[np.clip(block.rows, -1, len(on_solid) - 1)].all(axis=1)).sum()
+            )
     loose += Counter()
     if loose:
-        raise InputError(f"{path}: {_counts(loose)} are not on a solid element; export without shells and beams{SHELLS}")
+        raise InputError(
+            f"{path}: {_counts(loose)} are not on a solid element; export without shells "
+            f"and beams{SHELLS}"
+        )
 
 
 def _three_columns(path: Path, points: Array) -> Array:

@@ -32,17 +32,17 @@ def read_mesh(
 ) -> Mesh:
     """Mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
 
-    unit: of the file: a length, "m", "cm", "mm" or "in", with forces in N and times in s, or a consistent system: "SI", "mm-t-s",
-    "mm-kg-ms", "mm-g-ms", "cm-g-s", "in-lbf-s", "ft-slug-s". Materials of the file that fit a common metal in another
-    system are a `PreprocessWarning`.
-    fix: "orientation" reorders inverted elements.
-    structural: read trusses, beams and shells (lines, triangles, quadrilaterals of Gmsh, MED and VTU; S3, S4, S6, S8, B31, B32,
-    T3D2; CTRIA3, CQUAD4, CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces, with the
-    sections, materials, connections and masses of Abaqus, CalculiX and Nastran files, for `assemble`.
-    separate: accept parts that do not share nodes, for connections between them.
-    allow_outside: accept included files outside the folder of the file.
-    Node sets, named surfaces (their nodes) and physical groups become node sets; nodes without an element are omitted.
-    Raises InputError for an unreadable file or an invalid mesh.
+    unit: of the file: a length, "m", "cm", "mm" or "in", with forces in N and times in s, or a
+    consistent system: "SI", "mm-t-s", "mm-kg-ms", "mm-g-ms", "cm-g-s", "in-lbf-s", "ft-slug-s".
+    Materials of the file that fit a common metal in another system are a `PreprocessWarning`. fix:
+    "orientation" reorders inverted elements. structural: read trusses, beams and shells (lines,
+    triangles, quadrilaterals of Gmsh, MED and VTU; S3, S4, S6, S8, B31, B32, T3D2; CTRIA3, CQUAD4,
+    CTRIA6, CQUAD8, CBAR, CBEAM, CROD, CTUBE, CONROD) as elements instead of named edges and faces,
+    with the sections, materials, connections and masses of Abaqus, CalculiX and Nastran files, for
+    `assemble`. separate: accept parts that do not share nodes, for connections between them.
+    allow_outside: accept included files outside the folder of the file. Node sets, named surfaces
+    (their nodes) and physical groups become node sets; nodes without an element are omitted. Raises
+    InputError for an unreadable file or an invalid mesh.
 
     Examples
     --------
@@ -56,7 +56,11 @@ def read_mesh(
     """
     source = str(file_path(path, "mesh"))
     units = mesh_units(unit, f"{source}: unit")
-    fix = (fix,) if isinstance(fix, str) else tuple(instance(fix, Iterable, f"{source}: fix", "'orientation' or nothing"))
+    fix = (
+        (fix,)
+        if isinstance(fix, str)
+        else tuple(instance(fix, Iterable, f"{source}: fix", "'orientation' or nothing"))
+    )
     unknown = [name for name in fix if name != "orientation"]
     if unknown:
         raise InputError(f"{source}: fix {unknown[0]!r} is unknown; the only one is 'orientation'")
@@ -65,7 +69,9 @@ def read_mesh(
     for notice in (*raw.notices, *raw.declared.doubtful_materials(units)):
         warnings.warn(f"{source}: {notice}", PreprocessWarning, stacklevel=3)
     mesh = _mesh(raw, source, units)
-    mesh = replace(mesh, separate=flag(separate, f"{source}: separate") or bool(raw.declared.connections))
+    mesh = replace(
+        mesh, separate=flag(separate, f"{source}: separate") or bool(raw.declared.connections)
+    )
     if fix:
         mesh = _reoriented(mesh)
     mesh.check()
@@ -77,13 +83,18 @@ def _mesh(raw: RawMesh, source: str, units: Units) -> Mesh:
     problems = missing_nodes(len(raw.points), raw.connectivity, raw.element_ids, raw.node_ids)
     if problems:
         raise InputError(*(f"{source}: {problem}" for problem in problems))
-    used = np.unique(np.concatenate([table.ravel() for table in raw.connectivity.values()] + [_connected(raw)]))
+    used = np.unique(
+        np.concatenate([table.ravel() for table in raw.connectivity.values()] + [_connected(raw)])
+    )
     index = np.full(len(raw.points), -1, dtype=np.int64)
     index[used] = np.arange(len(used))
     return Mesh(
         nodes=raw.points[used] * units.length,
         node_ids=raw.node_ids[used],
-        blocks={name: ElementBlock(index[table], raw.element_ids[name]) for name, table in raw.connectivity.items()},
+        blocks={
+            name: ElementBlock(index[table], raw.element_ids[name])
+            for name, table in raw.connectivity.items()
+        },
         node_sets={name: _kept(index, nodes) for name, nodes in raw.node_sets.items()},
         element_sets=raw.element_sets,
         source=source,
@@ -108,6 +119,7 @@ def _kept(index: Indices, nodes: Indices) -> Indices:
 def _reoriented(mesh: Mesh) -> Mesh:
     """The mesh with the node order of inverted elements corrected."""
     blocks = {
-        name: ElementBlock(oriented(name, mesh.nodes, block.connectivity), block.ids) for name, block in mesh.solids.items()
+        name: ElementBlock(oriented(name, mesh.nodes, block.connectivity), block.ids)
+        for name, block in mesh.solids.items()
     }
     return replace(mesh, blocks={**mesh.blocks, **blocks})

@@ -1,7 +1,8 @@
 """Mesh readers by file suffix; their exceptions become one InputError.
 
-VTU is read by meshio. The other formats have their own readers: meshio drops the numbers of nodes and elements,
-surfaces, sets of sets and supports, skips unknown content, and fails on many real files.
+VTU is read by meshio. The other formats have their own readers: meshio drops the numbers of nodes
+and elements, surfaces, sets of sets and supports, skips unknown content, and fails on many real
+files.
 """
 
 from collections.abc import Callable
@@ -39,24 +40,31 @@ EXPECTED = {
 
 
 def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
-    """Content of a mesh file with the files that it includes, its beams and shells as elements if ``structural``.
+    """Content of a mesh file with the files that it includes, its beams and shells as elements if
+    ``structural``.
 
     Raises InputError with file, location and reason.
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise InputError(f"{path}: format '{path.suffix}' is not supported; use one of {', '.join(READERS)}")
+        raise InputError(
+            f"{path}: format '{path.suffix}' is not supported; use one of {', '.join(READERS)}"
+        )
     check_regular(path)
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     if path.stat().st_size == 0:
-        raise InputError(f"{path}: the file is empty; expected {EXPECTED[path.suffix.lower()]} at byte 0")
+        raise InputError(
+            f"{path}: the file is empty; expected {EXPECTED[path.suffix.lower()]} at byte 0"
+        )
     try:
         if path.suffix.lower() in TEXT_SUFFIXES:
             return reader(path, structural, allow_outside=allow_outside)
         return reader(path, structural)
     except InputError as error:
-        raise InputError(*(each if str(path) in each else f"{path}: {each}" for each in error.problems)) from error
+        raise InputError(
+            *(each if str(path) in each else f"{path}: {each}" for each in error.problems)
+        ) from error
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:

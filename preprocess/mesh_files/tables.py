@@ -1,7 +1,7 @@
 """Large tables of numbers in text files, read at once instead of line by line.
 
-Only plain numbers with the same count on every line are extracted. The remaining lines are read by the line reader, which reports
-errors with their line.
+Only plain numbers with the same count on every line are extracted. The remaining lines are read by
+the line reader, which reports errors with their line.
 """
 
 import re
@@ -21,14 +21,18 @@ LARGEST_NUMBER = 1e15  # that is certainly an integer
 
 
 class Extract(NamedTuple):
-    """Text with each table replaced by a unique marker line and empty lines, and the tables by marker."""
+    """Text with each table replaced by a unique marker line and empty lines, and the tables by
+    marker.
+    """
 
     text: str
     tables: dict[str, Array]
 
 
 def extracted(text: str, columns: Callable[[str], int]) -> Extract:
-    """Tables below keyword lines *NODE and *ELEMENT; columns: of the table below a keyword line, 0 for none."""
+    """Tables below keyword lines *NODE and *ELEMENT; columns: of the table below a keyword line, 0
+    for none.
+    """
     pieces, tables, at, mark = list[str](), dict[str, Array](), 0, secrets.token_hex(16)
     for header in _HEADER.finditer(text):
         end = text.find("\n*", header.end() - 1) + 1 or len(text)
@@ -42,7 +46,9 @@ def extracted(text: str, columns: Callable[[str], int]) -> Extract:
 
 
 def _numbers(body: str, columns: int) -> Array | None:
-    """Table (rows, columns) of the lines, unique integers in the first column; None for anything else."""
+    """Table (rows, columns) of the lines, unique integers in the first column; None for anything
+    else.
+    """
     if not columns or not body.endswith("\n") or not _PLAIN.fullmatch(body):
         return None
     letters = np.frombuffer(body.encode("ascii"), np.uint8)

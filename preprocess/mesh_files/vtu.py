@@ -1,6 +1,7 @@
 """Reader of VTK unstructured grids (.vtu), by meshio.
 
-meshio trusts the counts in headers and may exit the interpreter, so the file is checked first and the call is guarded.
+meshio trusts the counts in headers and may exit the interpreter, so the file is checked first and
+the call is guarded.
 """
 
 import contextlib
@@ -29,7 +30,8 @@ MOST_REGIONS = 200  # distinct values of cell data that become sets
 
 
 def read_vtu(path: Path, structural: bool = False) -> RawMesh:
-    """VTK unstructured grid; point data of zeros and ones become node sets, integer cell data element sets.
+    """VTK unstructured grid; point data of zeros and ones become node sets, integer cell data
+    element sets.
 
     Nodes and elements are numbered from 0.
     """
@@ -39,35 +41,59 @@ def read_vtu(path: Path, structural: bool = False) -> RawMesh:
     _check_document_type(path)
     _check_claims(path)
     for kind in ("wedge15", "pyramid13"):
-        topological_dimension.setdefault(kind, 3)  # meshio 5.3 reads these cells but has no dimension for them
-    with guarded(f"{path}: is not a VTK unstructured grid (.vtu), or is damaged", "export it again"):
+        # meshio 5.3 reads these cells but has no dimension for them
+        topological_dimension.setdefault(kind, 3)
+    with guarded(
+        f"{path}: is not a VTK unstructured grid (.vtu), or is damaged", "export it again"
+    ):
         mesh = vtu.read(str(path))
     cells, first = [], 0
     for block in mesh.cells:
         if not isinstance(block.data, np.ndarray) or block.data.ndim != 2:
             raise InputError(
-                f"{path}: {len(block.data)} {block.type} elements are not supported; remesh with {', '.join(ELEMENTS)}"
+                f"{path}: {len(block.data)} {block.type} elements are not supported; "
+                f"remesh with {', '.join(ELEMENTS)}"
             )
-        cells.append(Cells(block.type, block.data.astype(np.int64), np.arange(first, first + len(block.data)), ()))
+        cells.append(
+            Cells(
+                block.type,
+                block.data.astype(np.int64),
+                np.arange(first, first + len(block.data)),
+                (),
+            )
+        )
         first += len(block.data)
     flags = {name: np.asarray(values) for name, values in mesh.point_data.items()}
-    sets = {n: np.flatnonzero(v) for n, v in flags.items() if v.dtype.kind in "iub" and v.ndim == 1 and np.isin(v, (0, 1)).all()}
+    sets = {
+        n: np.flatnonzero(v)
+        for n, v in flags.items()
+        if v.dtype.kind in "iub" and v.ndim == 1 and np.isin(v, (0, 1)).all()
+    }
     raw = assembled(path, mesh.points, np.arange(len(mesh.points)), cells, sets, structural)
-    return replace(raw, element_sets=_cell_sets(mesh.cell_data, np.concatenate(list(raw.element_ids.values()))))
+    return replace(
+        raw, element_sets=_cell_sets(mesh.cell_data, np.concatenate(list(raw.element_ids.values())))
+    )
 
 
 def _cell_sets(data: dict[str, list[Array]], solid: Indices) -> dict[str, Indices]:
-    """Element sets of integer cell data: "name" for values 0 and 1, otherwise "name value" for each value."""
+    """Element sets of integer cell data: "name" for values 0 and 1, otherwise "name value" for each
+    value.
+    """
     sets: dict[str, Indices] = {}
     for name, parts in data.items():
-        if not parts or any(np.asarray(part).dtype.kind not in "iub" or np.ndim(part) != 1 for part in parts):
+        if not parts or any(
+            np.asarray(part).dtype.kind not in "iub" or np.ndim(part) != 1 for part in parts
+        ):
             continue
         values = np.concatenate([np.asarray(part).astype(np.int64) for part in parts])
         found = np.unique(values)
         if np.isin(found, (0, 1)).all():
             sets[name] = np.intersect1d(np.flatnonzero(values == 1), solid)
         elif len(found) <= MOST_REGIONS:
-            sets |= {f"{name} {value}": np.intersect1d(np.flatnonzero(values == value), solid) for value in found}
+            sets |= {
+                f"{name} {value}": np.intersect1d(np.flatnonzero(values == value), solid)
+                for value in found
+            }
     return {name: members for name, members in sets.items() if len(members)}
 
 
@@ -75,7 +101,9 @@ def _check_document_type(path: Path) -> None:
     """Raise InputError when the XML declares a document type, before any entity is expanded."""
 
     def reject(*_: object) -> None:
-        raise InputError(f"{path}: declares a document type (DTD); entities are not read: remove <!DOCTYPE …>")
+        raise InputError(
+            f"{path}: declares a document type (DTD); entities are not read: remove <!DOCTYPE …>"
+        )
 
     started = []
     parser = xml.parsers.expat.ParserCreate()
@@ -86,25 +114,51 @@ def _check_document_type(path: Path) -> None:
             try:
                 parser.Parse(chunk)
             except xml.parsers.expat.ExpatError as error:
-                raise InputError(f"{path}:{error.lineno}: is not XML ({error}); expected <VTKFile>") from error
+                raise InputError(
+                    f"{path}:{error.lineno}: is not XML ({error}); expected <VTKFile>"
+                ) from error
     if started and started[0] != "VTKFile":
         raise InputError(f"{path}: starts with <{started[0]}>; expected <VTKFile>")
 
 
 def _check_claims(path: Path) -> None:
-    """Raise InputError when a piece claims more than the file can hold, or when compressed data could exceed the memory."""
+    """Raise InputError when a piece claims more than the file can hold, or when compressed data
+    could exceed the memory.
+    """
     data = read_bytes(path)
     seen = _seen_elements(data)
-    compressor = next((attributes.get("compressor", "") for name, attributes in seen if name == "VTKFile"), "")
-    uses = Counter(attributes["offset"] for name, attributes in seen if name == "DataArray" and "offset" in attributes)
+    compressor = next(
+        (attributes.get("compressor", "") for name, attributes in seen if name == "VTKFile"), ""
+    )
+    uses = Counter(
+        attributes["offset"]
+        for name, attributes in seen
+        if name == "DataArray" and "offset" in attributes
+    )
     expansion = LARGEST_EXPANSION.get(compressor, 0)
     if expansion * len(data) * max(uses.values(), default=1) > free_memory():
-        raise InputError(f"{path}: {len(data) / 1e6:.0f} MB compressed could expand beyond the free memory; save it uncompressed")
-    claims = re.findall(rb'\b(NumberOfPoints|NumberOfCells)\s*=\s*["\'](\d{1,30})["\']', data)  # also after raw data
-    claimed = [(key, attributes.get(key, "0").strip()) for name, attributes in seen if name == "Piece" for key in CLAIMS]
+        raise InputError(
+            f"{path}: {len(data) / 1e6:.0f} MB compressed could expand beyond the free "
+            "memory; save it uncompressed"
+        )
+    # also after raw data
+    claims = re.findall(rb'\b(NumberOfPoints|NumberOfCells)\s*=\s*["\'](\d{1,30})["\']', data)
+    claimed = [
+        (key, attributes.get(key, "0").strip())
+        for name, attributes in seen
+        if name == "Piece"
+        for key in CLAIMS
+    ]
     for key, count in [*((name.decode(), text.decode()) for name, text in claims), *claimed]:
-        if not count.isdecimal() or len(count) > 30 or int(count) > (100 * len(data) if expansion else len(data)):
-            raise InputError(f"{path}: claims {key}={count[:30]} in a file of {len(data)} bytes; the file is damaged")
+        if (
+            not count.isdecimal()
+            or len(count) > 30
+            or int(count) > (100 * len(data) if expansion else len(data))
+        ):
+            raise InputError(
+                f"{path}: claims {key}={count[:30]} in a file of {len(data)} bytes; the "
+                "file is damaged"
+            )
 
 
 def _seen_elements(data: bytes) -> list[tuple[str, dict[str, str]]]:

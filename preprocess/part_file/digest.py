@@ -21,27 +21,40 @@ BLOCK = 1 << 20
 MADE = (".h5", ".html", ".toml")  # outputs, and the part file itself
 
 
-def input_digest(table: Mapping[str, Any], files: Iterable[Path], allow_outside: bool = False) -> str:
-    """SHA-256 of the keys and values of a part file, the bytes of the files it reads with what they include, and the program.
+def input_digest(
+    table: Mapping[str, Any], files: Iterable[Path], allow_outside: bool = False
+) -> str:
+    """SHA-256 of the keys and values of a part file, the bytes of the files it reads with what they
+    include, and the program.
 
     Raises InputError.
     """
     digest = hashlib.sha256(program_digest().encode())
     digest.update(json.dumps(table, sort_keys=True, default=str).encode())
-    for path in (each for named in files for each in (named, *included_files(named, allow_outside))):
+    for path in (
+        each for named in files for each in (named, *included_files(named, allow_outside))
+    ):
         digest.update(f"\n{path.name}\n".encode())
         _update(digest, path)
     return digest.hexdigest()
 
 
 def companions(path: Path) -> list[Path]:
-    """Files of the same name in the folder of a matrix file, which importers find: masses, degrees of freedom, nodes."""
-    return sorted(each for each in path.parent.glob(f"{glob.escape(path.stem)}.*") if each.suffix.lower() not in MADE)
+    """Files of the same name in the folder of a matrix file, which importers find: masses, degrees
+    of freedom, nodes.
+    """
+    return sorted(
+        each
+        for each in path.parent.glob(f"{glob.escape(path.stem)}.*")
+        if each.suffix.lower() not in MADE
+    )
 
 
 @functools.cache  # the program that runs does not change
 def program_digest() -> str:
-    """Version of the program and SHA-256 of the sources of the preprocessor and of the flexible body."""
+    """Version of the program and SHA-256 of the sources of the preprocessor and of the flexible
+    body.
+    """
     root = Path(__file__).resolve().parents[2]
     digest = hashlib.sha256(flexmbs.__version__.encode())
     for path in program_sources(root):
@@ -52,7 +65,11 @@ def program_digest() -> str:
 def program_sources(root: Path) -> list[Path]:
     """The sources on which a body depends, in the folder ``root``."""
     shared = root / "flexmbs"
-    found = (root / "preprocess").rglob("*.py"), (shared / "flexible_body").glob("*.py"), shared.glob("*.py")
+    found = (
+        (root / "preprocess").rglob("*.py"),
+        (shared / "flexible_body").glob("*.py"),
+        shared.glob("*.py"),
+    )
     return [path for each in found for path in sorted(each)]
 
 

@@ -1,4 +1,5 @@
-"""A part file: mesh, unit, materials, interfaces, reduction, reference and damping of one flexible body, in TOML.
+"""A part file: mesh, unit, materials, interfaces, reduction, reference and damping of one flexible
+body, in TOML.
 
 format = "flexmbs-part/1"
 mesh = "link.msh"
@@ -34,9 +35,9 @@ thickness = 0.002
 pieces = 4
 along = "x"
 
-Instead of mesh, unit and material: [matrices] with the file of another program (format, units, mass, nodes: see `read_model`).
-Further keys: name, fix = ["orientation"], lumped, stiffening, estimate, inertia_loads, allow_large, stress = false or a table,
-[prestress], [formulation].
+Instead of mesh, unit and material: [matrices] with the file of another program (format, units,
+mass, nodes: see `read_model`). Further keys: name, fix = ["orientation"], lumped, stiffening,
+estimate, inertia_loads, allow_large, stress = false or a table, [prestress], [formulation].
 """
 
 from __future__ import annotations
@@ -97,8 +98,19 @@ TABLES = (
 
 
 Unit = Literal[
-    "m", "cm", "mm", "in", "m-kg-s", "mm-t-s", "mm-kg-ms", "mm-g-ms", "cm-g-s", "in-lbf-s", "ft-slug-s", "SI"
-]  # fmt: skip
+    "m",
+    "cm",
+    "mm",
+    "in",
+    "m-kg-s",
+    "mm-t-s",
+    "mm-kg-ms",
+    "mm-g-ms",
+    "cm-g-s",
+    "in-lbf-s",
+    "ft-slug-s",
+    "SI",
+]
 
 
 @dataclass(frozen=True)
@@ -126,7 +138,9 @@ OPTIONS = field_names(Options)
 
 @dataclass(frozen=True)
 class Matrices:
-    """Matrices of another program instead of a mesh: the arguments of `read_model`, files by their names."""
+    """Matrices of another program instead of a mesh: the arguments of `read_model`, files by their
+    names.
+    """
 
     file: str
     format: str | None = None
@@ -137,7 +151,9 @@ class Matrices:
 
 @dataclass(frozen=True)
 class Division:
-    """Pieces of a part that bends far: the arguments of `divide`, and the kind of the cuts of `reduce_divided`."""
+    """Pieces of a part that bends far: the arguments of `divide`, and the kind of the cuts of
+    `reduce_divided`.
+    """
 
     pieces: int | None = None
     along: Literal["x", "y", "z"] | tuple[float, float, float] = "x"
@@ -148,8 +164,9 @@ class Division:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Content of a part file: the arguments of `read_mesh`, `assemble`, `reduce` and `divide`; ``files``: all files it reads;
-    ``reader``: what made it of its document; ``allow_outside``: whether files may be outside its folder.
+    """Content of a part file: the arguments of `read_mesh`, `assemble`, `reduce` and `divide`;
+    ``files``: all files it reads; ``reader``: what made it of its document; ``allow_outside``:
+    whether files may be outside its folder.
 
     Examples
     --------
@@ -192,11 +209,15 @@ class Part:
     allow_outside: bool = False
 
     def numbers(self) -> dict[str, float]:
-        """All numbers of the part file by the paths of their keys: ``{"material.E": 70e9, "damping": 0.01, …}``."""
+        """All numbers of the part file by the paths of their keys: ``{"material.E": 70e9,
+        "damping": 0.01, …}``.
+        """
         return numbers_in(self.document.table)
 
     def changed(self, values: Mapping[str, Any]) -> Part:
-        """The part with other values at the paths of keys, ``{"material.E": 2.1e11}``, checked as if read. Raises InputError."""
+        """The part with other values at the paths of keys, ``{"material.E": 2.1e11}``, checked as
+        if read. Raises InputError.
+        """
         return self.reader(self.document._replace(table=with_values(self.document.table, values)))
 
     def read_mesh(self) -> Mesh:
@@ -217,26 +238,45 @@ class Part:
         """Finite-element model with its attached masses: assembled, or read. Raises InputError."""
         options, given = self.options, self.matrices
         if given is not None:
-            fe = read_model(given.file, format=given.format, units=given.units, mass=given.mass, nodes=given.nodes)
+            fe = read_model(
+                given.file,
+                format=given.format,
+                units=given.units,
+                mass=given.mass,
+                nodes=given.nodes,
+            )
         else:
             mesh, large = self.read_mesh(), allow_large or options.allow_large
             with self.located():
                 fe = assemble(
-                    mesh, self.material, formulation=self.formulation, sections=self.sections, connections=self.connections,
-                    lumped=options.lumped, allow_large=large,
-                )  # fmt: skip
+                    mesh,
+                    self.material,
+                    formulation=self.formulation,
+                    sections=self.sections,
+                    connections=self.connections,
+                    lumped=options.lumped,
+                    allow_large=large,
+                )
         with self.located():
             return attach(fe, self.point_masses.values()) if self.point_masses else fe
 
     def reduce(
-        self, *, allow_large: bool = False, progress: Progress | None = None, keep: str | Path | None = None
+        self,
+        *,
+        allow_large: bool = False,
+        progress: Progress | None = None,
+        keep: str | Path | None = None,
     ) -> FlexibleBodyData:
-        """Flexible body; its provenance names the part file and the digest of the inputs. The arguments are those of `pp.reduce`.
+        """Flexible body; its provenance names the part file and the digest of the inputs. The
+        arguments are those of `pp.reduce`.
 
         Raises InputError, also for a divided part, SolverError.
         """
         if self.division is not None:
-            raise InputError(f"{self.document.path}: divide: the part is in pieces; this takes one piece only, omit [divide]")
+            raise InputError(
+                f"{self.document.path}: divide: the part is in pieces; this takes one "
+                "piece only, omit [divide]"
+            )
         began = time.perf_counter()
         if progress is not None:
             progress("read and assemble", 0.0)
@@ -247,11 +287,22 @@ class Part:
         }
         with self.located():
             data = reduce(
-                fe, interfaces=self.interfaces, method=self.method, reference=options.reference, band=options.band,
-                tolerance=options.tolerance, damping=options.damping,
-                stiffening=options.stiffening, stress=self.stress, prestress=self.prestress, estimate=options.estimate,
-                inertia_loads=options.inertia_loads, name=options.name, progress=progress, keep=keep,
-            )  # fmt: skip
+                fe,
+                interfaces=self.interfaces,
+                method=self.method,
+                reference=options.reference,
+                band=options.band,
+                tolerance=options.tolerance,
+                damping=options.damping,
+                stiffening=options.stiffening,
+                stress=self.stress,
+                prestress=self.prestress,
+                estimate=options.estimate,
+                inertia_loads=options.inertia_loads,
+                name=options.name,
+                progress=progress,
+                keep=keep,
+            )
         return replace(data, provenance={**origin, **data.provenance, INPUTS: self.digest()})
 
     def job(self) -> Job:
@@ -259,42 +310,97 @@ class Part:
         options = self.options
         if self.division is not None or self.mesh is None:
             what = "[divide]" if self.mesh is not None else "[matrices]"
-            raise InputError(f"{self.document.path}: engine: petsc does not support {what}; reduce it in one process")
+            raise InputError(
+                f"{self.document.path}: engine: petsc does not support {what}; reduce it "
+                "in one process"
+            )
         mesh = self.read_mesh()
         with self.located():
-            layout = layout_of(mesh, self.material, self.formulation, self.sections, self.connections, lumped=options.lumped)
+            layout = layout_of(
+                mesh,
+                self.material,
+                self.formulation,
+                self.sections,
+                self.connections,
+                lumped=options.lumped,
+            )
             how = How(
-                self.method, options.band, options.tolerance, options.reference, options.damping, self.prestress,
-                options.stiffening, self.stress, options.name, options.estimate, options.inertia_loads,
-            )  # fmt: skip
-            return Job(Whole.bound(mesh, layout, self.interfaces), how, ("point masses",) if self.point_masses else ())
+                self.method,
+                options.band,
+                options.tolerance,
+                options.reference,
+                options.damping,
+                self.prestress,
+                options.stiffening,
+                self.stress,
+                options.name,
+                options.estimate,
+                options.inertia_loads,
+            )
+            return Job(
+                Whole.bound(mesh, layout, self.interfaces),
+                how,
+                ("point masses",) if self.point_masses else (),
+            )
 
-    def reduce_divided(self, *, allow_large: bool = False, progress: Progress | None = None) -> DividedBodyData:
-        """Divided flexible body of a part with pieces; the provenance of each piece names the part file and the digest of the
-        inputs. Raises InputError, SolverError."""
+    def reduce_divided(
+        self, *, allow_large: bool = False, progress: Progress | None = None
+    ) -> DividedBodyData:
+        """Divided flexible body of a part with pieces; the provenance of each piece names the part
+        file and the digest of the inputs. Raises InputError, SolverError."""
         if self.division is None:
-            raise InputError(f"{self.document.path}: divide: is missing; give the number of pieces, planes or element sets")
+            raise InputError(
+                f"{self.document.path}: divide: is missing; give the number of pieces, "
+                "planes or element sets"
+            )
         division, options = self.division, self.options
         mesh, large = self.read_mesh(), allow_large or options.allow_large
         with self.located():
-            meshes = divide(mesh, pieces=division.pieces, along=division.along, planes=division.planes, sets=division.sets)
+            meshes = divide(
+                mesh,
+                pieces=division.pieces,
+                along=division.along,
+                planes=division.planes,
+                sets=division.sets,
+            )
             models = [
                 attach(
                     assemble(
-                        each, _within(self.material, each), formulation=self.formulation, sections=_within(self.sections, each),
-                        connections=links, lumped=options.lumped, allow_large=large,
+                        each,
+                        _within(self.material, each),
+                        formulation=self.formulation,
+                        sections=_within(self.sections, each),
+                        connections=links,
+                        lumped=options.lumped,
+                        allow_large=large,
                     ),
                     masses.values(),
                 )
-                for each, (links, masses) in zip(meshes, by_piece(mesh, meshes, self.connections, self.point_masses))
-            ]  # fmt: skip
+                for each, (links, masses) in zip(
+                    meshes, by_piece(mesh, meshes, self.connections, self.point_masses)
+                )
+            ]
             data = reduce_divided(
-                models, interfaces=self.interfaces, reference=options.reference, cuts=division.cuts, method=self.method,
-                damping=options.damping, stiffening=options.stiffening, stress=self.stress, name=options.name,
-                estimate=options.estimate, inertia_loads=options.inertia_loads, progress=progress,
-            )  # fmt: skip
+                models,
+                interfaces=self.interfaces,
+                reference=options.reference,
+                cuts=division.cuts,
+                method=self.method,
+                damping=options.damping,
+                stiffening=options.stiffening,
+                stress=self.stress,
+                name=options.name,
+                estimate=options.estimate,
+                inertia_loads=options.inertia_loads,
+                progress=progress,
+            )
         origin = {"part file": str(self.document.path), INPUTS: self.digest()}
-        return replace(data, pieces=tuple(replace(each, provenance={**each.provenance, **origin}) for each in data.pieces))
+        return replace(
+            data,
+            pieces=tuple(
+                replace(each, provenance={**each.provenance, **origin}) for each in data.pieces
+            ),
+        )
 
     def body(self) -> FlexibleBodyData | DividedBodyData:
         """The flexible body of the part, divided if it has pieces. Raises InputError, SolverError."""
@@ -314,16 +420,24 @@ class Part:
             problems = [_of_key(problem, self.document.table) for problem in error.problems]
             others = [str(problem) for problem in problems if not problem.path]
             found = [problem for problem in problems if problem.path]
-            raise InputError(*others, *(self.document.refusal(found).problems if found else ())) from None
+            raise InputError(
+                *others, *(self.document.refusal(found).problems if found else ())
+            ) from None
 
 
 def _within(given: Any, mesh: Mesh) -> Any:
     """Of what is given by element set, that of the sets of a piece; one for all as it is."""
-    return {name: each for name, each in given.items() if name in mesh.element_sets} if isinstance(given, Mapping) else given
+    return (
+        {name: each for name, each in given.items() if name in mesh.element_sets}
+        if isinstance(given, Mapping)
+        else given
+    )
 
 
 def _of_key(problem: str, table: Mapping[str, Any]) -> Problem:
-    """A problem ``interfaces.hub: what`` with its key path in the file; an empty path when it names no key of the file."""
+    """A problem ``interfaces.hub: what`` with its key path in the file; an empty path when it names
+    no key of the file.
+    """
     path, separator, what = problem.partition(": ")
     keys = tuple(path.split("."))
     return Problem(keys, what) if separator and keys[0] in table else Problem((), problem)

@@ -1,4 +1,5 @@
-"""Keys of a part file by their paths: ``material.E``, ``interfaces.hub.point.x``, ``point_masses.motor.mass``.
+"""Keys of a part file by their paths: ``material.E``, ``interfaces.hub.point.x``,
+``point_masses.motor.mass``.
 
 Names may contain dots. Elements of a list are ``x``, ``y``, ``z`` of three, or ``0``, ``1``, …
 """
@@ -26,7 +27,9 @@ def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def with_values(table: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """A table with other values at the paths; the table stays as it is. Raises InputError for a path through what has no keys."""
+    """A table with other values at the paths; the table stays as it is. Raises InputError for a
+    path through what has no keys.
+    """
     made = dict(table)
     for path, value in values.items():
         made = _with(made, path, value, path)
@@ -34,7 +37,9 @@ def with_values(table: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str
 
 
 def _with(container: Any, rest: str, value: Any, path: str) -> Any:
-    """The container with a value at the rest of a path: the longest of its names that begins it, or a new key."""
+    """The container with a value at the rest of a path: the longest of its names that begins it, or
+    a new key.
+    """
     parts = _parts(container)
     found = max((name for name in parts if f"{rest}.".startswith(f"{name}.")), key=len, default="")
     after = rest[len(found) + 1 :]

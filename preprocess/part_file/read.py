@@ -21,7 +21,14 @@ from preprocess.fe.section import Section
 from preprocess.fe.sections import SECTIONS
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Division, Matrices, Options, Part
-from preprocess.part_file.records import Files, as_table, key_problems, problem_at, read_kind, read_record
+from preprocess.part_file.records import (
+    Files,
+    as_table,
+    key_problems,
+    problem_at,
+    read_kind,
+    read_record,
+)
 from preprocess.part_file.regions import read_connection, read_interface, read_with_region
 from preprocess.reduction import REDUCTIONS, CraigBampton, Reduction
 
@@ -44,7 +51,8 @@ WHOLE = ("matrices", "prestress", "band", "tolerance")  # not with [divide]
 
 @checked_arguments
 def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
-    """The part in a file. Raises InputError with every problem, one line each: ``file:line: key: what``.
+    """The part in a file. Raises InputError with every problem, one line each: ``file:line: key:
+    what``.
 
     Examples
     --------
@@ -86,17 +94,30 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
 
     part = Part(
         document=document,
-        options=notes.attempt((), lambda: read_record(Options, {key: table[key] for key in OPTIONS if key in table}, files)),
-        mesh=notes.attempt((), lambda: files.path(table["mesh"], "mesh")) if isinstance(table.get("mesh"), str) else None,
+        options=notes.attempt(
+            (),
+            lambda: read_record(
+                Options, {key: table[key] for key in OPTIONS if key in table}, files
+            ),
+        ),
+        mesh=notes.attempt((), lambda: files.path(table["mesh"], "mesh"))
+        if isinstance(table.get("mesh"), str)
+        else None,
         matrices=one("matrices", table["matrices"], _matrices) if "matrices" in table else None,
-        material=named("materials", _material) if "materials" in table else one("material", table.get("material", {}), _material),
+        material=named("materials", _material)
+        if "materials" in table
+        else one("material", table.get("material", {}), _material),
         interfaces=named("interfaces", read_interface),
-        method=one("method", table["method"], _method) if "method" in table else _default_method(table),
+        method=one("method", table["method"], _method)
+        if "method" in table
+        else _default_method(table),
         point_masses=named("point_masses", _point_mass) if "point_masses" in table else {},
         sections=_sections(table, one, named),
         connections=named("connections", read_connection) if "connections" in table else {},
         formulation=one("formulation", table.get("formulation", {}), _formulation),
-        prestress=one("prestress", table["prestress"], _prestress) if "prestress" in table else None,
+        prestress=one("prestress", table["prestress"], _prestress)
+        if "prestress" in table
+        else None,
         division=one("divide", table["divide"], _division) if "divide" in table else None,
         stress=one("stress", table.get("stress", True), _stress),
         files=tuple(files.used),
@@ -109,17 +130,36 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
 
 
 def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
-    """Problems of the source: either a mesh with unit and materials, or matrices; a divided part has a mesh only."""
+    """Problems of the source: either a mesh with unit and materials, or matrices; a divided part
+    has a mesh only.
+    """
     if "divide" in table and (given := [key for key in WHOLE if key in table]):
-        return [Problem((key,), "is not available for a part in pieces; omit it with [divide]") for key in given]
+        return [
+            Problem((key,), "is not available for a part in pieces; omit it with [divide]")
+            for key in given
+        ]
     if "matrices" in table:
-        return [Problem((key,), "belongs to a mesh; omit it with [matrices]") for key in OF_MESH if key in table]
+        return [
+            Problem((key,), "belongs to a mesh; omit it with [matrices]")
+            for key in OF_MESH
+            if key in table
+        ]
     problems = [Problem((key,), "is missing") for key in ("mesh", "unit") if key not in table]
     if "section" in table and "sections" in table:
-        problems.append(Problem(("sections",), "given together with [section]; give one section or one per region"))
+        problems.append(
+            Problem(
+                ("sections",), "given together with [section]; give one section or one per region"
+            )
+        )
     if "material" in table and "materials" in table:
-        problems.append(Problem(("materials",), "given together with [material]; give one material or one per region"))
-    if not (table.get("material") or "materials" in table or table.get("structural") is True):  # then the mesh file may have it
+        problems.append(
+            Problem(
+                ("materials",),
+                "given together with [material]; give one material or one per region",
+            )
+        )
+    # then the mesh file may have it
+    if not (table.get("material") or "materials" in table or table.get("structural") is True):
         problems.append(Problem(("material",), "is missing; give E, nu and rho"))
     return problems
 
@@ -127,18 +167,26 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
 def _matrices(given: Any, files: Files) -> Matrices:
     """Matrices with the absolute paths of their files."""
     found = read_record(Matrices, as_table(given), files)
-    paths = {key: str(files.path(name, key)) for key in ("file", "mass", "nodes") if (name := getattr(found, key)) is not None}
+    paths = {
+        key: str(files.path(name, key))
+        for key in ("file", "mass", "nodes")
+        if (name := getattr(found, key)) is not None
+    }
     return replace(found, **paths)
 
 
 def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
     if table.get("format") != FORMAT:
         given = f"is {shown(table['format'])}" if "format" in table else "is missing"
-        notes.problems.append(Problem(("format",), f'{given}; a part file starts with format = "{FORMAT}"'))
+        notes.problems.append(
+            Problem(("format",), f'{given}; a part file starts with format = "{FORMAT}"')
+        )
     notes.problems += key_problems(table, ["format", *OPTIONS, *TABLES], [])
 
 
-def _attempt(notes: Collector, path: tuple[str, ...], given: Any, make: Callable[[Any], Any]) -> Any:
+def _attempt(
+    notes: Collector, path: tuple[str, ...], given: Any, make: Callable[[Any], Any]
+) -> Any:
     """Result of ``make`` for a table, or None with its problems recorded under ``path``."""
     try:
         return make(given)

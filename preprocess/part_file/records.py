@@ -21,10 +21,16 @@ from flexmbs.toml.document import Locator
 
 Made = TypeVar("Made")
 WORDS = {
-    "int_type": "an integer", "float_type": "a number", "string_type": "a string", "bool_type": "true or false",
-    "tuple_type": "a list", "missing": "a longer list", "too_long": "a shorter list",
-}  # fmt: skip
-_ARRAY = set(typing.get_args(ArrayLike)) or {ArrayLike}  # an alias with a name of its own from NumPy 2.5 on
+    "int_type": "an integer",
+    "float_type": "a number",
+    "string_type": "a string",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "missing": "a longer list",
+    "too_long": "a shorter list",
+}
+# an alias with a name of its own from NumPy 2.5 on
+_ARRAY = set(typing.get_args(ArrayLike)) or {ArrayLike}
 
 
 class Files:
@@ -46,12 +52,18 @@ def read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: 
     given = as_table(table)
     kind = given.get("kind", default)
     if not isinstance(kind, str) or kind not in kinds:
-        raise NestedError([Problem(("kind",), f"unknown kind {shown(kind)}; {close_names(str(kind), kinds)}")])
-    return read_record(kinds[kind], {key: value for key, value in given.items() if key != "kind"}, files)
+        raise NestedError(
+            [Problem(("kind",), f"unknown kind {shown(kind)}; {close_names(str(kind), kinds)}")]
+        )
+    return read_record(
+        kinds[kind], {key: value for key, value in given.items() if key != "kind"}, files
+    )
 
 
 def read_record(cls: type[Made], table: Mapping[str, Any], files: Files) -> Made:
-    """Object of a dataclass made from a table. Raises NestedError with every problem, InputError from the constructor."""
+    """Object of a dataclass made from a table. Raises NestedError with every problem, InputError
+    from the constructor.
+    """
     return cls(**record_values(cls, table, files))
 
 
@@ -80,9 +92,15 @@ def required_names(cls: type) -> list[str]:
     return [field.name for field in dataclasses.fields(cls) if field.init and _required(field)]
 
 
-def key_problems(table: Mapping[str, Any], known: Sequence[str], required: Sequence[str]) -> list[Problem]:
+def key_problems(
+    table: Mapping[str, Any], known: Sequence[str], required: Sequence[str]
+) -> list[Problem]:
     """Keys that are unknown or missing."""
-    problems = [Problem((key,), f"unknown key; {close_names(key, known)}") for key in table if key not in known]
+    problems = [
+        Problem((key,), f"unknown key; {close_names(key, known)}")
+        for key in table
+        if key not in known
+    ]
     return problems + [Problem((key,), "is missing") for key in required if key not in table]
 
 
@@ -94,17 +112,24 @@ def as_table(value: Any) -> Mapping[str, Any]:
 
 
 def problem_at(problem: str, path: tuple[str, ...], table: Any) -> Problem:
-    """A constructor's problem, ``method.modes: is 0`` or ``material: nu = 0.5 …``, with its key path."""
+    """A constructor's problem, ``method.modes: is 0`` or ``material: nu = 0.5 …``, with its key
+    path.
+    """
     name, separator, what = problem.partition(": ")
     keys = tuple(name.split("."))
     if not separator or keys[0] not in (path[0], path[0].removesuffix("s")):
         return Problem(path, problem)
     word = re.split(r"\W", what, maxsplit=1)[0]
-    return Problem((*path, *(keys[1:] or ((word,) if isinstance(table, Mapping) and word in table else ()))), what)
+    return Problem(
+        (*path, *(keys[1:] or ((word,) if isinstance(table, Mapping) and word in table else ()))),
+        what,
+    )
 
 
 def numbers(value: Any, key: str, files: Files) -> Any:
-    """Nested lists of numbers as tuples; a string is the name of a file of numbers (.npy, .csv, .txt). Raises NestedError."""
+    """Nested lists of numbers as tuples; a string is the name of a file of numbers (.npy, .csv,
+    .txt). Raises NestedError.
+    """
     if isinstance(value, str):
         return _array(files.path(value, key))
     return _number_or_numbers(value, key)
@@ -123,11 +148,17 @@ def _array(path: Path) -> Any:
         if path.suffix.lower() == ".npy":
             check_regular(path)
             return np.load(path, allow_pickle=False)
-        return np.loadtxt(read_text(path).splitlines(), delimiter="," if path.suffix.lower() == ".csv" else None, ndmin=2)
+        return np.loadtxt(
+            read_text(path).splitlines(),
+            delimiter="," if path.suffix.lower() == ".csv" else None,
+            ndmin=2,
+        )
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, MemoryError) as error:
-        raise InputError(f"{path}: is not an array of numbers ({str(error).splitlines()[0][:100]})") from None
+        raise InputError(
+            f"{path}: is not an array of numbers ({str(error).splitlines()[0][:100]})"
+        ) from None
 
 
 def _required(field: dataclasses.Field[Any]) -> bool:
@@ -135,14 +166,20 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 
 def _value(hint: Any, value: Any, key: str, files: Files) -> Any:
-    """A value of the annotated type; integers are accepted as real numbers, nothing else is converted."""
+    """A value of the annotated type; integers are accepted as real numbers, nothing else is
+    converted.
+    """
     if is_array(hint):
         return numbers(value, key, files)
     try:
         return type_adapter(hint).validate_python(_frozen(value), strict=True)
     except ValidationError as error:
-        found = dict.fromkeys(_wanted(item["type"], item["msg"]) for item in error.errors(include_url=False))
-        raise NestedError([Problem((key,), f"must be {' or '.join(found)}, not {shown(value)}")]) from None
+        found = dict.fromkeys(
+            _wanted(item["type"], item["msg"]) for item in error.errors(include_url=False)
+        )
+        raise NestedError(
+            [Problem((key,), f"must be {' or '.join(found)}, not {shown(value)}")]
+        ) from None
 
 
 def is_array(hint: Any) -> bool:

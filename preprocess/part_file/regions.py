@@ -1,9 +1,11 @@
-"""Interfaces, connections and attached masses on a region of the mesh: a named set, nodes about a point or on a plane.
+"""Interfaces, connections and attached masses on a region of the mesh: a named set, nodes about a
+point or on a plane.
 
 [interfaces.hub]
 kind = "rigid"                                    # or "averaged"
 set = "hub_face"                                  # or point = [x, y, z] with radius, or
-                                                  # plane = { point = [x, y, z], normal = [x, y, z], tolerance = 1e-6 }
+                                                  # plane = { point = [x, y, z], normal = [x, y, z],
+                                                  tolerance = 1e-6 }
 """
 
 from __future__ import annotations
@@ -15,7 +17,16 @@ from flexmbs.declaration import NestedError, Problem, shown
 from preprocess.fe.connections import CONNECTIONS, Connection
 from preprocess.fe.interfaces import INTERFACES, Interface
 from preprocess.mesh.node_regions import Plane, Point, Region
-from preprocess.part_file.records import Files, Made, as_table, field_names, key_problems, read_kind, read_record, record_values
+from preprocess.part_file.records import (
+    Files,
+    Made,
+    as_table,
+    field_names,
+    key_problems,
+    read_kind,
+    read_record,
+    record_values,
+)
 
 REGION_KEYS = ("set", "point", "plane")
 
@@ -36,17 +47,23 @@ def _read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files:
     kind = given.get("kind", default)
     if not isinstance(kind, str) or kind not in kinds or "where" not in field_names(kinds[kind]):
         return read_kind(kinds, table, default, files)
-    return read_with_region(kinds[kind], {key: value for key, value in given.items() if key != "kind"}, files)
+    return read_with_region(
+        kinds[kind], {key: value for key, value in given.items() if key != "kind"}, files
+    )
 
 
 def read_with_region(cls: type[Made], table: Any, files: Files) -> Made:
-    """Object whose argument ``where`` is a region. Raises NestedError with every problem, InputError from the constructor."""
+    """Object whose argument ``where`` is a region. Raises NestedError with every problem,
+    InputError from the constructor.
+    """
     given = as_table(table)
     own = [name for name in field_names(cls) if name != "where"]
     problems = key_problems(given, [*REGION_KEYS, "radius", *own], [])
     values: dict[str, Any] = {}
     try:
-        values = record_values(cls, {"where": "", **{key: given[key] for key in own if key in given}}, files)
+        values = record_values(
+            cls, {"where": "", **{key: given[key] for key in own if key in given}}, files
+        )
     except NestedError as error:
         problems += error.problems
     try:
@@ -63,18 +80,28 @@ def _where(table: Mapping[str, Any], files: Files) -> str | Region:
     given = [key for key in REGION_KEYS if key in table]
     if len(given) != 1:
         raise NestedError(
-            [Problem((), f"give one of {', '.join(REGION_KEYS)}" + (f", not {' and '.join(given)}" if given else ""))]
+            [
+                Problem(
+                    (),
+                    f"give one of {', '.join(REGION_KEYS)}"
+                    + (f", not {' and '.join(given)}" if given else ""),
+                )
+            ]
         )
     if "radius" in table and given != ["point"]:
         raise NestedError([Problem(("radius",), "requires point; omit it")])
     match given[0]:
         case "point":
             keys = {"position": "point", "radius": "radius"}
-            return read_record(Point, {name: table[key] for name, key in keys.items() if key in table}, files)
+            return read_record(
+                Point, {name: table[key] for name, key in keys.items() if key in table}, files
+            )
         case "plane":
             return _inside("plane", table["plane"], files)
     if not isinstance(table["set"], str):
-        raise NestedError([Problem(("set",), f"must be the name of a set, not {shown(table['set'])}")])
+        raise NestedError(
+            [Problem(("set",), f"must be the name of a set, not {shown(table['set'])}")]
+        )
     return table["set"]
 
 
@@ -82,4 +109,6 @@ def _inside(key: str, table: Any, files: Files) -> Region:
     try:
         return read_record(Plane, as_table(table), files)
     except NestedError as error:
-        raise NestedError(Problem((key, *inner.path), inner.message) for inner in error.problems) from None
+        raise NestedError(
+            Problem((key, *inner.path), inner.message) for inner in error.problems
+        ) from None

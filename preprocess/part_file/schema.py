@@ -21,42 +21,72 @@ from preprocess.reduction import REDUCTIONS
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-NUMBERS: Schema = {"anyOf": [{"type": "array"}, {"type": "number"}, {"type": "string", "description": "A file of numbers."}]}
+NUMBERS: Schema = {
+    "anyOf": [
+        {"type": "array"},
+        {"type": "number"},
+        {"type": "string", "description": "A file of numbers."},
+    ]
+}
 POINT: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}
 
 
 def part_schema() -> Schema:
     """The schema of ``flexmbs-part`` files."""
     material = one_of_kinds(MATERIALS, "isotropic")
-    region = {"set": {"type": "string"}, "point": POINT, "radius": {"type": "number"}, "plane": record(Plane)}
+    region = {
+        "set": {"type": "string"},
+        "point": POINT,
+        "radius": {"type": "number"},
+        "plane": record(Plane),
+    }
     interfaces = one_of_kinds(INTERFACES, "rigid", region)
     options = record(Options)
     tables: Schema = {
-        "material": material, "materials": _named(material), "interfaces": _named(interfaces) | {"minProperties": 1},
-        "method": one_of_kinds(REDUCTIONS, "craig-bampton"), "point_masses": _named(record(PointMass, region)),
-        "formulation": record(Formulation), "stress": {"anyOf": [{"type": "boolean"}, record(Stress)]},
-        "section": one_of_kinds(SECTIONS, "shell"), "sections": _named(one_of_kinds(SECTIONS, "shell")),
+        "material": material,
+        "materials": _named(material),
+        "interfaces": _named(interfaces) | {"minProperties": 1},
+        "method": one_of_kinds(REDUCTIONS, "craig-bampton"),
+        "point_masses": _named(record(PointMass, region)),
+        "formulation": record(Formulation),
+        "stress": {"anyOf": [{"type": "boolean"}, record(Stress)]},
+        "section": one_of_kinds(SECTIONS, "shell"),
+        "sections": _named(one_of_kinds(SECTIONS, "shell")),
         "connections": _named(one_of_kinds(CONNECTIONS, "rigid-spider", region)),
-        "prestress": record(Prestress), "matrices": record(Matrices), "divide": record(Division),
-    }  # fmt: skip
+        "prestress": record(Prestress),
+        "matrices": record(Matrices),
+        "divide": record(Division),
+    }
     return {
-        "$schema": DRAFT, "title": "Part of flexmbs", "type": "object", "additionalProperties": False,
+        "$schema": DRAFT,
+        "title": "Part of flexmbs",
+        "type": "object",
+        "additionalProperties": False,
         "required": ["format", "interfaces", *options["required"]],
         "properties": {"format": {"const": FORMAT}, **options["properties"], **tables},
         "oneOf": [{"required": ["mesh", "unit"]}, {"required": ["matrices"]}],
-    }  # fmt: skip
+    }
 
 
 def one_of_kinds(kinds: Mapping[str, type], default: str, more: Schema | None = None) -> Schema:
-    """A table whose keys depend on its ``kind``, by default ``default``; ``more``: keys of a region instead of ``where``."""
+    """A table whose keys depend on its ``kind``, by default ``default``; ``more``: keys of a region
+    instead of ``where``.
+    """
     chosen = [
         {
-            "if": {"properties": {"kind": {"const": kind}}, "required": [] if kind == default else ["kind"]},
+            "if": {
+                "properties": {"kind": {"const": kind}},
+                "required": [] if kind == default else ["kind"],
+            },
             "then": record(cls, more, kind=kind),
         }
         for kind, cls in kinds.items()
     ]
-    return {"type": "object", "properties": {"kind": {"enum": list(kinds), "default": default}}, "allOf": chosen}
+    return {
+        "type": "object",
+        "properties": {"kind": {"enum": list(kinds), "default": default}},
+        "allOf": chosen,
+    }
 
 
 def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
@@ -68,10 +98,13 @@ def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
     required = [name for name in required_names(cls) if name in names]
     one = {"oneOf": [{"required": [key]} for key in ("set", "point", "plane")]} if more else {}
     return {
-        "type": "object", "description": " ".join((cls.__doc__ or "").partition("\n\n")[0].split()),
-        "properties": {**({"kind": {"const": kind}} if kind else {}), **properties, **(more or {})}, "required": required,
-        "additionalProperties": False, **one,
-    }  # fmt: skip
+        "type": "object",
+        "description": " ".join((cls.__doc__ or "").partition("\n\n")[0].split()),
+        "properties": {**({"kind": {"const": kind}} if kind else {}), **properties, **(more or {})},
+        "required": required,
+        "additionalProperties": False,
+        **one,
+    }
 
 
 def _value(name: str, hint: Any) -> Schema:

@@ -25,6 +25,16 @@ REDUCTIONS: dict[str, type[Reduction]] = {
 }
 
 __all__ = [
-    "REDUCTIONS", "Basis", "ClampedModes", "CraigBampton", "CraigChang", "FreeModes", "GivenShapes", "Guyan", "Krylov",
-    "Progress", "Reduction", "Rubin",
-]  # fmt: skip
+    "REDUCTIONS",
+    "Basis",
+    "ClampedModes",
+    "CraigBampton",
+    "CraigChang",
+    "FreeModes",
+    "GivenShapes",
+    "Guyan",
+    "Krylov",
+    "Progress",
+    "Reduction",
+    "Rubin",
+]

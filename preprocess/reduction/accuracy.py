@@ -1,17 +1,20 @@
-"""Error estimates of a reduced body against its finite-element model, with the existing factorization.
+"""Error estimates of a reduced body against its finite-element model, with the existing
+factorization.
 
-Frequencies of the free body and with one interface held: the Ritz vectors w of the basis, ``K w = λ M w`` in its span, are
-improved by one step of inverse iteration, and the corrections ``d = λ A M w − w``, A the static response, extend the basis. The
-lowest eigenvalues λ̃ of the extended basis lie between those of the full model and λ, much closer to the former, since a step
-of inverse iteration reduces the component of a higher mode ω_j in w by λ/ω_j²: ``λ/λ̃`` estimates the error of λ, from below.
-The corrections are the residuals ``K w − λ M w`` in the metric K⁻¹. Ritz vectors somewhat above the band are improved as well,
-and static responses to interface and inertia loads are added, for modes that are inaccurate or missing in the basis.
+Frequencies of the free body and with one interface held: the Ritz vectors w of the basis, ``K w = λ
+M w`` in its span, are improved by one step of inverse iteration, and the corrections ``d = λ A M w
+− w``, A the static response, extend the basis. The lowest eigenvalues λ̃ of the extended basis lie
+between those of the full model and λ, much closer to the former, since a step of inverse iteration
+reduces the component of a higher mode ω_j in w by λ/ω_j²: ``λ/λ̃`` estimates the error of λ, from
+below. The corrections are the residuals ``K w − λ M w`` in the metric K⁻¹. Ritz vectors somewhat
+above the band are improved as well, and static responses to interface and inertia loads are added,
+for modes that are inaccurate or missing in the basis.
 
-Compliance: the displacement of an interface under unit force or moment, another interface held, which the interface stiffness
-S = ΨᵀKΨ gives exactly.
+Compliance: the displacement of an interface under unit force or moment, another interface held,
+which the interface stiffness S = ΨᵀKΨ gives exactly.
 
-Source: Parlett, The Symmetric Eigenvalue Problem (1998), chapters 11 and 14; Kim, Boo and Lee, Computers & Structures 139 (2014)
-53 (estimate of a reduction's errors by residual flexibility).
+Source: Parlett, The Symmetric Eigenvalue Problem (1998), chapters 11 and 14; Kim, Boo and Lee,
+Computers & Structures 139 (2014) 53 (estimate of a reduction's errors by residual flexibility).
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ _BEYOND, _MORE = 1.5, 4  # Ritz vectors improved: up to a multiple of the band, 
 
 
 class FrequencyErrors(NamedTuple):
-    """Frequencies (m,) [Hz] of the reduced body under a support ("free" or "held at …") and their relative errors, estimated."""
+    """Frequencies (m,) [Hz] of the reduced body under a support ("free" or "held at …") and their
+    relative errors, estimated.
+    """
 
     support: str
     frequency: FloatArray
@@ -40,8 +45,9 @@ class FrequencyErrors(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """Accuracy of a reduced body: estimated errors of the frequencies up to ``band`` [Hz] for each support, and relative errors
-    of the compliance for each interface load, ``"tip force x"``, another interface held."""
+    """Accuracy of a reduced body: estimated errors of the frequencies up to ``band`` [Hz] for each
+    support, and relative errors of the compliance for each interface load, ``"tip force x"``,
+    another interface held."""
 
     band: float
     frequencies: tuple[FrequencyErrors, ...]
@@ -54,13 +60,18 @@ class Accuracy(NamedTuple):
 
     def facts(self) -> dict[str, str | float]:
         """Errors by name, for the provenance of a body."""
-        found: dict[str, str | float] = {"accuracy: band [Hz]": self.band, "accuracy: frequencies": self.worst_frequency}
+        found: dict[str, str | float] = {
+            "accuracy: band [Hz]": self.band,
+            "accuracy: frequencies": self.worst_frequency,
+        }
         for errors in self.frequencies:
             pairs = [f"{f:.6g} Hz {error:.2g}" for f, error in zip(errors.frequency, errors.error)]
             found[f"accuracy: {errors.support}"] = ", ".join(pairs)
         if self.compliance:
             found["accuracy: compliance"] = max(self.compliance.values())
-            found["accuracy: compliance by load"] = ", ".join(f"{load} {error:.2g}" for load, error in self.compliance.items())
+            found["accuracy: compliance by load"] = ", ".join(
+                f"{load} {error:.2g}" for load, error in self.compliance.items()
+            )
         return found
 
     def __str__(self) -> str:
@@ -68,17 +79,23 @@ class Accuracy(NamedTuple):
         for found in self.frequencies:
             worst = int(np.argmax(found.error))
             lines.append(
-                f"  {found.support:<20} {len(found.error)} frequencies, largest error {found.error[worst]:.2g} at "
+                f"  {found.support:<20} {len(found.error)} frequencies, largest error "
+                f"{found.error[worst]:.2g} at "
                 f"{found.frequency[worst]:.6g} Hz"
             )
         if self.compliance:
             load, error = max(self.compliance.items(), key=lambda item: item[1])
-            lines.append(f"  {'static compliance':<20} {len(self.compliance)} loads, largest error {error:.2g} ({load})")
+            lines.append(
+                f"  {'static compliance':<20} {len(self.compliance)} loads, largest error "
+                f"{error:.2g} ({load})"
+            )
         return "\n".join(lines)
 
 
 class ReducedModel(NamedTuple):
-    """A finite-element model in the span of rigid-body motions and of elastic, M-orthonormal shapes (3N, n) with stiffness K."""
+    """A finite-element model in the span of rigid-body motions and of elastic, M-orthonormal shapes
+    (3N, n) with stiffness K.
+    """
 
     statics: InterfaceStatics
     shapes: FloatArray
@@ -92,16 +109,20 @@ class ReducedModel(NamedTuple):
 
 
 def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accuracy:
-    """Accuracy of the elastic, M-orthonormal shapes (3N, n) up to ``band`` [Hz], of at least three frequencies."""
+    """Accuracy of the elastic, M-orthonormal shapes (3N, n) up to ``band`` [Hz], of at least three
+    frequencies.
+    """
     reduced, omega_max = ReducedModel.of(statics, shapes), 2 * np.pi * band
     held = range(len(statics.interfaces))
     found = tuple(frequency_errors(reduced, k, omega_max) for k in (None, *held))
     return Accuracy(band, found, compliance_errors(reduced))
 
 
-def frequency_errors(reduced: ReducedModel, held: int | None, omega_max: float, at_least: int = 3) -> FrequencyErrors:
-    """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the ``at_least`` lowest, of the body,
-    free or with interface ``held`` held."""
+def frequency_errors(
+    reduced: ReducedModel, held: int | None, omega_max: float, at_least: int = 3
+) -> FrequencyErrors:
+    """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the
+    ``at_least`` lowest, of the body, free or with interface ``held`` held."""
     moved, lam, V = ritz(reduced, held)
     m = max(int(np.sum(lam <= omega_max**2)), min(at_least, len(lam)))
     tried = min(max(int(np.sum(lam <= (_BEYOND * omega_max) ** 2)), m + _MORE), len(lam))
@@ -112,7 +133,9 @@ def frequency_errors(reduced: ReducedModel, held: int | None, omega_max: float, 
 
 
 def ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shapes satisfying the support (3N, n), the eigenvalues (n,) of (K, M) in their span, ascending, and the vectors (n, n)."""
+    """Shapes satisfying the support (3N, n), the eigenvalues (n,) of (K, M) in their span,
+    ascending, and the vectors (n, n).
+    """
     statics, shapes = reduced.statics, reduced.shapes
     inner = statics.fe.engine.inner
     follow: FloatArray = np.zeros((6, len(reduced.K)))
@@ -125,10 +148,16 @@ def ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArra
     return shapes, np.maximum(lam, np.finfo(float).tiny), V
 
 
-def _improved(statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int, held: int | None) -> FloatArray:
-    """The m lowest eigenvalues in the span of the Ritz vectors W (3N, n), the corrections of the m lowest, static responses."""
+def _improved(
+    statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int, held: int | None
+) -> FloatArray:
+    """The m lowest eigenvalues in the span of the Ritz vectors W (3N, n), the corrections of the m
+    lowest, static responses.
+    """
     mass, MW, engine = statics.fe.mass_product, statics.fe.mass_product(W), statics.fe.engine
-    response = statics.free_response(MW[:, :m]) if held is None else statics.held_response(MW[:, :m], held)
+    response = (
+        statics.free_response(MW[:, :m]) if held is None else statics.held_response(MW[:, :m], held)
+    )
     D = np.hstack([response * lam[:m] - W[:, :m], _static_shapes(statics, held)])
     for _ in range(2):
         D = D - W @ engine.inner(MW, D)
@@ -145,18 +174,27 @@ def _improved(statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int,
 
 
 def _static_shapes(statics: InterfaceStatics, held: int | None) -> FloatArray:
-    """Responses (3N, n) to loads at the interfaces and, where the body is held, to its inertia; of unit M-norm."""
+    """Responses (3N, n) to loads at the interfaces and, where the body is held, to its inertia; of
+    unit M-norm.
+    """
     R, mass, engine = statics.rigid_modes, statics.fe.mass_product, statics.fe.engine
     Psi = statics.constraint_modes()
     if held is None:
         shapes = Psi[:, 6:] - R @ engine.inner(R, mass(Psi[:, 6:]))
     else:
-        shapes = np.hstack([np.delete(Psi, np.s_[6 * held : 6 * held + 6], axis=1), statics.held_response(mass(R), held)])
+        shapes = np.hstack(
+            [
+                np.delete(Psi, np.s_[6 * held : 6 * held + 6], axis=1),
+                statics.held_response(mass(R), held),
+            ]
+        )
     return np.asarray(shapes / np.sqrt(engine.squares(shapes, mass(shapes))))
 
 
 def compliance_errors(reduced: ReducedModel) -> dict[str, float]:
-    """Relative errors of the displacement at each interface under its own unit loads, with the first other interface held."""
+    """Relative errors of the displacement at each interface under its own unit loads, with the
+    first other interface held.
+    """
     interfaces = reduced.statics.interfaces
     if len(interfaces) < 2:
         return {}
@@ -171,7 +209,9 @@ def compliance_errors(reduced: ReducedModel) -> dict[str, float]:
 
 
 def reduced_compliance(reduced: ReducedModel, held: int) -> FloatArray:
-    """Displacements of the interface coordinates (6 × interfaces, 6 × interfaces) under their unit loads, ``held`` held."""
+    """Displacements of the interface coordinates (6 × interfaces, 6 × interfaces) under their unit
+    loads, ``held`` held.
+    """
     moved, lam, V = ritz(reduced, held)
     E = reduced.statics.interface_motion(moved) @ V
     E[6 * held : 6 * held + 6] = 0.0

@@ -19,9 +19,9 @@ Progress = Callable[[str, float], None]
 class Basis:
     """Shapes of a reduction in addition to the six rigid-body modes.
 
-    shapes: nodal displacements (3N, n) by name, x y z of each node together, the most important first.
-    normal_frequencies: (m,) [Hz] of the normal modes among them, up to which the basis is accurate; may be empty.
-    band: intended maximum frequency [Hz]; 0 if unspecified.
+    shapes: nodal displacements (3N, n) by name, x y z of each node together, the most important
+    first. normal_frequencies: (m,) [Hz] of the normal modes among them, up to which the basis is
+    accurate; may be empty. band: intended maximum frequency [Hz]; 0 if unspecified.
     """
 
     shapes: Mapping[str, FloatArray]
@@ -40,7 +40,8 @@ class Reduction(ABC):
 
     @abstractmethod
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
-        """Basis of the body ``statics.fe`` with ``statics.interfaces``, with the factorization in ``statics``.
+        """Basis of the body ``statics.fe`` with ``statics.interfaces``, with the factorization in
+        ``statics``.
 
         Raises InputError, SolverError.
         """

@@ -1,7 +1,9 @@
-"""Certified reductions: proved bounds of a reduction's errors against its finite-element model, up to a frequency.
+"""Certified reductions: proved bounds of a reduction's errors against its finite-element model, up
+to a frequency.
 
-The problems of which the bounds speak are those of the body with rigid interfaces rigid and connections obeyed, with consistent K
-and M as assembled: free, and with each interface held in turn. Their bounds hold up to round-off, of which margins are included.
+The problems of which the bounds speak are those of the body with rigid interfaces rigid and
+connections obeyed, with consistent K and M as assembled: free, and with each interface held in
+turn. Their bounds hold up to round-off, of which margins are included.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ class Request(NamedTuple):
 
 
 class SupportBounds(NamedTuple):
-    """Frequencies (m,) [Hz] of the reduction under a support, and bounds of those of the full model."""
+    """Frequencies (m,) [Hz] of the reduction under a support, and bounds of those of the full
+    model.
+    """
 
     support: str
     reduced: FloatArray
@@ -54,8 +58,9 @@ class SupportBounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Proved bounds of a reduction: of frequencies by support, with the number of the full model's modes below ``shift`` [Hz],
-    and of the interface transfer functions; noise: relative round-off of the eigenvalues."""
+    """Proved bounds of a reduction: of frequencies by support, with the number of the full model's
+    modes below ``shift`` [Hz], and of the interface transfer functions; noise: relative round-off
+    of the eigenvalues."""
 
     request: Request
     supports: tuple[SupportBounds, ...]
@@ -87,8 +92,13 @@ class Certificate:
         for each in self.supports:
             count = f"{self.counts[each.support]} modes below {self.shift:.6g} Hz"
             rows = zip(each.lower, each.upper, each.reduced, each.error)
-            pairs = [f"{low:.7g} … {high:.7g} Hz (reduced {f:.7g} Hz, error ≤ {e:.2g})" for low, high, f, e in rows]
-            found[f"certificate: {each.support}"] = "; ".join([count, *(pairs or ["none in the band"])])
+            pairs = [
+                f"{low:.7g} … {high:.7g} Hz (reduced {f:.7g} Hz, error ≤ {e:.2g})"
+                for low, high, f, e in rows
+            ]
+            found[f"certificate: {each.support}"] = "; ".join(
+                [count, *(pairs or ["none in the band"])]
+            )
         return found
 
     def refusal(self) -> str:
@@ -98,22 +108,39 @@ class Certificate:
         if self.frequency_error >= self.transfer.as_frequency:
             k = int(np.argmax(worst.error))
             error = f"at {worst.reduced[k]:.6g} Hz {_bounded(worst.error[k])}"
-            what = f"mode {k + 1} {worst.support} {error if np.isfinite(worst.error[k]) else 'is missing'}"
+            what = (
+                f"mode {k + 1} {worst.support} "
+                f"{error if np.isfinite(worst.error[k]) else 'is missing'}"
+            )
         else:
-            what = f"the transfer function at {self.transfer.at:.6g} Hz {_bounded(self.transfer.as_frequency)}"
-        return f"tolerance: {name} is not proved up to {band}: {what}; keep more modes, raise the tolerance or lower the band"
+            what = (
+                f"the transfer function at {self.transfer.at:.6g} Hz "
+                f"{_bounded(self.transfer.as_frequency)}"
+            )
+        return (
+            f"tolerance: {name} is not proved up to {band}: {what}; keep more modes, raise "
+            "the tolerance or lower the band"
+        )
 
 
 @final
 class Reference:
-    """The full model in a trial space, with bounds of its eigenvalues below a shift above the band, under every support."""
+    """The full model in a trial space, with bounds of its eigenvalues below a shift above the band,
+    under every support.
+    """
 
     def __init__(self, space: TrialSpace, request: Request) -> None:
-        """Raises InputError where round-off precludes the tolerance, and `Missing` where the space lacks modes."""
+        """Raises InputError where round-off precludes the tolerance, and `Missing` where the space
+        lacks modes.
+        """
         statics, low = space.statics, (_ABOVE * request.omega) ** 2
         supports = (None, *range(len(statics.interfaces)))
-        self.shift = _clear_shift(np.concatenate([space.reduction.ritz(held).lam for held in supports]), low)
-        counts = SturmCounts(statics, self.shift, [() if held is None else (held,) for held in supports])
+        self.shift = _clear_shift(
+            np.concatenate([space.reduction.ritz(held).lam for held in supports]), low
+        )
+        counts = SturmCounts(
+            statics, self.shift, [() if held is None else (held,) for held in supports]
+        )
         self.request, self.space, self.counts = request, space, dict[str, int]()
         self._enclosed, self.noise = dict[int | None, tuple[str, Enclosure]](), 0.0
         for held in supports:
@@ -121,14 +148,24 @@ class Reference:
             count = counts.below(() if held is None else (held,)) - (6 if held is None else 0)
             _check_count(trial.lam, trial.noise, self.shift, count, counts.backward_error)
             self.noise = max(self.noise, trial.noise)
-            self._enclosed[held], self.counts[trial.support] = (trial.support, enclosure(trial, self.shift, count)), count
+            self._enclosed[held], self.counts[trial.support] = (
+                (trial.support, enclosure(trial, self.shift, count)),
+                count,
+            )
             if held is None:
-                compliance = statics.interface_loads.T @ statics.free_response(statics.interface_loads)
+                compliance = statics.interface_loads.T @ statics.free_response(
+                    statics.interface_loads
+                )
                 spectrum = Spectrum(self._enclosed[None][1], self.shift)
-                self._transfer = TransferReference(trial, 0.5 * (compliance + compliance.T), spectrum)
+                self._transfer = TransferReference(
+                    trial, 0.5 * (compliance + compliance.T), spectrum
+                )
         if not self.noise < _MOST_NOISE * request.tolerance:
             least = self.noise / _MOST_NOISE
-            raise InputError(f"tolerance: {request.tolerance:g} is below what round-off allows, {least:.2g}; raise it")
+            raise InputError(
+                f"tolerance: {request.tolerance:g} is below what round-off allows, "
+                f"{least:.2g}; raise it"
+            )
 
     def frequencies(self, reduced: FreeReduction) -> tuple[SupportBounds, ...]:
         """Bounds of the frequencies in the band under every support."""
@@ -138,7 +175,9 @@ class Reference:
         """Bounds of a reduction's errors."""
         transfer = self._transfer.error(reduced, self.request.omega)
         hertz = float(np.sqrt(self.shift)) / (2 * np.pi)
-        return Certificate(self.request, self.frequencies(reduced), self.counts, hertz, transfer, self.noise)
+        return Certificate(
+            self.request, self.frequencies(reduced), self.counts, hertz, transfer, self.noise
+        )
 
     def proves(self, reduced: FreeReduction) -> bool:
         """Whether a reduction is within the tolerance."""
@@ -177,15 +216,18 @@ def _clear_shift(values: FloatArray, low: float) -> float:
     return float(np.sqrt(edges[k] * edges[k + 1]))
 
 
-def _check_count(lam: FloatArray, noise: float, shift: float, count: int, backward_error: float) -> None:
-    """Raise `Missing` for more eigenvalues than Ritz values, SolverError for fewer or where round-off may have changed their
-    number."""
+def _check_count(
+    lam: FloatArray, noise: float, shift: float, count: int, backward_error: float
+) -> None:
+    """Raise `Missing` for more eigenvalues than Ritz values, SolverError for fewer or where
+    round-off may have changed their number."""
     found = int(np.sum(lam < shift))
     gap = float((np.abs(lam - shift) / shift).min())
     change = _MARGIN * backward_error / np.finfo(float).eps * noise
     if count < found or change > gap:
         raise SolverError(
-            f"certificate: the count of modes below {np.sqrt(shift) / (2 * np.pi):.6g} Hz is uncertain by round-off; "
+            f"certificate: the count of modes below {np.sqrt(shift) / (2 * np.pi):.6g} Hz "
+            "is uncertain by round-off; "
             "change the band slightly"
         )
     if count > found:

@@ -14,9 +14,11 @@ from preprocess.reduction.statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class ClampedModes(NormalModeReduction):
-    """Basis ``Φ``: modes with interface ``at`` held and all others free, without static shapes for the others.
+    """Basis ``Φ``: modes with interface ``at`` held and all others free, without static shapes for
+    the others.
 
-    Source: Shabana, Dynamics of Multibody Systems, section 6.1; Meirovitch and Hale, AIAA Journal 19 (1981) 1268.
+    Source: Shabana, Dynamics of Multibody Systems, section 6.1; Meirovitch and Hale, AIAA Journal
+    19 (1981) 1268.
 
     Examples
     --------
@@ -45,4 +47,6 @@ class ClampedModes(NormalModeReduction):
         return statics.free_degrees_of_freedom - 6
 
     def _held(self, statics: InterfaceStatics) -> int:
-        return interface_index(self.at, [interface.name for interface in statics.interfaces], "method.at")
+        return interface_index(
+            self.at, [interface.name for interface in statics.interfaces], "method.at"
+        )

@@ -14,12 +14,13 @@ from preprocess.reduction.statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class CraigBampton(NormalModeReduction):
-    """Basis ``[Ψ | Φ]``: six constraint modes Ψ per interface, ``K_ii Ψ_i = −K_ib``, and normal modes Φ with all interfaces held,
-    ``K_ii Φ = M_ii Φ Ω²``. Exact for static loads at the interfaces.
+    """Basis ``[Ψ | Φ]``: six constraint modes Ψ per interface, ``K_ii Ψ_i = −K_ib``, and normal
+    modes Φ with all interfaces held, ``K_ii Φ = M_ii Φ Ω²``. Exact for static loads at the
+    interfaces.
 
-    inertia_relief: also the six responses, interfaces held, to the inertia forces of rigid-body accelerations.
-    Source: Craig and Bampton, AIAA Journal 6 (1968) 1313; inertia-relief modes: Craig and Kurdila, Fundamentals of Structural
-    Dynamics (2006), section 17.3.
+    inertia_relief: also the six responses, interfaces held, to the inertia forces of rigid-body
+    accelerations. Source: Craig and Bampton, AIAA Journal 6 (1968) 1313; inertia-relief modes:
+    Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
 
     Examples
     --------

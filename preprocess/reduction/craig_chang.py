@@ -14,12 +14,13 @@ from preprocess.reduction.statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class CraigChang(NormalModeReduction):
-    """Basis ``[A | Φ]``: the responses ``A = Pᵀ K_c⁻¹ P L`` of the free body to unit loads L at the interfaces, balanced by the
-    inertia forces of its rigid-body acceleration, ``P = 1 − M R Rᵀ``, and free-interface normal modes Φ, or none (the default).
+    """Basis ``[A | Φ]``: the responses ``A = Pᵀ K_c⁻¹ P L`` of the free body to unit loads L at the
+    interfaces, balanced by the inertia forces of its rigid-body acceleration, ``P = 1 − M R Rᵀ``,
+    and free-interface normal modes Φ, or none (the default).
 
-    Without modes it is the free-body counterpart of Guyan's reduction. With the same modes it spans the same space as `Rubin`.
-    Source: Craig and Chang, AIAA Journal 14 (1976) 1633; Craig and Kurdila, Fundamentals of Structural Dynamics (2006),
-    section 17.3.
+    Without modes it is the free-body counterpart of Guyan's reduction. With the same modes it spans
+    the same space as `Rubin`. Source: Craig and Chang, AIAA Journal 14 (1976) 1633; Craig and
+    Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
 
     Examples
     --------
@@ -36,7 +37,12 @@ class CraigChang(NormalModeReduction):
     normal = "free-interface"
 
     def __post_init__(self) -> None:
-        if self.modes is not None or self.frequency is not None or self.band is not None or self.tolerance is not None:
+        if (
+            self.modes is not None
+            or self.frequency is not None
+            or self.band is not None
+            or self.tolerance is not None
+        ):
             super().__post_init__()
 
     def static_shapes(self, statics: InterfaceStatics) -> dict[str, FloatArray]:

@@ -52,15 +52,20 @@ class PoleErrors(NamedTuple):
 
     def fact(self) -> str:
         """Frequency, damping ratio and error of each pole."""
-        rows = zip(np.abs(self.poles) / (2 * np.pi), -self.poles.real / np.abs(self.poles), self.error)
-        return ", ".join(f"{f:.6g} Hz damping {zeta:.3g} error {error:.2g}" for f, zeta, error in rows)
+        rows = zip(
+            np.abs(self.poles) / (2 * np.pi), -self.poles.real / np.abs(self.poles), self.error
+        )
+        return ", ".join(
+            f"{f:.6g} Hz damping {zeta:.3g} error {error:.2g}" for f, zeta, error in rows
+        )
 
 
 def damper_forces(fe: FEModel, shapes: FloatArray) -> FloatArray:
     """Forces (n, r) in the range of D, a basis of it, or those of velocities along some shapes (n,
     m) where its rank is larger than `MOST`."""
     at, patterns = _range(fe.D)
-    count = int(fe.engine.total(np.array(float(patterns.shape[1]))))  # of all processes, of which one has the dampers
+    # of all processes, of which one has the dampers
+    count = int(fe.engine.total(np.array(float(patterns.shape[1]))))
     if count > MOST:
         return fe.damping_product(shapes[:, :MOST])
     own = np.zeros((fe.freedoms.size, count))
@@ -82,11 +87,15 @@ def _range(D: sp.csr_matrix | None) -> tuple[np.ndarray, FloatArray]:
     return at, size[:, None] * vectors[:, values > RANK * values[-1]]
 
 
-def pole_errors(statics: InterfaceStatics, shapes: FloatArray, band: float) -> tuple[PoleErrors, ...]:
+def pole_errors(
+    statics: InterfaceStatics, shapes: FloatArray, band: float
+) -> tuple[PoleErrors, ...]:
     """Estimated errors of the damped poles of elastic, M-orthonormal shapes (n, k) up to ``band``
     [Hz], free and with each interface held."""
     reduced = ReducedModel.of(statics, shapes)
-    return tuple(_errors(reduced, held, 2 * np.pi * band) for held in (None, *range(len(statics.interfaces))))
+    return tuple(
+        _errors(reduced, held, 2 * np.pi * band) for held in (None, *range(len(statics.interfaces)))
+    )
 
 
 def pole_facts(found: Sequence[PoleErrors]) -> dict[str, str | float]:
@@ -94,11 +103,14 @@ def pole_facts(found: Sequence[PoleErrors]) -> dict[str, str | float]:
     found = [each for each in found if len(each.poles)]  # without one where none is within the band
     if not found:
         return {}
-    worst = max(found, key=lambda each: float(np.nan_to_num(each.error, nan=np.inf).max(initial=0.0)))
+    worst = max(
+        found, key=lambda each: float(np.nan_to_num(each.error, nan=np.inf).max(initial=0.0))
+    )
     k = int(np.nan_to_num(worst.error, nan=np.inf).argmax())
     if not worst.error[k] <= TOLERATED:  # also where it is not a number
         message = (
-            f"dampers: the pole at {abs(worst.poles[k]) / (2 * np.pi):.4g} Hz, {worst.support}, is off by about"
+            f"dampers: the pole at {abs(worst.poles[k]) / (2 * np.pi):.4g} Hz, "
+            f"{worst.support}, is off by about"
             f" {worst.error[k]:.2g}; use more modes"
         )
         warnings.warn(message, PreprocessWarning, stacklevel=5)
@@ -145,7 +157,10 @@ def _extended(
         return _poles(np.diag(lam), fe.engine.inner(W, DW))[0]
     d = orthonormal(d[:, kept], fe, size[kept])[1]
     whole = np.hstack([W, d])
-    K, D = (fe.engine.inner(whole, product(whole)) for product in (fe.stiffness_product, fe.damping_product))
+    K, D = (
+        fe.engine.inner(whole, product(whole))
+        for product in (fe.stiffness_product, fe.damping_product)
+    )
     return _poles(0.5 * (K + K.T), 0.5 * (D + D.T))[0]
 
 

@@ -1,20 +1,23 @@
 """Two-sided bounds of the eigenvalues of ``K φ = λ M φ`` below a shift, with their exact number.
 
-Upper bounds are Ritz values. Lower bounds: on the span of trial vectors, the Rayleigh–Ritz values μ_1 ≤ μ_2 ≤ … of
-(M⁻¹K − ρ)⁻¹ bound its eigenvalues 1/(λ − ρ) from above, hence, with n the number of eigenvalues λ below ρ,
+Upper bounds are Ritz values. Lower bounds: on the span of trial vectors, the Rayleigh–Ritz values
+μ_1 ≤ μ_2 ≤ … of (M⁻¹K − ρ)⁻¹ bound its eigenvalues 1/(λ − ρ) from above, hence, with n the number
+of eigenvalues λ below ρ,
 
     λ_{n+1−j} ≥ ρ + 1/μ_j    for every μ_j < 0,
 
-whether eigenvalues are equal or not. The trial vectors u = A M w, A the static response, have K u = M w, so that their products
-need no inverse of M, which may be singular:
+whether eigenvalues are equal or not. The trial vectors u = A M w, A the static response, have K u =
+M w, so that their products need no inverse of M, which may be singular:
 
     (a₁ − ρ a₀) x = μ (a₂ − 2ρ a₁ + ρ² a₀) x,   a₀ = u·Mu, a₁ = u·Ku = w·Mu, a₂ = Ku·M⁻¹Ku = w·Mw.
 
-The number n at one shift above the band follows from the inertia of a factorization (`sturm`). Below, the lower bound of an
-eigenvalue that is clear of the next lower one is a shift itself, nearer to the lower eigenvalues.
+The number n at one shift above the band follows from the inertia of a factorization (`sturm`).
+Below, the lower bound of an eigenvalue that is clear of the next lower one is a shift itself,
+nearer to the lower eigenvalues.
 
-Source: Lehmann, Z. angew. Math. Mech. 29 (1949) 341 and 30 (1950) 1; Goerisch and Haunhorst, ibid. 65 (1985) 129; Parlett, The
-Symmetric Eigenvalue Problem (1998), sections 10.5 (Lehmann's intervals are optimal) and 11.
+Source: Lehmann, Z. angew. Math. Mech. 29 (1949) 341 and 30 (1950) 1; Goerisch and Haunhorst, ibid.
+65 (1985) 129; Parlett, The Symmetric Eigenvalue Problem (1998), sections 10.5 (Lehmann's intervals
+are optimal) and 11.
 """
 
 from __future__ import annotations
@@ -27,19 +30,24 @@ import scipy.linalg
 from flexmbs.flexible_body.parts import FloatArray
 from preprocess.reduction.trial_space import Trial
 
-_CLEAR = 1e-3  # relative distance of a lower bound from the next lower eigenvalue that makes it a shift
+# relative distance of a lower bound from the next lower eigenvalue that makes it a shift
+_CLEAR = 1e-3
 _MARGIN = 10.0  # of round-off in the bounds
 
 
 class Enclosure(NamedTuple):
-    """The eigenvalues below a shift, (n,) each, ascending with multiplicity, ``lower ≤ λ ≤ upper``, [rad²/s²]."""
+    """The eigenvalues below a shift, (n,) each, ascending with multiplicity, ``lower ≤ λ ≤ upper``,
+    [rad²/s²].
+    """
 
     lower: FloatArray
     upper: FloatArray
 
 
 def enclosure(trial: Trial, shift: float, count: int) -> Enclosure:
-    """Bounds of the ``count`` eigenvalues below ``shift``; a lower bound is zero where the trial vectors give none."""
+    """Bounds of the ``count`` eigenvalues below ``shift``; a lower bound is zero where the trial
+    vectors give none.
+    """
     upper = trial.lam[:count] * (1.0 + _MARGIN * trial.noise)
     lower = lower_bounds(trial, shift, count)
     for i in range(count - 1, 0, -1):
@@ -49,7 +57,8 @@ def enclosure(trial: Trial, shift: float, count: int) -> Enclosure:
 
 
 def lower_bounds(trial: Trial, shift: float, count: int) -> FloatArray:
-    """Lower bounds (count,) of the ``count`` eigenvalues below ``shift``, less their round-off; zero where there is none.
+    """Lower bounds (count,) of the ``count`` eigenvalues below ``shift``, less their round-off;
+    zero where there is none.
 
     Vectors whose product with (M⁻¹K − ρ)² is not clear of round-off are omitted.
     """
@@ -63,7 +72,11 @@ def lower_bounds(trial: Trial, shift: float, count: int) -> FloatArray:
     unit = 1.0 / np.sqrt(right.diagonal()[clear])
     chosen = np.ix_(clear, clear)
     try:
-        mu = scipy.linalg.eigh(unit[:, None] * left[chosen] * unit, unit[:, None] * right[chosen] * unit, eigvals_only=True)
+        mu = scipy.linalg.eigh(
+            unit[:, None] * left[chosen] * unit,
+            unit[:, None] * right[chosen] * unit,
+            eigvals_only=True,
+        )
     except np.linalg.LinAlgError:
         return found
     distance = -1.0 / mu[mu < 0][:count]  # of the bounds from the shift, the nearest first

@@ -13,8 +13,8 @@ from preprocess.reduction.statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class FreeModes(NormalModeReduction):
-    """Basis ``Φ``: elastic modes of the free body, ``K Φ = M Φ Ω²``, without static shapes: at the interfaces the body is
-    too stiff by the residual flexibility of the truncated modes.
+    """Basis ``Φ``: elastic modes of the free body, ``K Φ = M Φ Ω²``, without static shapes: at the
+    interfaces the body is too stiff by the residual flexibility of the truncated modes.
 
     Source: Hurty, AIAA Journal 3 (1965) 678; Shabana, Dynamics of Multibody Systems, section 6.1.
 

@@ -1,4 +1,6 @@
-"""A free body in the span of its rigid-body modes and of M-orthonormal elastic shapes, as small matrices; any interface held."""
+"""A free body in the span of its rigid-body modes and of M-orthonormal elastic shapes, as small
+matrices; any interface held.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,16 @@ from preprocess.reduction.statics import InterfaceStatics
 
 
 class RitzPairs(NamedTuple):
-    """Eigenvalues lam (n,) [rad²/s²], ascending, of (K, M) in the span; motion (n + 6, n) of their M-orthonormal vectors in the
-    elastic shapes and, below, the rigid-body modes."""
+    """Eigenvalues lam (n,) [rad²/s²], ascending, of (K, M) in the span; motion (n + 6, n) of their
+    M-orthonormal vectors in the elastic shapes and, below, the rigid-body modes."""
 
     lam: FloatArray
     motion: FloatArray
 
 
 class FreeReduction(NamedTuple):
-    """Stiffness K (n, n) of elastic shapes Φ with Φᵀ M Φ = 1, Rᵀ M Φ = 0, and the motion of the interfaces in them, elastic LᵀΦ
-    (6k, n) and rigid LᵀR (6k, 6)."""
+    """Stiffness K (n, n) of elastic shapes Φ with Φᵀ M Φ = 1, Rᵀ M Φ = 0, and the motion of the
+    interfaces in them, elastic LᵀΦ (6k, n) and rigid LᵀR (6k, 6)."""
 
     K: FloatArray
     elastic: FloatArray
@@ -31,14 +33,20 @@ class FreeReduction(NamedTuple):
     def of(cls, statics: InterfaceStatics, shapes: FloatArray) -> FreeReduction:
         """Reduction of a body to given elastic, M-orthonormal shapes (3N, n)."""
         K = statics.fe.engine.inner(shapes, statics.fe.stiffness_product(shapes))
-        return cls(0.5 * (K + K.T), statics.interface_motion(shapes), statics.interface_motion(statics.rigid_modes))
+        return cls(
+            0.5 * (K + K.T),
+            statics.interface_motion(shapes),
+            statics.interface_motion(statics.rigid_modes),
+        )
 
     def within(self, Q: FloatArray) -> FreeReduction:
         """Reduction to the combinations Q (n, m) of the shapes, orthonormal."""
         return FreeReduction(Q.T @ self.K @ Q, self.elastic @ Q, self.rigid)
 
     def ritz(self, held: int | None) -> RitzPairs:
-        """Ritz pairs of the body, free or with interface ``held`` held: its rigid-body motion follows, ``LᵀR r = −LᵀΦ y``."""
+        """Ritz pairs of the body, free or with interface ``held`` held: its rigid-body motion
+        follows, ``LᵀR r = −LᵀΦ y``.
+        """
         follow = np.zeros((6, len(self.K)))
         if held is not None:
             rows = slice(6 * held, 6 * held + 6)
@@ -48,15 +56,21 @@ class FreeReduction(NamedTuple):
 
 
 def supported(K: FloatArray, follow: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenvalues (n,), ascending, and vectors (n, n) of (K, 1 + FᵀF), F (6, n) the rigid-body motion that follows.
+    """Eigenvalues (n,), ascending, and vectors (n, n) of (K, 1 + FᵀF), F (6, n) the rigid-body
+    motion that follows.
 
-    By the triangle of [1; F]: where an interface has hardly any mass F is large, and 1 + FᵀF loses the one to round-off. The
-    eigenvalues are the Rayleigh quotients of the vectors: those that are found with them have the round-off of the largest one.
+    By the triangle of [1; F]: where an interface has hardly any mass F is large, and 1 + FᵀF loses
+    the one to round-off. The eigenvalues are the Rayleigh quotients of the vectors: those that are
+    found with them have the round-off of the largest one.
     """
     n = len(K)
-    back = scipy.linalg.solve_triangular(np.linalg.qr(np.vstack([np.eye(n), follow]), mode="r"), np.eye(n))
+    back = scipy.linalg.solve_triangular(
+        np.linalg.qr(np.vstack([np.eye(n), follow]), mode="r"), np.eye(n)
+    )
     A = back.T @ K @ back
     V = back @ scipy.linalg.eigh(0.5 * (A + A.T))[1]
-    lam = np.einsum("ik,ik->k", V, K @ V) / (np.einsum("ik,ik->k", V, V) + np.einsum("ik,ik->k", follow @ V, follow @ V))
+    lam = np.einsum("ik,ik->k", V, K @ V) / (
+        np.einsum("ik,ik->k", V, V) + np.einsum("ik,ik->k", follow @ V, follow @ V)
+    )
     order = np.argsort(lam, kind="stable")
     return lam[order], V[:, order]

@@ -24,8 +24,8 @@ _DISTORTION = 1e-6
 class GivenShapes(Reduction):
     """Basis of given nodal displacements, for example measured modes.
 
-    shapes: (3N, n) or (N, 3, n), nodes in the order of the mesh, mesh axes. Nodes of rigid interfaces are projected onto the
-    nearest rigid motion, with a warning.
+    shapes: (3N, n) or (N, 3, n), nodes in the order of the mesh, mesh axes. Nodes of rigid
+    interfaces are projected onto the nearest rigid motion, with a warning.
 
     Examples
     --------
@@ -48,17 +48,26 @@ class GivenShapes(Reduction):
         try:
             values = np.array(self.shapes)
             if values.dtype.kind == "c":
-                raise InputError("method.shapes: are complex; give real and imaginary parts as separate shapes")
+                raise InputError(
+                    "method.shapes: are complex; give real and imaginary parts as separate shapes"
+                )
             values = values.astype(float)
         except (TypeError, ValueError):
             raise InputError(
-                f"method.shapes: {self.shapes!r:.60} is not an array of numbers; give displacements (3N, n)"
+                f"method.shapes: {self.shapes!r:.60} is not an array of numbers; give "
+                "displacements (3N, n)"
             ) from None
         if values.ndim not in (2, 3) or not values.size or not np.isfinite(values).all():
-            raise InputError(f"method.shapes: shape {values.shape}; give finite displacements (3N, n) or (N, 3, n)")
+            raise InputError(
+                f"method.shapes: shape {values.shape}; give finite displacements (3N, n) "
+                "or (N, 3, n)"
+            )
         values = values.reshape(-1, values.shape[-1])
         if not np.abs(values).max(axis=0).min() > 0:
-            raise InputError(f"method.shapes: shape {int(np.argmin(np.abs(values).max(axis=0))) + 1} is zero; remove it")
+            raise InputError(
+                f"method.shapes: shape {int(np.argmin(np.abs(values).max(axis=0))) + 1} "
+                "is zero; remove it"
+            )
         object.__setattr__(self, "shapes", values)
 
     @property
@@ -72,14 +81,16 @@ class GivenShapes(Reduction):
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         if len(self._values) != statics.size:
             raise InputError(
-                f"method.shapes: has {len(self._values)} rows; the mesh has {statics.size // 3} nodes, three rows each"
+                f"method.shapes: has {len(self._values)} rows; the mesh has "
+                f"{statics.size // 3} nodes, three rows each"
             )
         shapes = self._values / np.abs(self._values).max(axis=0)
         admissible = statics.admissible(shapes)
         change = float(np.abs(admissible - shapes).max())
         if change > _DISTORTION:
             warnings.warn(
-                f"method.shapes: they distort rigid interfaces by up to {change:.2g} of their largest displacement; "
+                f"method.shapes: they distort rigid interfaces by up to {change:.2g} of "
+                "their largest displacement; "
                 "projected onto the nearest rigid motion",
                 PreprocessWarning,
                 stacklevel=4,

@@ -14,8 +14,9 @@ from preprocess.reduction.statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class Guyan(Reduction):
-    """Basis ``Ψ``: six constraint modes per interface, ``K_ii Ψ_i = −K_ib``, and no normal mode. Exact for static loads at the
-    interfaces; dynamics only far below the first mode with the interfaces held.
+    """Basis ``Ψ``: six constraint modes per interface, ``K_ii Ψ_i = −K_ib``, and no normal mode.
+    Exact for static loads at the interfaces; dynamics only far below the first mode with the
+    interfaces held.
 
     Source: Guyan, AIAA Journal 3 (1965) 380; Irons, ibid. 961.
 
@@ -34,10 +35,15 @@ class Guyan(Reduction):
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         if len(statics.interfaces) < 2:
-            raise InputError("method: Guyan with one interface gives rigid-body modes only; add interfaces or modes")
+            raise InputError(
+                "method: Guyan with one interface gives rigid-body modes only; add "
+                "interfaces or modes"
+            )
         return Basis(constraint_shapes(statics))
 
 
 def constraint_shapes(statics: InterfaceStatics) -> dict[str, FloatArray]:
-    """Constraint modes except those of the first interface, which depend on the others and the rigid-body modes."""
+    """Constraint modes except those of the first interface, which depend on the others and the
+    rigid-body modes.
+    """
     return {"constraint modes": statics.constraint_modes()[:, 6:]}

@@ -1,4 +1,6 @@
-"""Moment matching: Krylov bases for the transfer functions of the interfaces about given frequencies."""
+"""Moment matching: Krylov bases for the transfer functions of the interfaces about given
+frequencies.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,15 @@ _MAX_STEPS = 100
 @checked_arguments
 @dataclass(frozen=True)
 class Krylov(Reduction):
-    """Basis ``[X_1, X_2, …]`` about each frequency, ``X_1 = (K − σM)⁻¹ L, X_j = (K − σM)⁻¹ M X_{j−1}``, σ = (2πf)², for the unit
-    loads L at the interfaces: the first 2·moments derivatives in ω² of the transfer function Lᵀ (K − ω²M)⁻¹ L are matched there.
+    """Basis ``[X_1, X_2, …]`` about each frequency, ``X_1 = (K − σM)⁻¹ L, X_j = (K − σM)⁻¹ M
+    X_{j−1}``, σ = (2πf)², for the unit loads L at the interfaces: the first 2·moments derivatives
+    in ω² of the transfer function Lᵀ (K − ω²M)⁻¹ L are matched there.
 
-    frequencies: about which it is exact [Hz].  moments: number j of blocks for each.
-    Shapes are elastic, the rigid-body part being exact in any basis. About f = 0 this is the Lanczos sequence of the
-    inertia-relief responses. Raises SolverError where the shifted equations do not converge.
-    Source: Su and Craig, J. Guidance 14 (1991) 260; Lehner and Eberhard, Multibody System Dynamics 16 (2006) 191.
+    frequencies: about which it is exact [Hz].  moments: number j of blocks for each. Shapes are
+    elastic, the rigid-body part being exact in any basis. About f = 0 this is the Lanczos sequence
+    of the inertia-relief responses. Raises SolverError where the shifted equations do not converge.
+    Source: Su and Craig, J. Guidance 14 (1991) 260; Lehner and Eberhard, Multibody System Dynamics
+    16 (2006) 191.
 
     Examples
     --------
@@ -54,9 +58,14 @@ class Krylov(Reduction):
         try:
             points = tuple(float(f) for f in self.frequencies)
         except (TypeError, ValueError):
-            raise InputError(f"method.frequencies: {self.frequencies!r:.60} is not a list of frequencies in Hz") from None
+            raise InputError(
+                f"method.frequencies: {self.frequencies!r:.60} is not a list of frequencies in Hz"
+            ) from None
         if not points or not all(0 <= f <= HIGHEST for f in points):
-            raise InputError(f"method.frequencies: {points}; give one or more frequencies in Hz, from 0 to {HIGHEST:g}")
+            raise InputError(
+                f"method.frequencies: {points}; give one or more frequencies in Hz, from "
+                f"0 to {HIGHEST:g}"
+            )
         if not 1 <= integer(self.moments, "method.moments") <= 100:
             raise InputError(f"method.moments: is {self.moments}; give an integer from 1 to 100")
         object.__setattr__(self, "frequencies", points)
@@ -94,16 +103,19 @@ def _low_modes(statics: InterfaceStatics, highest: float) -> Modes:
     count, frequency = modes_below(statics, limit**2, ()), np.sqrt(highest) / (2 * np.pi)
     if count > MOST_BELOW:
         raise InputError(
-            f"method.frequencies: {count} modes are near and below {frequency:g} Hz; reduce it to fewer than {MOST_BELOW} modes"
+            f"method.frequencies: {count} modes are near and below {frequency:g} Hz; "
+            f"reduce it to fewer than {MOST_BELOW} modes"
         )
     return statics.modes((), omega_max=limit)
 
 
-def _shifted_response(statics: InterfaceStatics, loads: FloatArray, low: Modes, shift: float) -> FloatArray:
+def _shifted_response(
+    statics: InterfaceStatics, loads: FloatArray, low: Modes, shift: float
+) -> FloatArray:
     """Elastic part of (K − σM)⁻¹ f for loads (3N, k), by the factorization of K only.
 
-    The modes below 2σ are summed; on the complement K − σM is positive definite, with condition number 2 when preconditioned
-    by K⁻¹, and conjugate gradients converge in about twenty steps.
+    The modes below 2σ are summed; on the complement K − σM is positive definite, with condition
+    number 2 when preconditioned by K⁻¹, and conjugate gradients converge in about twenty steps.
     """
     mass, modes = statics.fe.mass_product, low.shapes
     if not shift:
@@ -114,11 +126,15 @@ def _shifted_response(statics: InterfaceStatics, loads: FloatArray, low: Modes, 
     def respond(f: FloatArray) -> FloatArray:
         return statics.free_response(f - mass(modes) @ (modes.T @ f))
 
-    return np.asarray(_rest(statics, respond, respond(loads), shift) + modes @ ((modes.T @ loads) / gap[:, None]))
+    return np.asarray(
+        _rest(statics, respond, respond(loads), shift) + modes @ ((modes.T @ loads) / gap[:, None])
+    )
 
 
 def _rest(statics: InterfaceStatics, respond: Operator, b: FloatArray, shift: float) -> FloatArray:
-    """x (3N, k) with ``(1 − σ K⁻¹ M) x = b`` by conjugate gradients in the inner product of K, which makes it symmetric."""
+    """x (3N, k) with ``(1 − σ K⁻¹ M) x = b`` by conjugate gradients in the inner product of K,
+    which makes it symmetric.
+    """
     mass, K = statics.fe.mass_product, statics.fe.K
     size = np.linalg.norm(b, axis=0)
     x, r = b.copy(), shift * respond(mass(b))
@@ -132,7 +148,9 @@ def _rest(statics: InterfaceStatics, respond: Operator, b: FloatArray, shift: fl
         new = _products(r, K @ r)
         p, rho = r + _quotient(new, rho) * p, new
     at = np.sqrt(shift) / (2 * np.pi)
-    raise SolverError(f"moments about {at:g} Hz: not converged after {_MAX_STEPS} steps; change the frequency")
+    raise SolverError(
+        f"moments about {at:g} Hz: not converged after {_MAX_STEPS} steps; change the frequency"
+    )
 
 
 def _products(a: FloatArray, b: FloatArray) -> FloatArray:

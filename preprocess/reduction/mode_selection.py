@@ -13,16 +13,24 @@ from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.solve.lanczos import Modes
 
-_FIRST, _GROWTH, _HIGHEST = 1.5, 1.6, 10.0  # frequency limits of the modes tried, as multiples of the band
+# frequency limits of the modes tried, as multiples of the band
+_FIRST, _GROWTH, _HIGHEST = 1.5, 1.6, 10.0
 
 
 def fewest_modes(
-    statics: InterfaceStatics, static: Mapping[str, FloatArray], held: Sequence[int], normal: str, omega: float, tolerance: float
+    statics: InterfaceStatics,
+    static: Mapping[str, FloatArray],
+    held: Sequence[int],
+    normal: str,
+    omega: float,
+    tolerance: float,
 ) -> Modes:
-    """Lowest modes with the interfaces ``held`` for which, with the ``static`` shapes, the estimated relative error of every
-    frequency up to ``omega`` [rad/s], free and with each interface held, is at most ``tolerance``; at least all in the band.
+    """Lowest modes with the interfaces ``held`` for which, with the ``static`` shapes, the
+    estimated relative error of every frequency up to ``omega`` [rad/s], free and with each
+    interface held, is at most ``tolerance``; at least all in the band.
 
-    Raises InputError when the body has no mode in the band, or when the modes up to ten times the band do not suffice.
+    Raises InputError when the body has no mode in the band, or when the modes up to ten times the
+    band do not suffice.
     """
     limit = _FIRST
     while True:
@@ -33,14 +41,20 @@ def fewest_modes(
         limit *= _GROWTH
         if limit > _HIGHEST:
             raise InputError(
-                f"method.tolerance: the error is still {worst:.2g} with {len(pool.omega)} {normal} modes; increase it above "
+                f"method.tolerance: the error is still {worst:.2g} with {len(pool.omega)} "
+                f"{normal} modes; increase it above "
                 f"{tolerance:g}, reduce the band, or choose another reduction, such as Rubin"
             )
     return _bisected(statics, static, normal, pool, omega, tolerance)
 
 
 def _bisected(
-    statics: InterfaceStatics, static: Mapping[str, FloatArray], normal: str, pool: Modes, omega: float, tolerance: float
+    statics: InterfaceStatics,
+    static: Mapping[str, FloatArray],
+    normal: str,
+    pool: Modes,
+    omega: float,
+    tolerance: float,
 ) -> Modes:
     low, high = int(np.sum(pool.omega <= omega)), len(pool.omega)
     while low < high:
@@ -53,9 +67,16 @@ def _bisected(
 
 
 def _worst(
-    statics: InterfaceStatics, static: Mapping[str, FloatArray], normal: str, pool: Modes, count: int, omega: float
+    statics: InterfaceStatics,
+    static: Mapping[str, FloatArray],
+    normal: str,
+    pool: Modes,
+    count: int,
+    omega: float,
 ) -> float:
-    """Largest estimated error in the band with the first ``count`` modes; infinite without any shape."""
+    """Largest estimated error in the band with the first ``count`` modes; infinite without any
+    shape.
+    """
     blocks = dict(static)
     if count:
         blocks[f"{normal} modes"] = pool.shapes[:, :count]
@@ -66,5 +87,7 @@ def _worst(
     reduced = ReducedModel.of(statics, shapes)
     found = [frequency_errors(reduced, held, omega, at_least=0) for held in supports]
     if count == len(pool.omega) and not any(errors.frequency.size for errors in found):
-        raise InputError(f"method.band: the body has no mode up to {omega / (2 * np.pi):g} Hz; raise the band")
+        raise InputError(
+            f"method.band: the body has no mode up to {omega / (2 * np.pi):g} Hz; raise the band"
+        )
     return max(float(errors.error.max(initial=0.0)) for errors in found)

@@ -25,11 +25,12 @@ AUTO = "auto"
 class NormalModeReduction(Reduction):
     """Basis of static shapes and normal modes.
 
-    modes: number of normal modes, or "auto" for as many as ``band`` and ``tolerance`` need.  frequency: instead of a number, all
-    modes up to it [Hz].  band: highest frequency that has to be accurate [Hz].  tolerance: largest estimated relative error of
-    the frequencies in the band.
-    verify: Sturm check of K − ω² M that no normal mode is missed, at the cost of another factorization; by default for parts of
-    up to 30 000 degrees of freedom, and always with the engine slepc."""
+    modes: number of normal modes, or "auto" for as many as ``band`` and ``tolerance`` need.
+    frequency: instead of a number, all modes up to it [Hz].  band: highest frequency that has to be
+    accurate [Hz].  tolerance: largest estimated relative error of the frequencies in the band.
+    verify: Sturm check of K − ω² M that no normal mode is missed, at the cost of another
+    factorization; by default for parts of up to 30 000 degrees of freedom, and always with the
+    engine slepc."""
 
     _: KW_ONLY
     modes: int | Literal["auto"] | None = None
@@ -61,10 +62,14 @@ class NormalModeReduction(Reduction):
         if self.band is None or not (np.isfinite(self.band) and self.band > 0):
             given = "missing" if self.band is None else f"{self.band} Hz"
             raise InputError(
-                f'method.band: is {given}; {name}(modes="auto") needs the frequency limit of the error tolerance, in Hz'
+                f'method.band: is {given}; {name}(modes="auto") needs the frequency limit '
+                "of the error tolerance, in Hz"
             )
         if self.tolerance is not None and not 0 < self.tolerance < 1:
-            raise InputError(f"method.tolerance: is {self.tolerance}; give a relative error between 0 and 1, such as 0.01")
+            raise InputError(
+                f"method.tolerance: is {self.tolerance}; give a relative error between 0 "
+                "and 1, such as 0.01"
+            )
 
     def _check_number(self, modes: Any) -> None:
         if not is_number(modes) or not np.isfinite(modes) or modes != int(modes):
@@ -100,12 +105,18 @@ class NormalModeReduction(Reduction):
         count, limit = int(self.modes or 0), 2 * np.pi * (self.frequency or 0.0)
         available = self.degrees_of_freedom(statics)
         if count > available:
-            raise InputError(f"method.modes: {count} requested; the body has {available} degrees of freedom {self._where}")
+            raise InputError(
+                f"method.modes: {count} requested; the body has {available} degrees of "
+                f"freedom {self._where}"
+            )
         if self.frequency:
             self._check_mode_count(statics, self.frequency, "frequency")
         found = statics.modes(self.held(statics), count=count, omega_max=limit)
         if not found.omega.size:
-            raise InputError(f"method.frequency: no {self.normal} mode up to {self.frequency} Hz; increase the limit")
+            raise InputError(
+                f"method.frequency: no {self.normal} mode up to {self.frequency} Hz; "
+                "increase the limit"
+            )
         checked = statics.fe.engine.single_vectors or statics.degrees_of_freedom <= CHEAP
         if checked if self.verify is None else self.verify:
             prove_complete(statics, found.omega, self.held(statics))
@@ -116,13 +127,21 @@ class NormalModeReduction(Reduction):
         below = modes_below(statics, (2 * np.pi * frequency) ** 2, self.held(statics))
         if below > MAX_MODES:
             raise InputError(
-                f"method.{option}: {below} modes are below {frequency:g} Hz, a body has at most {MAX_MODES}; reduce it"
+                f"method.{option}: {below} modes are below {frequency:g} Hz, a body has "
+                f"at most {MAX_MODES}; reduce it"
             )
 
     def _automatic(self, statics: InterfaceStatics, static: dict[str, FloatArray]) -> Modes:
         self._check_mode_count(statics, float(self.band or 0), "band")
         tolerance = 0.01 if self.tolerance is None else self.tolerance
-        return fewest_modes(statics, static, self.held(statics), self.normal, 2 * np.pi * float(self.band or 0), tolerance)
+        return fewest_modes(
+            statics,
+            static,
+            self.held(statics),
+            self.normal,
+            2 * np.pi * float(self.band or 0),
+            tolerance,
+        )
 
     @property
     def _where(self) -> str:

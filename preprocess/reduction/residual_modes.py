@@ -2,10 +2,11 @@
 
     V₀ = {R a + Φ b at rest at all interfaces},    P = 1 − V₀ V₀ᵀ M,    P A Pᵀ M φ = φ / ω²,
 
-R rigid-body modes, Φ the basis, both M-orthonormal, A the static response with the interfaces held. For Craig–Bampton's basis V₀
-consists of its normal modes, and the φ are the next ones. A basis with exact static responses to loads at the interfaces contains
-the constraint modes, to which the φ are K-orthogonal: together they span what the interfaces' motion can excite.
-Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), sections 17.3 and 17.6.
+R rigid-body modes, Φ the basis, both M-orthonormal, A the static response with the interfaces held.
+For Craig–Bampton's basis V₀ consists of its normal modes, and the φ are the next ones. A basis with
+exact static responses to loads at the interfaces contains the constraint modes, to which the φ are
+K-orthogonal: together they span what the interfaces' motion can excite. Source: Craig and Kurdila,
+Fundamentals of Structural Dynamics (2006), sections 17.3 and 17.6.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from preprocess.solve.lanczos import Modes
 FEWEST, MOST = (
     8,
     24,
-)  # modes: a beam has about as many up to twice the frequency of its eighth one, at the cost of that basis
+    # modes: a beam has about as many up to twice the frequency of its eighth one, at the cost of
+    # that basis
+)
 STILL = 1e-9  # of the largest singular value: no motion of the interfaces
 
 
 def residual_modes(statics: InterfaceStatics, shapes: FloatArray, wanted: int) -> Modes:
-    """About ``wanted`` modes beside elastic, M-orthonormal ``shapes`` (3N, n), ascending; none where these are all.
+    """About ``wanted`` modes beside elastic, M-orthonormal ``shapes`` (3N, n), ascending; none
+    where these are all.
 
     Raises SolverError.
     """
@@ -40,10 +44,13 @@ def residual_modes(statics: InterfaceStatics, shapes: FloatArray, wanted: int) -
 
 
 def _still_shapes(statics: InterfaceStatics, shapes: FloatArray) -> FloatArray:
-    """M-orthonormal combinations (3N, m) of rigid-body modes and shapes that do not move the interfaces."""
+    """M-orthonormal combinations (3N, m) of rigid-body modes and shapes that do not move the
+    interfaces.
+    """
     R = statics.rigid_modes
     rigid, elastic = statics.interface_motion(R), statics.interface_motion(shapes)
-    motion = np.hstack([rigid, elastic]) / np.linalg.norm(rigid, axis=1)[:, None]  # rotations as large as displacements
+    # rotations as large as displacements
+    motion = np.hstack([rigid, elastic]) / np.linalg.norm(rigid, axis=1)[:, None]
     _, size, V = np.linalg.svd(motion)
     still = V[int(np.sum(size > STILL * size[0])) :].T
     return np.asarray(R @ still[:6] + shapes @ still[6:])

@@ -14,9 +14,9 @@ from preprocess.reduction.statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class Rubin(NormalModeReduction):
-    """Basis ``[Φ | A − Φ Ω⁻² Φᵀ L]``: normal modes Φ of the free body and, for the unit loads L at the interfaces, their
-    residual of the inertia-relief response ``A = Pᵀ K_c⁻¹ P L``. Exact for static loads at the interfaces and for the modes
-    kept.
+    """Basis ``[Φ | A − Φ Ω⁻² Φᵀ L]``: normal modes Φ of the free body and, for the unit loads L at
+    the interfaces, their residual of the inertia-relief response ``A = Pᵀ K_c⁻¹ P L``. Exact for
+    static loads at the interfaces and for the modes kept.
 
     The residual modes keep their mass, as in Rubin's method; MacNeal's have stiffness only.
     Source: MacNeal, Computers & Structures 1 (1971) 581; Rubin, AIAA Journal 13 (1975) 995.
@@ -43,7 +43,12 @@ class Rubin(NormalModeReduction):
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         found = super().basis(statics, progress)
-        attachment, modes = found.shapes["residual attachment modes"], found.shapes["free-interface modes"]
-        residual = attachment - modes @ statics.fe.engine.inner(modes, statics.fe.mass_product(attachment))
+        attachment, modes = (
+            found.shapes["residual attachment modes"],
+            found.shapes["free-interface modes"],
+        )
+        residual = attachment - modes @ statics.fe.engine.inner(
+            modes, statics.fe.mass_product(attachment)
+        )
         blocks = {"free-interface modes": modes, "residual attachment modes": residual}
         return Basis(blocks, found.normal_frequencies, found.band)

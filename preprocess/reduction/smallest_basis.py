@@ -1,4 +1,6 @@
-"""The smallest basis with a proved accuracy, among Craig–Bampton's and Rubin's with any number of normal modes."""
+"""The smallest basis with a proved accuracy, among Craig–Bampton's and Rubin's with any number of
+normal modes.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +24,16 @@ from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.trial_space import TrialSpace
 from preprocess.solve.lanczos import Modes
 
-_FIRST, _GROWTH, _HIGHEST = 1.6, 1.6, 7.0  # frequency limits of the modes tried, as multiples of the band
+# frequency limits of the modes tried, as multiples of the band
+_FIRST, _GROWTH, _HIGHEST = 1.6, 1.6, 7.0
 
 _NOT_FOUND = "band: the modes up to {:g} Hz with interfaces held are not all found; lower it"
 
 
 class Family(NamedTuple):
-    """Static shapes (3N, n) by name, and normal modes of which any number of the lowest may be kept; the method for each."""
+    """Static shapes (3N, n) by name, and normal modes of which any number of the lowest may be
+    kept; the method for each.
+    """
 
     method: Callable[[int], Reduction]
     static: Mapping[str, FloatArray]
@@ -52,7 +57,9 @@ class Family(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A proved basis with its number of shapes, its method and what proves it; of more than any shapes if none is."""
+    """A proved basis with its number of shapes, its method and what proves it; of more than any
+    shapes if none is.
+    """
 
     size: int
     method: Reduction | None = None
@@ -60,7 +67,9 @@ class _Found(NamedTuple):
     reference: Reference | None = None
 
 
-def smallest_basis(statics: InterfaceStatics, request: Request, progress: Progress) -> tuple[Reduction, Basis, Reference]:
+def smallest_basis(
+    statics: InterfaceStatics, request: Request, progress: Progress
+) -> tuple[Reduction, Basis, Reference]:
     """Method and basis with the fewest shapes that is proved, and what proves it.
 
     Raises InputError when no basis with modes up to seven times the band is proved.
@@ -71,14 +80,18 @@ def smallest_basis(statics: InterfaceStatics, request: Request, progress: Progre
         families = _families(statics, limit * request.omega)
         limit *= _GROWTH
         try:
-            reference = reference_of(statics, [shapes for each in families for shapes in _shapes(each)], request)
+            reference = reference_of(
+                statics, [shapes for each in families for shapes in _shapes(each)], request
+            )
         except Missing:
             problem = _NOT_FOUND.format(request.band)
             continue
         progress("smallest basis", 0.6)
         found = [_smallest(statics, reference, each) for each in families]
         best = min([best, *found], key=lambda each: each.size)
-        if best.basis is not None and all(each.basis or family.size >= best.size for each, family in zip(found, families)):
+        if best.basis is not None and all(
+            each.basis or family.size >= best.size for each, family in zip(found, families)
+        ):
             break
         problem = _best(reference, families).refusal()
     if best.method is None or best.basis is None or best.reference is None:
@@ -86,7 +99,9 @@ def smallest_basis(statics: InterfaceStatics, request: Request, progress: Progre
     return best.method, best.basis, best.reference
 
 
-def reference_of(statics: InterfaceStatics, shapes: list[FloatArray], request: Request) -> Reference:
+def reference_of(
+    statics: InterfaceStatics, shapes: list[FloatArray], request: Request
+) -> Reference:
     """What proves bases in the span of some shapes (3N, …). Raises `Missing`."""
     return Reference(TrialSpace(statics, np.hstack(shapes)), request)
 
@@ -95,7 +110,10 @@ def reference_for(statics: InterfaceStatics, shapes: FloatArray, request: Reques
     """What proves a given basis of elastic shapes (3N, n). Raises InputError."""
     limit = _FIRST
     while limit < _HIGHEST:
-        free, attached = _free_modes(statics, limit * request.omega), statics.free_response(statics.interface_loads)
+        free, attached = (
+            _free_modes(statics, limit * request.omega),
+            statics.free_response(statics.interface_loads),
+        )
         try:
             return reference_of(statics, [attached, free.shapes, shapes], request)
         except Missing:
@@ -161,5 +179,7 @@ def _best(reference: Reference, families: tuple[Family, ...]) -> Certificate:
     found = []
     for each in (family for family in families if family.size):
         coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(each)]
-        found.append(reference.certificate(_reduction(reference, coordinates, len(each.modes.omega))))
+        found.append(
+            reference.certificate(_reduction(reference, coordinates, len(each.modes.omega)))
+        )
     return min(found, key=lambda each: max(each.frequency_error, each.transfer.as_frequency))

@@ -2,20 +2,23 @@
 
     K u = f + reactions,    u = T q on rigid interfaces,    G u = q on averaged interfaces.
 
-Rigid interfaces are eliminated: K_ii is K with their nodes held. Without rigid interfaces, K_ii is K with springs at six
-statically determinate degrees of freedom; these carry no force when the reactions Gᵀλ of the averaged interfaces balance the
-loads, and a rigid-body motion R α satisfies their constraints:
+Rigid interfaces are eliminated: K_ii is K with their nodes held. Without rigid interfaces, K_ii is
+K with springs at six statically determinate degrees of freedom; these carry no force when the
+reactions Gᵀλ of the averaged interfaces balance the loads, and a rigid-body motion R α satisfies
+their constraints:
 
     u = y + Y λ + R α,  y = K_ii⁻¹ f,  Y = K_ii⁻¹ Gᵀ,    [G Y, G R; (G R)ᵀ, 0] [λ; α] = [q − G y; −Rᵀ f].
 
-Every other support follows from the constraint modes Ψ and the interface stiffness S = Ψᵀ K Ψ, which is small: with interface k
-held and the coordinates o of the others free, ``u = A f + Ψ q,  S_oo q_o = Ψ_oᵀ f,  q_k = 0``, with A f the response with all
-held; a free body under self-equilibrated loads may be held anywhere, since the reactions vanish.
+Every other support follows from the constraint modes Ψ and the interface stiffness S = Ψᵀ K Ψ,
+which is small: with interface k held and the coordinates o of the others free, ``u = A f + Ψ q,
+S_oo q_o = Ψ_oᵀ f,  q_k = 0``, with A f the response with all held; a free body under
+self-equilibrated loads may be held anywhere, since the reactions vanish.
 
-With a kept factor rigid interfaces of few nodes are not eliminated but constraints ``u = T q`` like averages: the factor of
-K with springs serves any interfaces.
+With a kept factor rigid interfaces of few nodes are not eliminated but constraints ``u = T q`` like
+averages: the factor of K with springs serves any interfaces.
 
-Connections ``u = T_c z`` are eliminated first: K, f and G above are then T_cᵀ K T_c, T_cᵀ f and G T_c.
+Connections ``u = T_c z`` are eliminated first: K, f and G above are then T_cᵀ K T_c, T_cᵀ f and G
+T_c.
 """
 
 from __future__ import annotations
@@ -44,13 +47,16 @@ from preprocess.solve.kept_factor import keep_factor, kept_factor
 from preprocess.solve.lanczos import Modes, is_small
 from preprocess.solve.sparse_products import RepeatedProduct
 
-FEW, PER = 100, 1000  # constraints by nodes of rigid interfaces that cost less than a factor: few, or one for so many unknowns
+# constraints by nodes of rigid interfaces that cost less than a factor: few, or one for so many
+# unknowns
+FEW, PER = 100, 1000
 _SINGULAR = 1e-14  # reciprocal condition number of dependent interfaces
 _COLUMNS = 64  # of loads solved for at once
 
 TINY = 1e-13  # compliance over the largest one, below which there is none
 DEPENDENT = (
-    "interfaces: the averaged interfaces, those on nodes of connections among them, are not independent of each other and of the "
+    "interfaces: the averaged interfaces, those on nodes of connections among them, are "
+    "not independent of each other and of the "
     "rigid ones; use different nodes for each"
 )
 
@@ -63,53 +69,78 @@ class Response(Protocol):
 
 
 class InterfaceStatics:
-    """Static response of a body to loads and to interface coordinates, ordered six per interface as given.
+    """Static response of a body to loads and to interface coordinates, ordered six per interface as
+    given.
 
-    fe, interfaces: the body; size: number of its degrees of freedom that are here, degrees_of_freedom: of all;
-    coordinates = 6 × interfaces; free_count: degrees of freedom with the interfaces held, free_degrees_of_freedom: with none,
-    both without those that have no mass; read: whether the factor was kept before.
+    fe, interfaces: the body; size: number of its degrees of freedom that are here,
+    degrees_of_freedom: of all; coordinates = 6 × interfaces; free_count: degrees of freedom with
+    the interfaces held, free_degrees_of_freedom: with none, both without those that have no mass;
+    read: whether the factor was kept before.
     """
 
-    def __init__(self, fe: FEModel, interfaces: Sequence[BoundInterface], keep: str | os.PathLike[str] | None = None) -> None:
-        """Factorization of K with the rigid interfaces (or six supports) held, or with supports the one kept in a file.
+    def __init__(
+        self,
+        fe: FEModel,
+        interfaces: Sequence[BoundInterface],
+        keep: str | os.PathLike[str] | None = None,
+    ) -> None:
+        """Factorization of K with the rigid interfaces (or six supports) held, or with supports the
+        one kept in a file.
 
-        Raises InputError when K_ii is singular or a kept factor is not usable, MachineError for too little memory.
+        Raises InputError when K_ii is singular or a kept factor is not usable, MachineError for too
+        little memory.
         """
         size, connections = fe.freedoms.size, fe.constraints
         rigid = [each.drives_nodes for each in interfaces]
-        eliminated = np.array(rigid, dtype=bool) & (keep is None or _rows(interfaces) > max(FEW, size // PER))
+        eliminated = np.array(rigid, dtype=bool) & (
+            keep is None or _rows(interfaces) > max(FEW, size // PER)
+        )
         self._T, self._driving = _driven(fe, interfaces, eliminated)
         self._G, self._B = _constraint_columns(fe, interfaces, eliminated)
         self._R = np.zeros((size, 0)) if eliminated.any() else fe.rigid_motion(fe.centre_of_mass)
         free = free_blocks(fe, interfaces)
         if not fe.engine.total(np.array(free.size)):
             raise InputError(
-                "interfaces: they hold every node; leave part of the body deformable, as by two elements instead of one"
+                "interfaces: they hold every node; leave part of the body deformable, as "
+                "by two elements instead of one"
             )
         K = connections.matrix(fe.K)
         self._KT = fe.loads(fe.stiffness_product(self._T))
         self.read, self._factor = _factor(
-            fe, K if eliminated.any() else K + _springs(fe, K, self._R), free if eliminated.any() else free_blocks(fe, ()), keep
+            fe,
+            K if eliminated.any() else K + _springs(fe, K, self._R),
+            free if eliminated.any() else free_blocks(fe, ()),
+            keep,
         )
         self.fe, self.interfaces = fe, tuple(interfaces)
         self.size, self.coordinates = size, 6 * len(interfaces)
         massive = _massive(fe, free)
         self.degrees_of_freedom = fe.engine.count(np.ones(size, dtype=bool))
-        self.free_count, self.free_degrees_of_freedom = massive - 6 * (len(rigid) - sum(rigid)), massive + 6 * sum(rigid)
+        self.free_count, self.free_degrees_of_freedom = (
+            massive - 6 * (len(rigid) - sum(rigid)),
+            massive + 6 * sum(rigid),
+        )
         self._releases: dict[int, tuple[FloatArray, bool]] = {}
         self._Y = self._restrained(np.asarray(self._G.toarray()))
-        local = self._inner(self._G.power(2), 1.0 / np.maximum(_diagonal(fe, K), np.finfo(float).tiny)[:, None])[:, 0]
-        self._border = _BorderedSystem(self._inner(self._G, self._Y), self._inner(self._G, self._R), local)
+        local = self._inner(
+            self._G.power(2), 1.0 / np.maximum(_diagonal(fe, K), np.finfo(float).tiny)[:, None]
+        )[:, 0]
+        self._border = _BorderedSystem(
+            self._inner(self._G, self._Y), self._inner(self._G, self._R), local
+        )
 
     def response(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
-        """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at zero.
+        """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at
+        zero.
 
         refined: to double precision where the factor is rough; also below.
         """
         return self._closed(self.fe.loads(loads), np.zeros((len(self._B), loads.shape[1])), refined)
 
     def constraint_modes(self) -> FloatArray:
-        """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one and all others at zero."""
+        """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one and all others
+        at zero.
+        """
         return self._Psi
 
     @functools.cached_property
@@ -122,21 +153,27 @@ class InterfaceStatics:
 
     @functools.cached_property
     def interface_stiffness(self) -> FloatArray:
-        """S = Ψᵀ K Ψ, the stiffness of the interface coordinates, (6 × interfaces, 6 × interfaces), of rank six less."""
+        """S = Ψᵀ K Ψ, the stiffness of the interface coordinates, (6 × interfaces, 6 × interfaces),
+        of rank six less.
+        """
         S = self._inner(self._Psi, self.fe.stiffness_product(self._Psi))
         return np.asarray(0.5 * (S + S.T))
 
     def interface_compliance(self, held: int) -> FloatArray:
-        """Displacements of the interface coordinates under their unit loads, interface ``held`` held: ``S_oo⁻¹``, zero
-        elsewhere."""
+        """Displacements of the interface coordinates under their unit loads, interface ``held``
+        held: ``S_oo⁻¹``, zero elsewhere."""
         others = self._others(held)
         result = np.zeros((self.coordinates, self.coordinates))
         if others.size:
-            result[np.ix_(others, others)] = scipy.linalg.cho_solve(self._released(held), np.eye(others.size))
+            result[np.ix_(others, others)] = scipy.linalg.cho_solve(
+                self._released(held), np.eye(others.size)
+            )
         return result
 
     def admissible(self, shapes: FloatArray) -> FloatArray:
-        """Shapes (3N, n) with the nodes of rigid interfaces projected onto the nearest rigid motion, obeying the connections."""
+        """Shapes (3N, n) with the nodes of rigid interfaces projected onto the nearest rigid
+        motion, obeying the connections.
+        """
         result, motion = np.array(shapes), self.interface_motion(shapes)
         for k, interface in enumerate(self.interfaces):
             if interface.drives_nodes:
@@ -146,7 +183,8 @@ class InterfaceStatics:
 
     @functools.cached_property
     def interface_loads(self) -> FloatArray:
-        """Nodal loads L (3N, 6 × interfaces) equivalent to unit force x y z and unit moment x y z at each interface, mesh axes.
+        """Nodal loads L (3N, 6 × interfaces) equivalent to unit force x y z and unit moment x y z
+        at each interface, mesh axes.
 
         ``Lᵀ u = q``: they also give the interface coordinates of admissible displacements.
         """
@@ -160,25 +198,44 @@ class InterfaceStatics:
         return self._inner(self.interface_loads, u)
 
     def supported(self, held: Sequence[int]) -> Response:
-        """Static response of the body with the interfaces numbered ``held`` held: none, one or all of them."""
+        """Static response of the body with the interfaces numbered ``held`` held: none, one or all
+        of them.
+        """
         if not held:
             return self.free_response
-        return self.response if len(held) == len(self.interfaces) else functools.partial(self.held_response, k=held[0])
+        return (
+            self.response
+            if len(held) == len(self.interfaces)
+            else functools.partial(self.held_response, k=held[0])
+        )
 
-    def modes(self, held: Sequence[int], *, count: int = 0, omega_max: float = 0.0, beside: FloatArray | None = None) -> Modes:
-        """The ``count`` lowest modes of the body with the interfaces numbered ``held`` held, as in `supported`, or all with
-        ω ≤ ``omega_max``; those M-orthogonal to the M-orthonormal shapes ``beside`` (3N, m), which move no interface held.
-        Raises SolverError."""
+    def modes(
+        self,
+        held: Sequence[int],
+        *,
+        count: int = 0,
+        omega_max: float = 0.0,
+        beside: FloatArray | None = None,
+    ) -> Modes:
+        """The ``count`` lowest modes of the body with the interfaces numbered ``held`` held, as in
+        `supported`, or all with ω ≤ ``omega_max``; those M-orthogonal to the M-orthonormal shapes
+        ``beside`` (3N, m), which move no interface held. Raises SolverError."""
         response, mass, size = self.supported(held), self.fe.mass_product, self.size
         if beside is not None:
             response = _Beside(response, beside, self.fe)
         if self._factor.rough and not is_small(self.free_count, count):
-            approximate, stiffness = functools.partial(response, refined=False), RepeatedProduct(self.fe.K)
+            approximate, stiffness = (
+                functools.partial(response, refined=False),
+                RepeatedProduct(self.fe.K),
+            )
             supports = self._supports(held)
             if beside is not None:
                 supports = _with(supports, beside, self.fe)
-            with contextlib.suppress(SolverError):  # a rough factor hardly knows the softest motions of very slender parts
-                return modes_by_corrections(approximate, stiffness, mass, supports, size, count=count, omega_max=omega_max)
+            # a rough factor hardly knows the softest motions of very slender parts
+            with contextlib.suppress(SolverError):
+                return modes_by_corrections(
+                    approximate, stiffness, mass, supports, size, count=count, omega_max=omega_max
+                )
         return self.fe.engine.modes(response, mass, size, count=count, omega_max=omega_max)
 
     def _supports(self, held: Sequence[int]) -> Projection:
@@ -186,7 +243,10 @@ class InterfaceStatics:
         if not held:
             return Projection(np.asfortranarray(self.rigid_modes), np.asfortranarray(self._MR))
         columns = (6 * np.array(held)[:, None] + np.arange(6)).ravel()
-        return Projection(np.asfortranarray(self._Psi[:, columns]), np.asfortranarray(self.interface_loads[:, columns]))
+        return Projection(
+            np.asfortranarray(self._Psi[:, columns]),
+            np.asfortranarray(self.interface_loads[:, columns]),
+        )
 
     @property
     def refines(self) -> bool:
@@ -196,7 +256,9 @@ class InterfaceStatics:
     @property
     def precision(self) -> str:
         """Form and precision of the factor, for the provenance."""
-        return self._factor.form + (f", solutions refined to {self._factor.error:.1g}" if self.refines else "")
+        return self._factor.form + (
+            f", solutions refined to {self._factor.error:.1g}" if self.refines else ""
+        )
 
     @property
     def _inner(self) -> Callable[[Any, FloatArray], FloatArray]:
@@ -210,23 +272,30 @@ class InterfaceStatics:
         return np.asarray(scipy.linalg.solve_triangular(L, R.T, lower=True).T)
 
     def held_response(self, loads: FloatArray, k: int, *, refined: bool = True) -> FloatArray:
-        """Displacements (3N, c) under nodal loads (3N, c) with interface ``k`` held and all others free to move."""
+        """Displacements (3N, c) under nodal loads (3N, c) with interface ``k`` held and all others
+        free to move.
+        """
         return self.released(self.response(loads, refined=refined), loads, k)
 
     def released(self, u: FloatArray, loads: FloatArray, k: int) -> FloatArray:
-        """Displacements (3N, c) with interface ``k`` held from those u (3N, c) with all of them held, under the same loads."""
+        """Displacements (3N, c) with interface ``k`` held from those u (3N, c) with all of them
+        held, under the same loads.
+        """
         others = self._others(k)
         if not others.size:
             return np.array(u)
         Psi = self._Psi[:, others]
-        return np.asarray(u + Psi @ scipy.linalg.cho_solve(self._released(k), self._inner(Psi, loads)))
+        return np.asarray(
+            u + Psi @ scipy.linalg.cho_solve(self._released(k), self._inner(Psi, loads))
+        )
 
     def free_response(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
-        """Elastic displacements (3N, c) of the free body under nodal loads (3N, c), ``a = Pᵀ K_c⁻¹ P f``, P = 1 − M R Rᵀ.
+        """Elastic displacements (3N, c) of the free body under nodal loads (3N, c), ``a = Pᵀ K_c⁻¹
+        P f``, P = 1 − M R Rᵀ.
 
-        The inertia forces of the rigid-body acceleration balance the loads (inertia relief), K_c is held at one interface, and
-        the result has no rigid-body part: Rᵀ M a = 0.
-        Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
+        The inertia forces of the rigid-body acceleration balance the loads (inertia relief), K_c is
+        held at one interface, and the result has no rigid-body part: Rᵀ M a = 0. Source: Craig and
+        Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
         """
         R, MR = self.rigid_modes, self._MR
         u = self.held_response(loads - MR @ self._inner(R, loads), 0, refined=refined)
@@ -248,17 +317,30 @@ class InterfaceStatics:
                 self._releases[k] = scipy.linalg.cho_factor(S, lower=True)
             except np.linalg.LinAlgError:
                 name = self.interfaces[k].name
-                raise InputError(f"stiffness: with interface {name} held, others move freely; connect the parts") from None
+                raise InputError(
+                    f"stiffness: with interface {name} held, others move freely; connect the parts"
+                ) from None
         return self._releases[k]
 
     def _closed(self, loads: FloatArray, q: FloatArray, refined: bool = True) -> FloatArray:
-        """Response to loads T_cᵀ f with the constrained motion G u at q and eliminated nodes at zero."""
-        if not refined and len(self._B):  # the reactions of an approximate response would not vanish with the loads' reactions
+        """Response to loads T_cᵀ f with the constrained motion G u at q and eliminated nodes at
+        zero.
+        """
+        # the reactions of an approximate response would not vanish with the loads' reactions
+        if not refined and len(self._B):
             for _ in range(2):  # which may be much larger than what they balance
-                loads = loads + self._G @ self._border.solve(q - self._inner(self._Y, loads), -self._inner(self._R, loads))[0]
+                loads = (
+                    loads
+                    + self._G
+                    @ self._border.solve(
+                        q - self._inner(self._Y, loads), -self._inner(self._R, loads)
+                    )[0]
+                )
         y = self._restrained(loads, refined)
         if len(self._B):
-            reaction, rigid = self._border.solve(q - self._inner(self._G, y), -self._inner(self._R, loads))
+            reaction, rigid = self._border.solve(
+                q - self._inner(self._G, y), -self._inner(self._R, loads)
+            )
             y = np.asarray(y + self._Y @ reaction + self._R @ rigid)
         return self.fe.motion(y)
 
@@ -268,15 +350,24 @@ class InterfaceStatics:
             return solve(loads) if loads.shape[1] else np.zeros(loads.shape)
         found = np.empty(loads.shape)
         for low in range(0, loads.shape[1], _COLUMNS):
-            found[:, low : low + _COLUMNS] = solve(np.ascontiguousarray(loads[:, low : low + _COLUMNS]))
+            found[:, low : low + _COLUMNS] = solve(
+                np.ascontiguousarray(loads[:, low : low + _COLUMNS])
+            )
         return found
 
 
 class _Beside:
-    """P A Pᵀ with P = 1 − V Vᵀ M, the response A in the motions that are M-orthogonal to shapes V (3N, m)."""
+    """P A Pᵀ with P = 1 − V Vᵀ M, the response A in the motions that are M-orthogonal to shapes V
+    (3N, m).
+    """
 
     def __init__(self, response: Response, shapes: FloatArray, fe: FEModel) -> None:
-        self._response, self._V, self._MV, self._inner = response, shapes, fe.mass_product(shapes), fe.engine.inner
+        self._response, self._V, self._MV, self._inner = (
+            response,
+            shapes,
+            fe.mass_product(shapes),
+            fe.engine.inner,
+        )
 
     def __call__(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
         u = self._response(loads - self._MV @ self._inner(self._V, loads), refined=refined)
@@ -292,13 +383,14 @@ def _with(supports: Projection, shapes: FloatArray, fe: FEModel) -> Projection:
 
 
 class _BorderedSystem:
-    """Small symmetric system [H, E; Eᵀ, 0] with H and E scaled to order one; local: compliances that H had with each degree of
-    freedom on a spring of its own."""
+    """Small symmetric system [H, E; Eᵀ, 0] with H and E scaled to order one; local: compliances
+    that H had with each degree of freedom on a spring of its own."""
 
     def __init__(self, H: FloatArray, E: FloatArray, local: FloatArray) -> None:
         self._n = len(H)
         diagonal = np.abs(np.diag(H))
-        share = diagonal / np.maximum(local, np.finfo(float).tiny)  # of one unit, for displacements and rotations
+        # of one unit, for displacements and rotations
+        share = diagonal / np.maximum(local, np.finfo(float).tiny)
         if self._n and not share.min() > TINY * share.max():
             raise InputError(DEPENDENT)
         self._scale = 1.0 / np.sqrt(diagonal)
@@ -310,9 +402,13 @@ class _BorderedSystem:
         if not self._n:
             return
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)  # of a zero pivot, which the condition number finds
+            # of a zero pivot, which the condition number finds
+            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
             self._factor = scipy.linalg.lu_factor(matrix)
-        if not scipy.linalg.lapack.dgecon(self._factor[0], np.linalg.norm(matrix, 1))[0] > _SINGULAR:
+        if (
+            not scipy.linalg.lapack.dgecon(self._factor[0], np.linalg.norm(matrix, 1))[0]
+            > _SINGULAR
+        ):
             raise InputError(DEPENDENT)
 
     def solve(self, top: FloatArray, bottom: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -322,14 +418,23 @@ class _BorderedSystem:
 
 
 def free_blocks(fe: FEModel, interfaces: Sequence[BoundInterface]) -> np.ndarray:
-    """Blocks of degrees of freedom that neither follow a rigid interface nor a connection, ascending."""
+    """Blocks of degrees of freedom that neither follow a rigid interface nor a connection,
+    ascending.
+    """
     held = [each.blocks for each in interfaces if each.drives_nodes]
-    blocks = np.setdiff1d(np.arange(fe.freedoms.size // 3), np.concatenate([np.zeros(0, np.int64), *held]))
+    blocks = np.setdiff1d(
+        np.arange(fe.freedoms.size // 3), np.concatenate([np.zeros(0, np.int64), *held])
+    )
     return fe.constraints.free_blocks(blocks)
 
 
 def free_matrix(
-    fe: FEModel, A: sp.csr_matrix, free: np.ndarray, *, definite: bool = True, interpolation: sp.csr_matrix | None = None
+    fe: FEModel,
+    A: sp.csr_matrix,
+    free: np.ndarray,
+    *,
+    definite: bool = True,
+    interpolation: sp.csr_matrix | None = None,
 ) -> Matrix:
     """The rows and columns of some blocks; messages name nodes."""
     node = fe.freedoms.node_of_block
@@ -354,8 +459,12 @@ def _diagonal(fe: FEModel, K: sp.csr_matrix) -> FloatArray:
     return np.asarray(fe.engine.assembled(K.diagonal()[:, None])[:, 0])
 
 
-def _driven(fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.ndarray) -> tuple[FloatArray, np.ndarray]:
-    """Motion T (n, 6r) of all nodes by the coordinates of the interfaces whose nodes are eliminated, and the indices of these."""
+def _driven(
+    fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.ndarray
+) -> tuple[FloatArray, np.ndarray]:
+    """Motion T (n, 6r) of all nodes by the coordinates of the interfaces whose nodes are
+    eliminated, and the indices of these.
+    """
     chosen = [k for k, each in enumerate(eliminated) if each]
     T = np.zeros((fe.freedoms.size, 6 * len(chosen)))
     for j, k in enumerate(chosen):
@@ -366,8 +475,8 @@ def _driven(fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.nd
 def _constraint_columns(
     fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.ndarray
 ) -> tuple[sp.csr_matrix, FloatArray]:
-    """Gᵀ (n, m) and B (m, 6 × interfaces) of the constraints ``G u = B q`` of the other interfaces: averages of averaged
-    ones, the nodes of rigid ones."""
+    """Gᵀ (n, m) and B (m, 6 × interfaces) of the constraints ``G u = B q`` of the other interfaces:
+    averages of averaged ones, the nodes of rigid ones."""
     parts, targets = [], [np.zeros((0, 6 * len(interfaces)))]
     for k, interface in enumerate(interfaces):
         if eliminated[k]:
@@ -388,12 +497,18 @@ def _condensed(fe: FEModel, columns: sp.csr_matrix) -> sp.csr_matrix:
     if fe.constraints.T is None:
         return columns
     starts = range(0, columns.shape[1], _COLUMNS)
-    return sp.hstack([sp.csr_matrix(fe.loads(columns[:, low : low + _COLUMNS].toarray())) for low in starts], format="csr")
+    return sp.hstack(
+        [sp.csr_matrix(fe.loads(columns[:, low : low + _COLUMNS].toarray())) for low in starts],
+        format="csr",
+    )
 
 
 def _at(interface: BoundInterface, values: FloatArray, size: int) -> sp.csr_matrix:
     """Columns (size, c) of their values (3b, c) at the degrees of freedom of an interface."""
-    place = sp.csr_matrix((np.ones(len(interface.dofs)), (interface.dofs, np.arange(len(interface.dofs)))), (size, len(values)))
+    place = sp.csr_matrix(
+        (np.ones(len(interface.dofs)), (interface.dofs, np.arange(len(interface.dofs)))),
+        (size, len(values)),
+    )
     return (place @ sp.csr_matrix(values)).tocsr()
 
 
@@ -402,13 +517,17 @@ def _rows(interfaces: Sequence[BoundInterface]) -> int:
     return sum(len(each.dofs) for each in interfaces if each.drives_nodes)
 
 
-def _factor(fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.PathLike[str] | None) -> tuple[bool, Factor]:
+def _factor(
+    fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.PathLike[str] | None
+) -> tuple[bool, Factor]:
     """Whether the factor of some blocks was in the file, and the factor, which is there now."""
     found = None if keep is None else kept_factor(keep, K, free)
     if found is not None:
         return True, found
     if keep is None:
-        return False, fe.engine.factorize(free_matrix(fe, K, free, interpolation=linear_interpolation(fe)))
+        return False, fe.engine.factorize(
+            free_matrix(fe, K, free, interpolation=linear_interpolation(fe))
+        )
     factor = fe.engine.factorize(free_matrix(fe, K, free))
     keep_factor(keep, factor, K, free)
     return False, factor
@@ -423,7 +542,9 @@ def _springs(fe: FEModel, K: sp.csr_matrix, R: FloatArray) -> sp.csr_matrix:
 
 
 def _supports(fe: FEModel, R: FloatArray) -> np.ndarray:
-    """Six degrees of freedom of three distant nodes that hold the body without straining it; those of them that are here."""
+    """Six degrees of freedom of three distant nodes that hold the body without straining it; those
+    of them that are here.
+    """
     engine, node = fe.engine, fe.freedoms.node_of_block
     free = fe.constraints.free_blocks(np.arange(fe.freedoms.size // 3))
     places = fe.nodes[node[free]]
@@ -434,11 +555,15 @@ def _supports(fe: FEModel, R: FloatArray) -> np.ndarray:
     third = _farthest(engine, np.linalg.norm(arm - np.outer(arm @ line, line), axis=1), places)
     near = [np.flatnonzero((places == place).all(axis=1)) for place in (first, second, third)]
     usable = np.zeros(len(R), dtype=bool)
-    usable[np.setdiff1d(dofs_of(free[np.unique(np.concatenate(near))]), fe.constraints.dependent)] = True
+    usable[
+        np.setdiff1d(dofs_of(free[np.unique(np.concatenate(near))]), fe.constraints.dependent)
+    ] = True
     own = np.zeros(len(R), dtype=bool)
     own[engine.owned] = usable[engine.owned]
     dofs = np.flatnonzero(own)
-    candidates = engine.gathered(np.column_stack([np.full(len(dofs), engine.process), dofs, R[dofs]]))
+    candidates = engine.gathered(
+        np.column_stack([np.full(len(dofs), engine.process), dofs, R[dofs]])
+    )
     scaled = candidates[:, 2:] / np.linalg.norm(candidates[:, 2:], axis=0)
     chosen = candidates[scipy.linalg.qr(scaled.T, pivoting=True)[2][:6]]
     held = np.zeros((len(R), 1))

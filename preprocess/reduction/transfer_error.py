@@ -1,22 +1,25 @@
 """Bound of the error of a reduction's interface transfer functions over a whole band.
 
-With the loss factor η the elastic transfer functions of the free body, its rigid-body part being exact in every reduction, are
-``H(s) = Lᵀ (K (1 + iη) − s M)⁻¹ L``, s = ω². Let W be a larger space of Ritz vectors w_j, λ_j, its transfer functions H_W and its
-residual ``r(s) = L − (K (1 + iη) − s M) W X(s)``. As Wᵀ r = 0, in the metric A = K⁻¹ of static responses
+With the loss factor η the elastic transfer functions of the free body, its rigid-body part being
+exact in every reduction, are ``H(s) = Lᵀ (K (1 + iη) − s M)⁻¹ L``, s = ω². Let W be a larger space
+of Ritz vectors w_j, λ_j, its transfer functions H_W and its residual ``r(s) = L − (K (1 + iη) − s
+M) W X(s)``. As Wᵀ r = 0, in the metric A = K⁻¹ of static responses
 
     H − H_W = rᵀ (K (1 + iη) − s M)⁻¹ r,    |H − H_W| ≤ rᴴ A r / β(s),    β(s) = min_j |1 + iη − s/λ_j| over the full model,
 
-and ``H_W − H_reduced`` is a sum of poles. The residual is ``r = L − M W B − (1 + iη) g X``, X_j = b_j/(λ_j (1 + iη) − s), with
-the residuals g_j = K w_j − λ_j M w_j of the Ritz vectors, so that its Gram matrix in A follows from products with A M W and A L.
-Between the points of a grid, whose steps are fractions of the distance of the nearest pole, sums of poles are bounded by their
-Taylor series and its remainder.
+and ``H_W − H_reduced`` is a sum of poles. The residual is ``r = L − M W B − (1 + iη) g X``, X_j =
+b_j/(λ_j (1 + iη) − s), with the residuals g_j = K w_j − λ_j M w_j of the Ritz vectors, so that its
+Gram matrix in A follows from products with A M W and A L. Between the points of a grid, whose steps
+are fractions of the distance of the nearest pole, sums of poles are bounded by their Taylor series
+and its remainder.
 
-Loads are scaled to unit elastic compliance, D = diag(LᵀAL)^(−½). A relative error ε of a frequency changes H near its resonance
-by 2ε/η and far from any by 2ε. Hence errors are stated as the frequency error that causes them, ``½ β |D (H − H_r) D| / N`` with
-N = Σ_j |D b_j|²/|λ_j (1 + iη) − s|, the sum of the moduli of the reduction's modal contributions.
+Loads are scaled to unit elastic compliance, D = diag(LᵀAL)^(−½). A relative error ε of a frequency
+changes H near its resonance by 2ε/η and far from any by 2ε. Hence errors are stated as the
+frequency error that causes them, ``½ β |D (H − H_r) D| / N`` with N = Σ_j |D b_j|²/|λ_j (1 + iη) −
+s|, the sum of the moduli of the reduction's modal contributions.
 
-Source: Parlett, The Symmetric Eigenvalue Problem (1998), chapter 11; Feng, Antoulas and Benner, ESAIM: M2AN
-51 (2017) 2127 (error of transfer functions by dual residuals).
+Source: Parlett, The Symmetric Eigenvalue Problem (1998), chapter 11; Feng, Antoulas and Benner,
+ESAIM: M2AN 51 (2017) 2127 (error of transfer functions by dual residuals).
 """
 
 from __future__ import annotations
@@ -41,7 +44,9 @@ _TERMS = 10  # of the Taylor series
 
 
 class TransferError(NamedTuple):
-    """Bound over the band: the error as a frequency error, where it is largest [Hz], and the largest error relative to N."""
+    """Bound over the band: the error as a frequency error, where it is largest [Hz], and the
+    largest error relative to N.
+    """
 
     as_frequency: float
     at: float
@@ -71,14 +76,19 @@ class Poles(NamedTuple):
 
 
 class Spectrum(NamedTuple):
-    """What is known about the full model: its eigenvalues below a shift, enclosed, and none of the others is below it."""
+    """What is known about the full model: its eigenvalues below a shift, enclosed, and none of the
+    others is below it.
+    """
 
     enclosed: Enclosure
     shift: float
 
     def clearance(self, s: float, h: float) -> float:
         """Lower bound of β within h of s."""
-        low, high = np.append(self.enclosed.lower, self.shift), np.append(self.enclosed.upper, np.inf)
+        low, high = (
+            np.append(self.enclosed.lower, self.shift),
+            np.append(self.enclosed.upper, np.inf),
+        )
         below, above = 1.0 - (s + h) / np.maximum(low, np.finfo(float).tiny), (s - h) / high - 1.0
         return float(np.hypot(LOSS, np.maximum(np.maximum(below, above), 0.0)).min())
 
@@ -89,9 +99,16 @@ class TransferReference:
     def __init__(self, trial: Trial, compliance: FloatArray, spectrum: Spectrum) -> None:
         """trial, compliance LᵀAL (6k, 6k) and spectrum of the free body."""
         diagonal = compliance.diagonal()
-        self._scale = np.where(diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0)
-        self._poles, self._spectrum = Poles(trial.lam, self._scale[:, None] * trial.motion), spectrum
-        self._gram = _residual_gram(trial, self._poles.b, self._scale[:, None] * trial.moved, self._scaled(compliance))
+        self._scale = np.where(
+            diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0
+        )
+        self._poles, self._spectrum = (
+            Poles(trial.lam, self._scale[:, None] * trial.motion),
+            spectrum,
+        )
+        self._gram = _residual_gram(
+            trial, self._poles.b, self._scale[:, None] * trial.moved, self._scaled(compliance)
+        )
         residuals = np.maximum(self._gram.diagonal()[len(diagonal) :], 0.0)
         self._sizes = np.sqrt(residuals) * np.linalg.norm(self._poles.b, axis=0)
 
@@ -117,7 +134,9 @@ class TransferReference:
 
     def _within(self, poles: Poles, s: float, h: float) -> float:
         """Bound of |D (H − H_r) D| within h of s."""
-        difference = np.linalg.norm(self._poles.series(s) - poles.series(s), axis=(1, 2)) @ h ** np.arange(_TERMS)
+        difference = np.linalg.norm(
+            self._poles.series(s) - poles.series(s), axis=(1, 2)
+        ) @ h ** np.arange(_TERMS)
         difference += self._poles.remainder(s, h) + poles.remainder(s, h)
         return float(difference) + self._residual(s, h) ** 2 / self._spectrum.clearance(s, h)
 
@@ -127,7 +146,10 @@ class TransferReference:
         X = self._poles.b.T / (self._poles.lam * (1 + 1j * LOSS) - s)[:, None]
         Y = np.vstack([np.eye(q), -(1 + 1j * LOSS) * X])
         square = float(np.sum(Y.conj() * (self._gram @ Y)).real)
-        return float(np.sqrt(max(square, 0.0)) + np.hypot(1.0, LOSS) * (self._sizes * h / (d * (d - h))).sum())
+        return float(
+            np.sqrt(max(square, 0.0))
+            + np.hypot(1.0, LOSS) * (self._sizes * h / (d * (d - h))).sum()
+        )
 
     def _size(self, poles: Poles, s: float, h: float) -> float:
         """Lower bound of N within h of s."""
@@ -135,7 +157,8 @@ class TransferReference:
 
 
 def _residual_gram(trial: Trial, B: FloatArray, Q: FloatArray, C: FloatArray) -> FloatArray:
-    """Products in A of the scaled L − M W Bᵀ and of the residuals g_j of the Ritz vectors, (6k + p, 6k + p).
+    """Products in A of the scaled L − M W Bᵀ and of the residuals g_j of the Ritz vectors, (6k + p,
+    6k + p).
 
     B = LᵀW, Q = LᵀAMW, C = LᵀAL.
     """

@@ -1,4 +1,6 @@
-"""Trial space of error bounds: shapes, their responses ``A M Φ``, and the responses to the inertia forces of both."""
+"""Trial space of error bounds: shapes, their responses ``A M Φ``, and the responses to the inertia
+forces of both.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ _UNIT = np.finfo(float).eps
 
 
 class Trial(NamedTuple):
-    """Ritz pairs under a support and the responses u_j = A M w_j of the supported body to the inertia forces of the vectors.
+    """Ritz pairs under a support and the responses u_j = A M w_j of the supported body to the
+    inertia forces of the vectors.
 
     lam (p,) [rad²/s²]; wu = (w_i · M u_j), uu = (u_i · M u_j), both (p, p); motion = (Lᵀw_j)
     and moved = (Lᵀu_j) of the interfaces, (6k, p);
@@ -34,7 +37,9 @@ class Trial(NamedTuple):
 
 @final
 class TrialSpace:
-    """Span of elastic shapes Φ (3N, n) and of their responses A M Φ, at most 2n + 6 and 2n static solutions."""
+    """Span of elastic shapes Φ (3N, n) and of their responses A M Φ, at most 2n + 6 and 2n static
+    solutions.
+    """
 
     def __init__(self, statics: InterfaceStatics, shapes: FloatArray) -> None:
         mass = statics.fe.mass_product
@@ -57,34 +62,58 @@ class TrialSpace:
         return np.asarray(self._M[:, : self.size].T @ shapes)
 
     def trial(self, held: int | None, below: float) -> Trial:
-        """Trial vectors of the body, free or with interface ``held`` held; the noise is that of eigenvalues up to ``below``."""
+        """Trial vectors of the body, free or with interface ``held`` held; the noise is that of
+        eigenvalues up to ``below``.
+        """
         lam, C = self.reduction.ritz(held)
         statics, F, R = self.statics, self._M @ C, self.statics.rigid_modes
         u = statics.released(self._held @ C, F, 0 if held is None else held)
         if held is None:
             u -= R @ (self._M[:, self.size :].T @ u)
         wu, low = F.T @ u, lam <= max(below, lam[0])
-        unsymmetric = float((np.abs(wu - wu.T) / np.sqrt(np.outer(wu.diagonal(), wu.diagonal())))[np.ix_(low, low)].max())
-        noise = unsymmetric + _stiffness_noise(statics, np.abs(np.hstack([self._W, R])) @ np.abs(C[:, low]), lam[low])
-        noise += _response_noise(statics, held, u[:, low], F[:, low], lam[low]) if statics.refines else 0.0
+        unsymmetric = float(
+            (np.abs(wu - wu.T) / np.sqrt(np.outer(wu.diagonal(), wu.diagonal())))[
+                np.ix_(low, low)
+            ].max()
+        )
+        noise = unsymmetric + _stiffness_noise(
+            statics, np.abs(np.hstack([self._W, R])) @ np.abs(C[:, low]), lam[low]
+        )
+        noise += (
+            _response_noise(statics, held, u[:, low], F[:, low], lam[low])
+            if statics.refines
+            else 0.0
+        )
         support = FREE if held is None else f"held at {statics.interfaces[held].name}"
-        uu, motion = u.T @ statics.fe.mass_product(u), np.hstack([self.reduction.elastic, self.reduction.rigid]) @ C
+        uu, motion = (
+            u.T @ statics.fe.mass_product(u),
+            np.hstack([self.reduction.elastic, self.reduction.rigid]) @ C,
+        )
         moved = statics.interface_loads.T @ u
         return Trial(support, lam, 0.5 * (wu + wu.T), 0.5 * (uu + uu.T), motion, moved, noise)
 
 
 def _stiffness_noise(statics: InterfaceStatics, size: FloatArray, lam: FloatArray) -> float:
-    """Largest relative error of wᵀKw = λ by round-off, ``ε |w|ᵀ|K||w| / λ``, w = Φ c; size: |Φ||c|, of the terms that add up."""
+    """Largest relative error of wᵀKw = λ by round-off, ``ε |w|ᵀ|K||w| / λ``, w = Φ c; size: |Φ||c|,
+    of the terms that add up.
+    """
     sums = np.einsum("ik,ik->k", size, abs(statics.fe.K) @ size)
     return float(_UNIT * (sums / lam).max(initial=0.0))
 
 
-def _response_noise(statics: InterfaceStatics, held: int | None, u: FloatArray, loads: FloatArray, lam: FloatArray) -> float:
-    """Largest relative error of u·Mu by errors e of refined responses u, ``2 √(λ/λ₁) |e| / |u|`` in the energy norm.
+def _response_noise(
+    statics: InterfaceStatics, held: int | None, u: FloatArray, loads: FloatArray, lam: FloatArray
+) -> float:
+    """Largest relative error of u·Mu by errors e of refined responses u, ``2 √(λ/λ₁) |e| / |u|`` in
+    the energy norm.
 
     ``|e|² = g · A g`` with the residual ``g = f − K u``; for its size an approximate A suffices.
     """
     g = loads - statics.fe.stiffness_product(u)
-    e = statics.free_response(g, refined=False) if held is None else statics.held_response(g, held, refined=False)
+    e = (
+        statics.free_response(g, refined=False)
+        if held is None
+        else statics.held_response(g, held, refined=False)
+    )
     relative = np.sqrt(np.abs(np.einsum("ik,ik->k", g, e)) / np.einsum("ik,ik->k", loads, u))
     return float(2.0 * (relative * np.sqrt(lam / lam[0])).max(initial=0.0))

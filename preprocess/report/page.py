@@ -1,4 +1,5 @@
-"""One HTML page about a flexible body: interfaces, modes, stress, mass, checks, accuracy, costs and origin.
+"""One HTML page about a flexible body: interfaces, modes, stress, mass, checks, accuracy, costs and
+origin.
 
 The page of a divided body shows it in one piece, for small deflections, and a table of its pieces.
 """
@@ -48,11 +49,12 @@ def write_report(
 ) -> None:
     """The page at ``path``. Raises MachineError.
 
-    interfaces: bound to the body's mesh, to show the nodes of all; otherwise those of rigid interfaces are found from the
-    shapes.  comparison: with the full model, or with another body.
+    interfaces: bound to the body's mesh, to show the nodes of all; otherwise those of rigid
+    interfaces are found from the shapes.  comparison: with the full model, or with another body.
     """
     file = file_path(path)
-    named = data if data.name != Mesh.source else replace(data, name=file.stem)  # of arrays: by the file
+    # of arrays: by the file
+    named = data if data.name != Mesh.source else replace(data, name=file.stem)
     write_text(file, page(named, interfaces=interfaces, comparison=comparison))
 
 
@@ -70,26 +72,52 @@ def page(
     facts = data.provenance
     places = interface_places(data, interfaces or {}) if has_triangles(data.surface) else {}
     return rendered(
-        "preprocess.report", "part.html", player_code() if has_triangles(data.surface) else None,
-        version=GENERATOR.removeprefix("flexmbs "), date=str(facts.get("created", "")), name=data.name,
-        sound=sound, sentence=SENTENCES[sound], checks=checks, mass=data.mass, tiles=_tiles(data, pieces), inertia=_inertia(data),
+        "preprocess.report",
+        "part.html",
+        player_code() if has_triangles(data.surface) else None,
+        version=GENERATOR.removeprefix("flexmbs "),
+        date=str(facts.get("created", "")),
+        name=data.name,
+        sound=sound,
+        sentence=SENTENCES[sound],
+        checks=checks,
+        mass=data.mass,
+        tiles=_tiles(data, pieces),
+        inertia=_inertia(data),
         pieces=[_piece(k, piece) for k, piece in enumerate(pieces, 1)],
-        scene=_scene(data, places, _parts_of(body)), still=_still(data, places),
+        scene=_scene(data, places, _parts_of(body)),
+        still=_still(data, places),
         frames=[(name, frame.kind, 1e3 * frame.x) for name, frame in data.frames.items()],
-        modes=_modes(data), pictures=_pictures(data), stress=_stress_pictures(data), comparison=comparison, listed=MODES_LISTED,
-        accuracy=_named(facts, ACCURACY), certificate=_named(facts, CERTIFICATE), times=_named(facts, TIME),
-        provenance={key: value for key, value in facts.items() if not key.startswith((TIME, ACCURACY, CERTIFICATE))}
+        modes=_modes(data),
+        pictures=_pictures(data),
+        stress=_stress_pictures(data),
+        comparison=comparison,
+        listed=MODES_LISTED,
+        accuracy=_named(facts, ACCURACY),
+        certificate=_named(facts, CERTIFICATE),
+        times=_named(facts, TIME),
+        provenance={
+            key: value
+            for key, value in facts.items()
+            if not key.startswith((TIME, ACCURACY, CERTIFICATE))
+        }
         | {"digest": body.digest},
-    )  # fmt: skip
+    )
 
 
 def _named(facts: Mapping[str, str | float], start: str) -> dict[str, str | float]:
-    """The facts whose names begin so, by the rest of their names; sentences with numbers in the style of the page."""
-    found = {key.removeprefix(start): value for key, value in facts.items() if key.startswith(start)}
+    """The facts whose names begin so, by the rest of their names; sentences with numbers in the
+    style of the page.
+    """
+    found = {
+        key.removeprefix(start): value for key, value in facts.items() if key.startswith(start)
+    }
     return {key: powers(value) if isinstance(value, str) else value for key, value in found.items()}
 
 
-def _tiles(data: FlexibleBodyData, pieces: Sequence[FlexibleBodyData]) -> list[tuple[str, str, str]]:
+def _tiles(
+    data: FlexibleBodyData, pieces: Sequence[FlexibleBodyData]
+) -> list[tuple[str, str, str]]:
     """(value, unit, description) of the key numbers at the top."""
     size = data.provenance.get("degrees of freedom")
     tiles = [(number(data.mass), "kg", "mass")]
@@ -122,7 +150,12 @@ def _inertia(data: FlexibleBodyData) -> dict[str, Any]:
 
 def _modes(data: FlexibleBodyData) -> list[tuple[int, float, str, float, list[float]]]:
     table = data.modes
-    rows = zip(table.frequency.tolist(), table.kind, table.damping.tolist(), table.effective_mass[:, :3].tolist())
+    rows = zip(
+        table.frequency.tolist(),
+        table.kind,
+        table.damping.tolist(),
+        table.effective_mass[:, :3].tolist(),
+    )
     return [(k, f, kind, zeta, mass) for k, (f, kind, zeta, mass) in enumerate(rows, 1)]
 
 
@@ -130,21 +163,35 @@ def _piece(number: int, piece: FlexibleBodyData) -> tuple[Any, ...]:
     """Number, mass, mesh, frames, modes, lowest frequency and whether its checks passed."""
     frequency = float(piece.modes.frequency[0]) if piece.nf else None
     size = piece.provenance.get("degrees of freedom")
-    return number, piece.mass, size, ", ".join(piece.frames), piece.nf, frequency, piece.validate().ok
+    return (
+        number,
+        piece.mass,
+        size,
+        ", ".join(piece.frames),
+        piece.nf,
+        frequency,
+        piece.validate().ok,
+    )
 
 
 def _parts_of(body: FlexibleBodyData | DividedBodyData) -> list[Region]:
     """The pieces as regions of the surface, in two shades of grey."""
     if not isinstance(body, DividedBodyData) or body.joined is None:
         return []
-    return [Region(f"piece {k + 1}", rows, GREYS[k % len(GREYS)]) for k, rows in enumerate(body.joined.rows)]
+    return [
+        Region(f"piece {k + 1}", rows, GREYS[k % len(GREYS)])
+        for k, rows in enumerate(body.joined.rows)
+    ]
 
 
 def _scene(data: FlexibleBodyData, places: Mapping[str, Place], pieces: Sequence[Region]) -> str:
     """The part in three dimensions; empty without triangles."""
     if not has_triangles(data.surface):
         return ""
-    regions = [Region(name, place.nodes, PALETTE[(k + 1) % len(PALETTE)]) for k, (name, place) in enumerate(places.items())]
+    regions = [
+        Region(name, place.nodes, PALETTE[(k + 1) % len(PALETTE)])
+        for k, (name, place) in enumerate(places.items())
+    ]
     regions += pieces
     show = Show(data.name, {"frames": True, "mode": -1}, modes=True, frames=True)
     return scene_text(body_page_scene(data, regions, show))
@@ -159,7 +206,9 @@ def _still(data: FlexibleBodyData, places: Mapping[str, Place]) -> Picture | Non
     caption = "Interfaces in colour, with the axes of their frames."
     if hidden:
         caption += f" The nodes of {', '.join(hidden)} are in the part file only."
-    return Picture(png_image(places_picture(data.surface, places)), "The interfaces on the mesh", caption)
+    return Picture(
+        png_image(places_picture(data.surface, places)), "The interfaces on the mesh", caption
+    )
 
 
 def _pictures(data: FlexibleBodyData) -> list[Picture]:
@@ -168,8 +217,14 @@ def _pictures(data: FlexibleBodyData) -> list[Picture]:
     if surface is None or not has_triangles(surface):
         return []
     shapes = [(mode_title(data, k), surface.phi[:, :, k]) for k in range(min(data.nf, MODES_DRAWN))]
-    drawings = side_by_side(partial(deformed_drawing, surface), *zip(*((u, np.linalg.norm(u, axis=1)) for _, u in shapes)))
-    return [Picture(drawing, f"{title} of {data.name}", title) for drawing, (title, _) in zip(drawings, shapes)]
+    drawings = side_by_side(
+        partial(deformed_drawing, surface),
+        *zip(*((u, np.linalg.norm(u, axis=1)) for _, u in shapes)),
+    )
+    return [
+        Picture(drawing, f"{title} of {data.name}", title)
+        for drawing, (title, _) in zip(drawings, shapes)
+    ]
 
 
 def _stress_pictures(data: FlexibleBodyData) -> list[Picture]:

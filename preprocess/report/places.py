@@ -16,12 +16,18 @@ from preprocess.mesh.rigid_motion import rigid_motion
 RIGID = 1e-7  # of the largest displacement of the shapes
 
 
-def interface_places(data: FlexibleBodyData, interfaces: Mapping[str, BoundInterface]) -> dict[str, Place]:
-    """Frames with their nodes: those of ``interfaces``, or those that follow the frame in every shape."""
+def interface_places(
+    data: FlexibleBodyData, interfaces: Mapping[str, BoundInterface]
+) -> dict[str, Place]:
+    """Frames with their nodes: those of ``interfaces``, or those that follow the frame in every
+    shape.
+    """
     assert data.surface is not None
     places = {}
     for name, frame in data.frames.items():
-        nodes = interfaces[name].nodes if name in interfaces else _carried_nodes(data.surface, frame)
+        nodes = (
+            interfaces[name].nodes if name in interfaces else _carried_nodes(data.surface, frame)
+        )
         places[name] = Place(nodes, frame.x, frame.R)
     return places
 

@@ -1,1 +1,3 @@
-"""Linear algebra of large sparse symmetric matrices: ordering, factorization, eigenmodes; independent of finite elements."""
+"""Linear algebra of large sparse symmetric matrices: ordering, factorization, eigenmodes;
+independent of finite elements.
+"""

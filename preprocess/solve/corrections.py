@@ -1,10 +1,12 @@
-"""Lowest modes of large structures by a rough factor: a space of shapes, extended by corrections of its Ritz vectors.
+"""Lowest modes of large structures by a rough factor: a space of shapes, extended by corrections of
+its Ritz vectors.
 
     r = K φ − λ M φ,    correction = A r,    A ≈ the static response
 
-With an exact response the space is that of the Lanczos iteration, since A r = φ − λ A M φ. Errors of the response delay the
-convergence, but do not limit it: residuals and projections are those of the matrices.
-Source: Davidson, J. Comput. Phys. 17 (1975) 87; Morgan, Scott, SIAM J. Sci. Stat. Comput. 7 (1986) 817.
+With an exact response the space is that of the Lanczos iteration, since A r = φ − λ A M φ. Errors
+of the response delay the convergence, but do not limit it: residuals and projections are those of
+the matrices. Source: Davidson, J. Comput. Phys. 17 (1975) 87; Morgan, Scott, SIAM J. Sci. Stat.
+Comput. 7 (1986) 817.
 """
 
 from __future__ import annotations
@@ -26,19 +28,29 @@ Flags = NDArray[np.bool_]
 
 _MAX_STEPS = 200  # for each two hundred modes
 CAPACITY = 6  # shapes for each mode
-_SETTLED = 2e-7  # residual of a Ritz vector whose correction, which the space gets, leaves less than a tenth: see `lanczos`
-_SETTLED_STRAIN = 1e-5  # the same for strain energies, which errors of high frequency have more of: the error of ω² is the square
-_LITTLE = 0.1  # of that residual: a correction that adds little but its round-off, which has all frequencies
-_ORTHONORMAL = 1e-8  # largest error of a product of shapes; more indicates a space that is larger than that of the motions
+# residual of a Ritz vector whose correction, which the space gets, leaves less than a tenth: see
+# `lanczos`
+_SETTLED = 2e-7
+# the same for strain energies, which errors of high frequency have more of: the error of ω² is the
+# square
+_SETTLED_STRAIN = 1e-5
+# of that residual: a correction that adds little but its round-off, which has all frequencies
+_LITTLE = 0.1
+# largest error of a product of shapes; more indicates a space that is larger than that of the
+# motions
+_ORTHONORMAL = 1e-8
 _SWEEPS = 4  # of orthogonalization, at most
-_LEFT = 1e-5  # of the square of a shape that a sweep leaves; of less, round-off would be a part that counts
+# of the square of a shape that a sweep leaves; of less, round-off would be a part that counts
+_LEFT = 1e-5
 _DRIFT = 1e-12  # error of products of Ritz vectors from which on one sweep does not do
 _SHIFTED = 1e-6  # relative decrease of a Ritz value that a new mode below it causes
 _APART = 1e-4  # relative distance of Ritz values whose vectors do not mix
 
 
 class Projection(NamedTuple):
-    """Fields u − A Bᵀ u with ``motions`` A (n, c) of a support and what gives their ``coordinates``, B (n, c): Bᵀ A = 1."""
+    """Fields u − A Bᵀ u with ``motions`` A (n, c) of a support and what gives their
+    ``coordinates``, B (n, c): Bᵀ A = 1.
+    """
 
     motions: FloatArray
     coordinates: FloatArray
@@ -57,24 +69,43 @@ def modes_by_corrections(
 ) -> Modes:
     """The ``count`` lowest modes, or all with ω ≤ ``omega_max``.
 
-    response: approximate static response A to loads (n, k); stiffness, mass: K and M times (n, k); supports: what removes the
-    motions that round-off brings in against the supports. Raises SolverError when the iteration does not converge.
+    response: approximate static response A to loads (n, k); stiffness, mass: K and M times (n, k);
+    supports: what removes the motions that round-off brings in against the supports. Raises
+    SolverError when the iteration does not converge.
     """
 
     def find(block: int) -> Modes:
-        return _by_blocks(response, stiffness, mass, supports, size, Wanted(count, omega_max), block)
+        return _by_blocks(
+            response, stiffness, mass, supports, size, Wanted(count, omega_max), block
+        )
 
     return with_all_copies(find, block)
 
 
 def _by_blocks(
-    response: Operator, stiffness: Operator, mass: Operator, supports: Projection, size: int, wanted: Wanted, block: int
+    response: Operator,
+    stiffness: Operator,
+    mass: Operator,
+    supports: Projection,
+    size: int,
+    wanted: Wanted,
+    block: int,
 ) -> Modes:
-    """Modes as above, from a first space of ``block`` shapes, by as many corrections at once or those of a cluster."""
+    """Modes as above, from a first space of ``block`` shapes, by as many corrections at once or
+    those of a cluster.
+    """
     count, omega_max = wanted
     with Threads() as threads:
-        space = _Space(stiffness, mass, supports, TallProducts(size, threads), max(12 * block, CAPACITY * count + 4 * block))
-        start = space.admissible(response(mass(np.random.default_rng(0).standard_normal((size, block)))))
+        space = _Space(
+            stiffness,
+            mass,
+            supports,
+            TallProducts(size, threads),
+            max(12 * block, CAPACITY * count + 4 * block),
+        )
+        start = space.admissible(
+            response(mass(np.random.default_rng(0).standard_normal((size, block))))
+        )
         space.extend(start, mass(start))
         settled, before = np.zeros(0, dtype=bool), np.zeros(0)
         for step in itertools.count():
@@ -83,8 +114,14 @@ def _by_blocks(
             target = min(wanted.target(1.0 / value), len(value))
             if settled[:target].all() and len(value) > target:
                 shapes = space.vectors(y[:, :target])
-                if np.abs(space.products.inner(shapes, mass(shapes)) - np.eye(target)).max() > _ORTHONORMAL:
-                    raise SolverError(f"modes: the {target} lowest shapes are not orthonormal; request fewer modes")
+                if (
+                    np.abs(space.products.inner(shapes, mass(shapes)) - np.eye(target)).max()
+                    > _ORTHONORMAL
+                ):
+                    raise SolverError(
+                        f"modes: the {target} lowest shapes are not orthonormal; request "
+                        "fewer modes"
+                    )
                 return wanted_of(1.0 / value[:target], shapes, count, omega_max)
             if step >= _MAX_STEPS * (1 + target // 200):
                 break
@@ -99,16 +136,24 @@ def _by_blocks(
             correction = space.admissible(response(residual))
             product = mass(correction)
             sizes = np.sqrt(space.products.squares(correction, product))
-            strains = np.sqrt(np.abs(space.products.squares(correction, residual)) / np.abs(value[chosen]))
+            strains = np.sqrt(
+                np.abs(space.products.squares(correction, residual)) / np.abs(value[chosen])
+            )
             useful = sizes > _LITTLE * _SETTLED
             settled[chosen] = (sizes <= _SETTLED) & (strains <= _SETTLED_STRAIN) | ~useful
             settled &= ~np.isin(cluster, cluster[~settled])
             if useful.any():
                 kept = slice(None) if useful.all() else useful
-                W, MW = (space.products.scaled(each[:, kept], 1.0 / sizes[kept]) for each in (correction, product))
+                W, MW = (
+                    space.products.scaled(each[:, kept], 1.0 / sizes[kept])
+                    for each in (correction, product)
+                )
                 space.extend(W, MW, keep=target + block)
     found = np.sum(settled[:target])
-    raise SolverError(f"modes: {found} of {target} converged after {step} steps; request fewer modes or repair the mesh")
+    raise SolverError(
+        f"modes: {found} of {target} converged after {step} steps; request fewer modes or "
+        "repair the mesh"
+    )
 
 
 def _too_few(found: int) -> SolverError:
@@ -116,7 +161,9 @@ def _too_few(found: int) -> SolverError:
 
 
 def _still(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
-    """Which of the Ritz values (k,), of more than before, have settled; none where a new mode came below one that had."""
+    """Which of the Ritz values (k,), of more than before, have settled; none where a new mode came
+    below one that had.
+    """
     known = np.zeros(len(value), dtype=bool)
     common = min(len(before), len(value))
     if not (settled[:common] & (value[:common] < before[:common] * (1.0 - _SHIFTED))).any():
@@ -132,8 +179,20 @@ def _clusters(value: FloatArray) -> NDArray[np.intp]:
 class _Space:
     """M-orthonormal basis V (n, k), and H = Vᵀ K V."""
 
-    def __init__(self, stiffness: Operator, mass: Operator, supports: Projection, products: TallProducts, capacity: int) -> None:
-        self._stiffness, self._mass, self._supports, self.products = stiffness, mass, supports, products
+    def __init__(
+        self,
+        stiffness: Operator,
+        mass: Operator,
+        supports: Projection,
+        products: TallProducts,
+        capacity: int,
+    ) -> None:
+        self._stiffness, self._mass, self._supports, self.products = (
+            stiffness,
+            mass,
+            supports,
+            products,
+        )
         self._basis, self._H = np.empty((products.size, capacity), order="F"), np.zeros((0, 0))
         self._twice = True  # whether to sweep twice: the first block is nearly dependent
 
@@ -142,11 +201,13 @@ class _Space:
         return self._basis[:, : len(self._H)]
 
     def extend(self, W: FloatArray, MW: FloatArray, keep: int = 0) -> None:
-        """Add the span of W (n, m), MW = M W; if it does not fit, after a restart with the ``keep`` lowest Ritz vectors.
+        """Add the span of W (n, m), MW = M W; if it does not fit, after a restart with the ``keep``
+        lowest Ritz vectors.
 
-        Each sweep removes the part in V and divides by the root of the products that are left, ``WᵀMW − pᵀp`` with p = VᵀMW,
-        until it leaves so much that their round-off does not count. What is left of a correction may be a small part of it:
-        there the inadmissible part of V would grow from step to step.
+        Each sweep removes the part in V and divides by the root of the products that are left,
+        ``WᵀMW − pᵀp`` with p = VᵀMW, until it leaves so much that their round-off does not count.
+        What is left of a correction may be a small part of it: there the inadmissible part of V
+        would grow from step to step.
         """
         if len(self._H) + W.shape[1] > self._basis.shape[1]:
             value, y = self.ritz()
@@ -162,7 +223,9 @@ class _Space:
             if not left[-1] > 0.0:
                 raise _too_few(k)
             self.products.subtract(W, self._V, part)
-            self.products.multiply_in_place(W, directions / np.sqrt(np.maximum(left, left[-1] * 1e-15)) @ directions.T)
+            self.products.multiply_in_place(
+                W, directions / np.sqrt(np.maximum(left, left[-1] * 1e-15)) @ directions.T
+            )
             if left[0] > _LEFT * max(left[-1], np.diag(gram).max()) and (sweep or not self._twice):
                 break
         self.products.copy(self.admissible(W), self._basis[:, k : k + m])
@@ -175,12 +238,15 @@ class _Space:
 
     def admissible(self, W: FloatArray) -> FloatArray:
         """W (n, m), without the motions that the supports do not admit."""
-        self.products.subtract(W, self._supports.motions, self.products.inner(self._supports.coordinates, W))
+        self.products.subtract(
+            W, self._supports.motions, self.products.inner(self._supports.coordinates, W)
+        )
         return W
 
     def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
-        """Sweep twice where Ritz vectors (n, m), with their momenta, are no longer orthonormal: the error that one sweep leaves
-        grows from step to step. Raises SolverError where some have no mass."""
+        """Sweep twice where Ritz vectors (n, m), with their momenta, are no longer orthonormal: the
+        error that one sweep leaves grows from step to step. Raises SolverError where some have no
+        mass."""
         gram = self.products.inner(shapes, momenta)
         self._twice = bool(np.abs(gram - np.eye(len(gram))).max() > _DRIFT)
         lost = int(np.sum(np.linalg.eigvalsh(gram) < 0.5))

@@ -22,26 +22,41 @@ class NaturalModes(NamedTuple):
 
 
 def eigenmodes(
-    K: sp.csr_matrix, M: sp.csr_matrix, n: int, *, factor: Factor | None = None, shift: float = 0.0, verify: bool = False
+    K: sp.csr_matrix,
+    M: sp.csr_matrix,
+    n: int,
+    *,
+    factor: Factor | None = None,
+    shift: float = 0.0,
+    verify: bool = False,
 ) -> NaturalModes:
-    """The n modes K φ = ω² M φ nearest to ω² = shift (rad²/s²), by Lanczos iteration with (K - shift M)⁻¹.
+    """The n modes K φ = ω² M φ nearest to ω² = shift (rad²/s²), by Lanczos iteration with (K -
+    shift M)⁻¹.
 
-    A free body needs a negative shift. factor: of K - shift M if available. verify: count the eigenvalues below the highest one
-    found by a second factorization (Sturm sequence).
-    Raises InputError for a singular matrix or n out of range, SolverError when the iteration fails or a mode is missing.
+    A free body needs a negative shift. factor: of K - shift M if available. verify: count the
+    eigenvalues below the highest one found by a second factorization (Sturm sequence). Raises
+    InputError for a singular matrix or n out of range, SolverError when the iteration fails or a
+    mode is missing.
     """
     size = K.shape[0]
     if not 0 < n < size:
-        raise InputError(f"modes: {n} requested of {size} degrees of freedom; give a number from 1 to {size - 1}")
+        raise InputError(
+            f"modes: {n} requested of {size} degrees of freedom; give a number from 1 to {size - 1}"
+        )
     chosen = factor or factorize(K - shift * M if shift else K, definite=shift <= 0)
-    inverse = sla.LinearOperator((size, size), matvec=chosen.solve, matmat=chosen.solve, dtype=float)
+    inverse = sla.LinearOperator(
+        (size, size), matvec=chosen.solve, matmat=chosen.solve, dtype=float
+    )
     start = np.random.default_rng(0).standard_normal(size)
     try:
-        values, shapes = sla.eigsh(K, n, M, sigma=shift, OPinv=inverse, v0=start, ncv=min(size, max(2 * n + 1, 20)))
+        values, shapes = sla.eigsh(
+            K, n, M, sigma=shift, OPinv=inverse, v0=start, ncv=min(size, max(2 * n + 1, 20))
+        )
     except sla.ArpackNoConvergence as error:
         found = len(error.eigenvalues)
         raise SolverError(
-            f"modes: {found} of {n} converged; request fewer, or move the shift closer to the frequencies"
+            f"modes: {found} of {n} converged; request fewer, or move the shift closer to "
+            "the frequencies"
         ) from error
     ascending = np.argsort(values)
     values, shapes = values[ascending], shapes[:, ascending]
@@ -51,7 +66,9 @@ def eigenmodes(
 
 
 def eigenvalues_below(K: sp.csr_matrix, M: sp.csr_matrix, value: float) -> int:
-    """Number of eigenvalues ω² of K φ = ω² M φ below a value, from the signs of the pivots of K - value M (Sturm sequence)."""
+    """Number of eigenvalues ω² of K φ = ω² M φ below a value, from the signs of the pivots of K -
+    value M (Sturm sequence).
+    """
     return factorize(K - value * M, definite=False).negative_pivots()
 
 
@@ -63,4 +80,6 @@ def _verify(K: sp.csr_matrix, M: sp.csr_matrix, values: Array) -> None:
     cut = gaps[-1]
     expected = eigenvalues_below(K, M, float(0.5 * (values[cut] + values[cut + 1])))
     if expected != cut + 1:
-        raise SolverError(f"modes: {cut + 1} found, {expected} exist; request more modes, or change the shift")
+        raise SolverError(
+            f"modes: {cut + 1} found, {expected} exist; request more modes, or change the shift"
+        )

@@ -1,8 +1,10 @@
-"""Linear algebra of the fields of one model: what reductions need of matrices with a row for every degree of freedom.
+"""Linear algebra of the fields of one model: what reductions need of matrices with a row for every
+degree of freedom.
 
-A field is an array (n, k) with a row for each degree of freedom that is *here*: all of them, or those of the elements of one of
-several processes; then a row that several processes have is the same in all of them. Element sums, which only the elements here
-contribute to, become fields by `assembled`, sums of small arrays by `total`. So the formulas of a reduction are the same in one
+A field is an array (n, k) with a row for each degree of freedom that is *here*: all of them, or
+those of the elements of one of several processes; then a row that several processes have is the
+same in all of them. Element sums, which only the elements here contribute to, become fields by
+`assembled`, sums of small arrays by `total`. So the formulas of a reduction are the same in one
 process and in many.
 """
 
@@ -30,9 +32,10 @@ Indices = NDArray[np.int64]
 
 
 class Matrix(NamedTuple):
-    """The rows and columns A (n, n) of some ``blocks`` (b,) of three degrees of freedom, the others held; places (n/3, 3) and
-    numbers (n/3,) of all blocks, for the ordering and for messages; whether A must be positive definite; interpolation
-    (n/3, n/3) of all blocks from coarse ones, if any."""
+    """The rows and columns A (n, n) of some ``blocks`` (b,) of three degrees of freedom, the others
+    held; places (n/3, 3) and numbers (n/3,) of all blocks, for the ordering and for messages;
+    whether A must be positive definite; interpolation (n/3, n/3) of all blocks from coarse ones, if
+    any."""
 
     A: sp.csr_matrix
     blocks: Indices
@@ -43,8 +46,9 @@ class Matrix(NamedTuple):
 
 
 class Inertia(NamedTuple):
-    """Negative eigenvalues of a symmetric matrix A, their number; F = BᵀA⁻¹B (k, k); the relative change of A that explains the
-    residual of what was computed, since its factorization does not pivot."""
+    """Negative eigenvalues of a symmetric matrix A, their number; F = BᵀA⁻¹B (k, k); the relative
+    change of A that explains the residual of what was computed, since its factorization does not
+    pivot."""
 
     negative: int
     form: Array
@@ -67,15 +71,19 @@ class Engine(ABC):
 
     @abstractmethod
     def assembled(self, f: Array) -> Array:
-        """The field (n, k) that is the sum of the shares f (n, k) of all processes; f may be overwritten."""
+        """The field (n, k) that is the sum of the shares f (n, k) of all processes; f may be
+        overwritten.
+        """
 
     @abstractmethod
     def factorize(self, matrix: Matrix) -> Factor:
-        """Factor of the sum of the shares A of all processes. Raises InputError for a singular matrix, MachineError."""
+        """Factor of the sum of the shares A of all processes. Raises InputError for a singular
+        matrix, MachineError.
+        """
 
     def inertia(self, matrix: Matrix, B: Array) -> Inertia:
-        """Inertia of the sum of the shares A of all processes, and F for fields B (n, k). Raises InputError where A is singular
-        to working accuracy, MachineError."""
+        """Inertia of the sum of the shares A of all processes, and F for fields B (n, k). Raises
+        InputError where A is singular to working accuracy, MachineError."""
         factor, A = self.factorize(matrix), matrix.A
         rows = (3 * matrix.blocks[:, None] + np.arange(3)).ravel()
         b = np.zeros((A.shape[0], 1))
@@ -86,13 +94,25 @@ class Engine(ABC):
         return Inertia(factor.negative_pivots(), self.inner(B, x[:, :-1]), error)
 
     @abstractmethod
-    def modes(self, response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0) -> Modes:
-        """The ``count`` lowest modes, or all with ω ≤ ``omega_max``, see `modes_of`. Raises SolverError."""
+    def modes(
+        self,
+        response: Operator,
+        mass: Operator,
+        size: int,
+        *,
+        count: int = 0,
+        omega_max: float = 0.0,
+    ) -> Modes:
+        """The ``count`` lowest modes, or all with ω ≤ ``omega_max``, see `modes_of`. Raises
+        SolverError.
+        """
 
     process: int
     """Number of this process."""
     single_vectors: bool
-    """Whether the iteration for modes works with single vectors, and may miss one of several equal frequencies."""
+    """Whether the iteration for modes works with single vectors, and may miss one of several equal
+    frequencies.
+    """
 
     @abstractmethod
     def counted(self, f: Array | sp.spmatrix) -> Array | sp.spmatrix:
@@ -145,23 +165,42 @@ class Serial(Engine):
 
     def factorize(self, matrix: Matrix) -> Factor:
         A, blocks, places, numbers, definite, coarse = matrix
-        return factorize(A, nodes=blocks, coordinates=places, node_ids=numbers, definite=definite, interpolation=coarse)
+        return factorize(
+            A,
+            nodes=blocks,
+            coordinates=places,
+            node_ids=numbers,
+            definite=definite,
+            interpolation=coarse,
+        )
 
     def inertia(self, matrix: Matrix, B: Array) -> Inertia:
         if not COMPILED:
             return super().inertia(matrix, B)
         A, blocks, places = matrix.A, matrix.blocks, matrix.places
         graph = node_graph(A, blocks)
-        tree = analyse(graph.indptr, graph.indices, node_order(graph, places[blocks])).of_nodes(blocks, -(-A.shape[0] // 3))
+        tree = analyse(graph.indptr, graph.indices, node_order(graph, places[blocks])).of_nodes(
+            blocks, -(-A.shape[0] // 3)
+        )
         needed = PassingFactor.bytes_needed(tree, B.shape[1])
         check_free_memory(needed, f"a count of modes of {3 * len(blocks)} degrees of freedom")
         try:
             found = PassingFactor(A, tree, B)
         except PivotError:
-            raise InputError("modes: a shift is an eigenvalue to working accuracy; change the limit slightly") from None
+            raise InputError(
+                "modes: a shift is an eigenvalue to working accuracy; change the limit slightly"
+            ) from None
         return Inertia(found.negative, np.asarray(found.form, dtype=float), found.backward_error)
 
-    def modes(self, response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0) -> Modes:
+    def modes(
+        self,
+        response: Operator,
+        mass: Operator,
+        size: int,
+        *,
+        count: int = 0,
+        omega_max: float = 0.0,
+    ) -> Modes:
         return modes_of(response, mass, size, count=count, omega_max=omega_max)
 
 

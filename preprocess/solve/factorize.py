@@ -32,14 +32,14 @@ def factorize(
 ) -> Factor:
     """Factor of a symmetric matrix (n, n) with three degrees of freedom per node.
 
-    nodes (N,): free nodes, ascending, the others are fixed; by default all.
-    coordinates (n/3, 3): of all nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for messages.
-    definite: whether K must be positive definite; otherwise it is factored without pivoting and its negative pivots are counted.
-    interpolation (n/3, n/3): of all nodes from coarse ones, one for these, which the ordering uses; for many nodes two grids take
-    the place of a factor if they serve, see `multigrid`.
-    backend: "cholesky" (the package's own), "superlu" or "pardiso" (extra ``mkl``).
-    Raises InputError naming the unconstrained nodes when K is singular, MachineError for insufficient memory or a missing
-    backend.
+    nodes (N,): free nodes, ascending, the others are fixed; by default all. coordinates (n/3, 3):
+    of all nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for
+    messages. definite: whether K must be positive definite; otherwise it is factored without
+    pivoting and its negative pivots are counted. interpolation (n/3, n/3): of all nodes from coarse
+    ones, one for these, which the ordering uses; for many nodes two grids take the place of a
+    factor if they serve, see `multigrid`. backend: "cholesky" (the package's own), "superlu" or
+    "pardiso" (extra ``mkl``). Raises InputError naming the unconstrained nodes when K is singular,
+    MachineError for insufficient memory or a missing backend.
     """
     free = np.arange(-(-K.shape[0] // 3)) if nodes is None else nodes
     if not len(free):
@@ -51,7 +51,9 @@ def factorize(
     found = Multigrid.serving(problem) if backend == "cholesky" else None
     if found is not None and not found.nearly_singular():
         return found
-    problem = problem._replace(order=node_order(graph, None if coordinates is None else coordinates[free], problem.inner))
+    problem = problem._replace(
+        order=node_order(graph, None if coordinates is None else coordinates[free], problem.inner)
+    )
     try:
         factor = BACKENDS[backend](problem)
     except PivotError as error:
@@ -63,7 +65,9 @@ def factorize(
 
 
 def _soft_motion(problem: Problem, factor: Factor) -> Array | None:
-    """Near-null vector of K by two steps of inverse iteration; None when K is regular to working accuracy."""
+    """Near-null vector of K by two steps of inverse iteration; None when K is regular to working
+    accuracy.
+    """
     K = problem.K
     size = float(np.abs(K.data).max(initial=0.0))
     x = np.random.default_rng(0).standard_normal(K.shape[0])
@@ -77,22 +81,32 @@ def _soft_motion(problem: Problem, factor: Factor) -> Array | None:
 
 
 def _loose_motion(problem: Problem, dof: int | None) -> Array:
-    """Motion responsible for a failed pivot: that of its component where there are several, otherwise the softest."""
+    """Motion responsible for a failed pivot: that of its component where there are several,
+    otherwise the softest.
+    """
     K = problem.K
     n_parts, _ = connected_components(problem.graph, directed=False)
     if n_parts == 1:
         stiffened = (K + 1e-9 * abs(K.diagonal()).max() * sp.eye(K.shape[0], format="csr")).tocsr()
         try:
-            return BACKENDS[DEFAULT](problem._replace(K=stiffened)).solve(np.random.default_rng(0).standard_normal(K.shape[0]))
+            return BACKENDS[DEFAULT](problem._replace(K=stiffened)).solve(
+                np.random.default_rng(0).standard_normal(K.shape[0])
+            )
         except PivotError:
             pass  # indefinite: no single motion is responsible
     return _part_of(problem, dof)
 
 
 def _part_of(problem: Problem, dof: int | None) -> Array:
-    """Indicator of the connected component of a degree of freedom, by default of the smallest component."""
+    """Indicator of the connected component of a degree of freedom, by default of the smallest
+    component.
+    """
     _, part = connected_components(problem.graph, directed=False)
-    chosen = np.argmin(np.bincount(part)) if dof is None else part[np.searchsorted(problem.nodes, dof // 3)]
+    chosen = (
+        np.argmin(np.bincount(part))
+        if dof is None
+        else part[np.searchsorted(problem.nodes, dof // 3)]
+    )
     motion = np.zeros(problem.K.shape[0])
     rows = problem.rows
     motion[rows] = np.repeat(part == chosen, 3)[: len(rows)]
@@ -107,5 +121,6 @@ def _singular(problem: Problem, motion: Array, node_ids: Indices | None) -> str:
     shown = ", ".join(map(str, labels[:5])) + (", …" if len(labels) > 5 else "")
     parts = f" in {n_parts} separate parts" if n_parts > 1 else ""
     return (
-        f"stiffness: singular: {len(labels)} of {len(problem.nodes)} nodes{parts} move freely (node {shown}); fix or connect them"
+        f"stiffness: singular: {len(labels)} of {len(problem.nodes)} nodes{parts} move freely "
+        f"(node {shown}); fix or connect them"
     )

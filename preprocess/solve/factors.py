@@ -1,7 +1,7 @@
 """Factors of symmetric matrices by three solvers with the same interface.
 
-`CholeskyFactor` is the package's own (see `cholesky`) and the fastest; `SuperLUFactor` comes with SciPy and is used where
-kernels are not compiled; `PardisoFactor` needs the extra ``mkl``.
+`CholeskyFactor` is the package's own (see `cholesky`) and the fastest; `SuperLUFactor` comes with
+SciPy and is used where kernels are not compiled; `PardisoFactor` needs the extra ``mkl``.
 """
 
 import weakref
@@ -26,14 +26,15 @@ Indices = NDArray[np.int64]
 
 OUT_OF_MEMORY, SOLVE = -2, 33  # PARDISO's error and phase
 REFINED = 1e-8  # largest error of refined solutions, relative in the energy norm
-SOFT = 1e-8  # ratio of a pivot to the largest diagonal entry of its node below which the matrix may be singular
+# ratio of a pivot to the largest diagonal entry of its node below which the matrix may be singular
+SOFT = 1e-8
 SOLVED = 1e-6  # largest residual of a solution by a kept factor
 
 
 class Problem(NamedTuple):
-    """Factorization problem: the rows and columns of K (n, n) of some nodes (N,), three each; the graph (N, N) of these and
-    their order of elimination; definite: whether every pivot has to be positive; interpolation (n/3, n/3): of all nodes from
-    coarse ones, if any."""
+    """Factorization problem: the rows and columns of K (n, n) of some nodes (N,), three each; the
+    graph (N, N) of these and their order of elimination; definite: whether every pivot has to be
+    positive; interpolation (n/3, n/3): of all nodes from coarse ones, if any."""
 
     K: sp.csr_matrix
     nodes: Indices
@@ -51,7 +52,11 @@ class Problem(NamedTuple):
     @property
     def inner(self) -> sp.csr_matrix | None:
         """The interpolation (N, N) of the nodes from coarse ones among them, if any."""
-        return None if self.interpolation is None else self.interpolation[self.nodes][:, self.nodes].tocsr()
+        return (
+            None
+            if self.interpolation is None
+            else self.interpolation[self.nodes][:, self.nodes].tocsr()
+        )
 
     @property
     def part(self) -> sp.csr_matrix:
@@ -61,7 +66,9 @@ class Problem(NamedTuple):
 
 
 class Factor(ABC):
-    """Factor of a symmetric matrix, or of its rows and columns of some nodes. Solves K x = b, x = 0 at other nodes."""
+    """Factor of a symmetric matrix, or of its rows and columns of some nodes. Solves K x = b, x = 0
+    at other nodes.
+    """
 
     @abstractmethod
     def __init__(self, problem: Problem) -> None:
@@ -74,10 +81,14 @@ class Factor(ABC):
 
     @abstractmethod
     def solve(self, loads: Array) -> Array:
-        """x = K⁻¹ b for loads b (n,) or (n, k), zero at omitted nodes; sixteen loads together cost about three single ones."""
+        """x = K⁻¹ b for loads b (n,) or (n, k), zero at omitted nodes; sixteen loads together cost
+        about three single ones.
+        """
 
     def approximate(self, loads: Array) -> Array:
-        """Solutions as `solve`, in the precision of the factor: for iterations with residuals of their own."""
+        """Solutions as `solve`, in the precision of the factor: for iterations with residuals of
+        their own.
+        """
         return self.solve(loads)
 
     @property
@@ -92,7 +103,9 @@ class Factor(ABC):
 
     @property
     def error(self) -> float:
-        """Largest error of a refined solution yet, relative in the energy norm; zero where none is refined."""
+        """Largest error of a refined solution yet, relative in the energy norm; zero where none is
+        refined.
+        """
         return 0.0
 
     @abstractmethod
@@ -106,8 +119,9 @@ class Factor(ABC):
 
 @final
 class CholeskyFactor(Factor):
-    """P K Pᵀ = L S Lᵀ in supernodes. Large positive definite matrices are factored in single precision, which takes half the
-    memory and time, and solutions are refined to double precision; in double precision where that does not converge."""
+    """P K Pᵀ = L S Lᵀ in supernodes. Large positive definite matrices are factored in single
+    precision, which takes half the memory and time, and solutions are refined to double precision;
+    in double precision where that does not converge."""
 
     def __init__(self, problem: Problem, panels: Entries | None = None) -> None:
         """panels: of this factor, computed before; raises InputError if they do not fit."""
@@ -115,15 +129,24 @@ class CholeskyFactor(Factor):
         self._tree = tree.of_nodes(problem.nodes, -(-problem.K.shape[0] // 3))
         self._problem, self.order, self._error = problem, problem.order, 0.0
         large = problem.definite and panels is None and tree.panel[-1] > LARGE
-        self._factor = (self._in_single_precision() if large else None) or self._factored(np.float64, panels)
+        self._factor = (self._in_single_precision() if large else None) or self._factored(
+            np.float64, panels
+        )
 
     def _factored(self, precision: Precision, panels: Entries | None = None) -> Cholesky:
         problem, tree = self._problem, self._tree
-        check_free_memory(Cholesky.bytes_needed(tree, precision), f"the factor of {len(problem.rows)} degrees of freedom")
-        return Cholesky(problem.K, tree, signed=not problem.definite, panels=panels, precision=precision)
+        check_free_memory(
+            Cholesky.bytes_needed(tree, precision),
+            f"the factor of {len(problem.rows)} degrees of freedom",
+        )
+        return Cholesky(
+            problem.K, tree, signed=not problem.definite, panels=panels, precision=precision
+        )
 
     def _in_single_precision(self) -> Cholesky | None:
-        """A factor whose solutions for random loads, in which the softest motions prevail, can be refined; None otherwise."""
+        """A factor whose solutions for random loads, in which the softest motions prevail, can be
+        refined; None otherwise.
+        """
         try:
             factor = self._factored(np.float32)
         except PivotError:
@@ -131,7 +154,11 @@ class CholeskyFactor(Factor):
         return factor if self._roughness(factor) < ROUGH else None
 
     def _roughness(self, factor: Cholesky) -> float:
-        return roughness(self._product, factor.solve, np.random.default_rng(0).standard_normal((self._problem.K.shape[0], EIGHT)))
+        return roughness(
+            self._product,
+            factor.solve,
+            np.random.default_rng(0).standard_normal((self._problem.K.shape[0], EIGHT)),
+        )
 
     def _product(self, x: Array) -> Array:
         return sparse_product(self._problem.K, x)
@@ -143,7 +170,9 @@ class CholeskyFactor(Factor):
         K, rows = self._problem.K, self._problem.rows
         load = np.zeros(K.shape[0])
         load[rows] = np.random.default_rng(0).standard_normal(len(rows))
-        return bool(np.linalg.norm((K @ self.solve(load) - load)[rows]) <= SOLVED * np.linalg.norm(load))
+        return bool(
+            np.linalg.norm((K @ self.solve(load) - load)[rows]) <= SOLVED * np.linalg.norm(load)
+        )
 
     @property
     def rough(self) -> bool:
@@ -169,7 +198,9 @@ class CholeskyFactor(Factor):
     def solve(self, loads: Array) -> Array:
         if not self.rough:
             return self.approximate(loads)
-        found, error = refined_in_parts(self._product, self._factor.solve, loads.reshape(len(loads), -1), REFINED)
+        found, error = refined_in_parts(
+            self._product, self._factor.solve, loads.reshape(len(loads), -1), REFINED
+        )
         if not error <= REFINED:
             self._factor = self._factored(np.float64)
             return self.solve(loads)
@@ -180,7 +211,9 @@ class CholeskyFactor(Factor):
         return int((self._factor.signs < 0).sum())
 
     def nearly_singular(self) -> bool:
-        """By pivots beside the largest diagonal entry of their node: one may be round-off as a whole."""
+        """By pivots beside the largest diagonal entry of their node: one may be round-off as a
+        whole.
+        """
         diagonal = np.abs(self._problem.K.diagonal())
         of_node = np.pad(diagonal, (0, -len(diagonal) % 3)).reshape(-1, 3).max(axis=1)
         ratio = self._factor.pivots() / np.maximum(np.repeat(of_node, 3)[: len(diagonal)], 1e-300)
@@ -197,11 +230,20 @@ class SuperLUFactor(Factor):
         self._order = order[order < n]
         permuted = problem.K[self._order][:, self._order]
         permuted.sort_indices()
-        columns = sp.csc_matrix((permuted.data, permuted.indices, permuted.indptr), shape=permuted.shape)
+        columns = sp.csc_matrix(
+            (permuted.data, permuted.indices, permuted.indptr), shape=permuted.shape
+        )
         try:
-            self._lu = sla.splu(columns, permc_spec="NATURAL", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            self._lu = sla.splu(
+                columns,
+                permc_spec="NATURAL",
+                diag_pivot_thresh=0.0,
+                options={"SymmetricMode": True},
+            )
         except MemoryError as error:
-            raise MachineError(f"the factors of {n} degrees of freedom do not fit in memory; coarsen the mesh") from error
+            raise MachineError(
+                f"the factors of {n} degrees of freedom do not fit in memory; coarsen the mesh"
+            ) from error
         except RuntimeError as error:
             raise PivotError(None) from error
 
@@ -236,9 +278,12 @@ class PardisoFactor(Factor):
             self._solver.factorize(self._upper)
         except pypardiso.pardiso_wrapper.PyPardisoError as error:
             if error.value == OUT_OF_MEMORY:
-                raise MachineError(f"the factor of {len(self._rows)} degrees of freedom does not fit in memory") from error
+                raise MachineError(
+                    f"the factor of {len(self._rows)} degrees of freedom does not fit in memory"
+                ) from error
             raise PivotError(None) from error
-        self._solver.remove_stored_factorization()  # a copy, which `solve` would compare with the matrix each time
+        # a copy, which `solve` would compare with the matrix each time
+        self._solver.remove_stored_factorization()
         self._solver.set_phase(SOLVE)
 
     @property
@@ -247,7 +292,9 @@ class PardisoFactor(Factor):
 
     def solve(self, loads: Array) -> Array:
         x = np.zeros(loads.shape)
-        x[self._rows] = self._solver._call_pardiso(self._upper, np.asfortranarray(loads[self._rows], dtype=float))
+        x[self._rows] = self._solver._call_pardiso(
+            self._upper, np.asfortranarray(loads[self._rows], dtype=float)
+        )
         return x
 
     def negative_pivots(self) -> int:
@@ -261,8 +308,14 @@ def _pypardiso() -> Any:
     try:
         import pypardiso
     except ImportError as error:
-        raise MachineError("backend 'pardiso': pypardiso is not installed; pip install 'flexmbs[mkl]'") from error
+        raise MachineError(
+            "backend 'pardiso': pypardiso is not installed; pip install 'flexmbs[mkl]'"
+        ) from error
     return pypardiso
 
 
-BACKENDS: dict[str, type[Factor]] = {"cholesky": CholeskyFactor, "superlu": SuperLUFactor, "pardiso": PardisoFactor}
+BACKENDS: dict[str, type[Factor]] = {
+    "cholesky": CholeskyFactor,
+    "superlu": SuperLUFactor,
+    "pardiso": PardisoFactor,
+}

@@ -1,8 +1,10 @@
-"""Factor of a stiffness matrix that is kept in a file, for reductions of the same part with other interfaces, methods or modes.
+"""Factor of a stiffness matrix that is kept in a file, for reductions of the same part with other
+interfaces, methods or modes.
 
-The file holds the order of elimination and the panels of the factor; the tree is analysed again. A factor read from a file is
-accepted if it solves the equations for random loads: ``|K x − b| ≤ 1e-6 |b|``, or, in single precision, with an error of at most
-a half in the energy norm, which refinement removes.
+The file holds the order of elimination and the panels of the factor; the tree is analysed again. A
+factor read from a file is accepted if it solves the equations for random loads: ``|K x − b| ≤ 1e-6
+|b|``, or, in single precision, with an error of at most a half in the energy norm, which refinement
+removes.
 """
 
 from __future__ import annotations
@@ -19,7 +21,15 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, MachineError
-from flexmbs.files.plain_hdf5 import attributes, check_items, check_storage, datasets, read_whole, set_text, write_whole
+from flexmbs.files.plain_hdf5 import (
+    attributes,
+    check_items,
+    check_storage,
+    datasets,
+    read_whole,
+    set_text,
+    write_whole,
+)
 from preprocess.solve.cholesky.factor import Entries
 from preprocess.solve.factors import CholeskyFactor, Factor, Problem
 from preprocess.solve.memory import check_free_memory
@@ -39,27 +49,43 @@ class _Content(NamedTuple):
     panels: Entries
 
 
-def kept_factor(path: str | os.PathLike[str], K: sp.csr_matrix, nodes: Indices) -> CholeskyFactor | None:
-    """The factor of the rows and columns of some nodes (N,) of K in a file; None if there is no file or it is of another matrix.
+def kept_factor(
+    path: str | os.PathLike[str], K: sp.csr_matrix, nodes: Indices
+) -> CholeskyFactor | None:
+    """The factor of the rows and columns of some nodes (N,) of K in a file; None if there is no
+    file or it is of another matrix.
 
-    Raises InputError for a file of another kind or a damaged one, MachineError where kernels are not compiled.
+    Raises InputError for a file of another kind or a damaged one, MachineError where kernels are
+    not compiled.
     """
     if not COMPILED:
-        raise MachineError("keep: factors are kept by the compiled solver only; unset NUMBA_DISABLE_JIT")
+        raise MachineError(
+            "keep: factors are kept by the compiled solver only; unset NUMBA_DISABLE_JIT"
+        )
     if not Path(path).exists():
         return None
-    content = read_whole(path, lambda file: _read(file, matrix_digest(K, nodes)), "reduce(…, keep=…)")
+    content = read_whole(
+        path, lambda file: _read(file, matrix_digest(K, nodes)), "reduce(…, keep=…)"
+    )
     if content is None:
         return None
-    problem = Problem(K, nodes, node_graph(K, nodes), _permutation(content.order, len(nodes), path), True)
+    problem = Problem(
+        K, nodes, node_graph(K, nodes), _permutation(content.order, len(nodes), path), True
+    )
     factor = CholeskyFactor(problem, content.panels)
     if not factor.serves():
-        raise InputError(f"{path}: the factor does not solve the equations, the file is damaged; remove it")
+        raise InputError(
+            f"{path}: the factor does not solve the equations, the file is damaged; remove it"
+        )
     return factor
 
 
-def keep_factor(path: str | os.PathLike[str], factor: Factor, K: sp.csr_matrix, nodes: Indices) -> None:
-    """Write a factor to a file, atomically. Raises InputError for a file of another kind there, MachineError."""
+def keep_factor(
+    path: str | os.PathLike[str], factor: Factor, K: sp.csr_matrix, nodes: Indices
+) -> None:
+    """Write a factor to a file, atomically. Raises InputError for a file of another kind there,
+    MachineError.
+    """
     assert isinstance(factor, CholeskyFactor)
 
     def fill(file: h5py.File) -> None:
@@ -83,7 +109,8 @@ def _read(file: h5py.File, digest: str) -> _Content | None:
     header = attributes(file)
     if header.get("format") != FORMAT:
         raise InputError(
-            f"format: is {header.get('format', 'missing')!s:.40}, not {FORMAT}; name another file to keep the factor in"
+            f"format: is {header.get('format', 'missing')!s:.40}, not {FORMAT}; name "
+            "another file to keep the factor in"
         )
     if header.get("digest") != digest:
         return None
@@ -97,5 +124,7 @@ def _read(file: h5py.File, digest: str) -> _Content | None:
 
 def _permutation(order: Indices, count: int, path: str | os.PathLike[str]) -> Indices:
     if len(order) != count or not np.array_equal(np.sort(order), np.arange(count)):
-        raise InputError(f"{path}: order: is no permutation of {count} nodes, the file is damaged; remove it")
+        raise InputError(
+            f"{path}: order: is no permutation of {count} nodes, the file is damaged; remove it"
+        )
     return order

@@ -1,8 +1,8 @@
 """Lowest modes of large structures by block Lanczos on one factorization.
 
-``K φ = ω² M φ`` becomes ``A M φ = θ φ`` with θ = 1/ω² and A the static response (loads → displacements); A may include
-constraints, then the modes are those of the constrained structure. Each step solves for a block of loads, which costs little more
-than one.
+``K φ = ω² M φ`` becomes ``A M φ = θ φ`` with θ = 1/ω² and A the static response (loads →
+displacements); A may include constraints, then the modes are those of the constrained structure.
+Each step solves for a block of loads, which costs little more than one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from preprocess.solve.tall import TallProducts
 from preprocess.solve.threads import Threads
 
 Operator = Callable[[FloatArray], FloatArray]
-TOLERANCE = 4e-9  # residual of a Ritz vector, of the order of its error; that of its ω² is of the order of its square
+# residual of a Ritz vector, of the order of its error; that of its ω² is of the order of its square
+TOLERANCE = 4e-9
 _SWEEPS = 3  # of orthogonalization against the basis, at most
 _MAX_RESTARTS = 30
 _CAPACITY = 96  # fields of a basis, at least
@@ -42,44 +43,75 @@ class Wanted(NamedTuple):
     omega_max: float
 
     def target(self, theta: FloatArray) -> int:
-        """Number of leading Ritz values (θ descending) to converge; one beyond the limit proves completeness."""
+        """Number of leading Ritz values (θ descending) to converge; one beyond the limit proves
+        completeness.
+        """
         if self.number:
             return self.number
         return int(np.sum(theta * self.omega_max**2 >= 1.0)) + 1
 
 
-def modes_of(response: Operator, mass: Operator, size: int, *, count: int = 0, omega_max: float = 0.0, block: int = 8) -> Modes:
+def modes_of(
+    response: Operator,
+    mass: Operator,
+    size: int,
+    *,
+    count: int = 0,
+    omega_max: float = 0.0,
+    block: int = 8,
+) -> Modes:
     """The ``count`` lowest modes, or all with ω ≤ ``omega_max``.
 
-    response: static response A to loads (n, k); mass: M times (n, k).  Raises SolverError when the iteration does not converge.
-    Source: Grimes, Lewis, Simon, SIAM J. Matrix Anal. Appl. 15 (1994) 228 (shifted block Lanczos); Wu, Simon, ibid. 22 (2000) 602
-    (thick restart).
+    response: static response A to loads (n, k); mass: M times (n, k).  Raises SolverError when the
+    iteration does not converge. Source: Grimes, Lewis, Simon, SIAM J. Matrix Anal. Appl. 15 (1994)
+    228 (shifted block Lanczos); Wu, Simon, ibid. 22 (2000) 602 (thick restart).
     """
     if is_small(size, count, block):
         return wanted_of(*_dense(response, mass, size), count, omega_max)
     with Threads() as threads:
-        return modes_by_blocks(response, mass, TallProducts(size, threads), count=count, omega_max=omega_max, block=block)
+        return modes_by_blocks(
+            response,
+            mass,
+            TallProducts(size, threads),
+            count=count,
+            omega_max=omega_max,
+            block=block,
+        )
 
 
 def is_small(size: int, count: int, block: int = 8) -> bool:
-    """Whether modes are found from matrices (n, n), since an iteration would need a large part of their space."""
+    """Whether modes are found from matrices (n, n), since an iteration would need a large part of
+    their space.
+    """
     return size <= max(_DENSE_SIZE, 4 * count + 10 * block)
 
 
 def modes_by_blocks(
-    response: Operator, mass: Operator, products: TallProducts, *, count: int = 0, omega_max: float = 0.0, block: int = 8
+    response: Operator,
+    mass: Operator,
+    products: TallProducts,
+    *,
+    count: int = 0,
+    omega_max: float = 0.0,
+    block: int = 8,
 ) -> Modes:
-    """Modes as `modes_of`, by the iteration for any size, with given products of fields. Raises SolverError."""
+    """Modes as `modes_of`, by the iteration for any size, with given products of fields. Raises
+    SolverError.
+    """
 
     def find(block: int) -> Modes:
-        return wanted_of(*_block_lanczos(response, mass, products, Wanted(count, omega_max), block), count, omega_max)
+        return wanted_of(
+            *_block_lanczos(response, mass, products, Wanted(count, omega_max), block),
+            count,
+            omega_max,
+        )
 
     return with_all_copies(find, block)
 
 
 def with_all_copies(find: Callable[[int], Modes], block: int) -> Modes:
-    """The modes that an iteration finds by blocks larger than the number of equal ones, as equal fins have: of an eigenspace, an
-    iteration knows no more directions than its first block has."""
+    """The modes that an iteration finds by blocks larger than the number of equal ones, as equal
+    fins have: of an eigenspace, an iteration knows no more directions than its first block has."""
     while True:
         found = find(block)
         new = np.diff(found.omega, prepend=-np.inf) > _EQUAL * found.omega
@@ -98,7 +130,9 @@ def wanted_of(theta: FloatArray, shapes: FloatArray, count: int, omega_max: floa
 
 
 def _dense(response: Operator, mass: Operator, size: int) -> tuple[FloatArray, FloatArray]:
-    """All modes of a small structure from ``Lᵀ A L y = θ y``, M = L Lᵀ, φ = A L y / θ; L (n, r) with r the rank of M."""
+    """All modes of a small structure from ``Lᵀ A L y = θ y``, M = L Lᵀ, φ = A L y / θ; L (n, r)
+    with r the rank of M.
+    """
     L = _root(mass(np.eye(size)))
     AL = response(L)
     theta, y = np.linalg.eigh(0.5 * (L.T @ AL + AL.T @ L))
@@ -118,7 +152,9 @@ def _root(M: FloatArray) -> FloatArray:
 def _block_lanczos(
     response: Operator, mass: Operator, products: TallProducts, wanted: Wanted, block: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick restart."""
+    """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick
+    restart.
+    """
     start = response(mass(np.random.default_rng(0).standard_normal((products.size, block))))
     krylov = _Krylov(start, mass, products, max(_CAPACITY, 6 * wanted.number + 4 * block))
     for _ in range(_MAX_RESTARTS):
@@ -134,17 +170,28 @@ def _block_lanczos(
         krylov.restart(theta[:keep], y[:, :keep])
     done = int(np.sum(residual[:target] < TOLERANCE))
     raise SolverError(
-        f"modes: {done} of {target} converged after {_MAX_RESTARTS} restarts; request fewer modes or repair the mesh"
+        f"modes: {done} of {target} converged after {_MAX_RESTARTS} restarts; request "
+        "fewer modes or repair the mesh"
     )
 
 
 class _Krylov:
-    """M-orthonormal basis V of the block Krylov space, one block ahead of the projection ``T = Vᵀ M A M V``."""
+    """M-orthonormal basis V of the block Krylov space, one block ahead of the projection ``T = Vᵀ M
+    A M V``.
+    """
 
-    def __init__(self, start: FloatArray, mass: Operator, products: TallProducts, capacity: int) -> None:
-        self._mass, self._products, self._block, self._T = mass, products, start.shape[1], np.zeros((0, 0))
+    def __init__(
+        self, start: FloatArray, mass: Operator, products: TallProducts, capacity: int
+    ) -> None:
+        self._mass, self._products, self._block, self._T = (
+            mass,
+            products,
+            start.shape[1],
+            np.zeros((0, 0)),
+        )
         self._V = np.empty((len(start), capacity + self._block), order="F")
-        self._coupled = 0  # the first field with which the next block has more than round-off in common
+        # the first field with which the next block has more than round-off in common
+        self._coupled = 0
         self._MQ, self._R = orthonormalize(start, mass, products)
         self._V[:, : self._block] = start
 
@@ -154,10 +201,12 @@ class _Krylov:
         return len(self._T) + 2 * self._block > self._V.shape[1]
 
     def extend(self, response: Operator) -> None:
-        """T extended by the block ahead, and the next block ahead: A M Q, orthogonalized against the basis.
+        """T extended by the block ahead, and the next block ahead: A M Q, orthogonalized against
+        the basis.
 
-        The part in the two last blocks is removed first, with which A M Q is coupled in exact arithmetic, or after a restart with
-        all. Orthogonalization against all is repeated where it removes more than half, since round-off would grow with the steps.
+        The part in the two last blocks is removed first, with which A M Q is coupled in exact
+        arithmetic, or after a restart with all. Orthogonalization against all is repeated where it
+        removes more than half, since round-off would grow with the steps.
         """
         k = len(self._T) + self._block
         V = self._V[:, :k]
@@ -178,7 +227,9 @@ class _Krylov:
         self._products.copy(W, self._V[:, k : k + self._block])
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Eigenvalues θ of T (k,), descending, their vectors (k, k) and relative residuals ``|A M φ − θ φ| / θ``."""
+        """Eigenvalues θ of T (k,), descending, their vectors (k, k) and relative residuals ``|A M φ
+        − θ φ| / θ``.
+        """
         theta, y = scipy.linalg.eigh(self._T)
         theta, y = theta[::-1], y[:, ::-1]
         return theta, y, np.linalg.norm(self._R @ y[-self._block :], axis=0) / np.abs(theta)
@@ -198,7 +249,9 @@ class _Krylov:
 
 
 def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:
-    """Projection T extended by the block column H = Vᵀ M A M V_last, symmetric, (k + block, k + block)."""
+    """Projection T extended by the block column H = Vᵀ M A M V_last, symmetric, (k + block, k +
+    block).
+    """
     k = T.shape[0]
     grown = np.zeros((k + block, k + block))
     grown[:k, :k] = T
@@ -208,8 +261,12 @@ def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:
     return grown
 
 
-def orthonormalize(W: FloatArray, mass: Operator, products: TallProducts) -> tuple[FloatArray, FloatArray]:
-    """M Q and R of W = Q R with M-orthonormal Q, in place of W: Cholesky QR, twice; dependent columns become tiny."""
+def orthonormalize(
+    W: FloatArray, mass: Operator, products: TallProducts
+) -> tuple[FloatArray, FloatArray]:
+    """M Q and R of W = Q R with M-orthonormal Q, in place of W: Cholesky QR, twice; dependent
+    columns become tiny.
+    """
     R = np.eye(W.shape[1])
     MW = mass(W)
     for _ in range(2):

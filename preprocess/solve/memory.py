@@ -15,17 +15,21 @@ COARSE = 0.5  # largest share of the nodes that are those of the coarse grid
 
 
 def memory_estimate(n_nodes: int, coarse: int) -> float:
-    """Bytes for the matrices, the Cholesky factor and the modes of a solid of n_nodes nodes, ``coarse`` corners among them.
+    """Bytes for the matrices, the Cholesky factor and the modes of a solid of n_nodes nodes,
+    ``coarse`` corners among them.
 
-    Fitted to nested dissection of quadratic tetrahedra: 0.47, 2.1 and 11 GB of factor at 0.1, 0.29 and 1.0 million degrees of
-    freedom, and an eighth of that as workspace; K, a copy of it with springs as supports, and 150 vectors. Two grids have the
-    factor of the coarse one, K in single precision, and 150 vectors more in iterations.
+    Fitted to nested dissection of quadratic tetrahedra: 0.47, 2.1 and 11 GB of factor at 0.1, 0.29
+    and 1.0 million degrees of freedom, and an eighth of that as workspace; K, a copy of it with
+    springs as supports, and 150 vectors. Two grids have the factor of the coarse one, K in single
+    precision, and 150 vectors more in iterations.
     """
     grids = n_nodes >= MANY and coarse <= COARSE * n_nodes
     dof = 3.0 * (coarse if grids else n_nodes)
     entries = 1.13 * 0.059e9 * (dof / 1e5) ** 1.37
     vectors = 3 * 8 * 150 * (2 if grids else 1)
-    return (8.0 if entries < LARGE else 4.0) * entries + (2 * 2.4e3 + (1e3 if grids else 0) + vectors) * n_nodes
+    return (8.0 if entries < LARGE else 4.0) * entries + (
+        2 * 2.4e3 + (1e3 if grids else 0) + vectors
+    ) * n_nodes
 
 
 def check_memory(n_nodes: int, coarse: int, source: str) -> None:
@@ -33,7 +37,8 @@ def check_memory(n_nodes: int, coarse: int, source: str) -> None:
     estimate, free = memory_estimate(n_nodes, coarse), free_memory()
     if estimate > free:
         raise InputError(
-            f"{source}: {3 * n_nodes} degrees of freedom need about {estimate / 1e9:.1f} GB, {free / 1e9:.1f} GB are free; "
+            f"{source}: {3 * n_nodes} degrees of freedom need about {estimate / 1e9:.1f} "
+            f"GB, {free / 1e9:.1f} GB are free; "
             "coarsen the mesh, or pass allow_large=True (--allow-large)"
         )
 
@@ -42,12 +47,16 @@ def check_free_memory(needed: float, what: str) -> None:
     """Raise MachineError when ``what`` needs more bytes than are free."""
     free = free_memory()
     if needed > free:
-        raise MachineError(f"{what} needs {needed / 1e9:.2f} GB, {free / 1e9:.2f} GB are free; coarsen the mesh")
+        raise MachineError(
+            f"{what} needs {needed / 1e9:.2f} GB, {free / 1e9:.2f} GB are free; coarsen the mesh"
+        )
 
 
-TRIM, MAPPED, MAPPED_FROM = -1, -4, -3  # parameters of glibc's mallopt: M_TRIM_THRESHOLD, M_MMAP_MAX, M_MMAP_THRESHOLD
+# parameters of glibc's mallopt: M_TRIM_THRESHOLD, M_MMAP_MAX, M_MMAP_THRESHOLD
+TRIM, MAPPED, MAPPED_FROM = -1, -4, -3
 KEPT = {TRIM: -1, MAPPED: 0}
-USUAL = {TRIM: 2**26, MAPPED: 65536, MAPPED_FROM: 2**25}  # to which glibc comes by itself where large arrays are freed
+# to which glibc comes by itself where large arrays are freed
+USUAL = {TRIM: 2**26, MAPPED: 65536, MAPPED_FROM: 2**25}
 
 
 _lock, _entered = threading.Lock(), 0
@@ -55,10 +64,11 @@ _lock, _entered = threading.Lock(), 0
 
 @contextmanager
 def memory_kept() -> Iterator[None]:
-    """Freed memory stays with the process, for its next arrays, until all functions that this decorates have ended.
+    """Freed memory stays with the process, for its next arrays, until all functions that this
+    decorates have ended.
 
-    Else glibc maps each large array anew, and the system clears its pages: a tenth of the time of a reduction. Other C libraries
-    go on as they do.
+    Else glibc maps each large array anew, and the system clears its pages: a tenth of the time of a
+    reduction. Other C libraries go on as they do.
     """
     _enter(1)
     try:

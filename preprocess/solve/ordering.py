@@ -1,6 +1,7 @@
 """Nested dissection: a fill-reducing elimination order for matrices of meshes.
 
-By METIS where pymetis has a wheel; otherwise the graph is cut by planes through its nodes, with 15 to 20 % more fill.
+By METIS where pymetis has a wheel; otherwise the graph is cut by planes through its nodes, with 15
+to 20 % more fill.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,9 @@ MANY = 5000  # nodes from which on coarse ones alone are ordered
 
 
 def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
-    """Graph (N, N) of some nodes, three rows of K (n, n) each, the last perhaps fewer: linked where K couples them."""
+    """Graph (N, N) of some nodes, three rows of K (n, n) each, the last perhaps fewer: linked where
+    K couples them.
+    """
     count = -(-K.shape[0] // 3)
     starts, columns = whole_blocks(K) or _blocks(K, count)
     graph = sp.csr_matrix((np.ones(len(columns), np.int8), columns, starts), shape=(count, count))
@@ -36,33 +39,50 @@ def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
 def _blocks(K: sp.csr_matrix, count: int) -> tuple[Indices, Indices]:
     """As `whole_blocks`, of blocks that may be stored in part."""
     offsets = np.pad(K.indptr, (0, 3 * count - K.shape[0]), mode="edge")
-    entries = sp.csr_matrix((np.ones(K.nnz, np.int8), K.indices, offsets), shape=(3 * count, 3 * count))
+    entries = sp.csr_matrix(
+        (np.ones(K.nnz, np.int8), K.indices, offsets), shape=(3 * count, 3 * count)
+    )
     blocks = entries.tobsr((3, 3))
     return blocks.indptr, blocks.indices
 
 
-def node_order(graph: sp.csr_matrix, coordinates: Array | None = None, interpolation: sp.csr_matrix | None = None) -> Indices:
-    """Order of elimination of the nodes of a symmetric graph (n, n): order[k] is the k-th node eliminated.
+def node_order(
+    graph: sp.csr_matrix,
+    coordinates: Array | None = None,
+    interpolation: sp.csr_matrix | None = None,
+) -> Indices:
+    """Order of elimination of the nodes of a symmetric graph (n, n): order[k] is the k-th node
+    eliminated.
 
-    coordinates (n, 3): positions for the plane cuts; distances in the graph are used when not given.
-    interpolation (n, n): of all nodes from coarse ones, one for these. METIS orders these alone where there are many: a tenth
-    of the time, for up to a tenth more operations of the factorization.
+    coordinates (n, 3): positions for the plane cuts; distances in the graph are used when not
+    given. interpolation (n, n): of all nodes from coarse ones, one for these. METIS orders these
+    alone where there are many: a tenth of the time, for up to a tenth more operations of the
+    factorization.
     """
     if pymetis is None:
-        return plane_dissection(graph, graph_coordinates(graph) if coordinates is None else coordinates)
-    return _metis_order(graph) if interpolation is None or graph.shape[0] < MANY else _order_by_coarse_nodes(graph, interpolation)
+        return plane_dissection(
+            graph, graph_coordinates(graph) if coordinates is None else coordinates
+        )
+    return (
+        _metis_order(graph)
+        if interpolation is None or graph.shape[0] < MANY
+        else _order_by_coarse_nodes(graph, interpolation)
+    )
 
 
 def _order_by_coarse_nodes(graph: sp.csr_matrix, interpolation: sp.csr_matrix) -> Indices:
-    """Each node behind the first of the coarse nodes that it lies between, with which it is on the same side of every separator;
-    last those between nodes that are not in the graph, which may link both sides."""
+    """Each node behind the first of the coarse nodes that it lies between, with which it is on the
+    same side of every separator; last those between nodes that are not in the graph, which may link
+    both sides."""
     coarse = np.flatnonzero(interpolation.diagonal() == 1.0)
     dissected = _metis_order(graph[coarse][:, coarse])
     position = np.zeros(graph.shape[0], dtype=np.int64)
     position[coarse[dissected]] = np.arange(len(coarse))
     leader = np.full(graph.shape[0], len(coarse))
     filled = np.flatnonzero(np.diff(interpolation.indptr))
-    leader[filled] = np.minimum.reduceat(position[interpolation.indices], interpolation.indptr[filled])
+    leader[filled] = np.minimum.reduceat(
+        position[interpolation.indices], interpolation.indptr[filled]
+    )
     behind = np.ones(graph.shape[0], dtype=np.int64)
     behind[coarse] = 0
     return np.argsort(2 * leader + behind, kind="stable")
@@ -81,11 +101,13 @@ def _metis_order(graph: sp.csr_matrix) -> Indices:
 def plane_dissection(graph: sp.csr_matrix, coordinates: Array) -> Indices:
     """Nested dissection by planes across the principal axes of each piece.
 
-    A piece is cut near its middle where the fewest nodes of one side touch the other; these form the separator, eliminated last.
-    Source: George, SIAM J. Numer. Anal. 10 (1973) 345.
+    A piece is cut near its middle where the fewest nodes of one side touch the other; these form
+    the separator, eliminated last. Source: George, SIAM J. Numer. Anal. 10 (1973) 345.
     """
     n = graph.shape[0]
-    links = sp.csr_matrix((np.ones(graph.nnz, dtype=np.int32), graph.indices, graph.indptr), shape=graph.shape)
+    links = sp.csr_matrix(
+        (np.ones(graph.nnz, dtype=np.int32), graph.indices, graph.indptr), shape=graph.shape
+    )
     order = np.empty(n, dtype=np.int64)
     pieces = [(np.arange(n), n)]
     while pieces:
@@ -99,7 +121,9 @@ def plane_dissection(graph: sp.csr_matrix, coordinates: Array) -> Indices:
     return order
 
 
-def _cut(links: sp.csr_matrix, coordinates: Array, nodes: Indices) -> tuple[Indices, Indices, Indices]:
+def _cut(
+    links: sp.csr_matrix, coordinates: Array, nodes: Indices
+) -> tuple[Indices, Indices, Indices]:
     """Two sides of a piece and the smallest separator found between them."""
     rows = links[nodes]
     best, smallest = (nodes[: len(nodes) // 2], nodes[:0], nodes[len(nodes) // 2 :]), len(nodes)
@@ -111,12 +135,17 @@ def _cut(links: sp.csr_matrix, coordinates: Array, nodes: Indices) -> tuple[Indi
         from_low, from_high = low & touched[:, 1], ~low & touched[:, 0]
         separator = from_low if from_low.sum() <= from_high.sum() else from_high
         if separator.sum() < smallest and low.any() and not low.all():
-            best, smallest = (nodes[low & ~separator], nodes[~low & ~separator], nodes[separator]), separator.sum()
+            best, smallest = (
+                (nodes[low & ~separator], nodes[~low & ~separator], nodes[separator]),
+                separator.sum(),
+            )
     return best
 
 
 def _trial_cuts(points: Array) -> Iterator[NDArray[np.bool_]]:
-    """Which points lie below each of several planes: near the median of each principal axis that is not short."""
+    """Which points lie below each of several planes: near the median of each principal axis that is
+    not short.
+    """
     centred = points - points.mean(axis=0)
     spread, axes = np.linalg.eigh(centred.T @ centred)
     for axis in np.flatnonzero(spread >= 0.3 * spread[-1])[::-1]:
@@ -126,7 +155,9 @@ def _trial_cuts(points: Array) -> Iterator[NDArray[np.bool_]]:
 
 
 def graph_coordinates(graph: sp.csr_matrix) -> Array:
-    """Three distances in the graph (n, 3) from nodes far apart, used as positions; components are placed side by side."""
+    """Three distances in the graph (n, 3) from nodes far apart, used as positions; components are
+    placed side by side.
+    """
     n_parts, part = connected_components(graph, directed=False)
     result = np.zeros((graph.shape[0], 3))
     for number in range(n_parts):

@@ -17,8 +17,8 @@ Indices = NDArray[np.int64]
 def element_parts(tables: Sequence[Indices], n_nodes: int, parts: int) -> list[Indices]:
     """Part 0 … parts − 1 of each element of the connectivities (ne, nn).
 
-    Elements are linked by the number of nodes that they share. Raises InputError for more parts than elements, MachineError
-    without METIS.
+    Elements are linked by the number of nodes that they share. Raises InputError for more parts
+    than elements, MachineError without METIS.
     """
     count = sum(len(table) for table in tables)
     if parts == 1:
@@ -26,14 +26,22 @@ def element_parts(tables: Sequence[Indices], n_nodes: int, parts: int) -> list[I
     if parts > count:
         raise InputError(f"engine: {parts} processes for {count} elements; start fewer")
     if pymetis is None:
-        raise MachineError("engine: the mesh is divided by METIS, which is missing; pip install pymetis")
-    rows = np.concatenate([[0], np.cumsum(np.concatenate([np.full(len(table), table.shape[1]) for table in tables]))])
+        raise MachineError(
+            "engine: the mesh is divided by METIS, which is missing; pip install pymetis"
+        )
+    rows = np.concatenate(
+        [[0], np.cumsum(np.concatenate([np.full(len(table), table.shape[1]) for table in tables]))]
+    )
     members = np.concatenate([table.ravel() for table in tables])
-    incidence = sp.csr_matrix((np.ones(len(members), np.int32), members, rows), shape=(count, n_nodes))
+    incidence = sp.csr_matrix(
+        (np.ones(len(members), np.int32), members, rows), shape=(count, n_nodes)
+    )
     links = (incidence @ incidence.T).tocsr()
     links.setdiag(0)
     links.eliminate_zeros()
-    _, part = pymetis.part_graph(parts, pymetis.CSRAdjacency(links.indptr, links.indices), eweights=links.data)
+    _, part = pymetis.part_graph(
+        parts, pymetis.CSRAdjacency(links.indptr, links.indices), eweights=links.data
+    )
     found = np.asarray(part, dtype=np.int64)
     empty = np.setdiff1d(np.arange(parts), found)
     found[: len(empty)] = empty  # of meshes with about as many elements as parts

@@ -1,10 +1,13 @@
-"""Solutions in double precision by a factor in single precision: conjugate gradients with the factor as preconditioner.
+"""Solutions in double precision by a factor in single precision: conjugate gradients with the
+factor as preconditioner.
 
-The factor S ≈ K⁻¹ leaves an error ε = ‖1 − S K‖ in the energy norm, of a compact solid 0.01, 0.04, 0.12 at 0.1, 0.3, 1 million
-degrees of freedom, which is that of the few softest motions; hence each step divides it by much more than 1/ε, at the cost of a
-solution by S and a product with K. A last step starts from the residual of the solution itself, so that the error
-is that of the matrix in double precision: |x − K⁻¹b|² ≈ r·S r, r = b − K x, before the step, and ε of it after.
-Source: Golub, Van Loan, Matrix Computations, section 11.5; Carson, Higham, SIAM J. Sci. Comput. 40 (2018) A817.
+The factor S ≈ K⁻¹ leaves an error ε = ‖1 − S K‖ in the energy norm, of a compact solid 0.01, 0.04,
+0.12 at 0.1, 0.3, 1 million degrees of freedom, which is that of the few softest motions; hence each
+step divides it by much more than 1/ε, at the cost of a solution by S and a product with K. A last
+step starts from the residual of the solution itself, so that the error is that of the matrix in
+double precision: |x − K⁻¹b|² ≈ r·S r, r = b − K x, before the step, and ε of it after. Source:
+Golub, Van Loan, Matrix Computations, section 11.5; Carson, Higham, SIAM J. Sci. Comput. 40 (2018)
+A817.
 """
 
 from __future__ import annotations
@@ -29,7 +32,8 @@ TOGETHER = 16  # loads refined at once
 
 
 def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, float]:
-    """Solutions x (n, k) of K x = b for loads b (n, k), and the largest of their errors, relative in the energy norm.
+    """Solutions x (n, k) of K x = b for loads b (n, k), and the largest of their errors, relative
+    in the energy norm.
 
     stiffness: K x; rough: S b.
     """
@@ -55,13 +59,18 @@ def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, 
     return x, ROUGH * _relative(squares(correction, left), size)
 
 
-def refined_in_parts(stiffness: Operator, rough: Operator, loads: Array, most: float) -> tuple[Array, float]:
-    """`refined` for loads (n, k), a few at once, as far as the error is at most ``most``; the solutions and the largest error."""
+def refined_in_parts(
+    stiffness: Operator, rough: Operator, loads: Array, most: float
+) -> tuple[Array, float]:
+    """`refined` for loads (n, k), a few at once, as far as the error is at most ``most``; the
+    solutions and the largest error.
+    """
     found, largest = np.empty(loads.shape), 0.0
     for low in range(0, loads.shape[1], TOGETHER):
         given = loads[:, low : low + TOGETHER]
         k = given.shape[1]
-        part = np.zeros((len(loads), whole_eights(k)))  # what products with eight columns would be completed to each time
+        # what products with eight columns would be completed to each time
+        part = np.zeros((len(loads), whole_eights(k)))
         part[:, :k] = given
         responses, error = refined(stiffness, rough, part)
         found[:, low : low + k] = responses[:, :k]
@@ -72,12 +81,15 @@ def refined_in_parts(stiffness: Operator, rough: Operator, loads: Array, most: f
 
 
 def roughness(stiffness: Operator, rough: Operator, loads: Array) -> float:
-    """The error ε of a factor, from its solutions X = S B for loads B (n, k): the largest |1 − μ| of the eigenvalues μ of
-    ``XᵀKX v = μ XᵀB v``, which are Rayleigh quotients of S K; infinite if they are not numbers."""
+    """The error ε of a factor, from its solutions X = S B for loads B (n, k): the largest |1 − μ|
+    of the eigenvalues μ of ``XᵀKX v = μ XᵀB v``, which are Rayleigh quotients of S K; infinite if
+    they are not numbers."""
     x = rough(loads)
     energy, work = inner(x, stiffness(x)), inner(x, loads)
     try:
-        quotients = scipy.linalg.eigh(0.5 * (energy + energy.T), 0.5 * (work + work.T), eigvals_only=True)
+        quotients = scipy.linalg.eigh(
+            0.5 * (energy + energy.T), 0.5 * (work + work.T), eigvals_only=True
+        )
     except (ValueError, np.linalg.LinAlgError):  # not finite, not positive definite
         return np.inf
     return float(np.abs(1.0 - quotients).max())

@@ -8,7 +8,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs._jit import COMPILED, kernel, part
-from flexmbs._jit.eights import EIGHT, Blocks, Eights, Entries, add_row, add_three_rows, add_wide_row, subtract_blocks
+from flexmbs._jit.eights import (
+    EIGHT,
+    Blocks,
+    Eights,
+    Entries,
+    add_row,
+    add_three_rows,
+    add_wide_row,
+    subtract_blocks,
+)
 from preprocess.solve.threads import by_rows
 
 Array = NDArray[np.float64]
@@ -37,7 +46,10 @@ def three_alike(A: Rows, i: int, high: int) -> bool:
     if third - second != count or end - third != count:
         return False
     for p in range(count):
-        if A.indices[second + p] != A.indices[first + p] or A.indices[third + p] != A.indices[first + p]:
+        if (
+            A.indices[second + p] != A.indices[first + p]
+            or A.indices[third + p] != A.indices[first + p]
+        ):
             return False
     return True
 
@@ -58,7 +70,9 @@ def multiply_rows(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
                 out[r, c] = 0.0
         if rows == 3:
             for c in range(0, whole, TOGETHER):
-                add_three_rows(entries, first, count, Eights(flat, c, k), Eights(sums, i * k + c, k))
+                add_three_rows(
+                    entries, first, count, Eights(flat, c, k), Eights(sums, i * k + c, k)
+                )
         else:
             for c in range(0, wide, WIDE):
                 add_wide_row(entries, first, count, Eights(flat, c, k), Eights(sums, i * k + c, k))
@@ -75,19 +89,29 @@ def multiply_rows(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
 
 @kernel
 def multiply_blocks(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
-    """Rows low … high - 1, of whole nodes, of out = −A u for u (n, k), k a multiple of eight; A in blocks (3, 3)."""
+    """Rows low … high - 1, of whole nodes, of out = −A u for u (n, k), k a multiple of eight; A in
+    blocks (3, 3).
+    """
     n, k = u.shape
     flat, sums, blocks = u.reshape(n * k), out.reshape(len(out) * k), Blocks(A.values, A.indices)
     for node in range(low // 3, high // 3):
         for at in range(3 * node * k, 3 * (node + 1) * k):
             sums[at] = 0.0
         for c in range(0, k, TOGETHER):
-            subtract_blocks(blocks, A.indptr[node], A.indptr[node + 1], Eights(flat, c, k), Eights(sums, 3 * node * k + c, k))
+            subtract_blocks(
+                blocks,
+                A.indptr[node],
+                A.indptr[node + 1],
+                Eights(flat, c, k),
+                Eights(sums, 3 * node * k + c, k),
+            )
 
 
 @kernel
 def find_blocks(A: Rows, low: int, high: int, columns: Indices, fits: Any) -> None:
-    """Columns of the blocks (3, 3) in rows low … high - 1, of whole nodes; fits (1,): whether A has whole blocks, ascending."""
+    """Columns of the blocks (3, 3) in rows low … high - 1, of whole nodes; fits (1,): whether A has
+    whole blocks, ascending.
+    """
     for i in range(low, high, 3):
         first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
         if first % 9 != 0 or count % 3 != 0 or not three_alike(A, i, high):
@@ -95,7 +119,11 @@ def find_blocks(A: Rows, low: int, high: int, columns: Indices, fits: Any) -> No
             return
         for q in range(count // 3):
             j = A.indices[first + 3 * q]
-            if j % 3 != 0 or A.indices[first + 3 * q + 1] != j + 1 or A.indices[first + 3 * q + 2] != j + 2:
+            if (
+                j % 3 != 0
+                or A.indices[first + 3 * q + 1] != j + 1
+                or A.indices[first + 3 * q + 2] != j + 2
+            ):
                 fits[0] = False
                 return
             columns[first // 9 + q] = j // 3
@@ -113,11 +141,15 @@ def copy_negative_blocks(A: Rows, low: int, high: int, values: Array) -> None:
 
 
 def whole_blocks(A: sp.csr_matrix) -> tuple[Indices, Indices] | None:
-    """First block of each node (N + 1,) and column of each block of a matrix (3 N, 3 N) in blocks (3, 3), or None if some blocks
-    are not stored as a whole."""
+    """First block of each node (N + 1,) and column of each block of a matrix (3 N, 3 N) in blocks
+    (3, 3), or None if some blocks are not stored as a whole."""
     if not COMPILED or A.shape[0] % 3 or A.nnz % 9:
         return None
-    columns, fits, matrix = np.empty(A.nnz // 9, A.indices.dtype), np.ones(1, bool), Rows(A.indptr, A.indices, A.data)
+    columns, fits, matrix = (
+        np.empty(A.nnz // 9, A.indices.dtype),
+        np.ones(1, bool),
+        Rows(A.indptr, A.indices, A.data),
+    )
     by_rows(lambda low, high: find_blocks(matrix, low, high, columns, fits), A.shape[0])
     return (A.indptr[::3] // 9, columns) if fits[0] else None
 
@@ -138,12 +170,17 @@ def sparse_product(A: sp.csr_matrix, u: Array) -> Array:
     if not COMPILED:
         return np.asarray(A @ u)
     matrix = Rows(A.indptr, A.indices, A.data)
-    return _by_columns(lambda rows, low, high, out: multiply_rows(matrix, rows, low, high, out), u, A.shape[0], ALONE)
+    return _by_columns(
+        lambda rows, low, high, out: multiply_rows(matrix, rows, low, high, out),
+        u,
+        A.shape[0],
+        ALONE,
+    )
 
 
 class RepeatedProduct:
-    """A u for many u (n, k): A (n, n) is copied in blocks of the three rows and columns of nodes, which takes as long as a few
-    products, each of which takes half the time then."""
+    """A u for many u (n, k): A (n, n) is copied in blocks of the three rows and columns of nodes,
+    which takes as long as a few products, each of which takes half the time then."""
 
     def __init__(self, A: sp.csr_matrix) -> None:
         self._A = A
@@ -154,12 +191,19 @@ class RepeatedProduct:
         if not COMPILED:
             return np.asarray(self._A @ u)
         matrix = self._blocks
-        return _by_columns(lambda rows, low, high, out: multiply_blocks(matrix, rows, low, high, out), u, self._A.shape[0], 0)
+        return _by_columns(
+            lambda rows, low, high, out: multiply_blocks(matrix, rows, low, high, out),
+            u,
+            self._A.shape[0],
+            0,
+        )
 
 
-def _by_columns(product: Callable[[Array, int, int, Array], None], u: Array, n: int, alone: int) -> Array:
-    """Results (n, k) of a product for u (n, k), with as many columns more as complete a multiple of eight if that takes less
-    time than those ``alone``."""
+def _by_columns(
+    product: Callable[[Array, int, int, Array], None], u: Array, n: int, alone: int
+) -> Array:
+    """Results (n, k) of a product for u (n, k), with as many columns more as complete a multiple of
+    eight if that takes less time than those ``alone``."""
     k = u.shape[1]
     missing = -k % TOGETHER if k % TOGETHER > alone else 0
     rows = np.require(np.pad(u, ((0, 0), (0, missing))) if missing else u, float, ["C", "W"])

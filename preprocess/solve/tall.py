@@ -28,8 +28,8 @@ SIX = 6  # columns at once, whose sums are in registers
 
 @kernel
 def subtract(V: Array, y: Array, W: Array, low: int, high: int, turned: bool) -> None:
-    """W := W − V y, or if ``turned`` y := y − VᵀW, of rows low … high - 1, for V column by column (k n,), y (k, 8 m) and
-    W (n, 8 m)."""
+    """W := W − V y, or if ``turned`` y := y − VᵀW, of rows low … high - 1, for V column by column
+    (k n,), y (k, 8 m) and W (n, 8 m)."""
     n, (k, width) = len(W), y.shape
     fields, rows = y.reshape(k * width), W.reshape(n * width)
     for first in range(low, high, STRIP):
@@ -54,9 +54,11 @@ def subtract(V: Array, y: Array, W: Array, low: int, high: int, turned: bool) ->
 
 
 def _in_columns(A: Array, B: Array) -> bool:
-    """Whether A (n, k) is stored column by column, and B (…, m) has whole eights of columns, as the kernels have it: these read A
-    once, dense linear algebra copies it."""
-    return COMPILED and A.flags.f_contiguous and A.dtype == B.dtype == float and not B.shape[1] % EIGHT
+    """Whether A (n, k) is stored column by column, and B (…, m) has whole eights of columns, as the
+    kernels have it: these read A once, dense linear algebra copies it."""
+    return (
+        COMPILED and A.flags.f_contiguous and A.dtype == B.dtype == float and not B.shape[1] % EIGHT
+    )
 
 
 def blocks_of(n: int) -> list[tuple[slice]]:
@@ -65,20 +67,27 @@ def blocks_of(n: int) -> list[tuple[slice]]:
 
 
 def inner(A: Array, B: Array, mapped: Map = parallel_map) -> Array:
-    """Aᵀ B, independent of the number of threads. ``np.dot`` lets the other threads go on, which ``@`` does not where the product
-    is small."""
+    """Aᵀ B, independent of the number of threads. ``np.dot`` lets the other threads go on, which
+    ``@`` does not where the product is small."""
     blocks = blocks_of(len(A))
     if not _in_columns(A, B):
         return np.asarray(sum(mapped(lambda rows: np.dot(A[rows].T, B[rows]), blocks)))
     columns, given = A.T.reshape(-1), np.ascontiguousarray(B)
     parts = np.zeros((len(blocks), A.shape[1], B.shape[1]))
-    mapped(lambda rows: subtract(columns, parts[rows.start // BLOCK], given, rows.start, rows.stop, True), blocks)
+    mapped(
+        lambda rows: subtract(
+            columns, parts[rows.start // BLOCK], given, rows.start, rows.stop, True
+        ),
+        blocks,
+    )
     return -parts.sum(axis=0)
 
 
 def squares(A: Array, B: Array, mapped: Map = parallel_map) -> Array:
     """Diagonal of Aᵀ B, independent of the number of threads."""
-    return np.asarray(sum(mapped(lambda rows: np.einsum("ik,ik->k", A[rows], B[rows]), blocks_of(len(A)))))
+    return np.asarray(
+        sum(mapped(lambda rows: np.einsum("ik,ik->k", A[rows], B[rows]), blocks_of(len(A))))
+    )
 
 
 class TallProducts:
@@ -136,7 +145,9 @@ class TallProducts:
     def scaled(self, W: Array, factors: Array) -> Array:
         """W diag(factors)."""
         out = np.empty((len(W), len(factors)))
-        self._threads.parallel_map(lambda rows: np.multiply(W[rows], factors, out=out[rows]), self._blocks)
+        self._threads.parallel_map(
+            lambda rows: np.multiply(W[rows], factors, out=out[rows]), self._blocks
+        )
         return out
 
     def copy(self, W: Array, out: Array) -> None:

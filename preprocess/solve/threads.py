@@ -25,7 +25,9 @@ def _count() -> int:
 
 
 def by_rows(function: Callable[[int, int], None], n: int) -> None:
-    """A compiled function of the rows low … high - 1, applied to blocks of n rows on several threads."""
+    """A compiled function of the rows low … high - 1, applied to blocks of n rows on several
+    threads.
+    """
     if _count() == 1 or n <= BLOCK:
         function(0, n)
         return
@@ -33,7 +35,9 @@ def by_rows(function: Callable[[int, int], None], n: int) -> None:
 
 
 def parallel_map(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]]) -> list[Result]:
-    """Results of the function for the arguments of each task, in order, by threads that end with the last one."""
+    """Results of the function for the arguments of each task, in order, by threads that end with
+    the last one.
+    """
     if _count() == 1 or len(tasks) == 1:
         return [function(*task) for task in tasks]
     with ThreadPoolExecutor(_count()) as pool:
@@ -41,12 +45,15 @@ def parallel_map(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...
 
 
 class Threads:
-    """Pool of as many threads as the dense linear algebra uses, which is limited to one thread while the pool exists:
-    multithreaded calls for small fronts take several times as long. A nested pool has the size of the enclosing one."""
+    """Pool of as many threads as the dense linear algebra uses, which is limited to one thread
+    while the pool exists: multithreaded calls for small fronts take several times as long. A nested
+    pool has the size of the enclosing one."""
 
     def __init__(self) -> None:
         self._blas = ThreadpoolController().select(user_api="blas")
-        self.count = _ENCLOSING.get() or max((library["num_threads"] for library in self._blas.info()), default=1)
+        self.count = _ENCLOSING.get() or max(
+            (library["num_threads"] for library in self._blas.info()), default=1
+        )
 
     def __enter__(self) -> "Threads":
         self._limit = self._blas.limit(limits=1)
@@ -60,14 +67,20 @@ class Threads:
         if self._pool is not None:
             self._pool.shutdown()
 
-    def parallel_map(self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]) -> list[Any]:
+    def parallel_map(
+        self, function: Callable[..., Any], tasks: Iterable[tuple[Any, ...]]
+    ) -> list[Any]:
         """Results of the function for the arguments of each task, in order."""
         if self._pool is None:
             return [function(*task) for task in tasks]
         return list(self._pool.map(lambda task: function(*task), tasks))
 
-    def ahead(self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]) -> Iterator[Result]:
-        """Results of the function for the arguments of each task, in order; the next ones are computed while one is used."""
+    def ahead(
+        self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]
+    ) -> Iterator[Result]:
+        """Results of the function for the arguments of each task, in order; the next ones are
+        computed while one is used.
+        """
         waiting = deque[Future[Result]]()
         for task in tasks:
             if self._pool is None:
@@ -79,8 +92,12 @@ class Threads:
         while waiting:
             yield waiting.popleft().result()
 
-    def in_dependency_order(self, function: Callable[[int], None], before: Sequence[Sequence[int]]) -> None:
-        """Call the function for each k = 0 … n - 1, after the calls for those in before[k] have finished."""
+    def in_dependency_order(
+        self, function: Callable[[int], None], before: Sequence[Sequence[int]]
+    ) -> None:
+        """Call the function for each k = 0 … n - 1, after the calls for those in before[k] have
+        finished.
+        """
         left = [len(each) for each in before]
         after: list[list[int]] = [[] for _ in before]
         for k, each in enumerate(before):
@@ -104,7 +121,9 @@ class Threads:
 
 
 def on_threads(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The function with single-threaded dense linear algebra, so that the others are free for tasks, and with memory kept."""
+    """The function with single-threaded dense linear algebra, so that the others are free for
+    tasks, and with memory kept.
+    """
 
     @functools.wraps(function)
     def enclosed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:

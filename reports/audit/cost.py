@@ -1,8 +1,10 @@
-"""Cost of the audit: the time from the end of a run to its verdict, of second opinion and second run, and the time of the run.
+"""Cost of the audit: the time from the end of a run to its verdict, of second opinion and second
+run, and the time of the run.
 
     python reports/audit/cost.py        -> cost.json, which study.py puts into README.md
 
-The minimum of five calls of `simulate`; kernels are compiled in advance. For a machine without other load.
+The minimum of five calls of `simulate`; kernels are compiled in advance. For a machine without
+other load.
 """
 
 import json
@@ -45,7 +47,9 @@ def measured(name: str, length: float) -> dict[str, Any]:
         times["audit [s]"].append(whole - counts["prepare_seconds"] - counts["solve_seconds"])
     for part, function in proper.items():
         setattr(judged, part, function)
-    return {"steps": solution.statistics["steps"]} | {key: min(values[1:]) for key, values in times.items()}
+    return {"steps": solution.statistics["steps"]} | {
+        key: min(values[1:]) for key, values in times.items()
+    }
 
 
 def timed(function: Callable[..., Any], seconds: list[float]) -> Callable[..., Any]:
@@ -62,14 +66,23 @@ def timed(function: Callable[..., Any], seconds: list[float]) -> Callable[..., A
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    found = {f"{name}, {length:g} ×": measured(name, length) for name in CASES for length in LENGTHS}
+    found = {
+        f"{name}, {length:g} ×": measured(name, length) for name in CASES for length in LENGTHS
+    }
     for name, row in found.items():
         allowed = max(LIMIT, SHARE * row["run [s]"])
         again = LIMIT + SECOND * row["run [s]"]
         good = row["second opinion [s]"] <= allowed and row["second run [s]"] <= again
-        text = ", ".join(f"{key[:-4]} {1e3 * seconds:.1f} ms" for key, seconds in row.items() if key != "steps")
-        print(f"{'PASS' if good else 'FAIL'} {name}: {text}; allowed {1e3 * allowed:.1f} and {1e3 * again:.1f} ms")
-    (HERE / "cost.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        text = ", ".join(
+            f"{key[:-4]} {1e3 * seconds:.1f} ms" for key, seconds in row.items() if key != "steps"
+        )
+        print(
+            f"{'PASS' if good else 'FAIL'} {name}: {text}; allowed {1e3 * allowed:.1f} "
+            f"and {1e3 * again:.1f} ms"
+        )
+    (HERE / "cost.json").write_text(
+        json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -3,10 +3,12 @@
     python reports/audit/reactions.py --models 100 --minutes 30      -> reactions.json, reactions.png, reactions.md
     python reports/audit/reactions.py --only SEED
 
-Random arms of one or two flexible links with and without damping, reduced by every method with exact static responses. Truncated
-modes: a controlled run against one whose links have 40 fixed-interface modes. Fixed steps: generalized-α of several steps against
-a controlled run of tolerance 1e-7 of the same model. Reference of all errors: the largest joint force, or moment over the size of
-the model, of the finer run. The actual error is that in joint forces and moments at common outputs.
+Random arms of one or two flexible links with and without damping, reduced by every method with
+exact static responses. Truncated modes: a controlled run against one whose links have 40
+fixed-interface modes. Fixed steps: generalized-α of several steps against a controlled run of
+tolerance 1e-7 of the same model. Reference of all errors: the largest joint force, or moment over
+the size of the model, of the finer run. The actual error is that in joint forces and moments at
+common outputs.
 """
 
 import argparse
@@ -41,9 +43,14 @@ TITLES = ("Truncated modes", "Forces of the second run", "Unresolved modes")
 def methods(rng: np.random.Generator) -> Any:
     n = int(rng.integers(4, 17))
     choice = [
-        pp.CraigBampton(modes=n), pp.CraigBampton(modes=n), pp.CraigBampton(modes=n, inertia_relief=True), pp.Guyan(),
-        pp.Rubin(modes=n), pp.CraigChang(modes=n), pp.Krylov(moments=int(rng.integers(1, 3))),
-    ]  # fmt: skip
+        pp.CraigBampton(modes=n),
+        pp.CraigBampton(modes=n),
+        pp.CraigBampton(modes=n, inertia_relief=True),
+        pp.Guyan(),
+        pp.Rubin(modes=n),
+        pp.CraigChang(modes=n),
+        pp.Krylov(moments=int(rng.integers(1, 3))),
+    ]
     return choice[rng.integers(len(choice))]
 
 
@@ -56,10 +63,15 @@ def links(seed: int, method: Any, damping: float) -> list[Any]:
         ends = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
         found.append(
             pp.reduce(
-                mesh, pp.Isotropic(E=3e9, nu=0.33, rho=1200.0), interfaces=ends, method=method, damping=damping,
-                reference=("hub", "mean axes")[rng.integers(2)], stress=None,
+                mesh,
+                pp.Isotropic(E=3e9, nu=0.33, rho=1200.0),
+                interfaces=ends,
+                method=method,
+                damping=damping,
+                reference=("hub", "mean axes")[rng.integers(2)],
+                stress=None,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -68,7 +80,9 @@ def arm(seed: int, bodies: list[Any]) -> fm.Model:
     rng = np.random.default_rng([seed, 2])
     model = fm.Model("arm")
     inertia = (0.01, 0.01, 0.01)
-    column = model.add(fm.RigidBody("column", mass=1.0, inertia=inertia, frames={"top": (0, 0, 0.3)}))
+    column = model.add(
+        fm.RigidBody("column", mass=1.0, inertia=inertia, frames={"top": (0, 0, 0.3)})
+    )
     model.add(fm.Revolute("yaw", model.ground, column, axis="z"))
     carrier = model.add(fm.RigidBody("carrier", mass=0.3, inertia=(1e-3, 1e-3, 1e-3)))
     model.add(fm.Revolute("pitch", column["top"], carrier, axis="y"))
@@ -80,14 +94,18 @@ def arm(seed: int, bodies: list[Any]) -> fm.Model:
     for k, data in enumerate(bodies):
         link = model.add(fm.FlexibleBody(f"link{k}", data=data))
         if k and rng.random() < 0.5:
-            model.add(fm.Revolute(f"elbow{k}", end, link["hub"], axis="y", q0=float(rng.uniform(-1, 1))))
+            model.add(
+                fm.Revolute(f"elbow{k}", end, link["hub"], axis="y", q0=float(rng.uniform(-1, 1)))
+            )
             model.add(fm.JointSpring(f"spring{k}", f"elbow{k}", k=200.0, c=1.0))
         else:
             model.add(fm.Fixed(f"clamp{k}", end, link["hub"]))
         end = link["tip"]
     if rng.random() < 0.7:
         mass = float(rng.uniform(0.05, 0.6))
-        tool = model.add(fm.RigidBody("tool", mass=mass, inertia=(2e-4, 3e-4, 3e-4), com=(0.04, 0, 0)))
+        tool = model.add(
+            fm.RigidBody("tool", mass=mass, inertia=(2e-4, 3e-4, 3e-4), com=(0.04, 0, 0))
+        )
         model.add(fm.Fixed("wrist", end, tool))
     return model
 
@@ -101,11 +119,15 @@ def unaudited(model: fm.Model, **options: Any) -> fm.Solution:
 def loads(run: fm.Solution) -> np.ndarray:
     """(joints, nt, 2) forces and moments over the size of the model [N], each a vector."""
     size = model_size(run.compiled)
-    return np.stack([np.stack([at.force, at.torque / size], axis=1) for at in map(run.joint, run.joints)])
+    return np.stack(
+        [np.stack([at.force, at.torque / size], axis=1) for at in map(run.joint, run.joints)]
+    )
 
 
 def apart(run: fm.Solution, exact: fm.Solution) -> tuple[float, float]:
-    """Largest difference of reactions over the largest one, and the largest one in root mean square times √2."""
+    """Largest difference of reactions over the largest one, and the largest one in root mean square
+    times √2.
+    """
     largest = float(np.linalg.norm(loads(exact), axis=3).max())
     differences = np.linalg.norm(loads(run) - loads(exact), axis=3)
     lasting = np.sqrt(2.0 * np.mean(differences**2, axis=1))
@@ -209,7 +231,9 @@ def report() -> None:
         own = [line for line in steps if (line["damping"] > 0) == damped]
         found = [max(x.get(TITLES[1], 0.0), x.get(TITLES[2], 0.0), 1e-7) for x in own]
         label = f"{'with' if damped else 'without'} damping, {len(own)} runs"
-        axes[1].loglog([x["lasting"] for x in own], found, "o", ms=4, color=colour, label=label, alpha=0.7)
+        axes[1].loglog(
+            [x["lasting"] for x in own], found, "o", ms=4, color=colour, label=label, alpha=0.7
+        )
     for ax, title in zip(axes, ("truncated modes (largest error)", "fixed steps (lasting error)")):
         ends = np.array([1e-5, 10.0])
         ax.plot(ends, ends, "k-", lw=1)
@@ -250,36 +274,59 @@ def _text(modes: list[Any], steps: list[Any]) -> list[str]:
     for low, high in ((0.0, 0.01), (0.01, 0.02), (0.02, 0.04), (0.04, np.inf)):
         own = [x["verdict"] for x in steps if low <= x["lasting"] < high]
         more.append(
-            f"| {low:g} … {high:g} | {len(own)} | " + " | ".join(str(own.count(v)) for v in ("PASS", "WARN", "FAIL")) + " |"
+            f"| {low:g} … {high:g} | {len(own)} | "
+            + " | ".join(str(own.count(v)) for v in ("PASS", "WARN", "FAIL"))
+            + " |"
         )
     quiet = [x for x in steps if x["lasting"] > 0.02 and x["verdict"] == "PASS"]
     small = [x for x in steps if x["lasting"] < 0.01 and x["verdict"] != "PASS"]
     others = [x for x in small if max(x.get(title, 0.0) for title in TITLES) <= LIMITS[0]]
     shaken = [x for x in others if {*TITLES[1:], "Accelerations"} & {*x["bad"]}]
-    found = np.array([max(x.get(TITLES[1], 0.0), x.get(TITLES[2], 0.0)) / x["lasting"] for x in steps if x["lasting"] > 2e-3])
+    found = np.array(
+        [
+            max(x.get(TITLES[1], 0.0), x.get(TITLES[2], 0.0)) / x["lasting"]
+            for x in steps
+            if x["lasting"] > 2e-3
+        ]
+    )
     low, high = found.min(), found.max()
-    beyond = " (seeds " + ", ".join(str(x["seed"]) for x in modes if not x["linear"] and x["true"] > 1.0) + ")"
+    beyond = (
+        " (seeds "
+        + ", ".join(str(x["seed"]) for x in modes if not x["linear"] and x["true"] > 1.0)
+        + ")"
+    )
     pairs = sum(x["links"] == 2 for x in modes)
     return [
         "## Reactions\n",
-        f"`reactions.py`: {len(modes)} random arms of one flexible link, {pairs} of two, half of them without damping, against",
-        f"the same arms with {MANY} fixed-interface modes in each link; and {len(steps)} runs with fixed steps of "
+        f"`reactions.py`: {len(modes)} random arms of one flexible link, {pairs} of two, "
+        "half of them without damping, against",
+        f"the same arms with {MANY} fixed-interface modes in each link; and {len(steps)} "
+        "runs with fixed steps of "
         f"{', '.join(f'{1e3 * h:g}' for h in STEPS)} ms against runs of tolerance 1e-7.\n",
-        "Check \"Truncated modes\" by the actual error of the largest reaction:\n", *table,
-        f"\nOf {len(ratio)} estimates of errors above 0.005, {within[0]} are within a factor of 1.5; of those",
-        f"in the linear range, {within[1]} within 1.5 and {wide} within 3. Verdict PASS with an error above 0.03: {len(silent)}"
+        'Check "Truncated modes" by the actual error of the largest reaction:\n',
+        *table,
+        f"\nOf {len(ratio)} estimates of errors above 0.005, {within[0]} are within a "
+        "factor of 1.5; of those",
+        f"in the linear range, {within[1]} within 1.5 and {wide} within 3. Verdict PASS "
+        f"with an error above 0.03: {len(silent)}"
         f"{' (seeds ' + ', '.join(str(x['seed']) for x in silent) + ')' if silent else ''}.\n",
-        *more, f"\nEstimates are {low:.2f} … {high:.2f} times lasting errors above 0.002. Verdict PASS with one above 0.02:",
-        f"{len(quiet)}. Of {len(small)} other verdicts with one below 0.01, {len(shaken)} are due to accelerations,",
+        *more,
+        f"\nEstimates are {low:.2f} … {high:.2f} times lasting errors above 0.002. "
+        "Verdict PASS with one above 0.02:",
+        f"{len(quiet)}. Of {len(small)} other verdicts with one below 0.01, {len(shaken)} "
+        "are due to accelerations,",
         "with estimates of their errors above 0.04 where reactions are right, and "
         f"{len(small) - len(others)} to truncated modes.\n",
-        f"Beyond the linear range reactions may be wrong by more than the largest one: the deflection is reported{beyond}.\n",
+        "Beyond the linear range reactions may be wrong by more than the largest one: "
+        f"the deflection is reported{beyond}.\n",
         "![reactions](reactions.png)",
-    ]  # fmt: skip
+    ]
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--models", type=int, default=100)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--only", type=int)

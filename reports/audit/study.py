@@ -3,9 +3,10 @@
     python reports/audit/study.py --models 200 --minutes 30 --jobs 2     -> found.jsonl.gz, README.md, verdicts.png
     python reports/audit/study.py --only SEED                            one model, a line for each run
 
-Models draw from every registry (`tests/contract/any_models.py`). Each run is compared with one of tolerance 1e-10 that passes its
-own audit: the largest difference of the bodies' positions over the largest displacement of any of them, and of their rotations
-likewise. A study that is run again continues with the missing seeds.
+Models draw from every registry (`tests/contract/any_models.py`). Each run is compared with one of
+tolerance 1e-10 that passes its own audit: the largest difference of the bodies' positions over the
+largest displacement of any of them, and of their rotations likewise. A study that is run again
+continues with the missing seeds.
 """
 
 import argparse
@@ -51,7 +52,9 @@ def simulated(model: fm.Model, pair: differential.Pair, **given: Any) -> fm.Solu
     """A run, or None if it is rejected or stops."""
     method = differential.INTEGRATORS[pair.integrator](**given)
     try:
-        return fm.simulate(model, t_end=T_END, output_step=T_END / 40, **differential.options(pair, method))
+        return fm.simulate(
+            model, t_end=T_END, output_step=T_END / 40, **differential.options(pair, method)
+        )
     except fm.FlexmbsError:
         return None
 
@@ -64,7 +67,9 @@ def levels(pair: differential.Pair) -> list[dict[str, float]]:
 
 
 def runs(seed: int) -> Iterator[dict[str, Any]]:
-    """Error of each run of a model, its verdict and the checks that are not PASS; empty without a reference."""
+    """Error of each run of a model, its verdict and the checks that are not PASS; empty without a
+    reference.
+    """
     warnings.simplefilter("ignore")
     try:
         model = any_model(seed).model
@@ -79,7 +84,9 @@ def runs(seed: int) -> Iterator[dict[str, Any]]:
         for level, given in enumerate(levels(pair)):
             found = simulated(model, pair, **given)
             if found is not None:
-                told = {check.title: check.status for check in found.audit if check.status != "PASS"}
+                told = {
+                    check.title: check.status for check in found.audit if check.status != "PASS"
+                }
                 yield {
                     "pair": str(pair),
                     "level": level,
@@ -111,7 +118,9 @@ def study(models: int, minutes: float, jobs: int) -> None:
     """The seeds that are missing, within the time."""
     seeds = iter([seed for seed in range(models) if seed not in known()])
     ending = time.monotonic() + 60.0 * minutes
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True).stdout.strip()
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True
+    ).stdout.strip()
     with ProcessPoolExecutor(jobs) as pool, FOUND.open("a") as file:
         pending = {pool.submit(one, seed) for seed, _ in zip(seeds, range(jobs))}
         while pending:
@@ -128,22 +137,48 @@ def report() -> None:
     """Write README.md and the picture from the results."""
     lines = [line for line in known().values() if line["runs"]]
     found = [run | {"seed": line["seed"]} for line in lines for run in line["runs"]]
-    classes = {f"below {GOOD:g}": (0.0, GOOD), f"{GOOD:g} … {BAD:g}": (GOOD, BAD), f"above {BAD:g}": (BAD, np.inf)}
-    table = ["| error, relative to the motion | runs | " + " | ".join(STATUS) + " |", "|---|---|---|---|---|"]
+    classes = {
+        f"below {GOOD:g}": (0.0, GOOD),
+        f"{GOOD:g} … {BAD:g}": (GOOD, BAD),
+        f"above {BAD:g}": (BAD, np.inf),
+    }
+    table = [
+        "| error, relative to the motion | runs | " + " | ".join(STATUS) + " |",
+        "|---|---|---|---|---|",
+    ]
     for name, (low, high) in classes.items():
-        inside = [run["verdict"] for run in found if low <= run["off"] < high or (run["off"] == high == np.inf)]
-        table.append(f"| {name} | {len(inside)} | " + " | ".join(str(inside.count(status)) for status in STATUS) + " |")
+        inside = [
+            run["verdict"]
+            for run in found
+            if low <= run["off"] < high or (run["off"] == high == np.inf)
+        ]
+        table.append(
+            f"| {name} | {len(inside)} | "
+            + " | ".join(str(inside.count(status)) for status in STATUS)
+            + " |"
+        )
     wrong = [run for run in found if run["off"] >= BAD and run["verdict"] == "PASS"]
     false = [run for run in found if run["off"] < GOOD and run["verdict"] == "FAIL"]
-    causes = Counter(title.split(" of ")[0] for run in false for title, status in run["told"].items() if status == "FAIL")
-    sees = Counter(title.split(" of ")[0] for run in found if run["off"] >= BAD for title in run["told"])
+    causes = Counter(
+        title.split(" of ")[0]
+        for run in false
+        for title, status in run["told"].items()
+        if status == "FAIL"
+    )
+    sees = Counter(
+        title.split(" of ")[0] for run in found if run["off"] >= BAD for title in run["told"]
+    )
     seen = ", ".join(f"{name} {n}" for name, n in sees.most_common())
     commits = Counter(line["commit"] for line in lines)
-    levels_text = f"{', '.join(f'{1e3 * h:g}' for h in FIXED)} ms or tolerances {', '.join(f'{r:g}' for r in CONTROLLED)}"
+    levels_text = (
+        f"{', '.join(f'{1e3 * h:g}' for h in FIXED)} ms or tolerances "
+        f"{', '.join(f'{r:g}' for r in CONTROLLED)}"
+    )
     by = f" (by {', '.join(f'{name} {n}' for name, n in causes.most_common())})" if false else ""
     text = [
         "# Verdicts of the audit against actual errors\n",
-        f"`study.py`: {len(lines)} random models, {len(found)} runs of {T_END:g} s under all combinations with",
+        f"`study.py`: {len(lines)} random models, {len(found)} runs of {T_END:g} s under "
+        "all combinations with",
         f"steps of {levels_text}, against runs of tolerance 1e-10.",
         f"Commits (models): {', '.join(f'{name} ({n})' for name, n in commits.items())}.\n",
         *table,
@@ -155,7 +190,10 @@ def report() -> None:
     ]
     if wrong:
         text += ["| seed | run | level | error |", "|---|---|---|---|"]
-        text += [f"| {run['seed']} | {run['pair']} | {run['level']} | {run['off']:.2g} |" for run in wrong]
+        text += [
+            f"| {run['seed']} | {run['pair']} | {run['level']} | {run['off']:.2g} |"
+            for run in wrong
+        ]
     reactions = REACTIONS.read_text(encoding="utf-8").splitlines() if REACTIONS.is_file() else []
     lines_ = [*text, *reactions, *cost()]
     (HERE / "README.md").write_text("\n".join(lines_) + "\n", encoding="utf-8")
@@ -168,12 +206,19 @@ def cost() -> list[str]:
         return []
     head = [
         "\n## Cost\n",
-        "`cost.py`: milliseconds of a run, of its audit, and of two parts of that: the second opinion, whose limit is 20 ms or",
+        "`cost.py`: milliseconds of a run, of its audit, and of two parts of that: the "
+        "second opinion, whose limit is 20 ms or",
         "5 % of the run, and the second run.\n",
     ]
-    rows = ["| model, length of the run | steps | run | audit | second opinion | second run |", "|---|---:|---:|---:|---:|---:|"]
+    rows = [
+        "| model, length of the run | steps | run | audit | second opinion | second run |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
     for name, row in json.loads(COST.read_text(encoding="utf-8")).items():
-        times = " | ".join(f"{1e3 * row[f'{key} [s]']:.1f}" for key in ("run", "audit", "second opinion", "second run"))
+        times = " | ".join(
+            f"{1e3 * row[f'{key} [s]']:.1f}"
+            for key in ("run", "audit", "second opinion", "second run")
+        )
         rows.append(f"| {name} | {row['steps']} | {times} |")
     return head + rows
 
@@ -183,10 +228,15 @@ def picture(found: list[dict[str, Any]]) -> None:
     import matplotlib.pyplot as plt
 
     edges = np.logspace(-8, 1, 19)
-    values = {status: np.clip([run["off"] for run in found if run["verdict"] == status], 1.1e-8, 9.0) for status in STATUS}
+    values = {
+        status: np.clip([run["off"] for run in found if run["verdict"] == status], 1.1e-8, 9.0)
+        for status in STATUS
+    }
     figure, axes = plt.subplots(figsize=(7, 3.2), constrained_layout=True)
     colours = ["#4477aa", "#ccbb44", "#cc6677"]
-    axes.hist([values[status] for status in STATUS], bins=edges, stacked=True, label=STATUS, color=colours)  # type: ignore[arg-type]
+    axes.hist(
+        [values[status] for status in STATUS], bins=edges, stacked=True, label=STATUS, color=colours
+    )  # type: ignore[arg-type]
     axes.set(xscale="log", xlabel="error, relative to the motion", ylabel="runs")
     for limit in (GOOD, BAD):
         axes.axvline(limit, color="0.4", lw=0.8, ls=":")
@@ -203,7 +253,10 @@ if __name__ == "__main__":
     chosen = arguments.parse_args()
     if chosen.only is not None:
         for each in runs(chosen.only):
-            print(f"{each['pair']:45} level {each['level']}  off {each['off']:.1e}  {each['verdict']}  {each['told']}")
+            print(
+                f"{each['pair']:45} level {each['level']}  off {each['off']:.1e}  "
+                f"{each['verdict']}  {each['told']}"
+            )
     else:
         study(chosen.models, chosen.minutes, chosen.jobs)
         pack()

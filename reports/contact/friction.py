@@ -15,7 +15,8 @@ from flexmbs.page.style import PALETTE, decades, house_style, panels
 
 HERE = Path(__file__).parent
 LIMIT = 8.0  # N m of friction on the hinge, against m g l/2 = 4.905 N m
-SPEED, STIFFNESS, STATIC, SLIDING = 0.1, 100.0, 3.0, 2.0  # of the belt (m/s), N/m, N, N; the block has 1 kg
+# of the belt (m/s), N/m, N, N; the block has 1 kg
+SPEED, STIFFNESS, STATIC, SLIDING = 0.1, 100.0, 3.0, 2.0
 
 
 def arm(friction: str) -> fm.Model:
@@ -27,7 +28,9 @@ def arm(friction: str) -> fm.Model:
         case "smooth":
             model.add(fm.JointFriction("friction", "hinge", coulomb=LIMIT))
         case "bristles":
-            model.add(fm.LuGreFriction("friction", "hinge", coulomb=LIMIT, stiffness=1e5, damping=200.0))
+            model.add(
+                fm.LuGreFriction("friction", "hinge", coulomb=LIMIT, stiffness=1e5, damping=200.0)
+            )
         case _:
             model.add(fm.DryFriction("friction", "hinge", coulomb=LIMIT))
     return model
@@ -49,10 +52,12 @@ def held_study() -> tuple[Figure, dict[str, object]]:
             label=friction,
         )
         facts[friction] = {
-            "sag_rad": float(angle[-1]), "verdict": run.verdict, "dissipated_J": float(run.energy.dissipated[-1]),
+            "sag_rad": float(angle[-1]),
+            "verdict": run.verdict,
+            "dissipated_J": float(run.energy.dissipated[-1]),
             "balance_J": float(np.abs(run.energy.balance).max()),
             "sticking": [str(check) for check in run.audit if check.title == "Sticking"],
-        }  # fmt: skip
+        }
     for ax, title in zip(axes, ("Sag of the arm (rad)", "Energy taken by friction (J)")):
         ax.set_title(title)
         decades(ax.yaxis)
@@ -80,25 +85,44 @@ def belt_study() -> tuple[Figure, dict[str, object]]:
     jump = (STATIC - SLIDING) / STIFFNESS
     period = 2.0 * jump / SPEED + 2.0 / w * (math.pi - math.atan(jump * w / SPEED))
     figure, axes = panels(3, height=2.0)
-    facts: dict[str, object] = {"period_s": period, "top_m": SLIDING / STIFFNESS + math.hypot(jump, SPEED / w)}
-    for k, how in enumerate(({"integrator": "event-driven"}, {"integrator": "moreau-jean", "step": 1e-3})):
+    facts: dict[str, object] = {
+        "period_s": period,
+        "top_m": SLIDING / STIFFNESS + math.hypot(jump, SPEED / w),
+    }
+    for k, how in enumerate(
+        ({"integrator": "event-driven"}, {"integrator": "moreau-jean", "step": 1e-3})
+    ):
         run = fm.simulate(belt(), t_end=3.0, output_step=1e-3, **how)
-        name, x = how["integrator"], run.joint("slip").position[:, 0] + run.joint("drum").position[:, 0]
+        name, x = (
+            how["integrator"],
+            run.joint("slip").position[:, 0] + run.joint("drum").position[:, 0],
+        )
         slips = np.abs(run.joint("slip").velocity[:, 0]) > 1e-3 * SPEED
         starts = run.t[1:][slips[1:] & ~slips[:-1]]
         axes[0].plot(run.t, 1e3 * x, color=PALETTE[k], linewidth=1.2 - 0.5 * k, label=name)
-        axes[1].plot(run.t, run.contact("friction").friction[:, 0], color=PALETTE[k], linewidth=1.2 - 0.5 * k)
+        axes[1].plot(
+            run.t, run.contact("friction").friction[:, 0], color=PALETTE[k], linewidth=1.2 - 0.5 * k
+        )
         if not k:
             energy = run.energy
             axes[2].plot(run.t, energy.work_of_drives, label="work of the motor")
             axes[2].plot(run.t, energy.dissipated, label="dissipated by friction")
-            axes[2].plot(run.t, energy.kinetic - energy.kinetic[0] - energy.work_of_forces, label="kinetic + spring")
+            axes[2].plot(
+                run.t,
+                energy.kinetic - energy.kinetic[0] - energy.work_of_forces,
+                label="kinetic + spring",
+            )
             axes[2].plot(run.t, energy.balance, label="balance error", color=PALETTE[6])
         facts[name] = {
-            "periods_s": np.diff(starts).tolist(), "top_m": float(x.max()), "verdict": run.verdict,
-            "balance_J": float(np.abs(run.energy.balance).max()), "dissipated_J": float(run.energy.dissipated[-1]),
-        }  # fmt: skip
-    for ax, title in zip(axes, ("Way of the block (mm)", "Friction on the block (N)", "Energies, event-driven (J)")):
+            "periods_s": np.diff(starts).tolist(),
+            "top_m": float(x.max()),
+            "verdict": run.verdict,
+            "balance_J": float(np.abs(run.energy.balance).max()),
+            "dissipated_J": float(run.energy.dissipated[-1]),
+        }
+    for ax, title in zip(
+        axes, ("Way of the block (mm)", "Friction on the block (N)", "Energies, event-driven (J)")
+    ):
         ax.set_title(title)
     axes[0].legend(loc="lower right")
     axes[2].legend(loc="upper left")

@@ -1,4 +1,5 @@
-"""The picture of the README: a two-link arm swinging over its shoulder, the links as their deformed finite-element meshes.
+"""The picture of the README: a two-link arm swinging over its shoulder, the links as their deformed
+finite-element meshes.
 
 python reports/demo/picture.py             writes arm.png
 """
@@ -20,7 +21,9 @@ HERE = Path(__file__).resolve().parent
 INSTANTS = (0.0, 0.31, 0.41, 0.49, 0.59, 0.9)  # s
 AXES = view_axes(np.array([-0.22, -1.0, 0.30]), np.array([0.0, 0.0, 1.0]))
 LIGHT = np.array([-0.35, -0.70, 0.85]) / np.linalg.norm([-0.35, -0.70, 0.85])
-COLOURS = LinearSegmentedColormap.from_list("deflection", ["#e6ebf0", "#a8c4de", "#3f7fb8", "#174a80", "#0d2b4f"])
+COLOURS = LinearSegmentedColormap.from_list(
+    "deflection", ["#e6ebf0", "#a8c4de", "#3f7fb8", "#174a80", "#0d2b4f"]
+)
 PATH, INK = "#e0762a", "#24405c"
 SHARP = 0.8  # cosine between neighbouring faces below which their edge is drawn
 
@@ -42,7 +45,9 @@ def main() -> None:
     margin = 0.012
     ax.set_xlim(low[0] - margin, high[0] + margin)
     ax.set_ylim(low[1] - margin, high[1] + margin)
-    figure.set_size_inches(10.0, 10.0 * (high[1] - low[1] + 2 * margin) / (high[0] - low[0] + 2 * margin))
+    figure.set_size_inches(
+        10.0, 10.0 * (high[1] - low[1] + 2 * margin) / (high[0] - low[0] + 2 * margin)
+    )
     figure.savefig(HERE / "arm.png", dpi=160)
 
 
@@ -74,15 +79,26 @@ def swing() -> fm.Solution:
         arm.add(fm.Revolute("elbow", upper["tip"], fore["hub"], axis="y", q0=0.6))
         arm.add(fm.Fixed("wrist", fore["tip"], tool))
         for joint, start, end in (("shoulder", -0.25, 0.25 - np.pi), ("elbow", 0.6, -0.6)):
-            arm.add(fm.Drive(f"{joint} drive", joint, fm.SmoothStep(end, initial=start, start=0.05, duration=0.8)))
+            arm.add(
+                fm.Drive(
+                    f"{joint} drive",
+                    joint,
+                    fm.SmoothStep(end, initial=start, start=0.05, duration=0.8),
+                )
+            )
         return fm.simulate(arm, t_end=0.95, step=5e-4, output_step=2.5e-3)
 
 
 def draw_pose(ax, solution, t, order):
     """The tool and both links at time ``t``; returns the projected points."""
     k = int(np.searchsorted(solution.t, t))
-    ends = np.array([solution.frame(name).position[k] for name in ("tool/base", "tool/point")]) @ AXES.T
-    ax.plot(ends[:, 0], ends[:, 1], color=INK, linewidth=4.5, solid_capstyle="butt", zorder=order + 6)
+    ends = (
+        np.array([solution.frame(name).position[k] for name in ("tool/base", "tool/point")])
+        @ AXES.T
+    )
+    ax.plot(
+        ends[:, 0], ends[:, 1], color=INK, linewidth=4.5, solid_capstyle="butt", zorder=order + 6
+    )
     seen = [ends]
     for place, name in enumerate(("upper", "fore")):
         body, surface = solution.body(name), solution.compiled.data[name].surface
@@ -90,7 +106,9 @@ def draw_pose(ax, solution, t, order):
         largest = max(np.linalg.norm(surface.phi @ q, axis=1).max() for q in body.elastic[::8])
         nodes = (surface.nodes + displacement) @ body.rotation[k].T + body.position[k]
         share = np.linalg.norm(displacement, axis=1)[surface.triangles].mean(axis=1) / largest
-        draw_surface(ax, nodes, surface.triangles, COLOURS(0.15 + 0.7 * share)[:, :3], order + 7 + place)
+        draw_surface(
+            ax, nodes, surface.triangles, COLOURS(0.15 + 0.7 * share)[:, :3], order + 7 + place
+        )
         seen.append(nodes @ AXES.T)
     return np.vstack(seen)
 
@@ -101,7 +119,9 @@ def draw_surface(ax, nodes, triangles, colours, order):
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.linalg.norm(normals, axis=1)[:, None]
     facing = np.flatnonzero(normals @ AXES[2] > 0.0)
-    shades = np.clip(colours * (0.70 + 0.42 * np.clip(normals @ LIGHT, 0.0, 1.0))[:, None], 0.0, 1.0)
+    shades = np.clip(
+        colours * (0.70 + 0.42 * np.clip(normals @ LIGHT, 0.0, 1.0))[:, None], 0.0, 1.0
+    )
     edges = sharp_edges(triangles, normals, normals @ AXES[2] > 0.0)
     shapes = [*seen[triangles[facing]], *seen[edges]]
     depth = [shape[:, 2].mean() for shape in shapes[: len(facing)]] + [
@@ -131,7 +151,9 @@ def sharp_edges(triangles, normals, facing):
     sharp = [
         pair
         for pair, faces in owners.items()
-        if len(faces) == 2 and facing[faces].any() and (normals[faces[0]] @ normals[faces[1]] < SHARP or not facing[faces].all())
+        if len(faces) == 2
+        and facing[faces].any()
+        and (normals[faces[0]] @ normals[faces[1]] < SHARP or not facing[faces].all())
     ]
     return np.array(sharp, np.int64).reshape(-1, 2)
 

@@ -1,4 +1,5 @@
-"""Reference numbers of ``flexmbs demo``: a finer mesh, twice the modes, steps 25 times shorter, the other coordinates.
+"""Reference numbers of ``flexmbs demo``: a finer mesh, twice the modes, steps 25 times shorter, the
+other coordinates.
 
 python reports/demo/reference.py            (about a minute; copy the output to flexmbs/studies/demo.py)
 """
@@ -20,7 +21,10 @@ def main() -> None:
     """Refine, reduce, simulate, print."""
     with tempfile.TemporaryDirectory() as folder:
         mesh_path, body_path = Path(folder) / "fine.msh", Path(folder) / "link.h5"
-        subprocess.run([sys.executable, MESHES / "make_link.py", "--refine", "2", "--output", mesh_path], check=True)
+        subprocess.run(
+            [sys.executable, MESHES / "make_link.py", "--refine", "2", "--output", mesh_path],
+            check=True,
+        )
         link = pp.reduce(
             pp.read_mesh(mesh_path, unit="mm"),
             pp.Isotropic(E=70e9, nu=0.33, rho=2700.0),

@@ -3,8 +3,9 @@
     python reports/differential/study.py --models 2000 --minutes 30 --jobs 2     -> README.md
     python reports/differential/study.py --only SEED                            one model, reported in detail
 
-The results of each seed are stored (found.jsonl.gz): a study that is run again continues with the missing seeds.
-The models draw from every registry (`tests/contract/any_models.py`), the comparisons are in `tests/contract/differential.py`.
+The results of each seed are stored (found.jsonl.gz): a study that is run again continues with the
+missing seeds. The models draw from every registry (`tests/contract/any_models.py`), the comparisons
+are in `tests/contract/differential.py`.
 """
 
 import argparse
@@ -23,7 +24,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
-FOUND = HERE / "found.jsonl"  # results of each seed; a study that is run again continues from it and from the packed ones
+# results of each seed; a study that is run again continues from it and from the packed ones
+FOUND = HERE / "found.jsonl"
 PACKED = HERE / "found.jsonl.gz"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
 from any_models import any_model, contents, described, registered  # noqa: E402
@@ -83,7 +85,9 @@ class Tally:
 
 
 class Found(NamedTuple):
-    """Results of one seed: the kinds drawn, the abandoned tries and the report; no report if no model was found."""
+    """Results of one seed: the kinds drawn, the abandoned tries and the report; no report if no
+    model was found.
+    """
 
     seed: int
     drawn: Counter[str]
@@ -94,9 +98,20 @@ class Found(NamedTuple):
         """One line of `FOUND`."""
         report = self.report and {
             "runs": [[*pair, count] for pair, count in self.report.runs.items()],
-            **{key: getattr(self.report, key) for key in ("refused", "warned", "failures", "worst", "verdicts")},
+            **{
+                key: getattr(self.report, key)
+                for key in ("refused", "warned", "failures", "worst", "verdicts")
+            },
         }
-        return json.dumps({"seed": self.seed, "commit": commit, "drawn": self.drawn, "given_up": self.given_up, "report": report})
+        return json.dumps(
+            {
+                "seed": self.seed,
+                "commit": commit,
+                "drawn": self.drawn,
+                "given_up": self.given_up,
+                "report": report,
+            }
+        )
 
     @classmethod
     def of(cls, line: dict[str, Any]) -> "Found":
@@ -119,7 +134,11 @@ def one(seed: int, without: tuple[str, ...]) -> Found:
         drawn = any_model(seed)
     except ValueError as error:
         return Found(seed, Counter(), Counter({str(error).split(" of seed")[0]: 1}), None)
-    report = examine(drawn.model, lambda there: [pair for pair in there if pair.integrator not in without], without)
+    report = examine(
+        drawn.model,
+        lambda there: [pair for pair in there if pair.integrator not in without],
+        without,
+    )
     given_up = Counter({general(text): count for text, count in drawn.given_up.items()})
     return Found(seed, contents(drawn.model), given_up, report)
 
@@ -152,8 +171,12 @@ def tally(lines: Iterable[dict[str, Any]]) -> Tally:
 
 
 def search(seeds: Iterable[int], minutes: float, without: tuple[str, ...], jobs: int) -> None:
-    """As many seeds as fit the time, in processes side by side; each is stored in `FOUND`. ``without``: omitted integrators."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True).stdout.strip()
+    """As many seeds as fit the time, in processes side by side; each is stored in `FOUND`.
+    ``without``: omitted integrators.
+    """
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=HERE, capture_output=True, text=True
+    ).stdout.strip()
     end = time.time() + 60.0 * minutes
     with ProcessPoolExecutor(jobs) as pool, FOUND.open("a", encoding="utf-8") as file:
         queue = iter(seeds)
@@ -165,30 +188,78 @@ def search(seeds: Iterable[int], minutes: float, without: tuple[str, ...], jobs:
             for each in (future.result() for future in done):
                 print(each.line(commit), file=file, flush=True)
                 if each.report is not None:
-                    head = f"{each.seed}: {sum(each.report.runs.values())} runs, {len(each.report.failures)} failures"
+                    head = (
+                        f"{each.seed}: {sum(each.report.runs.values())} runs, "
+                        f"{len(each.report.failures)} failures"
+                    )
                     print(head, *each.report.failures, sep="\n    ", flush=True)
 
 
 def _counts(title: str, counts: Counter[str]) -> list[str]:
-    return ["", f"## {title}", "", "| count | what |", "|---:|---|", *(f"| {n} | {what} |" for what, n in counts.most_common())]
+    return [
+        "",
+        f"## {title}",
+        "",
+        "| count | what |",
+        "|---:|---|",
+        *(f"| {n} | {what} |" for what, n in counts.most_common()),
+    ]
 
 
 def page(found: Tally) -> str:
     """The README."""
     lines = [BEGIN.format(same=SAME, t_end=T_END, floor=FLOOR, step=STEP, bad=BAD)]
     total, refused = sum(found.runs.values()), sum(found.refused.values())
-    lines += [f"{found.models} models, {total} runs, {refused} rejected combinations, {len(found.failures)} failures."]
-    lines += ["Models by commit: " + ", ".join(f"{commit} {count}" for commit, count in found.commits.items()) + "."]
-    lines += ["", "## Runs", "", "| formalism | coordinates | integrator | runs |", "|---|---|---|---:|"]
-    lines += [f"| {pair.formalism} | {pair.coordinates} | {pair.integrator} | {found.runs[pair]} |" for pair in pairs()]
-    lines += ["", "## Verdicts", "", "| error, relative to the motion | PASS | WARN | FAIL |", "|---|---:|---:|---:|"]
-    sizes = {"good": f"below {GOOD:g}", "between": f"{GOOD:g} … {BAD:g}", "bad": f"{BAD:g} and more"}
+    lines += [
+        f"{found.models} models, {total} runs, {refused} rejected combinations, "
+        f"{len(found.failures)} failures."
+    ]
+    lines += [
+        "Models by commit: "
+        + ", ".join(f"{commit} {count}" for commit, count in found.commits.items())
+        + "."
+    ]
+    lines += [
+        "",
+        "## Runs",
+        "",
+        "| formalism | coordinates | integrator | runs |",
+        "|---|---|---|---:|",
+    ]
+    lines += [
+        f"| {pair.formalism} | {pair.coordinates} | {pair.integrator} | {found.runs[pair]} |"
+        for pair in pairs()
+    ]
+    lines += [
+        "",
+        "## Verdicts",
+        "",
+        "| error, relative to the motion | PASS | WARN | FAIL |",
+        "|---|---:|---:|---:|",
+    ]
+    sizes = {
+        "good": f"below {GOOD:g}",
+        "between": f"{GOOD:g} … {BAD:g}",
+        "bad": f"{BAD:g} and more",
+    }
     for size, name in sizes.items():
         lines += [
-            f"| {name} | " + " | ".join(str(found.verdicts[f"{size} {status}"]) for status in ("PASS", "WARN", "FAIL")) + " |"
+            f"| {name} | "
+            + " | ".join(
+                str(found.verdicts[f"{size} {status}"]) for status in ("PASS", "WARN", "FAIL")
+            )
+            + " |"
         ]
-    lines += ["", "## Largest differences", "", "| what | relative difference | seed |", "|---|---:|---:|"]
-    lines += [f"| {what} | {value:.1e} | {seed} |" for what, (value, seed) in sorted(found.worst.items())]
+    lines += [
+        "",
+        "## Largest differences",
+        "",
+        "| what | relative difference | seed |",
+        "|---|---:|---:|",
+    ]
+    lines += [
+        f"| {what} | {value:.1e} | {seed} |" for what, (value, seed) in sorted(found.worst.items())
+    ]
     lines += ["", "## Failures", "", "| seed | what |", "|---:|---|"]
     lines += [f"| {seed} | {text} |" for seed, text in found.failures] or ["| | none |"]
     lines += _counts("Sample", Counter({kind: found.drawn[kind] for kind in registered()}))
@@ -200,13 +271,17 @@ def page(found: Tally) -> str:
 
 def main() -> None:
     """Options of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--models", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=1e6)
     parser.add_argument("--only", type=int)
     parser.add_argument("--without", nargs="*", default=[], help="integrators to omit")
-    parser.add_argument("--again", action="store_true", help="include seeds that were examined before")
+    parser.add_argument(
+        "--again", action="store_true", help="include seeds that were examined before"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     given = parser.parse_args()
     if given.only is not None:

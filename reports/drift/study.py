@@ -1,4 +1,5 @@
-"""Drift of the constraints of a flexible slider-crank over 60 s under the classical numerical schemes of the multiplier form.
+"""Drift of the constraints of a flexible slider-crank over 60 s under the classical numerical
+schemes of the multiplier form.
 
     python reports/drift/study.py        -> drift.png, drift.json
 
@@ -31,7 +32,9 @@ SCHEMES: dict[str, dict[str, object]] = {
 
 
 def rod() -> fm.FlexibleBodyData:
-    """A beam between its pins with the lateral shapes sin πξ, sin 2πξ; integrals of the shapes in closed form."""
+    """A beam between its pins with the lateral shapes sin πξ, sin 2πξ; integrals of the shapes in
+    closed form.
+    """
     mass = RHO * SIDE**2 * ROD
     S_bar, xS, SS = np.zeros((3, 2)), np.zeros((3, 3, 2)), np.zeros((3, 3, 2, 2))
     S_bar[1] = mass * np.array([2.0 / np.pi, 0.0])
@@ -41,10 +44,16 @@ def rod() -> fm.FlexibleBodyData:
     slopes = np.array([[0.0, 0.0], [0.0, 0.0], [-np.pi / ROD, 2.0 * np.pi / ROD]])
     across, along = mass * SIDE**2 / 12.0, mass * ROD**2 / 3.0
     return fm.FlexibleBodyData.from_integrals(
-        "rod", mass=mass, first_moment=(mass * ROD / 2.0, 0.0, 0.0), second_moment=np.diag([along, across, across]),
-        S_bar=S_bar, xS=xS, SS=SS, K_ff=bending * np.diag([1.0, 16.0]),
+        "rod",
+        mass=mass,
+        first_moment=(mass * ROD / 2.0, 0.0, 0.0),
+        second_moment=np.diag([along, across, across]),
+        S_bar=S_bar,
+        xS=xS,
+        SS=SS,
+        K_ff=bending * np.diag([1.0, 16.0]),
         frames={"end": fm.FlexibleFrame.at_node((ROD, 0.0, 0.0), np.zeros((3, 2)), psi=slopes)},
-    )  # fmt: skip
+    )
 
 
 def slider_crank() -> fm.Model:
@@ -71,8 +80,14 @@ def draw(runs: dict[str, fm.Solution]) -> Figure:
     """|g|, |G s + γ̄| and the energy error over time."""
     figure, (g, gd, energy) = panels(3, height=2.4)
     for scheme, solution in runs.items():
-        for axes, values in ((g, solution.drift[:, 0]), (gd, solution.drift[:, 1]), (energy, np.abs(solution.energy.balance))):
-            axes.semilogy(solution.t[1:], np.maximum(values[1:], 1e-17), label=scheme, linewidth=1.2)
+        for axes, values in (
+            (g, solution.drift[:, 0]),
+            (gd, solution.drift[:, 1]),
+            (energy, np.abs(solution.energy.balance)),
+        ):
+            axes.semilogy(
+                solution.t[1:], np.maximum(values[1:], 1e-17), label=scheme, linewidth=1.2
+            )
     for axes in (g, gd, energy):
         decades(axes.yaxis)
     g.set_title("Position error |g| (m, rad)")
@@ -88,19 +103,26 @@ def main() -> None:
     for scheme in SCHEMES:
         runs[scheme] = run(scheme)
         last = runs[scheme]
-        print(f"{scheme:28s} |g| {last.drift[:, 0].max():.1e}  |Gs| {last.drift[:, 1].max():.1e}"
-              f"  energy {np.abs(last.energy.balance).max():.1e} J  {last.statistics['solve_seconds']:.1f} s")  # fmt: skip
+        print(
+            f"{scheme:28s} |g| {last.drift[:, 0].max():.1e}  |Gs| {last.drift[:, 1].max():.1e}"
+            f"  energy {np.abs(last.energy.balance).max():.1e} J  "
+            f"{last.statistics['solve_seconds']:.1f} s"
+        )
     with house_style():
         draw(runs).savefig(HERE / "drift.png", dpi=140)
     table = {
         scheme: {
-            "largest_g": float(run.drift[:, 0].max()), "largest_velocity_error": float(run.drift[:, 1].max()),
-            "energy_missing_J": float(np.abs(run.energy.balance).max()), "energy_J": float(run.energy.total[0]),
+            "largest_g": float(run.drift[:, 0].max()),
+            "largest_velocity_error": float(run.drift[:, 1].max()),
+            "energy_missing_J": float(np.abs(run.energy.balance).max()),
+            "energy_J": float(run.energy.total[0]),
             "seconds": run.statistics["solve_seconds"],
         }
         for scheme, run in runs.items()
-    }  # fmt: skip
-    (HERE / "drift.json").write_text(json.dumps({"t_end": T_END, "step": STEP, "schemes": table}, indent=1, ensure_ascii=False))
+    }
+    (HERE / "drift.json").write_text(
+        json.dumps({"t_end": T_END, "step": STEP, "schemes": table}, indent=1, ensure_ascii=False)
+    )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python reports/elements/calculix.py        -> calculix.json (needs ccx, seconds)
 
-A box 0.5 x 0.1 x 0.08 m, curved and tapered, clamped at one end, ten frequencies. CalculiX prints seven digits.
+A box 0.5 x 0.1 x 0.08 m, curved and tapered, clamped at one end, ten frequencies. CalculiX prints
+seven digits.
 """
 
 import json
@@ -51,20 +52,38 @@ def bent_box(name: str, divisions: tuple[int, int, int]) -> Mesh:
     return box_mesh(SIZE, divisions, name).moved(
         lambda x: (
             x * (1 - taper * x[:, :1] * [0, 1, 1])
-            + np.column_stack([0.2 * x[:, 1] * x[:, 2], 0.3 * x[:, 0] ** 2, 0.2 * x[:, 0] * x[:, 1]])
+            + np.column_stack(
+                [0.2 * x[:, 1] * x[:, 2], 0.3 * x[:, 0] ** 2, 0.2 * x[:, 0] * x[:, 1]]
+            )
         )
     )
 
 
 def deck(mesh: Mesh, name: str, kind: str) -> str:
     """CalculiX input file for the clamped frequencies."""
-    lines = ["*NODE", *(f"{n}, {x:.15g}, {y:.15g}, {z:.15g}" for n, (x, y, z) in enumerate(mesh.nodes, 1))]
+    lines = [
+        "*NODE",
+        *(f"{n}, {x:.15g}, {y:.15g}, {z:.15g}" for n, (x, y, z) in enumerate(mesh.nodes, 1)),
+    ]
     lines.append(f"*ELEMENT, TYPE={kind}, ELSET=ALL")
     for number, row in enumerate(mesh.blocks[name].connectivity + 1, 1):
         fields = [str(number), *map(str, row)]
-        lines += [", ".join(fields[k : k + 10]) + ("," if k + 10 < len(fields) else "") for k in range(0, len(fields), 10)]
-    lines += ["*MATERIAL, NAME=STEEL", "*ELASTIC", f"{STEEL.E:.15g}, {STEEL.nu}", "*DENSITY", f"{STEEL.rho:.15g}"]
-    lines += ["*SOLID SECTION, ELSET=ALL, MATERIAL=STEEL", "*BOUNDARY", *(f"{n + 1}, 1, 3" for n in mesh.node_set("x0"))]
+        lines += [
+            ", ".join(fields[k : k + 10]) + ("," if k + 10 < len(fields) else "")
+            for k in range(0, len(fields), 10)
+        ]
+    lines += [
+        "*MATERIAL, NAME=STEEL",
+        "*ELASTIC",
+        f"{STEEL.E:.15g}, {STEEL.nu}",
+        "*DENSITY",
+        f"{STEEL.rho:.15g}",
+    ]
+    lines += [
+        "*SOLID SECTION, ELSET=ALL, MATERIAL=STEEL",
+        "*BOUNDARY",
+        *(f"{n + 1}, 1, 3" for n in mesh.node_set("x0")),
+    ]
     return "\n".join([*lines, "*STEP", "*FREQUENCY", str(COUNT), "*END STEP", ""])
 
 
@@ -73,7 +92,11 @@ def by_calculix(text: str) -> np.ndarray:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "box.inp").write_text(text)
         subprocess.run(["ccx", "box"], cwd=folder, check=True, capture_output=True)
-        rows = re.findall(r"^\s+\d+\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$", (Path(folder) / "box.dat").read_text(), re.M)
+        rows = re.findall(
+            r"^\s+\d+\s+(\S+)\s+(\S+)\s+(\S+)\s+(\S+)\s*$",
+            (Path(folder) / "box.dat").read_text(),
+            re.M,
+        )
     return np.array([float(row[2]) for row in rows[:COUNT]])
 
 
@@ -86,7 +109,9 @@ def by_us(mesh: Mesh, formulation: Formulation, rules: Mapping[str, Quadrature])
         fe = assemble(mesh, STEEL, formulation=formulation)
     finally:
         ELEMENTS[name] = own
-    dof = np.setdiff1d(np.arange(fe.K.shape[0]), (3 * mesh.node_set("x0")[:, None] + np.arange(3)).ravel())
+    dof = np.setdiff1d(
+        np.arange(fe.K.shape[0]), (3 * mesh.node_set("x0")[:, None] + np.arange(3)).ravel()
+    )
     return eigenmodes(fe.K[dof][:, dof], fe.M[dof][:, dof], COUNT).frequencies
 
 
@@ -94,14 +119,20 @@ def main() -> None:
     found = {}
     for title, (name, divisions, formulation, rules) in CASES.items():
         mesh = bent_box(name, divisions)
-        theirs, ours = by_calculix(deck(mesh, name, title.split(",")[0])), by_us(mesh, formulation, rules)
+        theirs, ours = (
+            by_calculix(deck(mesh, name, title.split(",")[0])),
+            by_us(mesh, formulation, rules),
+        )
         found[title] = {
             "element": name,
             "ccx [Hz]": theirs.tolist(),
             "here [Hz]": ours.tolist(),
             "largest difference": float(np.abs(ours / theirs - 1).max()),
         }
-        print(f"{title:32s} {found[title]['largest difference']:.2e}  mode 1: {ours[0]:.4f} {theirs[0]:.4f}")
+        print(
+            f"{title:32s} {found[title]['largest difference']:.2e}  mode 1: {ours[0]:.4f} "
+            f"{theirs[0]:.4f}"
+        )
     (HERE / "calculix.json").write_text(json.dumps(found, indent=1))
 
 

@@ -1,8 +1,10 @@
-"""The 355 decks of CalculiX's own tests: which are read, and the frequencies of those with *FREQUENCY.
+"""The 355 decks of CalculiX's own tests: which are read, and the frequencies of those with
+*FREQUENCY.
 
     python reports/elements/decks.py FOLDER    -> decks.json, tables on the screen (about two minutes)
 
-FOLDER: the files of Debian's package calculix-ccx-test, usr/share/doc/calculix-ccx-test/examples/test, packed or not.
+FOLDER: the files of Debian's package calculix-ccx-test,
+usr/share/doc/calculix-ccx-test/examples/test, packed or not.
 """
 
 from __future__ import annotations
@@ -50,7 +52,9 @@ def unpacked(folder: Path, into: Path) -> list[Path]:
     for path in folder.iterdir():
         if path.is_file():
             data = path.read_bytes()
-            (into / path.name.removesuffix(".gz")).write_bytes(gzip.decompress(data) if path.suffix == ".gz" else data)
+            (into / path.name.removesuffix(".gz")).write_bytes(
+                gzip.decompress(data) if path.suffix == ".gz" else data
+            )
     return sorted(into.glob("*.inp"))
 
 
@@ -59,7 +63,10 @@ def model(path: Path) -> pp.FEModel:
     mesh = pp.read_mesh(path, unit="m", structural=True, separate=True)
     materials = {name: dict(given) for name, given in mesh.declared.materials.items()}
     sections = {name: dict(given) for name, given in mesh.declared.sections.items()}
-    for given in (*materials.values(), *(ply for each in sections.values() for ply in each.get("materials", ()))):
+    for given in (
+        *materials.values(),
+        *(ply for each in sections.values() for ply in each.get("materials", ())),
+    ):
         if given.get("kind") and not given.get("rho"):
             given["rho"] = WITHOUT_DENSITY
             del given["problem"]
@@ -68,18 +75,28 @@ def model(path: Path) -> pp.FEModel:
 
 
 def element_types(path: Path) -> set[str]:
-    return {options.get("TYPE", "").upper() for keyword, options, *_ in keyword_blocks(path) if keyword == "ELEMENT"}
+    return {
+        options.get("TYPE", "").upper()
+        for keyword, options, *_ in keyword_blocks(path)
+        if keyword == "ELEMENT"
+    }
 
 
 def formulation(path: Path) -> pp.Formulation:
     chosen = {name: each for name, each in AS_CALCULIX.items() if name in element_types(path)}
-    merged = {option: getattr(each, option) for each in chosen.values() for option in ("hex8", "hex20", "mass_rule")
-              if getattr(each, option) != getattr(pp.Formulation(), option)}  # fmt: skip
+    merged = {
+        option: getattr(each, option)
+        for each in chosen.values()
+        for option in ("hex8", "hex20", "mass_rule")
+        if getattr(each, option) != getattr(pp.Formulation(), option)
+    }
     return pp.Formulation(**merged)
 
 
 def supports(path: Path, fe: pp.FEModel) -> np.ndarray:
-    """Degrees of freedom that *BOUNDARY fixes before the first *FREQUENCY ends; raises InputError for what is not linear."""
+    """Degrees of freedom that *BOUNDARY fixes before the first *FREQUENCY ends; raises InputError
+    for what is not linear.
+    """
     begun, fixed, place = False, [], {int(number): row for row, number in enumerate(fe.node_ids)}
     names = {name.upper(): rows for name, rows in fe.node_sets.items()}
     step: dict[str, str] = {}
@@ -94,7 +111,10 @@ def supports(path: Path, fe: pp.FEModel) -> np.ndarray:
             name, first, *rest = [each.strip() for each in text.split(",")]
             last = rest[0] if rest and rest[0] else first
             nodes = names.get(
-                name.upper(), np.array([place[int(name)]] if name.isdigit() and int(name) in place else [], dtype=int)
+                name.upper(),
+                np.array(
+                    [place[int(name)]] if name.isdigit() and int(name) in place else [], dtype=int
+                ),
             )
             for component in range(int(first), int(last) + 1):
                 if component <= 3:
@@ -106,47 +126,75 @@ def supports(path: Path, fe: pp.FEModel) -> np.ndarray:
 
 
 def frequencies(fe: pp.FEModel, fixed: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """As many of the lowest ω² as expected, rad²/s², with degrees of freedom held: (K + s M) x (1/(ω² + s)) = M x."""
+    """As many of the lowest ω² as expected, rad²/s², with degrees of freedom held: (K + s M) x
+    (1/(ω² + s)) = M x.
+    """
     K, M = fe.constraints.matrix(fe.K), fe.constraints.matrix(fe.M)
-    free = np.setdiff1d(np.arange(fe.freedoms.size), np.concatenate([fixed, fe.constraints.dependent]))
+    free = np.setdiff1d(
+        np.arange(fe.freedoms.size), np.concatenate([fixed, fe.constraints.dependent])
+    )
     free = free[np.asarray(abs(K[free][:, free]).sum(axis=1)).ravel() > 0]
     K, M = K[free][:, free].tocsc(), M[free][:, free].tocsc()
     shift, count = 1e-3 * float(np.abs(expected).max()), min(len(expected), len(free) - 1)
     if len(free) <= DENSE:
         last = len(free) - 1
         mu = scipy.linalg.eigh(
-            M.toarray(), (K + shift * M).toarray(), eigvals_only=True, subset_by_index=(last - count + 1, last)
+            M.toarray(),
+            (K + shift * M).toarray(),
+            eigvals_only=True,
+            subset_by_index=(last - count + 1, last),
         )
         return np.sort(1 / mu - shift)
-    return np.sort(sla.eigsh(K, count, M, sigma=-shift, v0=np.ones(len(free)), return_eigenvectors=False))
+    return np.sort(
+        sla.eigsh(K, count, M, sigma=-shift, v0=np.ones(len(free)), return_eigenvectors=False)
+    )
 
 
 def reference(path: Path) -> np.ndarray:
     """Eigenvalues ω² of the first table of a .dat.ref file."""
     text = path.with_suffix(".dat.ref").read_text(errors="replace")
-    if "E I G E N V A L U E" not in text.replace("E I G E N V A L U E   O U T P U T", "E I G E N V A L U E"):
+    if "E I G E N V A L U E" not in text.replace(
+        "E I G E N V A L U E   O U T P U T", "E I G E N V A L U E"
+    ):
         raise InputError("its reference has no eigenvalues")
     table = text.split("E I G E N V A L U E   O U T P U T")[1]
-    rows = re.findall(r"^\s+(?:\d+\s+)?\d+\s+(-?\d\.\d+E[+-]\d+)\s+\S+\s+\S+\s+\S+\s*$", table.split("P A R T I C")[0], re.M)
+    rows = re.findall(
+        r"^\s+(?:\d+\s+)?\d+\s+(-?\d\.\d+E[+-]\d+)\s+\S+\s+\S+\s+\S+\s*$",
+        table.split("P A R T I C")[0],
+        re.M,
+    )
     if not rows:
         raise InputError("its reference has no eigenvalues")
     return np.array([float(value) for value in rows])
 
 
 def of_whole_part(fe: pp.FEModel, fixed: np.ndarray, expected: np.ndarray) -> dict[str, object]:
-    """Eigenvalues of one nodal diameter, among those of the whole part next to the lowest elastic one."""
+    """Eigenvalues of one nodal diameter, among those of the whole part next to the lowest elastic
+    one.
+    """
     if fe.freedoms.size > LARGEST:
         raise InputError(f"sectors whose whole part has {fe.freedoms.size} degrees of freedom")
     K, M = fe.constraints.matrix(fe.K), fe.constraints.matrix(fe.M)
-    free = np.setdiff1d(np.arange(fe.freedoms.size), np.concatenate([fixed, fe.constraints.dependent]))
+    free = np.setdiff1d(
+        np.arange(fe.freedoms.size), np.concatenate([fixed, fe.constraints.dependent])
+    )
     K, M = K[free][:, free].tocsc(), M[free][:, free].tocsc()
     lowest = expected[expected > 1e-6 * expected.max()].min()
-    found = sla.eigsh(K, 6, M, sigma=lowest * (1 + 1e-4), v0=np.ones(len(free)), return_eigenvectors=False)
-    inside = expected[(expected >= found.min() * (1 - 1e-3)) & (expected <= found.max() * (1 + 1e-3))]
+    found = sla.eigsh(
+        K, 6, M, sigma=lowest * (1 + 1e-4), v0=np.ones(len(free)), return_eigenvectors=False
+    )
+    inside = expected[
+        (expected >= found.min() * (1 - 1e-3)) & (expected <= found.max() * (1 + 1e-3))
+    ]
     if not inside.size:
         inside = np.array([lowest])
     differences = np.array([np.abs(np.sqrt(np.abs(found) / value) - 1).min() for value in inside])
-    return {"modes": len(inside), "first": float(differences[0]), "largest": float(differences.max()), "sectors": True}
+    return {
+        "modes": len(inside),
+        "first": float(differences[0]),
+        "largest": float(differences.max()),
+        "sectors": True,
+    }
 
 
 def compared(path: Path, fe: pp.FEModel) -> dict[str, object]:
@@ -156,14 +204,24 @@ def compared(path: Path, fe: pp.FEModel) -> dict[str, object]:
         if "CYCLIC SYMMETRY MODEL" in path.read_text(errors="replace").upper():
             return of_whole_part(fe, fixed, expected)
         found = frequencies(fe, fixed, expected)
-    except (InputError, FileNotFoundError, np.linalg.LinAlgError, RuntimeError, MemoryError) as error:
+    except (
+        InputError,
+        FileNotFoundError,
+        np.linalg.LinAlgError,
+        RuntimeError,
+        MemoryError,
+    ) as error:
         return {"reason": str(error)[:120]}
     n, scale = min(len(found), len(expected)), float(np.abs(expected).max())
     moving = np.abs(expected[:n]) > 1e-6 * scale
     if not moving.any():
         return {"reason": "no elastic frequency"}
     differences = np.abs(np.sqrt(np.abs(found[:n][moving] / expected[:n][moving])) - 1)
-    return {"modes": int(moving.sum()), "first": float(differences[0]), "largest": float(differences.max())}
+    return {
+        "modes": int(moving.sum()),
+        "first": float(differences[0]),
+        "largest": float(differences.max()),
+    }
 
 
 def main() -> None:
@@ -178,7 +236,12 @@ def main() -> None:
                 if "*FREQUENCY" in path.read_text(errors="replace").upper():
                     row["frequencies"] = compared(path, fe)
             except InputError as error:
-                row = {"refused": str(error).splitlines()[0].replace(f"{folder}/", "").replace(str(folder), "its folder")}
+                row = {
+                    "refused": str(error)
+                    .splitlines()[0]
+                    .replace(f"{folder}/", "")
+                    .replace(str(folder), "its folder")
+                }
             results[path.stem] = row
     (HERE / "decks.json").write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     report(results)
@@ -187,7 +250,10 @@ def main() -> None:
 def report(results: dict[str, dict[str, object]]) -> None:
     """Tables of what is read and of the frequencies."""
     refused = {name: str(row["refused"]) for name, row in results.items() if "refused" in row}
-    counts = Counter(next((what for key, what in REASONS if key in why), "single ones") for why in refused.values())
+    counts = Counter(
+        next((what for key, what in REASONS if key in why), "single ones")
+        for why in refused.values()
+    )
     print(f"{len(results)} decks, {len(results) - len(refused)} read and assembled")
     for what, count in counts.most_common():
         print(f"  {count:4d} {what}")

@@ -42,7 +42,9 @@ CURVES = {
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A published problem: box, supports of its faces (name of the set → components), frequencies in Hz, their source."""
+    """A published problem: box, supports of its faces (name of the set → components), frequencies
+    in Hz, their source.
+    """
 
     size: tuple[float, float, float]
     held: dict[str, tuple[int, ...]]
@@ -54,11 +56,24 @@ class Benchmark:
 
 BENCHMARKS = {
     "FV5 bending, quarter": Benchmark(
-        (10, 1, 1), {"y0": (0, 2), "z0": (2,), "x0": (1, 2), "x1": (1, 2)}, (42.650, 148.15, 283.47), "NAFEMS, Timoshenko"
+        (10, 1, 1),
+        {"y0": (0, 2), "z0": (2,), "x0": (1, 2), "x1": (1, 2)},
+        (42.650, 148.15, 283.47),
+        "NAFEMS, Timoshenko",
     ),
-    "FV5 torsion, quarter": Benchmark((10, 1, 1), {"y0": (0, 2), "z0": (0, 1), "x0": (1, 2)}, (71.20, 213.61), "NAFEMS"),
-    "FV5 extension, quarter": Benchmark((10, 1, 1), {"y0": (1,), "z0": (2,), "x0": (0,)}, (125.00,), "NAFEMS"),
-    "FV12 free plate": Benchmark((10, 10, 0.05), {}, (1.622, 2.360, 2.922, 4.233, 4.233, 7.416), "NAFEMS, thin plate", rigid=6),
+    "FV5 torsion, quarter": Benchmark(
+        (10, 1, 1), {"y0": (0, 2), "z0": (0, 1), "x0": (1, 2)}, (71.20, 213.61), "NAFEMS"
+    ),
+    "FV5 extension, quarter": Benchmark(
+        (10, 1, 1), {"y0": (1,), "z0": (2,), "x0": (0,)}, (125.00,), "NAFEMS"
+    ),
+    "FV12 free plate": Benchmark(
+        (10, 10, 0.05),
+        {},
+        (1.622, 2.360, 2.922, 4.233, 4.233, 7.416),
+        "NAFEMS, thin plate",
+        rigid=6,
+    ),
     "FV32 tapered membrane": Benchmark(
         (10, 1, 0.025),
         {"x0": (0, 1), "z0": (2,)},
@@ -81,14 +96,44 @@ BENCHMARKS = {
     ),
 }
 MESHES = {
-    "FV5 bending, quarter": {"hex20": (16, 2, 2), "hex8": (30, 6, 6), "wedge15": (16, 2, 2), "tet10": (16, 2, 2)},
-    "FV5 torsion, quarter": {"hex20": (16, 2, 2), "hex8": (30, 6, 6), "wedge15": (16, 2, 2), "tet10": (16, 2, 2)},
-    "FV5 extension, quarter": {"hex20": (16, 2, 2), "hex8": (30, 6, 6), "wedge15": (16, 2, 2), "tet10": (16, 2, 2)},
-    "FV12 free plate": {"hex20": (16, 16, 1), "hex8": (40, 40, 1), "wedge15": (16, 16, 1), "tet10": (16, 16, 1)},
-    "FV32 tapered membrane": {"hex20": (20, 10, 1), "hex8": (60, 30, 1), "wedge15": (20, 10, 1), "tet10": (20, 10, 1)},
+    "FV5 bending, quarter": {
+        "hex20": (16, 2, 2),
+        "hex8": (30, 6, 6),
+        "wedge15": (16, 2, 2),
+        "tet10": (16, 2, 2),
+    },
+    "FV5 torsion, quarter": {
+        "hex20": (16, 2, 2),
+        "hex8": (30, 6, 6),
+        "wedge15": (16, 2, 2),
+        "tet10": (16, 2, 2),
+    },
+    "FV5 extension, quarter": {
+        "hex20": (16, 2, 2),
+        "hex8": (30, 6, 6),
+        "wedge15": (16, 2, 2),
+        "tet10": (16, 2, 2),
+    },
+    "FV12 free plate": {
+        "hex20": (16, 16, 1),
+        "hex8": (40, 40, 1),
+        "wedge15": (16, 16, 1),
+        "tet10": (16, 16, 1),
+    },
+    "FV32 tapered membrane": {
+        "hex20": (20, 10, 1),
+        "hex8": (60, 30, 1),
+        "wedge15": (20, 10, 1),
+        "tet10": (20, 10, 1),
+    },
     "FV52 solid plate, 4x4x1": {"hex20": (4, 4, 1), "hex27": (4, 4, 1)},
-    "D6 cantilever": {"hex20": (40, 4, 3), "hex8": (80, 8, 4), "wedge15": (40, 4, 3), "tet10": (40, 4, 2)},
-}  # fmt: skip
+    "D6 cantilever": {
+        "hex20": (40, 4, 3),
+        "hex8": (80, 8, 4),
+        "wedge15": (40, 4, 3),
+        "tet10": (40, 4, 2),
+    },
+}
 
 
 def tapered(x: np.ndarray) -> np.ndarray:
@@ -98,9 +143,15 @@ def tapered(x: np.ndarray) -> np.ndarray:
 
 def held_dofs(mesh: Mesh, problem: Benchmark) -> np.ndarray:
     """Degrees of freedom fixed by the supports."""
-    bottom = np.intersect1d(mesh.node_set("z0"), np.concatenate([mesh.node_set(side) for side in ("x0", "x1", "y0", "y1")]))
+    bottom = np.intersect1d(
+        mesh.node_set("z0"),
+        np.concatenate([mesh.node_set(side) for side in ("x0", "x1", "y0", "y1")]),
+    )
     places = dict(mesh.node_sets) | {"edges": bottom}
-    held = [(3 * places[name][:, None] + list(components)).ravel() for name, components in problem.held.items()]
+    held = [
+        (3 * places[name][:, None] + list(components)).ravel()
+        for name, components in problem.held.items()
+    ]
     return np.concatenate([*held, np.zeros(0, dtype=np.int64)]).astype(np.int64)
 
 
@@ -110,11 +161,17 @@ def frequencies(mesh: Mesh, problem: Benchmark, formulation: Formulation = DEFAU
     dof = np.setdiff1d(np.arange(fe.K.shape[0]), held_dofs(mesh, problem))
     shift = -((2 * np.pi * problem.frequencies[0] / 10) ** 2)
     n = problem.rigid + len(problem.frequencies)
-    return np.asarray(eigenmodes(fe.K[dof][:, dof], fe.M[dof][:, dof], n, shift=shift).frequencies[problem.rigid :])
+    return np.asarray(
+        eigenmodes(fe.K[dof][:, dof], fe.M[dof][:, dof], n, shift=shift).frequencies[
+            problem.rigid :
+        ]
+    )
 
 
 def convergence() -> dict[str, dict[str, object]]:
-    """Largest error of six frequencies of the free box over the number of degrees of freedom, and the order in h."""
+    """Largest error of six frequencies of the free box over the number of degrees of freedom, and
+    the order in h.
+    """
     reference = free_box_frequencies(BOX, STEEL, 14, 6)
     free = Benchmark(BOX, {}, tuple(reference), "Ritz", material=STEEL, rigid=6)
     found: dict[str, dict[str, object]] = {}
@@ -158,7 +215,9 @@ def draw(curves: dict[str, dict[str, object]]) -> Figure:
         element = ELEMENTS[CURVES[title][0]]
         line = "s--" if len(element.nodes) > element.corners else "o-"  # of second order
         label = f"{title}  (h^{curve['order in h']})"
-        axes.loglog(curve["degrees of freedom"], curve["largest error"], line, markersize=3.5, label=label)
+        axes.loglog(
+            curve["degrees of freedom"], curve["largest error"], line, markersize=3.5, label=label
+        )
     decades(axes.yaxis)
     decades(axes.xaxis)
     axes.set_xlabel("degrees of freedom")

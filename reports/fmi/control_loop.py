@@ -1,8 +1,10 @@
-"""A flexible arm in real time at 1 kHz, its controller in another process: jitter of the samples and response times.
+"""A flexible arm in real time at 1 kHz, its controller in another process: jitter of the samples
+and response times.
 
     python reports/fmi/control_loop.py [SECONDS]        -> control_loop.json
 
-The controller is a PD law in Python that maps the loop's file. Twice: in real time, and as fast as both processes can.
+The controller is a PD law in Python that maps the loop's file. Twice: in real time, and as fast as
+both processes can.
 """
 
 import json
@@ -34,7 +36,9 @@ def run(seconds: float, real_time: bool) -> dict[str, float]:
     memory = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         file = Path(folder) / "arm.loop"
-        loop = fm.ControlLoop(fm.Stepper(arm(False), t_end=seconds, step=5e-4, **PORTS), file, period=PERIOD)
+        loop = fm.ControlLoop(
+            fm.Stepper(arm(False), t_end=seconds, step=5e-4, **PORTS), file, period=PERIOD
+        )
         with subprocess.Popen([sys.executable, "-c", CONTROLLER, str(file)]):
             timing = loop.run(seconds, real_time=real_time, timeout=60.0)
     print(f"{'real time' if real_time else 'in step'}: {timing}")
@@ -47,9 +51,16 @@ def run(seconds: float, real_time: bool) -> dict[str, float]:
 
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 20.0
-    report = {"processors": os.cpu_count(), "Python": platform.python_version(), "period (µs)": 1e6 * PERIOD,
-              "real time (µs)": run(seconds, True), "in step (µs)": run(seconds, False)}  # fmt: skip
-    (HERE / "control_loop.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    report = {
+        "processors": os.cpu_count(),
+        "Python": platform.python_version(),
+        "period (µs)": 1e6 * PERIOD,
+        "real time (µs)": run(seconds, True),
+        "in step (µs)": run(seconds, False),
+    }
+    (HERE / "control_loop.json").write_text(
+        json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python reports/fmi/ecos.py        -> ecos.json      (needs flexmbs[fmu], ecospy and Debian's libtbb12)
 
-The flexible arm of cosimulation.py and a pendulum, coupled to Python, with and without directional derivatives: random torques,
-held for 10 ms each.
+The flexible arm of cosimulation.py and a pendulum, coupled to Python, with and without directional
+derivatives: random torques, held for 10 ms each.
 """
 
 import itertools
@@ -34,19 +34,32 @@ def difference(model: fm.Model, file: Path, ports: dict[str, Any]) -> float:
             own.inputs["motor"] = float(motor)
             unit.step(1)
             own.advance(HELD * (k + 1))
-            gap = max(gap, *(abs(unit.get_real(f"unit::{name}") - value) for name, value in own.outputs.items()))
+            gap = max(
+                gap,
+                *(
+                    abs(unit.get_real(f"unit::{name}") - value)
+                    for name, value in own.outputs.items()
+                ),
+            )
     return float(gap)
 
 
 def main() -> None:
     found: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
-        outputs = {"arm": PORTS["outputs"], "pendulum": {"angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")}}
+        outputs = {
+            "arm": PORTS["outputs"],
+            "pendulum": {"angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")},
+        }
         machines = {"arm": arm(controlled=False), "pendulum": pendulum()}
-        for (name, model), version, slopes in itertools.product(machines.items(), (2, 3), (False, True)):
+        for (name, model), version, slopes in itertools.product(
+            machines.items(), (2, 3), (False, True)
+        ):
             ports = PORTS | {"outputs": outputs[name]}
             file = Path(folder) / f"{name}{version}{slopes}.fmu"
-            fm.export_fmu(model, file, version=version, step=STEP, t_end=1.0, derivatives=slopes, **ports)
+            fm.export_fmu(
+                model, file, version=version, step=STEP, t_end=1.0, derivatives=slopes, **ports
+            )
             key = f"{name}, FMI {version}{', with derivatives' if slopes else ''}"
             found[key] = difference(model, file, ports)
             print(key, found[key])

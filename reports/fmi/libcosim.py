@@ -1,9 +1,11 @@
-"""Units of FMI 2 run by libcosim of the Open Simulation Platform, which reads them by FMI Library, against runs in one piece.
+"""Units of FMI 2 run by libcosim of the Open Simulation Platform, which reads them by FMI Library,
+against runs in one piece.
 
     python reports/fmi/libcosim.py        -> libcosim.json      (needs flexmbs[fmu] and libcosimpy)
 
-The arm of cosimulation.py and a pendulum, coupled to Python, and the linearized arm in plain C. All units of an execution take
-a step with held inputs, then outputs go to inputs, as in `fm.cosimulate`.
+The arm of cosimulation.py and a pendulum, coupled to Python, and the linearized arm in plain C. All
+units of an execution take a step with held inputs, then outputs go to inputs, as in
+`fm.cosimulate`.
 """
 
 import json
@@ -28,11 +30,17 @@ Row = dict[str, float]
 
 
 class Execution:
-    """Units in one execution of libcosim with a fixed step (s); variables are those of all units, as "unit.variable"."""
+    """Units in one execution of libcosim with a fixed step (s); variables are those of all units,
+    as "unit.variable".
+    """
 
-    def __init__(self, step: float, units: Mapping[str, Path], connections: Mapping[str, str]) -> None:
+    def __init__(
+        self, step: float, units: Mapping[str, Path], connections: Mapping[str, str]
+    ) -> None:
         self._execution = CosimExecution.from_step_size(round(1e9 * step))
-        self._slaves = [CosimLocalSlave(fmu_path=str(file), instance_name=name) for name, file in units.items()]
+        self._slaves = [
+            CosimLocalSlave(fmu_path=str(file), instance_name=name) for name, file in units.items()
+        ]
         self._at: dict[str, tuple[int, int]] = {}
         for name, slave in zip(units, self._slaves, strict=True):
             index = self._execution.add_local_slave(slave)
@@ -40,7 +48,10 @@ class Execution:
                 self._at[f"{name}.{found.name.decode()}"] = (index, found.reference)
         for end, source in connections.items():
             self._execution.connect_real_variables(*self._at[source], *self._at[end])
-        self._read, self._set = CosimObserver.create_last_value(), CosimManipulator.create_override()
+        self._read, self._set = (
+            CosimObserver.create_last_value(),
+            CosimManipulator.create_override(),
+        )
         self._execution.add_observer(self._read)
         self._execution.add_manipulator(self._set)
 
@@ -70,7 +81,9 @@ def with_random_torque(model: fm.Model, file: Path, ports: dict[str, Any], step:
 
 
 def controlled(file: Path, h: float) -> float:
-    """Height of the tool at the end with a PD controller that samples with the step h, outside of libcosim."""
+    """Height of the tool at the end with a PD controller that samples with the step h, outside of
+    libcosim.
+    """
     unit, motor = Execution(h, {"unit": file}, {}), KP * GOAL
     for _ in range(round(END / h)):
         unit.step({"unit.motor": motor})
@@ -79,9 +92,14 @@ def controlled(file: Path, h: float) -> float:
 
 
 def connected(folder: Path, file: Path) -> dict[str, float]:
-    """The linearized arm in plain C against SciPy, alone and with the angle of the nonlinear arm as its input."""
+    """The linearized arm in plain C against SciPy, alone and with the angle of the nonlinear arm as
+    its input.
+    """
     model = arm(True)
-    ports: dict[str, Any] = {"inputs": [("effort", "hinge")], "outputs": [("position", "tool", "z"), ("coordinate", "hinge")]}
+    ports: dict[str, Any] = {
+        "inputs": [("effort", "hinge")],
+        "outputs": [("position", "tool", "z"), ("coordinate", "hinge")],
+    }
     system = fm.linearize(model, at=fm.statics(model), **ports)
     twin = {name: f"twin.{name}" for name in (*system.inputs, *system.outputs)}
     units = {"arm": file, "twin": system.export(folder / "Linear.fmu", version=2)}
@@ -99,23 +117,40 @@ def connected(folder: Path, file: Path) -> dict[str, float]:
 
 def main() -> None:
     log_output_level(CosimLogLevel.WARNING)
-    swing: dict[str, Any] = {key: {n: p for n, p in PORTS[key].items() if n != "height"} for key in PORTS}
+    swing: dict[str, Any] = {
+        key: {n: p for n, p in PORTS[key].items() if n != "height"} for key in PORTS
+    }
     steps = [8e-3, 4e-3, 2e-3, 1e-3]
-    whole = fm.simulate(arm(True), t_end=END, rtol=1e-8, atol=1e-10, output_step=END).frame("tool").position[-1, 2]
+    whole = (
+        fm.simulate(arm(True), t_end=END, rtol=1e-8, atol=1e-10, output_step=END)
+        .frame("tool")
+        .position[-1, 2]
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        unit = fm.export_fmu(arm(False), folder / "Arm.fmu", step=5e-4, t_end=1.0, version=2, **PORTS)
-        bob = fm.export_fmu(pendulum(), folder / "Pendulum.fmu", step=1e-3, t_end=1.0, version=2, **swing)
-        exact = fm.export_fmu(arm(False), folder / "Exact.fmu", rtol=1e-8, atol=1e-10, t_end=1.0, version=2, **PORTS)
+        unit = fm.export_fmu(
+            arm(False), folder / "Arm.fmu", step=5e-4, t_end=1.0, version=2, **PORTS
+        )
+        bob = fm.export_fmu(
+            pendulum(), folder / "Pendulum.fmu", step=1e-3, t_end=1.0, version=2, **swing
+        )
+        exact = fm.export_fmu(
+            arm(False), folder / "Exact.fmu", rtol=1e-8, atol=1e-10, t_end=1.0, version=2, **PORTS
+        )
         heights = np.array([controlled(exact, h) for h in steps])
-        errors, apart = np.abs(heights - whole), np.abs(heights - [controlled_height(exact, h) for h in steps])
+        errors, apart = (
+            np.abs(heights - whole),
+            np.abs(heights - [controlled_height(exact, h) for h in steps]),
+        )
         report = {
             "arm: difference to the stepper": with_random_torque(arm(False), unit, PORTS, 5e-4),
             "pendulum: difference to the stepper": with_random_torque(pendulum(), bob, swing, 1e-3),
-            "steps": steps, "errors": errors.tolist(), "orders": np.log2(errors[:-1] / errors[1:]).tolist(),
+            "steps": steps,
+            "errors": errors.tolist(),
+            "orders": np.log2(errors[:-1] / errors[1:]).tolist(),
             "controlled: difference to FMPy": float(apart.max()),
             "linearized arm behind the arm": connected(folder, unit),
-        }  # fmt: skip
+        }
     (HERE / "libcosim.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=1))
 

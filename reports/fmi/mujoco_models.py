@@ -1,11 +1,12 @@
-"""MJCF files of installed packages: which are read, and their equations of motion compared with MuJoCo's.
+"""MJCF files of installed packages: which are read, and their equations of motion compared with
+MuJoCo's.
 
     pip install --no-deps --target assets dm_control gymnasium && pip install mujoco
     python reports/fmi/mujoco_models.py assets        -> mujoco_models.json, table on the screen
 
-Every *.xml file below the folder whose root is <mujoco>. Largest differences over random states, relative to the largest value,
-of the mass matrix and of M q̈, the forces without contacts, limits, dry friction and fluids, which are left out, or are soft
-constraints in MuJoCo.
+Every *.xml file below the folder whose root is <mujoco>. Largest differences over random states,
+relative to the largest value, of the mass matrix and of M q̈, the forces without contacts, limits,
+dry friction and fluids, which are left out, or are soft constraints in MuJoCo.
 """
 
 import json
@@ -38,13 +39,18 @@ def facts_of(file: Path) -> dict[str, Any]:
     except fm.InputError as error:
         return {"refused": error.problems[0].rpartition(".xml:")[2]}
     model = found.model
-    facts = {"bodies": len(model.bodies), "coordinates": sum(joint.nv for joint in model.joints.values())}
+    facts = {
+        "bodies": len(model.bodies),
+        "coordinates": sum(joint.nv for joint in model.joints.values()),
+    }
     facts |= {"forces": len(model.forces), "left out": list(found.notes)}
     try:
         theirs = mujoco.MjModel.from_xml_path(str(file))
     except ValueError as error:
         return facts | {"not compared": f"MuJoCo: {str(error).splitlines()[0]}"}
-    return facts | (compared(found, theirs) if model.bodies else {"not compared": "has no moving body"})
+    return facts | (
+        compared(found, theirs) if model.bodies else {"not compared": "has no moving body"}
+    )
 
 
 def compared(found: Any, theirs: Any) -> dict[str, Any]:
@@ -69,15 +75,26 @@ def compared(found: Any, theirs: Any) -> dict[str, Any]:
         for k, unit in enumerate(np.eye(theirs.nv)):
             mujoco.mj_mulM(theirs, data, M[k], unit)
         force = data.qfrc_passive + data.qfrc_actuator - data.qfrc_bias
-        sizes = np.abs(M).max(), max(np.abs(part).max() for part in (data.qfrc_passive, data.qfrc_actuator, data.qfrc_bias))
+        sizes = (
+            np.abs(M).max(),
+            max(
+                np.abs(part).max()
+                for part in (data.qfrc_passive, data.qfrc_actuator, data.qfrc_bias)
+            ),
+        )
         gaps = T.T @ known.M @ T - M, T.T @ (known.k - known.M @ rate) - force
         for key, gap, size in zip(largest, gaps, sizes):
-            largest[key] = max(largest[key], float(np.abs(gap).max() / max(size, 1e-300)) if np.abs(gap).max() else 0.0)
+            largest[key] = max(
+                largest[key],
+                float(np.abs(gap).max() / max(size, 1e-300)) if np.abs(gap).max() else 0.0,
+            )
     return {"differences": largest}
 
 
 def here(found: Any, theirs: Any, data: Any) -> tuple[Any, np.ndarray, np.ndarray]:
-    """Terms at the state of MuJoCo, T and Ṫ q̇ of s = T q̇: free joints have their velocity in world axes there."""
+    """Terms at the state of MuJoCo, T and Ṫ q̇ of s = T q̇: free joints have their velocity in
+    world axes there.
+    """
     position: dict[str, list[float]] = {}
     velocity: dict[str, list[float]] = {}
     places = []
@@ -90,7 +107,14 @@ def here(found: Any, theirs: Any, data: Any) -> tuple[Any, np.ndarray, np.ndarra
         q, v = from_mujoco_coordinates(kind, ref, data.qpos[a : a + nq], data.qvel[d : d + nv])
         position.setdefault(use.joint, []).extend(q)
         velocity.setdefault(use.joint, []).extend(v)
-        places.append((kind, d, [f"{use.joint}.{use.coordinate + k}" for k in range(nv)], data.qpos[a : a + nq]))
+        places.append(
+            (
+                kind,
+                d,
+                [f"{use.joint}.{use.coordinate + k}" for k in range(nv)],
+                data.qpos[a : a + nq],
+            )
+        )
     state = fm.state(found.model, position=position, velocity=velocity)
     names = list(velocity_names(state.compiled))
     T, rate = np.zeros((theirs.nv, theirs.nv)), np.zeros(theirs.nv)
@@ -111,15 +135,23 @@ def main() -> None:
             if "<mujoco" in file.read_text(encoding="utf-8", errors="replace"):
                 table[file.relative_to(folder).as_posix()] = facts_of(file)
     for name, facts in table.items():
-        rest = facts.get("refused") or facts.get("not compared") or "; ".join(facts.get("left out", []))
-        print(f"{name:70} {max(facts.get('differences', {'': np.nan}).values()):8.1e}  {rest[:100]}")
+        rest = (
+            facts.get("refused")
+            or facts.get("not compared")
+            or "; ".join(facts.get("left out", []))
+        )
+        print(
+            f"{name:70} {max(facts.get('differences', {'': np.nan}).values()):8.1e}  {rest[:100]}"
+        )
     compared_ = [facts for facts in table.values() if "differences" in facts]
     exact = [facts for facts in compared_ if max(facts["differences"].values()) < 1e-9]
     counts = {
-        "files": len(table), "refused": sum("refused" in facts for facts in table.values()),
-        "not compared": sum("not compared" in facts for facts in table.values()), "compared": len(compared_),
+        "files": len(table),
+        "refused": sum("refused" in facts for facts in table.values()),
+        "not compared": sum("not compared" in facts for facts in table.values()),
+        "compared": len(compared_),
         "equal to 1e-9": len(exact),
-    }  # fmt: skip
+    }
     print(counts, "mujoco", mujoco.mj_versionString())
     report = {"mujoco": mujoco.mj_versionString(), "counts": counts, "models": table}
     (HERE / "mujoco_models.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,5 @@
-"""Overconstrained linkages and a parallelogram through full turns, by every formalism, coordinates and integrator.
+"""Overconstrained linkages and a parallelogram through full turns, by every formalism, coordinates
+and integrator.
 
     python reports/formalisms/linkages.py        -> linkages.png, linkages.json, the table of README.md
 
@@ -26,10 +27,16 @@ from overconstrained import LOOPS, closure, linkage  # noqa: E402
 
 RATE, CYCLE = 2.0 * np.pi, 16.0  # rad/s, one turn in a second; s of the loop that is not driven
 PROJECTED = {
-    "multiplier": fm.Multiplier(stabilization=fm.Projection()), "recursive": fm.Recursive(stabilization=fm.Projection()),
-    "embedding": fm.Embedding(stabilization=fm.Projection()), "partitioning": fm.Partitioning(),
-}  # fmt: skip
-INTEGRATORS = (fm.DormandPrince(rtol=1e-8, atol=1e-9), fm.ESDIRK(rtol=1e-7, atol=1e-8), fm.GeneralizedAlpha(step=5e-4))
+    "multiplier": fm.Multiplier(stabilization=fm.Projection()),
+    "recursive": fm.Recursive(stabilization=fm.Projection()),
+    "embedding": fm.Embedding(stabilization=fm.Projection()),
+    "partitioning": fm.Partitioning(),
+}
+INTEGRATORS = (
+    fm.DormandPrince(rtol=1e-8, atol=1e-9),
+    fm.ESDIRK(rtol=1e-7, atol=1e-8),
+    fm.GeneralizedAlpha(step=5e-4),
+)
 README = "<!-- linkages -->"
 
 
@@ -59,11 +66,22 @@ def measured(name: str, how: dict[str, Any]) -> tuple[dict[str, object], np.ndar
     except fm.SolverError as error:
         return {"how": key, "outcome": str(error)}, None
     angles = np.concatenate([run.joint(joint).position for joint in model.joints], axis=1)
-    closed = 0.0 if loop is None else max(float(np.abs(closure(loop.table, each)[0]).max()) for each in angles)
+    closed = (
+        0.0
+        if loop is None
+        else max(float(np.abs(closure(loop.table, each)[0]).max()) for each in angles)
+    )
     energy = float(np.abs(run.energy.balance).max() / run.energy.scale)
     failed = [check.title for check in run.audit if check.status == "FAIL"]
     passed = sum(note.startswith("passed a singular position") for note in run.run.notes)
-    found = {"how": key, "outcome": "finished", "closure": closed, "energy": energy, "fail": failed, "singular": passed}
+    found = {
+        "how": key,
+        "outcome": "finished",
+        "closure": closed,
+        "energy": energy,
+        "fail": failed,
+        "singular": passed,
+    }
     return found, angles
 
 
@@ -77,7 +95,9 @@ def draw(angles: dict[str, np.ndarray]) -> Figure:
         axes.set_title(name, fontsize=8)
         axes.tick_params(labelsize=7)
     most = max(figure.axes, key=lambda axes: len(axes.lines))
-    figure.legend(*most.get_legend_handles_labels(), loc="outside upper center", ncols=6, fontsize=7)
+    figure.legend(
+        *most.get_legend_handles_labels(), loc="outside upper center", ncols=6, fontsize=7
+    )
     figure.supxlabel("part of the cycle", fontsize=8)
     figure.supylabel("turn of the joints (°)", fontsize=8)
     return figure
@@ -86,15 +106,24 @@ def draw(angles: dict[str, np.ndarray]) -> Figure:
 def lines(found: dict[str, list[dict[str, object]]]) -> list[str]:
     """The table: worst of all runs of each linkage."""
     out = [
-        "| linkage | runs | finished | closure (m, rad) | energy | FAIL | singular positions noted |",
+        "| linkage | runs | finished | closure (m, rad) | energy | FAIL | singular "
+        "positions noted |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, runs in found.items():
         good = [run for run in runs if run["outcome"] == "finished"]
-        closed, energy = (max((float(str(run[key])) for run in good), default=0.0) for key in ("closure", "energy"))
-        fails, noted = sum(bool(run["fail"]) for run in good), sum(bool(run["singular"]) for run in good)
+        closed, energy = (
+            max((float(str(run[key])) for run in good), default=0.0)
+            for key in ("closure", "energy")
+        )
+        fails, noted = (
+            sum(bool(run["fail"]) for run in good),
+            sum(bool(run["singular"]) for run in good),
+        )
         closure = f"{closed:.0e}" if name in LOOPS else "–"
-        out.append(f"| {name} | {len(runs)} | {len(good)} | {closure} | {energy:.0e} | {fails} | {noted} |")
+        out.append(
+            f"| {name} | {len(runs)} | {len(good)} | {closure} | {energy:.0e} | {fails} | {noted} |"
+        )
     return out
 
 

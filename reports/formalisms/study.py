@@ -1,10 +1,11 @@
-"""Cost of recursive and non-recursive formalisms over the number of bodies, and agreement of all formalisms.
+"""Cost of recursive and non-recursive formalisms over the number of bodies, and agreement of all
+formalisms.
 
     python reports/formalisms/study.py        -> cost.png, study.json
 
-Chains of n = 1 … 200 links on revolute joints about alternating axes: rigid, flexible with 4 and with 16 modes. The time is that
-of one evaluation of the accelerations inside compiled code, the minimum of several batches. Slopes are those of log(time) over
-log(n).
+Chains of n = 1 … 200 links on revolute joints about alternating axes: rigid, flexible with 4 and
+with 16 modes. The time is that of one evaluation of the accelerations inside compiled code, the
+minimum of several batches. Slopes are those of log(time) over log(n).
 """
 
 import functools
@@ -31,13 +32,19 @@ from projected import Projected  # noqa: E402
 
 SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 50, 70, 100, 140, 200)
 MODES = (0, 4, 16)
-COMPARED: dict[str, Formalism] = {"recursive": fm.Recursive(), "M̂ = JᵀMJ": Projected(), "multiplier": fm.Multiplier()}
+COMPARED: dict[str, Formalism] = {
+    "recursive": fm.Recursive(),
+    "M̂ = JᵀMJ": Projected(),
+    "multiplier": fm.Multiplier(),
+}
 BATCH_SECONDS, BATCHES, LONGEST = 0.05, 5, 0.2
 LENGTH, SIDE, RHO, E = 1.0, 0.03, 2700.0, 70e9
 
 
 def often(model, here, same, t, count, none):
-    """``count`` evaluations; the velocities change a little with the result, so that none is optimized away."""
+    """``count`` evaluations; the velocities change a little with the result, so that none is
+    optimized away.
+    """
     for _ in range(int(count)):
         accelerations(model.system, model.work, model.workspace, t, here)
         here.s[0] += 1e-12 * here.sd[0]
@@ -58,7 +65,9 @@ def seconds(compiled: Compiled, form: Formalism) -> float:
     q[joints] = rng.uniform(-1.0, 1.0, len(joints))
     evaluator = Evaluator(compiled, form)
     evaluator.point.q[:], evaluator.point.s[:] = q, s
-    run = functools.partial(kernel(type(form)), evaluator.model, evaluator.packed, evaluator.packed, 0.0)
+    run = functools.partial(
+        kernel(type(form)), evaluator.model, evaluator.packed, evaluator.packed, 0.0
+    )
     run(1)
     count, best = 1, np.inf
     for _ in range(BATCHES + 12):
@@ -73,7 +82,9 @@ def seconds(compiled: Compiled, form: Formalism) -> float:
 
 
 def beam(modes: int) -> fm.FlexibleBodyData:
-    """A clamped–free beam with the shapes (1 − cos((k − ½)πξ)) alternately in two planes; integrals by Gauss's rule."""
+    """A clamped–free beam with the shapes (1 − cos((k − ½)πξ)) alternately in two planes; integrals
+    by Gauss's rule.
+    """
     x, w = np.polynomial.legendre.leggauss(60)
     x, w = 0.5 * (x + 1.0), 0.5 * w
     mass = RHO * SIDE**2 * LENGTH
@@ -83,7 +94,9 @@ def beam(modes: int) -> fm.FlexibleBodyData:
     same = (plane[:, None] == plane[None, :]).astype(float)
     m = mass * np.einsum("g,ga,gb->ab", w, shape, shape) * same
     K = E * SIDE**4 / 12.0 / LENGTH**3 * np.einsum("g,ga,gb->ab", w, curvature, curvature) * same
-    value, V = np.linalg.eigh(np.linalg.solve(np.linalg.cholesky(m), np.linalg.solve(np.linalg.cholesky(m), K).T))
+    value, V = np.linalg.eigh(
+        np.linalg.solve(np.linalg.cholesky(m), np.linalg.solve(np.linalg.cholesky(m), K).T)
+    )
     V = np.linalg.solve(np.linalg.cholesky(m).T, V)  # mass-normalised modes
     phi = np.zeros((len(x), 3, modes))
     phi[:, plane, np.arange(modes)] = shape
@@ -93,13 +106,22 @@ def beam(modes: int) -> fm.FlexibleBodyData:
     SS = mass * np.einsum("g,gak,gbl->abkl", w, phi, phi)
     tip, turn = np.zeros((3, modes)), np.zeros((3, modes))
     tip[plane, np.arange(modes)] = 1.0 - np.cos(k)
-    turn[2, plane == 1], turn[1, plane == 2] = (k * np.sin(k) / LENGTH)[plane == 1], -(k * np.sin(k) / LENGTH)[plane == 2]
+    turn[2, plane == 1], turn[1, plane == 2] = (
+        (k * np.sin(k) / LENGTH)[plane == 1],
+        -(k * np.sin(k) / LENGTH)[plane == 2],
+    )
     across, along = mass * SIDE**2 / 12.0, mass * LENGTH**2 / 3.0
     return fm.FlexibleBodyData.from_integrals(
-        "beam", mass=mass, first_moment=(mass * LENGTH / 2.0, 0.0, 0.0), second_moment=np.diag([along, across, across]),
-        S_bar=S_bar, xS=xS, SS=SS, K_ff=np.diag(value),
+        "beam",
+        mass=mass,
+        first_moment=(mass * LENGTH / 2.0, 0.0, 0.0),
+        second_moment=np.diag([along, across, across]),
+        S_bar=S_bar,
+        xS=xS,
+        SS=SS,
+        K_ff=np.diag(value),
         frames={"tip": fm.FlexibleFrame.at_node((LENGTH, 0.0, 0.0), tip @ V, psi=turn @ V)},
-    )  # fmt: skip
+    )
 
 
 def chain(n: int, modes: int) -> fm.Model:
@@ -121,7 +143,9 @@ def chain(n: int, modes: int) -> fm.Model:
 
 
 def measure() -> dict[str, dict[str, list[list[float]]]]:
-    """seconds[modes][formalism] = [[n, seconds], …]; a curve ends where an evaluation takes longer than LONGEST."""
+    """seconds[modes][formalism] = [[n, seconds], …]; a curve ends where an evaluation takes longer
+    than LONGEST.
+    """
     found: dict[str, dict[str, list[list[float]]]] = {}
     for modes in MODES:
         curves: dict[str, list[list[float]]] = {name: [] for name in COMPARED}
@@ -131,7 +155,16 @@ def measure() -> dict[str, dict[str, list[list[float]]]]:
                 if curve and curve[-1][1] > LONGEST:
                     continue
                 curve.append([n, seconds(compiled, COMPARED[name])])
-            print(modes, n, {name: f"{1e6 * c[-1][1]:.2f} µs" for name, c in curves.items() if c and c[-1][0] == n}, flush=True)
+            print(
+                modes,
+                n,
+                {
+                    name: f"{1e6 * c[-1][1]:.2f} µs"
+                    for name, c in curves.items()
+                    if c and c[-1][0] == n
+                },
+                flush=True,
+            )
         found[str(modes)] = curves
     return found
 
@@ -150,14 +183,18 @@ def crossover(fast: list[list[float]], slow: list[list[float]]) -> float | None:
     return after[0] if after else None
 
 
-def draw(found: dict[str, dict[str, list[list[float]]]], slopes: dict[str, dict[str, float]]) -> Figure:
+def draw(
+    found: dict[str, dict[str, list[list[float]]]], slopes: dict[str, dict[str, float]]
+) -> Figure:
     """Time over n on log axes, one panel per number of modes."""
     figure = Figure(figsize=(WIDTH, 3.9))
     figure.set_layout_engine("constrained")
     for axes, modes in zip(figure.subplots(1, len(MODES), sharey=True), found):
         for name, curve in found[modes].items():
             n, t = np.array(curve).T
-            axes.loglog(n, 1e6 * t, "o-", markersize=3, label=f"{name}  n^{slopes[modes][name]:.2f}")
+            axes.loglog(
+                n, 1e6 * t, "o-", markersize=3, label=f"{name}  n^{slopes[modes][name]:.2f}"
+            )
         axes.set_title("rigid" if modes == "0" else f"{modes} modes per link")
         decades(axes.xaxis)
         decades(axes.yaxis)
@@ -170,21 +207,41 @@ def draw(found: dict[str, dict[str, list[list[float]]]], slopes: dict[str, dict[
 def agreement() -> list[dict[str, object]]:
     """All formalisms on a flexible two-link arm over half a second."""
     rows = compare(chain(2, 4), t_end=0.5, rtol=1e-8, atol=1e-10).rows
-    keys = ("formalism", "coordinates", "integrator", "accelerations", "reactions", "positions", "energy", "drift", "steps")
+    keys = (
+        "formalism",
+        "coordinates",
+        "integrator",
+        "accelerations",
+        "reactions",
+        "positions",
+        "energy",
+        "drift",
+        "steps",
+    )
     return [{key: getattr(row, key) for key in keys} for row in rows]
 
 
 def main() -> None:
     found = measure()
-    slopes = {modes: {name: slope(curve) for name, curve in curves.items()} for modes, curves in found.items()}
-    crossings = {modes: crossover(curves["recursive"], curves["M̂ = JᵀMJ"]) for modes, curves in found.items()}
+    slopes = {
+        modes: {name: slope(curve) for name, curve in curves.items()}
+        for modes, curves in found.items()
+    }
+    crossings = {
+        modes: crossover(curves["recursive"], curves["M̂ = JᵀMJ"]) for modes, curves in found.items()
+    }
     with house_style():
         draw(found, slopes).savefig(HERE / "cost.png", dpi=140)
     table = agreement()
     for row in table:
         print(row)
     print("slopes", slopes, "crossover", crossings)
-    result = {"seconds": found, "slopes": slopes, "recursive_faster_from": crossings, "agreement": table}
+    result = {
+        "seconds": found,
+        "slopes": slopes,
+        "recursive_faster_from": crossings,
+        "agreement": table,
+    }
     (HERE / "study.json").write_text(json.dumps(result, indent=1))
 
 

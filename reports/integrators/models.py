@@ -25,7 +25,15 @@ def bar(model: fm.Model, name: str, *, mass: float = 1.0, length: float = 1.0) -
     """A slender bar along x from its origin."""
     across = mass * length**2 / 12.0
     inertia = (0.01 * across, across, across)
-    return model.add(fm.RigidBody(name, mass=mass, inertia=inertia, com=(length / 2.0, 0, 0), frames={"end": (length, 0, 0)}))
+    return model.add(
+        fm.RigidBody(
+            name,
+            mass=mass,
+            inertia=inertia,
+            com=(length / 2.0, 0, 0),
+            frames={"end": (length, 0, 0)},
+        )
+    )
 
 
 def stiff_bushing() -> fm.Model:
@@ -33,18 +41,40 @@ def stiff_bushing() -> fm.Model:
     model = fm.Model("stiff bushing", gravity=DOWN)
     block = model.add(fm.RigidBody("block", mass=1.0, inertia=(0.01, 0.01, 0.01)))
     model.add(fm.Free("motion", model.ground, block))
-    model.add(fm.Bushing("bushing", "ground", "block", k=(1e7, 1e7, 1e7, 2.5e4, 2.5e4, 2.5e4), c=(600.0,) * 3 + (3.0,) * 3))
+    model.add(
+        fm.Bushing(
+            "bushing",
+            "ground",
+            "block",
+            k=(1e7, 1e7, 1e7, 2.5e4, 2.5e4, 2.5e4),
+            c=(600.0,) * 3 + (3.0,) * 3,
+        )
+    )
     pendulum = bar(model, "pendulum", mass=0.5, length=0.5)
-    model.add(fm.Spherical("ball", block, pendulum, q0=(np.cos(0.3), 0.0, np.sin(0.3), 0.0), v0=(0.0, 1.0, 3.0)))
+    model.add(
+        fm.Spherical(
+            "ball", block, pendulum, q0=(np.cos(0.3), 0.0, np.sin(0.3), 0.0), v0=(0.0, 1.0, 3.0)
+        )
+    )
     return model
 
 
 def flexible_arm() -> fm.Model:
-    """A steel beam (1 m × 40 mm × 20 mm), 16 modes from 17 Hz to 7 kHz with 1 % of damping, swings down from the horizontal."""
+    """A steel beam (1 m × 40 mm × 20 mm), 16 modes from 17 Hz to 7 kHz with 1 % of damping, swings
+    down from the horizontal.
+    """
     mesh = box_mesh((1.0, 0.04, 0.02), (16, 1, 1), "hex20", origin=(0.0, -0.02, -0.01))
     steel = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
     ends = {"base": Rigid("x0"), "tip": Rigid("x1")}
-    data = reduce(mesh, steel, interfaces=ends, method=CraigBampton(modes=10), reference="base", name="arm", damping=0.01)
+    data = reduce(
+        mesh,
+        steel,
+        interfaces=ends,
+        method=CraigBampton(modes=10),
+        reference="base",
+        name="arm",
+        damping=0.01,
+    )
     model = fm.Model("flexible arm", gravity=DOWN)
     arm = model.add(fm.FlexibleBody("arm", data=data))
     model.add(fm.Revolute("hinge", model.ground, arm["base"], axis="y"))
@@ -52,7 +82,9 @@ def flexible_arm() -> fm.Model:
 
 
 def chain() -> fm.Model:
-    """Ten bars on hinges alternately about y and z fall from the horizontal: chaotic, over a short time."""
+    """Ten bars on hinges alternately about y and z fall from the horizontal: chaotic, over a short
+    time.
+    """
     model = fm.Model("chain", gravity=DOWN)
     end: fm.FrameRef = model.ground
     for i in range(10):
@@ -63,12 +95,18 @@ def chain() -> fm.Model:
 
 
 def four_bar() -> fm.Model:
-    """A spatial loop: a crank, a coupler on a ball and a universal joint, a rocker; the crank rotates freely."""
+    """A spatial loop: a crank, a coupler on a ball and a universal joint, a rocker; the crank
+    rotates freely.
+    """
     model = fm.Model("four bars", gravity=DOWN, frames={"far": (0.8, 0, 0)})
     shape = {"mass": 0.5, "inertia": (1e-3, 1e-2, 1e-2)}
     crank = model.add(fm.RigidBody("crank", com=(0, 0, 0.1), frames={"end": (0, 0, 0.2)}, **shape))
-    coupler = model.add(fm.RigidBody("coupler", com=(0.4, 0, 0), frames={"end": (0.8, 0, 0)}, **shape))
-    rocker = model.add(fm.RigidBody("rocker", com=(0, 0, 0.3), frames={"end": (0, 0, 0.5)}, **shape))
+    coupler = model.add(
+        fm.RigidBody("coupler", com=(0.4, 0, 0), frames={"end": (0.8, 0, 0)}, **shape)
+    )
+    rocker = model.add(
+        fm.RigidBody("rocker", com=(0, 0, 0.3), frames={"end": (0, 0, 0.5)}, **shape)
+    )
     model.add(fm.Revolute("crank shaft", model.ground, crank, axis="y", v0=8.0))
     model.add(fm.Spherical("ball", crank["end"], coupler))
     model.add(fm.Universal("knee", coupler["end"], rocker["end"], axes=("y", "z"), q0=(0.6, 0)))
@@ -96,7 +134,9 @@ def flexible_four_bar() -> fm.Model:
     tip = crank_length * np.array([np.cos(angle), np.sin(angle)])
     way = np.array([base, 0.0]) - tip
     span = np.hypot(*way)
-    rod_angle = np.arctan2(way[1], way[0]) + np.arccos((rod_length**2 + span**2 - rocker_length**2) / (2 * rod_length * span))
+    rod_angle = np.arctan2(way[1], way[0]) + np.arccos(
+        (rod_length**2 + span**2 - rocker_length**2) / (2 * rod_length * span)
+    )
     knee = tip + rod_length * np.array([np.cos(rod_angle), np.sin(rod_angle)])
     rocker_angle = np.arctan2(knee[1], knee[0] - base)
     model = fm.Model("flexible four-bar", gravity=(0, -9.81, 0), frames={"far": (base, 0, 0)})
@@ -108,7 +148,15 @@ def flexible_four_bar() -> fm.Model:
     model.add(fm.Revolute("foot", model.ground["far"], rocker["root"], q0=rocker_angle))
     half = (rocker_angle - rod_angle) / 2.0
     knee_joint = (Slide("z"), Ball())
-    model.add(fm.Chain("knee", rod["tip"], rocker["tip"], motions=knee_joint, q0=(0.0, np.cos(half), 0.0, 0.0, np.sin(half))))
+    model.add(
+        fm.Chain(
+            "knee",
+            rod["tip"],
+            rocker["tip"],
+            motions=knee_joint,
+            q0=(0.0, np.cos(half), 0.0, 0.0, np.sin(half)),
+        )
+    )
     return model
 
 
@@ -127,9 +175,17 @@ def beam(mass: float, length: float, bending: float = 20.0) -> fm.FlexibleBodyDa
         "tip": fm.FlexibleFrame.at_node((length, 0, 0), tip, psi=turn),
     }
     return fm.FlexibleBodyData.from_integrals(
-        "beam", mass=mass, first_moment=(mass * length / 2, 0, 0), second_moment=np.diag([mass * length**2 / 3, 1e-3, 1e-3]),
-        S_bar=S_bar, xS=xS, SS=SS, K_ff=K, D_ff=1e-4 * K, frames=frames,
-    )  # fmt: skip
+        "beam",
+        mass=mass,
+        first_moment=(mass * length / 2, 0, 0),
+        second_moment=np.diag([mass * length**2 / 3, 1e-3, 1e-3]),
+        S_bar=S_bar,
+        xS=xS,
+        SS=SS,
+        K_ff=K,
+        D_ff=1e-4 * K,
+        frames=frames,
+    )
 
 
 def spinning_top() -> fm.Model:
@@ -148,9 +204,13 @@ def rolling_disc() -> fm.Model:
     A = np.column_stack([track, axle, np.cross(track, axle)])
     omega = A.T @ (turn * np.array([0, 0, 1.0]) - turn * (circle / radius + np.sin(lean)) * axle)
     model = fm.Model("disc", gravity=DOWN)
-    disc = model.add(fm.RigidBody("disc", mass=1.0, inertia=(radius**2 / 4, radius**2 / 2, radius**2 / 4)))
+    disc = model.add(
+        fm.RigidBody("disc", mass=1.0, inertia=(radius**2 / 4, radius**2 / 2, radius**2 / 4))
+    )
     q0 = (circle, 0.0, radius * np.cos(lean), *Rotation.from_matrix(A).as_quat(scalar_first=True))
-    model.add(fm.Free("motion", model.ground, disc, q0=q0, v0=(*(A.T @ (turn * circle * track)), *omega)))
+    model.add(
+        fm.Free("motion", model.ground, disc, q0=q0, v0=(*(A.T @ (turn * circle * track)), *omega))
+    )
     model.add(fm.RollingDisc("contact", model.ground, disc, radius=radius))
     return model
 
@@ -163,7 +223,9 @@ def robot() -> fm.Model:
         link = bar(model, f"link{i}", mass=mass, length=0.4)
         joint = model.add(fm.Revolute(f"joint{i}", end, link, axis=axis))
         path = fm.SmoothStep(0.8 - 0.3 * i, start=0.1, duration=0.6)
-        model.add(fm.JointTorque(f"motor{i}", joint, fm.PD(kp=gain, kd=0.02 * gain, reference=path)))
+        model.add(
+            fm.JointTorque(f"motor{i}", joint, fm.PD(kp=gain, kd=0.02 * gain, reference=path))
+        )
         end = link["end"]
     return model
 

@@ -1,10 +1,11 @@
-"""Nonholonomic systems: shopping cart, rolling disc and bicycle, their steady motions and the motions near them.
+"""Nonholonomic systems: shopping cart, rolling disc and bicycle, their steady motions and the
+motions near them.
 
     python reports/nonholonomic/study.py        -> bicycle.png, cart.png, disc.png, study.json
 
-Eigenvalues are those of `linearize` about steady motions of the models: of the bicycle over its speed with the published points,
-of a rolling disc over its spin with the closed form, of a circling shopping cart with the closed form; and runs that
-start near the steady motion.
+Eigenvalues are those of `linearize` about steady motions of the models: of the bicycle over its
+speed with the published points, of a rolling disc over its spin with the closed form, of a circling
+shopping cart with the closed form; and runs that start near the steady motion.
 """
 
 import json
@@ -28,12 +29,18 @@ RADIUS, G = 0.5, 9.81
 
 
 def cart(v: float, omega: float, push: float = 0.0) -> fm.Model:
-    """Two masses on a rod, a wheel under the first, with the forces of the steady motion (v, ω); starts at v + push."""
+    """Two masses on a rod, a wheel under the first, with the forces of the steady motion (v, ω);
+    starts at v + push.
+    """
     model = fm.Model("cart", gravity=(0.0, 0.0, 0.0))
     whole = M1 + M2
     about = M1 * M2 / whole * L**2
     frames = {"end": (L, 0, 0)}
-    model.add(fm.RigidBody("rod", mass=whole, com=(M2 * L / whole, 0, 0), inertia=(0, about, about), frames=frames))
+    model.add(
+        fm.RigidBody(
+            "rod", mass=whole, com=(M2 * L / whole, 0, 0), inertia=(0, about, about), frames=frames
+        )
+    )
     model.add(fm.Planar("floor", "ground", "rod", v0=(v + push, 0.0, omega)))
     model.add(fm.KnifeEdge("wheel", "ground", "rod"))
     model.add(fm.FrameForce("along", "rod", force=(-M2 * L * omega**2, 0, 0), axes="follower"))
@@ -58,7 +65,9 @@ def pushed(speed: float, push: float) -> fm.Model:
     model = bicycle(speed)
     place = model.joints["frame"]
     start = {"q0": place.q0, "v0": (speed, 0, 0, 0, push, 0)}
-    model.joints["frame"] = fm.Chain("frame", place.parent, place.child, motions=place.motions, **start)
+    model.joints["frame"] = fm.Chain(
+        "frame", place.parent, place.child, motions=place.motions, **start
+    )
     return model
 
 
@@ -79,14 +88,37 @@ def bicycle_figure() -> tuple[Figure, dict[str, float]]:
         published = np.array([complex(*pair) for pair in pairs])
         values = found[int(np.argmin(np.abs(speeds - float(v))))]
         largest = max(largest, float(np.abs(values[:, None] - published).min(axis=0).max()))
-        top.plot(np.full(4, float(v)), published.real, "o", markerfacecolor="none", color="#1d2733", markersize=7)
+        top.plot(
+            np.full(4, float(v)),
+            published.real,
+            "o",
+            markerfacecolor="none",
+            color="#1d2733",
+            markersize=7,
+        )
         swinging = published[published.imag > 0.0]
-        top.plot(np.full(len(swinging), float(v)), swinging.imag, "o", markerfacecolor="none", color="#1d2733", markersize=7)
+        top.plot(
+            np.full(len(swinging), float(v)),
+            swinging.imag,
+            "o",
+            markerfacecolor="none",
+            color="#1d2733",
+            markersize=7,
+        )
     for key, name in (("weave speed", "weave"), ("capsize speed", "capsize")):
         top.axvline(BENCHMARK[key], color="#9a3f55", linewidth=1.0)
-        top.text(BENCHMARK[key] + 0.06, 8.6, f"{name} {BENCHMARK[key]:.4f} m/s", color="#9a3f55", fontsize=8.5)
+        top.text(
+            BENCHMARK[key] + 0.06,
+            8.6,
+            f"{name} {BENCHMARK[key]:.4f} m/s",
+            color="#9a3f55",
+            fontsize=8.5,
+        )
     top.set(ylim=(-10.0, 10.0), xlim=(-0.2, 10.2), xlabel="forward speed (m/s)")
-    top.set_title("Eigenvalues of the bicycle: real parts (blue), imaginary parts (orange), published (circles), 1/s")
+    top.set_title(
+        "Eigenvalues of the bicycle: real parts (blue), imaginary parts (orange), "
+        "published (circles), 1/s"
+    )
     for v in (3.5, 4.0, 5.0, 6.5):
         run = fm.simulate(pushed(v, 0.05), t_end=5.0, output_step=0.02, integrator=TIGHT)
         below.plot(run.t, np.degrees(run.joint("frame").position[:, 4]), label=f"{v:g} m/s")
@@ -97,7 +129,9 @@ def bicycle_figure() -> tuple[Figure, dict[str, float]]:
 
 
 def disc_figure() -> tuple[Figure, dict[str, float]]:
-    """Square of the lean's eigenvalue over spin; lean after a push below and above the critical spin."""
+    """Square of the lean's eigenvalue over spin; lean after a push below and above the critical
+    spin.
+    """
     spins = np.linspace(0.0, 5.0, 41)
     expected = 12.0 / 5.0 * spins**2 - 4.0 * G / (5.0 * RADIUS)
     found = []
@@ -115,19 +149,29 @@ def disc_figure() -> tuple[Figure, dict[str, float]]:
     top.legend()
     critical = float(np.sqrt(G / (3.0 * RADIUS)))
     for factor in (0.95, 1.1, 1.5):
-        run = fm.simulate(disc(factor * critical, 0.01), t_end=4.0, output_step=0.02, integrator=TIGHT)
-        below.plot(run.t, np.degrees(run.joint("place").position[:, 4]), label=f"{factor:g} of the critical spin")
+        run = fm.simulate(
+            disc(factor * critical, 0.01), t_end=4.0, output_step=0.02, integrator=TIGHT
+        )
+        below.plot(
+            run.t,
+            np.degrees(run.joint("place").position[:, 4]),
+            label=f"{factor:g} of the critical spin",
+        )
     below.set(xlabel="time (s)", ylim=(-0.5, 4.0))
     below.set_title("Lean after a push of 0.01 rad/s (degrees)")
     below.legend()
     return figure, {
         "critical spin (rad/s)": critical,
-        "largest difference of the squared eigenvalue (1/s²)": float(np.abs(np.array(found) - expected).max()),
+        "largest difference of the squared eigenvalue (1/s²)": float(
+            np.abs(np.array(found) - expected).max()
+        ),
     }
 
 
 def cart_figure() -> tuple[Figure, dict[str, float]]:
-    """Path of the wheel near a steady circle; forward speed and yaw rate at v = 0, a centre, and at v > 0, a focus."""
+    """Path of the wheel near a steady circle; forward speed and yaw rate at v = 0, a centre, and at
+    v > 0, a focus.
+    """
     figure = Figure(figsize=(8.6, 4.0))
     figure.set_layout_engine("constrained")
     path, plane = figure.subplots(1, 2)
@@ -154,7 +198,11 @@ def cart_figure() -> tuple[Figure, dict[str, float]]:
 def main() -> None:
     numbers = {}
     with house_style():
-        for name, make in (("bicycle", bicycle_figure), ("disc", disc_figure), ("cart", cart_figure)):
+        for name, make in (
+            ("bicycle", bicycle_figure),
+            ("disc", disc_figure),
+            ("cart", cart_figure),
+        ):
             figure, numbers[name] = make()
             figure.savefig(HERE / f"{name}.png", dpi=110)
             print(name, numbers[name])

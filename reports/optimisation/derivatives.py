@@ -1,4 +1,5 @@
-"""CPU time of derivatives of runs: by differences of runs, by tangents and by adjoints, all in one process.
+"""CPU time of derivatives of runs: by differences of runs, by tangents and by adjoints, all in one
+process.
 
 python reports/optimisation/derivatives.py                        -> the second table in README.md
 """
@@ -21,12 +22,22 @@ METHODS = ("differences", "tangent", "adjoint")
 
 
 def chain(links: int) -> fm.Model:
-    """A hanging chain of rigid links on revolute joints about y and x in turn, with springs and dampers."""
+    """A hanging chain of rigid links on revolute joints about y and x in turn, with springs and
+    dampers.
+    """
     model = fm.Model("chain")
     end = model.ground
     for i in range(links):
         inertia = (0.02, 0.021, 0.002)
-        link = model.add(fm.RigidBody(f"b{i}", mass=1.0, com=(0, 0, -0.2), inertia=inertia, frames={"end": (0.0, 0.0, -0.4)}))
+        link = model.add(
+            fm.RigidBody(
+                f"b{i}",
+                mass=1.0,
+                com=(0, 0, -0.2),
+                inertia=inertia,
+                frames={"end": (0.0, 0.0, -0.4)},
+            )
+        )
         joint = model.add(fm.Revolute(f"j{i}", end, link, axis="xy"[i % 2], q0=0.3, v0=0.1))
         model.add(fm.JointSpring(f"f{i}", joint, k=3.0, c=0.2))
         end = link["end"]
@@ -34,10 +45,17 @@ def chain(links: int) -> fm.Model:
 
 
 def flexible_arm() -> fm.Model:
-    """Two flexible links on springs and dampers, without weight, which turn from their rest position."""
+    """Two flexible links on springs and dampers, without weight, which turn from their rest
+    position.
+    """
     interfaces = {"hub": pp.Rigid("hub_face"), "tip": pp.Rigid("tip_face")}
     mesh, material = pp.read_mesh(LINK, unit="mm"), pp.Isotropic(E=70e9, nu=0.33, rho=2700.0)
-    how = {"method": pp.CraigBampton(modes=2), "reference": "hub", "damping": 0.02, "inertia_loads": True}
+    how = {
+        "method": pp.CraigBampton(modes=2),
+        "reference": "hub",
+        "damping": 0.02,
+        "inertia_loads": True,
+    }
     part = pp.reduce(mesh, material, interfaces=interfaces, **how)
     model = fm.Model("flexible arm", gravity=(0, 0, 0))
     end = model.ground
@@ -53,7 +71,9 @@ def flexible_arm() -> fm.Model:
 
 def varied(model: fm.Model) -> list[str]:
     """Masses, inertias, centres of mass, frames, springs and initial values of a model."""
-    chosen = re.compile(r"bodies.*(mass|inertia\.(xx|yy|zz)|com\.z|end\.position\.z)|forces.*\.[kc]|joints.*\.[qv]0|gravity\.z")
+    chosen = re.compile(
+        r"bodies.*(mass|inertia\.(xx|yy|zz)|com\.z|end\.position\.z)|forces.*\.[kc]|joints.*\.[qv]0|gravity\.z"
+    )
     return [path for path in fm.parameters(model) if chosen.fullmatch(path)]
 
 
@@ -71,7 +91,9 @@ def row(name: str, make: Callable[[], fm.Model], steps: int, most: int, step: fl
     run = fm.Run(t_end=steps * step, step=step, integrator="generalized-alpha")
     seconds, found = zip(*(timed(model, paths, run, method) for method in METHODS))
     size = np.abs(found[0].gradient).max(axis=1)[:, None]
-    apart = max(float((np.abs(each.gradient - found[0].gradient) / size).max()) for each in found[1:])
+    apart = max(
+        float((np.abs(each.gradient - found[0].gradient) / size).max()) for each in found[1:]
+    )
     times = " | ".join(f"{each:.2f}" for each in seconds)
     gains = " | ".join(f"{seconds[0] / each:.1f}" for each in seconds[1:])
     return f"| {name} | {len(paths)} | {steps} | {times} | {gains} | {apart:.0e} |"
@@ -79,7 +101,13 @@ def row(name: str, make: Callable[[], fm.Model], steps: int, most: int, step: fl
 
 def main() -> None:
     """Measure and write."""
-    timed(chain(2), ["gravity.z"], fm.Run(t_end=0.02, step=1e-3, integrator="generalized-alpha"), "adjoint")  # compiles
+    # compiles
+    timed(
+        chain(2),
+        ["gravity.z"],
+        fm.Run(t_end=0.02, step=1e-3, integrator="generalized-alpha"),
+        "adjoint",
+    )
     cases = [
         ("chain of 3 links", lambda: chain(3), 1000, 5),
         ("chain of 3 links", lambda: chain(3), 1000, 100),
@@ -89,13 +117,19 @@ def main() -> None:
     ]  # fmt: skip
     table = "\n".join(
         [
-            "| model | parameters | steps | differences (s) | tangent (s) | adjoint (s) | gain of tangent | of adjoint | apart |",
+            "| model | parameters | steps | differences (s) | tangent (s) | adjoint (s) | "
+            "gain of tangent | of adjoint | apart |",
             "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
             *(row(*case) for case in cases),
         ]
     )
     page = HERE / "README.md"
-    text = re.sub(r"(<!-- times -->\n).*?(<!-- end of times -->)", rf"\g<1>{table}\n\g<2>", page.read_text(), flags=re.S)
+    text = re.sub(
+        r"(<!-- times -->\n).*?(<!-- end of times -->)",
+        rf"\g<1>{table}\n\g<2>",
+        page.read_text(),
+        flags=re.S,
+    )
     page.write_text(text)
     print(table)
 

@@ -1,10 +1,11 @@
-"""Trials of identification: parameters of an arm from signals with noise, and whether the true ones are in their intervals.
+"""Trials of identification: parameters of an arm from signals with noise, and whether the true ones
+are in their intervals.
 
     python reports/optimisation/study.py trials [--trials 200]        -> trials.jsonl
     python reports/optimisation/study.py write                        -> the table in README.md
 
-Results of single trials are lines of a file: a study that is run again continues with the missing ones; ``--share 0/2`` and
-``--share 1/2`` in two processes.
+Results of single trials are lines of a file: a study that is run again continues with the missing
+ones; ``--share 0/2`` and ``--share 1/2`` in two processes.
 """
 
 import argparse
@@ -28,7 +29,9 @@ TIMES = np.arange(0.012, 1.0, 0.012)
 
 
 def arm() -> fm.Model:
-    """Two links in the vertical plane: a driven shoulder, an elbow with friction, a tool of unknown mass."""
+    """Two links in the vertical plane: a driven shoulder, an elbow with friction, a tool of unknown
+    mass.
+    """
     model = fm.Model("arm")
     bar = {"inertia": (0.05, 0.05, 0.002), "com": (0, 0, -0.25), "frames": {"end": (0, 0, -0.5)}}
     upper = model.add(fm.RigidBody("upper", mass=2.5, **bar))
@@ -37,7 +40,11 @@ def arm() -> fm.Model:
     shoulder = model.add(fm.Revolute("shoulder", model.ground, upper, axis="y", q0=0.0))
     elbow = model.add(fm.Revolute("elbow", upper["end"], fore, axis="y", q0=-0.8))
     model.add(fm.Fixed("wrist", fore["end"], tool))
-    model.add(fm.JointTorque("motor", shoulder, fm.PD(kp=300.0, kd=30.0, reference=fm.Sine(0.6, frequency=1.1))))
+    model.add(
+        fm.JointTorque(
+            "motor", shoulder, fm.PD(kp=300.0, kd=30.0, reference=fm.Sine(0.6, frequency=1.1))
+        )
+    )
     rubbing = {name: TRUE[f"forces.friction.{name}"] for name in ("coulomb", "viscous")}
     model.add(fm.JointFriction("friction", elbow, regularization=0.2, **rubbing))
     model.run = fm.Run(t_end=1.0, step=5e-3)
@@ -56,12 +63,20 @@ def trial(number: int) -> dict[str, Any]:
     rng = np.random.default_rng(number)
     units = {"position": "rad", "effort": "N m"}
     measured = {
-        f"{name} [{units[name.rpartition(' ')[2]]}]": (TIMES, values + NOISE[name] * rng.normal(size=len(TIMES)))
+        f"{name} [{units[name.rpartition(' ')[2]]}]": (
+            TIMES,
+            values + NOISE[name] * rng.normal(size=len(TIMES)),
+        )
         for name, values in exact().items()
     }
     start = {name: value * float(rng.uniform(0.6, 1.4)) for name, value in TRUE.items()}
     found = fm.identify(arm(), start, measured)
-    result = {"values": found.values.tolist(), "interval": found.interval.tolist(), "noise": found.noise, "runs": found.runs}
+    result = {
+        "values": found.values.tolist(),
+        "interval": found.interval.tolist(),
+        "noise": found.noise,
+        "runs": found.runs,
+    }
     return {"trial": number, **result}
 
 
@@ -70,7 +85,9 @@ def stored(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def continued(path: Path, key: str, numbers: Iterable[int], of: Callable[[int], dict[str, Any]]) -> None:
+def continued(
+    path: Path, key: str, numbers: Iterable[int], of: Callable[[int], dict[str, Any]]
+) -> None:
     """The results of all numbers as lines of a file; those that are there are kept."""
     known = {each[key] for each in stored(path)}
     for number in numbers:
@@ -84,13 +101,25 @@ def continued(path: Path, key: str, numbers: Iterable[int], of: Callable[[int], 
 
 
 def text_of_trials(trials: list[dict[str, Any]]) -> str:
-    intervals, values = np.array([each["interval"] for each in trials]), np.array([each["values"] for each in trials])
-    inside = np.array([(low <= true) & (true <= high) for (low, high), true in zip(np.moveaxis(intervals, 0, 2), TRUE.values())])
+    intervals, values = (
+        np.array([each["interval"] for each in trials]),
+        np.array([each["values"] for each in trials]),
+    )
+    inside = np.array(
+        [
+            (low <= true) & (true <= high)
+            for (low, high), true in zip(np.moveaxis(intervals, 0, 2), TRUE.values())
+        ]
+    )
     rows = [
-        f"| `{name}` | {true:g} | {values[:, k].mean():.4g} | {values[:, k].std(ddof=1):.2g} | {100.0 * inside[k].mean():.1f} % |"
+        f"| `{name}` | {true:g} | {values[:, k].mean():.4g} | "
+        f"{values[:, k].std(ddof=1):.2g} | {100.0 * inside[k].mean():.1f} % |"
         for k, (name, true) in enumerate(TRUE.items())
     ]
-    head = "| parameter | true | mean | standard deviation | inside its 95 % interval |\n| --- | --- | --- | --- | --- |"
+    head = (
+        "| parameter | true | mean | standard deviation | inside its 95 % interval |\n| --- | "
+        "--- | --- | --- | --- |"
+    )
     runs = np.mean([each["runs"] for each in trials])
     return "\n".join([f"{len(trials)} trials, {runs:.0f} runs each on average.\n", head, *rows])
 
@@ -99,7 +128,12 @@ def write() -> None:
     """The table into README.md."""
     page = (HERE / "README.md").read_text(encoding="utf-8")
     body = text_of_trials(stored(HERE / "trials.jsonl"))
-    page = re.sub(r"(<!-- trials -->\n).*?(\n<!-- end -->)", lambda match: f"{match[1]}{body}\n{match[2]}", page, flags=re.S)
+    page = re.sub(
+        r"(<!-- trials -->\n).*?(\n<!-- end -->)",
+        lambda match: f"{match[1]}{body}\n{match[2]}",
+        page,
+        flags=re.S,
+    )
     (HERE / "README.md").write_text(page, encoding="utf-8")
 
 

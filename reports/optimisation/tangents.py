@@ -1,8 +1,10 @@
-"""Tangents of random models by all of their parameters, against fourth-order differences of whole runs.
+"""Tangents of random models by all of their parameters, against fourth-order differences of whole
+runs.
 
     python reports/optimisation/tangents.py [--jobs 2]        -> tangents.json, the table of README.md (see there)
 
-The models and the comparison are those of `tests/contract/random_tangents.py`. A study that is run again continues.
+The models and the comparison are those of `tests/contract/random_tangents.py`. A study that is run
+again continues.
 """
 
 import argparse
@@ -18,14 +20,26 @@ from typing import Any
 HERE = Path(__file__).parent
 FOUND = HERE / "tangents.json"
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "contract"))
-from random_tangents import ABSOLUTE, EMBEDDED, EXPLICIT, LOOP, RECURSIVE, TREE, compared, require_smooth  # noqa: E402
+from random_tangents import (  # noqa: E402
+    ABSOLUTE,
+    EMBEDDED,
+    EXPLICIT,
+    LOOP,
+    RECURSIVE,
+    TREE,
+    compared,
+    require_smooth,
+)
 
 from flexmbs.errors import InputError, SolverError  # noqa: E402
 
 RECIPES = {"tree": TREE, "loop": LOOP}
 WAYS = {" ".join(how): how for how in (RECURSIVE, ABSOLUTE, EXPLICIT, EMBEDDED)}
 ALLOWED = {"tree": [how for how in WAYS if how != " ".join(EMBEDDED)], "loop": list(WAYS)}
-CASES = [(recipe, seed, ways[seed % len(ways)]) for seed in range(10) for recipe, ways in ALLOWED.items()]  # 20 models
+# 20 models
+CASES = [
+    (recipe, seed, ways[seed % len(ways)]) for seed in range(10) for recipe, ways in ALLOWED.items()
+]
 
 
 APART = 1e-5  # relative, of motion: what the function for users is asked to refuse
@@ -37,7 +51,9 @@ def examined(case: tuple[str, int, str]) -> dict[str, Any]:
     found: dict[str, Any] = {"model": f"{recipe} {seed}", "how": how}
     try:
         rows = list(compared(RECIPES[recipe], seed, WAYS[how], sys.maxsize))
-        require_smooth(RECIPES[recipe], seed, WAYS[how], [row.parameter for row in rows if row.motion > APART])
+        require_smooth(
+            RECIPES[recipe], seed, WAYS[how], [row.parameter for row in rows if row.motion > APART]
+        )
     except (InputError, SolverError) as error:
         return found | {"refused": str(error)}
     return found | {"rows": [list(row) for row in rows]}
@@ -45,8 +61,16 @@ def examined(case: tuple[str, int, str]) -> dict[str, Any]:
 
 def table(found: list[dict[str, Any]]) -> str:
     """The figures by way of integration."""
-    head = ["formalism, coordinates, integrator", "models", "derivatives", "positions, velocities: median", "largest",
-            "accelerations, multipliers: median", "largest", "refused"]  # fmt: skip
+    head = [
+        "formalism, coordinates, integrator",
+        "models",
+        "derivatives",
+        "positions, velocities: median",
+        "largest",
+        "accelerations, multipliers: median",
+        "largest",
+        "refused",
+    ]
     lines = [" | ".join(head), " | ".join(["---"] * len(head))]
     for how in WAYS:
         mine = [each for each in found if each["how"] == how]
@@ -54,7 +78,9 @@ def table(found: list[dict[str, Any]]) -> str:
         if not rows:
             continue
         errors = [[row[k] for row in rows] for k in (1, 2)]
-        figures = [f"{value:.0e}" for each in errors for value in (statistics.median(each), max(each))]
+        figures = [
+            f"{value:.0e}" for each in errors for value in (statistics.median(each), max(each))
+        ]
         done = sum("rows" in each for each in mine)
         lines.append(" | ".join([how, str(done), str(len(rows)), *figures, str(len(mine) - done)]))
     return "\n".join(f"| {line} |" for line in lines)
@@ -67,7 +93,11 @@ def main() -> None:
     given = parser.parse_args()
     found = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else []
     done = {(each["model"], each["how"]) for each in found}
-    left = [] if given.write else [case for case in CASES if (f"{case[0]} {case[1]}", case[2]) not in done]
+    left = (
+        []
+        if given.write
+        else [case for case in CASES if (f"{case[0]} {case[1]}", case[2]) not in done]
+    )
     with ProcessPoolExecutor(given.jobs) as pool:
         for each in pool.map(examined, left):
             found.append(each)
@@ -76,7 +106,13 @@ def main() -> None:
     readme = HERE / "README.md"
     mark = r"(<!-- random tangents -->\n).*?(\n<!-- end -->)"
     readme.write_text(
-        re.sub(mark, lambda m: m[1] + text + "\n" + m[2], readme.read_text(encoding="utf-8"), flags=re.DOTALL), encoding="utf-8"
+        re.sub(
+            mark,
+            lambda m: m[1] + text + "\n" + m[2],
+            readme.read_text(encoding="utf-8"),
+            flags=re.DOTALL,
+        ),
+        encoding="utf-8",
     )
     print(text)
 

@@ -1,4 +1,5 @@
-"""The lightest link whose tip stays within a deviation and whose stress within a limit, and a grid that confirms it.
+"""The lightest link whose tip stays within a deviation and whose stress within a limit, and a grid
+that confirms it.
 
 python reports/optimisation/thickness.py        -> the table in README.md, thickness.png
 """
@@ -28,11 +29,20 @@ def link(width: float = 0.03, height: float = 0.03) -> fm.FlexibleBodyData:
     mesh = pp.box_mesh((LENGTH, width, height), (10, 2, 2))
     faces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     aluminium = pp.Isotropic(E=70e9, nu=0.33, rho=2700.0)
-    return pp.reduce(mesh, aluminium, interfaces=faces, method=pp.CraigBampton(modes=2), reference="hub", damping=0.05)
+    return pp.reduce(
+        mesh,
+        aluminium,
+        interfaces=faces,
+        method=pp.CraigBampton(modes=2),
+        reference="hub",
+        damping=0.05,
+    )
 
 
 def robot() -> fm.ModelWithParts:
-    """The link with a tool turns about the vertical axis by 1 rad: it bends sidewards, and down by the weight."""
+    """The link with a tool turns about the vertical axis by 1 rad: it bends sidewards, and down by
+    the weight.
+    """
     model = fm.Model("link", run=fm.Run(t_end=1.05, step=5e-4, output_step=1e-3))
     body = model.add(fm.FlexibleBody("link", "link.h5"))
     tool = model.add(fm.RigidBody("tool", mass=TOOL, inertia=(2e-3, 2e-3, 2e-3)))
@@ -76,7 +86,15 @@ OUTPUTS = {"mass": mass, "sway": sway, "sag": sag, "stress": stress}
 def optimum() -> Optimum:
     """Of a descent from a link that is too thick."""
     limits = {name: (None, limit) for name, limit in LIMITS.items()}
-    return fm.optimize(robot(), {WIDTH: 0.03, HEIGHT: 0.03}, "mass", outputs=OUTPUTS, bounds=BOUNDS, limits=limits, workers=2)
+    return fm.optimize(
+        robot(),
+        {WIDTH: 0.03, HEIGHT: 0.03},
+        "mass",
+        outputs=OUTPUTS,
+        bounds=BOUNDS,
+        limits=limits,
+        workers=2,
+    )
 
 
 def grid() -> fm.SweepResult:
@@ -86,13 +104,18 @@ def grid() -> fm.SweepResult:
 
 
 def lightest(found: fm.SweepResult) -> tuple[np.ndarray, np.ndarray]:
-    """Parameters and outputs of the lightest link of a finer grid, linear between the logarithms of outputs."""
+    """Parameters and outputs of the lightest link of a finer grid, linear between the logarithms of
+    outputs.
+    """
     from scipy.interpolate import RectBivariateSpline
 
     sides = [np.unique(found.parameters[name]) for name in (WIDTH, HEIGHT)]
     fine = [np.linspace(side[0], side[-1], 1201) for side in sides]
     logs = {name: np.log(values.reshape(GRID, GRID)) for name, values in found.outputs.items()}
-    at = {name: np.exp(RectBivariateSpline(*sides, values, kx=1, ky=1)(*fine)) for name, values in logs.items()}
+    at = {
+        name: np.exp(RectBivariateSpline(*sides, values, kx=1, ky=1)(*fine))
+        for name, values in logs.items()
+    }
     allowed = np.all([at[name] <= limit for name, limit in LIMITS.items()], axis=0)
     i, k = np.unravel_index(np.argmin(np.where(allowed, at["mass"], np.inf)), allowed.shape)
     return np.array([fine[0][i], fine[1][k]]), np.array([values[i, k] for values in at.values()])
@@ -105,10 +128,16 @@ def picture(found: fm.SweepResult, best: Optimum, path: Path) -> None:
     width, height = (1e3 * found.parameters[name].reshape(GRID, GRID) for name in (WIDTH, HEIGHT))
     table = {name: values.reshape(GRID, GRID) for name, values in found.outputs.items()}
     figure, axes = plt.subplots(figsize=(6.4, 4.8), layout="constrained")
-    axes.clabel(axes.contour(width, height, table["mass"], 8, colors="0.7", linewidths=0.8), fmt="%.3g kg", colors="0.45")
+    axes.clabel(
+        axes.contour(width, height, table["mass"], 8, colors="0.7", linewidths=0.8),
+        fmt="%.3g kg",
+        colors="0.45",
+    )
     for (name, limit), color in zip(LIMITS.items(), ("C0", "C2", "C3")):
         axes.contour(width, height, table[name], [limit], colors=color)
-        axes.plot([], [], color=color, label=f"{name} {limit:g} {'MPa' if name == 'stress' else 'mm'}")
+        axes.plot(
+            [], [], color=color, label=f"{name} {limit:g} {'MPa' if name == 'stress' else 'mm'}"
+        )
     axes.plot(*(1e3 * best.history[:, :2].T), ".-", color="0.2", lw=0.8, label="search")
     axes.plot(*(1e3 * best.values), "o", color="k", label="optimum")
     axes.set(xlabel="width [mm]", ylabel="height [mm]")
@@ -117,7 +146,11 @@ def picture(found: fm.SweepResult, best: Optimum, path: Path) -> None:
 
 
 def row(name: str, values: np.ndarray, results: np.ndarray, audit: str) -> str:
-    numbers = [f"{1e3 * value:.3f}" for value in values] + [f"{results[0]:.4f}"] + [f"{value:.3f}" for value in results[1:]]
+    numbers = (
+        [f"{1e3 * value:.3f}" for value in values]
+        + [f"{results[0]:.4f}"]
+        + [f"{value:.3f}" for value in results[1:]]
+    )
     return " | ".join([f"| {name}", *numbers, f"{audit} |"])
 
 
@@ -134,7 +167,16 @@ def main() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fm.AuditWarning)  # verdicts are in the table
         best, found = optimum(), grid()
-    heads = ["", "width [mm]", "height [mm]", "mass [kg]", "sway [mm]", "sag [mm]", "stress [MPa]", "audit"]
+    heads = [
+        "",
+        "width [mm]",
+        "height [mm]",
+        "mass [kg]",
+        "sway [mm]",
+        "sag [mm]",
+        "stress [MPa]",
+        "audit",
+    ]
     verdicts = ", ".join(f"{n} {verdict}" for verdict, n in found.counts().items())
     rows = [
         f"| {' | '.join(heads)} |",
@@ -145,7 +187,12 @@ def main() -> None:
     ]
     page = (HERE / "README.md").read_text(encoding="utf-8")
     body = "\n".join(rows)
-    page = re.sub(r"(<!-- thickness -->\n).*?(\n<!-- end -->)", lambda at: f"{at[1]}{body}\n{at[2]}", page, flags=re.S)
+    page = re.sub(
+        r"(<!-- thickness -->\n).*?(\n<!-- end -->)",
+        lambda at: f"{at[1]}{body}\n{at[2]}",
+        page,
+        flags=re.S,
+    )
     (HERE / "README.md").write_text(page, encoding="utf-8")
     picture(found, best, HERE / "thickness.png")
     print(body)

@@ -1,4 +1,6 @@
-"""Mechanisms whose pages are measured: a tube of 20 000 triangles with 16 modes and stress, a four-bar, a chain of 100 links."""
+"""Mechanisms whose pages are measured: a tube of 20 000 triangles with 16 modes and stress, a
+four-bar, a chain of 100 links.
+"""
 
 import numpy as np
 
@@ -11,7 +13,9 @@ E_STEEL, RADIUS, LENGTH = 2.1e11, 0.05, 1.0
 
 
 def tube() -> fm.FlexibleBodyData:
-    """A tube with bending shapes sin(kπx/L) in two directions and their stress, 20 000 triangles, unit modal masses."""
+    """A tube with bending shapes sin(kπx/L) in two directions and their stress, 20 000 triangles,
+    unit modal masses.
+    """
     turn, x = 2 * np.pi * np.arange(AROUND) / AROUND, np.linspace(0.0, LENGTH, ALONG + 1)
     X, T = np.meshgrid(x, turn, indexing="ij")
     nodes = np.stack([X, RADIUS * np.cos(T), RADIUS * np.sin(T)], axis=2).reshape(-1, 3)
@@ -23,19 +27,33 @@ def tube() -> fm.FlexibleBodyData:
         stress[:, 0, m] = E_STEEL * k * k * np.sin(k * nodes[:, 0]) * nodes[:, axis]
     i = np.arange((ALONG + 1) * AROUND).reshape(ALONG + 1, AROUND)
     a, b, c, d = i[:-1], i[1:], np.roll(i[1:], -1, axis=1), np.roll(i[:-1], -1, axis=1)
-    triangles = np.concatenate([np.stack([a, b, c], 2).reshape(-1, 3), np.stack([a, c, d], 2).reshape(-1, 3)])
+    triangles = np.concatenate(
+        [np.stack([a, b, c], 2).reshape(-1, 3), np.stack([a, c, d], 2).reshape(-1, 3)]
+    )
     surface = Surface(nodes, phi, triangles, np.arange(len(nodes)))
     omega = 2 * np.pi * 20.0 * (1.0 + 0.37 * np.arange(MODES))
     zero = np.zeros((3, MODES))
     data = fm.FlexibleBodyData.from_integrals(
-        "tube", mass=1.0, first_moment=np.zeros(3), second_moment=np.eye(3) / 12, S_bar=zero, xS=np.zeros((3, 3, MODES)),
-        SS=np.einsum("ab,kl->abkl", np.eye(3) / 3.0, np.eye(MODES)), K_ff=np.diag(omega**2), surface=surface,
+        "tube",
+        mass=1.0,
+        first_moment=np.zeros(3),
+        second_moment=np.eye(3) / 12,
+        S_bar=zero,
+        xS=np.zeros((3, 3, MODES)),
+        SS=np.einsum("ab,kl->abkl", np.eye(3) / 3.0, np.eye(MODES)),
+        K_ff=np.diag(omega**2),
+        surface=surface,
         frames={"end": FlexibleFrame.at_node(nodes[0], phi[0])},
-    )  # fmt: skip
+    )
     modes = StressModes(
-        np.arange(len(nodes)), stress, np.zeros((len(nodes), 6, INERTIA_LOADS)), (), np.zeros(len(nodes), np.int64),
-        np.eye(6)[None] / E_STEEL, np.array([np.inf]),
-    )  # fmt: skip
+        np.arange(len(nodes)),
+        stress,
+        np.zeros((len(nodes), 6, INERTIA_LOADS)),
+        (),
+        np.zeros(len(nodes), np.int64),
+        np.eye(6)[None] / E_STEEL,
+        np.array([np.inf]),
+    )
     object.__setattr__(data, "stress", modes)
     return data
 
@@ -53,7 +71,8 @@ def four_bar() -> fm.Solution:
     """A crank-rocker driven by its crank."""
     model = fm.Model("four-bar", frames={"right": (1.0, 0.0, 0.0)})
     crank, coupler, rocker = (
-        model.add(_bar(name, length)) for name, length in (("crank", 0.3), ("coupler", 0.9), ("rocker", 0.7))
+        model.add(_bar(name, length))
+        for name, length in (("crank", 0.3), ("coupler", 0.9), ("rocker", 0.7))
     )
     hinge = model.add(fm.Revolute("A", model.ground, crank["a"], axis="y", q0=-0.7))
     model.add(fm.Revolute("B", crank["b"], coupler["a"], axis="y"))
@@ -71,10 +90,18 @@ def chain(n: int = 100) -> fm.Solution:
         link = model.add(_bar(f"link {k}", 0.1))
         model.add(fm.Spherical(f"joint {k}", last, link["a"]))
         last = link["b"]
-    return fm.simulate(model, t_end=1.0, output_step=1 / 200, rtol=1e-4, atol=1e-6, formalism="recursive")
+    return fm.simulate(
+        model, t_end=1.0, output_step=1 / 200, rtol=1e-4, atol=1e-6, formalism="recursive"
+    )
 
 
 def _bar(name: str, length: float) -> fm.RigidBody:
     inertia = 2 * length**3 / 12
     ends = {"a": (0.0, 0.0, 0.0), "b": (length, 0.0, 0.0)}
-    return fm.RigidBody(name, mass=2 * length, inertia=(0.02 * inertia, inertia, inertia), com=(0.5 * length, 0, 0), frames=ends)
+    return fm.RigidBody(
+        name,
+        mass=2 * length,
+        inertia=(0.02 * inertia, inertia, inertia),
+        com=(0.5 * length, 0, 0),
+        frames=ends,
+    )

@@ -1,4 +1,5 @@
-"""Sizes of pages, times to write them, and pictures of the player in Chromium without a graphics card (SwiftShader).
+"""Sizes of pages, times to write them, and pictures of the player in Chromium without a graphics
+card (SwiftShader).
 
     python reports/player/study.py SOLUTION.h5 [NODE_MODULES]    # the solution of flexmbs demo; the folder of puppeteer-core
 
@@ -32,24 +33,45 @@ def measured(name: str, solution: fm.Solution, modules: str | None) -> list[str]
     start = time.process_time()
     solution.report(page)
     page_time = time.process_time() - start
-    surfaces = [data.surface for data in solution.compiled.data.values() if data.surface is not None]
+    surfaces = [
+        data.surface for data in solution.compiled.data.values() if data.surface is not None
+    ]
     triangles = sum(len(surface.triangles) for surface in surfaces)
-    row = [name, str(len(solution.bodies)), str(triangles), f"{len(text) / 1e6:.2f}", f"{page.stat().st_size / 1e6:.2f}"]
-    return [*row, f"{scene_time:.2f}", f"{page_time:.2f}", *(pictures(page, modules) if modules else [])]
+    row = [
+        name,
+        str(len(solution.bodies)),
+        str(triangles),
+        f"{len(text) / 1e6:.2f}",
+        f"{page.stat().st_size / 1e6:.2f}",
+    ]
+    return [
+        *row,
+        f"{scene_time:.2f}",
+        f"{page_time:.2f}",
+        *(pictures(page, modules) if modules else []),
+    ]
 
 
 def pictures(page: Path, modules: str) -> list[str]:
-    """Time until the first picture (s); plain, by displacement, by stress: pictures per second, processor time of one (ms)."""
+    """Time until the first picture (s); plain, by displacement, by stress: pictures per second,
+    processor time of one (ms).
+    """
     command = ["node", str(HERE / "frames.mjs"), str(shutil.which("chromium")), modules, str(page)]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     fields = [found["fields"].get(field) for field in ("", "displacement", "stress")]
-    return [f"{found['ready']:.1f}", *(f"{each['rate']:.0f}, {each['used']:.0f}" if each else "–" for each in fields)]
+    return [
+        f"{found['ready']:.1f}",
+        *(f"{each['rate']:.0f}, {each['used']:.0f}" if each else "–" for each in fields),
+    ]
 
 
 def main(solution: str, modules: str | None = None) -> None:
     cases = {
-        "demo arm": lambda: fm.Solution.load(solution), "tube, 16 modes": ringing_tube, "four-bar": four_bar, "chain": chain,
-    }  # fmt: skip
+        "demo arm": lambda: fm.Solution.load(solution),
+        "tube, 16 modes": ringing_tube,
+        "four-bar": four_bar,
+        "chain": chain,
+    }
     for name, made in cases.items():
         print("| " + " | ".join(measured(name, made(), modules)) + " |", flush=True)
 

@@ -2,8 +2,8 @@
 
     python reports/reduction/certified.py        -> certified.png, certified.json, table on stdout
 
-Frequencies of the full models by ARPACK and SuperLU (`study.solve_full`), transfer functions by direct solutions at the
-resonances of the free body and between them.
+Frequencies of the full models by ARPACK and SuperLU (`study.solve_full`), transfer functions by
+direct solutions at the resonances of the free body and between them.
 """
 
 import json
@@ -46,8 +46,17 @@ class Direct:
         self.H = []
         for s in at:
             A = ((1 + 1j * LOSS) * K - s * M).tocsc()
-            factor = sla.splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-            self.H.append(self.scale * (L.T @ factor.solve(L.astype(complex)) + rigid @ rigid.T / s) * self.scale.T)
+            factor = sla.splu(
+                A,
+                permc_spec="MMD_AT_PLUS_A",
+                diag_pivot_thresh=0.0,
+                options={"SymmetricMode": True},
+            )
+            self.H.append(
+                self.scale
+                * (L.T @ factor.solve(L.astype(complex)) + rigid @ rigid.T / s)
+                * self.scale.T
+            )
 
     def error(self, reduced: FreeReduction) -> float:
         """Largest error of a reduction, as that of a frequency."""
@@ -56,26 +65,43 @@ class Direct:
         for s, H in zip(self.at, self.H):
             d = lam * (1 + 1j * LOSS) - s
             size = (np.einsum("ij,ij->j", b, b) / np.abs(d)).sum()
-            worst = max(worst, 0.5 * float(np.linalg.norm(H - (b / d) @ b.T, 2) / size * (np.abs(d) / lam).min()))
+            worst = max(
+                worst,
+                0.5 * float(np.linalg.norm(H - (b / d) @ b.T, 2) / size * (np.abs(d) / lam).min()),
+            )
         return worst
 
 
 def rows_of(part: Part) -> list[dict[str, Any]]:
-    bound: list[BoundInterface] = bind_interfaces(part.interfaces, part.fe.nodes, part.fe.node_sets, part.fe.triangles)
+    bound: list[BoundInterface] = bind_interfaces(
+        part.interfaces, part.fe.nodes, part.fe.node_sets, part.fe.triangles
+    )
     full = solve_full(part, bound, np.linspace(0.5, 1.0, 400) * part.band)
     statics = InterfaceStatics(part.fe, bound)
     inside = full.free[full.free < part.band]
-    points = np.concatenate([inside, np.linspace(0.3, 1.0, SOLUTIONS) * part.band])[-SOLUTIONS - len(inside) :]
+    points = np.concatenate([inside, np.linspace(0.3, 1.0, SOLUTIONS) * part.band])[
+        -SOLUTIONS - len(inside) :
+    ]
     direct = Direct(part, statics, np.sort((2 * np.pi * points) ** 2))
-    return [row for tolerance in TOLERANCES if (row := _row(part, statics, tolerance, (full.free, full.held), direct))]
+    return [
+        row
+        for tolerance in TOLERANCES
+        if (row := _row(part, statics, tolerance, (full.free, full.held), direct))
+    ]
 
 
 def _row(
-    part: Part, statics: InterfaceStatics, tolerance: float, full: tuple[Array, Array], direct: Direct
+    part: Part,
+    statics: InterfaceStatics,
+    tolerance: float,
+    full: tuple[Array, Array],
+    direct: Direct,
 ) -> dict[str, Any] | None:
     began = time.perf_counter()
     try:
-        method, basis, reference = smallest_basis(statics, Request(part.band, tolerance), lambda *_: None)
+        method, basis, reference = smallest_basis(
+            statics, Request(part.band, tolerance), lambda *_: None
+        )
     except InputError as error:
         print(f"{part.name}: {error}")
         return None
@@ -84,13 +110,22 @@ def _row(
     found = reference.certificate(reduced)
     seconds, (proved, measured) = time.perf_counter() - began, _frequency_errors(found, full)
     return {
-        "part": part.name, "tolerance": tolerance, "method": type(method).__name__, "modes": len(basis.normal_frequencies),
-        "shapes": shapes.shape[1], "seconds": round(seconds, 1), "proved": proved, "measured": measured,
-        "transfer proved": found.transfer.as_frequency, "transfer measured": direct.error(reduced),
-    }  # fmt: skip
+        "part": part.name,
+        "tolerance": tolerance,
+        "method": type(method).__name__,
+        "modes": len(basis.normal_frequencies),
+        "shapes": shapes.shape[1],
+        "seconds": round(seconds, 1),
+        "proved": proved,
+        "measured": measured,
+        "transfer proved": found.transfer.as_frequency,
+        "transfer measured": direct.error(reduced),
+    }
 
 
-def _frequency_errors(found: Certificate, full: tuple[Array, Array]) -> tuple[list[float], list[float]]:
+def _frequency_errors(
+    found: Certificate, full: tuple[Array, Array]
+) -> tuple[list[float], list[float]]:
     """Of all frequencies in the band, free and held at the first interface."""
     proved, measured = list[float](), list[float]()
     for bounds, values in zip(found.supports, full):
@@ -108,10 +143,26 @@ def draw(rows: list[dict[str, Any]]) -> Figure:
     size, errors = figure.subplots(1, 2)
     for color, name in zip(PALETTE, dict.fromkeys(row["part"] for row in rows)):
         own = [row for row in rows if row["part"] == name]
-        size.semilogx([row["tolerance"] for row in own], [row["shapes"] for row in own], "o-", color=color, label=name)
+        size.semilogx(
+            [row["tolerance"] for row in own],
+            [row["shapes"] for row in own],
+            "o-",
+            color=color,
+            label=name,
+        )
         x = np.concatenate([np.maximum(row["measured"], 1e-9) for row in own])
-        errors.loglog(x, np.concatenate([row["proved"] for row in own]), "o", color=color, markersize=4, mfc="none")
-        transfer = ([row["transfer measured"] for row in own], [row["transfer proved"] for row in own])
+        errors.loglog(
+            x,
+            np.concatenate([row["proved"] for row in own]),
+            "o",
+            color=color,
+            markersize=4,
+            mfc="none",
+        )
+        transfer = (
+            [row["transfer measured"] for row in own],
+            [row["transfer proved"] for row in own],
+        )
         errors.loglog(*transfer, "s", color=color, markersize=7, mfc="none")
     span = np.array([1e-9, 1.0])
     errors.loglog(span, span, color="black", linewidth=0.8)
@@ -128,10 +179,18 @@ def draw(rows: list[dict[str, Any]]) -> Figure:
 
 def main() -> None:
     rows = [row for part in parts() for row in rows_of(part)]
-    print("| part | tolerance | method | modes | shapes | frequencies proved | measured | transfer proved | measured | s |")
+    print(
+        "| part | tolerance | method | modes | shapes | frequencies proved | measured | "
+        "transfer proved | measured | s |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|")
     for row in rows:
-        errors = [max(row["proved"]), max(row["measured"]), row["transfer proved"], row["transfer measured"]]
+        errors = [
+            max(row["proved"]),
+            max(row["measured"]),
+            row["transfer proved"],
+            row["transfer measured"],
+        ]
         cells = [f"{error:.1e}" for error in errors]
         names = [row["part"], f"{row['tolerance']:g}", row["method"], row["modes"], row["shapes"]]
         print("| " + " | ".join(map(str, [*names, *cells, row["seconds"]])) + " |")

@@ -18,12 +18,18 @@ from preprocess.fe.interfaces import Interface
 HERE = Path(__file__).parent
 SIZE, DIVISIONS = (0.4, 0.1, 0.1), (40, 10, 10)
 ENDS: Mapping[str, Interface] = {"a": pp.Averaged("x0"), "b": pp.Averaged("x1")}
-PINS: Mapping[str, Interface] = {f"pin {x:g}": pp.Rigid(pp.Point((x, 0.05, 0.05), 0.008)) for x in (0.0, 0.4)}
+PINS: Mapping[str, Interface] = {
+    f"pin {x:g}": pp.Rigid(pp.Point((x, 0.05, 0.05), 0.008)) for x in (0.0, 0.4)
+}
 CASES = (
     ("averaged ends, Craig–Bampton, 12 modes", ENDS, pp.CraigBampton(modes=12)),
     ("averaged ends, Rubin, 6 modes", ENDS, pp.Rubin(modes=6)),
     ("averaged ends, Guyan", ENDS, pp.Guyan()),
-    ("averaged edge and end, Guyan", {"edge": pp.Averaged("y0"), "b": pp.Averaged("x1")}, pp.Guyan()),
+    (
+        "averaged edge and end, Guyan",
+        {"edge": pp.Averaged("y0"), "b": pp.Averaged("x1")},
+        pp.Guyan(),
+    ),
     ("rigid pins, Craig–Bampton, 12 modes", PINS, pp.CraigBampton(modes=12)),
 )
 
@@ -31,10 +37,19 @@ CASES = (
 def reduced(fe: pp.FEModel, case: int, keep: Path | None) -> tuple[float, np.ndarray, str]:
     """CPU seconds, frequencies, and where the factor was."""
     _, interfaces, method = CASES[case]
-    options: dict[str, Any] = {"stiffening": False, "stress": None, "estimate": False, "reference": next(iter(interfaces))}
+    options: dict[str, Any] = {
+        "stiffening": False,
+        "stress": None,
+        "estimate": False,
+        "reference": next(iter(interfaces)),
+    }
     began = time.process_time()
     body = pp.reduce(fe, interfaces=interfaces, method=method, keep=keep, **options)
-    return time.process_time() - began, body.modes.frequency, str(body.provenance.get("factor", "")).partition(" ")[0]
+    return (
+        time.process_time() - began,
+        body.modes.frequency,
+        str(body.provenance.get("factor", "")).partition(" ")[0],
+    )
 
 
 def main() -> None:
@@ -46,9 +61,15 @@ def main() -> None:
         first, _, written = reduced(fe, 0, path)
         assert written == "written"
         size = path.stat().st_size
-        print(f"{fe.freedoms.size} degrees of freedom, file of {size / 1e9:.2f} GB, first reduction {first:.1f} s")
+        print(
+            f"{fe.freedoms.size} degrees of freedom, file of {size / 1e9:.2f} GB, first "
+            f"reduction {first:.1f} s"
+        )
         for case, (name, _, _) in enumerate(CASES):
-            (without, expected, _), (kept, found, source) = reduced(fe, case, None), reduced(fe, case, path)
+            (without, expected, _), (kept, found, source) = (
+                reduced(fe, case, None),
+                reduced(fe, case, path),
+            )
             assert source == "read"
             difference = float(np.abs(found / expected - 1).max())
             rows.append({"case": name, "without": without, "kept": kept, "difference": difference})

@@ -1,9 +1,11 @@
-"""Reductions of three parts against their full finite-element models: frequencies, frequency responses, estimated errors.
+"""Reductions of three parts against their full finite-element models: frequencies, frequency
+responses, estimated errors.
 
     python reports/reduction/study.py        -> link.png, plate.png, crank.png, reduction.json, tables on stdout
 
-The full models are solved independently of the reductions: ARPACK with SuperLU for the frequencies, and the sum of many modes and
-of six moments of the remainder for the responses, verified by direct solutions at two frequencies.
+The full models are solved independently of the reductions: ARPACK with SuperLU for the frequencies,
+and the sum of many modes and of six moments of the remainder for the responses, verified by direct
+solutions at two frequencies.
 """
 
 import json
@@ -49,8 +51,8 @@ def methods(part: Part) -> dict[str, Reduction]:
 
 
 class Full(NamedTuple):
-    """Full model: frequencies [Hz] of the free and of the held body, the receptance (points,) of the held one at the loaded
-    interface, and its largest deviation from direct solutions."""
+    """Full model: frequencies [Hz] of the free and of the held body, the receptance (points,) of
+    the held one at the loaded interface, and its largest deviation from direct solutions."""
 
     free: Array
     held: Array
@@ -59,7 +61,9 @@ class Full(NamedTuple):
 
 
 class Reduced(NamedTuple):
-    """A reduction: size, seconds, frequencies and estimated errors, receptance (points,), error of the compliance."""
+    """A reduction: size, seconds, frequencies and estimated errors, receptance (points,), error of
+    the compliance.
+    """
 
     size: int
     seconds: float
@@ -71,9 +75,13 @@ class Reduced(NamedTuple):
 
 
 def allowed(part: Part, bound: list[BoundInterface], held: bool) -> sp.csr_matrix:
-    """Displacements (3N, n) admissible for rigid interfaces, optionally with the first of them held."""
+    """Displacements (3N, n) admissible for rigid interfaces, optionally with the first of them
+    held.
+    """
     size = 3 * len(part.fe.nodes)
-    driven = np.concatenate([(3 * b.nodes[:, None] + np.arange(3)).ravel() for b in bound if b.drives_nodes])
+    driven = np.concatenate(
+        [(3 * b.nodes[:, None] + np.arange(3)).ravel() for b in bound if b.drives_nodes]
+    )
     columns = [sp.eye(size, format="csc")[:, np.setdiff1d(np.arange(size), driven)]]
     for b in bound[1 if held else 0 :]:
         if b.drives_nodes:
@@ -97,7 +105,12 @@ def solve_full(part: Part, bound: list[BoundInterface], frequency: Array) -> Ful
     for held in (False, True):
         T = allowed(part, bound, held)
         K, M = (T.T @ part.fe.K @ T).tocsc(), (T.T @ part.fe.M @ T).tocsc()
-        factor = sla.splu(K + shift * M, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        factor = sla.splu(
+            K + shift * M,
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
         inverse = sla.LinearOperator(K.shape, matvec=factor.solve, dtype=float)
         omega2, modes = sla.eigsh(K, FULL_MODES if held else 36, M, sigma=-shift, OPinv=inverse)
         found.append((K, M, factor, *_sorted(omega2, modes), T))
@@ -118,7 +131,14 @@ def _sorted(omega2: Array, modes: Array) -> tuple[Array, Array]:
     return omega2[order], modes[:, order]
 
 
-def _full_response(pairs: tuple[Array, Array], solve: Any, M: sp.csc_matrix, f: Array, shift: float, frequency: Array) -> Array:
+def _full_response(
+    pairs: tuple[Array, Array],
+    solve: Any,
+    M: sp.csc_matrix,
+    f: Array,
+    shift: float,
+    frequency: Array,
+) -> Array:
     """fᵀ (K (1 + iη) − ω² M)⁻¹ f: the sum of the modes, the remainder by its moments about −shift."""
     omega2, modes = pairs
     terms, X = [], f
@@ -132,7 +152,9 @@ def _full_response(pairs: tuple[Array, Array], solve: Any, M: sp.csc_matrix, f: 
     return (modal + rest) / (1 + 1j * LOSS)
 
 
-def solve_reduced(part: Part, statics: InterfaceStatics, method: Reduction, frequency: Array) -> Reduced:
+def solve_reduced(
+    part: Part, statics: InterfaceStatics, method: Reduction, frequency: Array
+) -> Reduced:
     began = time.perf_counter()
     basis = method.basis(statics, lambda *_: None)
     shapes = elastic_shapes(statics, basis.shapes).shapes
@@ -146,27 +168,54 @@ def solve_reduced(part: Part, statics: InterfaceStatics, method: Reduction, freq
     response = np.array([f @ np.linalg.solve(K - m * M, f) for m in mu]) / (1 + 1j * LOSS)
     free, held = found.frequencies[0], found.frequencies[1]
     estimates = {"free": free.error, "held": held.error}
-    return Reduced(shapes.shape[1], seconds, free.frequency, held.frequency, estimates, response, max(found.compliance.values()))
+    return Reduced(
+        shapes.shape[1],
+        seconds,
+        free.frequency,
+        held.frequency,
+        estimates,
+        response,
+        max(found.compliance.values()),
+    )
 
 
 def draw(part: Part, full: Full, reduced: dict[str, Reduced], frequency: Array) -> Figure:
-    """Response at the loaded interface; its error; errors of the frequencies of the free and of the held body by mode."""
+    """Response at the loaded interface; its error; errors of the frequencies of the free and of the
+    held body by mode.
+    """
     figure = Figure(figsize=(11.0, 8.0))
     axes = figure.subplots(2, 2)
     (response, error), (free, held) = axes
     first = next(iter(part.interfaces))
-    response.semilogy(frequency, np.abs(full.response), color="black", linewidth=2.4, label="full model")
+    response.semilogy(
+        frequency, np.abs(full.response), color="black", linewidth=2.4, label="full model"
+    )
     for number, (name, each) in enumerate(reduced.items()):
         color = (*PALETTE, INK)[number]
-        style = {"linewidth": 1.1, "label": f"{name} ({each.size})", "color": color, "linestyle": "--" if color == INK else "-"}
+        style = {
+            "linewidth": 1.1,
+            "label": f"{name} ({each.size})",
+            "color": color,
+            "linestyle": "--" if color == INK else "-",
+        }
         response.semilogy(frequency, np.abs(each.response), **style)
         off = np.abs(each.response - full.response) / np.abs(full.response)
         error.semilogy(frequency, np.maximum(off, 1e-9), color=color, linewidth=1.1)
-        for ax, kind, ours, theirs in ((free, "free", each.free, full.free), (held, "held", each.held, full.held)):
+        for ax, kind, ours, theirs in (
+            (free, "free", each.free, full.free),
+            (held, "held", each.held, full.held),
+        ):
             measured = np.maximum(ours / theirs[: len(ours)] - 1, 1e-13)
             count = 1 + np.arange(len(ours))
             ax.semilogy(count, measured, color=color, linewidth=1.1)
-            ax.semilogy(count, np.maximum(each.estimates[kind], 1e-13), "o", color=color, markersize=4, mfc="none")
+            ax.semilogy(
+                count,
+                np.maximum(each.estimates[kind], 1e-13),
+                "o",
+                color=color,
+                markersize=4,
+                mfc="none",
+            )
     unit = "xyz"[part.axis]
     response.set_title(f"Receptance at {part.loaded} along {unit}, held at {first} (m/N)")
     error.set_title("Relative error of the receptance")
@@ -197,7 +246,9 @@ def facts(full: Full, each: Reduced, inside: NDArray[np.bool_]) -> dict[str, Any
         seen = measured > 1e-9
         ratio = each.estimates[kind][seen] / measured[seen]
         result[kind] = float(max(measured.max(), 0.0))
-        result[f"{kind} estimate to measured"] = [float(ratio.min()), float(ratio.max())] if seen.any() else []
+        result[f"{kind} estimate to measured"] = (
+            [float(ratio.min()), float(ratio.max())] if seen.any() else []
+        )
     return result
 
 
@@ -206,50 +257,85 @@ def automatic(part: Part, statics: InterfaceStatics, full: Full) -> list[dict[st
     rows = []
     for method, tolerances in ((pp.CraigBampton, (1e-2, 1e-3)), (pp.Rubin, (1e-2, 1e-3, 1e-4))):
         for tolerance in tolerances:
-            basis = method(modes="auto", band=part.band, tolerance=tolerance).basis(statics, lambda *_: None)
+            basis = method(modes="auto", band=part.band, tolerance=tolerance).basis(
+                statics, lambda *_: None
+            )
             found = accuracy(statics, elastic_shapes(statics, basis.shapes).shapes, part.band)
-            pairs = [(found.frequencies[0].frequency, full.free), (found.frequencies[1].frequency, full.held)]
+            pairs = [
+                (found.frequencies[0].frequency, full.free),
+                (found.frequencies[1].frequency, full.held),
+            ]
             measured = max(float((ours / theirs[: len(ours)] - 1).max()) for ours, theirs in pairs)
-            rows.append({
-                "method": method.__name__, "tolerance": tolerance, "modes": len(basis.normal_frequencies),
-                "estimated": found.worst_frequency, "measured": measured,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "method": method.__name__,
+                    "tolerance": tolerance,
+                    "modes": len(basis.normal_frequencies),
+                    "estimated": found.worst_frequency,
+                    "measured": measured,
+                }
+            )
     return rows
 
 
 def show(name: str, table: dict[str, dict[str, Any]], rows: list[dict[str, Any]]) -> None:
-    print(f"\n### {name}\n\n| reduction | shapes | free | held | estimate / measured | compliance | response |")
+    print(
+        f"\n### {name}\n\n| reduction | shapes | free | held | estimate / measured | "
+        "compliance | response |"
+    )
     print("|---|---|---|---|---|---|---|")
     for method, each in table.items():
         ratios = each["free estimate to measured"] + each["held estimate to measured"]
         span = f"{min(ratios):.2f} … {max(ratios):.2f}" if ratios else "–"
         errors = " | ".join(f"{each[key]:.1e}" for key in ("free", "held"))
-        print(f"| {method} | {each['size']} | {errors} | {span} | {each['compliance']:.1e} | {each['response']:.1e} |")
-    print('\n| modes="auto" | tolerance | normal modes | estimated | measured |\n|---|---|---|---|---|')
+        print(
+            f"| {method} | {each['size']} | {errors} | {span} | {each['compliance']:.1e} "
+            f"| {each['response']:.1e} |"
+        )
+    print(
+        '\n| modes="auto" | tolerance | normal modes | estimated | measured '
+        "|\n|---|---|---|---|---|"
+    )
     for row in rows:
-        print(f"| {row['method']} | {row['tolerance']:g} | {row['modes']} | {row['estimated']:.1e} | {row['measured']:.1e} |")
+        print(
+            f"| {row['method']} | {row['tolerance']:g} | {row['modes']} | "
+            f"{row['estimated']:.1e} | {row['measured']:.1e} |"
+        )
 
 
 def main() -> None:
     results: dict[str, Any] = {}
     for part in parts():
-        bound = bind_interfaces(part.interfaces, part.fe.nodes, part.fe.node_sets, part.fe.triangles)
+        bound = bind_interfaces(
+            part.interfaces, part.fe.nodes, part.fe.node_sets, part.fe.triangles
+        )
         frequency = np.linspace(0.02, 1.3, POINTS) * part.band
         began = time.perf_counter()
         full = solve_full(part, bound, frequency)
-        print(f"{part.name}: {3 * len(part.fe.nodes)} degrees of freedom, full model {time.perf_counter() - began:.1f} s, "
-              f"responses against direct solutions {full.check:.1e}")  # fmt: skip
+        print(
+            f"{part.name}: {3 * len(part.fe.nodes)} degrees of freedom, full model "
+            f"{time.perf_counter() - began:.1f} s, "
+            f"responses against direct solutions {full.check:.1e}"
+        )
         statics = InterfaceStatics(part.fe, bound)
-        reduced = {name: solve_reduced(part, statics, method, frequency) for name, method in methods(part).items()}
+        reduced = {
+            name: solve_reduced(part, statics, method, frequency)
+            for name, method in methods(part).items()
+        }
         with house_style():
             draw(part, full, reduced, frequency).savefig(HERE / f"{part.name}.png", dpi=85)
         table = {name: facts(full, each, frequency <= part.band) for name, each in reduced.items()}
         rows = automatic(part, statics, full)
         show(part.name, table, rows)
         results[part.name] = {
-            "degrees_of_freedom": 3 * len(part.fe.nodes), "band": part.band, "direct_check": full.check,
-            "free": full.free[:SHOWN].tolist(), "held": full.held[:SHOWN].tolist(), "methods": table, "automatic": rows,
-        }  # fmt: skip
+            "degrees_of_freedom": 3 * len(part.fe.nodes),
+            "band": part.band,
+            "direct_check": full.check,
+            "free": full.free[:SHOWN].tolist(),
+            "held": full.held[:SHOWN].tolist(),
+            "methods": table,
+            "automatic": rows,
+        }
     (HERE / "reduction.json").write_text(json.dumps(results, indent=1, ensure_ascii=False))
 
 

@@ -1,10 +1,11 @@
-"""Robots: a SCARA with flexible links under a rigid robot's controller, a PUMA 560 with a payload, inverse kinematics.
+"""Robots: a SCARA with flexible links under a rigid robot's controller, a PUMA 560 with a payload,
+inverse kinematics.
 
     python reports/robots/study.py        -> scara.png, puma.png, study.json
 
-The SCARA's arms are solid aluminium bars, meshed and reduced here; its controller adds the inverse dynamics of the rigid robot.
-The PUMA follows a Cartesian line with a payload that is known or unknown to its controllers. Inverse kinematics: 1000 random
-poses of each.
+The SCARA's arms are solid aluminium bars, meshed and reduced here; its controller adds the inverse
+dynamics of the rigid robot. The PUMA follows a Cartesian line with a payload that is known or
+unknown to its controllers. Inverse kinematics: 1000 random poses of each.
 """
 
 import json
@@ -51,7 +52,9 @@ def bar(size: tuple[float, float, float], root: str, end: str) -> fm.FlexibleBod
     mesh = pp.box_mesh(size, (12, 1, 2), "hex20", origin=(0.0, -size[1] / 2.0, -size[2] / 2.0))
     faces = {root: pp.Rigid("x0"), end: pp.Rigid("x1")}
     method = pp.CraigBampton(modes=MODES)
-    return pp.reduce(mesh, ALUMINIUM, interfaces=faces, method=method, reference=root, damping=DAMPING, name=root)
+    return pp.reduce(
+        mesh, ALUMINIUM, interfaces=faces, method=method, reference=root, damping=DAMPING, name=root
+    )
 
 
 def bar_link(size: tuple[float, float, float], alpha: float = 0.0) -> Link:
@@ -86,11 +89,15 @@ class Run(NamedTuple):
 
 def at_rest(robot: fm.Robot, controller: Controller, q: np.ndarray) -> np.ndarray:
     """Equilibrium position of the tool under control and weight."""
-    found: np.ndarray = fm.statics(controlled(robot.started(q), controller)).solution.frame(robot.tool).position[0]
+    found: np.ndarray = (
+        fm.statics(controlled(robot.started(q), controller)).solution.frame(robot.tool).position[0]
+    )
     return found
 
 
-def moved(robot: fm.Robot, controller: Controller, path: JointPath, t_end: float, goal: np.ndarray) -> Run:
+def moved(
+    robot: fm.Robot, controller: Controller, path: JointPath, t_end: float, goal: np.ndarray
+) -> Run:
     """A run from static equilibrium; ``goal``: final position of the tool."""
     model = controlled(robot.started(path.at(0.0).q), controller)
     begun = time.perf_counter()
@@ -98,15 +105,24 @@ def moved(robot: fm.Robot, controller: Controller, path: JointPath, t_end: float
     tool = run.frame(robot.tool).position
     reference = robot.pose(path.table(run.t).q)[:, :3, 3]
     sag = tool[0] - reference[0]  # at the start, not counted
-    error, left = np.linalg.norm(tool - sag - reference, axis=1), np.linalg.norm(tool - goal, axis=1)
+    error, left = (
+        np.linalg.norm(tool - sag - reference, axis=1),
+        np.linalg.norm(tool - goal, axis=1),
+    )
     return Run(run.t, error, left, time.perf_counter() - begun)
 
 
 def vibrations(robot: fm.Robot, controller: Controller, q: np.ndarray) -> list[tuple[float, float]]:
-    """Frequencies (Hz) and damping ratios of the two lowest slightly damped modes under control at rest in q."""
+    """Frequencies (Hz) and damping ratios of the two lowest slightly damped modes under control at
+    rest in q.
+    """
     model = controlled(robot.started(q), controller)
     modes = fm.linearize(model, at=fm.statics(model)).modes
-    return [(float(f), float(z)) for f, z in zip(modes.frequency, modes.damping) if 0.1 < f < 60.0 and z < 0.4][:2]
+    return [
+        (float(f), float(z))
+        for f, z in zip(modes.frequency, modes.damping)
+        if 0.1 < f < 60.0 and z < 0.4
+    ][:2]
 
 
 def scara_study() -> tuple[dict[str, Run], dict[str, object]]:
@@ -127,20 +143,25 @@ def scara_study() -> tuple[dict[str, Run], dict[str, object]]:
         "ZV": Shaped(plain, *(zero_vibration(f, z) for f, z in modes)),
         "ZVD": Shaped(plain, *(zero_vibration_derivative(f, z) for f, z in modes)),
     }
-    runs = {"rigid arm, trapezoid": moved(rigid, by(plain), plain, plain.end + AFTER, at_rest(rigid, still, GOAL))}
+    runs = {
+        "rigid arm, trapezoid": moved(
+            rigid, by(plain), plain, plain.end + AFTER, at_rest(rigid, still, GOAL)
+        )
+    }
     for name, path in paths.items():
         runs[f"flexible arm, {name}"] = moved(soft, by(path), path, path.end + AFTER, rest)
     facts = {
         "modes_Hz_damping": modes,
         "runs": {
             name: {
-                "end_of_path_s": float(run.t[-1] - AFTER), "largest_error_mm": 1e3 * float(run.error.max()),
+                "end_of_path_s": float(run.t[-1] - AFTER),
+                "largest_error_mm": 1e3 * float(run.error.max()),
                 "residual_mm": 1e3 * float(run.goal[run.t > run.t[-1] - AFTER + 0.1].max()),
                 "seconds": run.seconds,
             }
             for name, run in runs.items()
         },
-    }  # fmt: skip
+    }
     return runs, facts
 
 
@@ -151,14 +172,23 @@ def puma_study() -> tuple[dict[str, Run], dict[str, object]]:
     q0 = np.radians([-30.0, 40.0, -140.0, 20.0, 60.0, 0.0])
     last = bare.pose(np.radians([20.0, 25.0, -125.0, -10.0, 50.0, 30.0]))
     path = Line(bare, q0, last, 0.8)
-    kp, kd = np.array([4e3, 4e3, 2e3, 200.0, 200.0, 100.0]), np.array([300.0, 300.0, 150.0, 8.0, 8.0, 4.0])
+    kp, kd = (
+        np.array([4e3, 4e3, 2e3, 200.0, 200.0, 100.0]),
+        np.array([300.0, 300.0, 150.0, 8.0, 8.0, 4.0]),
+    )
     controllers = {
         "computed torque, load known": ComputedTorque(loaded, path, 900.0, 60.0),
         "computed torque, load unknown": ComputedTorque(bare, path, 900.0, 60.0),
         "PD + gravity, load known": PDGravity(loaded, path, kp, kd),
     }
-    runs = {name: moved(loaded, controller, path, 1.2, last[:3, 3]) for name, controller in controllers.items()}
-    return runs, {name: {"largest_error_mm": 1e3 * float(run.error.max()), "seconds": run.seconds} for name, run in runs.items()}
+    runs = {
+        name: moved(loaded, controller, path, 1.2, last[:3, 3])
+        for name, controller in controllers.items()
+    }
+    return runs, {
+        name: {"largest_error_mm": 1e3 * float(run.error.max()), "seconds": run.seconds}
+        for name, run in runs.items()
+    }
 
 
 def inverse_study(robot: fm.Robot) -> dict[str, object]:
@@ -171,9 +201,14 @@ def inverse_study(robot: fm.Robot) -> dict[str, object]:
     inside = bool(((found.q >= low) & (found.q <= high)).all())
     error = float(np.abs(robot.pose(found.q) - wanted)[found.success].max())
     return {
-        "poses": 1000, "success_rate": float(found.success.mean()), "at_the_first_start": float((found.starts == 1).mean()),
-        "most_starts": int(found.starts.max()), "largest_error": error, "inside_limits": inside, "cpu_seconds": seconds,
-    }  # fmt: skip
+        "poses": 1000,
+        "success_rate": float(found.success.mean()),
+        "at_the_first_start": float((found.starts == 1).mean()),
+        "most_starts": int(found.starts.max()),
+        "largest_error": error,
+        "inside_limits": inside,
+        "cpu_seconds": seconds,
+    }
 
 
 def draw(runs: dict[str, Run], *, goal: bool) -> Figure:
@@ -182,7 +217,12 @@ def draw(runs: dict[str, Run], *, goal: bool) -> Figure:
     for name, run in runs.items():
         axes[0].plot(run.t, 1e3 * run.error, label=name, linewidth=1.2)
         if goal:
-            axes[1].semilogy(run.t - (run.t[-1] - AFTER), np.maximum(1e3 * run.goal, 1e-5), label=name, linewidth=1.2)
+            axes[1].semilogy(
+                run.t - (run.t[-1] - AFTER),
+                np.maximum(1e3 * run.goal, 1e-5),
+                label=name,
+                linewidth=1.2,
+            )
     axes[0].set_title("Distance of the tool from its reference (mm)")
     axes[0].set_xlabel("time (s)")
     axes[0].legend(loc="upper right")
@@ -196,7 +236,10 @@ def draw(runs: dict[str, Run], *, goal: bool) -> Figure:
 
 
 def main() -> None:
-    inverse = {"PUMA 560": inverse_study(puma560()), "iiwa": inverse_study(fm.Robot.from_urdf(IIWA))}
+    inverse = {
+        "PUMA 560": inverse_study(puma560()),
+        "iiwa": inverse_study(fm.Robot.from_urdf(IIWA)),
+    }
     print(json.dumps(inverse, indent=1))
     puma_runs, puma_facts = puma_study()
     print(json.dumps(puma_facts, indent=1))

@@ -24,12 +24,26 @@ STEEL = pp.Isotropic(E=211e9, nu=211.0 / (2.0 * 81.2) - 1.0, rho=RHO)
 SPIN = 4000.0 * np.pi / 30.0
 TWO = {3: 0.28, 6: 0.35}  # node of a disc, its diameter (m); both are 70 mm wide
 BOOK = {  # rad/s at 0 and at 4000 rev/min; of 5.9.5 and 5.9.4 at 4000 rev/min in Hz
-    "5.9.1": ([86.66, 86.66, 274.31, 274.31, 716.78, 716.78], [85.39, 87.80, 251.78, 294.71, 600.18, 827.08]),
-    "5.9.2": ([82.65, 86.66, 254.52, 274.31, 679.49, 716.79], [82.33, 86.86, 239.64, 287.25, 583.49, 806.89]),
-    "5.9.9": ([90.14, 90.14, 630.73, 630.73, 830.43, 830.43], [76.19, 103.91, 565.99, 634.23, 647.75, 1174.2]),
+    "5.9.1": (
+        [86.66, 86.66, 274.31, 274.31, 716.78, 716.78],
+        [85.39, 87.80, 251.78, 294.71, 600.18, 827.08],
+    ),
+    "5.9.2": (
+        [82.65, 86.66, 254.52, 274.31, 679.49, 716.79],
+        [82.33, 86.86, 239.64, 287.25, 583.49, 806.89],
+    ),
+    "5.9.9": (
+        [90.14, 90.14, 630.73, 630.73, 830.43, 830.43],
+        [76.19, 103.91, 565.99, 634.23, 647.75, 1174.2],
+    ),
     "5.9.5": (None, 2.0 * np.pi * np.array([13.70, 14.09, 43.61, 52.18, 122.37, 149.81])),
 }
-BEARINGS = {"5.9.1": (1e6, 1e6, 0.0), "5.9.2": (1e6, 8e5, 0.0), "5.9.9": (1e7, 1e7, 0.0), "5.9.5": (1e6, 1e6, 3e3)}
+BEARINGS = {
+    "5.9.1": (1e6, 1e6, 0.0),
+    "5.9.2": (1e6, 8e5, 0.0),
+    "5.9.9": (1e7, 1e7, 0.0),
+    "5.9.5": (1e6, 1e6, 3e3),
+}
 
 
 def shaft() -> fm.FlexibleBodyData:
@@ -40,18 +54,44 @@ def shaft() -> fm.FlexibleBodyData:
     mesh = pp.Mesh.from_arrays(np.column_stack([x, 0 * x, 0 * x]), line, node_sets=sets)
     fe = pp.assemble(mesh, STEEL, sections=pp.CircularSection(DIAMETER))
     ends = {name: pp.Rigid(name) for name in sets}
-    return pp.reduce(fe, interfaces=ends, reference="mean axes", method=pp.Guyan(), stress=None, stiffening=False)
+    return pp.reduce(
+        fe, interfaces=ends, reference="mean axes", method=pp.Guyan(), stress=None, stiffening=False
+    )
 
 
-def rotor(data: fm.FlexibleBodyData, speed: float, discs: Mapping[int, float], bearing: tuple[float, ...], last: int) -> fm.Model:
-    """The shaft in axes that do not spin, its spin as rotors at the nodes, discs on turning joints, bearings at two nodes."""
+def rotor(
+    data: fm.FlexibleBodyData,
+    speed: float,
+    discs: Mapping[int, float],
+    bearing: tuple[float, ...],
+    last: int,
+) -> fm.Model:
+    """The shaft in axes that do not spin, its spin as rotors at the nodes, discs on turning joints,
+    bearings at two nodes.
+    """
     model = fm.Model("rotor", gravity=(0, 0, 0), frames={"right": (last * LENGTH / ELEMENTS, 0, 0)})
     body = model.add(fm.FlexibleBody("shaft", data=data))
-    model.add(fm.Chain("float", model.ground, body["n0"], motions=(Slide("y"), Slide("z"), Rotate("y"), Rotate("z"))))
+    model.add(
+        fm.Chain(
+            "float",
+            model.ground,
+            body["n0"],
+            motions=(Slide("y"), Slide("z"), Rotate("y"), Rotate("z")),
+        )
+    )
     ky, kz, c = bearing
     for end, node in ((model.ground, 0), (model.ground["right"], last)):
-        model.add(fm.Bushing(f"bearing {node}", end, body[f"n{node}"], k=(0, ky, kz, 0, 0, 0), c=(0, c, c, 0, 0, 0)))
-    polar = RHO * np.pi * DIAMETER**4 / 32.0 * LENGTH / ELEMENTS  # n I of a node; at rest it is the shaft's own
+        model.add(
+            fm.Bushing(
+                f"bearing {node}",
+                end,
+                body[f"n{node}"],
+                k=(0, ky, kz, 0, 0, 0),
+                c=(0, c, c, 0, 0, 0),
+            )
+        )
+    # n I of a node; at rest it is the shaft's own
+    polar = RHO * np.pi * DIAMETER**4 / 32.0 * LENGTH / ELEMENTS
     for k in range(ELEMENTS + 1):
         mass, inertia = 1e-5, (1e-8, 1e-8, 1e-8)
         if k in discs:
@@ -63,7 +103,9 @@ def rotor(data: fm.FlexibleBodyData, speed: float, discs: Mapping[int, float], b
         model.add(fm.Revolute(f"spin {k}", body[f"n{k}"], child, axis="x"))
         model.add(fm.Drive(f"motor {k}", f"spin {k}", fm.Ramp(0.0, rate=speed)))
         half = 0.5 if k in (0, ELEMENTS) else 1.0
-        model.add(fm.RotorInertia(f"spin of {k}", f"spin {k}", inertia=half * polar / 10.0, ratio=10.0))
+        model.add(
+            fm.RotorInertia(f"spin of {k}", f"spin {k}", inertia=half * polar / 10.0, ratio=10.0)
+        )
     return model
 
 
@@ -72,9 +114,13 @@ def bending(data: fm.FlexibleBodyData, name: str, speed: float) -> np.ndarray:
     discs, last = ({ELEMENTS: 0.35}, 2 * ELEMENTS // 3) if name == "5.9.9" else (TWO, ELEMENTS)
     model = rotor(data, speed, discs, BEARINGS[name], last)
     places = [("position", f"shaft/n{k}", axis) for k in (1, 4) for axis in "yz"]
-    linear = fm.linearize(model, at=fm.statics(model, steady=True, audit=False), outputs=places, audit=False)
+    linear = fm.linearize(
+        model, at=fm.statics(model, steady=True, audit=False), outputs=places, audit=False
+    )
     value, vector = np.linalg.eig(linear.A)
-    moved = np.linalg.norm(linear.C @ vector, axis=0) / np.linalg.norm(vector[: len(linear.coordinates)], axis=0)
+    moved = np.linalg.norm(linear.C @ vector, axis=0) / np.linalg.norm(
+        vector[: len(linear.coordinates)], axis=0
+    )
     return np.sort(np.abs(value[(value.imag > 0.0) & (moved > 1e-3)]))[:6]
 
 
@@ -106,7 +152,10 @@ def main() -> None:
                     }
                 )
     (HERE / "study.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
-    lines = ["| example | rev/min | found (rad/s) | book (rad/s) | largest difference |", "|---|---|---|---|---|"]
+    lines = [
+        "| example | rev/min | found (rad/s) | book (rad/s) | largest difference |",
+        "|---|---|---|---|---|",
+    ]
     for row in rows:
         own, book = (", ".join(f"{x:.2f}" for x in row[key]) for key in ("own", "book"))
         lines.append(f"| {row['example']} | {row['rpm']} | {own} | {book} | {row['worst']:.0e} |")

@@ -2,8 +2,9 @@
 
     python reports/scale/measure.py [NAME …]     -> scale.json, table on stdout
 
-Needs mpirun, PETSc and SLEPc for the interpreter that FLEXMBS_MPI_PYTHON names, by default this one. CPU seconds are those of
-all processes together; processes that wait for a message use the CPU too.
+Needs mpirun, PETSc and SLEPc for the interpreter that FLEXMBS_MPI_PYTHON names, by default this
+one. CPU seconds are those of all processes together; processes that wait for a message use the CPU
+too.
 """
 
 import json
@@ -62,13 +63,22 @@ interfaces.tip = { kind = "averaged", set = "end" }
 
 
 def write_part(folder: Path, kind: str, n: int) -> Path:
-    """Part file of a box of hexahedra 0.4 × 0.03 × 0.02 m, 4n × n × n, or of a curved strip of shells, 5n × n."""
+    """Part file of a box of hexahedra 0.4 × 0.03 × 0.02 m, 4n × n × n, or of a curved strip of
+    shells, 5n × n.
+    """
     if kind != "shell":
         cell, name = ("hex8", "hexahedron") if kind == "solid" else ("hex20", "hexahedron20")
         mesh = pp.box_mesh((0.4, 0.03, 0.02), (4 * n, n, n), cell)
-        meshio.write(folder / "part.vtu", meshio.Mesh(mesh.nodes, [(name, mesh.blocks[cell].connectivity)]))
+        meshio.write(
+            folder / "part.vtu", meshio.Mesh(mesh.nodes, [(name, mesh.blocks[cell].connectivity)])
+        )
     else:
-        x, y = (each.ravel() for each in np.meshgrid(np.linspace(0, 0.4, 5 * n + 1), np.linspace(0, 0.11, n + 1), indexing="ij"))
+        x, y = (
+            each.ravel()
+            for each in np.meshgrid(
+                np.linspace(0, 0.4, 5 * n + 1), np.linspace(0, 0.11, n + 1), indexing="ij"
+            )
+        )
         first = (np.arange(5 * n)[:, None] * (n + 1) + np.arange(n)).ravel()
         quads = np.stack([first, first + n + 1, first + n + 2, first + 1], axis=1)
         nodes = np.column_stack([x, y, 0.02 * np.sin(5 * x) + 0.5 * y**2])
@@ -83,17 +93,37 @@ def reduced(file: Path, engine: str) -> tuple[FlexibleBodyData, dict[str, Any]]:
     start = ["mpirun", "--oversubscribe", "-n", str(PROCESSES)] if engine == "petsc" else []
     output = file.with_name(f"{engine}.h5")
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    command = [*start, PYTHON, "-m", "preprocess", "reduce", str(file), "-o", str(output), "--force", "--engine", engine]
-    command = ["sh", "-c", '"$@"; exit $?', "sh", *command]  # else the peak memory of this process would count as the child's
+    command = [
+        *start,
+        PYTHON,
+        "-m",
+        "preprocess",
+        "reduce",
+        str(file),
+        "-o",
+        str(output),
+        "--force",
+        "--engine",
+        engine,
+    ]
+    # else the peak memory of this process would count as the child's
+    command = ["sh", "-c", '"$@"; exit $?', "sh", *command]
     told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     body = FlexibleBodyData.load(output)
     cost: dict[str, Any] = {
         "cpu s": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
         "wall s": round(time.perf_counter() - began, 1),
-        "GB": body.provenance.get("memory of each process [GB]") or told.rpartition(" GB at most")[0].rpartition(" ")[2],
+        "GB": body.provenance.get("memory of each process [GB]")
+        or told.rpartition(" GB at most")[0].rpartition(" ")[2],
     }
-    kept = ("factor: ordering", "factor: operations", "factor: entries", "nodes of each process", "messages")
+    kept = (
+        "factor: ordering",
+        "factor: operations",
+        "factor: entries",
+        "nodes of each process",
+        "messages",
+    )
     return body, cost | {key: body.provenance[key] for key in kept if key in body.provenance}
 
 
@@ -101,9 +131,13 @@ def differences(found: FlexibleBodyData, wanted: FlexibleBodyData) -> dict[str, 
     """Largest differences relative to the largest entries, in the modal coordinates of one of them."""
     same = pp.aligned(found, wanted)
     pairs: dict[str, tuple[Any, Any]] = {
-        name: (getattr(same, name), getattr(wanted, name)) for name in ("mass", "S_bar", "SS", "K_ff")
+        name: (getattr(same, name), getattr(wanted, name))
+        for name in ("mass", "S_bar", "SS", "K_ff")
     }
-    pairs["frames"] = tuple(np.concatenate([np.vstack([f.phi, f.psi]) for f in each.frames.values()]) for each in (same, wanted))
+    pairs["frames"] = tuple(
+        np.concatenate([np.vstack([f.phi, f.psi]) for f in each.frames.values()])
+        for each in (same, wanted)
+    )
     assert same.surface is not None
     assert wanted.surface is not None
     pairs["surface"] = same.surface.phi, wanted.surface.phi
@@ -114,7 +148,8 @@ def differences(found: FlexibleBodyData, wanted: FlexibleBodyData) -> dict[str, 
     assert wanted.stress is not None
     pairs["stress"] = same.stress.modes[:], wanted.stress.modes[:]
     result = {
-        name: float(np.abs(np.asarray(a) - np.asarray(b)).max() / np.abs(np.asarray(b)).max()) for name, (a, b) in pairs.items()
+        name: float(np.abs(np.asarray(a) - np.asarray(b)).max() / np.abs(np.asarray(b)).max())
+        for name, (a, b) in pairs.items()
     }
     result["frequencies"] = float(np.abs(found.modes.frequency / wanted.modes.frequency - 1).max())
     return result

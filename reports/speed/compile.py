@@ -4,8 +4,9 @@
     python reports/speed/compile.py --only hex8 --only Rubin
     python reports/speed/compile.py --package FOLDER         of another version of the package, as "before"
 
-A process assembles and reduces a small part with all that `pp.reduce` does by default: geometric stiffness, stress modes, error
-estimates. It runs with an empty cache of kernels and again; the difference of its CPU times is the compilation.
+A process assembles and reduces a small part with all that `pp.reduce` does by default: geometric
+stiffness, stress modes, error estimates. It runs with an empty cache of kernels and again; the
+difference of its CPU times is the compilation.
 """
 
 import argparse
@@ -22,7 +23,17 @@ HERE = pathlib.Path(__file__)
 LIMIT = 12.0  # s of CPU time
 SOLIDS = ("tet4", "tet10", "wedge6", "wedge15", "hex8", "hex20", "hex27")
 STRUCTURES = ("line2", "line3", "tri3", "tri6", "quad4", "quad8")
-REDUCTIONS = ("Guyan", "CraigBampton", "Rubin", "CraigChang", "Krylov", "FreeModes", "ClampedModes", "certified", "averaged")
+REDUCTIONS = (
+    "Guyan",
+    "CraigBampton",
+    "Rubin",
+    "CraigChang",
+    "Krylov",
+    "FreeModes",
+    "ClampedModes",
+    "certified",
+    "averaged",
+)
 
 
 def structure(kind):
@@ -31,12 +42,23 @@ def structure(kind):
 
     second = kind in ("line3", "tri6", "quad8")
     n, wide = 16, not kind.startswith("line")
-    x, y = np.meshgrid(np.linspace(0, 0.4, n + 1), np.linspace(0, 0.05, 5) if wide else [0.0], indexing="ij")
-    nodes, row, step = np.column_stack([x.ravel(), y.ravel(), 0 * x.ravel()]), x.shape[1], 2 if second else 1
+    x, y = np.meshgrid(
+        np.linspace(0, 0.4, n + 1), np.linspace(0, 0.05, 5) if wide else [0.0], indexing="ij"
+    )
+    nodes, row, step = (
+        np.column_stack([x.ravel(), y.ravel(), 0 * x.ravel()]),
+        x.shape[1],
+        2 if second else 1,
+    )
     if not wide:
         first = np.arange(0, n, step)
-        return nodes, np.column_stack([first, first + step, first + 1] if second else [first, first + 1])
-    i, j = (each.ravel() for each in np.meshgrid(np.arange(0, n, step), np.arange(0, 4, step), indexing="ij"))
+        return nodes, np.column_stack(
+            [first, first + step, first + 1] if second else [first, first + 1]
+        )
+    i, j = (
+        each.ravel()
+        for each in np.meshgrid(np.arange(0, n, step), np.arange(0, 4, step), indexing="ij")
+    )
 
     def at(a, b):
         return (i + a) * row + j + b
@@ -82,7 +104,11 @@ def run(name):
     if name in REDUCTIONS and hasattr(pp, name):
         method = getattr(pp, name)
         given = {"modes": 8, "at": "root"}
-        options = {"method": method(**{key: given[key] for key in given if key in inspect.signature(method).parameters})}
+        options = {
+            "method": method(
+                **{key: given[key] for key in given if key in inspect.signature(method).parameters}
+            )
+        }
     fe = pp.assemble(mesh, steel, sections=sections)
     pp.reduce(fe, interfaces={"root": kind("x0"), "tip": kind("x1")}, reference="root", **options)
     print(json.dumps(time.process_time()))
@@ -118,7 +144,10 @@ def main():
     table = kept.setdefault(key, {})
     for name in options.only or (*SOLIDS, *STRUCTURES, *REDUCTIONS):
         table[name] = measured(name, options.package)
-        print(f"{name:14s} compile {table[name]['compile [s]']:6.1f} s of CPU time (at most {LIMIT})", flush=True)
+        print(
+            f"{name:14s} compile {table[name]['compile [s]']:6.1f} s of CPU time (at most {LIMIT})",
+            flush=True,
+        )
         path.write_text(json.dumps(kept, indent=1) + "\n")
     worst = max(each["compile [s]"] for each in table.values())
     print(f"longest {worst:.1f} s: {'PASS' if worst <= LIMIT else 'FAIL'}")

@@ -2,9 +2,10 @@
 
     python reports/speed/fe_assembly.py        writes fe_assembly.json and prints the table
 
-Both assemble K and the nodal mass m (M = m ⊗ 1₃, so that scikit-fem too needs the scalar form only) of the same box with the
-same quadrature; the minimum of alternating repetitions is reported. The matrices are compared by their products
-with a random vector. scikit-fem's time includes its bases (shape functions at the quadrature points), as that of flexmbs does.
+Both assemble K and the nodal mass m (M = m ⊗ 1₃, so that scikit-fem too needs the scalar form only)
+of the same box with the same quadrature; the minimum of alternating repetitions is reported. The
+matrices are compared by their products with a random vector. scikit-fem's time includes its bases
+(shape functions at the quadrature points), as that of flexmbs does.
 """
 
 import argparse
@@ -30,17 +31,30 @@ from preprocess.fe.material import Isotropic  # noqa: E402
 from preprocess.mesh.structured import box_mesh  # noqa: E402
 
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
-CASES = {"tet10": (16, skfem.ElementTetP2()), "hex27": (16, skfem.ElementHex2()), "hex8": (32, skfem.ElementHex1())}
+CASES = {
+    "tet10": (16, skfem.ElementTetP2()),
+    "hex27": (16, skfem.ElementHex2()),
+    "hex8": (32, skfem.ElementHex1()),
+}
 
 
 def peer(mesh, name, scalar):
     """scikit-fem's assembly as a function that returns [K, m] and their bases."""
     element = ELEMENTS[name]
-    grid = skfem.io.meshio.from_meshio(meshio.Mesh(mesh.nodes, [(element.meshio_name, mesh.blocks[name].connectivity)]))
+    grid = skfem.io.meshio.from_meshio(
+        meshio.Mesh(mesh.nodes, [(element.meshio_name, mesh.blocks[name].connectivity)])
+    )
     tables = []
     for rule in (element.stiffness_rule, element.mass_rule):
-        tables.append((rule.points.T, rule.weights) if element.corners == 4 else ((rule.points.T + 1) / 2, rule.weights / 8))
-    forms = linear_elasticity(*lame_parameters(STEEL.E, STEEL.nu)), skfem.BilinearForm(lambda u, v, w: STEEL.rho * u * v)
+        tables.append(
+            (rule.points.T, rule.weights)
+            if element.corners == 4
+            else ((rule.points.T + 1) / 2, rule.weights / 8)
+        )
+    forms = (
+        linear_elasticity(*lame_parameters(STEEL.E, STEEL.nu)),
+        skfem.BilinearForm(lambda u, v, w: STEEL.rho * u * v),
+    )
     spaces = skfem.ElementVector(scalar), scalar
 
     def run():
@@ -100,14 +114,25 @@ def main():
     parser.add_argument("--repetitions", type=int, default=3)
     options = parser.parse_args()
     table = {name: study(name, options.repetitions) for name in CASES}
-    versions = {"machine": platform.machine(), "python": platform.python_version(), "scikit-fem": skfem.__version__}
+    versions = {
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "scikit-fem": skfem.__version__,
+    }
     path = pathlib.Path(__file__).with_suffix(".json")
     path.write_text(json.dumps({**versions, "assembly": table}, indent=1) + "\n")
     for name, row in table.items():
         print(f"{name:6s}" + "  ".join(f"{key} {value:.4g}" for key, value in row.items()))
     slow = [name for name, row in table.items() if row["ratio"] < 4]
-    wrong = [name for name, row in table.items() if max(row["difference of K"], row["difference of m"]) > 1e-12]
-    print(f"at least 4 times as fast and equal to round-off: {'FAIL ' + str(slow + wrong) if slow or wrong else 'PASS'}; {path}")
+    wrong = [
+        name
+        for name, row in table.items()
+        if max(row["difference of K"], row["difference of m"]) > 1e-12
+    ]
+    print(
+        "at least 4 times as fast and equal to round-off: "
+        f"{'FAIL ' + str(slow + wrong) if slow or wrong else 'PASS'}; {path}"
+    )
     return 1 if slow or wrong else 0
 
 

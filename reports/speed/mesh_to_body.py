@@ -1,17 +1,19 @@
-"""The preprocessor from mesh file to saved flexible body, against CalculiX and against scikit-fem with SciPy's eigsh.
+"""The preprocessor from mesh file to saved flexible body, against CalculiX and against scikit-fem
+with SciPy's eigsh.
 
     python reports/speed/mesh_to_body.py                                   100k and 300k degrees of freedom -> mesh_to_body.json
     python reports/speed/mesh_to_body.py --sizes 1M --programs flexmbs     one size, one program
     python reports/speed/mesh_to_body.py --sizes 300k --programs flexmbs,scikit-fem --patience 480
 
-Each program runs in a separate process on two threads; its wall time is that of the whole process, start and end included. The
-programs alternate. Sizes and programs that are not run again keep their results in the .json. A program that does not end
-within the patience (s) is stopped; ratios to it are then upper bounds.
+Each program runs in a separate process on two threads; its wall time is that of the whole process,
+start and end included. The programs alternate. Sizes and programs that are not run again keep their
+results in the .json. A program that does not end within the patience (s) is stopped; ratios to it
+are then upper bounds.
 
-flexmbs: reads the .inp, 20 fixed-interface modes, 2 x 6 constraint modes, reference, all shape integrals, writes the .h5; at 3M a
-Sturm count proves that no mode is missed.
-CalculiX: the same .inp with both interfaces fixed, *FREQUENCY for 20 modes only.
-scikit-fem: assembly of K and M of the same elements, interfaces removed, scipy.sparse.linalg.eigsh(K, 20, M, sigma=0).
+flexmbs: reads the .inp, 20 fixed-interface modes, 2 x 6 constraint modes, reference, all shape
+integrals, writes the .h5; at 3M a Sturm count proves that no mode is missed. CalculiX: the same
+.inp with both interfaces fixed, *FREQUENCY for 20 modes only. scikit-fem: assembly of K and M of
+the same elements, interfaces removed, scipy.sparse.linalg.eigsh(K, 20, M, sigma=0).
 """
 
 import argparse
@@ -42,35 +44,66 @@ PROGRAMS = ("flexmbs", "CalculiX", "scikit-fem")
 E, NU, RHO = 210e9, 0.3, 7850.0
 MODES = 20
 LARGEST = {"1M": (12.0, 150.0), "3M": (24.0, 900.0)}  # GB and s of flexmbs on two threads
-LIMITS = {("100k", "CalculiX"): 0.25, ("300k", "CalculiX"): 0.25, ("100k", "scikit-fem"): 0.12, ("300k", "scikit-fem"): 0.06}
+LIMITS = {
+    ("100k", "CalculiX"): 0.25,
+    ("300k", "CalculiX"): 0.25,
+    ("100k", "scikit-fem"): 0.12,
+    ("300k", "scikit-fem"): 0.06,
+}
 
 
 def hook(cells):
-    """Crane hook of ten-node tetrahedra: a bar of varying width on an arc of 200°, elements curved; faces "root" and "tip"."""
+    """Crane hook of ten-node tetrahedra: a bar of varying width on an arc of 200°, elements curved;
+    faces "root" and "tip".
+    """
     from preprocess.mesh.structured import box_mesh
 
     def bend(x):
         along, across, through = x.T
         angle, width = np.deg2rad(200.0) * along, 0.5 + 0.5 * np.sin(np.pi * (0.15 + 0.7 * along))
         radius = 0.25 + 0.12 * width * (across - 0.5)
-        return np.column_stack([radius * np.cos(angle), -radius * np.sin(angle), 0.06 * width * (through - 0.5)])
+        return np.column_stack(
+            [radius * np.cos(angle), -radius * np.sin(angle), 0.06 * width * (through - 0.5)]
+        )
 
     mesh = box_mesh((1.0, 1.0, 1.0), cells, "tet10").moved(bend)
-    return mesh.nodes, mesh.blocks["tet10"].connectivity, {"root": mesh.node_set("x0"), "tip": mesh.node_set("x1")}
+    return (
+        mesh.nodes,
+        mesh.blocks["tet10"].connectivity,
+        {"root": mesh.node_set("x0"), "tip": mesh.node_set("x1")},
+    )
 
 
 def write_deck(path, nodes, table, sets):
-    """CalculiX deck of the part; the flexible body is made from the same file. CalculiX reads 20 characters of a number."""
+    """CalculiX deck of the part; the flexible body is made from the same file. CalculiX reads 20
+    characters of a number.
+    """
     with open(path, "w") as file:
         file.write("*NODE, NSET=NALL\n")
-        np.savetxt(file, np.column_stack([np.arange(1, len(nodes) + 1), nodes]), fmt="%d, %.12g, %.12g, %.12g")
+        np.savetxt(
+            file,
+            np.column_stack([np.arange(1, len(nodes) + 1), nodes]),
+            fmt="%d, %.12g, %.12g, %.12g",
+        )
         file.write("*ELEMENT, TYPE=C3D10, ELSET=EALL\n")
-        np.savetxt(file, np.column_stack([np.arange(1, len(table) + 1), table + 1]), fmt="%d", delimiter=", ")
+        np.savetxt(
+            file,
+            np.column_stack([np.arange(1, len(table) + 1), table + 1]),
+            fmt="%d",
+            delimiter=", ",
+        )
         for name, members in sets.items():
-            rows = [", ".join(map(str, members[k : k + 12] + 1)) for k in range(0, len(members), 12)]
+            rows = [
+                ", ".join(map(str, members[k : k + 12] + 1)) for k in range(0, len(members), 12)
+            ]
             file.write(f"*NSET, NSET={name}\n" + "\n".join(rows) + "\n")
-        file.write(f"*MATERIAL, NAME=STEEL\n*ELASTIC\n{E}, {NU}\n*DENSITY\n{RHO}\n*SOLID SECTION, ELSET=EALL, MATERIAL=STEEL\n")
-        file.write("*BOUNDARY\nroot, 1, 3\ntip, 1, 3\n*STEP\n*FREQUENCY\n" + f"{MODES}\n*END STEP\n")
+        file.write(
+            f"*MATERIAL, NAME=STEEL\n*ELASTIC\n{E}, {NU}\n*DENSITY\n{RHO}\n*SOLID "
+            "SECTION, ELSET=EALL, MATERIAL=STEEL\n"
+        )
+        file.write(
+            "*BOUNDARY\nroot, 1, 3\ntip, 1, 3\n*STEP\n*FREQUENCY\n" + f"{MODES}\n*END STEP\n"
+        )
 
 
 def run_flexmbs(deck):
@@ -81,26 +114,44 @@ def run_flexmbs(deck):
     start = time.perf_counter()
     mesh = pp.read_mesh(deck, unit="m")
     read = time.perf_counter()
-    fe = pp.assemble(mesh, pp.Isotropic(E=E, nu=NU, rho=RHO), formulation=Formulation(mass_rule="stiffness"))
+    fe = pp.assemble(
+        mesh, pp.Isotropic(E=E, nu=NU, rho=RHO), formulation=Formulation(mass_rule="stiffness")
+    )
     assembled = time.perf_counter()
     interfaces = {"root": pp.Rigid("root"), "tip": pp.Rigid("tip")}
     method = pp.CraigBampton(modes=MODES, verify=True if deck.stem.endswith("3M") else None)
-    body = pp.reduce(fe, interfaces=interfaces, method=method, reference="root", stiffening=False, stress=None, estimate=False)
+    body = pp.reduce(
+        fe,
+        interfaces=interfaces,
+        method=method,
+        reference="root",
+        stiffening=False,
+        stress=None,
+        estimate=False,
+    )
     reduced = time.perf_counter()
     body.save(deck.with_suffix(".h5"))
     saved = time.perf_counter()
     steps = {key[5:]: value for key, value in body.provenance.items() if key.startswith("time ")}
-    steps = {"read and check": read - start, "assembly of K and m": assembled - read} | steps | {"save": saved - reduced}
+    steps = (
+        {"read and check": read - start, "assembly of K and m": assembled - read}
+        | steps
+        | {"save": saved - reduced}
+    )
     text = body.provenance["normal-mode frequencies [Hz]"]
     return {"steps [s]": steps, "frequencies [Hz]": [float(f) for f in text.split(",")]}
 
 
 def run_calculix(deck):
     """Frequencies [Hz] from the .dat file."""
-    done = subprocess.run(["ccx", deck.stem], cwd=deck.parent, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["ccx", deck.stem], cwd=deck.parent, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(done.stdout[-500:])
-    rows = re.findall(r"^ +\d+ +(\S+) +(\S+) +(\S+) +(\S+)\s*$", deck.with_suffix(".dat").read_text(), re.M)
+    rows = re.findall(
+        r"^ +\d+ +(\S+) +(\S+) +(\S+) +(\S+)\s*$", deck.with_suffix(".dat").read_text(), re.M
+    )
     return {"frequencies [Hz]": [float(row[2]) for row in rows[:MODES]]}
 
 
@@ -119,7 +170,9 @@ def run_scikit_fem(deck):
     at = np.empty(basis.N, np.int64)
     at[basis.element_dofs.ravel()] = np.repeat(table.T, 3, axis=0).ravel()
     free = np.flatnonzero(~np.isin(at, np.concatenate([part["root"], part["tip"]])))
-    values = sla.eigsh(K[free][:, free], MODES, M[free][:, free], sigma=0.0, return_eigenvectors=False)
+    values = sla.eigsh(
+        K[free][:, free], MODES, M[free][:, free], sigma=0.0, return_eigenvectors=False
+    )
     return {"frequencies [Hz]": list(np.sqrt(np.sort(values)) / (2 * np.pi))}
 
 
@@ -127,8 +180,16 @@ RUNS = {"flexmbs": run_flexmbs, "CalculiX": run_calculix, "scikit-fem": run_scik
 
 
 def in_process(program, deck, threads, patience):
-    """One run: wall and CPU time [s], peak memory [GB] and what the run returns; without frequencies if it took too long."""
-    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CCX_NPROC_EQUATION_SOLVER", "NUMBER_OF_CPUS")
+    """One run: wall and CPU time [s], peak memory [GB] and what the run returns; without
+    frequencies if it took too long.
+    """
+    names = (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "CCX_NPROC_EQUATION_SOLVER",
+        "NUMBER_OF_CPUS",
+    )
     environment = os.environ | dict.fromkeys(names, str(threads))
     start = time.perf_counter()
     command = [sys.executable, str(HERE), "--run", program, "--deck", str(deck)]
@@ -151,7 +212,10 @@ def in_process(program, deck, threads, patience):
 def alone(program, deck):
     """Output of a separate process."""
     found = RUNS[program](deck)
-    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    peak = max(
+        resource.getrusage(who).ru_maxrss
+        for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
     print(json.dumps(found | {"memory [GB]": peak / 1e6}))
 
 
@@ -168,7 +232,10 @@ def study(size, programs, repetitions, threads, patience, folder):
                 continue
             found = in_process(program, deck, threads, patience)
             wall, cpu, memory = (found[key] for key in ("wall [s]", "CPU [s]", "memory [GB]"))
-            print(f"{size:5s} {program:10s} {wall:8.2f} s  CPU {cpu:8.2f} s  {memory:.2f} GB", flush=True)
+            print(
+                f"{size:5s} {program:10s} {wall:8.2f} s  CPU {cpu:8.2f} s  {memory:.2f} GB",
+                flush=True,
+            )
             if program not in best or found["wall [s]"] < best[program]["wall [s]"]:
                 best[program] = found
     return {"degrees of freedom": 3 * len(nodes), "elements": len(table)} | best
@@ -184,7 +251,10 @@ def compared(record):
         elif program in record:
             a, b = np.array(ours["frequencies [Hz]"]), np.array(record[program]["frequencies [Hz]"])
             difference = float(np.abs(a / b - 1).max()) if len(a) == len(b) else float("nan")
-            result[program] = {"wall ratio": ours["wall [s]"] / record[program]["wall [s]"], "largest difference": difference}
+            result[program] = {
+                "wall ratio": ours["wall [s]"] / record[program]["wall [s]"],
+                "largest difference": difference,
+            }
     return result
 
 
@@ -198,7 +268,8 @@ def verdicts(table):
                 held = found["wall ratio below"] <= limit
                 good = good and held
                 lines.append(
-                    f"{size:5s} / {program:10s} time below {found['wall ratio below']:.3f} (at most {limit}), it was stopped: "
+                    f"{size:5s} / {program:10s} time below "
+                    f"{found['wall ratio below']:.3f} (at most {limit}), it was stopped: "
                     f"{'PASS' if held else 'FAIL'}"
                 )
                 continue
@@ -206,7 +277,8 @@ def verdicts(table):
             good = good and held
             lines.append(
                 f"{size:5s} / {program:10s} time {found['wall ratio']:.3f} (at most {limit}), "
-                f"frequencies differ by {found['largest difference']:.1e} (at most 1e-6): {'PASS' if held else 'FAIL'}"
+                f"frequencies differ by {found['largest difference']:.1e} (at most 1e-6): "
+                f"{'PASS' if held else 'FAIL'}"
             )
         if size in LARGEST:
             memory, wall = record["flexmbs"]["memory [GB]"], record["flexmbs"]["wall [s]"]
@@ -214,7 +286,8 @@ def verdicts(table):
             held = memory <= most and wall <= longest
             good = good and held
             lines.append(
-                f"{size:5s} {memory:.1f} GB (at most {most:g}), {wall:.0f} s (at most {longest:g}): {'PASS' if held else 'FAIL'}"
+                f"{size:5s} {memory:.1f} GB (at most {most:g}), {wall:.0f} s (at most "
+                f"{longest:g}): {'PASS' if held else 'FAIL'}"
             )
     return lines, good
 
@@ -236,15 +309,25 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         programs = options.programs.split(",")
         if "flexmbs" in programs:
-            study("10k", ["flexmbs"], 1, options.threads, options.patience, folder)  # compiles, or loads cached kernels
+            # compiles, or loads cached kernels
+            study("10k", ["flexmbs"], 1, options.threads, options.patience, folder)
         for size in options.sizes.split(","):
             kept[size] = kept.get(size, {}) | study(
                 size, programs, options.repetitions, options.threads, options.patience, folder
             )
             kept[size]["flexmbs over"] = compared(kept[size])
-    machine = {"machine": platform.machine(), "cores": len(os.sched_getaffinity(0)), "python": platform.python_version()}
+    machine = {
+        "machine": platform.machine(),
+        "cores": len(os.sched_getaffinity(0)),
+        "python": platform.python_version(),
+    }
     machine |= {"numpy": np.__version__, "threads": options.threads}
-    path.write_text(json.dumps(machine | {"sizes": {size: kept[size] for size in CELLS if size in kept}}, indent=1) + "\n")
+    path.write_text(
+        json.dumps(
+            machine | {"sizes": {size: kept[size] for size in CELLS if size in kept}}, indent=1
+        )
+        + "\n"
+    )
     lines, good = verdicts({size: kept[size] for size in options.sizes.split(",")})
     print("\n".join(lines))
     return 0 if good else 1

@@ -1,13 +1,15 @@
-"""Speed of the multibody core: steps against Exudyn, long chains, user forces, start and compilation.
+"""Speed of the multibody core: steps against Exudyn, long chains, user forces, start and
+compilation.
 
     python reports/speed/multibody.py          writes multibody.json and prints the table
 
-The chains are flexible steel beams (1 m × 40 mm × 40 mm, 24 × 2 × 2 hexahedra of 27 nodes) in series, revolute joints about z,
-that fall from the horizontal for one second. Both programs use the same mode shapes and alternate in one thread of the same
-process: generalized-α with the same spectral radius and step, modified Newton. The minimum CPU time of the repetitions is
-reported, without assembly, initial conditions and compilation. Exudyn uses its faster variants: the joint is attached to the node
-of the floating frame if possible, the other marker uses the four corner nodes of the (rigid) face, the faster of its dense and
-sparse solvers is used.
+The chains are flexible steel beams (1 m × 40 mm × 40 mm, 24 × 2 × 2 hexahedra of 27 nodes) in
+series, revolute joints about z, that fall from the horizontal for one second. Both programs use the
+same mode shapes and alternate in one thread of the same process: generalized-α with the same
+spectral radius and step, modified Newton. The minimum CPU time of the repetitions is reported,
+without assembly, initial conditions and compilation. Exudyn uses its faster variants: the joint is
+attached to the node of the floating frame if possible, the other marker uses the four corner nodes
+of the (rigid) face, the faster of its dense and sparse solvers is used.
 """
 
 import argparse
@@ -26,7 +28,8 @@ import time
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[name] = "1"
 if "--fast-build" in sys.argv:
-    sys.exudynFast = True  # Exudyn's build with AVX2 and without range checks; to be set before its import
+    # Exudyn's build with AVX2 and without range checks; to be set before its import
+    sys.exudynFast = True
 
 import exudyn  # noqa: E402
 import exudyn.itemInterface as items  # noqa: E402
@@ -52,11 +55,19 @@ OURS = {
     "recursive": {"formalism": "recursive"},
     "unasked": {},  # the default of simulate
 }  # fmt: skip
-FASTEST = [0.09, 0.07, 0.055, 0.045, 0.05, 0.045]  # limits of the fastest formalism of flexmbs, in the order of the sizes
+# limits of the fastest formalism of flexmbs, in the order of the sizes
+FASTEST = [0.09, 0.07, 0.055, 0.045, 0.05, 0.045]
 LIMITS = {
-    "step": 0.12, "unasked": 1.1, "tip": 1e-4, "chain": 12.0, "jitted": 50e-9, "python": 2e-6, "start": 0.9, "compilation": 40.0,
+    "step": 0.12,
+    "unasked": 1.1,
+    "tip": 1e-4,
+    "chain": 12.0,
+    "jitted": 50e-9,
+    "python": 2e-6,
+    "start": 0.9,
+    "compilation": 40.0,
     "pair": 6.0,
-}  # fmt: skip
+}
 
 
 def beam(E=2.1e11):
@@ -64,17 +75,29 @@ def beam(E=2.1e11):
     mesh = pp.box_mesh((1.0, 0.04, 0.04), (24, 2, 2), "hex27", origin=(0.0, -0.02, -0.02))
     fe = pp.assemble(mesh, pp.Isotropic(E=E, nu=0.3, rho=7850.0))
     faces = {"base": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    return fe, pp.reduce(fe, interfaces=faces, method=pp.CraigBampton(modes=10), reference="base", name="beam")
+    return fe, pp.reduce(
+        fe, interfaces=faces, method=pp.CraigBampton(modes=10), reference="base", name="beam"
+    )
 
 
 def truncated(body, modes):
     """The body with its lowest modes only."""
     m = slice(modes)
-    frames = {key: FlexibleFrame(f.x, f.R, f.phi[:, m], f.psi[:, m], f.kind) for key, f in body.frames.items()}
+    frames = {
+        key: FlexibleFrame(f.x, f.R, f.phi[:, m], f.psi[:, m], f.kind)
+        for key, f in body.frames.items()
+    }
     return FlexibleBodyData.from_integrals(
-        body.name, mass=body.mass, first_moment=body.first_moment, second_moment=body.second_moment, S_bar=body.S_bar[:, m],
-        xS=body.xS[:, :, m], SS=body.SS[:, :, m, m], K_ff=body.K_ff[m, m], frames=frames,
-    )  # fmt: skip
+        body.name,
+        mass=body.mass,
+        first_moment=body.first_moment,
+        second_moment=body.second_moment,
+        S_bar=body.S_bar[:, m],
+        xS=body.xS[:, :, m],
+        SS=body.SS[:, :, m, m],
+        K_ff=body.K_ff[m, m],
+        frames=frames,
+    )
 
 
 def chain(body, n, gravity=GRAVITY, rates=None):
@@ -93,7 +116,12 @@ def clocked(model, t_end, **options):
     """CPU seconds of the time loop and the solution."""
     clock = []
     options = {"output_step": t_end / 10, **options}
-    solution = fm.simulate(model, t_end=t_end, progress=lambda done, _: clock.append((done, time.process_time())), **options)
+    solution = fm.simulate(
+        model,
+        t_end=t_end,
+        progress=lambda done, _: clock.append((done, time.process_time())),
+        **options,
+    )
     return clock[-1][1] - max(seconds for done, seconds in clock if done == 0.0), solution
 
 
@@ -101,7 +129,9 @@ def our_run(body, n, way, steps=1000, step=STEP, tolerance=None, **motion):
     """CPU seconds per step, tip at the end, Newton iterations per step."""
     exact = {} if tolerance is None else {"newton_tolerance": tolerance}
     method = fm.GeneralizedAlpha(rho_inf=RHO, step=step, **exact)
-    seconds, solution = clocked(chain(body, n, **motion), steps * step, integrator=method, **OURS[way])
+    seconds, solution = clocked(
+        chain(body, n, **motion), steps * step, integrator=method, **OURS[way]
+    )
     tip = solution.frame(f"beam {n - 1}/tip").position[-1]
     return seconds / steps, tip, solution.statistics["iterations"] / steps
 
@@ -111,30 +141,45 @@ def peer_beams(fe, body, modes):
     fem = FEMinterface()
     fem.nodes = {"Position": fe.nodes}
     fem.stiffnessMatrix, fem.massMatrix = fe.K.tocsr(), fe.M
-    fem.modeBasis = {"matrix": np.ascontiguousarray(body.surface.phi[:, :, :modes]).reshape(-1, modes), "type": "HCBmodes"}
+    fem.modeBasis = {
+        "matrix": np.ascontiguousarray(body.surface.phi[:, :, :modes]).reshape(-1, modes),
+        "type": "HCBmodes",
+    }
     return ObjectFFRFreducedOrderInterface(fem)
 
 
 def peer_chain(fe, body, n, modes, gravity=GRAVITY, rates=None, force=0):
-    """Exudyn's system of n beams in series and the sensor of its tip; ``force``: user-defined generalized force on every beam."""
+    """Exudyn's system of n beams in series and the sensor of its tip; ``force``: user-defined
+    generalized force on every beam.
+    """
     system, beams = exudyn.SystemContainer().AddSystem(), peer_beams(fe, body, modes)
     rates = np.zeros(n) if rates is None else np.asarray(rates)
     corners = [int(k) for k in fe.node_sets["x1"] if np.allclose(np.abs(fe.nodes[k, 1:]), 0.02)]
     end = system.AddMarker(items.MarkerBodyRigid(bodyNumber=system.AddObject(items.ObjectGround())))
     for k in range(n):
         link = beams.AddObjectFFRFreducedOrderWithUserFunctions(
-            exudyn, system, positionRef=[float(k), 0.0, 0.0], gravity=list(gravity), UFforce=force,
-            initialVelocity=[0.0, rates[:k].sum(), 0.0], initialAngularVelocity=[0.0, 0.0, rates[k]],
-        )  # fmt: skip
+            exudyn,
+            system,
+            positionRef=[float(k), 0.0, 0.0],
+            gravity=list(gravity),
+            UFforce=force,
+            initialVelocity=[0.0, rates[:k].sum(), 0.0],
+            initialAngularVelocity=[0.0, 0.0, rates[k]],
+        )
         base = system.AddMarker(items.MarkerNodeRigid(nodeNumber=link["nRigidBody"]))
         system.AddObject(items.ObjectJointRevoluteZ(markerNumbers=[end, base]))
         end = system.AddMarker(
             items.MarkerSuperElementRigid(
-                bodyNumber=link["oFFRFreducedOrder"], meshNodeNumbers=corners, weightingFactors=[0.25] * 4
+                bodyNumber=link["oFFRFreducedOrder"],
+                meshNodeNumbers=corners,
+                weightingFactors=[0.25] * 4,
             )
         )
     tip = items.SensorMarker(
-        markerNumber=end, outputVariableType=exudyn.OutputVariableType.Position, storeInternal=True, writeToFile=False
+        markerNumber=end,
+        outputVariableType=exudyn.OutputVariableType.Position,
+        storeInternal=True,
+        writeToFile=False,
     )
     sensor = system.AddSensor(tip)
     system.Assemble()
@@ -161,13 +206,20 @@ def peer_run(fe, body, n, modes, solver, tolerance, steps=1000, step=STEP, **mot
     run.FinalizeSolver(system, settings)
     if not solved:
         raise SystemExit(f"Exudyn: no solution for {n} bodies, {modes} modes")
-    return seconds / steps, np.array(system.GetSensorValues(sensor)), run.it.newtonStepsCount / steps
+    return (
+        seconds / steps,
+        np.array(system.GetSensorValues(sensor)),
+        run.it.newtonStepsCount / steps,
+    )
 
 
 def fastest_solver(fe, body, n, modes):
     """The faster of Exudyn's linear solvers in 100 steps."""
     solvers = exudyn.LinearSolverType.EXUdense, exudyn.LinearSolverType.EigenSparse
-    return min(solvers, key=lambda s: min(peer_run(fe, body, n, modes, s, DEFAULT, steps=100)[0] for _ in range(2)))
+    return min(
+        solvers,
+        key=lambda s: min(peer_run(fe, body, n, modes, s, DEFAULT, steps=100)[0] for _ in range(2)),
+    )
 
 
 def distance(a, b):
@@ -180,7 +232,9 @@ def step_case(fe, body, n, modes, repetitions):
     runs = {
         **{way: functools.partial(our_run, data, n, way) for way in OURS},
         "Exudyn": lambda **o: peer_run(fe, body, n, modes, solver, **{"tolerance": DEFAULT, **o}),
-        "Exudyn relaxed": lambda **o: peer_run(fe, body, n, modes, solver, **{"tolerance": RELAXED, **o}),
+        "Exudyn relaxed": lambda **o: peer_run(
+            fe, body, n, modes, solver, **{"tolerance": RELAXED, **o}
+        ),
     }
     for key in OURS:
         runs[key](steps=10)  # compiles, or loads cached kernels
@@ -193,15 +247,30 @@ def step_case(fe, body, n, modes, repetitions):
         row[f"{key} / Exudyn"] = row[f"{key} [s]"] / row["Exudyn [s]"]
         row[f"{key} / Exudyn relaxed"] = row[f"{key} [s]"] / row["Exudyn relaxed [s]"]
         row[f"{key}, tip from Exudyn [m]"] = distance(rounds[0][key][1], rounds[0]["Exudyn"][1])
-    return row | ({} if "--fast-build" in sys.argv else exactness(runs, {key: tip for key, (_, tip, _) in rounds[0].items()}))
+    return row | (
+        {}
+        if "--fast-build" in sys.argv
+        else exactness(runs, {key: tip for key, (_, tip, _) in rounds[0].items()})
+    )
 
 
 def exactness(runs, tips):
-    """Errors of the tips by the residual of Newton's method, and distances of the tips with a smaller step."""
-    fine = {key: runs[key](steps=4000, step=STEP / 4, tolerance=1e-11)[1] for key in ("absolute", "joint", "Exudyn")}
-    errors = {f"{key}, Newton error [m]": distance(tips[key], run(tolerance=1e-11)[1]) for key, run in runs.items()}
-    ours = ("absolute", "joint")  # the recursive formalism solves the same equations in joint coordinates
-    return errors | {f"{key}, tip from Exudyn, step / 4 [m]": distance(fine[key], fine["Exudyn"]) for key in ours}
+    """Errors of the tips by the residual of Newton's method, and distances of the tips with a
+    smaller step.
+    """
+    fine = {
+        key: runs[key](steps=4000, step=STEP / 4, tolerance=1e-11)[1]
+        for key in ("absolute", "joint", "Exudyn")
+    }
+    errors = {
+        f"{key}, Newton error [m]": distance(tips[key], run(tolerance=1e-11)[1])
+        for key, run in runs.items()
+    }
+    # the recursive formalism solves the same equations in joint coordinates
+    ours = ("absolute", "joint")
+    return errors | {
+        f"{key}, tip from Exudyn, step / 4 [m]": distance(fine[key], fine["Exudyn"]) for key in ours
+    }
 
 
 def steps(repetitions):
@@ -216,9 +285,13 @@ def scaling(repetitions):
     table = []
     for modes in (4, 16):
         data = truncated(body, modes)
-        for coordinates in ("absolute", "recursive"):  # joint coordinates with multipliers have one dense matrix: cubic
+        # joint coordinates with multipliers have one dense matrix: cubic
+        for coordinates in ("absolute", "recursive"):
             our_run(data, 10, coordinates, steps=10)
-            rounds = [[our_run(data, n, coordinates, steps=200) for n in (10, 100)] for _ in range(repetitions)]
+            rounds = [
+                [our_run(data, n, coordinates, steps=200) for n in (10, 100)]
+                for _ in range(repetitions)
+            ]
             short, long = (min(r[k][0] for r in rounds) for k in (0, 1))
             times = {"10 bodies [s]": short, "100 bodies [s]": long, "ratio": long / short}
             table.append({"modes": modes, "coordinates": coordinates, **times})
@@ -244,7 +317,11 @@ def in_joint(end, hinge, function):
 def address_of(make, function):
     """Address at which the time loop calls the user's function, and the model that keeps it alive."""
     model = fm.Model("rod", gravity=GRAVITY)
-    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0), frames={"end": (1.0, 0, 0)}))
+    rod = model.add(
+        fm.RigidBody(
+            "rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0), frames={"end": (1.0, 0, 0)}
+        )
+    )
     model.add(fm.Revolute("hinge", model.ground, rod, axis="z"))
     model.add(make(rod["end"], "hinge", function))
     compiled = fm.simulate(model, t_end=STEP, step=STEP).compiled
@@ -273,12 +350,18 @@ def call_time(make, function, count):
 
 
 def call_case(make, function, arguments, repetitions):
-    """Seconds per call of a user function from the compiled loop, jitted and as plain Python minus its body."""
+    """Seconds per call of a user function from the compiled loop, jitted and as plain Python minus
+    its body.
+    """
     compiled = numba.njit(function)
     rounds = [
-        [call_time(make, compiled, 10_000_000), call_time(make, function, 100_000), body_time(function, arguments)]
+        [
+            call_time(make, compiled, 10_000_000),
+            call_time(make, function, 100_000),
+            body_time(function, arguments),
+        ]
         for _ in range(repetitions)
-    ]  # fmt: skip
+    ]
     jitted, python, body = np.min(rounds, axis=0)
     return {"jitted [s]": jitted, "python over body [s]": python - body, "body [s]": body}
 
@@ -295,7 +378,9 @@ def calls(repetitions):
     """User forces on a frame and in a joint."""
     three = np.zeros(3)
     return {
-        "frame force": call_case(on_frame, python_wrench, (0.0, three, np.zeros(9), three, three), repetitions),
+        "frame force": call_case(
+            on_frame, python_wrench, (0.0, three, np.zeros(9), three, three), repetitions
+        ),
         "joint torque": call_case(in_joint, python_law, (0.0, 0.0, 0.0), repetitions),
     }
 
@@ -323,7 +408,9 @@ solution.frame("beam 1/tip").position, solution.joint("joint 0").force, solution
 def child(command, environment=None):
     """Wall and CPU seconds of a program."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(command, env={**os.environ, **(environment or {})}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, env={**os.environ, **(environment or {})}, capture_output=True, text=True
+    )
     wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(command[:5])}: {done.stderr[-2000:]}")
@@ -331,8 +418,8 @@ def child(command, environment=None):
 
 
 def start(repetitions):
-    """Cold compilation of the demo's path, start of a new process with all kernels cached, and the additional time of each other
-    pair."""
+    """Cold compilation of the demo's path, start of a new process with all kernels cached, and the
+    additional time of each other pair."""
     with tempfile.TemporaryDirectory() as folder:
         file, cache = str(pathlib.Path(folder) / "beam.h5"), pathlib.Path(folder) / "cache"
         beam()[1].save(file)
@@ -346,13 +433,21 @@ def start(repetitions):
             copied = pathlib.Path(folder) / "copied"
             shutil.copytree(cache, copied)
             given = [*command, *pair, INTEGRATORS[pair[1]].needs]
-            name, taken = " with ".join(pair), child(given, environment | {"NUMBA_CACHE_DIR": str(copied)})
+            name, taken = (
+                " with ".join(pair),
+                child(given, environment | {"NUMBA_CACHE_DIR": str(copied)}),
+            )
             further[name], further_cpu[name] = taken[0] - wall, taken[1] - cpu
             shutil.rmtree(copied)
     return {
-        "cold [s]": cold[0], "cold, CPU [s]": cold[1], "compilation, CPU [s]": cold[1] - cpu, "second start [s]": wall,
-        "second start, CPU [s]": cpu, FURTHER: further, FURTHER_CPU: further_cpu,
-    }  # fmt: skip
+        "cold [s]": cold[0],
+        "cold, CPU [s]": cold[1],
+        "compilation, CPU [s]": cold[1] - cpu,
+        "second start [s]": wall,
+        "second start, CPU [s]": cpu,
+        FURTHER: further,
+        FURTHER_CPU: further_cpu,
+    }
 
 
 PARTS = {"steps": steps, "scaling": scaling, "calls": calls, "start": start}
@@ -368,18 +463,37 @@ def verdicts(found):
     """(what, found, limit) of every requirement."""
     rows = []
     for row, limit in zip(found["steps"], FASTEST):
-        what, best = f"{row['bodies']} bodies, {row['modes']} modes", min(row[f"{way} [s]"] for way in OURS)
+        what, best = (
+            f"{row['bodies']} bodies, {row['modes']} modes",
+            min(row[f"{way} [s]"] for way in OURS),
+        )
         rows += [(f"step / Exudyn, {what}, absolute", row["absolute / Exudyn"], LIMITS["step"])]
         rows += [(f"step / Exudyn, {what}, fastest formalism", best / row["Exudyn [s]"], limit)]
         rows += [(f"default step / fastest, {what}", row["unasked [s]"] / best, LIMITS["unasked"])]
-    rows += [("largest distance of the tips [m]", max(r["absolute, tip from Exudyn [m]"] for r in found["steps"]), LIMITS["tip"])]
-    rows += [(f"100 bodies / 10, {r['modes']} modes, {r['coordinates']}", r["ratio"], LIMITS["chain"]) for r in found["scaling"]]
+    rows += [
+        (
+            "largest distance of the tips [m]",
+            max(r["absolute, tip from Exudyn [m]"] for r in found["steps"]),
+            LIMITS["tip"],
+        )
+    ]
+    rows += [
+        (f"100 bodies / 10, {r['modes']} modes, {r['coordinates']}", r["ratio"], LIMITS["chain"])
+        for r in found["scaling"]
+    ]
     for kind, row in found["calls"].items():
         rows += [(f"jitted {kind} [s]", row["jitted [s]"], LIMITS["jitted"])]
-        rows += [(f"Python {kind} over its body [s]", row["python over body [s]"], LIMITS["python"])]
+        rows += [
+            (f"Python {kind} over its body [s]", row["python over body [s]"], LIMITS["python"])
+        ]
     rows += [("second start, CPU [s]", found["start"]["second start, CPU [s]"], LIMITS["start"])]
-    rows += [("cold compilation, CPU [s]", found["start"]["compilation, CPU [s]"], LIMITS["compilation"])]
-    rows += [(f"compilation of {pair} [s]", seconds, LIMITS["pair"]) for pair, seconds in found["start"][FURTHER].items()]
+    rows += [
+        ("cold compilation, CPU [s]", found["start"]["compilation, CPU [s]"], LIMITS["compilation"])
+    ]
+    rows += [
+        (f"compilation of {pair} [s]", seconds, LIMITS["pair"])
+        for pair, seconds in found["start"][FURTHER].items()
+    ]
     return rows
 
 
@@ -393,10 +507,15 @@ def show(rows):
         "bodies modes | µs per step: flexmbs absolute, joint, recursive, default; Exudyn, "
         "relaxed | ratios of flexmbs (to relaxed)"
     )
-    print("             | distance of tips absolute, with step / 4 (m) | Newton error of the tip (m), in the order of the times")
+    print(
+        "             | distance of tips absolute, with step / 4 (m) | Newton error of "
+        "the tip (m), in the order of the times"
+    )
     for r in rows:
         times = " ".join(f"{1e6 * r[f'{key} [s]']:7.1f}" for key in RUNS)
-        ratios = " ".join(f"{r[f'{key} / Exudyn']:.3f} ({r[f'{key} / Exudyn relaxed']:.3f})" for key in OURS)
+        ratios = " ".join(
+            f"{r[f'{key} / Exudyn']:.3f} ({r[f'{key} / Exudyn relaxed']:.3f})" for key in OURS
+        )
         tips = " ".join(f"{r.get(key, np.nan):.1e}" for key in TIPS)
         errors = " ".join(f"{r.get(f'{key}, Newton error [m]', np.nan):.0e}" for key in RUNS)
         print(f"{r['bodies']:6d} {r['modes']:5d} | {times} | {ratios} | {tips} | {errors}")
@@ -406,7 +525,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--part", choices=PARTS, help="one part only, printed as JSON")
-    parser.add_argument("--fast-build", action="store_true", help="with --part steps: Exudyn without range checks")
+    parser.add_argument(
+        "--fast-build", action="store_true", help="with --part steps: Exudyn without range checks"
+    )
     options = parser.parse_args()
     if options.part:
         print(json.dumps(PARTS[options.part](options.repetitions)))
@@ -414,7 +535,10 @@ def main():
     found = {"machine": platform.machine(), "python": platform.python_version()}
     found |= {"exudyn": exudyn.__version__, "numba": numba.__version__}
     path = pathlib.Path(__file__).with_suffix(".json")
-    for key, part, *flags in (*((part, part) for part in PARTS), ("steps, fast build of Exudyn", "steps", "--fast-build")):
+    for key, part, *flags in (
+        *((part, part) for part in PARTS),
+        ("steps, fast build of Exudyn", "steps", "--fast-build"),
+    ):
         found[key] = in_child(part, options.repetitions, *flags)
         path.write_text(json.dumps(found, indent=1) + "\n")
         print(key)

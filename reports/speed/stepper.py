@@ -2,9 +2,10 @@
 
     python reports/speed/stepper.py        -> stepper.json, and a table with PASS or FAIL for the limit
 
-A pendulum whose step takes about two microseconds. Time of n calls of ``step`` less that of n steps in the compiled loop, over n;
-``advance`` by one step each; with an input that is set and an output that is read each time; taking out and putting back the
-state. CPU seconds of one thread, minimum of repetitions.
+A pendulum whose step takes about two microseconds. Time of n calls of ``step`` less that of n steps
+in the compiled loop, over n; ``advance`` by one step each; with an input that is set and an output
+that is read each time; taking out and putting back the state. CPU seconds of one thread, minimum of
+repetitions.
 """
 
 import json
@@ -27,7 +28,10 @@ def stepper() -> fm.Stepper:
     model = fm.Model("pendulum", gravity=(0.0, 0.0, -9.81))
     bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.02, 0.1, 0.1), com=(0.5, 0, 0)))
     model.add(fm.Revolute("hinge", model.ground, bar, axis="y", q0=0.2))
-    ports = {"inputs": {"motor": ("effort", "hinge")}, "outputs": {"angle": ("coordinate", "hinge")}}
+    ports = {
+        "inputs": {"motor": ("effort", "hinge")},
+        "outputs": {"angle": ("coordinate", "hinge")},
+    }
     return fm.Stepper(model, t_end=2.0 * COUNT * STEP, step=STEP, **ports)
 
 
@@ -87,8 +91,9 @@ def main() -> None:
     """Measure, write, judge."""
     step = seconds(in_one_call)
     beside = {
-        work.__name__: seconds(work) - step for work in (by_steps, by_times, with_output, as_control_loop)
-    }  # fmt: skip
+        work.__name__: seconds(work) - step
+        for work in (by_steps, by_times, with_output, as_control_loop)
+    }
     found = {"step": step, **beside, "state_out_and_back": seconds(state_again)}
     (HERE / "stepper.json").write_text(json.dumps(found, indent=1) + "\n")
     for key, value in found.items():

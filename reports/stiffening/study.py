@@ -1,13 +1,15 @@
-"""Rotating beams with and without geometric stiffening: frequencies, and a spin-up in which a linear beam diverges.
+"""Rotating beams with and without geometric stiffening: frequencies, and a spin-up in which a
+linear beam diverges.
 
     python reports/stiffening/study.py [frequencies] [spin-up]        -> frequencies.png, spin_up.png, study.json
 
-Frequencies: a slender solid beam on a hub (radius R = 0 and L) that rotates at a constant rate; steady motion and linearization
-about it; flapwise μ = ω √(m L⁴/EI) over γ = Ω √(m L⁴/EI) against the uniform Euler–Bernoulli beam (Wright, Smith, Thresher, Wang,
-Journal of Applied Mechanics 49 (1982) 197). Spin-up: the beams of Simo and Vu-Quoc (1986) and of Wu and Haug (1988) clamped to a
-shaft that accelerates from rest to Ω in 15 s; lateral deflection of the tip in the hub's frame, with the body frame at the
-clamped end, in mean axes and of two parts, against the elastica (inextensible, arbitrary deflection) and against beam equations
-to second order.
+Frequencies: a slender solid beam on a hub (radius R = 0 and L) that rotates at a constant rate;
+steady motion and linearization about it; flapwise μ = ω √(m L⁴/EI) over γ = Ω √(m L⁴/EI) against
+the uniform Euler–Bernoulli beam (Wright, Smith, Thresher, Wang, Journal of Applied Mechanics 49
+(1982) 197). Spin-up: the beams of Simo and Vu-Quoc (1986) and of Wu and Haug (1988) clamped to a
+shaft that accelerates from rest to Ω in 15 s; lateral deflection of the tip in the hub's frame,
+with the body frame at the clamped end, in mean axes and of two parts, against the elastica
+(inextensible, arbitrary deflection) and against beam equations to second order.
 """
 
 import json
@@ -31,7 +33,9 @@ RATIO = 100.0  # L/h
 
 
 class Beam(NamedTuple):
-    """Uniform beam of a rectangular section: length, height along y, width along z (m), E (Pa), density (kg/m³)."""
+    """Uniform beam of a rectangular section: length, height along y, width along z (m), E (Pa),
+    density (kg/m³).
+    """
 
     L: float
     height: float
@@ -45,33 +49,59 @@ class Beam(NamedTuple):
         return float(np.sqrt(self.rho * self.L**4 * 12.0 / (self.E * self.width**2)))
 
 
-def body(beam: Beam, *, divisions: int, element: str = "hex20", modes: int = 8, reference: str = "hub") -> fm.FlexibleBodyData:
-    """The solid beam along x, reduced with rigid faces at its ends (ν = 0, so that they do not stiffen it)."""
+def body(
+    beam: Beam, *, divisions: int, element: str = "hex20", modes: int = 8, reference: str = "hub"
+) -> fm.FlexibleBodyData:
+    """The solid beam along x, reduced with rigid faces at its ends (ν = 0, so that they do not
+    stiffen it).
+    """
     size = (beam.L, beam.height, beam.width)
-    mesh = pp.box_mesh(size, (divisions, 1, 1), element, origin=(0.0, -beam.height / 2, -beam.width / 2))
+    mesh = pp.box_mesh(
+        size, (divisions, 1, 1), element, origin=(0.0, -beam.height / 2, -beam.width / 2)
+    )
     faces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     material = pp.Isotropic(E=beam.E, nu=0.0, rho=beam.rho)
-    return pp.reduce(mesh, material, interfaces=faces, method=pp.CraigBampton(modes=modes), reference=reference, damping=0.0)
+    return pp.reduce(
+        mesh,
+        material,
+        interfaces=faces,
+        method=pp.CraigBampton(modes=modes),
+        reference=reference,
+        damping=0.0,
+    )
 
 
 def on_a_hub(
-    data: fm.FlexibleBodyData, motion: Any, *, radius: float = 0.0, stiffening: bool = True, parts: int = 1
-) -> fm.Model:  # fmt: skip
+    data: fm.FlexibleBodyData,
+    motion: Any,
+    *,
+    radius: float = 0.0,
+    stiffening: bool = True,
+    parts: int = 1,
+) -> fm.Model:
     """A beam, of equal ``parts``, clamped to a hub with a prescribed rotation about z."""
     model = fm.Model("beam on a hub", gravity=(0.0, 0.0, 0.0))
-    hub = model.add(fm.RigidBody("hub", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"rim": (radius, 0.0, 0.0)}))
+    hub = model.add(
+        fm.RigidBody("hub", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"rim": (radius, 0.0, 0.0)})
+    )
     model.add(fm.Revolute("shaft", model.ground, hub))
     end = hub["rim"]
     for k in reversed(range(parts)):
-        beam = model.add(fm.FlexibleBody(f"inner beam {k}" if k else "beam", data=data, stiffening=stiffening))
+        beam = model.add(
+            fm.FlexibleBody(f"inner beam {k}" if k else "beam", data=data, stiffening=stiffening)
+        )
         model.add(fm.Fixed(f"clamp {k}", end, beam["hub"]))
         end = beam["tip"]
     model.add(fm.Drive("motor", "shaft", motion))
     return model
 
 
-def flap_frequencies(data: fm.FlexibleBodyData, speed: float, *, radius: float = 0.0, stiffening: bool = True) -> np.ndarray:
-    """Flapwise angular frequencies (rad/s) about the steady rotation, ascending; empty if there is no steady rotation."""
+def flap_frequencies(
+    data: fm.FlexibleBodyData, speed: float, *, radius: float = 0.0, stiffening: bool = True
+) -> np.ndarray:
+    """Flapwise angular frequencies (rad/s) about the steady rotation, ascending; empty if there is
+    no steady rotation.
+    """
     model = on_a_hub(data, fm.Ramp(0.0, speed), radius=radius, stiffening=stiffening)
     try:
         modes = fm.linearize(model, at=fm.statics(model, steady=True)).modes
@@ -83,7 +113,9 @@ def flap_frequencies(data: fm.FlexibleBodyData, speed: float, *, radius: float =
 
 
 def frequencies() -> dict[str, Any]:
-    """μ of the first three flapwise modes by hub radius and γ, with and without stiffening, and the errors."""
+    """μ of the first three flapwise modes by hub radius and γ, with and without stiffening, and the
+    errors.
+    """
     beam = Beam(1.0, 1.6 / RATIO, 1.0 / RATIO, 2.1e11, 7850.0)
     data = body(beam, divisions=40, modes=14)
     found: dict[str, Any] = {"nf": data.nf, "cases": []}
@@ -91,18 +123,31 @@ def frequencies() -> dict[str, Any]:
         for gamma, wanted in REFERENCE["flap"][str(radius)].items():
             row: dict[str, Any] = {"radius": radius, "gamma": int(gamma), "beam": wanted}
             for name, on in (("stiffened", True), ("off", False)):
-                mu = flap_frequencies(data, int(gamma) / beam.time, radius=radius * beam.L, stiffening=on) * beam.time
+                mu = (
+                    flap_frequencies(
+                        data, int(gamma) / beam.time, radius=radius * beam.L, stiffening=on
+                    )
+                    * beam.time
+                )
                 row[name] = mu[:3].tolist()
             row["error"] = (np.array(row["stiffened"]) / wanted - 1.0).tolist()
             found["cases"].append(row)
-            print(f"R/L {radius}  γ {gamma:>2}  beam {np.round(wanted, 4)}  stiffened {np.round(row['stiffened'], 4)}  "
-                  f"off {np.round(row['off'], 4)}  error {np.abs(row['error']).max():.1e}", flush=True)  # fmt: skip
+            print(
+                f"R/L {radius}  γ {gamma:>2}  beam {np.round(wanted, 4)}  stiffened "
+                f"{np.round(row['stiffened'], 4)}  "
+                f"off {np.round(row['off'], 4)}  error {np.abs(row['error']).max():.1e}",
+                flush=True,
+            )
     found["largest_error"] = max(float(np.abs(row["error"]).max()) for row in found["cases"])
     return found
 
 
 T_SPIN, T_END, STEP, OUTPUT = 15.0, 20.0, 5e-3, 0.02
-TITLES = {"simo": "Simo and Vu-Quoc, Ω = 6 rad/s", "wuhaug4": "Wu and Haug, Ω = 4 rad/s", "wuhaug6": "Wu and Haug, Ω = 6 rad/s"}
+TITLES = {
+    "simo": "Simo and Vu-Quoc, Ω = 6 rad/s",
+    "wuhaug4": "Wu and Haug, Ω = 4 rad/s",
+    "wuhaug6": "Wu and Haug, Ω = 6 rad/s",
+}
 
 
 def square_beam(L: float, EA: float, EI: float, m: float) -> Beam:
@@ -126,18 +171,27 @@ def spin_up(speed: float) -> fm.Function:
         if t > T_SPIN:
             return speed * (t - 0.5 * T_SPIN), speed, 0.0
         turn = 0.5 * t * t + (np.cos(w * t) - 1.0) / w**2
-        return speed / T_SPIN * turn, speed / T_SPIN * (t - np.sin(w * t) / w), speed / T_SPIN * (1.0 - np.cos(w * t))
+        return (
+            speed / T_SPIN * turn,
+            speed / T_SPIN * (t - np.sin(w * t) / w),
+            speed / T_SPIN * (1.0 - np.cos(w * t)),
+        )
 
     return fm.Function(angle)
 
 
-def elastica(beam: Beam, speed: float, *, terms: int = 4, points: int = 401) -> tuple[np.ndarray, np.ndarray]:
+def elastica(
+    beam: Beam, speed: float, *, terms: int = 4, points: int = 401
+) -> tuple[np.ndarray, np.ndarray]:
     """Times and lateral deflection of the tip of the inextensible beam up to 9 s.
 
-    Ritz's method in the angle of its sections, θ(s, t) = Σ a_j w_j'(s) of the clamped modes w_j, r = ∫(cos θ, sin θ) ds.
+    Ritz's method in the angle of its sections, θ(s, t) = Σ a_j w_j'(s) of the clamped modes w_j, r
+    = ∫(cos θ, sin θ) ds.
     """
     s = np.linspace(0.0, 1.0, points)
-    slope, curvature = np.transpose([_slope_and_curvature(j + 1, s) for j in range(terms)], (1, 0, 2))
+    slope, curvature = np.transpose(
+        [_slope_and_curvature(j + 1, s) for j in range(terms)], (1, 0, 2)
+    )
     weights = np.gradient(s) * np.where((s == 0.0) | (s == 1.0), 0.5, 1.0)
     K = (curvature * weights) @ curvature.T * beam.E * beam.width * beam.height**3 / (12.0 * beam.L)
     line = beam.rho * beam.width * beam.height * beam.L * weights
@@ -155,24 +209,39 @@ def elastica(beam: Beam, speed: float, *, terms: int = 4, points: int = 401) -> 
         return np.append(v, np.linalg.solve(M, -(X * line) @ ax - (Y * line) @ ay - K @ a))
 
     t = np.linspace(0.0, 9.0, 9001)
-    found = solve_ivp(rate, (0.0, 9.0), np.zeros(2 * terms), method="LSODA", rtol=1e-8, atol=1e-10, t_eval=t, max_step=0.05)
+    found = solve_ivp(
+        rate,
+        (0.0, 9.0),
+        np.zeros(2 * terms),
+        method="LSODA",
+        rtol=1e-8,
+        atol=1e-10,
+        t_eval=t,
+        max_step=0.05,
+    )
     return t, along(np.sin(found.y[:terms].T @ slope))[:, -1]
 
 
 def _slope_and_curvature(k: int, s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """w' and w'' of mode k of a cantilever of length 1."""
-    c = brentq(lambda c: np.cos(c) + 1.0 / np.cosh(c), (k - 0.5) * np.pi - 0.4, (k - 0.5) * np.pi + 0.4)
+    c = brentq(
+        lambda c: np.cos(c) + 1.0 / np.cosh(c), (k - 0.5) * np.pi - 0.4, (k - 0.5) * np.pi + 0.4
+    )
     b = (np.sinh(c) - np.sin(c)) / (np.cosh(c) + np.cos(c))
     slope = np.sinh(c * s) + np.sin(c * s) - b * (np.cosh(c * s) - np.cos(c * s))
     return slope / c, np.cosh(c * s) + np.cos(c * s) - b * (np.sinh(c * s) + np.sin(c * s))
 
 
-def run(data: fm.FlexibleBodyData, speed: float, *, stiffening: bool, parts: int = 1) -> tuple[fm.Solution, str]:
+def run(
+    data: fm.FlexibleBodyData, speed: float, *, stiffening: bool, parts: int = 1
+) -> tuple[fm.Solution, str]:
     """The spin-up up to its end, and the reason of the end."""
     model = on_a_hub(data, spin_up(speed), stiffening=stiffening, parts=parts)
     try:
         integrator = fm.GeneralizedAlpha(step=STEP, rho_inf=0.9)
-        return fm.simulate(model, t_end=T_END, output_step=OUTPUT, integrator=integrator), "completed"
+        return fm.simulate(
+            model, t_end=T_END, output_step=OUTPUT, integrator=integrator
+        ), "completed"
     except SolverError as error:
         if not isinstance(error.solution, fm.Solution):
             raise
@@ -199,25 +268,44 @@ def spin_ups() -> tuple[dict[str, Any], dict[str, Any]]:
     for name, (beam, speed) in SPIN_UPS.items():
         wanted = REFERENCE["spin_up"][name]
         exact, when = largest(*elastica(beam, speed))
-        row = {"elastica": exact, "time_of_peak": when, "second_order": wanted["peak"] / exact - 1.0}
-        for what, frame, parts in (("two parts", "mean axes", 2), ("hub", "hub", 1), ("mean axes", "mean axes", 1)):
+        row = {
+            "elastica": exact,
+            "time_of_peak": when,
+            "second_order": wanted["peak"] / exact - 1.0,
+        }
+        for what, frame, parts in (
+            ("two parts", "mean axes", 2),
+            ("hub", "hub", 1),
+            ("mean axes", "mean axes", 1),
+        ):
             part = beam._replace(L=beam.L / parts)
             data = body(part, divisions=30 // parts, modes=8, reference=frame)
             on, _ = run(data, speed, stiffening=True, parts=parts)
             tip = tip_deflection(on)
             peak, when = largest(on.t, tip[:, 1])
             row[what] = {
-                "peak": peak, "time_of_peak": when, "difference": peak / exact - 1.0,
+                "peak": peak,
+                "time_of_peak": when,
+                "difference": peak / exact - 1.0,
                 "difference_from_second_order": peak / wanted["peak"] - 1.0,
                 "shortening_at_peak": float(beam.L - tip[np.argmin(tip[:, 1]), 0]),
                 "steady_extension": float(np.mean(tip[on.t > T_SPIN + 1.0, 0]) - beam.L),
-                "energy_balance": float(np.abs(on.energy.balance).max() / on.energy.scale), "verdict": on.verdict,
-            }  # fmt: skip
+                "energy_balance": float(np.abs(on.energy.balance).max() / on.energy.scale),
+                "verdict": on.verdict,
+            }
         off, outcome = run(body(beam, divisions=30, modes=8), speed, stiffening=False)
         tip_off = tip_deflection(off)
         beyond = np.flatnonzero(np.abs(tip_off[:, 1]) > beam.L / 2.0)
-        table[name] = row | {"off_exceeds_half_length_at": float(off.t[beyond[0]]), "off_outcome": outcome}
-        curves[name] = {"t": on.t, "v": tip[:, 1], "t_off": off.t[: beyond[0]], "v_off": tip_off[: beyond[0], 1]}
+        table[name] = row | {
+            "off_exceeds_half_length_at": float(off.t[beyond[0]]),
+            "off_outcome": outcome,
+        }
+        curves[name] = {
+            "t": on.t,
+            "v": tip[:, 1],
+            "t_off": off.t[: beyond[0]],
+            "v_off": tip_off[: beyond[0], 1],
+        }
         print(name, table[name], flush=True)
     return table, curves
 
@@ -231,9 +319,19 @@ def draw_frequencies(found: dict[str, Any]) -> Figure:
         gamma = [row["gamma"] for row in rows]
         for mode in range(3):
             first = mode == 0
-            ax.plot(gamma, [row["beam"][mode] for row in rows], color="#5d6b7a", label="beam theory" if first else None)
+            ax.plot(
+                gamma,
+                [row["beam"][mode] for row in rows],
+                color="#5d6b7a",
+                label="beam theory" if first else None,
+            )
             style = {"linestyle": "none", "marker": "o", "markersize": 4.5, "color": "#1f5a94"}
-            ax.plot(gamma, [row["stiffened"][mode] for row in rows], label="with geometric stiffness" if first else None, **style)
+            ax.plot(
+                gamma,
+                [row["stiffened"][mode] for row in rows],
+                label="with geometric stiffness" if first else None,
+                **style,
+            )
             style |= {"marker": "x", "markersize": 5.5, "color": "#d07a36"}
             off = [row["off"][mode] if len(row["off"]) > mode else np.nan for row in rows]
             ax.plot(gamma, off, label="without" if first else None, **style)

@@ -1,5 +1,5 @@
-"""The parts of the study: a straight bar, a disc with a bore, a waisted bar; each in bending or rotation by the complete
-program."""
+"""The parts of the study: a straight bar, a disc with a bore, a waisted bar; each in bending or
+rotation by the complete program."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,9 @@ WAIST, WAVE = 0.45, 0.05  # reduction of the width in the middle, and its length
 
 def straight_bar(element: str = "hex20", divisions: tuple[int, int, int] = (40, 3, 2)) -> pp.Mesh:
     """0.5 m along x, 30 mm wide (y), 20 mm high (z)."""
-    return pp.box_mesh((LENGTH, WIDTH, HEIGHT), divisions, element, origin=(0.0, -WIDTH / 2, -HEIGHT / 2))
+    return pp.box_mesh(
+        (LENGTH, WIDTH, HEIGHT), divisions, element, origin=(0.0, -WIDTH / 2, -HEIGHT / 2)
+    )
 
 
 def waisted_bar(element: str, divisions: tuple[int, int, int] = (30, 4, 3)) -> pp.Mesh:
@@ -30,26 +32,49 @@ def waisted_bar(element: str, divisions: tuple[int, int, int] = (30, 4, 3)) -> p
 
 
 def disc(around: int = 40, across: int = 12) -> pp.Mesh:
-    """Disc about z with a bore, hexahedra of twenty nodes, finer towards the bore; sets ``bore`` and ``rim``."""
+    """Disc about z with a bore, hexahedra of twenty nodes, finer towards the bore; sets ``bore``
+    and ``rim``.
+    """
     box = pp.box_mesh((1.0, 2 * np.pi, THICKNESS), (across, around, 1), "hex20")
     share, angle, z = (box.nodes - [0.0, 0.0, THICKNESS / 2]).T
     r = BORE * (RIM / BORE) ** share
     nodes = np.column_stack([r * np.cos(angle), r * np.sin(angle), z])
-    _, first, place = np.unique(np.round(nodes / 1e-7), axis=0, return_index=True, return_inverse=True)
-    sets = {name: np.unique(place.ravel()[box.node_set(face)]) for name, face in (("bore", "x0"), ("rim", "x1"))}
-    return pp.Mesh.from_arrays(nodes[first], {"hex20": place.ravel()[box.blocks["hex20"].connectivity]}, node_sets=sets)
+    _, first, place = np.unique(
+        np.round(nodes / 1e-7), axis=0, return_index=True, return_inverse=True
+    )
+    sets = {
+        name: np.unique(place.ravel()[box.node_set(face)])
+        for name, face in (("bore", "x0"), ("rim", "x1"))
+    }
+    return pp.Mesh.from_arrays(
+        nodes[first], {"hex20": place.ravel()[box.blocks["hex20"].connectivity]}, node_sets=sets
+    )
 
 
 def bar_body(mesh: pp.Mesh, modes: int) -> fm.FlexibleBodyData:
     """Bar with rigid ends, attached at its root."""
     ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    return pp.reduce(mesh, STEEL, interfaces=ends, method=pp.CraigBampton(modes=modes), reference="root", name="bar")
+    return pp.reduce(
+        mesh,
+        STEEL,
+        interfaces=ends,
+        method=pp.CraigBampton(modes=modes),
+        reference="root",
+        name="bar",
+    )
 
 
 def disc_body(mesh: pp.Mesh, modes: int) -> fm.FlexibleBodyData:
     """Disc whose hub follows the mean motion of the bore without constraining it."""
     hub = {"hub": pp.Averaged("bore", position=(0.0, 0.0, 0.0))}
-    return pp.reduce(mesh, STEEL, interfaces=hub, method=pp.CraigBampton(modes=modes), reference="hub", name="disc")
+    return pp.reduce(
+        mesh,
+        STEEL,
+        interfaces=hub,
+        method=pp.CraigBampton(modes=modes),
+        reference="hub",
+        name="disc",
+    )
 
 
 def bent(data: fm.FlexibleBodyData, force: tuple[float, float, float]) -> fm.Solution:
@@ -87,8 +112,9 @@ def spinning_bar_stress(speed: float, x: np.ndarray) -> np.ndarray:
 
 
 def spinning_disc_stress(speed: float, r: np.ndarray) -> Mapping[str, np.ndarray]:
-    """Plane stress of a thin disc with a bore, free at both edges (Timoshenko and Goodier, Theory of Elasticity, section 32):
-    σ_r = (3+ν)/8 ρω² (a² + b² − a²b²/r² − r²), σ_t = ρω²/8 [(3+ν)(a² + b² + a²b²/r²) − (1+3ν) r²]."""
+    """Plane stress of a thin disc with a bore, free at both edges (Timoshenko and Goodier, Theory
+    of Elasticity, section 32): σ_r = (3+ν)/8 ρω² (a² + b² − a²b²/r² − r²), σ_t = ρω²/8 [(3+ν)(a² +
+    b² + a²b²/r²) − (1+3ν) r²]."""
     nu, load = STEEL.nu, STEEL.rho * speed**2 / 8
     a2, b2, r2 = BORE**2, RIM**2, r**2
     return {

@@ -1,5 +1,5 @@
-"""Stress of bent and spinning parts by the complete program (mesh, reduction, equilibrium, stress) against closed forms and
-CalculiX.
+"""Stress of bent and spinning parts by the complete program (mesh, reduction, equilibrium, stress)
+against closed forms and CalculiX.
 
 python reports/stress/study.py        -> stress.json, bar.png, disc.png, waist.png (about a minute; needs ccx)
 """
@@ -49,12 +49,19 @@ Numbers = dict[str, object]
 def clamped(mesh: pp.Mesh, modes: int) -> fm.FlexibleBodyData:
     """Straight bar with the clamped–free modes only: none of them is the static shape of a load."""
     ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    return pp.reduce(mesh, STEEL, interfaces=ends, method=pp.ClampedModes(modes=modes, at="root"), reference="root", name="bar")
+    return pp.reduce(
+        mesh,
+        STEEL,
+        interfaces=ends,
+        method=pp.ClampedModes(modes=modes, at="root"),
+        reference="root",
+        name="bar",
+    )
 
 
 def straight(numbers: Numbers) -> None:
-    """Error of σ_xx from 20 to 80 % of the length, with and without static correction, by the number of modes, and its
-    distribution."""
+    """Error of σ_xx from 20 to 80 % of the length, with and without static correction, by the
+    number of modes, and its distribution."""
     mesh = straight_bar()
     found: dict[str, dict[str, list[float]]] = {}
     courses = {}
@@ -67,7 +74,10 @@ def straight(numbers: Numbers) -> None:
             view = solution.body(body).stress
             x, _, z = view.positions.T
             exact = bending_stress(FORCE, x, z) if load == "bent" else spinning_bar_stress(SPEED, x)
-            stress = {"with": view.field(solution.t[0]).stress[:, 0], "without": modes_alone(data, solution, body)[:, 0]}
+            stress = {
+                "with": view.field(solution.t[0]).stress[:, 0],
+                "without": modes_alone(data, solution, body)[:, 0],
+            }
             inside = (x > 0.2 * LENGTH) & (x < 0.8 * LENGTH)
             for name, values in stress.items():
                 error = np.abs(values - exact)[inside].max() / np.abs(exact).max()
@@ -75,10 +85,16 @@ def straight(numbers: Numbers) -> None:
             if modes == 4:
                 edge = np.isclose(z, -HEIGHT / 2) & np.isclose(view.positions[:, 1], 0.0)
                 order = np.flatnonzero(edge)[np.argsort(x[edge])]
-                courses[load] = x[order], exact[order], {name: values[order] for name, values in stress.items()}
+                courses[load] = (
+                    x[order],
+                    exact[order],
+                    {name: values[order] for name, values in stress.items()},
+                )
     numbers["straight bar"] = {
-        "nodes": len(mesh.nodes), "modes": list(MODES), "largest error of sigma_xx over its largest value": found,
-    }  # fmt: skip
+        "nodes": len(mesh.nodes),
+        "modes": list(MODES),
+        "largest error of sigma_xx over its largest value": found,
+    }
     _draw_bar(found, courses)
 
 
@@ -118,22 +134,41 @@ def spinning_disc(numbers: Numbers) -> None:
     r, angle = np.hypot(x, y), np.arctan2(y, x)
     xx, yy, xy = field.stress[:, 0], field.stress[:, 1], field.stress[:, 3]
     c, s = np.cos(angle), np.sin(angle)
-    ours = {"radial": xx * c**2 + yy * s**2 + 2 * xy * s * c, "tangential": xx * s**2 + yy * c**2 - 2 * xy * s * c}
+    ours = {
+        "radial": xx * c**2 + yy * s**2 + 2 * xy * s * c,
+        "tangential": xx * s**2 + yy * c**2 - 2 * xy * s * c,
+    }
     exact = spinning_disc_stress(SPEED * 5, r)
     largest = float(exact["tangential"].max())
     spots = view.hot_spots(1)
     numbers["disc"] = {
-        "nodes": len(mesh.nodes), "modes": data.nf,
-        "largest error over the largest stress": {k: float(np.abs(ours[k] - exact[k]).max() / largest) for k in ours},
-        "hot spot": {"radius": float(np.hypot(*spots[0].position[:2])), "von Mises": spots[0].von_mises, "closed form": largest},
-    }  # fmt: skip
+        "nodes": len(mesh.nodes),
+        "modes": data.nf,
+        "largest error over the largest stress": {
+            k: float(np.abs(ours[k] - exact[k]).max() / largest) for k in ours
+        },
+        "hot spot": {
+            "radius": float(np.hypot(*spots[0].position[:2])),
+            "von Mises": spots[0].von_mises,
+            "closed form": largest,
+        },
+    }
     with house_style():
         figure = Figure(figsize=(WIDTH, 3.0))
         ax = figure.subplots()
         line = np.linspace(BORE, RIM, 200)
         for k, (name, values) in enumerate(spinning_disc_stress(SPEED * 5, line).items()):
-            ax.plot(1e3 * line, 1e-6 * values, color=PALETTE[k], alpha=0.6, label=f"{name}, closed form")
-            ax.plot(1e3 * r, 1e-6 * ours[name], ".", color=PALETTE[k], markersize=3, label=f"{name}, at nodes")
+            ax.plot(
+                1e3 * line, 1e-6 * values, color=PALETTE[k], alpha=0.6, label=f"{name}, closed form"
+            )
+            ax.plot(
+                1e3 * r,
+                1e-6 * ours[name],
+                ".",
+                color=PALETTE[k],
+                markersize=3,
+                label=f"{name}, at nodes",
+            )
         ax.set_title(f"Stress of a disc at {SPEED * 5:g} rad/s  [MPa]")
         ax.set_xlabel("radius  [mm]")
         ax.legend()
@@ -147,14 +182,20 @@ def waisted(numbers: Numbers) -> None:
         mesh = waisted_bar(element)
         began = time.perf_counter()
         data = bar_body(mesh, 6)
-        seconds = {key.removeprefix("time "): round(float(value), 3) for key, value in data.provenance.items() if "time " in key}
+        seconds = {
+            key.removeprefix("time "): round(float(value), 3)
+            for key, value in data.provenance.items()
+            if "time " in key
+        }
         seconds["all"] = round(time.perf_counter() - began, 3)
         rows: Numbers = {"nodes": len(mesh.nodes), "modes": data.nf, "seconds": seconds}
         for load in ("bent", "spun"):
             solution = bent(data, PULL) if load == "bent" else spun(data, "root", TURN)
             body = "bar" if load == "bent" else "part"
             model, step = calculix.rigid_tip(mesh, PULL)
-            reference = calculix.nodal_stress(mesh, model, step if load == "bent" else calculix.spinning(TURN))
+            reference = calculix.nodal_stress(
+                mesh, model, step if load == "bent" else calculix.spinning(TURN)
+            )
             rows[load] = _against(solution, body, reference)
             if element == "tet10":
                 pictures.append(solution.plot.stress(body))
@@ -177,19 +218,27 @@ def _against(solution: fm.Solution, body: str, reference: np.ndarray) -> Numbers
     same = int(np.flatnonzero(view.node_ids == spot.node)[0])
     return {
         "hot spot here": {"node": spot.node, "von Mises": spot.von_mises},
-        "hot spot of CalculiX": {"node": int(view.node_ids[theirs_vm.argmax()]), "von Mises": float(theirs_vm.max())},
+        "hot spot of CalculiX": {
+            "node": int(view.node_ids[theirs_vm.argmax()]),
+            "von Mises": float(theirs_vm.max()),
+        },
         "CalculiX at our hot spot": float(theirs_vm[same]),
-        "mean difference of von Mises over the hot spot": float(np.abs(ours_vm - theirs_vm).mean() / theirs_vm.max()),
+        "mean difference of von Mises over the hot spot": float(
+            np.abs(ours_vm - theirs_vm).mean() / theirs_vm.max()
+        ),
         "largest difference of a component over the hot spot": float(difference.max()),
         "the same from 10 to 90 % of the length": float(difference[inner].max()),
         "the same of the modes alone": float(
-            np.abs(modes_alone(solution.compiled.data[body], solution, body) - theirs).max() / theirs_vm.max()
+            np.abs(modes_alone(solution.compiled.data[body], solution, body) - theirs).max()
+            / theirs_vm.max()
         ),
     }
 
 
 def _at_points(mesh: pp.Mesh, data: fm.FlexibleBodyData) -> Numbers:
-    """Stress at the integration points of K, sorted by magnitude in each element: both programs before any extrapolation."""
+    """Stress at the integration points of K, sorted by magnitude in each element: both programs
+    before any extrapolation.
+    """
     assert data.surface is not None
     solution = bent(data, PULL)
     u = data.surface.phi @ solution.body("bar").elastic[0]
@@ -230,7 +279,11 @@ def _side_by_side(pictures: list[Figure]) -> None:
         ax = figure.add_axes((0.0, 0.5 - 0.5 * k, 1.0, 0.48))
         ax.imshow(image)
         ax.set_axis_off()
-        ax.set_title(("bent by 200 N along y at the tip", "spinning about z at 300 rad/s")[k], fontsize=10, loc="left")
+        ax.set_title(
+            ("bent by 200 N along y at the tip", "spinning about z at 300 rad/s")[k],
+            fontsize=10,
+            loc="left",
+        )
     figure.savefig(HERE / "waist.png", dpi=90)
 
 

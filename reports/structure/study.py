@@ -1,9 +1,11 @@
-"""Structure of the code: lengths, parameters, import cycles, and kinds named outside of their own file.
+"""Structure of the code: lengths, parameters, import cycles, and kinds named outside of their own
+file.
 
     python reports/structure/study.py                     prints the table next to that in before.json
     python reports/structure/study.py --save before.json  of the current tree
 
-It reads the sources only, without importing the packages. `grimp` comes with import-linter (the extra dev).
+It reads the sources only, without importing the packages. `grimp` comes with import-linter (the
+extra dev).
 """
 
 import argparse
@@ -62,7 +64,11 @@ def length(function: ast.FunctionDef) -> int:
     """Lines of a function without its docstring."""
     assert function.end_lineno is not None
     first = function.body[0]
-    doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    doc = (
+        isinstance(first, ast.Expr)
+        and isinstance(first.value, ast.Constant)
+        and isinstance(first.value.value, str)
+    )
     said = (first.end_lineno or 0) - first.lineno + 1 if doc else 0
     return function.end_lineno - function.lineno + 1 - said
 
@@ -70,30 +76,42 @@ def length(function: ast.FunctionDef) -> int:
 def comment_lines(path: Path) -> int:
     """Lines with a comment."""
     text = path.read_text(encoding="utf-8")
-    return sum(token.type == tokenize.COMMENT for token in tokenize.generate_tokens(io.StringIO(text).readline))
+    return sum(
+        token.type == tokenize.COMMENT
+        for token in tokenize.generate_tokens(io.StringIO(text).readline)
+    )
 
 
 def inner_imports(tree: ast.Module) -> int:
     """Imports of the packages inside functions."""
-    found = (node for function in functions(tree) for node in ast.walk(function) if isinstance(node, ast.ImportFrom))
+    found = (
+        node
+        for function in functions(tree)
+        for node in ast.walk(function)
+        if isinstance(node, ast.ImportFrom)
+    )
     return sum((node.module or "").split(".")[0] in PACKAGES for node in found)
 
 
 def circles(typing: bool) -> list[list[str]]:
-    """Strongly connected sets of modules, with the imports that only type checkers see or without them."""
+    """Strongly connected sets of modules, with the imports that only type checkers see or without
+    them.
+    """
     graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=not typing, cache_dir=None)
     reached = {module: graph.find_upstream_modules(module) for module in graph.modules}
     found: dict[str, list[str]] = {}
     for module in sorted(graph.modules):
-        together = sorted({module, *(other for other in reached[module] if module in reached[other])})
+        together = sorted(
+            {module, *(other for other in reached[module] if module in reached[other])}
+        )
         if len(together) > 1:
             found.setdefault(together[0], together)
     return list(found.values())
 
 
 def kinds(trees: dict[Path, ast.Module]) -> dict[str, str]:
-    """For each family: how often its kinds are named outside of their own files and of lists of public names, and in how many
-    files."""
+    """For each family: how often its kinds are named outside of their own files and of lists of
+    public names, and in how many files."""
     told = {}
     for family, (home, base) in REGISTRIES.items():
         where = ROOT / "flexmbs" / home
@@ -102,7 +120,8 @@ def kinds(trees: dict[Path, ast.Module]) -> dict[str, str]:
             node.name
             for tree in own.values()
             for node in ast.walk(tree)
-            if isinstance(node, ast.ClassDef) and any(base in ast.unparse(each) for each in node.bases)
+            if isinstance(node, ast.ClassDef)
+            and any(base in ast.unparse(each) for each in node.bases)
         }
         count: dict[Path, int] = {}
         for path, tree in trees.items():
@@ -118,8 +137,12 @@ def kinds(trees: dict[Path, ast.Module]) -> dict[str, str]:
 def record_columns(trees: dict[Path, ast.Module]) -> int:
     """Integers at the top of system/records.py that name columns."""
     tree = trees[ROOT / "flexmbs" / "system" / "records.py"]
-    targets = (target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets)
-    names = (name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name))
+    targets = (
+        target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets
+    )
+    names = (
+        name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)
+    )
     return sum(bool(re.fullmatch(r"[A-Z][A-Z0-9_]*", name)) for name in names)
 
 
@@ -139,8 +162,12 @@ def measured() -> dict[str, Any]:
         f"files above {LONG_FILE} lines": sum(n > LONG_FILE for n in lines.values()),
         "longest file": f"{lines[most]} ({most.relative_to(ROOT)})",
         "functions": len(every),
-        f"functions above {LONG_FUNCTION} lines": sum(length(each) > LONG_FUNCTION for _, each in every),
-        f"functions above {LONGEST_FUNCTION} lines": sum(length(each) > LONGEST_FUNCTION for _, each in every),
+        f"functions above {LONG_FUNCTION} lines": sum(
+            length(each) > LONG_FUNCTION for _, each in every
+        ),
+        f"functions above {LONGEST_FUNCTION} lines": sum(
+            length(each) > LONGEST_FUNCTION for _, each in every
+        ),
         "longest function": f"{length(longest[1])} ({longest[1].name})",
         "kernels": len(kernels),
         f"kernels with at most {MANY} parameters": f"{sum(parameters(k) <= MANY for _, k in kernels) / len(kernels):.0%}",
@@ -156,12 +183,16 @@ def measured() -> dict[str, Any]:
 
 
 def main() -> None:
-    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     asked.add_argument("--save", type=Path, help="JSON file for the figures")
     chosen = asked.parse_args()
     now = measured()
     if chosen.save:
-        chosen.save.write_text(json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        chosen.save.write_text(
+            json.dumps(now, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     path = Path(__file__).parent / "before.json"
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for key, value in now.items():

@@ -1,14 +1,17 @@
 """Sweeps that are killed, what they cost beside their runs, and 2000 flexible arms.
 
-    python reports/sweeps/study.py [--kills 50] [--arms 2000] [--failing 10000] [--rounds 12] [--only kills|overhead|arms|threads]
+    python reports/sweeps/study.py [--kills 50] [--arms 2000] [--failing 10000] [--rounds 12]
+    [--only kills|overhead|arms|threads]
 
 -> sweeps.json, arms.html
 
-Kills: a sweep in processes, in turns a worker, the process that started them, and everything is killed by SIGKILL after a random
-time and the sweep resumed. After each kill every result that was in the folder before is there, bit for bit, and so is everything
-that was told; at the end all outputs equal those of single runs. Overhead: cases that fail at once, so that nothing is left but
-the sweep; memory of its processes. Arms: processor time of a sweep and of a loop over `simulate`, also in threads. Threads:
-rounds of a loop, two threads and two forked processes, which are what the machine has, for two tolerances.
+Kills: a sweep in processes, in turns a worker, the process that started them, and everything is
+killed by SIGKILL after a random time and the sweep resumed. After each kill every result that was
+in the folder before is there, bit for bit, and so is everything that was told; at the end all
+outputs equal those of single runs. Overhead: cases that fail at once, so that nothing is left but
+the sweep; memory of its processes. Arms: processor time of a sweep and of a loop over `simulate`,
+also in threads. Threads: rounds of a loop, two threads and two forked processes, which are what the
+machine has, for two tolerances.
 """
 
 import argparse
@@ -46,9 +49,17 @@ OUTPUTS = {"sag": "last frame fore/tip position z", "torque": "peak joint should
 
 
 def started(folder: Path) -> "subprocess.Popen[str]":
-    """The sweep of the kills as a program in a session of its own, which tells how many cases are done."""
+    """The sweep of the kills as a program in a session of its own, which tells how many cases are
+    done.
+    """
     command = [sys.executable, str(HERE / "study.py"), "--sweep", str(folder)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+    return subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def sweep_in(folder: Path) -> None:
@@ -92,7 +103,9 @@ def killed(folder: Path, whom: str, rng: random.Random) -> bool:
     told = [line, *process.stdout.readlines()]
     process.wait()
     there = fm.SweepResult.load(folder)
-    assert len(there) >= max((int(each) for each in told if each.strip()), default=0), "a case that was told is lost"
+    assert len(there) >= max((int(each) for each in told if each.strip()), default=0), (
+        "a case that was told is lost"
+    )
     return alive
 
 
@@ -146,8 +159,15 @@ def link(place: str) -> str:
     path = Path(place) / "link.h5"
     mesh = pp.read_mesh(str(HERE.parents[1] / "meshes" / "link.msh"), unit="mm")
     interfaces = {"hub": pp.Rigid("hub_face"), "tip": pp.Rigid("tip_face")}
-    pp.reduce(mesh, pp.Isotropic(E=70e9, nu=0.33, rho=2700.0), interfaces=interfaces, method=pp.CraigBampton(modes=6),
-              reference="hub", damping=0.01, inertia_loads=True).save(path)  # fmt: skip
+    pp.reduce(
+        mesh,
+        pp.Isotropic(E=70e9, nu=0.33, rho=2700.0),
+        interfaces=interfaces,
+        method=pp.CraigBampton(modes=6),
+        reference="hub",
+        damping=0.01,
+        inertia_loads=True,
+    ).save(path)
     return str(path)
 
 
@@ -166,7 +186,9 @@ def variants(model: fm.Model, values: dict[str, list[float]]) -> list[fm.Model]:
 
 def cpu() -> float:
     """Processor time (s) of this process and of those that have ended."""
-    return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(
+        sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
 
 
 def timed(call: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
@@ -177,23 +199,40 @@ def timed(call: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
 
 
 def overhead(n: int) -> dict[str, Any]:
-    """Cases that fail at once, in two sizes: time of each, and the largest memory of all processes (MB)."""
+    """Cases that fail at once, in two sizes: time of each, and the largest memory of all processes
+    (MB).
+    """
     found: dict[str, Any] = {}
     for count in (n // 10, n):
         with tempfile.TemporaryDirectory() as place:
             given = {"q0": np.linspace(0.0, 1.0, count).tolist()}
             _, times = timed(
-                functools.partial(fm.sweep, refused, given, outputs=SPEED, folder=Path(place) / "s", workers=WORKERS)
+                functools.partial(
+                    fm.sweep,
+                    refused,
+                    given,
+                    outputs=SPEED,
+                    folder=Path(place) / "s",
+                    workers=WORKERS,
+                )
             )
-        memory = {name: resource.getrusage(who).ru_maxrss / 1e3
-                  for name, who in (("scheduler", resource.RUSAGE_SELF), ("workers", resource.RUSAGE_CHILDREN))}  # fmt: skip
+        memory = {
+            name: resource.getrusage(who).ru_maxrss / 1e3
+            for name, who in (
+                ("scheduler", resource.RUSAGE_SELF),
+                ("workers", resource.RUSAGE_CHILDREN),
+            )
+        }
         found[str(count)] = times | {"MB": memory}
-    found["ms a case"] = {key: 1e3 * found[str(n)][key] / n for key in ("wall", "cpu")}  # starting included
+    # starting included
+    found["ms a case"] = {key: 1e3 * found[str(n)][key] / n for key in ("wall", "cpu")}
     return found
 
 
 def arms(n: int) -> dict[str, Any]:
-    """Times of a loop over a part of the cases, of the sweep of all in processes, of a part in threads; and the page."""
+    """Times of a loop over a part of the cases, of the sweep of all in processes, of a part in
+    threads; and the page.
+    """
     with tempfile.TemporaryDirectory() as place:
         model, few = arm(link(place)), max(n // 20, 2)
         values = drawn(n)
@@ -201,16 +240,28 @@ def arms(n: int) -> dict[str, Any]:
         fm.simulate(model)  # compiled
         alone, of_loop = timed(lambda: [outputs_of(each) for each in variants(model, first)])
         threads, of_threads = timed(
-            lambda: fm.sweep(model, first, design="list", outputs=OUTPUTS, executor="threads", workers=WORKERS)
+            lambda: fm.sweep(
+                model, first, design="list", outputs=OUTPUTS, executor="threads", workers=WORKERS
+            )
         )
         result, of_sweep = timed(
-            lambda: fm.sweep(model, values, design="list", outputs=OUTPUTS, folder=Path(place) / "s", workers=WORKERS)
+            lambda: fm.sweep(
+                model,
+                values,
+                design="list",
+                outputs=OUTPUTS,
+                folder=Path(place) / "s",
+                workers=WORKERS,
+            )
         )
         result.report(HERE / "arms.html", name=f"{n} flexible arms")
     for found in (threads.outputs["sag"], result.outputs["sag"][:few]):
         np.testing.assert_array_equal(found, [sag for sag, _ in alone])
     all_times = (("loop", of_loop, few), ("threads", of_threads, few), ("processes", of_sweep, n))
-    each = {name: {key: 1e3 * value / count for key, value in times.items()} for name, times, count in all_times}
+    each = {
+        name: {key: 1e3 * value / count for key, value in times.items()}
+        for name, times, count in all_times
+    }
     return {
         "cases": n,
         "of the loop and threads": few,
@@ -221,7 +272,9 @@ def arms(n: int) -> dict[str, Any]:
 
 
 def threads(rounds: int, n: int = 16) -> dict[str, Any]:
-    """Time of an arm (ms) in a loop, in two threads and in two forked processes, by turns, for two tolerances."""
+    """Time of an arm (ms) in a loop, in two threads and in two forked processes, by turns, for two
+    tolerances.
+    """
     found: dict[str, Any] = {"arms": n, "rounds": rounds}
     with tempfile.TemporaryDirectory() as place:
         model, values = arm(link(place)), drawn(n)
@@ -230,7 +283,14 @@ def threads(rounds: int, n: int = 16) -> dict[str, Any]:
             fm.simulate(model)  # compiled
             ways = {
                 "loop": lambda: [outputs_of(each) for each in variants(model, values)],
-                "threads": lambda: fm.sweep(model, values, design="list", outputs=OUTPUTS, executor="threads", workers=WORKERS),
+                "threads": lambda: fm.sweep(
+                    model,
+                    values,
+                    design="list",
+                    outputs=OUTPUTS,
+                    executor="threads",
+                    workers=WORKERS,
+                ),
                 "processes": lambda: forked(model, values),
             }
             each = {name: [] for name in ways}
@@ -249,7 +309,9 @@ def threads(rounds: int, n: int = 16) -> dict[str, Any]:
 
 
 def forked(model: fm.Model, values: dict[str, list[float]]) -> list[tuple[float, float]]:
-    """Outputs of the variants from processes that are copies of this one, each with its share: nothing is waited for or sent."""
+    """Outputs of the variants from processes that are copies of this one, each with its share:
+    nothing is waited for or sent.
+    """
     context = multiprocessing.get_context("fork")
     shares = [{name: each[k::WORKERS] for name, each in values.items()} for k in range(WORKERS)]
     with ProcessPoolExecutor(WORKERS, mp_context=context) as pool:
@@ -273,11 +335,18 @@ def main() -> None:
         return sweep_in(given.sweep)
     path = HERE / "sweeps.json"
     found = json.loads(path.read_text()) if path.exists() else {}
-    parts = {"kills": lambda: kills(given.kills), "overhead": lambda: overhead(given.failing), "arms": lambda: arms(given.arms),
-             "threads": lambda: threads(given.rounds)}  # fmt: skip
+    parts = {
+        "kills": lambda: kills(given.kills),
+        "overhead": lambda: overhead(given.failing),
+        "arms": lambda: arms(given.arms),
+        "threads": lambda: threads(given.rounds),
+    }
     for name, part in parts.items():
         if given.only in (None, name):
-            found[name] = part() | {"load": round(os.getloadavg()[0], 1), "processors": os.cpu_count()}
+            found[name] = part() | {
+                "load": round(os.getloadavg()[0], 1),
+                "processors": os.cpu_count(),
+            }
             path.write_text(json.dumps(found, indent=1) + "\n")
             print(json.dumps({name: found[name]}, indent=1))
 

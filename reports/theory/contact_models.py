@@ -22,7 +22,9 @@ def block() -> fm.Model:
     model.add(fm.PointMass("block", mass=1.0))
     model.add(fm.Prismatic("rollers", "ground", "belt"))
     model.add(fm.Drive("motor", "rollers", fm.Ramp(0.0, BELT)))
-    model.add(fm.Chain("place", "ground", "block", motions=(Slide("x"), Slide("z")), v0=(BELT, 0.0)))
+    model.add(
+        fm.Chain("place", "ground", "block", motions=(Slide("x"), Slide("z")), v0=(BELT, 0.0))
+    )
     model.add(fm.JointSpring("spring", "place", k=STIFFNESS))
     model.add(fm.SpherePlane("belt surface", "belt", "block", friction=MU))
     return model
@@ -33,7 +35,9 @@ def falling_rod() -> fm.Model:
     about, foot = LENGTH**2 / 12.0, {"foot": (0, 0, -LENGTH / 2)}
     model.add(fm.RigidBody("rod", mass=1.0, inertia=(about, about, 1e-2), frames=foot))
     motions = (Slide("x"), Slide("z"), Rotate("y"))
-    model.add(fm.Chain("plane", "ground", "rod", motions=motions, q0=(0, LENGTH / 2 * np.cos(LEAN), LEAN)))
+    model.add(
+        fm.Chain("plane", "ground", "rod", motions=motions, q0=(0, LENGTH / 2 * np.cos(LEAN), LEAN))
+    )
     model.add(fm.SpherePlane("floor", "ground", "rod/foot"))
     return model
 
@@ -45,5 +49,14 @@ def skate() -> fm.Model:
     model.add(fm.Planar("ice", "ground", "skate", v0=(1, 0, 0.5)))
     model.add(fm.KnifeEdge("blade", "ground", "skate"))
     model.add(fm.Translation("space", "ground", "bead"))
-    model.add(fm.Holonomic("wire", "ground", "bead", lambda t, x, A: [x[1], x[2] - 0.1 * np.sin(t)], equations=2, rheonomic=True))
+    model.add(
+        fm.Holonomic(
+            "wire",
+            "ground",
+            "bead",
+            lambda t, x, A: [x[1], x[2] - 0.1 * np.sin(t)],
+            equations=2,
+            rheonomic=True,
+        )
+    )
     return model

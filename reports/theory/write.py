@@ -40,7 +40,10 @@ def folders() -> list[Path]:
 
 def gallery() -> str:
     """The page of all pages, three pictures in a row."""
-    cells = [f"[![]({each.name}/picture.png)<br>{title(each)}]({each.name}/README.md)" for each in folders()]
+    cells = [
+        f"[![]({each.name}/picture.png)<br>{title(each)}]({each.name}/README.md)"
+        for each in folders()
+    ]
     cells += [""] * (-len(cells) % 3)
     rows = ["| " + " | ".join(cells[k : k + 3]) + " |" for k in range(0, len(cells), 3)]
     return "\n".join([INTRODUCTION, "| | | |", "|---|---|---|", *rows]) + "\n"

@@ -3,14 +3,25 @@
 import numpy as np
 import pytest
 
-from flexmbs.algebra.blocks import DIAGONAL, OFFSET, ORDER, POSITION, SIZE, add_block, factorize, solve
+from flexmbs.algebra.blocks import (
+    DIAGONAL,
+    OFFSET,
+    ORDER,
+    POSITION,
+    SIZE,
+    add_block,
+    factorize,
+    solve,
+)
 from flexmbs.dynamics.constraints import complement, pseudo_inverse
 from flexmbs.system.cut_directions import complement as constant_complement
 from flexmbs.system.elimination import symbolic
 
 
 def random_problem(rng, bodies=7, constraints=4):
-    """Dense [[T, Gᵀ], [G, 0]] with random sparsity: sizes, signs, couplings, order requirements, matrix."""
+    """Dense [[T, Gᵀ], [G, 0]] with random sparsity: sizes, signs, couplings, order requirements,
+    matrix.
+    """
     sizes = np.concatenate([rng.integers(3, 9, bodies), rng.integers(1, 4, constraints)])
     signs = np.where(np.arange(len(sizes)) < bodies, 1, -1)
     pairs = [(int(rng.integers(0, i)), i) for i in range(1, bodies)]
@@ -78,7 +89,9 @@ def test_dependent_rows_leave_the_solution_unique(seed):
     at = np.append(at, n + m + 1)
     e, values, dropped = factor(sizes, signs, pairs, after, at, bigger)
     rhs = rng.normal(size=n)
-    x = np.concatenate([rhs, copy[:, : at[5]] @ np.linalg.lstsq(G[:, : at[5]], rhs[at[5] : at[6]], rcond=None)[0]])
+    x = np.concatenate(
+        [rhs, copy[:, : at[5]] @ np.linalg.lstsq(G[:, : at[5]], rhs[at[5] : at[6]], rcond=None)[0]]
+    )
     b = x.copy()
     solve(e, values, x)
     exact = np.linalg.solve(K, rhs)
@@ -90,8 +103,8 @@ def test_dependent_rows_leave_the_solution_unique(seed):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("share", [3e-5, 1e-4, 1e-9])
 def test_of_nearly_dependent_rows_the_one_with_more_of_its_own_is_kept(seed, share):
-    """A body with as many independent rows as velocities. In the second node a row of which the first node leaves only ``share``
-    comes before one of which it leaves much."""
+    """A body with as many independent rows as velocities. In the second node a row of which the
+    first node leaves only ``share`` comes before one of which it leaves much."""
     rng = np.random.default_rng(seed)
     sizes, signs = np.array([6, 4, 3]), np.array([1, -1, -1])
     C = rng.normal(size=(6, 6))
@@ -103,7 +116,9 @@ def test_of_nearly_dependent_rows_the_one_with_more_of_its_own_is_kept(seed, sha
     own[2] += free[1] + 0.3 * free[0]
     G = np.vstack([first, own])  # 7 rows, of rank 6
     K = np.block([[T, G.T], [G, np.zeros((7, 7))]])
-    e, values, dropped = factor(sizes, signs, [(0, 1), (0, 2)], {1: {0}, 2: {0}}, np.array([0, 6, 10, 13]), K)
+    e, values, dropped = factor(
+        sizes, signs, [(0, 1), (0, 2)], {1: {0}, 2: {0}}, np.array([0, 6, 10, 13]), K
+    )
     u = rng.normal(size=6)
     b = np.concatenate([rng.normal(size=6), G @ u])
     x = b.copy()
@@ -124,12 +139,16 @@ def test_an_indefinite_mass_block_is_named():
 
 
 def test_a_solution_by_an_abandoned_factor_stays_in_its_arrays():
-    """A body without inertia stops the factorization: in constraint nodes behind it stand sums, no interchanges."""
+    """A body without inertia stops the factorization: in constraint nodes behind it stand sums, no
+    interchanges.
+    """
     rng = np.random.default_rng(0)
     sizes, signs = np.array([6, 3, 4]), np.array([1, 1, -1])
     G = rng.normal(size=(4, 9))
     K = np.block([[np.diag([1e-6] * 6 + [0.0] * 3), G.T], [G, np.zeros((4, 4))]])
-    e, values, status = factor(sizes, signs, [(0, 2), (1, 2)], {2: {0, 1}}, np.array([0, 6, 9, 13]), K)
+    e, values, status = factor(
+        sizes, signs, [(0, 2), (1, 2)], {2: {0, 1}}, np.array([0, 6, 9, 13]), K
+    )
     assert status == -1 - 1
     at = e.node[2, DIAGONAL]
     assert np.abs(values[at : at + 16].reshape(4, 4)).max() > 1e3  # what the first body gave
@@ -152,17 +171,25 @@ def test_free_and_constrained_directions(n):
     assert np.abs(inverse[0, : 6 * n].reshape(-1, 6) - np.linalg.pinv(C.T)).max(initial=0.0) < 1e-11
 
 
-@pytest.mark.parametrize("axis", [(0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, -1.0), (1.0, 0.0, 0.0)])
+@pytest.mark.parametrize(
+    "axis", [(0.0, 1.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, -1.0), (1.0, 0.0, 0.0)]
+)
 @pytest.mark.parametrize("kind", [0, 3])
 def test_rows_follow_small_changes_of_directions(axis, kind):
-    """Where unit vectors have equal remainders: derivatives by parameters compare the multipliers of neighbours."""
+    """Where unit vectors have equal remainders: derivatives by parameters compare the multipliers
+    of neighbours.
+    """
     rng = np.random.default_rng(7)
 
     def rows(v):
         directions, covectors = np.zeros((2, 1, 36))
         directions[0, kind : kind + 3] = v / np.linalg.norm(v)
         complement(directions, covectors, 0, 1)
-        np.testing.assert_allclose(constant_complement(directions[0, :6, None]), covectors[0, :30].reshape(5, 6), atol=1e-14)
+        np.testing.assert_allclose(
+            constant_complement(directions[0, :6, None]),
+            covectors[0, :30].reshape(5, 6),
+            atol=1e-14,
+        )
         return covectors
 
     for change in 1e-4 * rng.normal(size=(10, 3)):

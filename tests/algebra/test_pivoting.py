@@ -41,7 +41,10 @@ def test_complete_pivoting_finds_rank_rows_and_columns(shape):
             first = np.abs(G).max()
             assert abs(abs(U[0, 0]) - first) == 0.0
             X = np.linalg.solve(chosen, G[np.ix_(row[:rank], column[rank:])])
-            assert np.abs(G[:, column[rank:]] - G[:, column[:rank]] @ X).max(initial=0.0) < 1e-9 * first
+            assert (
+                np.abs(G[:, column[rank:]] - G[:, column[:rank]] @ X).max(initial=0.0)
+                < 1e-9 * first
+            )
 
 
 def test_pivots_stay_among_the_first_columns_of_a_given_order():

@@ -68,7 +68,8 @@ def test_tangent_operators(angle):
         T = operator(tangent, th)
         assert np.abs(T - tangent_by_exponential(np.array(th))).max() < 2e-12
         assert np.abs(operator(tangent_transposed, th) - T.T).max() < 1e-15
-        assert np.abs(operator(tangent_inverse_transposed, th) @ T.T - np.eye(3)).max() < 1e-12  # 1 − cos θ cancels at θ = 0.01
+        # 1 − cos θ cancels at θ = 0.01
+        assert np.abs(operator(tangent_inverse_transposed, th) @ T.T - np.eye(3)).max() < 1e-12
 
 
 @pytest.mark.parametrize("angle", [1e-3, 9.99e-3, 1.001e-2, 0.4, 2.0, 3.0])
@@ -87,7 +88,10 @@ def test_tangent_rate_is_the_derivative_along_the_motion(angle):
 
 def test_euler_parameters():
     rng = np.random.default_rng(2)
-    turns = [*Rotation.random(20, rng).as_matrix(), *(Rotation.from_rotvec(np.pi * v).as_matrix() for v in axes())]
+    turns = [
+        *Rotation.random(20, rng).as_matrix(),
+        *(Rotation.from_rotvec(np.pi * v).as_matrix() for v in axes()),
+    ]
     for R in turns:
         p = quaternion_of(tuple(np.ravel(R)))
         assert abs(np.linalg.norm(p) - 1.0) < 4e-16
@@ -95,7 +99,9 @@ def test_euler_parameters():
         assert np.abs(matrix(matrix_of(*p)) - R).max() < 3e-15
         assert np.abs(matrix(matrix_of(*(1.3 * np.array(p)))) - R).max() < 3e-15
     a, b = (Rotation.random(rng=rng) for _ in range(2))
-    product = quaternion_product(tuple(a.as_quat(scalar_first=True)), tuple(b.as_quat(scalar_first=True)))
+    product = quaternion_product(
+        tuple(a.as_quat(scalar_first=True)), tuple(b.as_quat(scalar_first=True))
+    )
     assert np.abs(matrix(matrix_of(*product)) - (a * b).as_matrix()).max() < 1e-15
     for angle in ANGLES:
         v = tuple(angle * axes()[-1])

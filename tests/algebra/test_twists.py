@@ -4,7 +4,14 @@ import numpy as np
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
-from flexmbs.algebra.se3 import bracket, exp_se3, twist_to_child, twist_to_parent, wrench_to_child, wrench_to_parent
+from flexmbs.algebra.se3 import (
+    bracket,
+    exp_se3,
+    twist_to_child,
+    twist_to_parent,
+    wrench_to_child,
+    wrench_to_parent,
+)
 
 
 def skew(v):
@@ -20,12 +27,19 @@ def vee(X):
 
 
 def pose(rng):
-    return np.block([[Rotation.random(rng=rng).as_matrix(), rng.normal(size=(3, 1))], [np.zeros((1, 3)), np.ones((1, 1))]])
+    return np.block(
+        [
+            [Rotation.random(rng=rng).as_matrix(), rng.normal(size=(3, 1))],
+            [np.zeros((1, 3)), np.ones((1, 1))],
+        ]
+    )
 
 
 def map6(function, X):
     R, x = tuple(X[:3, :3].ravel()), tuple(X[:3, 3])
-    return np.array([np.concatenate(function(R, x, tuple(e[:3]), tuple(e[3:]))) for e in np.eye(6)]).T
+    return np.array(
+        [np.concatenate(function(R, x, tuple(e[:3]), tuple(e[3:]))) for e in np.eye(6)]
+    ).T
 
 
 def test_twists_are_carried_as_matrices():

@@ -13,7 +13,9 @@ STEEL = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 
 
 class Arm(NamedTuple):
-    """The reduced arm, and the full matrices with the base held and the tip rigid: the tip's six displacements come last."""
+    """The reduced arm, and the full matrices with the base held and the tip rigid: the tip's six
+    displacements come last.
+    """
 
     data: fm.FlexibleBodyData
     K: np.ndarray
@@ -24,7 +26,9 @@ class Arm(NamedTuple):
 def arm() -> Arm:
     mesh = box_mesh((1.0, 0.06, 0.04), (6, 1, 1), "hex20", origin=(0.0, -0.03, -0.02))
     faces = {"base": Rigid("x0"), "tip": Rigid("x1")}
-    data = reduce(mesh, STEEL, interfaces=faces, method=CraigBampton(modes=40), reference="base", name="arm")
+    data = reduce(
+        mesh, STEEL, interfaces=faces, method=CraigBampton(modes=40), reference="base", name="arm"
+    )
     fe = assemble(mesh, STEEL)
     tip, base = mesh.node_set("x1"), mesh.node_set("x0")
     free = np.setdiff1d(np.arange(len(mesh.nodes)), np.concatenate([tip, base]))
@@ -34,7 +38,11 @@ def arm() -> Arm:
     for node in tip:
         d = mesh.nodes[node] - np.array([1.0, 0.0, 0.0])
         L[3 * node : 3 * node + 3, -6:-3] = np.eye(3)
-        L[3 * node : 3 * node + 3, -3:] = [[0.0, d[2], -d[1]], [-d[2], 0.0, d[0]], [d[1], -d[0], 0.0]]
+        L[3 * node : 3 * node + 3, -3:] = [
+            [0.0, d[2], -d[1]],
+            [-d[2], 0.0, d[0]],
+            [d[1], -d[0], 0.0],
+        ]
     return Arm(data, L.T @ fe.K @ L, L.T @ fe.M @ L)
 
 
@@ -57,7 +65,9 @@ def test_tip_under_a_load_moves_as_in_the_full_model(arm: Arm) -> None:
 
 
 def test_frequencies_are_those_of_the_full_model(arm: Arm) -> None:
-    expected = np.sqrt(scipy.linalg.eigh(arm.K, arm.M, eigvals_only=True, subset_by_index=(0, 5))) / (2.0 * np.pi)
+    expected = np.sqrt(
+        scipy.linalg.eigh(arm.K, arm.M, eigvals_only=True, subset_by_index=(0, 5))
+    ) / (2.0 * np.pi)
     found = fm.linearize(clamped(arm)).modes
     np.testing.assert_allclose(found.frequency[:6], expected, rtol=1e-4)
     np.testing.assert_allclose(found.damping[:6], 0.0, atol=1e-9)
@@ -71,7 +81,9 @@ def test_arm_bends_under_its_weight_and_swings_about_there(arm: Arm) -> None:
     model.add(fm.Drive("motor", "hinge", 0.0))
     found = fm.statics(model)
     weight = arm.data.mass * 9.81
-    np.testing.assert_allclose(found.reactions["hinge"].force[0], (0.0, 0.0, weight), atol=1e-7 * weight)
+    np.testing.assert_allclose(
+        found.reactions["hinge"].force[0], (0.0, 0.0, weight), atol=1e-7 * weight
+    )
     assert found.solution.frame("arm/tip").position[0, 2] < -1e-5
     run = fm.simulate(model, t_end=2e-3, step=1e-4, start=found)
     assert np.ptp(run.frame("arm/tip").position[:, 2]) < 1e-10
@@ -82,7 +94,9 @@ def test_turning_bar_stretches_at_rest_on_its_hub() -> None:
     steel = Isotropic(E=2.1e11, nu=0.0, rho=7850.0)
     mesh = box_mesh((1.0, 0.06, 0.04), (4, 1, 1), "hex20", origin=(0.0, -0.03, -0.02))
     faces = {"base": Rigid("x0"), "tip": Rigid("x1")}
-    data = reduce(mesh, steel, interfaces=faces, method=CraigBampton(modes=20), reference="base", name="bar")
+    data = reduce(
+        mesh, steel, interfaces=faces, method=CraigBampton(modes=20), reference="base", name="bar"
+    )
     model = fm.Model("bar", gravity=(0.0, 0.0, 0.0))
     body = model.add(fm.FlexibleBody("bar", data=data, stiffening=False))
     model.add(fm.Revolute("shaft", model.ground, body["base"]))

@@ -1,4 +1,6 @@
-"""Consistent initial values of closed loops: least change, weights, locked joints, branches, starts from afar."""
+"""Consistent initial values of closed loops: least change, weights, locked joints, branches, starts
+from afar.
+"""
 
 import numpy as np
 import pytest
@@ -11,14 +13,22 @@ CRANK, ROD, ROCKER, GROUND = 0.3, 0.8, 0.6, 0.7
 
 
 def bar(name, length, mass=1.0):
-    about = {"inertia": (1e-3, mass * length**2 / 12, mass * length**2 / 12), "com": (length / 2, 0, 0)}
+    about = {
+        "inertia": (1e-3, mass * length**2 / 12, mass * length**2 / 12),
+        "com": (length / 2, 0, 0),
+    }
     return fm.RigidBody(name, mass=mass, frames={"end": (length, 0, 0)}, **about)
 
 
 def four_bar(crank=None, pin=None, knee=None, foot=None, v0=None, ground=GROUND):
-    """Crank, rod and rocker in the x-y plane; the foot, which closes the loop, is cut. Joint angles are relative."""
+    """Crank, rod and rocker in the x-y plane; the foot, which closes the loop, is cut. Joint angles
+    are relative.
+    """
     model = fm.Model("four-bar", frames={"far": (ground, 0, 0)}, cuts=("foot",))
-    bars = {name: model.add(bar(name, length)) for name, length in (("crank", CRANK), ("rod", ROD), ("rocker", ROCKER))}
+    bars = {
+        name: model.add(bar(name, length))
+        for name, length in (("crank", CRANK), ("rod", ROD), ("rocker", ROCKER))
+    }
     model.add(fm.Revolute("main", model.ground, bars["crank"], q0=crank, v0=v0))
     model.add(fm.Revolute("pin", bars["crank"]["end"], bars["rod"], q0=pin))
     model.add(fm.Revolute("knee", bars["rod"]["end"], bars["rocker"], q0=knee))
@@ -27,11 +37,15 @@ def four_bar(crank=None, pin=None, knee=None, foot=None, v0=None, ground=GROUND)
 
 
 def closed(angle, sign):
-    """Absolute angles of rod and rocker (knee to foot) at a crank angle: sign +1 with the knee above the line, −1 below."""
+    """Absolute angles of rod and rocker (knee to foot) at a crank angle: sign +1 with the knee
+    above the line, −1 below.
+    """
     tip = CRANK * np.array([np.cos(angle), np.sin(angle)])
     d = np.array([GROUND, 0.0]) - tip
     span = np.hypot(*d)
-    rod = np.arctan2(d[1], d[0]) + sign * np.arccos((ROD**2 + span**2 - ROCKER**2) / (2 * ROD * span))
+    rod = np.arctan2(d[1], d[0]) + sign * np.arccos(
+        (ROD**2 + span**2 - ROCKER**2) / (2 * ROD * span)
+    )
     knee = tip + ROD * np.array([np.cos(rod), np.sin(rod)])
     return rod, np.arctan2(-knee[1], GROUND - knee[0])
 
@@ -56,7 +70,9 @@ def test_cut_joint_chooses_the_branch(sign):
 
 @pytest.mark.parametrize("off", [-1.05, 1.05])
 def test_from_afar(off):
-    """A slider-crank declared with the rod 60° from its closed position: sin of the rod's angle is −r/l sin φ."""
+    """A slider-crank declared with the rod 60° from its closed position: sin of the rod's angle is
+    −r/l sin φ.
+    """
     model = fm.Model("slider-crank")
     crank, rod = model.add(bar("crank", 0.2)), model.add(bar("rod", 0.5))
     slider = model.add(fm.RigidBody("slider", mass=1.0, inertia=(1e-3, 1e-3, 1e-3)))
@@ -66,11 +82,15 @@ def test_from_afar(off):
     model.add(fm.Revolute("wrist", rod["end"], slider))
     model.add(fm.Prismatic("guide", model.ground, slider, axis="x", q0=0.3))
     found = fm.assemble(model, locked=("main",))
-    assert angle(found, "guide") == pytest.approx(0.2 * np.cos(0.8) + 0.5 * np.cos(rod_angle), abs=1e-9)
+    assert angle(found, "guide") == pytest.approx(
+        0.2 * np.cos(0.8) + 0.5 * np.cos(rod_angle), abs=1e-9
+    )
 
 
 def least_change(weights, start):
-    """The four-bar's three absolute angles of least weighted mass-norm change of the relative ones, by a general optimizer."""
+    """The four-bar's three absolute angles of least weighted mass-norm change of the relative ones,
+    by a general optimizer.
+    """
     lengths = np.array([CRANK, ROD, ROCKER])
     sums = np.tril(np.ones((3, 3)))  # absolute angles from relative ones
 
@@ -81,7 +101,9 @@ def least_change(weights, start):
             for j in range(3):
                 for k in range(max(i, j), 3):
                     arms = [lengths[n] if n < k else lengths[n] / 2 for n in (i, j)]
-                    M[i, j] += arms[0] * arms[1] * np.cos(a[i] - a[j]) + (lengths[k] ** 2 / 12 if i == j == k else 0.0)
+                    M[i, j] += arms[0] * arms[1] * np.cos(a[i] - a[j]) + (
+                        lengths[k] ** 2 / 12 if i == j == k else 0.0
+                    )
         return sums.T @ M @ sums
 
     def gap(x):
@@ -92,9 +114,12 @@ def least_change(weights, start):
     for _ in range(40):  # the metric is that of the last position
         W = np.sqrt(np.outer(weights, weights)) * mass(x)
         x = minimize(
-            lambda y, W=W: (y - start) @ W @ (y - start), x, constraints={"type": "eq", "fun": gap}, method="SLSQP",
+            lambda y, W=W: (y - start) @ W @ (y - start),
+            x,
+            constraints={"type": "eq", "fun": gap},
+            method="SLSQP",
             options={"ftol": 1e-16, "maxiter": 200},
-        ).x  # fmt: skip
+        ).x
     return x
 
 
@@ -104,11 +129,15 @@ def test_least_weighted_change(weights):
     start = np.array([0.7, rod - 0.7, rocker - rod]) + (0.1, -0.15, 0.2)
     names = ("main", "pin", "knee")
     found = fm.assemble(four_bar(*start), weights=dict(zip(names, weights, strict=True)))
-    np.testing.assert_allclose([angle(found, name) for name in names], least_change(weights, start), atol=2e-6)
+    np.testing.assert_allclose(
+        [angle(found, name) for name in names], least_change(weights, start), atol=2e-6
+    )
 
 
 def test_locked_joint_keeps_its_speed():
-    """With the crank locked at 2 rad/s, the other velocities are those of the velocity polygon of the four-bar."""
+    """With the crank locked at 2 rad/s, the other velocities are those of the velocity polygon of
+    the four-bar.
+    """
     rod, rocker = closed(0.7, 1)
     found = fm.assemble(four_bar(0.7, rod - 0.7 + 0.2, rocker - rod, v0=2.0), locked=("main",))
     a, b, c = 0.7, *closed(0.7, 1)
@@ -128,19 +157,27 @@ def test_cut_joint_can_be_locked():
 def test_locked_joints_that_contradict_are_named():
     rod, rocker = closed(0.7, 1)
     model = four_bar(0.7, rod - 0.7 + 0.3, rocker - rod)
-    with pytest.raises(fm.InputError, match=r"joints\.pin: is locked at q0, but the loops close only if it moves by 0\."):
+    with pytest.raises(
+        fm.InputError,
+        match=r"joints\.pin: is locked at q0, but the loops close only if it moves by 0\.",
+    ):
         fm.assemble(model, locked=("main", "pin", "knee"))
 
 
 def test_locked_speeds_that_contradict_are_named():
     rod, rocker = closed(0.7, 1)
-    with pytest.raises(fm.InputError, match=r"joints\.(main|pin): is locked, but the constraints hold only if v0 changes"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"joints\.(main|pin): is locked, but the constraints hold only if v0 changes",
+    ):
         fm.assemble(four_bar(0.7, rod - 0.7, rocker - rod, v0=2.0), locked=("main", "pin"))
 
 
 def test_loop_that_cannot_close_reports_the_gap():
     """Stretched out, the bars leave 2 − (0.3 + 0.8 + 0.6) = 0.3 m."""
-    with pytest.raises(fm.InputError, match=r"joints\.foot: the loop does not close, residual gap") as told:
+    with pytest.raises(
+        fm.InputError, match=r"joints\.foot: the loop does not close, residual gap"
+    ) as told:
         fm.assemble(four_bar(0.1, 0.1, 0.1, ground=2.0))
     assert 0.3 <= float(str(told.value).split("gap ")[1].split(" ")[0]) < 0.4
 
@@ -150,7 +187,10 @@ def test_drive_that_contradicts_is_named():
     model = four_bar(0.7, 0.4, -1.6)
     model.add(fm.Drive("crank motor", "main", 0.7))
     model.add(fm.Drive("pin motor", "pin", 2.0))
-    with pytest.raises(fm.InputError, match=r"drives\.pin motor: its motion contradicts|joints\.foot: the loop does not close"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"drives\.pin motor: its motion contradicts|joints\.foot: the loop does not close",
+    ):
         fm.assemble(model)
 
 
@@ -160,7 +200,10 @@ def test_drive_that_contradicts_is_named():
         ({"locked": ("mian",)}, "initial.locked: no joint 'mian'; known: main, pin, knee, foot"),
         ({"weights": {"hip": 1.0}}, "initial.weights: no joint 'hip'"),
         ({"weights": {"pin": 0.0}}, "initial.weights.pin: 0.0 is not positive"),
-        ({"weights": {"pin": (1.0, 2.0)}}, "initial.weights.pin: 2 numbers for 1 degrees of freedom"),
+        (
+            {"weights": {"pin": (1.0, 2.0)}},
+            "initial.weights.pin: 2 numbers for 1 degrees of freedom",
+        ),
     ],
 )
 def test_slips_are_reported(options, message):
@@ -178,10 +221,14 @@ def test_a_run_starts_from_the_wanted_state():
 
 @pytest.mark.parametrize("error", [0.0, 1e-4])
 def test_what_is_declared_closed_is_not_searched_for(error, monkeypatch):
-    """Positions next to the declared ones, the cut joint's among them, are taken without trials from elsewhere."""
+    """Positions next to the declared ones, the cut joint's among them, are taken without trials
+    from elsewhere.
+    """
     places = []
     plain = LoopClosure._place
-    monkeypatch.setattr(LoopClosure, "_place", lambda self, *given: places.append(given) or plain(self, *given))
+    monkeypatch.setattr(
+        LoopClosure, "_place", lambda self, *given: places.append(given) or plain(self, *given)
+    )
     monkeypatch.setattr(LoopClosure, "_scattered", lambda *given: pytest.fail("searched elsewhere"))
     rod, rocker = closed(0.9, 1)
     model = four_bar(crank=0.9, pin=rod - 0.9 + error, knee=rocker - rod, foot=-rocker)

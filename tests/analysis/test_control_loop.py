@@ -1,4 +1,6 @@
-"""A stepper and its controller in two processes: bitwise the run in one, in real time with its delay, and what can go wrong."""
+"""A stepper and its controller in two processes: bitwise the run in one, in real time with its
+delay, and what can go wrong.
+"""
 
 import subprocess
 import sys
@@ -52,7 +54,9 @@ def same(a: dict[str, Any], b: dict[str, Any]) -> bool:
 
 def test_the_run_is_that_of_one_process(tmp_path: Path) -> None:
     loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01)
-    with subprocess.Popen([sys.executable, "-c", CONTROLLER, str(tmp_path / "arm.loop")]) as controller:
+    with subprocess.Popen(
+        [sys.executable, "-c", CONTROLLER, str(tmp_path / "arm.loop")]
+    ) as controller:
         timing = loop.run(0.2, real_time=False, timeout=60.0)
     assert controller.returncode == 0
     assert (timing.samples, timing.late, len(timing.response)) == (20, 0, 19)
@@ -107,7 +111,9 @@ def test_inputs_that_are_not_named_stay(tmp_path: Path) -> None:
 def test_wrong_answers(tmp_path: Path, give: dict[str, Any], message: str) -> None:
     loop, told = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01), list[Exception]()
     thread = controlled(tmp_path / "arm.loop", told, give)
-    with pytest.raises(fm.SolverError, match=r"no answer to sample 0 within 0.5 s; start the controller"):
+    with pytest.raises(
+        fm.SolverError, match=r"no answer to sample 0 within 0.5 s; start the controller"
+    ):
         loop.run(0.05, real_time=False, timeout=0.5)
     thread.join()
     assert message in str(told[0])
@@ -121,7 +127,8 @@ def test_a_controller_that_dies(tmp_path: Path) -> None:
         loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01)
         with subprocess.Popen([sys.executable, "-c", once, str(tmp_path / "arm.loop")]):
             if real_time:
-                assert loop.run(0.1, timeout=60.0).late == 8  # the first answer acts at the second of ten samples
+                # the first answer acts at the second of ten samples
+                assert loop.run(0.1, timeout=60.0).late == 8
             else:
                 with pytest.raises(fm.SolverError, match="no answer to sample 1 within"):
                     loop.run(0.1, real_time=False, timeout=20.0)
@@ -129,7 +136,9 @@ def test_a_controller_that_dies(tmp_path: Path) -> None:
 
 def test_times_that_are_no_whole_periods(tmp_path: Path) -> None:
     loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=3e-3)
-    with pytest.raises(fm.InputError, match=r"run: from 0 to 0.2 s are no whole periods of 0.003 s; take 0.201 s"):
+    with pytest.raises(
+        fm.InputError, match=r"run: from 0 to 0.2 s are no whole periods of 0.003 s; take 0.201 s"
+    ):
         loop.run(0.2)
     loop.close()
 
@@ -150,9 +159,13 @@ def test_a_controller_of_a_loop_that_is_closed_ends(tmp_path: Path) -> None:
     with fm.LoopController(tmp_path / "arm.loop", timeout=60.0) as plant:
         loop.close()
         assert list(plant) == []
-    with pytest.raises(fm.InputError, match=r"arm.loop: this controller has left the loop; make another one"):
+    with pytest.raises(
+        fm.InputError, match=r"arm.loop: this controller has left the loop; make another one"
+    ):
         plant.answer({"motor": 1.0})
-    with pytest.raises(fm.InputError, match=r"arm.loop: this controller has left the loop; make another one"):
+    with pytest.raises(
+        fm.InputError, match=r"arm.loop: this controller has left the loop; make another one"
+    ):
         next(iter(plant))
 
 
@@ -160,24 +173,40 @@ def test_a_controller_of_a_loop_that_is_closed_ends(tmp_path: Path) -> None:
 def test_a_file_that_is_removed_ends_the_loop(spoil: Any, tmp_path: Path) -> None:
     loop = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01)
     spoil(tmp_path / "arm.loop")
-    with pytest.raises(fm.SolverError, match=r"arm.loop: cannot be mapped \(.*\); leave it alone, and make a new loop"):
+    with pytest.raises(
+        fm.SolverError,
+        match=r"arm.loop: cannot be mapped \(.*\); leave it alone, and make a new loop",
+    ):
         loop.run(0.1)
 
 
 def test_a_controller_needs_no_compiler() -> None:
     """Its process starts at once."""
-    told = "import sys, flexmbs as fm; fm.LoopController; print([name for name in ('numba', 'scipy') if name in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True).stdout == "[]\n"
+    told = (
+        "import sys, flexmbs as fm; fm.LoopController; print([name for name in ('numba', "
+        "'scipy') if name in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", told], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
 def test_a_second_controller(tmp_path: Path) -> None:
     """Only after the first one has ended: then it keeps the inputs that it does not name."""
-    loop, path = fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01), tmp_path / "arm.loop"
+    loop, path = (
+        fm.ControlLoop(stepper(), tmp_path / "arm.loop", period=0.01),
+        tmp_path / "arm.loop",
+    )
 
     def control() -> None:
         with fm.LoopController(path) as plant:
             for _ in plant:
-                with pytest.raises(fm.InputError, match=r"arm.loop: the loop has a controller; end that first"):
+                with pytest.raises(
+                    fm.InputError, match=r"arm.loop: the loop has a controller; end that first"
+                ):
                     fm.LoopController(path)
                 plant.answer({"motor": 2.0, "push": 3.0})
                 break
@@ -194,7 +223,9 @@ def test_a_second_controller(tmp_path: Path) -> None:
     assert times[-1] == pytest.approx(0.04)
 
 
-@pytest.mark.parametrize("whole", [b"flexloop", b"flexloop" + bytes([1, 0, 0, 0, 1, 0, 0, 0]) + bytes(80)])
+@pytest.mark.parametrize(
+    "whole", [b"flexloop", b"flexloop" + bytes([1, 0, 0, 0, 1, 0, 0, 0]) + bytes(80)]
+)
 def test_a_damaged_file(tmp_path: Path, whole: bytes) -> None:
     (tmp_path / "arm.loop").write_bytes(whole)
     with pytest.raises(fm.InputError, match=r"arm.loop: is damaged; remove it and begin anew"):

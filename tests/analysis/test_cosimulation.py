@@ -1,4 +1,6 @@
-"""Units of other programs coupled with a stepper: a controller made with PythonFMU, and units in plain C."""
+"""Units of other programs coupled with a stepper: a controller made with PythonFMU, and units in
+plain C.
+"""
 
 import gc
 import shutil
@@ -40,8 +42,9 @@ class PD(Fmi2Slave):
 """.replace("FIXED", "__import__('pythonfmu').enums.Fmi2Variability.tunable")
 WIRES = {"motor": "pd.torque", "pd.angle": "angle", "pd.rate": "rate"}
 PORTS: dict[str, Any] = {
-    "inputs": {"motor": ("effort", "hinge")}, "outputs": {"angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")},
-}  # fmt: skip
+    "inputs": {"motor": ("effort", "hinge")},
+    "outputs": {"angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")},
+}
 
 
 @pytest.fixture(name="unit", scope="module")
@@ -53,7 +56,9 @@ def controller(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pendulum(law: Any = None) -> fm.Model:
     model = fm.Model("pendulum")
-    bob = model.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
+    bob = model.add(
+        fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)})
+    )
     hinge = model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=0.4))
     if law is not None:
         model.add(fm.JointTorque("servo", hinge, law))
@@ -72,7 +77,11 @@ def coupled(unit: Path, h: float, **changes: Any) -> dict[str, np.ndarray]:
 def test_the_run_is_that_of_the_same_controller_by_hand(unit: Path) -> None:
     run, own, torque = coupled(unit, 0.01), stepper(), 0.0
     for k in range(100):
-        assert (run["angle"][k], run["rate"][k], run["motor"][k]) == (own.outputs["angle"], own.outputs["rate"], torque)
+        assert (run["angle"][k], run["rate"][k], run["motor"][k]) == (
+            own.outputs["angle"],
+            own.outputs["rate"],
+            torque,
+        )
         own.inputs["motor"], seen = torque, (own.outputs["angle"], own.outputs["rate"])
         own.advance(0.01 * (k + 1))
         torque = -KP * seen[0] - KD * seen[1]
@@ -81,18 +90,34 @@ def test_the_run_is_that_of_the_same_controller_by_hand(unit: Path) -> None:
 
 
 def test_the_error_is_of_first_order(unit: Path) -> None:
-    whole = fm.simulate(pendulum(fm.PD(KP, KD)), t_end=1.0, rtol=1e-9, atol=1e-11, output_step=1.0).joint("hinge").position[-1, 0]
+    whole = (
+        fm.simulate(pendulum(fm.PD(KP, KD)), t_end=1.0, rtol=1e-9, atol=1e-11, output_step=1.0)
+        .joint("hinge")
+        .position[-1, 0]
+    )
     errors = [abs(coupled(unit, h)["angle"][-1] - whole) for h in (4e-3, 2e-3, 1e-3)]
     assert np.log2(np.divide(errors[:-1], errors[1:])) == pytest.approx([1.0, 1.0], abs=0.1)
 
 
 def test_parameters_and_two_units_in_any_order(unit: Path) -> None:
     """Each has half of the gains; a stepper of its own turns both the pendulum's twin."""
-    half = {f"{name}.{gain}": 0.5 * value for name in ("a", "b") for gain, value in (("kp", KP), ("kd", KD))}
-    ports = {"inputs": {"one": ("effort", "hinge"), "two": ("effort", "hinge")}, "outputs": PORTS["outputs"]}
-    wires = {"one": "a.torque", "two": "b.torque"} | {f"{u}.{x}": x for u in ("a", "b") for x in ("angle", "rate")}
+    half = {
+        f"{name}.{gain}": 0.5 * value
+        for name in ("a", "b")
+        for gain, value in (("kp", KP), ("kd", KD))
+    }
+    ports = {
+        "inputs": {"one": ("effort", "hinge"), "two": ("effort", "hinge")},
+        "outputs": PORTS["outputs"],
+    }
+    wires = {"one": "a.torque", "two": "b.torque"} | {
+        f"{u}.{x}": x for u in ("a", "b") for x in ("angle", "rate")
+    }
     options: dict[str, Any] = {"connections": wires, "communication_step": 0.01, "parameters": half}
-    runs = [fm.cosimulate(stepper(**ports), dict.fromkeys(order, unit), **options) for order in ("ab", "ba")]
+    runs = [
+        fm.cosimulate(stepper(**ports), dict.fromkeys(order, unit), **options)
+        for order in ("ab", "ba")
+    ]
     assert all(np.array_equal(runs[0][key], runs[1][key]) for key in runs[0])
     assert runs[0]["angle"] == pytest.approx(coupled(unit, 0.01)["angle"], abs=1e-12)
 
@@ -115,8 +140,14 @@ def rewritten(file: Path, **changes: str) -> Path:
 
 def measured(file: Path, variable: str, unit: str, base: str) -> Path:
     """A unit one of whose variables is declared with a unit of measurement."""
-    declared = f'<UnitDefinitions><Unit name="{unit}">{base}</Unit></UnitDefinitions><DefaultExperiment'
-    return rewritten(file, a=("<DefaultExperiment", declared), b=(f'name="{variable}"', f'name="{variable}" unit="{unit}"'))
+    declared = (
+        f'<UnitDefinitions><Unit name="{unit}">{base}</Unit></UnitDefinitions><DefaultExperiment'
+    )
+    return rewritten(
+        file,
+        a=("<DefaultExperiment", declared),
+        b=(f'name="{variable}"', f'name="{variable}" unit="{unit}"'),
+    )
 
 
 @pytest.fixture(name="plain")
@@ -124,22 +155,35 @@ def unit_in_c(tmp_path: Path) -> Path:
     if shutil.which("cc") is None:
         pytest.skip("no C compiler")
     model = pendulum(fm.PD(KP, KD))
-    system = fm.linearize(model, at=fm.statics(model), inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")])
+    system = fm.linearize(
+        model, at=fm.statics(model), inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")]
+    )
     return system.export(tmp_path / "plain.fmu")
 
 
 def test_declared_units_of_measurement(plain: Path) -> None:
-    options: dict[str, Any] = {"communication_step": 0.01, "connections": {"c.effort hinge": "angle"}}
+    options: dict[str, Any] = {
+        "communication_step": 0.01,
+        "connections": {"c.effort hinge": "angle"},
+    }
 
     def input_of(given: Path) -> np.ndarray:
         return fm.cosimulate(stepper(), {"c": given}, **options)["c.effort hinge"]
 
-    degree, newton = '<BaseUnit rad="1" factor="0.017453292519943295"/>', '<BaseUnit kg="1" m="1" s="-2"/>'
-    assert input_of(measured(plain, "effort hinge", "deg", degree)) == pytest.approx(np.degrees(input_of(plain)), rel=1e-14)
-    with pytest.raises(fm.InputError, match=r"'c.effort hinge' and 'angle' differ in their units of measurement"):
+    degree, newton = (
+        '<BaseUnit rad="1" factor="0.017453292519943295"/>',
+        '<BaseUnit kg="1" m="1" s="-2"/>',
+    )
+    assert input_of(measured(plain, "effort hinge", "deg", degree)) == pytest.approx(
+        np.degrees(input_of(plain)), rel=1e-14
+    )
+    with pytest.raises(
+        fm.InputError, match=r"'c.effort hinge' and 'angle' differ in their units of measurement"
+    ):
         input_of(measured(plain, "effort hinge", "N", newton))
     options["connections"] = {"motor": "c.coordinate hinge"}
-    with pytest.raises(fm.InputError, match=r"'motor' and 'c.coordinate hinge' differ"):  # N on a joint that turns
+    # N on a joint that turns
+    with pytest.raises(fm.InputError, match=r"'motor' and 'c.coordinate hinge' differ"):
         input_of(measured(plain, "coordinate hinge", "N", newton))
 
 
@@ -147,7 +191,8 @@ def test_a_unit_with_steps_of_its_own(plain: Path) -> None:
     own = rewritten(plain, a=("<CoSimulation", '<CoSimulation fixedInternalStepSize="0.004"'))
     options: dict[str, Any] = {"connections": {"motor": "c.coordinate hinge"}, "t_end": 0.6}
     with pytest.raises(
-        fm.InputError, match=r"communication_step: 0.01 s is no multiple of 0.004 s, the internal step of unit 'c'"
+        fm.InputError,
+        match=r"communication_step: 0.01 s is no multiple of 0.004 s, the internal step of unit 'c'",
     ):
         fm.cosimulate(stepper(), {"c": own}, communication_step=0.01, **options)
     assert len(fm.cosimulate(stepper(), {"c": own}, communication_step=0.012, **options)["t"]) == 51
@@ -160,26 +205,51 @@ def test_a_unit_with_steps_of_its_own(plain: Path) -> None:
             {"connections": {"motr": "pd.torque"}},
             "connections.motr: 'motr' is no input of the stepper nor 'unit.variable'; did you mean",
         ),
-        ({"connections": {"motor": "pd.tork"}}, "connections.motor: unit 'pd' has no variable 'tork'; did you mean 'torque'"),
+        (
+            {"connections": {"motor": "pd.tork"}},
+            "connections.motor: unit 'pd' has no variable 'tork'; did you mean 'torque'",
+        ),
         ({"connections": {"motor": "pd.angle"}}, "'pd.angle' is of causality input, not output"),
         ({"connections": {}}, "connections: must be a mapping of inputs to outputs"),
-        ({"connections": {"motor": "angle"}}, "connections.motor: 'motor' and 'angle' differ in their units"),
-        ({"communication_step": 0.3}, "communication_step: 0.3 s does not divide the 1 s to t_end; take 0.333"),
+        (
+            {"connections": {"motor": "angle"}},
+            "connections.motor: 'motor' and 'angle' differ in their units",
+        ),
+        (
+            {"communication_step": 0.3},
+            "communication_step: 0.3 s does not divide the 1 s to t_end; take 0.333",
+        ),
         ({"communication_step": -1.0}, "communication_step: must be within 0 … 1 s, not -1.0"),
         ({"t_end": 2.0}, "t_end: must be after t = 0 s and at most 1 s, not 2.0"),
         ({"parameters": {"kp": 1.0}}, "parameters: 'kp' is not 'unit.variable' of a unit"),
         ({"parameters": {"pd.kq": 1.0}}, "parameters.pd.kq: unit 'pd' has no variable 'kq'"),
-        ({"parameters": {"pd.kp": "much"}}, "parameters.pd.kp: 'much' is no value of a variable of type Real"),
-        ({"parameters": {"pd.kp": np.nan}}, "parameters.pd.kp: nan is no value of a variable of type Real"),
-        ({"parameters": {"pd.count": 2**32}}, "parameters.pd.count: 4294967296 is no value of a variable of type Integer"),
-        ({"parameters": {"pd.count": 1.5}}, "parameters.pd.count: 1.5 is no value of a variable of type Integer"),
+        (
+            {"parameters": {"pd.kp": "much"}},
+            "parameters.pd.kp: 'much' is no value of a variable of type Real",
+        ),
+        (
+            {"parameters": {"pd.kp": np.nan}},
+            "parameters.pd.kp: nan is no value of a variable of type Real",
+        ),
+        (
+            {"parameters": {"pd.count": 2**32}},
+            "parameters.pd.count: 4294967296 is no value of a variable of type Integer",
+        ),
+        (
+            {"parameters": {"pd.count": 1.5}},
+            "parameters.pd.count: 1.5 is no value of a variable of type Integer",
+        ),
         ({"parameters": {"pd.torque": 1.0}}, "parameters.pd.torque: the unit computes it"),
         ({"parameters": [1.0]}, "parameters: must be a mapping of 'unit.variable' to values"),
     ],
 )
 def test_wrong_input(unit: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(fm.InputError) as told:
-        coupled(unit, **{"h": 0.01} | {{"communication_step": "h"}.get(key, key): value for key, value in changes.items()})
+        coupled(
+            unit,
+            **{"h": 0.01}
+            | {{"communication_step": "h"}.get(key, key): value for key, value in changes.items()},
+        )
     assert message in str(told.value)
 
 
@@ -194,13 +264,24 @@ def test_files_that_are_no_units(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ({"modelDescription.xml": b"0" * 150_000_000}, "1 files of 150 MB, packed 0.1 MB; reduce them"),
-        ({"../evil": b"x", "modelDescription.xml": b"<fmiModelDescription/>"}, "holds '../evil', which lies outside"),
         (
-            {"modelDescription.xml": b"<!DOCTYPE f [<!ENTITY a SYSTEM 'file:///etc/hostname'>]><f>&a;</f>"},
+            {"modelDescription.xml": b"0" * 150_000_000},
+            "1 files of 150 MB, packed 0.1 MB; reduce them",
+        ),
+        (
+            {"../evil": b"x", "modelDescription.xml": b"<fmiModelDescription/>"},
+            "holds '../evil', which lies outside",
+        ),
+        (
+            {
+                "modelDescription.xml": b"<!DOCTYPE f [<!ENTITY a SYSTEM 'file:///etc/hostname'>]><f>&a;</f>"
+            },
             "its modelDescription.xml declares a document type (DTD)",
         ),
-        ({"other.xml": b"<f/>"}, "FMPy cannot load it: \"There is no item named 'modelDescription.xml'"),
+        (
+            {"other.xml": b"<f/>"},
+            "FMPy cannot load it: \"There is no item named 'modelDescription.xml'",
+        ),
     ],
 )
 def test_hostile_archives(tmp_path: Path, entries: dict[str, bytes], message: str) -> None:
@@ -213,8 +294,12 @@ def test_hostile_archives(tmp_path: Path, entries: dict[str, bytes], message: st
 
 
 def test_a_unit_without_connection(unit: Path) -> None:
-    with pytest.raises(fm.InputError, match=r"units.b: has no connection; connect it or leave it out"):
-        fm.cosimulate(stepper(), {"pd": unit, "b": unit}, connections=WIRES, communication_step=0.01)
+    with pytest.raises(
+        fm.InputError, match=r"units.b: has no connection; connect it or leave it out"
+    ):
+        fm.cosimulate(
+            stepper(), {"pd": unit, "b": unit}, connections=WIRES, communication_step=0.01
+        )
 
 
 def test_a_unit_that_fails(unit: Path) -> None:
@@ -225,7 +310,9 @@ def test_a_unit_that_fails(unit: Path) -> None:
 def test_a_unit_that_fails_for_good(unit: Path) -> None:
     """FMI allows no call of a unit after a fatal error: one would end this process."""
     for _ in range(2):
-        with pytest.raises(fm.SolverError, match=r"units.pd: step at t = 0.35 s: the unit failed: .*fatal"):
+        with pytest.raises(
+            fm.SolverError, match=r"units.pd: step at t = 0.35 s: the unit failed: .*fatal"
+        ):
             coupled(unit, 0.01, parameters={"pd.kp": -2.0})
         gc.collect()
     assert np.isfinite(coupled(unit, 0.01, parameters={"pd.count": np.int64(3)})["angle"]).all()
@@ -238,8 +325,17 @@ def test_names_of_units(unit: Path, name: Any) -> None:
 
 
 def test_one_name_for_an_input_and_an_output(unit: Path) -> None:
-    ports = {"inputs": {"hinge": ("effort", "hinge")}, "outputs": {"hinge": ("coordinate", "hinge")}}
-    with pytest.raises(fm.InputError, match=r"connections: 'hinge' is an input and an output of the stepper; give one another"):
+    ports = {
+        "inputs": {"hinge": ("effort", "hinge")},
+        "outputs": {"hinge": ("coordinate", "hinge")},
+    }
+    with pytest.raises(
+        fm.InputError,
+        match=r"connections: 'hinge' is an input and an output of the stepper; give one another",
+    ):
         fm.cosimulate(
-            stepper(**ports), {"pd": unit}, connections={"hinge": "pd.torque", "pd.angle": "hinge"}, communication_step=0.01
+            stepper(**ports),
+            {"pd": unit},
+            connections={"hinge": "pd.torque", "pd.angle": "hinge"},
+            communication_step=0.01,
         )

@@ -1,4 +1,6 @@
-"""Joints with dependent motions in a position are rejected by name, by every study; rods have no such position."""
+"""Joints with dependent motions in a position are rejected by name, by every study; rods have no
+such position.
+"""
 
 import numpy as np
 import pytest
@@ -13,7 +15,9 @@ G = 9.81
 def chain(axes, q0=None):
     model = fm.Model("chain")
     body = model.add(fm.RigidBody("b", mass=1, inertia=(0.1, 0.2, 0.25)))
-    model.add(fm.Chain("j", model.ground, body, motions=tuple(Rotate(axis) for axis in axes), q0=q0))
+    model.add(
+        fm.Chain("j", model.ground, body, motions=tuple(Rotate(axis) for axis in axes), q0=q0)
+    )
     return model
 
 
@@ -41,7 +45,9 @@ STUDIES = {
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.parametrize("axes", ["zyz", "zz"])
 def test_rejected(axes, study):
-    with pytest.raises(fm.InputError, match=r"joints\.j: its motions are dependent in this position"):
+    with pytest.raises(
+        fm.InputError, match=r"joints\.j: its motions are dependent in this position"
+    ):
         STUDIES[study](chain(axes))
 
 
@@ -63,10 +69,13 @@ def test_axis_of_a_rod(axis):
 
 
 @pytest.mark.parametrize(
-    "formalism, coordinates", [("recursive", "joint"), ("multiplier", "absolute"), ("embedding", "absolute")]
+    "formalism, coordinates",
+    [("recursive", "joint"), ("multiplier", "absolute"), ("embedding", "absolute")],
 )
 def test_a_rod_that_hangs_down(formalism, coordinates):
-    """A force to the side on a spherical pendulum at rest: x'' = f − λ x with |x| = 1; both modes have the frequency √(g/l)."""
+    """A force to the side on a spherical pendulum at rest: x'' = f − λ x with |x| = 1; both modes
+    have the frequency √(g/l).
+    """
     force = np.array([1.0, 3.0, 0.0])
     load = force + [0, 0, -G]
 

@@ -1,4 +1,6 @@
-"""Derivatives of runs of divided bodies: right through the pieces, refused by name where these are reduced anew."""
+"""Derivatives of runs of divided bodies: right through the pieces, refused by name where these are
+reduced anew.
+"""
 
 import numpy as np
 import pytest
@@ -12,16 +14,24 @@ from flexmbs.studies.parameters import changed, number_of
 STEP, END = 4e-6, 2e-4
 EXACT = fm.GeneralizedAlpha(step=STEP, newton_tolerance=1e-13)
 PARAMETERS = ["bodies.tool.mass", "joints.hinge.v0", "forces.push.force.z", "bodies.boom.damping"]
-CHANNELS = ["last joint hinge.0 velocity", "last frame boom/tip velocity z", "last frame boom/tip velocity y"]
+CHANNELS = [
+    "last joint hinge.0 velocity",
+    "last frame boom/tip velocity z",
+    "last frame boom/tip velocity y",
+]
 
 
 def boom(rho: float = 7850.0) -> DividedBodyData:
     """A square bar in three pieces, whose modes come in pairs."""
     return pp.reduce_divided(
-        pp.divide(pp.box_mesh((0.6, 0.02, 0.02), (9, 1, 1)), pieces=3), pp.Isotropic(E=2.1e11, nu=0.3, rho=rho),
-        interfaces={"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}, reference="root", method=pp.CraigBampton(modes=2),
-        damping=0.01, estimate=False,
-    )  # fmt: skip
+        pp.divide(pp.box_mesh((0.6, 0.02, 0.02), (9, 1, 1)), pieces=3),
+        pp.Isotropic(E=2.1e11, nu=0.3, rho=rho),
+        interfaces={"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")},
+        reference="root",
+        method=pp.CraigBampton(modes=2),
+        damping=0.01,
+        estimate=False,
+    )
 
 
 def crane(**body: object) -> fm.Model:
@@ -45,7 +55,9 @@ def by_differences(model: fm.Model, name: str) -> np.ndarray:
     """Fourth-order differences of whole runs."""
 
     def outputs(change: float) -> np.ndarray:
-        run = fm.simulate(changed(model, {name: at + change}), t_end=END, integrator=EXACT, output_step=STEP)
+        run = fm.simulate(
+            changed(model, {name: at + change}), t_end=END, integrator=EXACT, output_step=STEP
+        )
         tip = run.frame("boom/tip").velocity[-1]
         return np.array([run.joint("hinge").velocity[-1, 0], tip[2], tip[1], stress(run)])
 
@@ -65,12 +77,18 @@ def test_tangents_and_adjoints_through_the_pieces() -> None:
     for found in (tangent.gradient, adjoint.gradient):
         own = expected[: len(found)]
         largest = np.abs(own * sizes).max(axis=1, keepdims=True)
-        noise = np.array([1e-9, 1e-9, 1e-9, 1e-6])[: len(found), None]  # of differences: stress follows accelerations
+        # of differences: stress follows accelerations
+        noise = np.array([1e-9, 1e-9, 1e-9, 1e-6])[: len(found), None]
         assert (np.abs((found - own) * sizes) < 1e-6 * np.abs(own * sizes) + noise * largest).all()
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 def test_pieces_that_are_reduced_anew_are_named() -> None:
     model = fm.ModelWithParts(crane(file="boom.h5"), {"boom": boom})
-    with pytest.raises(SolverError, match="modes of body 'boom', reduced anew, turn or change their sign; take method='diff"):
-        fm.sensitivities(model, ["parts.boom.rho"], CHANNELS[:2], t_end=END, step=STEP, method="tangent")
+    with pytest.raises(
+        SolverError,
+        match="modes of body 'boom', reduced anew, turn or change their sign; take method='diff",
+    ):
+        fm.sensitivities(
+            model, ["parts.boom.rho"], CHANNELS[:2], t_end=END, step=STEP, method="tangent"
+        )

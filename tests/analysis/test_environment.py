@@ -25,15 +25,24 @@ def cart() -> fm.Model:
 
 OUTPUTS = {"x": ("coordinate", "rail"), "angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")}
 GIVEN: dict[str, Any] = {
-    "inputs": {"push": ("effort", "rail")}, "outputs": OUTPUTS, "limits": {"push": (-10.0, 10.0)}, "period": 0.02, "t_end": 0.2,
-    "step": 5e-3, "reward": lambda outputs, inputs: 1.0 - outputs["angle"] ** 2 - 1e-3 * inputs["push"] ** 2,
-}  # fmt: skip
+    "inputs": {"push": ("effort", "rail")},
+    "outputs": OUTPUTS,
+    "limits": {"push": (-10.0, 10.0)},
+    "period": 0.02,
+    "t_end": 0.2,
+    "step": 5e-3,
+    "reward": lambda outputs, inputs: 1.0 - outputs["angle"] ** 2 - 1e-3 * inputs["push"] ** 2,
+}
 
 
 def test_the_checker_of_gymnasium() -> None:
     from gymnasium.utils.env_checker import check_env
 
-    env = fm.environment(cart(), **GIVEN, vary={"bodies.pole.mass": fm.Range(0.05, 0.2), "joints.hinge.q0": fm.Normal(0.0, 0.05)})
+    env = fm.environment(
+        cart(),
+        **GIVEN,
+        vary={"bodies.pole.mass": fm.Range(0.05, 0.2), "joints.hinge.q0": fm.Normal(0.0, 0.05)},
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # advice on spaces without limits
         check_env(env, skip_render_check=True)
@@ -83,7 +92,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "vary": ({"vary": {"gravity.z": 3.0}}, "vary.gravity.z: 3.0 is no distribution"),
     "varied": ({"vary": ["gravity.z"]}, "vary: ['gravity.z'] is no mapping"),
     "path": ({"vary": {"bodies.pol.mass": fm.Range(1.0, 2.0)}}, "did you mean 'pole'?"),
-    "value": ({"vary": {"bodies.pole.mass": fm.Range(-2.0, -1.0)}}, "bodies.pole.mass: must be >= 0, not -2"),
+    "value": (
+        {"vary": {"bodies.pole.mass": fm.Range(-2.0, -1.0)}},
+        "bodies.pole.mass: must be >= 0, not -2",
+    ),
     "reward": ({"reward": 1.0}, "reward: 1.0 is no function of the outputs"),
     "ended": ({"ended": True}, "ended: True is no function of the outputs"),
 }
@@ -102,7 +114,10 @@ def test_a_wrong_argument_is_named(what: str) -> None:
 def test_a_wrong_action_is_named(action: Any) -> None:
     env = fm.environment(cart(), **GIVEN)
     env.reset(seed=1)
-    with pytest.raises(fm.InputError, match=r"action: .*; give 1 numbers, in the order push|inputs\.push: nan is no finite"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"action: .*; give 1 numbers, in the order push|inputs\.push: nan is no finite",
+    ):
         env.step(action)
 
 

@@ -1,4 +1,6 @@
-"""Units of FMI 2 and 3 through FMPy: valid, equal to the run inside, controlled from outside, with states."""
+"""Units of FMI 2 and 3 through FMPy: valid, equal to the run inside, controlled from outside, with
+states.
+"""
 
 import sys
 import zipfile
@@ -19,20 +21,25 @@ from any_models import any_model
 from random_models import driven_coordinates
 
 fmpy = pytest.importorskip("fmpy")
-fmi2, fmi3, validation = (pytest.importorskip(f"fmpy.{each}") for each in ("fmi2", "fmi3", "validation"))
+fmi2, fmi3, validation = (
+    pytest.importorskip(f"fmpy.{each}") for each in ("fmi2", "fmi3", "validation")
+)
 pytest.importorskip("pythonfmu")
 pytest.importorskip("pythonfmu3")
 
 UNITS = {"motor": "N m", "angle": "rad", "rate": "rad/s"}
 PORTS: dict[str, Any] = {
-    "inputs": {"motor": ("effort", "hinge")}, "outputs": {"angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")},
-}  # fmt: skip
+    "inputs": {"motor": ("effort", "hinge")},
+    "outputs": {"angle": ("coordinate", "hinge"), "rate": ("rate", "hinge")},
+}
 KP, KD = 20.0, 2.0
 
 
 def pendulum(q0: float = 0.4) -> fm.Model:
     model = fm.Model("pendulum")
-    bob = model.add(fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)}))
+    bob = model.add(
+        fm.RigidBody("bob", mass=1.0, inertia=(0.01, 0.01, 0.01), frames={"pin": (0, 0, 1.0)})
+    )
     model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=q0))
     return model
 
@@ -40,7 +47,9 @@ def pendulum(q0: float = 0.4) -> fm.Model:
 class Slave:
     """A unit in FMPy, with the calls of both versions."""
 
-    def __init__(self, file: Path, folder: Path, names: tuple[str, ...] = ("motor", "angle", "rate")) -> None:
+    def __init__(
+        self, file: Path, folder: Path, names: tuple[str, ...] = ("motor", "angle", "rate")
+    ) -> None:
         description = fmpy.read_model_description(str(file))
         self.version = int(description.fmiVersion[0])
         place = fmpy.extract(str(file), str(folder / f"unpacked{self.version}"))
@@ -72,7 +81,15 @@ class Slave:
 @pytest.fixture(scope="module", params=[2, 3])
 def unit(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("unit") / f"Pendulum{request.param}.fmu"
-    return fm.export_fmu(pendulum(), file, step=1e-3, t_end=2.0, communication_step=1e-2, version=request.param, **PORTS)
+    return fm.export_fmu(
+        pendulum(),
+        file,
+        step=1e-3,
+        t_end=2.0,
+        communication_step=1e-2,
+        version=request.param,
+        **PORTS,
+    )
 
 
 @pytest.fixture
@@ -114,9 +131,12 @@ def test_with_inputs_and_asked_for_derivatives_it_is_the_stepper_bitwise(slave: 
 
 @pytest.mark.parametrize("plain", [False, True])
 def test_libcosim_runs_units_of_fmi_2_as_fmpy_does(plain: bool, tmp_path: Path) -> None:
-    """Another importer, with FMI Library: a coupled unit bitwise, a linearized one but for the rounding of its steps."""
+    """Another importer, with FMI Library: a coupled unit bitwise, a linearized one but for the
+    rounding of its steps.
+    """
     execution, slaves, observers, manipulators = (
-        pytest.importorskip(f"libcosimpy.Cosim{each}") for each in ("Execution", "Slave", "Observer", "Manipulator")
+        pytest.importorskip(f"libcosimpy.Cosim{each}")
+        for each in ("Execution", "Slave", "Observer", "Manipulator")
     )
     file, names = tmp_path / "Pendulum.fmu", ("motor", "angle", "rate")
     if plain:
@@ -129,7 +149,10 @@ def test_libcosim_runs_units_of_fmi_2_as_fmpy_does(plain: bool, tmp_path: Path) 
     other = Slave(file, tmp_path, names)
     run = execution.CosimExecution.from_step_size(10_000_000)  # ns
     unit = run.add_local_slave(slaves.CosimLocalSlave(fmu_path=str(file), instance_name="one"))
-    seen, given = observers.CosimObserver.create_last_value(), manipulators.CosimManipulator.create_override()
+    seen, given = (
+        observers.CosimObserver.create_last_value(),
+        manipulators.CosimManipulator.create_override(),
+    )
     run.add_observer(seen)
     run.add_manipulator(given)
     refs = {each.name.decode(): each.reference for each in run.slave_variables(unit)}
@@ -138,7 +161,9 @@ def test_libcosim_runs_units_of_fmi_2_as_fmpy_does(plain: bool, tmp_path: Path) 
         given.slave_real_values(unit, [motor], [value])
         assert run.step()
         other.step(0.01 * k, 0.01, value)
-        assert np.abs(np.subtract(seen.last_real_values(unit, read), other.outputs())).max() <= (1e-15 if plain else 0.0)
+        assert np.abs(np.subtract(seen.last_real_values(unit, read), other.outputs())).max() <= (
+            1e-15 if plain else 0.0
+        )
 
 
 def test_states_are_put_back_and_serialized_bitwise(slave: Slave) -> None:
@@ -149,7 +174,12 @@ def test_states_are_put_back_and_serialized_bitwise(slave: Slave) -> None:
     data = serialize(kept)
     slave.step(0.1, 0.05, -1.0)
     wanted = slave.outputs()
-    for state in (kept, (slave.fmu.deSerializeFMUstate if slave.version == 2 else slave.fmu.deserializeFMUState)(data)):
+    for state in (
+        kept,
+        (slave.fmu.deSerializeFMUstate if slave.version == 2 else slave.fmu.deserializeFMUState)(
+            data
+        ),
+    ):
         slave.step(0.15, 0.05, 3.0)
         assert slave.outputs() != wanted
         (slave.fmu.setFMUstate if slave.version == 2 else slave.fmu.setFMUState)(state)
@@ -157,8 +187,12 @@ def test_states_are_put_back_and_serialized_bitwise(slave: Slave) -> None:
         assert slave.outputs() == wanted
 
 
-def test_an_external_controller_converges_to_the_run_in_one_piece(unit: Path, tmp_path: Path) -> None:
-    """A controller that samples with the communication step delays its torque: an error of first order."""
+def test_an_external_controller_converges_to_the_run_in_one_piece(
+    unit: Path, tmp_path: Path
+) -> None:
+    """A controller that samples with the communication step delays its torque: an error of first
+    order.
+    """
     whole = pendulum()
     whole.add(fm.JointTorque("servo", "hinge", fm.PD(KP, KD, reference=0.1)))
     wanted = fm.simulate(whole, t_end=0.8, rtol=1e-9, atol=1e-11).joint("hinge").position[-1, 0]
@@ -185,7 +219,9 @@ class Variables:
         self.slave = Slave(file, folder, (names[0], names[0], names[0]))
         self.fmu, self.version = self.slave.fmu, self.slave.version
         of = {each.name: each.valueReference for each in about.modelVariables}
-        self.inputs = [each.valueReference for each in about.modelVariables if each.causality == "input"]
+        self.inputs = [
+            each.valueReference for each in about.modelVariables if each.causality == "input"
+        ]
         self.outputs = [each.variable.valueReference for each in about.outputs]
         self.rates = [each.variable.valueReference for each in about.derivatives]
         self.states = [each.variable.derivative.valueReference for each in about.derivatives]
@@ -193,12 +229,16 @@ class Variables:
 
     def get(self, references: list[int]) -> np.ndarray:
         return (
-            np.array((self.fmu.getReal if self.version == 2 else self.fmu.getFloat64)(references)) if references else np.zeros(0)
+            np.array((self.fmu.getReal if self.version == 2 else self.fmu.getFloat64)(references))
+            if references
+            else np.zeros(0)
         )
 
     def set(self, values: np.ndarray) -> None:
         if self.inputs:
-            (self.fmu.setReal if self.version == 2 else self.fmu.setFloat64)(self.inputs, values.tolist())
+            (self.fmu.setReal if self.version == 2 else self.fmu.setFloat64)(
+                self.inputs, values.tolist()
+            )
 
     def kept(self) -> Any:
         return (self.fmu.getFMUstate if self.version == 2 else self.fmu.getFMUState)()
@@ -222,7 +262,11 @@ def capability(file: Path) -> str | None:
         given = ElementTree.fromstring(unit.read("modelDescription.xml")).find("CoSimulation")
     assert given is not None
     assert given.get("providesAdjointDerivatives") is None
-    found = [value for key, value in given.attrib.items() if key.startswith("providesDirectionalDerivative")]
+    found = [
+        value
+        for key, value in given.attrib.items()
+        if key.startswith("providesDirectionalDerivative")
+    ]
     return found[0] if len(found) == 1 else None
 
 
@@ -245,42 +289,74 @@ def test_derivatives_are_those_of_linearize_and_of_the_pendulum(unit: Path, tmp_
         one.set(np.array([0.7]))
         one.fmu.doStep(0.1 * k, 0.1)
         phi, J = one.get(one.states)[0], 1.01
-        wanted = np.array([[0.0, 1.0, 0.0], [-9.81 / J * np.cos(phi), 0.0, 1.0 / J], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+        wanted = np.array(
+            [
+                [0.0, 1.0, 0.0],
+                [-9.81 / J * np.cos(phi), 0.0, 1.0 / J],
+                [1.0, 0.0, 0.0],
+                [0.0, 1.0, 0.0],
+            ]
+        )
         found = one.slopes([*one.rates, *one.outputs], [*one.states, *one.inputs])
         assert np.abs(found - wanted).max() < 1e-9
-        assert one.get(one.rates) == pytest.approx([one.get(one.states)[1], (0.7 - 9.81 * np.sin(phi)) / J], rel=1e-9)
+        assert one.get(one.rates) == pytest.approx(
+            [one.get(one.states)[1], (0.7 - 9.81 * np.sin(phi)) / J], rel=1e-9
+        )
     one.close()
     model = pendulum(0.0)
-    file = fm.export_fmu(model, tmp_path / "Rest.fmu", step=1e-3, t_end=1.0, version=one.version, **PORTS)
+    file = fm.export_fmu(
+        model, tmp_path / "Rest.fmu", step=1e-3, t_end=1.0, version=one.version, **PORTS
+    )
     ports = {key: list(PORTS[key].values()) for key in PORTS}
     linear = fm.linearize(model, **ports)
     still = Variables(file, tmp_path / "rest")
     found = still.slopes([*still.rates, *still.outputs], [*still.states, *still.inputs])
-    assert np.allclose(found, np.block([[linear.A, linear.B], [linear.C, linear.feedthrough]]), rtol=0.0, atol=1e-9)
+    assert np.allclose(
+        found, np.block([[linear.A, linear.B], [linear.C, linear.feedthrough]]), rtol=0.0, atol=1e-9
+    )
     still.close()
 
 
 def suitable(model: fm.Model) -> bool:
-    """No user functions, which no file of the tests holds; no rigid contacts and no friction by reactions."""
-    if any(callable(value) for _, value in model_parts(model)) or any(each.rigid for each in model.contacts.values()):
+    """No user functions, which no file of the tests holds; no rigid contacts and no friction by
+    reactions.
+    """
+    if any(callable(value) for _, value in model_parts(model)) or any(
+        each.rigid for each in model.contacts.values()
+    ):
         return False
-    return not any(isinstance(force, fm.PinFriction | fm.GuideFriction | fm.DryFriction) for force in model.forces.values())
+    return not any(
+        isinstance(force, fm.PinFriction | fm.GuideFriction | fm.DryFriction)
+        for force in model.forces.values()
+    )
 
 
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("seed", [0, 5, 12, 16, 18, 20, 24, 25, 27, 28])
-def test_derivatives_of_random_models_are_differences_through_the_unit(seed: int, version: int, tmp_path: Path) -> None:
-    """Along inputs by small changes of these; along the motion ẍ = A ẋ + ∂f/∂t and ẏ = C ẋ + ∂g/∂t by small steps."""
+def test_derivatives_of_random_models_are_differences_through_the_unit(
+    seed: int, version: int, tmp_path: Path
+) -> None:
+    """Along inputs by small changes of these; along the motion ẍ = A ẋ + ∂f/∂t and ẏ = C ẋ + ∂g/∂t
+    by small steps.
+    """
     model = any_model(seed, fits=suitable).model
     ports: dict[str, Any] = {"inputs": {}, "outputs": {}}
     for name, joint in model.joints.items():
         for v, _ in driven_coordinates(joint):
             ports["inputs"][f"m {name} {v}"] = ("effort", name, v)
-            ports["outputs"] |= {f"x {name} {v}": ("coordinate", name, v), f"v {name} {v}": ("rate", name, v)}
+            ports["outputs"] |= {
+                f"x {name} {v}": ("coordinate", name, v),
+                f"v {name} {v}": ("rate", name, v),
+            }
     for name in model.bodies:
-        ports["inputs"][f"f {name}"], ports["outputs"][f"r {name}"] = ("force", name, "y"), ("position", name, "z")
+        ports["inputs"][f"f {name}"], ports["outputs"][f"r {name}"] = (
+            ("force", name, "y"),
+            ("position", name, "z"),
+        )
     h = 1e-4
-    file = fm.export_fmu(model, tmp_path / "Any.fmu", step=h, t_end=0.1, version=version, derivatives=True, **ports)
+    file = fm.export_fmu(
+        model, tmp_path / "Any.fmu", step=h, t_end=0.1, version=version, derivatives=True, **ports
+    )
     assert validation.validate_fmu(str(file)) == []
     one, rng = Variables(file, tmp_path), np.random.default_rng(seed)
     unknown, known = [*one.rates, *one.outputs], [*one.states, *one.inputs]
@@ -307,7 +383,9 @@ def test_derivatives_of_random_models_are_differences_through_the_unit(seed: int
         later = one.slopes(unknown, [*known, *time])
         one.put_back(state)
         both = ((found, rate), (later, rate_after))
-        along = sum(0.5 * (each[:, :n] @ rates + each[:, n + m :].sum(axis=1)) for each, rates in both)
+        along = sum(
+            0.5 * (each[:, :n] @ rates + each[:, n + m :].sum(axis=1)) for each, rates in both
+        )
         scale = np.abs(found[:, :n]) @ np.abs(rate) + 1.0
         assert (np.abs((after - before) / h - along) / scale).max() < 1e-4
         assert np.array_equal(one.get(unknown), before)
@@ -324,19 +402,28 @@ def test_inputs_that_are_no_numbers_stop_the_step_only(slave: Slave) -> None:
 
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("derivatives", [False, True])
-def test_a_unit_that_cannot_begin_tells_it_and_ends_no_program(version: int, derivatives: bool, tmp_path: Path) -> None:
-    """Whatever is asked first, in any order: no call is fatal, values are errors or NaN, no step is taken."""
+def test_a_unit_that_cannot_begin_tells_it_and_ends_no_program(
+    version: int, derivatives: bool, tmp_path: Path
+) -> None:
+    """Whatever is asked first, in any order: no call is fatal, values are errors or NaN, no step is
+    taken.
+    """
     whole, file = tmp_path / "Whole.fmu", tmp_path / "Damaged.fmu"
-    fm.export_fmu(pendulum(), whole, step=1e-3, t_end=1.0, version=version, derivatives=derivatives, **PORTS)
+    fm.export_fmu(
+        pendulum(), whole, step=1e-3, t_end=1.0, version=version, derivatives=derivatives, **PORTS
+    )
     with zipfile.ZipFile(whole) as before, zipfile.ZipFile(file, "w") as after:
         for each in before.namelist():
             after.writestr(each, before.read(each).replace(b"mass = 1.0", b"mass = -1.0"))
     one = Variables(file, tmp_path)
     rng, told = np.random.default_rng(version), list[tuple[int, str]]()
     calls = [
-        lambda: one.get([*one.outputs, *one.states, *one.rates]), lambda: one.get([99]), lambda: one.put_back(one.kept()),
-        lambda: one.set(np.ones(1)), lambda: one.fmu.doStep(0.0, 0.01),
-    ]  # fmt: skip
+        lambda: one.get([*one.outputs, *one.states, *one.rates]),
+        lambda: one.get([99]),
+        lambda: one.put_back(one.kept()),
+        lambda: one.set(np.ones(1)),
+        lambda: one.fmu.doStep(0.0, 0.01),
+    ]
     for k in rng.permutation(5 * list(range(len(calls)))):
         try:
             found = calls[k]()
@@ -349,10 +436,16 @@ def test_a_unit_that_cannot_begin_tells_it_and_ends_no_program(version: int, der
     one.close()
 
 
-def test_a_state_of_other_bytes_and_a_variable_that_is_none_refuse_the_next_step(slave: Slave) -> None:
+def test_a_state_of_other_bytes_and_a_variable_that_is_none_refuse_the_next_step(
+    slave: Slave,
+) -> None:
     deserialize, put_back = (
         getattr(slave.fmu, name)
-        for name in (("deSerializeFMUstate", "setFMUstate") if slave.version == 2 else ("deserializeFMUState", "setFMUState"))
+        for name in (
+            ("deSerializeFMUstate", "setFMUstate")
+            if slave.version == 2
+            else ("deserializeFMUState", "setFMUState")
+        )
     )
     get = slave.fmu.getReal if slave.version == 2 else slave.fmu.getFloat64
     slave.step(0.0, 0.01, 1.0)
@@ -375,7 +468,9 @@ def test_steps_from_elsewhere_and_beyond_the_end_are_refused(slave: Slave) -> No
 
 def test_controlled_steps_have_a_communication_step_too(tmp_path: Path) -> None:
     file = fm.export_fmu(pendulum(), tmp_path / "Controlled.fmu", rtol=1e-6, t_end=2.0, **PORTS)
-    assert float(fmpy.read_model_description(str(file)).defaultExperiment.stepSize) == pytest.approx(2e-3)
+    assert float(
+        fmpy.read_model_description(str(file)).defaultExperiment.stepSize
+    ) == pytest.approx(2e-3)
 
 
 @pytest.mark.parametrize(
@@ -383,7 +478,10 @@ def test_controlled_steps_have_a_communication_step_too(tmp_path: Path) -> None:
     [
         ({"version": 1}, "version: FMI has the versions 2 and 3, not 1"),
         ({"version": [3]}, "version: FMI has the versions 2 and 3"),
-        ({"communication_step": -1.0}, "communication_step: must be within 0 … t_end = 1 s, not -1.0"),
+        (
+            {"communication_step": -1.0},
+            "communication_step: must be within 0 … t_end = 1 s, not -1.0",
+        ),
         ({"communication_step": float("nan")}, "communication_step: must be within 0"),
         ({"communication_step": "fast"}, "communication_step: must be within 0"),
         ({"communication_step": 2.0}, "communication_step: must be within 0"),
@@ -392,7 +490,10 @@ def test_controlled_steps_have_a_communication_step_too(tmp_path: Path) -> None:
         ({"path": "1st.fmu"}, "name '1st': must begin with a letter"),
         ({"outputs": {}}, "outputs: a unit needs at least one"),
         ({"outputs": {"motor": ("rate", "hinge")}}, "outputs.motor: is also the name of an input"),
-        ({"outputs": {"a b": ("rate", "hinge"), "a.b": ("rate", "hinge")}}, "a variable 'a_b' is there already"),
+        (
+            {"outputs": {"a b": ("rate", "hinge"), "a.b": ("rate", "hinge")}},
+            "a variable 'a_b' is there already",
+        ),
         ({"inputs": {"motor": ("effort", "knee")}}, "knee"),
     ],
 )
@@ -410,14 +511,21 @@ def wind(t: float) -> float:
 
 
 def test_code_of_the_user_is_refused(tmp_path: Path) -> None:
-    """Also functions that a model file names: in the unit they are not read, which ended the importing program."""
+    """Also functions that a model file names: in the unit they are not read, which ended the
+    importing program.
+    """
     model = pendulum()
     model.add(fm.JointTorque("wind", "hinge", fm.Function(wind)))
-    with pytest.raises(fm.InputError, match=r"^forces\.wind\.law\.function: is your own code, which a unit does not hold"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"^forces\.wind\.law\.function: is your own code, which a unit does not hold",
+    ):
         fm.export_fmu(model, tmp_path / "Unit.fmu", step=1e-3, t_end=1.0, **PORTS)
 
 
-def test_without_a_compiler_the_unit_says_that_it_has_no_derivatives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_compiler_the_unit_says_that_it_has_no_derivatives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("flexmbs.exports.linear_code.compiler", lambda: None)
     given: dict[str, Any] = {"step": 1e-3, "t_end": 1.0, **PORTS}
     with pytest.warns(fm.ModelWarning, match="no directional derivatives: a C compiler"):
@@ -439,14 +547,21 @@ def test_models_without_slopes_are_named(tmp_path: Path) -> None:
         fm.export_fmu(model, tmp_path / "Stop.fmu", **given)
     with pytest.raises(fm.InputError, match=r"derivatives: contacts\.stop"):
         fm.export_fmu(model, tmp_path / "Stop.fmu", derivatives=True, **given)
-    with zipfile.ZipFile(fm.export_fmu(model, tmp_path / "Stop.fmu", derivatives=False, **given)) as unit:
+    with zipfile.ZipFile(
+        fm.export_fmu(model, tmp_path / "Stop.fmu", derivatives=False, **given)
+    ) as unit:
         assert sum(name.startswith("binaries/") for name in unit.namelist()) > 1  # for all systems
 
 
 def test_what_is_no_unknown_or_known_is_an_error_and_no_more(unit: Path, tmp_path: Path) -> None:
     description = fmpy.read_model_description(str(unit))
     one = Variables(unit, tmp_path)
-    for unknown, known in (([99], one.inputs), (one.outputs, [99]), (one.inputs, one.states), (one.outputs, one.outputs)):
+    for unknown, known in (
+        ([99], one.inputs),
+        (one.outputs, [99]),
+        (one.inputs, one.states),
+        (one.outputs, one.outputs),
+    ):
         with pytest.raises(Exception, match="error"):
             one.fmu.getDirectionalDerivative(unknown, known, [1.0] * len(known))
     with pytest.raises(Exception, match="error"):
@@ -460,15 +575,19 @@ def test_what_is_no_unknown_or_known_is_an_error_and_no_more(unit: Path, tmp_pat
     one.close()
     kind = fmi2.FMU2Slave if one.version == 2 else fmi3.FMU3Slave
     early = kind(
-        guid=description.guid, unzipDirectory=one.fmu.unzipDirectory, modelIdentifier=description.coSimulation.modelIdentifier
-    )  # fmt: skip
+        guid=description.guid,
+        unzipDirectory=one.fmu.unzipDirectory,
+        modelIdentifier=description.coSimulation.modelIdentifier,
+    )
     early.instantiate()
     with pytest.raises(Exception, match="error"):
         early.getDirectionalDerivative(one.outputs, one.inputs, [1.0])
     early.freeInstance()
 
 
-def test_units_of_both_versions_and_of_one_name_run_beside_each_other_in_threads(tmp_path: Path) -> None:
+def test_units_of_both_versions_and_of_one_name_run_beside_each_other_in_threads(
+    tmp_path: Path,
+) -> None:
     """Their libraries and modules are told apart; each instance has its own state."""
     both: list[Variables] = []
     for version in (2, 3):
@@ -506,7 +625,16 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     from flexmbs.__main__ import main
 
     pendulum().save(tmp_path / "pendulum.toml")
-    given = ["fmu", str(tmp_path / "pendulum.toml"), "--step", "1e-3", "--t-end", "1", "--in", "motor=effort,hinge"]
+    given = [
+        "fmu",
+        str(tmp_path / "pendulum.toml"),
+        "--step",
+        "1e-3",
+        "--t-end",
+        "1",
+        "--in",
+        "motor=effort,hinge",
+    ]
     with pytest.raises(SystemExit) as ended:
         main([*given, "--out", "angle=coordinate,hinge,0", "--out", "z = position, bob/pin, z"])
     assert not ended.value.code

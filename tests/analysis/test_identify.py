@@ -1,4 +1,6 @@
-"""Parameters from signals: exact data, noise, intervals, what cannot be determined, units and files."""
+"""Parameters from signals: exact data, noise, intervals, what cannot be determined, units and
+files.
+"""
 
 import math
 from types import SimpleNamespace
@@ -45,7 +47,9 @@ def test_the_run_of_the_model_is_the_one_that_is_fitted():
     model.run = fm.Run(t_end=2.0, step=2e-2)
     solution = fm.simulate(model)
     data = {f"{PLACE} [m]": (solution.t, solution.signal(PLACE).values)}
-    np.testing.assert_allclose(fm.identify(model, START, data).values, list(TRUE.values()), rtol=1e-6)
+    np.testing.assert_allclose(
+        fm.identify(model, START, data).values, list(TRUE.values()), rtol=1e-6
+    )
     assert abs(fm.identify(model, START, data, t_end=2.0).values[0] / STIFFNESS - 1.0) > 1e-4
 
 
@@ -55,11 +59,18 @@ def test_deviations_are_those_of_the_closed_form():
     noisy = displacement() + sigma * np.random.default_rng(2).normal(size=len(T))
     found = fm.identify(oscillator(), START, {f"{PLACE} [m]": (T, noisy)}, noise={PLACE: sigma})
     k, c = found.values
-    J = np.array([displacement(k=k + 1e-30j, c=c).imag, displacement(k=k, c=c + 1e-30j).imag]).T / 1e-30
+    J = (
+        np.array([displacement(k=k + 1e-30j, c=c).imag, displacement(k=k, c=c + 1e-30j).imag]).T
+        / 1e-30
+    )
     C = sigma**2 * np.linalg.inv(J.T @ J)
     np.testing.assert_allclose(found.deviation, np.sqrt(np.diag(C)), rtol=1e-3)
-    assert found.correlation[0, 1] == pytest.approx(C[0, 1] / math.sqrt(C[0, 0] * C[1, 1]), abs=1e-3)
-    np.testing.assert_allclose(found.interval[:, 1] - found.values, 1.959964 * found.deviation, rtol=1e-6)
+    assert found.correlation[0, 1] == pytest.approx(
+        C[0, 1] / math.sqrt(C[0, 0] * C[1, 1]), abs=1e-3
+    )
+    np.testing.assert_allclose(
+        found.interval[:, 1] - found.values, 1.959964 * found.deviation, rtol=1e-6
+    )
     np.testing.assert_allclose(found.residuals[PLACE], noisy - displacement(k=k, c=c), atol=1e-6)
 
 
@@ -67,7 +78,10 @@ def test_noise_of_each_channel_is_found():
     rng = np.random.default_rng(5)
     solution = fm.simulate(oscillator(), t_end=2.0, rtol=1e-9, atol=1e-12).at(T)
     force = solution.signal(FORCE).values + 0.2 * rng.normal(size=len(T))
-    data = {f"{PLACE} [m]": (T, displacement() + 1e-3 * rng.normal(size=len(T))), f"{FORCE} [N]": (T, force)}
+    data = {
+        f"{PLACE} [m]": (T, displacement() + 1e-3 * rng.normal(size=len(T))),
+        f"{FORCE} [N]": (T, force),
+    }
     found = fm.identify(oscillator(), START, data)
     assert found.noise[PLACE] == pytest.approx(1e-3, rel=0.2)
     assert found.noise[FORCE] == pytest.approx(0.2, rel=0.2)
@@ -78,7 +92,9 @@ def test_a_parameter_without_effect_is_named_and_stays():
     model = oscillator()
     model.add(fm.PointMass("aside", mass=3.0))
     with pytest.warns(fm.ModelWarning, match=r"bodies\.aside\.mass has no effect"):
-        found = fm.identify(model, {**START, "bodies.aside.mass": 3.0}, {f"{PLACE} [m]": (T, displacement())})
+        found = fm.identify(
+            model, {**START, "bodies.aside.mass": 3.0}, {f"{PLACE} [m]": (T, displacement())}
+        )
     np.testing.assert_allclose(found.values[:2], list(TRUE.values()), rtol=1e-6)
     assert found.values[2] == 3.0
     assert math.isinf(found.deviation[2])
@@ -107,27 +123,39 @@ def test_a_bound_is_kept_and_named():
 
 
 def test_a_start_far_away_does_not_pass_as_a_result():
-    """Twenty times the stiffness: the search ends in another valley or not at all; residuals far above the noise tell."""
+    """Twenty times the stiffness: the search ends in another valley or not at all; residuals far
+    above the noise tell.
+    """
     sigma = 1e-3
     noisy = displacement() + sigma * np.random.default_rng(2).normal(size=len(T))
     try:
-        noise = fm.identify(oscillator(), {"forces.spring.k": 1000.0}, {f"{PLACE} [m]": (T, noisy)}, step=5e-3).noise[PLACE]
+        noise = fm.identify(
+            oscillator(), {"forces.spring.k": 1000.0}, {f"{PLACE} [m]": (T, noisy)}, step=5e-3
+        ).noise[PLACE]
     except fm.SolverError:
         noise = math.inf
     assert noise > 10.0 * sigma
 
 
 def test_residuals_that_are_no_independent_noise_are_told():
-    """A minimum far from the measurements, a wrong model, a noise that is too small; white noise is not."""
+    """A minimum far from the measurements, a wrong model, a noise that is too small; white noise is
+    not.
+    """
     noisy = displacement() + 1e-3 * np.random.default_rng(3).normal(size=len(T))
     data = {f"{PLACE} [m]": (T, noisy)}
     assert not fm.identify(oscillator(), START, data, step=2e-3, noise={PLACE: 1e-3}).notes
-    with pytest.warns(fm.ModelWarning, match="residuals of joint guide.0 position follow each other, correlation 0.9"):
+    with pytest.warns(
+        fm.ModelWarning,
+        match="residuals of joint guide.0 position follow each other, correlation 0.9",
+    ):
         fm.identify(oscillator(), {"forces.spring.k": 250.0}, data, step=5e-3)
     wrong = {f"{PLACE} [m]": (T, noisy + 5e-3 * np.sin(3.0 * T))}
     with pytest.warns(fm.ModelWarning, match="follow each other"):
         fm.identify(oscillator(), START, wrong, step=2e-3)
-    with pytest.warns(fm.ModelWarning, match=r"residuals of joint guide.0 position are 2\.\d* times the noise that was given"):
+    with pytest.warns(
+        fm.ModelWarning,
+        match=r"residuals of joint guide.0 position are 2\.\d* times the noise that was given",
+    ):
         fm.identify(oscillator(), START, data, step=2e-3, noise={PLACE: 4e-4})
 
 
@@ -143,7 +171,9 @@ def test_white_residuals_are_hardly_ever_doubted():
 def test_a_file_with_other_units(tmp_path):
     path = tmp_path / "measured.csv"
     rows = [f"{1e3 * t:.9g},{1e3 * x:.9g}," for t, x in zip(T, displacement())]
-    path.write_text("\n".join([f"t [ms],{PLACE} [mm],{FORCE} [kN]", *rows, "1000,,-0.002", "1100,,-0.001"]))
+    path.write_text(
+        "\n".join([f"t [ms],{PLACE} [mm],{FORCE} [kN]", *rows, "1000,,-0.002", "1100,,-0.001"])
+    )
     signals = read_measured(path)
     assert [each.name for each in signals] == [PLACE, FORCE]
     assert len(signals[1].t) == 2
@@ -172,28 +202,64 @@ def csv(text):
 
 
 WRONG = {
-    "no channel": (dict(measured={"joint guid.0 position [m]": (T, T)}), "'joint guid.0 position' is not in the solution; did"),
-    "unit": (dict(measured={f"{PLACE} [N]": (T, T)}), f"'{PLACE}' is in N, the solution in m; give it as '{PLACE} [m]'"),
+    "no channel": (
+        dict(measured={"joint guid.0 position [m]": (T, T)}),
+        "'joint guid.0 position' is not in the solution; did",
+    ),
+    "unit": (
+        dict(measured={f"{PLACE} [N]": (T, T)}),
+        f"'{PLACE}' is in N, the solution in m; give it as '{PLACE} [m]'",
+    ),
     "no unit": (dict(measured={PLACE: (T, T)}), f"give it as '{PLACE} [m]'"),
-    "lengths": (dict(measured={f"{PLACE} [m]": (T, T[:-1])}), "has 100 times and 99 values; give as many"),
+    "lengths": (
+        dict(measured={f"{PLACE} [m]": (T, T[:-1])}),
+        "has 100 times and 99 values; give as many",
+    ),
     "no pair": (dict(measured={f"{PLACE} [m]": T}), "must be two arrays, times and values"),
     "nothing": (dict(measured=[]), "measured: [] is no measurement"),
-    "not increasing": (dict(measured={f"{PLACE} [m]": (T[::-1], T)}), "each later than the one before"),
+    "not increasing": (
+        dict(measured={f"{PLACE} [m]": (T[::-1], T)}),
+        "each later than the one before",
+    ),
     "after the end": (dict(t_end=1.0), "t = 1.02 s is outside of the run, 0 … 1 s"),
-    "too few": (dict(measured={f"{PLACE} [m]": (T[:2], T[:2])}), "2 values cannot determine 2 parameters"),
+    "too few": (
+        dict(measured={f"{PLACE} [m]": (T[:2], T[:2])}),
+        "2 values cannot determine 2 parameters",
+    ),
     "confidence": (dict(confidence=95.0), "confidence: must be within 0 … 1, not 95"),
-    "bounds": (dict(bounds={"forces.spring.k": (60.0, 40.0)}), "bounds.forces.spring.k: the lower limit 60 must be below"),
-    "outside": (dict(bounds={"forces.spring.k": (60.0, 90.0)}), "the start 35 is not within 60 … 90"),
-    "bounds of another": (dict(bounds={"k": (1.0, 2.0)}), "bounds: 'k' is not among the parameters"),
+    "bounds": (
+        dict(bounds={"forces.spring.k": (60.0, 40.0)}),
+        "bounds.forces.spring.k: the lower limit 60 must be below",
+    ),
+    "outside": (
+        dict(bounds={"forces.spring.k": (60.0, 90.0)}),
+        "the start 35 is not within 60 … 90",
+    ),
+    "bounds of another": (
+        dict(bounds={"k": (1.0, 2.0)}),
+        "bounds: 'k' is not among the parameters",
+    ),
     "no bounds": (dict(bounds={"forces.spring.k": 3.0}), "must be two numbers (low, high)"),
-    "noise": (dict(noise={"x": 1.0}), f"noise: give a standard deviation for each measured channel: {PLACE}"),
+    "noise": (
+        dict(noise={"x": 1.0}),
+        f"noise: give a standard deviation for each measured channel: {PLACE}",
+    ),
     "negative noise": (dict(noise={PLACE: -1.0}), f"noise.{PLACE}: must be > 0, not -1"),
     "no file": (dict(measured="nowhere.csv"), "measured: there is no file 'nowhere.csv'"),
     "no rows": (dict(measured=csv("t [s]\n1\n2\n")), "has no measurements"),
-    "no number": (dict(measured=csv(f"t [s],{PLACE} [m]\n0.1,1\n0.2,x\n")), f"row 3, '{PLACE} [m]': 'x' at '0.2' is no number"),
-    "cells": (dict(measured=csv(f"t [s],{PLACE} [m]\n0.1,1\n0.2\n")), "row 3 has 1 cells, the heading 2"),
-    "time unit": (dict(measured=csv(f"t [m],{PLACE} [m]\n0.1,1\n0.2,2\n")), "the first column is the time; 't [m]' is in m"),
-}  # fmt: skip
+    "no number": (
+        dict(measured=csv(f"t [s],{PLACE} [m]\n0.1,1\n0.2,x\n")),
+        f"row 3, '{PLACE} [m]': 'x' at '0.2' is no number",
+    ),
+    "cells": (
+        dict(measured=csv(f"t [s],{PLACE} [m]\n0.1,1\n0.2\n")),
+        "row 3 has 1 cells, the heading 2",
+    ),
+    "time unit": (
+        dict(measured=csv(f"t [m],{PLACE} [m]\n0.1,1\n0.2,2\n")),
+        "the first column is the time; 't [m]' is in m",
+    ),
+}
 
 
 @pytest.mark.parametrize("what", WRONG)
@@ -202,7 +268,9 @@ def test_a_wrong_argument_is_named_in_one_line(what, tmp_path):
     arguments = {"measured": {f"{PLACE} [m]": (T, displacement())}} | given
     measured = arguments.pop("measured")
     with pytest.raises(fm.FlexmbsError) as error:
-        fm.identify(oscillator(), START, measured(tmp_path) if callable(measured) else measured, **arguments)
+        fm.identify(
+            oscillator(), START, measured(tmp_path) if callable(measured) else measured, **arguments
+        )
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -1,4 +1,6 @@
-"""Initial states of mechanisms declared approximately, or with the crank only; bodies are not deformed, joints move."""
+"""Initial states of mechanisms declared approximately, or with the crank only; bodies are not
+deformed, joints move.
+"""
 
 import functools
 import warnings
@@ -24,14 +26,22 @@ NEAR = 0.5  # rad
 def beam(length: float) -> fm.FlexibleBodyData:
     mesh = pp.box_mesh((length, 0.02, 0.02), (4, 1, 1), "hex20", origin=(0.0, -0.01, -0.01))
     ends = {"root": pp.Rigid("x0"), "end": pp.Rigid("x1")}
-    return pp.reduce(mesh, STEEL, interfaces=ends, method=pp.CraigBampton(modes=4), reference="root", name="beam")
+    return pp.reduce(
+        mesh, STEEL, interfaces=ends, method=pp.CraigBampton(modes=4), reference="root", name="beam"
+    )
 
 
 def bar(name: str, length: float, *, flexible: bool = False) -> fm.RigidBody | fm.FlexibleBody:
     if flexible:
         return fm.FlexibleBody(name, data=beam(length))
     frames = {"root": (0, 0, 0), "end": (length, 0, 0)}
-    return fm.RigidBody(name, mass=1.0, inertia=(1e-3, length**2 / 12, length**2 / 12), com=(length / 2, 0, 0), frames=frames)
+    return fm.RigidBody(
+        name,
+        mass=1.0,
+        inertia=(1e-3, length**2 / 12, length**2 / 12),
+        com=(length / 2, 0, 0),
+        frames=frames,
+    )
 
 
 def closed(angle: float) -> dict[str, float]:
@@ -45,11 +55,18 @@ def closed(angle: float) -> dict[str, float]:
     return {"main": angle, "pin": rod - angle, "foot": rocker, "knee": rocker - rod}
 
 
-def four_bar(q0: dict[str, float], *, flexible: str = "", cut: str = "knee", v0: float | None = None) -> fm.Model:
-    """Crank and rocker on the ground, the rod between; one of the joints is cut. ``flexible``: names of bodies."""
+def four_bar(
+    q0: dict[str, float], *, flexible: str = "", cut: str = "knee", v0: float | None = None
+) -> fm.Model:
+    """Crank and rocker on the ground, the rod between; one of the joints is cut. ``flexible``:
+    names of bodies.
+    """
     model = fm.Model("four-bar", frames={"far": (GROUND, 0, 0)}, cuts=(cut,))
     lengths = {"crank": CRANK, "rod": ROD, "rocker": ROCKER}
-    bars = {name: model.add(bar(name, length, flexible=name in flexible)) for name, length in lengths.items()}
+    bars = {
+        name: model.add(bar(name, length, flexible=name in flexible))
+        for name, length in lengths.items()
+    }
     model.add(fm.Revolute("main", model.ground, bars["crank"]["root"], q0=q0.get("main"), v0=v0))
     model.add(fm.Revolute("pin", bars["crank"]["end"], bars["rod"]["root"], q0=q0.get("pin")))
     model.add(fm.Revolute("foot", model.ground["far"], bars["rocker"]["root"], q0=q0.get("foot")))
@@ -116,7 +133,9 @@ def test_a_crank_alone_is_declared(angle: float, flexible: str, cut: str) -> Non
 
 
 def test_what_is_ready_starts_and_runs() -> None:
-    """A typical flexible mechanism: a crank at 10 rad/s determines the others; its angles are those of the closed form."""
+    """A typical flexible mechanism: a crank at 10 rad/s determines the others; its angles are those
+    of the closed form.
+    """
     model = four_bar({"main": AT}, flexible="rod", v0=10.0)
     assert str(model.check()).endswith("ready to run")
     for coordinates in ("joint", "absolute"):
@@ -125,17 +144,23 @@ def test_what_is_ready_starts_and_runs() -> None:
         assert not solution.body("rod").elastic[0].any()
         assert abs(solution.joint("main").position[-1, 0] - AT - 0.02) < 2e-3
     tip = CRANK * np.array([np.cos(AT), np.sin(AT)])
-    line = np.arctan2(-tip[1], GROUND - tip[0])  # to the foot, about which the two closed positions are mirrored
+    # to the foot, about which the two closed positions are mirrored
+    line = np.arctan2(-tip[1], GROUND - tip[0])
     above = closed(AT)["pin"]
     pin = float(position(fm.assemble(model), "pin")[0])
-    assert min(abs(np.angle(np.exp(1j * (pin - angle)))) for angle in (above, 2 * (line - AT) - above)) < 1e-9
+    assert (
+        min(abs(np.angle(np.exp(1j * (pin - angle)))) for angle in (above, 2 * (line - AT) - above))
+        < 1e-9
+    )
 
 
 def test_declared_zeros_are_declared() -> None:
     """The crank is kept at zero, and at rest, where the foot moves."""
     model = four_bar({"main": 0.0}, v0=0.0)
     object.__setattr__(model.joints["foot"], "v0", (2.0,))
-    with pytest.warns(fm.AssemblyWarning, match=r"joints\.(main|foot)\.v0: the declared value had to change by"):
+    with pytest.warns(
+        fm.AssemblyWarning, match=r"joints\.(main|foot)\.v0: the declared value had to change by"
+    ):
         fm.assemble(model)
     object.__setattr__(model.joints["main"], "v0", None)
     found = fm.assemble(model, strict=True)
@@ -163,17 +188,23 @@ def test_speed_of_the_motor_at_and_near_dead_centres(angle: float, flexible: boo
     assert abs(found.joints["motor"].velocity[0] - 10.0) < 1e-12
     rate = -CRANK * np.cos(angle) / (ROD * np.cos(tilt)) * 10.0
     assert found.joints["pin"].velocity[0] == pytest.approx(rate - 10.0, abs=1e-9)
-    assert found.joints["guide"].velocity[0] == pytest.approx(-CRANK * np.sin(angle) * 10 - ROD * np.sin(tilt) * rate, abs=1e-9)
+    assert found.joints["guide"].velocity[0] == pytest.approx(
+        -CRANK * np.sin(angle) * 10 - ROD * np.sin(tilt) * rate, abs=1e-9
+    )
 
 
 def test_drives_beat_what_is_declared() -> None:
     model = four_bar({"main": 0.5}, v0=3.0)
     model.add(fm.Drive("motor", "main", fm.Ramp(AT, 10.0)))
-    with pytest.warns(fm.AssemblyWarning, match=r"joints\.main\.q0: the declared value had to change by 0\.2 "):
+    with pytest.warns(
+        fm.AssemblyWarning, match=r"joints\.main\.q0: the declared value had to change by 0\.2 "
+    ):
         found = fm.assemble(model)
     assert abs(position(found, "main")[0] - AT) < 1e-12
     assert abs(found.joints["main"].velocity[0] - 10.0) < 1e-12
-    with pytest.raises(fm.InputError, match=r"joints\.main\.q0: the declared value had to change by 0\.2 "):
+    with pytest.raises(
+        fm.InputError, match=r"joints\.main\.q0: the declared value had to change by 0\.2 "
+    ):
         fm.assemble(model, strict=True)
 
 
@@ -188,7 +219,11 @@ def test_undeclared_joints_follow_a_drive_without_a_word() -> None:
 def test_contradictions_are_reported_by_run_and_check() -> None:
     right = closed(AT)
     model = four_bar(right | {"foot": right["foot"] + 0.01})
-    told = [warning for warning in model.check().warnings if "the declared value had to change by" in warning]
+    told = [
+        warning
+        for warning in model.check().warnings
+        if "the declared value had to change by" in warning
+    ]
     assert {line.split(":")[0] for line in told} == {f"joints.{name}.q0" for name in right}
     with pytest.warns(fm.AssemblyWarning):
         solution = fm.simulate(model, t_end=0.01, step=0.01)
@@ -220,10 +255,14 @@ def clamped(stretch: float) -> fm.Model:
 
 
 def test_bodies_bend_only_where_asked() -> None:
-    """An incompatibility of 0.1 mm: rejected, or closed with least strain energy, the equilibrium without loads."""
+    """An incompatibility of 0.1 mm: rejected, or closed with least strain energy, the equilibrium
+    without loads.
+    """
     model = clamped(1e-4)
     with pytest.raises(
-        fm.InputError, match=r"joints\.(left|right): the loop does not close, residual gap 0\.0001 .*Assemble\(elastic=True\)"
+        fm.InputError,
+        match=r"joints\.(left|right): the loop does not close, residual gap 0\.0001 "
+        r".*Assemble\(elastic=True\)",
     ):
         fm.assemble(model)
     assert any("does not close" in error for error in model.check().errors)
@@ -232,7 +271,8 @@ def test_bodies_bend_only_where_asked() -> None:
     bent, rest = elastic(found)[0], fm.statics(model).state.q
     np.testing.assert_allclose(bent, rest, atol=1e-6 * np.abs(rest).max())
     energy = 0.5 * bent @ beam(ROD).K_ff @ bent
-    assert energy == pytest.approx(0.5 * 2.1e11 * 0.02**2 / ROD * 1e-4**2, rel=0.05)  # EA u²/2l, the ends held in width too
+    # EA u²/2l, the ends held in width too
+    assert energy == pytest.approx(0.5 * 2.1e11 * 0.02**2 / ROD * 1e-4**2, rel=0.05)
     run = fm.simulate(model, t_end=1e-5, step=1e-5, initial=fm.Assemble(elastic=True))
     assert run.run.outcome == "finished"
     assert "Second opinion" not in {check.title for check in run.audit if check.status != "PASS"}
@@ -243,13 +283,18 @@ def test_bodies_that_need_not_bend_do_not() -> None:
 
 
 def rssr() -> tuple[fm.Model, dict[str, tuple[float, ...]]]:
-    """Crank about z, coupler with a ball at each end, rocker about y; closed at the returned coordinates."""
+    """Crank about z, coupler with a ball at each end, rocker about y; closed at the returned
+    coordinates.
+    """
     model = fm.Model("RSSR", frames={"far": (0.9, 0.3, 0.1)})
     crank, coupler, rocker = model.add(bar("crank", 0.25)), None, None
     A = 0.25 * np.array([np.cos(0.5), np.sin(0.5), 0.0])
     B = np.array([0.9, 0.3, 0.1]) + Rotation.from_rotvec([0, -1.1, 0]).apply([0.5, 0, 0])
     way = B - A
-    coupler, rocker = model.add(bar("coupler", float(np.linalg.norm(way)))), model.add(bar("rocker", 0.5))
+    coupler, rocker = (
+        model.add(bar("coupler", float(np.linalg.norm(way)))),
+        model.add(bar("rocker", 0.5)),
+    )
     world = Rotation.align_vectors([way], [[1.0, 0, 0]])[0]
     first = Rotation.from_rotvec([0, 0, -0.5]) * world
     second = world.inv() * Rotation.from_rotvec([0, -1.1, 0])
@@ -257,12 +302,17 @@ def rssr() -> tuple[fm.Model, dict[str, tuple[float, ...]]]:
     model.add(fm.Spherical("ball", crank["end"], coupler["root"]))
     model.add(fm.Revolute("foot", model.ground["far"], rocker["root"], axis="y"))
     model.add(fm.Spherical("knee", coupler["end"], rocker["end"]))
-    turns = {name: tuple(turn.as_quat(scalar_first=True)) for name, turn in (("ball", first), ("knee", second))}
+    turns = {
+        name: tuple(turn.as_quat(scalar_first=True))
+        for name, turn in (("ball", first), ("knee", second))
+    }
     return model, {"main": (0.5,), "foot": (-1.1,)} | turns
 
 
 def bennett() -> tuple[fm.Model, dict[str, tuple[float, ...]]]:
-    """a/sin α = b/sin β, θ3 = 2π − θ1, θ4 = 2π − θ2, tan ½θ1 tan ½θ2 = sin ½(β+α)/sin ½(β−α) (Bennett 1903)."""
+    """a/sin α = b/sin β, θ3 = 2π − θ1, θ4 = 2π − θ2, tan ½θ1 tan ½θ2 = sin ½(β+α)/sin ½(β−α)
+    (Bennett 1903).
+    """
     a, alpha, beta = 0.5, 0.6, 1.1
     b = a * np.sin(beta) / np.sin(alpha)
     model = fm.Model("Bennett", frames={"last": fm.Frame((b, 0, 0), ("x", beta))})
@@ -272,7 +322,15 @@ def bennett() -> tuple[fm.Model, dict[str, tuple[float, ...]]]:
     angles = [one, two, -one, -two]
     for k, (length, turn) in enumerate(sides):
         frames = {"end": fm.Frame((length, 0, 0), ("x", turn))}
-        link = model.add(fm.RigidBody(f"link{k}", mass=1.0, inertia=(0.01, 0.02, 0.02), com=(length / 2, 0, 0), frames=frames))
+        link = model.add(
+            fm.RigidBody(
+                f"link{k}",
+                mass=1.0,
+                inertia=(0.01, 0.02, 0.02),
+                com=(length / 2, 0, 0),
+                frames=frames,
+            )
+        )
         model.add(fm.Revolute(f"P{k}", end, link))
         end = link["end"]
     model.add(fm.Revolute("P3", end, model.ground))
@@ -286,7 +344,11 @@ def bricard() -> tuple[fm.Model, dict[str, tuple[float, ...]]]:
     end: fm.FrameRef = model.ground
     for i, way in enumerate(np.diff(points, axis=0)):
         inertia = tuple(np.where(way == 0.0, 0.084, 0.002))
-        rod = model.add(fm.RigidBody(f"rod{i}", mass=1.0, inertia=inertia, com=tuple(way / 2), frames={"end": tuple(way)}))
+        rod = model.add(
+            fm.RigidBody(
+                f"rod{i}", mass=1.0, inertia=inertia, com=tuple(way / 2), frames={"end": tuple(way)}
+            )
+        )
         model.add(fm.Revolute(f"P{i}", end, rod, axis="yzxyz"[i]))
         end = rod["end"]
     model.add(fm.Revolute("P5", end, model.ground["P5"], axis="x"))
@@ -297,11 +359,15 @@ def disturbed(q: tuple[float, ...], rng: np.random.Generator, size: float) -> tu
     """Coordinates wrong by up to ``size``; a quaternion by a rotation of that angle."""
     if len(q) == 1:
         return (q[0] + rng.uniform(-size, size),)
-    turn = Rotation.from_quat(q, scalar_first=True) * Rotation.from_rotvec(rng.uniform(-size, size, 3) / np.sqrt(3))
+    turn = Rotation.from_quat(q, scalar_first=True) * Rotation.from_rotvec(
+        rng.uniform(-size, size, 3) / np.sqrt(3)
+    )
     return tuple(turn.as_quat(scalar_first=True))
 
 
-def with_values(model: fm.Model, q0: dict[str, tuple[float, ...]], v0: dict[str, float] | None = None) -> fm.Model:
+def with_values(
+    model: fm.Model, q0: dict[str, tuple[float, ...]], v0: dict[str, float] | None = None
+) -> fm.Model:
     for name, joint in model.joints.items():
         object.__setattr__(joint, "q0", q0.get(name))
         object.__setattr__(joint, "v0", (v0[name],) if v0 and name in v0 else None)
@@ -312,8 +378,8 @@ def with_values(model: fm.Model, q0: dict[str, tuple[float, ...]], v0: dict[str,
 @pytest.mark.parametrize("cut", [False, True])
 @pytest.mark.parametrize("seed", drawn(2, 10))
 def test_loops_in_space(seed: int, linkage, cut: bool) -> None:
-    """Closed at the known position; from approximate coordinates; from the declared crank, whose speed is kept, with the others
-    nearby."""
+    """Closed at the known position; from approximate coordinates; from the declared crank, whose
+    speed is kept, with the others nearby."""
     rng = np.random.default_rng(seed)
     model, right = linkage()
     first = next(iter(right))
@@ -325,7 +391,10 @@ def test_loops_in_space(seed: int, linkage, cut: bool) -> None:
     with pytest.warns(fm.AssemblyWarning):
         found = fm.assemble(with_values(model, wrong))
     assert gaps(found)[0] < 1e-10
-    far = [min(np.abs(position(found, name) - sign * np.array(wrong[name])).max() for sign in (1, -1)) for name in right]
+    far = [
+        min(np.abs(position(found, name) - sign * np.array(wrong[name])).max() for sign in (1, -1))
+        for name in right
+    ]
     assert max(far) < 1.5
     speed = {first: 2.0}
     kept = fm.assemble(with_values(model, right, speed), strict=True)
@@ -334,7 +403,9 @@ def test_loops_in_space(seed: int, linkage, cut: bool) -> None:
 
 
 def chain(rng: np.random.Generator, n: int, flexible: bool) -> tuple[fm.Model, np.ndarray]:
-    """n links with random frames and axes on revolutes, closed to the ground at angles within 0.5 rad of rest."""
+    """n links with random frames and axes on revolutes, closed to the ground at angles within 0.5
+    rad of rest.
+    """
     q = rng.uniform(-NEAR, NEAR, n + 1)
     frames = [(rng.normal(size=3), Rotation.random(rng=rng)) for _ in range(n + 1)]
     axes = rng.normal(size=(n + 1, 3))
@@ -350,7 +421,9 @@ def chain(rng: np.random.Generator, n: int, flexible: bool) -> tuple[fm.Model, n
         else:
             place, turn = frames[k]
             frame = fm.Frame(tuple(place), turn.as_matrix().tolist())
-            link = model.add(fm.RigidBody(f"link{k}", mass=1.0, inertia=(0.1, 0.2, 0.15), frames={"end": frame}))
+            link = model.add(
+                fm.RigidBody(f"link{k}", mass=1.0, inertia=(0.1, 0.2, 0.15), frames={"end": frame})
+            )
             root = link
         model.add(fm.Revolute(f"j{k}", end, root, axis=tuple(axes[k])))
         x, R, end = x + R.apply(place), R * turn, link["end"]
@@ -365,14 +438,17 @@ def chain(rng: np.random.Generator, n: int, flexible: bool) -> tuple[fm.Model, n
 @pytest.mark.parametrize("flexible", [False, True])
 @pytest.mark.parametrize("seed", drawn(3, 12))
 def test_random_loops(seed: int, flexible: bool) -> None:
-    """Two degrees of freedom: two declared coordinates and two declared velocities are kept; nothing declared; all declared
-    wrongly."""
+    """Two degrees of freedom: two declared coordinates and two declared velocities are kept;
+    nothing declared; all declared wrongly."""
     rng = np.random.default_rng(seed)
     model, q = chain(rng, 7, flexible)
     model.cuts = (f"j{rng.integers(8)}",)
     right = {f"j{k}": (float(angle),) for k, angle in enumerate(q)}
     named = [f"j{k}" for k in rng.choice(8, 2, replace=False)]
-    found = fm.assemble(with_values(model, {name: right[name] for name in named}, {named[0]: 1.5, named[1]: -0.7}), strict=True)
+    found = fm.assemble(
+        with_values(model, {name: right[name] for name in named}, {named[0]: 1.5, named[1]: -0.7}),
+        strict=True,
+    )
     check_start(found)
     for name, speed in zip(named, (1.5, -0.7)):
         assert abs(position(found, name)[0] - right[name][0]) < 1e-9
@@ -394,11 +470,17 @@ def test_what_is_consistent_is_taken_as_it_is() -> None:
 
 
 def test_a_declared_velocity_that_no_motion_gives_leaves_the_others_alone() -> None:
-    """A universal joint that locks a parallel cylindrical one: the declared sliding is at round-off in the tree."""
+    """A universal joint that locks a parallel cylindrical one: the declared sliding is at round-off
+    in the tree.
+    """
     frame = fm.Frame((0.3, 0.7, -0.5), Rotation.from_rotvec((0.4, -0.9, 1.3)).as_matrix().tolist())
     model = fm.Model("locked")
     for name in ("a", "b"):
-        model.add(fm.RigidBody(name, mass=1.0, inertia=(0.1, 0.2, 0.3), com=(0.3, 0.1, 0.2), frames={"pin": frame}))
+        model.add(
+            fm.RigidBody(
+                name, mass=1.0, inertia=(0.1, 0.2, 0.3), com=(0.3, 0.1, 0.2), frames={"pin": frame}
+            )
+        )
     model.add(fm.Revolute("hinge", "ground", "a", axis=(1.0, 2.0, 0.5), v0=0.4))
     model.add(fm.Universal("cross", "a", "b", axes=((1.0, 2.0, 0.3), (0.5, -1.0, 0.4))))
     model.add(fm.Cylindrical("rod", "a/pin", "b/pin", axis=(0.3, 0.7, -0.5), v0=(0.9, -1.7)))

@@ -30,10 +30,14 @@ def test_slider_follows_the_closed_form(turning: fm.Solution) -> None:
     slope = -CRANK * s - CRANK**2 * s * c / root
     curve = -CRANK * c - CRANK**2 * (c**2 - s**2) / root - CRANK**4 * s**2 * c**2 / root**3
     guide = turning.joint("guide")
-    np.testing.assert_allclose(guide.position[:, 0], [slider_position(a) for a in angle], atol=1e-11)
+    np.testing.assert_allclose(
+        guide.position[:, 0], [slider_position(a) for a in angle], atol=1e-11
+    )
     np.testing.assert_allclose(guide.velocity[:, 0], slope * SPEED, atol=1e-10)
     np.testing.assert_allclose(guide.acceleration[:, 0], curve * SPEED**2, atol=1e-9)
-    np.testing.assert_allclose(turning.joint("wrist pin").position[:, 0], [-rod_angle(a) for a in angle], atol=1e-10)
+    np.testing.assert_allclose(
+        turning.joint("wrist pin").position[:, 0], [-rod_angle(a) for a in angle], atol=1e-10
+    )
     np.testing.assert_allclose(turning.joint("main").position[:, 0], angle, atol=1e-11)
     assert turning.drift.max() < 1e-10
 
@@ -55,12 +59,18 @@ def test_torque_of_the_drive_gives_its_power(turning: fm.Solution) -> None:
 
 
 def test_forces_of_a_motion_are_those_of_a_run(turning: fm.Solution) -> None:
-    """Of joints and drives; outputs far apart, whose works are coarse sums, do not make the verdict."""
+    """Of joints and drives; outputs far apart, whose works are coarse sums, do not make the
+    verdict.
+    """
     run = fm.simulate(driven(), t_end=4.0, step=1e-3).at(turning.t)
     size = np.abs(run.joint("main").force).max()
     for joint in turning.joints:
-        np.testing.assert_allclose(turning.joint(joint).force, run.joint(joint).force, atol=1e-4 * size)
-    np.testing.assert_allclose(turning.drive("motor").torque, run.drive("motor").torque, atol=1e-4 * size)
+        np.testing.assert_allclose(
+            turning.joint(joint).force, run.joint(joint).force, atol=1e-4 * size
+        )
+    np.testing.assert_allclose(
+        turning.drive("motor").torque, run.drive("motor").torque, atol=1e-4 * size
+    )
     assert np.abs(turning.energy.balance).max() > 0.01 * turning.energy.scale
     assert [check.title for check in turning.audit if check.status != "PASS"] == ["Redundancy"]
 
@@ -90,26 +100,49 @@ def test_any_joint_can_be_the_actuator(turning: fm.Solution) -> None:
         np.testing.assert_allclose(power, motor * SPEED, atol=1e-8)
     both = fm.inverse_dynamics(turning, actuators=["main", "guide"])
     assert not both.unique
-    power = both.effort["main"][:, 0] * SPEED + both.effort["guide"][:, 0] * turning.joint("guide").velocity[:, 0]
+    power = (
+        both.effort["main"][:, 0] * SPEED
+        + both.effort["guide"][:, 0] * turning.joint("guide").velocity[:, 0]
+    )
     np.testing.assert_allclose(power, motor * SPEED, atol=1e-8)
 
 
 def test_two_link_arm_in_closed_form() -> None:
-    """Featherstone 2008, example 2.2 in kind: point masses at the ends of two links of lengths a, b in a vertical plane."""
+    """Featherstone 2008, example 2.2 in kind: point masses at the ends of two links of lengths a, b
+    in a vertical plane.
+    """
     a, b, m, n = 0.7, 0.4, 1.5, 0.8
     q, v, w = np.array([0.3, 0.9]), np.array([1.1, -2.0]), np.array([0.4, 3.0])
     model = fm.Model("arm", gravity=(0.0, -G, 0.0))
-    first, second = model.add(fm.PointMass("first", mass=m)), model.add(fm.PointMass("second", mass=n))
-    model.add(fm.Chain("shoulder", model.ground, first, motions=(Rotate("z"), FixedTranslation((a, 0.0, 0.0)))))
-    model.add(fm.Chain("elbow", first, second, motions=(Rotate("z"), FixedTranslation((b, 0.0, 0.0)))))
+    first, second = (
+        model.add(fm.PointMass("first", mass=m)),
+        model.add(fm.PointMass("second", mass=n)),
+    )
+    model.add(
+        fm.Chain(
+            "shoulder", model.ground, first, motions=(Rotate("z"), FixedTranslation((a, 0.0, 0.0)))
+        )
+    )
+    model.add(
+        fm.Chain("elbow", first, second, motions=(Rotate("z"), FixedTranslation((b, 0.0, 0.0))))
+    )
     names = ("shoulder", "elbow")
     position, velocity, acceleration = (dict(zip(names, values)) for values in (q, v, w))
-    found = fm.inverse_dynamics(fm.state(model, position=position, velocity=velocity, acceleration=acceleration))
+    found = fm.inverse_dynamics(
+        fm.state(model, position=position, velocity=velocity, acceleration=acceleration)
+    )
     c, s = np.cos(q[1]), np.sin(q[1])
-    inertia = np.array([[(m + n) * a * a + n * b * b + 2 * n * a * b * c, n * b * b + n * a * b * c], [0.0, n * b * b]])
+    inertia = np.array(
+        [
+            [(m + n) * a * a + n * b * b + 2 * n * a * b * c, n * b * b + n * a * b * c],
+            [0.0, n * b * b],
+        ]
+    )
     inertia[1, 0] = inertia[0, 1]
     coriolis = n * a * b * s * np.array([-v[1] * (2 * v[0] + v[1]), v[0] ** 2])
-    weight = G * np.array([(m + n) * a * np.cos(q[0]) + n * b * np.cos(q.sum()), n * b * np.cos(q.sum())])
+    weight = G * np.array(
+        [(m + n) * a * np.cos(q[0]) + n * b * np.cos(q.sum()), n * b * np.cos(q.sum())]
+    )
     expected = inertia @ w + coriolis + weight
     np.testing.assert_allclose([found.effort[name][0, 0] for name in names], expected, atol=1e-11)
     assert np.abs(found.remainder).max() < 1e-12
@@ -126,7 +159,9 @@ def test_free_motion_needs_no_effort() -> None:
 
 def test_freedom_that_is_left_is_named() -> None:
     with pytest.raises(
-        fm.InputError, match=r"kinematics: 1 degree of freedom is not driven, in main\.0, " r"crank pin\.0, guide\.0; drive it"
+        fm.InputError,
+        match=r"kinematics: 1 degree of freedom is not driven, in main\.0, "
+        r"crank pin\.0, guide\.0; drive it",
     ):
         fm.kinematics(slider_crank(), [0.0, 1.0])
 
@@ -166,50 +201,88 @@ def test_joint_declared_from_child_to_parent() -> None:
     path = fm.kinematics(model, np.linspace(0.0, 1.0, 11))
     by_drives, by_joint = fm.inverse_dynamics(path), fm.inverse_dynamics(path, actuators=["cross"])
     for k in range(2):
-        np.testing.assert_allclose(by_joint.effort["cross"][:, k], by_drives.effort[f"motor{k}"][:, 0], atol=1e-11)
-        np.testing.assert_allclose(by_drives.solution.joint("cross").effort[:, k], by_joint.effort["cross"][:, k], atol=1e-11)
+        np.testing.assert_allclose(
+            by_joint.effort["cross"][:, k], by_drives.effort[f"motor{k}"][:, 0], atol=1e-11
+        )
+        np.testing.assert_allclose(
+            by_drives.solution.joint("cross").effort[:, k],
+            by_joint.effort["cross"][:, k],
+            atol=1e-11,
+        )
 
 
 def bead(factors: tuple[float, float, float], *, led: bool) -> fm.Model:
-    """A bead on a circle of 1 m by three user functions, the last only if it is led along x, each with its factor."""
+    """A bead on a circle of 1 m by three user functions, the last only if it is led along x, each
+    with its factor.
+    """
     model = fm.Model("bead", gravity=(0.0, 0.0, -G))
     body = model.add(fm.PointMass("body", mass=2.0))
     start = (0.6, 0.0, -0.8) if led else (0.0, 0.0, -1.0)
     model.add(fm.Translation("way", model.ground, body, q0=start))
     a, b, c = factors
-    model.add(fm.Holonomic("sphere", model.ground, body, lambda t, x, A: a * (x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - 1.0)))
+    model.add(
+        fm.Holonomic(
+            "sphere",
+            model.ground,
+            body,
+            lambda t, x, A: a * (x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - 1.0),
+        )
+    )
     model.add(fm.Holonomic("plane", model.ground, body, lambda t, x, A: b * x[1]))
     if led:
-        model.add(fm.Holonomic("lead", model.ground, body, lambda t, x, A: c * (x[0] - 0.6 - 0.3 * t), rheonomic=True))
+        model.add(
+            fm.Holonomic(
+                "lead",
+                model.ground,
+                body,
+                lambda t, x, A: c * (x[0] - 0.6 - 0.3 * t),
+                rheonomic=True,
+            )
+        )
     return model
 
 
 @pytest.mark.parametrize("seed", drawn(2, 40))
 def test_factors_of_user_rows_change_nothing(seed: int) -> None:
-    """Rows within 1e-6 … 1e5 per m: one frequency √(g/r) of linearize and statics, and the motion along the circle."""
+    """Rows within 1e-6 … 1e5 per m: one frequency √(g/r) of linearize and statics, and the motion
+    along the circle.
+    """
     factors = tuple(10.0 ** np.random.default_rng(seed).uniform(-5.5, 5.0, 3))
     if seed == 0:
         factors = (1e5, 1e-5, 20.0)
     free = bead(factors, led=False)
     found = fm.statics(free)
     np.testing.assert_allclose(found.frequencies, [np.sqrt(G)], rtol=1e-6)
-    np.testing.assert_allclose(2.0 * np.pi * fm.linearize(free).modes.frequency, [np.sqrt(G)], rtol=1e-6)
+    np.testing.assert_allclose(
+        2.0 * np.pi * fm.linearize(free).modes.frequency, [np.sqrt(G)], rtol=1e-6
+    )
     assert found.residual < 1e-6
     path = fm.kinematics(bead(factors, led=True), [0.0, 0.1, 0.2], audit=False)
     x, z = 0.66, -np.sqrt(1.0 - 0.66**2)
     np.testing.assert_allclose(path.q[-1], (x, 0.0, z), atol=1e-9)
     np.testing.assert_allclose(path.s[-1], (0.3, 0.0, -0.3 * x / z), atol=1e-8)
-    np.testing.assert_allclose(path.trajectory.sd[-1], (0.0, 0.0, -(0.09 + (0.3 * x / z) ** 2) / z), atol=1e-7)
+    np.testing.assert_allclose(
+        path.trajectory.sd[-1], (0.0, 0.0, -(0.09 + (0.3 * x / z) ** 2) / z), atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("length", [1.0, 1e-6])
 def test_four_bar_linkage_of_any_size(length: float) -> None:
-    """Its angles, rates and accelerations are those of a linkage of metres, torques in proportion to m l²."""
+    """Its angles, rates and accelerations are those of a linkage of metres, torques in proportion
+    to m l².
+    """
 
     def linkage(length: float, rod: float = -0.16, rocker: float = 1.5) -> fm.Model:
         model = fm.Model("linkage", gravity=(0.0, 0.0, 0.0))
         a, b, c = (
-            model.add(fm.RigidBody(name, mass=1.0, inertia=(length**2,) * 3, frames={"pin": (length * size, 0.0, 0.0)}))
+            model.add(
+                fm.RigidBody(
+                    name,
+                    mass=1.0,
+                    inertia=(length**2,) * 3,
+                    frames={"pin": (length * size, 0.0, 0.0)},
+                )
+            )
             for name, size in (("crank", 1.0), ("rod", 3.0), ("rocker", 2.5))
         )
         crank = model.add(fm.Revolute("A", model.ground, a, axis="z", q0=0.8))
@@ -222,7 +295,11 @@ def test_four_bar_linkage_of_any_size(length: float) -> None:
 
     closed = fm.state(linkage(1.0)).q[1:]
     path, usual = (fm.kinematics(linkage(size, *closed), [0.0, 0.5, 1.0]) for size in (length, 1.0))
-    for one, other in ((path.q, usual.q), (path.s, usual.s), (path.trajectory.sd, usual.trajectory.sd)):
+    for one, other in (
+        (path.q, usual.q),
+        (path.s, usual.s),
+        (path.trajectory.sd, usual.trajectory.sd),
+    ):
         np.testing.assert_allclose(one, other, atol=1e-7)
     torques = [each.drive("motor").torque for each in (path, usual)]
     np.testing.assert_allclose(torques[0] / length**2, torques[1], rtol=1e-6, atol=1e-7)

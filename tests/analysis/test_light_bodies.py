@@ -1,4 +1,6 @@
-"""Bodies without mass, without inertia or with that of a thin rod: one verdict in all coordinates, and the body at fault."""
+"""Bodies without mass, without inertia or with that of a thin rod: one verdict in all coordinates,
+and the body at fault.
+"""
 
 import numpy as np
 import pytest
@@ -32,8 +34,10 @@ def thin_rod() -> fm.Model:
 
 
 MODELS = {
-    "massless": on_a_link(0.0, NOTHING), "without inertia": on_a_link(0.5, NOTHING), "thin": thin_rod(),
-}  # fmt: skip
+    "massless": on_a_link(0.0, NOTHING),
+    "without inertia": on_a_link(0.5, NOTHING),
+    "thin": thin_rod(),
+}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -41,46 +45,70 @@ def test_light_bodies_move_alike_in_all_coordinates(name: str) -> None:
     model = MODELS[name]
     runs = [fm.simulate(model, t_end=0.1, **how) for how in EVERY]
     for run in runs:
-        np.testing.assert_allclose(run.body("rod").position[-1], runs[0].body("rod").position[-1], atol=2e-6)
-        np.testing.assert_allclose(run.joint("top").force[-1], runs[0].joint("top").force[-1], atol=2e-3)
+        np.testing.assert_allclose(
+            run.body("rod").position[-1], runs[0].body("rod").position[-1], atol=2e-6
+        )
+        np.testing.assert_allclose(
+            run.joint("top").force[-1], runs[0].joint("top").force[-1], atol=2e-3
+        )
         assert str(run.verdict) == "PASS"
 
 
 def test_a_massless_link_is_a_double_pendulum() -> None:
-    """(0.3 + …): the angles of the link and of the rod by Lagrange's equations of a rod that hangs on a string of 0.3 m."""
-    run = fm.simulate(MODELS["massless"], t_end=0.5, integrator="dormand-prince", rtol=1e-9, atol=1e-10)
+    """(0.3 + …): the angles of the link and of the rod by Lagrange's equations of a rod that hangs
+    on a string of 0.3 m.
+    """
+    run = fm.simulate(
+        MODELS["massless"], t_end=0.5, integrator="dormand-prince", rtol=1e-9, atol=1e-10
+    )
     m, l, c, J, g = 2.0, 0.3, 0.2, 0.02, 9.81
     a, b = (run.joint(name).position[:, 0] for name in ("top", "middle"))
     u, v = (run.joint(name).velocity[:, 0] for name in ("top", "middle"))
     b, v = a + b, u + v  # angles from the vertical
-    kinetic = 0.5 * m * (l * l * u * u + c * c * v * v + 2 * l * c * u * v * np.cos(a - b)) + 0.5 * J * v * v
+    kinetic = (
+        0.5 * m * (l * l * u * u + c * c * v * v + 2 * l * c * u * v * np.cos(a - b))
+        + 0.5 * J * v * v
+    )
     total = kinetic - m * g * (l * np.cos(a) + c * np.cos(b))
     np.testing.assert_allclose(total, total[0], atol=1e-7)
     moment = J * run.joint("middle").acceleration[:, 0] + J * run.joint("top").acceleration[:, 0]
-    # of the rod about its centre of mass: the link, without inertia, transmits a force along itself alone
+    # of the rod about its centre of mass: the link, without inertia, transmits a force along itself
+    # alone
     force = np.linalg.norm(run.joint("top").force, axis=1)
     np.testing.assert_allclose(np.abs(moment), np.abs(c * force * np.sin(a - b)), atol=1e-6)
 
 
 @pytest.mark.parametrize("how", EVERY)
 def test_the_body_without_inertia_is_named(how: dict) -> None:
-    """Two hinges about one axis: the piece between them turns without inertia, the bodies beside it have theirs."""
+    """Two hinges about one axis: the piece between them turns without inertia, the bodies beside it
+    have theirs.
+    """
     model = fm.Model("idle piece")
     model.add(fm.RigidBody("heavy", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"end": (0.3, 0, 0)}))
     model.add(fm.RigidBody("idle", mass=0.0, inertia=NOTHING))
     model.add(fm.RigidBody("last", mass=1.0, inertia=(0.1, 0.1, 0.1)))
-    for name, parent, child in (("a", "ground", "heavy"), ("b", "heavy/end", "idle"), ("c", "idle", "last")):
+    for name, parent, child in (
+        ("a", "ground", "heavy"),
+        ("b", "heavy/end", "idle"),
+        ("c", "idle", "last"),
+    ):
         model.add(fm.Revolute(name, parent, child, axis="y"))
     with pytest.raises(fm.InputError, match=r"bodies\.idle: nothing gives its motion inertia"):
         fm.simulate(model, t_end=0.1, **how)
-    assert any(error.startswith("bodies.idle: its motion has no inertia") for error in model.check().errors)
+    assert any(
+        error.startswith("bodies.idle: its motion has no inertia") for error in model.check().errors
+    )
 
 
 def balanced(k: float, angle: float) -> fm.Model:
-    """A bar of 2 kg and 0.5 m on a hinge, its end on a spring of length zero to a point 0.4 m above the hinge."""
+    """A bar of 2 kg and 0.5 m on a hinge, its end on a spring of length zero to a point 0.4 m above
+    the hinge.
+    """
     model = fm.Model("balanced bar", frames={"above": (0, 0, 0.4)})
     frames = {"end": (0.5, 0, 0)}
-    bar = model.add(fm.RigidBody("bar", mass=2.0, com=(0.25, 0, 0), inertia=(0.01, 0.05, 0.05), frames=frames))
+    bar = model.add(
+        fm.RigidBody("bar", mass=2.0, com=(0.25, 0, 0), inertia=(0.01, 0.05, 0.05), frames=frames)
+    )
     model.add(fm.Revolute("hinge", model.ground, bar, axis="-y", q0=angle))
     model.add(fm.PointSpring("spring", model.ground["above"], bar["end"], k=k, length=0.0))
     return model
@@ -95,7 +123,9 @@ def test_a_spring_of_length_zero_balances_a_weight_in_every_position(angle: floa
 
 
 def test_a_spring_of_length_zero_has_its_stiffness_where_its_ends_meet() -> None:
-    """k in all directions at r = 0: ω² = k/m of a mass in its centre, k r of one that passes through it."""
+    """k in all directions at r = 0: ω² = k/m of a mass in its centre, k r of one that passes
+    through it.
+    """
     model = fm.Model("mass on a spring", gravity=(0, 0, 0))
     ball = model.add(fm.RigidBody("ball", mass=2.0, inertia=(1, 1, 1)))
     model.add(fm.Translation("guide", model.ground, ball, v0=(0.3, -0.2, 0.5)))

@@ -1,4 +1,6 @@
-"""Linearised motion against closed forms, differentiated equations of one degree of freedom, and runs."""
+"""Linearised motion against closed forms, differentiated equations of one degree of freedom, and
+runs.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +26,9 @@ def test_pendulum_and_its_ports() -> None:
     inputs = [("effort", "hinge"), ("force", "bob", "x"), ("torque", "bob", "z")]
     outputs = [("coordinate", "hinge"), ("rate", "hinge"), ("position", "bob", "x")]
     found = fm.linearize(model, inputs=inputs, outputs=outputs)
-    np.testing.assert_allclose((found.M[0, 0], found.D[0, 0], found.K[0, 0]), (1.1, 0.3, G), rtol=1e-9)
+    np.testing.assert_allclose(
+        (found.M[0, 0], found.D[0, 0], found.K[0, 0]), (1.1, 0.3, G), rtol=1e-9
+    )
     np.testing.assert_allclose(found.B, [[0, 0, 0], [1 / 1.1] * 3], atol=1e-12)
     np.testing.assert_allclose(found.C, [[1, 0], [0, 1], [1, 0]], atol=1e-12)
     assert found.inputs == ("effort hinge", "force bob x", "torque bob z")
@@ -38,19 +42,33 @@ def test_double_pendulum() -> None:
     """Equal masses and lengths: ω² = (2 ± √2) g/l."""
     model = fm.Model("double pendulum", gravity=(0.0, -G, 0.0))
     first, second = (model.add(fm.PointMass(name, mass=1.0)) for name in ("first", "second"))
-    model.add(fm.Chain("upper", model.ground, first, motions=(Rotate("z"), FixedTranslation((0.0, -1.0, 0.0)))))
-    model.add(fm.Chain("lower", first, second, motions=(Rotate("z"), FixedTranslation((0.0, -1.0, 0.0)))))
+    model.add(
+        fm.Chain(
+            "upper", model.ground, first, motions=(Rotate("z"), FixedTranslation((0.0, -1.0, 0.0)))
+        )
+    )
+    model.add(
+        fm.Chain("lower", first, second, motions=(Rotate("z"), FixedTranslation((0.0, -1.0, 0.0))))
+    )
     found = fm.linearize(model, at=fm.statics(model)).modes.frequency * TWO_PI
-    np.testing.assert_allclose(found**2, (2.0 + np.sqrt(2.0) * np.array([-1.0, 1.0])) * G, rtol=1e-9)
+    np.testing.assert_allclose(
+        found**2, (2.0 + np.sqrt(2.0) * np.array([-1.0, 1.0])) * G, rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("axis", ["y", "z"])
 def test_rigid_blade_on_a_turning_hub(axis: str) -> None:
-    """Flapping Ω √(1 + a m r/I), lead-lag Ω √(a m r/I), with I about the hinge; at any angle of the hub."""
+    """Flapping Ω √(1 + a m r/I), lead-lag Ω √(a m r/I), with I about the hinge; at any angle of the
+    hub.
+    """
     offset, mass, r, inertia, speed = 0.3, 2.0, 0.5, 0.2, 7.0
     model = fm.Model("rotor", gravity=(0.0, 0.0, 0.0))
-    hub = model.add(fm.RigidBody("hub", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"rim": (offset, 0.0, 0.0)}))
-    blade = model.add(fm.RigidBody("blade", mass=mass, inertia=(0.0, inertia, inertia), com=(r, 0.0, 0.0)))
+    hub = model.add(
+        fm.RigidBody("hub", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"rim": (offset, 0.0, 0.0)})
+    )
+    blade = model.add(
+        fm.RigidBody("blade", mass=mass, inertia=(0.0, inertia, inertia), com=(r, 0.0, 0.0))
+    )
     model.add(fm.Revolute("shaft", model.ground, hub))
     model.add(fm.Revolute("blade hinge", hub["rim"], blade, axis=axis))
     model.add(fm.Drive("motor", "shaft", fm.Ramp(0.0, speed)))
@@ -61,13 +79,16 @@ def test_rigid_blade_on_a_turning_hub(axis: str) -> None:
         found = fm.linearize(model, at=steady, inputs=[("drive", "motor")])
         assert found.coordinates == ("blade hinge.0",)
         assert found.modes.frequency[0] * TWO_PI == pytest.approx(expected, rel=1e-9)
-    lag = -1.0 - mass * r * offset / whole if axis == "z" else 0.0  # the hub's acceleration on the blade
+    # the hub's acceleration on the blade
+    lag = -1.0 - mass * r * offset / whole if axis == "z" else 0.0
     np.testing.assert_allclose(found.B[1], (0.0, 0.0, lag), atol=1e-9)
     assert found.inputs == ("drive motor", "drive motor rate", "drive motor acceleration")
 
 
 def test_sleeping_top() -> None:
-    """A top on its point at the spin n: A z̈ − i C n ż − m g l z = 0 for its axis, in the frame that rotates with n."""
+    """A top on its point at the spin n: A z̈ − i C n ż − m g l z = 0 for its axis, in the frame
+    that rotates with n.
+    """
     mass, height, transverse, axial, spin = 2.0, 0.3, 0.05, 0.02, 200.0
     model = fm.Model("top", gravity=(0.0, 0.0, -G))
     inertia = (transverse, transverse, axial)
@@ -78,7 +99,9 @@ def test_sleeping_top() -> None:
     assert np.isreal(rates).all()
     found = fm.linearize(model).modes
     expected = np.sort(np.abs(rates - spin))
-    np.testing.assert_allclose(found.frequency[found.frequency > 1e-3] * TWO_PI, expected, rtol=1e-7)
+    np.testing.assert_allclose(
+        found.frequency[found.frequency > 1e-3] * TWO_PI, expected, rtol=1e-7
+    )
 
 
 def test_controller_with_an_integral() -> None:
@@ -111,8 +134,18 @@ def test_outputs_of_a_cut_joint() -> None:
     """The slider follows the crank by dx/dφ, whichever joint is cut."""
     angle = 0.8
     model = slider_crank(angle)
-    names = [("coordinate", "main"), ("coordinate", "guide"), ("coordinate", "crank pin"), ("coordinate", "wrist pin")]
-    found = fm.linearize(model, independent=["main"], inputs=[("effort", "guide"), ("effort", "wrist pin")], outputs=names)
+    names = [
+        ("coordinate", "main"),
+        ("coordinate", "guide"),
+        ("coordinate", "crank pin"),
+        ("coordinate", "wrist pin"),
+    ]
+    found = fm.linearize(
+        model,
+        independent=["main"],
+        inputs=[("effort", "guide"), ("effort", "wrist pin")],
+        outputs=names,
+    )
     slope = derivative(lambda d: slider_position(angle + d))
     tilt = derivative(lambda d: rod_angle(angle + d))
     np.testing.assert_allclose(found.C[:, 0], (1.0, slope, tilt - 1.0, -tilt), atol=1e-9)
@@ -124,9 +157,13 @@ def test_drive_of_a_support() -> None:
     model = fm.Model("carriage", gravity=(0.0, -G, 0.0))
     carriage, bob = (model.add(fm.PointMass(name, mass=1.0)) for name in ("carriage", "bob"))
     model.add(fm.Prismatic("rail", model.ground, carriage))
-    model.add(fm.Chain("rod", carriage, bob, motions=(Rotate("z"), FixedTranslation((0.0, -2.0, 0.0)))))
+    model.add(
+        fm.Chain("rod", carriage, bob, motions=(Rotate("z"), FixedTranslation((0.0, -2.0, 0.0))))
+    )
     model.add(fm.Drive("motor", "rail", 0.0))
-    found = fm.linearize(model, inputs=[("drive", "motor")], outputs=[("position", "bob", "x"), ("rate", "rod")])
+    found = fm.linearize(
+        model, inputs=[("drive", "motor")], outputs=[("position", "bob", "x"), ("rate", "rod")]
+    )
     np.testing.assert_allclose(found.A, [[0, 1], [-G / 2, 0]], atol=1e-9)
     np.testing.assert_allclose(found.B, [[0, 0, 0], [0, 0, -0.5]], atol=1e-9)
     np.testing.assert_allclose(found.C, [[2, 0], [0, 1]], atol=1e-9)
@@ -138,13 +175,17 @@ def test_motion_of_a_mode() -> None:
     motion = found.motion(0, amplitude=0.2)
     period = 1.0 / found.frequency[0]
     expected = 0.2 * np.cos(TWO_PI * motion.t / period)
-    np.testing.assert_allclose(motion.joint("hinge").position[:, 0] + np.pi / 2, expected, atol=1e-9)
+    np.testing.assert_allclose(
+        motion.joint("hinge").position[:, 0] + np.pi / 2, expected, atol=1e-9
+    )
     assert motion.t[-1] == pytest.approx(period)
     np.testing.assert_allclose(motion.joint("hinge").velocity[0], 0.0, atol=1e-9)
 
 
 def test_motion_of_a_mode_of_several_coordinates() -> None:
-    """Equal masses on a chain of equal springs, the displacement of the second relative to the first: ratios (−1 ± √5)/2."""
+    """Equal masses on a chain of equal springs, the displacement of the second relative to the
+    first: ratios (−1 ± √5)/2.
+    """
     model = fm.Model("chain", gravity=(0.0, 0.0, 0.0))
     place = model.ground
     for name in ("first", "second"):
@@ -166,7 +207,9 @@ def test_state_of_a_solution(coordinates: str) -> None:
     """About the moving pendulum the stiffness is m g l cos of its angle from the vertical."""
     run = fm.simulate(pendulum(-1.0), t_end=0.5, step=1e-3, coordinates=coordinates)
     found = fm.linearize(run.compiled.model, at=fm.state_of(run, 0.3))
-    np.testing.assert_allclose(found.K[0, 0], -G * np.sin(run.joint("hinge").position[300, 0]), rtol=1e-8)
+    np.testing.assert_allclose(
+        found.K[0, 0], -G * np.sin(run.joint("hinge").position[300, 0]), rtol=1e-8
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,7 +221,10 @@ def test_state_of_a_solution(coordinates: str) -> None:
         ({"inputs": [("force", "crank/b", "w")]}, "one of the world axes"),
         ({"inputs": [("drive", "motor")]}, "drive 'motor' is not in the model"),
         ({"outputs": [("rate", "main", 1)]}, "joint 'main': no coordinate 1, it has 1"),
-        ({"independent": ["main", "guide"]}, "independent: main.0, guide.0 do not determine the 1 degrees of freedom"),
+        (
+            {"independent": ["main", "guide"]},
+            "independent: main.0, guide.0 do not determine the 1 degrees of freedom",
+        ),
         ({"independent": ["mian"]}, "independent: no coordinate 'mian'"),
     ],
 )
@@ -196,21 +242,43 @@ def test_time_outside_a_solution() -> None:
 
 
 def moving_model() -> fm.Model:
-    """Bodies on a ball, on a universal joint declared in reverse, and free, all rotating, connected by springs."""
+    """Bodies on a ball, on a universal joint declared in reverse, and free, all rotating, connected
+    by springs.
+    """
     rng = np.random.default_rng(3)
     model = fm.Model("moving", gravity=(0.3, -1.0, -9.0))
     bodies = []
     for i in range(3):
         place = {"a": tuple(rng.normal(size=3)), "b": tuple(rng.normal(size=3))}
-        body = fm.RigidBody(f"b{i}", mass=1.0 + i, inertia=(0.3, 0.4, 0.5), com=tuple(0.3 * rng.normal(size=3)), frames=place)
+        body = fm.RigidBody(
+            f"b{i}",
+            mass=1.0 + i,
+            inertia=(0.3, 0.4, 0.5),
+            com=tuple(0.3 * rng.normal(size=3)),
+            frames=place,
+        )
         bodies.append(model.add(body))
     turn = rng.normal(size=4)
-    model.add(fm.Spherical("ball", model.ground, bodies[0]["a"], q0=tuple(turn / np.linalg.norm(turn)), v0=(1.0, -2.0, 0.7)))
+    model.add(
+        fm.Spherical(
+            "ball",
+            model.ground,
+            bodies[0]["a"],
+            q0=tuple(turn / np.linalg.norm(turn)),
+            v0=(1.0, -2.0, 0.7),
+        )
+    )
     model.add(fm.Universal("cross", bodies[1]["a"], bodies[0]["b"], q0=(0.4, -0.3), v0=(1.5, 0.8)))
     turn = rng.normal(size=4)
     start = (0.5, 0.2, -0.1, *turn / np.linalg.norm(turn))
-    model.add(fm.Free("float", model.ground, bodies[2], q0=start, v0=(0.3, -0.5, 0.8, 1.2, -0.4, 0.9)))
-    model.add(fm.Bushing("pad", bodies[1]["b"], bodies[2]["a"], k=(60.0, 80.0, 70.0, 9.0, 8.0, 7.0), c=(1.0,) * 6))
+    model.add(
+        fm.Free("float", model.ground, bodies[2], q0=start, v0=(0.3, -0.5, 0.8, 1.2, -0.4, 0.9))
+    )
+    model.add(
+        fm.Bushing(
+            "pad", bodies[1]["b"], bodies[2]["a"], k=(60.0, 80.0, 70.0, 9.0, 8.0, 7.0), c=(1.0,) * 6
+        )
+    )
     model.add(fm.PointSpring("rope", bodies[0]["b"], bodies[2]["b"], k=50.0, c=2.0, length=0.7))
     return model
 
@@ -251,13 +319,32 @@ def turning(s: np.ndarray) -> np.ndarray:
 def spatial_linkage(cut: str) -> fm.Model:
     """Crank about z, rod on a ball, universal joint, rocker about x: one degree of freedom."""
     arm, d = (0.0, 0.0, 0.5), (0.8, 0.3, 0.5)
-    model = fm.Model("linkage", gravity=(0.5, -1.0, -G), frames={"crank": (0, 0, 0), "rocker": (1.0, 0.3, 0.0)}, cuts=[cut])
+    model = fm.Model(
+        "linkage",
+        gravity=(0.5, -1.0, -G),
+        frames={"crank": (0, 0, 0), "rocker": (1.0, 0.3, 0.0)},
+        cuts=[cut],
+    )
     inertia = (0.02, 0.03, 0.04)
     crank = model.add(
-        fm.RigidBody("crank", mass=1.0, inertia=inertia, com=(0.1, 0, 0), frames={"a": (0, 0, 0), "b": (0.2, 0, 0)})
+        fm.RigidBody(
+            "crank",
+            mass=1.0,
+            inertia=inertia,
+            com=(0.1, 0, 0),
+            frames={"a": (0, 0, 0), "b": (0.2, 0, 0)},
+        )
     )
-    rod = model.add(fm.RigidBody("rod", mass=0.7, inertia=inertia, com=(0.4, 0.1, 0.3), frames={"a": (0, 0, 0), "b": d}))
-    rocker = model.add(fm.RigidBody("rocker", mass=1.2, inertia=inertia, com=(0, 0, 0.2), frames={"a": (0, 0, 0), "b": arm}))
+    rod = model.add(
+        fm.RigidBody(
+            "rod", mass=0.7, inertia=inertia, com=(0.4, 0.1, 0.3), frames={"a": (0, 0, 0), "b": d}
+        )
+    )
+    rocker = model.add(
+        fm.RigidBody(
+            "rocker", mass=1.2, inertia=inertia, com=(0, 0, 0.2), frames={"a": (0, 0, 0), "b": arm}
+        )
+    )
     model.add(fm.Revolute("crank", model.ground["crank"], crank["a"]))
     model.add(fm.Spherical("ball", crank["b"], rod["a"]))
     model.add(fm.Universal("cross", rod["b"], rocker["b"]))
@@ -299,12 +386,20 @@ def test_friction_at_rest_damps_by_its_regularization(regularization: float) -> 
 
 @pytest.mark.parametrize("upper", [20.0, 2.5, 1.99])
 def test_controller_close_to_its_limit(upper: float) -> None:
-    """q⃛ J = −(m g l cos q + k_p) q̇ − k_d q̈ − k_i q within the limit, which is 0.0035 N m away in the closest case."""
+    """q⃛ J = −(m g l cos q + k_p) q̇ − k_d q̈ − k_i q within the limit, which is 0.0035 N m away in
+    the closest case.
+    """
     m, r, inertia, kp, ki, kd = 1.3, 0.4, 0.02, 30.0, 60.0, 1.0
     model = fm.Model("pendulum", gravity=(0.0, -9.81, 0.0))
-    bob = model.add(fm.RigidBody("bob", mass=m, inertia=(inertia,) * 3, frames={"pivot": (0.0, r, 0.0)}))
+    bob = model.add(
+        fm.RigidBody("bob", mass=m, inertia=(inertia,) * 3, frames={"pivot": (0.0, r, 0.0)})
+    )
     model.add(fm.Revolute("hinge", model.ground, bob["pivot"], axis="z", q0=0.4))
-    model.add(fm.JointTorque("control", "hinge", fm.LimitedPID(kp, ki, kd=kd, lower=-4.0, upper=upper, reference=0.4)))
+    model.add(
+        fm.JointTorque(
+            "control", "hinge", fm.LimitedPID(kp, ki, kd=kd, lower=-4.0, upper=upper, reference=0.4)
+        )
+    )
     found = np.linalg.eigvals(fm.linearize(model, at=fm.statics(model)).A)
     J = inertia + m * r**2
     expected = np.roots([J, kd, m * 9.81 * r * np.cos(0.4) + kp, ki])

@@ -17,7 +17,9 @@ def test_names_and_shapes() -> None:
 
 @pytest.mark.parametrize("model", [slider_crank(), pendulum(0.4)], ids=lambda model: model.name)
 def test_constraints_are_orthogonal_to_the_motion_they_allow(model: fm.Model) -> None:
-    """G^l J^l = 0; all joints as constraints of free bodies: G (J J^l) = 0; Jᵀ M J of free bodies is M of the joints."""
+    """G^l J^l = 0; all joints as constraints of free bodies: G (J J^l) = 0; Jᵀ M J of free bodies
+    is M of the joints.
+    """
     joint, absolute = fm.matrices(model), fm.matrices(model, coordinates="absolute")
     np.testing.assert_allclose(joint.G @ joint.J_loop, 0.0, atol=1e-14)
     np.testing.assert_allclose(absolute.G @ joint.J @ joint.J_loop, 0.0, atol=1e-14)
@@ -50,7 +52,9 @@ def test_rates_of_quaternions() -> None:
     body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     p = (np.cos(half), 0.0, 0.0, np.sin(half))
     model.add(fm.Spherical("ball", model.ground, body, q0=p))
-    expected = 0.5 * np.array([[-p[1], -p[2], -p[3]], [p[0], -p[3], p[2]], [p[3], p[0], -p[1]], [-p[2], p[1], p[0]]])
+    expected = 0.5 * np.array(
+        [[-p[1], -p[2], -p[3]], [p[0], -p[3], p[2]], [p[3], p[0], -p[1]], [-p[2], p[1], p[0]]]
+    )
     found = fm.matrices(model)
     np.testing.assert_allclose(found.H, expected, atol=1e-15)
     np.testing.assert_allclose(found.H_bar, expected, atol=1e-15)
@@ -60,7 +64,9 @@ def test_twist_of_the_crank() -> None:
     """At the end of the crank v = Ω r across it."""
     found = fm.matrices(slider_crank(0.5))
     rows = 6 * found.bodies.index("crank")
-    np.testing.assert_allclose(found.J[rows : rows + 6, found.velocities.index("main.0")], (0, 0, 0, 0, 0, 1), atol=1e-15)
+    np.testing.assert_allclose(
+        found.J[rows : rows + 6, found.velocities.index("main.0")], (0, 0, 0, 0, 0, 1), atol=1e-15
+    )
     rod = found.J[6 * found.bodies.index("rod") :][:3, found.velocities.index("main.0")]
     assert np.linalg.norm(rod) == pytest.approx(CRANK)
 

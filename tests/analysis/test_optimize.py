@@ -19,11 +19,17 @@ def door(damping=6.0):
 
 
 def test_least_square_of_an_oscillation():
-    """∫₀^∞ x² dt of J ẍ + c ẋ + k x = 0 from rest is x₀² (J/2c + c/2k): smallest at c = √(J k), with x₀² √(J/k)."""
+    """∫₀^∞ x² dt of J ẍ + c ẋ + k x = 0 from rest is x₀² (J/2c + c/2k): smallest at c = √(J k),
+    with x₀² √(J/k).
+    """
     found = fm.optimize(
-        door(), ["forces.closer.c"], lambda solution: float(solution.signal("joint hinge.0 position").rms ** 2),
-        t_end=12.0, step=5e-3, bounds={"forces.closer.c": (1.0, 60.0)},
-    )  # fmt: skip
+        door(),
+        ["forces.closer.c"],
+        lambda solution: float(solution.signal("joint hinge.0 position").rms ** 2),
+        t_end=12.0,
+        step=5e-3,
+        bounds={"forces.closer.c": (1.0, 60.0)},
+    )
     assert found.values[0] == pytest.approx(np.sqrt(INERTIA * STIFFNESS), rel=2e-3)
     assert found.results[0] * 12.0 == pytest.approx(1.2**2 * np.sqrt(INERTIA / STIFFNESS), rel=1e-3)
     assert found.feasible
@@ -37,9 +43,15 @@ def test_a_limit_is_active_where_a_grid_says_so(method):
     grid = np.linspace(2.0, 30.0, 57)
     run = {"t_end": 4.0, "step": 8e-3}
     found = fm.optimize(
-        model, {"forces.closer.c": 20.0}, POSITION, **run, bounds={"forces.closer.c": (2.0, 30.0)}, limits={SPEED: (None, limit)},
-        method=method, most=30,
-    )  # fmt: skip
+        model,
+        {"forces.closer.c": 20.0},
+        POSITION,
+        **run,
+        bounds={"forces.closer.c": (2.0, 30.0)},
+        limits={SPEED: (None, limit)},
+        method=method,
+        most=30,
+    )
     rows = []
     for c in grid:
         solution = fm.simulate(changed(model, {"forces.closer.c": float(c)}), **run)
@@ -53,7 +65,9 @@ def test_a_limit_is_active_where_a_grid_says_so(method):
 
 
 def test_an_optimum_at_a_bound_is_noted():
-    found = fm.optimize(door, {"damping": 6.0}, SPEED, t_end=2.0, step=8e-3, bounds={"damping": (2.0, 9.0)})
+    found = fm.optimize(
+        door, {"damping": 6.0}, SPEED, t_end=2.0, step=8e-3, bounds={"damping": (2.0, 9.0)}
+    )
     assert found.values[0] == pytest.approx(9.0)
     assert found.notes == ("damping is at its bound 9",)
     pytest.importorskip("pandas")
@@ -66,17 +80,28 @@ def test_a_start_without_slope_is_noted():
     cart = model.add(fm.RigidBody("cart", mass=1.0, inertia=(0.1, 0.1, 0.1)))
     guide = model.add(fm.Prismatic("guide", model.ground, cart, axis="x"))
     model.add(fm.JointSpring("spring", guide, k=4.0))
-    start, run = {"joints.guide.q0": 0.0}, {"t_end": 0.1, "step": 1e-2, "bounds": {"joints.guide.q0": (-1.0, 1.0)}}
+    start, run = (
+        {"joints.guide.q0": 0.0},
+        {"t_end": 0.1, "step": 1e-2, "bounds": {"joints.guide.q0": (-1.0, 1.0)}},
+    )
     found = fm.optimize(model, start, lambda solution: 1.0 - solution.q[-1, 0] ** 2, **run)
     assert "has no slope at the start, which may be no minimum" in found.notes[0]
-    found = fm.optimize(model, {"joints.guide.q0": 0.1}, lambda solution: 1.0 - solution.q[-1, 0] ** 2, **run)
+    found = fm.optimize(
+        model, {"joints.guide.q0": 0.1}, lambda solution: 1.0 - solution.q[-1, 0] ** 2, **run
+    )
     assert found.values[0] == pytest.approx(1.0)
 
 
 def test_limits_that_cannot_be_kept_are_a_warning():
     with pytest.warns(fm.ModelWarning, match="is not within its limits"):
         found = fm.optimize(
-            door, {"damping": 6.0}, POSITION, t_end=2.0, step=8e-3, bounds={"damping": (2.0, 9.0)}, limits={SPEED: (None, 0.01)}
+            door,
+            {"damping": 6.0},
+            POSITION,
+            t_end=2.0,
+            step=8e-3,
+            bounds={"damping": (2.0, 9.0)},
+            limits={SPEED: (None, 0.01)},
         )
     assert not found.feasible
 
@@ -84,9 +109,15 @@ def test_limits_that_cannot_be_kept_are_a_warning():
 def test_named_outputs():
     outputs = {"turned": lambda solution: solution.joint("hinge").position[-1, 0]}
     found = fm.optimize(
-        door, {"damping": 6.0}, POSITION, t_end=2.0, step=8e-3, bounds={"damping": (2.0, 40.0)}, limits={"turned": (0.2, None)},
+        door,
+        {"damping": 6.0},
+        POSITION,
+        t_end=2.0,
+        step=8e-3,
+        bounds={"damping": (2.0, 40.0)},
+        limits={"turned": (0.2, None)},
         outputs=outputs,
-    )  # fmt: skip
+    )
     assert found.outputs == (POSITION, "turned")
     assert found.results[1] >= 0.2 - 1e-6
 
@@ -101,7 +132,14 @@ def weak(*, damping):
 def test_runs_that_are_not_possible_are_avoided():
     """A search meets values for which there is no model."""
     found = fm.optimize(
-        weak, {"damping": 14.0}, SPEED, t_end=2.0, step=8e-3, method="global", bounds={"damping": (2.0, 30.0)}, most=20
+        weak,
+        {"damping": 14.0},
+        SPEED,
+        t_end=2.0,
+        step=8e-3,
+        method="global",
+        bounds={"damping": (2.0, 30.0)},
+        most=20,
     )
     assert 14.0 < found.values[0] <= 15.0
     assert np.isnan(found.history[:, 1]).any()
@@ -112,9 +150,16 @@ def test_a_run_that_is_not_possible_keeps_no_limit(limit):
     """On whichever side the limit is that no run keeps."""
     with pytest.warns(fm.ModelWarning, match="is not within its limits"):
         found = fm.optimize(
-            weak, {"damping": 14.0}, SPEED, t_end=2.0, step=8e-3, method="global", bounds={"damping": (2.0, 30.0)}, most=3,
+            weak,
+            {"damping": 14.0},
+            SPEED,
+            t_end=2.0,
+            step=8e-3,
+            method="global",
+            bounds={"damping": (2.0, 30.0)},
+            most=3,
             limits={POSITION: limit},
-        )  # fmt: skip
+        )
     assert np.isnan(found.history[:, 1]).any()
     assert found.values[0] <= 15.0
     assert not found.feasible
@@ -123,7 +168,9 @@ def test_a_run_that_is_not_possible_keeps_no_limit(limit):
 def test_a_descent_to_the_edge_of_possible_runs_is_noted():
     found = fm.optimize(weak, {"damping": 14.0}, SPEED, t_end=2.0, step=8e-3)
     assert found.values[0] == pytest.approx(15.0, abs=1e-5)
-    assert found.notes == ("runs beside it are not possible: it may be no minimum, but the edge of what is",)
+    assert found.notes == (
+        "runs beside it are not possible: it may be no minimum, but the edge of what is",
+    )
 
 
 def test_a_descent_into_runs_that_are_not_possible_names_the_mend():
@@ -136,28 +183,47 @@ def test_a_descent_into_runs_that_are_not_possible_names_the_mend():
         model.add(fm.JointSpring("spring", rail, k=k))
         return model
 
-    with pytest.raises(fm.SolverError, match=r"optimize: k = .* at least 50; set bounds that keep the search from there, or"):
-        fm.optimize(soft, {"k": 100.0}, lambda run: -run.joint("rail").position[-1, 0], t_end=0.1, step=1e-3)
+    with pytest.raises(
+        fm.SolverError,
+        match=r"optimize: k = .* at least 50; set bounds that keep the search from there, or",
+    ):
+        fm.optimize(
+            soft, {"k": 100.0}, lambda run: -run.joint("rail").position[-1, 0], t_end=0.1, step=1e-3
+        )
 
 
 WRONG = {
     "method": (dict(method="magic"), "method: must be 'gradient' or 'global', not 'magic'"),
-    "no bounds": (dict(method="global", bounds=None), "bounds.damping: method 'global' needs both bounds"),
+    "no bounds": (
+        dict(method="global", bounds=None),
+        "bounds.damping: method 'global' needs both bounds",
+    ),
     "output": (dict(minimize="least joint hinge.0 position"), "'least' begins no output"),
     "limit": (dict(limits={"high joint hinge.0 position": (0, 1)}), "'high' begins no output"),
     "limits": (dict(limits=[1.0]), "limits: [1.0] is no dict of limits"),
-    "unused": (dict(outputs={"x": lambda solution: 1.0}), "outputs: 'x' is neither minimized nor limited"),
+    "unused": (
+        dict(outputs={"x": lambda solution: 1.0}),
+        "outputs: 'x' is neither minimized nor limited",
+    ),
     "outputs": (dict(outputs=3), "outputs: 3 is no dict of outputs"),
     "most": (dict(most=0), "most: must be a whole number"),
     "start": (dict(bounds={"damping": (7.0, 9.0)}), "the start 6 is not within 7 … 9"),
-    "text as bound": (dict(bounds={"damping": ("a", 9.0)}), "bounds.damping: must be a number, not 'a'"),
+    "text as bound": (
+        dict(bounds={"damping": ("a", 9.0)}),
+        "bounds.damping: must be a number, not 'a'",
+    ),
 }
 
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_argument_is_named_in_one_line(what):
     given, message = WRONG[what]
-    arguments = {"minimize": POSITION, "t_end": 1.0, "step": 8e-3, "bounds": {"damping": (2.0, 9.0)}} | given
+    arguments = {
+        "minimize": POSITION,
+        "t_end": 1.0,
+        "step": 8e-3,
+        "bounds": {"damping": (2.0, 9.0)},
+    } | given
     with pytest.raises(fm.InputError) as error:
         fm.optimize(door, {"damping": 6.0}, arguments.pop("minimize"), **arguments)
     assert message in str(error.value)

@@ -1,4 +1,6 @@
-"""Outputs of runs with impacts: smooth functions of the times of these, with the derivatives of the motion."""
+"""Outputs of runs with impacts: smooth functions of the times of these, with the derivatives of the
+motion.
+"""
 
 import numpy as np
 import pytest
@@ -27,23 +29,43 @@ def exact(word: str, q0: float) -> float:
     end = up - G * (T - fall)
     squares = G * G * fall**3 / 3.0 + (up**3 - end**3) / (3.0 * G)
     return {
-        "mean velocity": (z[1][-1] - q0) / T, "max velocity": up, "min velocity": -G * fall, "last velocity": v[1][-1],
-        "rms velocity": np.sqrt(squares / T), "range velocity": up + G * fall, "at 0.25 velocity": up - G * (0.25 - fall),
-        "integral position": q0 * fall - G * fall**3 / 6.0 + 0.5 * up * (T - fall) ** 2 - G * (T - fall) ** 3 / 6.0,
+        "mean velocity": (z[1][-1] - q0) / T,
+        "max velocity": up,
+        "min velocity": -G * fall,
+        "last velocity": v[1][-1],
+        "rms velocity": np.sqrt(squares / T),
+        "range velocity": up + G * fall,
+        "at 0.25 velocity": up - G * (0.25 - fall),
+        "integral position": q0 * fall
+        - G * fall**3 / 6.0
+        + 0.5 * up * (T - fall) ** 2
+        - G * (T - fall) ** 3 / 6.0,
         "min position": 0.0,
-    }[word]  # fmt: skip
+    }[word]
 
 
 NAMES = (
-    "mean velocity", "max velocity", "min velocity", "last velocity", "rms velocity", "range velocity", "at 0.25 velocity",
+    "mean velocity",
+    "max velocity",
+    "min velocity",
+    "last velocity",
+    "rms velocity",
+    "range velocity",
+    "at 0.25 velocity",
     "integral position",
-)  # fmt: skip
+)
 
 
 def test_derivatives_are_those_of_the_motion_with_its_impact() -> None:
-    outputs = {name: f"{name.rpartition(' ')[0]} joint way.0 {name.rpartition(' ')[2]}" for name in NAMES}
+    outputs = {
+        name: f"{name.rpartition(' ')[0]} joint way.0 {name.rpartition(' ')[2]}" for name in NAMES
+    }
     found = fm.sensitivities(
-        ball(), ["joints.way.q0"], outputs, run=fm.Run(t_end=T, output_step=0.01, integrator="event-driven"), accuracy=1e-5
+        ball(),
+        ["joints.way.q0"],
+        outputs,
+        run=fm.Run(t_end=T, output_step=0.01, integrator="event-driven"),
+        accuracy=1e-5,
     )
     for k, name in enumerate(NAMES):
         wanted = (exact(name, 0.301) - exact(name, 0.299)) / 0.002
@@ -57,9 +79,17 @@ def test_contacts_that_close_at_the_ends_of_steps_have_no_derivatives() -> None:
     for study in (
         lambda: fm.sensitivities(ball(), ["joints.way.q0"], "last joint way.0 velocity", run=run),
         lambda: fm.optimize(ball(), ["joints.way.q0"], "last joint way.0 velocity", run=run),
-        lambda: fm.identify(ball(), ["joints.way.q0"], {"joint way.0 position [m]": ([0.1, 0.2, 0.3], [0.2, 0.1, 0.1])}, run=run),
+        lambda: fm.identify(
+            ball(),
+            ["joints.way.q0"],
+            {"joint way.0 position [m]": ([0.1, 0.2, 0.3], [0.2, 0.1, 0.1])},
+            run=run,
+        ),
     ):
-        with pytest.raises(fm.InputError, match=r"contacts\.floor.*: 'moreau-jean' closes contacts at the ends of steps"):
+        with pytest.raises(
+            fm.InputError,
+            match=r"contacts\.floor.*: 'moreau-jean' closes contacts at the ends of steps",
+        ):
             study()
 
 
@@ -77,7 +107,11 @@ def test_random_courses_with_jumps(seed: int) -> None:
     wanted = sum(curve.integ()(b) - curve.integ()(a) for curve, a, b in zip(curves, ends, ends[1:]))
     assert WORDS["integral"](parts) == pytest.approx(wanted, abs=2e-3)
     times = rng.uniform(0.0, 1.0, 30)
-    np.testing.assert_allclose(values_at(parts, times), [curves[np.searchsorted(at, each)](each) for each in times], atol=1e-9)
+    np.testing.assert_allclose(
+        values_at(parts, times),
+        [curves[np.searchsorted(at, each)](each) for each in times],
+        atol=1e-9,
+    )
 
 
 def test_impacts_between_two_outputs_leave_a_line() -> None:
@@ -99,15 +133,22 @@ def oscillator(f: float) -> fm.Model:
 def test_outputs_too_far_apart_are_told() -> None:
     run = fm.Run(t_end=1.0, step=1e-3, output_step=0.05)
     with pytest.warns(fm.ModelWarning, match="rms .*: the outputs are too far apart"):
-        found = fm.sensitivities(oscillator(7.3), ["forces.spring.k"], ["rms joint way.0 velocity"], run=run)
+        found = fm.sensitivities(
+            oscillator(7.3), ["forces.spring.k"], ["rms joint way.0 velocity"], run=run
+        )
     assert "too far apart" in found.notes[-1]
 
 
 def test_measured_signals_are_compared_at_fine_outputs_whatever_the_run_asks_for() -> None:
-    """A spline through coarse outputs made the stiffness wrong by several of its standard deviations."""
+    """A spline through coarse outputs made the stiffness wrong by several of its standard
+    deviations.
+    """
     t = np.linspace(0.0, 0.5, 101)
     measured = {"joint way.0 position [m]": (t, 0.1 * np.cos(2.0 * np.pi * 20.0 * t))}
-    for run in (fm.Run(t_end=0.5, output_step=0.25), fm.Run(t_end=0.5, step=2e-4, output_step=0.25)):
+    for run in (
+        fm.Run(t_end=0.5, output_step=0.25),
+        fm.Run(t_end=0.5, step=2e-4, output_step=0.25),
+    ):
         found = fm.identify(oscillator(19.9), ["forces.spring.k"], measured, run=run)
         assert found.values[0] == pytest.approx((2.0 * np.pi * 20.0) ** 2, rel=1e-3)
 
@@ -124,14 +165,22 @@ def test_exceptions_of_functions_are_their_own() -> None:
 @pytest.mark.parametrize("given", ["3.5", True, None, 1j, np.ones(3), np.ones(1), [1.0]])
 def test_functions_give_one_number(given: object) -> None:
     with pytest.raises(fm.InputError, match="return one number"):
-        fm.sensitivities(oscillator(1.0), ["forces.spring.k"], lambda run: given, t_end=0.1, step=0.01)
+        fm.sensitivities(
+            oscillator(1.0), ["forces.spring.k"], lambda run: given, t_end=0.1, step=0.01
+        )
 
 
 @pytest.mark.parametrize(
     ("measured", "message"),
     [
         ({}, "is no measurement"),
-        ({"joint way.0 position [m]": ([0, 1], [1, 2]), "joint way.0 position [mm]": ([0, 1], [1, 2])}, "is there twice"),
+        (
+            {
+                "joint way.0 position [m]": ([0, 1], [1, 2]),
+                "joint way.0 position [mm]": ([0, 1], [1, 2]),
+            },
+            "is there twice",
+        ),
     ],
 )
 def test_measurements_that_are_none_or_twice_there(measured: object, message: str) -> None:
@@ -139,7 +188,11 @@ def test_measurements_that_are_none_or_twice_there(measured: object, message: st
         fm.identify(oscillator(1.0), ["forces.spring.k"], measured, step=0.01)
 
 
-@pytest.mark.parametrize("twice", [("gravity.x", "gravity.0"), ("joints.way.q0", "joints.way.q0.0")])
+@pytest.mark.parametrize(
+    "twice", [("gravity.x", "gravity.0"), ("joints.way.q0", "joints.way.q0.0")]
+)
 def test_two_names_of_one_number_are_refused(twice: tuple[str, str]) -> None:
     with pytest.raises(fm.InputError, match=f"{twice[1]}: is the same number as {twice[0]}"):
-        fm.sensitivities(oscillator(1.0), list(twice), "last joint way.0 position", t_end=0.1, step=0.01)
+        fm.sensitivities(
+            oscillator(1.0), list(twice), "last joint way.0 position", t_end=0.1, step=0.01
+        )

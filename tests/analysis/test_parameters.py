@@ -12,19 +12,34 @@ from flexmbs.studies.parameters import changed, made, number_at
 def arm():
     model = fm.Model("arm", frames={"base": (0, 0, 0.1)}, run=fm.Run(t_end=1.0))
     inertia = (0.1, 0.1, 0.1, 0.01, 0.0, 0.0)
-    link = model.add(fm.RigidBody("link v1.2", mass=2.0, inertia=inertia, com=(0, 0, -0.5), frames={"tip": (0, 0, -1.0)}))
+    link = model.add(
+        fm.RigidBody(
+            "link v1.2", mass=2.0, inertia=inertia, com=(0, 0, -0.5), frames={"tip": (0, 0, -1.0)}
+        )
+    )
     shoulder = model.add(fm.Revolute("shoulder", model.ground["base"], link, axis="y", q0=0.3))
-    model.add(fm.JointTorque("drive", shoulder, fm.PD(kp=100.0, kd=3.0, reference=fm.Sine(0.2, frequency=1.0))))
+    model.add(
+        fm.JointTorque(
+            "drive", shoulder, fm.PD(kp=100.0, kd=3.0, reference=fm.Sine(0.2, frequency=1.0))
+        )
+    )
     return model
 
 
 READ = {
-    "bodies.link v1.2.mass": 2.0, "bodies.link v1.2.com.z": -0.5, "bodies.link v1.2.com.2": -0.5,
+    "bodies.link v1.2.mass": 2.0,
+    "bodies.link v1.2.com.z": -0.5,
+    "bodies.link v1.2.com.2": -0.5,
     "bodies.link v1.2.inertia.xy": 0.01,
-    "bodies.link v1.2.inertia.yx": 0.01, "bodies.link v1.2.frames.tip.position.z": -1.0, "joints.shoulder.q0": 0.3,
-    "forces.drive.law.kd": 3.0, "forces.drive.law.reference.frequency": 1.0, "gravity.z": -9.81, "frames.base.position.z": 0.1,
+    "bodies.link v1.2.inertia.yx": 0.01,
+    "bodies.link v1.2.frames.tip.position.z": -1.0,
+    "joints.shoulder.q0": 0.3,
+    "forces.drive.law.kd": 3.0,
+    "forces.drive.law.reference.frequency": 1.0,
+    "gravity.z": -9.81,
+    "frames.base.position.z": 0.1,
     "run.t_end": 1.0,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("path", READ)
@@ -39,7 +54,9 @@ def test_a_parameter_is_read_and_changed_in_a_copy(path):
 
 
 def test_an_inertia_stays_symmetric():
-    inertia = np.array(changed(arm(), {"bodies.link v1.2.inertia.xy": 0.02}).bodies["link v1.2"].inertia)
+    inertia = np.array(
+        changed(arm(), {"bodies.link v1.2.inertia.xy": 0.02}).bodies["link v1.2"].inertia
+    )
     assert inertia[0, 1] == inertia[1, 0] == 0.02
 
 
@@ -53,7 +70,11 @@ def test_values_that_are_valid_only_together_are_changed_together():
 def test_a_constant_law_is_a_number():
     model = arm()
     model.add(fm.FrameForce("load", "link v1.2/tip", force=(0, 0, 5.0)))
-    assert number_at(model, "forces.load.force.z") == fm.parameters(model)["forces.load.force.z"] == 5.0
+    assert (
+        number_at(model, "forces.load.force.z")
+        == fm.parameters(model)["forces.load.force.z"]
+        == 5.0
+    )
     assert changed(model, {"forces.load.force.z": 6.0}).forces["load"].force[2] == fm.Constant(6.0)
 
 
@@ -84,7 +105,7 @@ WRONG = {
     "joints.shoulder.axis.w": "'w' is not in joints.shoulder.axis",
     "bodies.link v1.2.frames.tip.rotation.xx": "'xx' is not in bodies.link v1.2.frames.tip.rotation",
     "": "parameters: '' is not the path of a parameter, such as 'bodies.tool.mass'",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("path", WRONG)

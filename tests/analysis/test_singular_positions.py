@@ -1,4 +1,6 @@
-"""Singular positions along a motion are reported with times and joints; reactions of redundant joints are marked."""
+"""Singular positions along a motion are reported with times and joints; reactions of redundant
+joints are marked.
+"""
 
 import numpy as np
 import pytest
@@ -11,8 +13,12 @@ ROD = {"mass": 1.0, "inertia": (1e-3, 1 / 12, 1 / 12), "com": (0.5, 0, 0)}
 
 def cells(n, angle=np.pi / 2, speed=-1.0):
     """n parallelograms of rods of 1 kg and 1 m in a row, cranks at an angle from the horizontal."""
-    model = fm.Model("cells", gravity=(0, -9.81, 0), frames={f"p{i}": (i, 0, 0) for i in range(n + 1)})
-    cranks = [model.add(fm.RigidBody(f"crank{i}", frames={"tip": (1, 0, 0)}, **ROD)) for i in range(n + 1)]
+    model = fm.Model(
+        "cells", gravity=(0, -9.81, 0), frames={f"p{i}": (i, 0, 0) for i in range(n + 1)}
+    )
+    cranks = [
+        model.add(fm.RigidBody(f"crank{i}", frames={"tip": (1, 0, 0)}, **ROD)) for i in range(n + 1)
+    ]
     for i, crank in enumerate(cranks):
         model.add(fm.Revolute(f"foot{i}", model.ground[f"p{i}"], crank, q0=angle, v0=speed))
     for i in range(n):
@@ -23,22 +29,33 @@ def cells(n, angle=np.pi / 2, speed=-1.0):
 
 
 def parallelogram(n, t_end):
-    """θ(t) from the horizontal and the times at which all links are aligned: ((n+1)/3 + n) θ'' = −((n+1)/2 + n) g cos θ."""
+    """θ(t) from the horizontal and the times at which all links are aligned: ((n+1)/3 + n) θ'' =
+    −((n+1)/2 + n) g cos θ.
+    """
 
     def flat(t, y):
         return np.sin(y[0])
 
     rate = ((n + 1) / 2 + n) * 9.81 / ((n + 1) / 3 + n)
     found = solve_ivp(
-        lambda t, y: [y[1], -rate * np.cos(y[0])], (0, t_end), [np.pi / 2, -1.0], rtol=1e-11, atol=1e-12, events=flat
+        lambda t, y: [y[1], -rate * np.cos(y[0])],
+        (0, t_end),
+        [np.pi / 2, -1.0],
+        rtol=1e-11,
+        atol=1e-12,
+        events=flat,
     )
     return found.y[0, -1], found.t_events[0]
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_aligned_links_are_reported_with_times_and_joints(coordinates):
-    """Crossing with the fixed steps of generalized-α: the motion follows the parallelogram, its flat positions are noted."""
-    solution = fm.simulate(cells(2), t_end=1.5, step=1e-3, output_step=0.01, coordinates=coordinates)
+    """Crossing with the fixed steps of generalized-α: the motion follows the parallelogram, its
+    flat positions are noted.
+    """
+    solution = fm.simulate(
+        cells(2), t_end=1.5, step=1e-3, output_step=0.01, coordinates=coordinates
+    )
     angle, times = parallelogram(2, 1.5)
     tip = solution.frame("crank0/tip").position[-1]
     np.testing.assert_allclose(tip[:2], [np.cos(angle), np.sin(angle)], atol=1e-4)
@@ -56,22 +73,32 @@ def test_a_regular_motion_has_no_such_note():
 
 
 def test_reactions_of_a_redundant_loop_are_marked():
-    """The out-of-plane reactions of the loop of revolutes are not unique; those of a pendulum attached to it are."""
+    """The out-of-plane reactions of the loop of revolutes are not unique; those of a pendulum
+    attached to it are.
+    """
     model = cells(1, angle=1.0)
     bob = model.add(fm.RigidBody("bob", **ROD))
     model.add(fm.Revolute("hook", "crank0/tip", bob))
     solution = fm.simulate(model, t_end=0.02, step=0.01)
     assert [name for name, _ in solution.run.redundant] == ["knee0"]
     assert sum(rows for _, rows in solution.run.redundant) == 3
-    unique = {name: solution.joint(name).unique for name in ("foot0", "pin0", "knee0", "foot1", "hook")}
+    unique = {
+        name: solution.joint(name).unique for name in ("foot0", "pin0", "knee0", "foot1", "hook")
+    }
     assert unique == {"foot0": False, "pin0": False, "knee0": False, "foot1": False, "hook": True}
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("stabilization", ["projection", "baumgarte"])
 def test_explicit_steps_straddle_the_aligned_position(stabilization, coordinates):
-    """Error-controlled Dormand–Prince keeps to the branch of the parallelogram through both flat positions."""
-    how = {"integrator": "dormand-prince", "stabilization": stabilization, "coordinates": coordinates}
+    """Error-controlled Dormand–Prince keeps to the branch of the parallelogram through both flat
+    positions.
+    """
+    how = {
+        "integrator": "dormand-prince",
+        "stabilization": stabilization,
+        "coordinates": coordinates,
+    }
     solution = fm.simulate(cells(2), t_end=1.5, output_step=0.05, rtol=1e-8, atol=1e-10, **how)
     angle, _ = parallelogram(2, 1.5)
     tip = solution.frame("crank0/tip").position[-1]

@@ -27,7 +27,9 @@ def test_the_model_asked_for_counts_and_not_that_of_the_state() -> None:
             model.add(fm.JointSpring("spring", "hinge", k=100.0, x0=-0.5 * np.pi))
         assert fm.linearize(other, at=rest).K.item() == pytest.approx(linkages.G + 100.0)
         moved = fm.state(stiffened(0.0), position={"hinge": -0.5 * np.pi + 0.1})
-        assert fm.matrices(other, at=moved).k.item() == pytest.approx(-linkages.G * np.sin(0.1) - 100.0 * 0.1)
+        assert fm.matrices(other, at=moved).k.item() == pytest.approx(
+            -linkages.G * np.sin(0.1) - 100.0 * 0.1
+        )
 
 
 def test_accelerations_close_the_loop() -> None:
@@ -37,7 +39,9 @@ def test_accelerations_close_the_loop() -> None:
     state = fm.state(model, velocity={"main": SPEED}, acceleration={"main": ACCELERATION})
     speed, h = float(given["velocity"]), 1e-4
     x = [linkages.slider_position(0.5 + k * h) for k in (-1, 0, 1)]
-    expected = (x[2] - 2.0 * x[1] + x[0]) / h**2 * speed**2 + (x[2] - x[0]) / (2.0 * h) * ACCELERATION
+    expected = (x[2] - 2.0 * x[1] + x[0]) / h**2 * speed**2 + (x[2] - x[0]) / (
+        2.0 * h
+    ) * ACCELERATION
     names = fm.matrices(model, at=state).velocities
     assert state.sd[names.index("main.0")] == ACCELERATION
     assert state.sd[names.index("guide.0")] == pytest.approx(expected, abs=1e-6)
@@ -55,7 +59,9 @@ def test_a_start_that_the_drives_move_is_reported() -> None:
 
 
 def test_springs_without_length_are_unloaded_where_the_model_is_at_the_start() -> None:
-    """A carriage driven from 0.1 m at 1 m/s stretches the spring by 1 m in 1 s, for any initial time."""
+    """A carriage driven from 0.1 m at 1 m/s stretches the spring by 1 m in 1 s, for any initial
+    time.
+    """
     model = fm.Model("carriage", gravity=(0.0, 0.0, 0.0))
     carriage = model.add(fm.PointMass("carriage", mass=1.0))
     model.add(fm.Prismatic("rail", model.ground, carriage, q0=0.1))
@@ -85,7 +91,9 @@ def test_a_model_without_degrees_of_freedom() -> None:
 
 
 def test_a_state_at_given_positions_feels_the_contacts() -> None:
-    """A ball 1 mm deep in a floor by the law of Hertz, k d^(3/2), from initial values and from given ones."""
+    """A ball 1 mm deep in a floor by the law of Hertz, k d^(3/2), from initial values and from
+    given ones.
+    """
     accelerations = []
     for q0, position in (((0, 0, 0.099), None), ((0, 0, 0.5), {"free": (0, 0, 0.099)})):
         model = fm.Model("ball", gravity=(0.0, 0.0, 0.0))
@@ -104,12 +112,17 @@ def test_a_start_of_another_time_is_reported_where_laws_of_time_restart() -> Non
         warnings.simplefilter("error", fm.AssemblyWarning)
         fm.simulate(model, t_end=0.02, step=0.01, start=fm.state_of(run, 0.02))
     model.add(fm.JointTorque("motor", "hinge", fm.PD(1.0, 0.1, reference=fm.Sine(0.5, 1.3))))
-    with pytest.warns(fm.AssemblyWarning, match=r"its time t = 0\.02 s becomes t = 0; laws of time restart \(forces\.motor\)"):
+    with pytest.warns(
+        fm.AssemblyWarning,
+        match=r"its time t = 0\.02 s becomes t = 0; laws of time restart \(forces\.motor\)",
+    ):
         fm.simulate(model, t_end=0.02, step=0.01, start=fm.state_of(run, 0.02))
 
 
 def test_accelerations_of_rigid_contacts_are_not_taken_for_efforts() -> None:
     model = linkages.pendulum(0.1)
     model.add(fm.JointLimit("stop", "hinge", lower=0.0))
-    with pytest.raises(fm.InputError, match=r"contacts\.stop: inverse_dynamics does not support rigid contacts"):
+    with pytest.raises(
+        fm.InputError, match=r"contacts\.stop: inverse_dynamics does not support rigid contacts"
+    ):
         fm.inverse_dynamics(fm.state(model))

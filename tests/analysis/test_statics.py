@@ -1,4 +1,6 @@
-"""Equilibria against closed forms, an independent solution of a deflected chain, and the full finite-element model."""
+"""Equilibria against closed forms, an independent solution of a deflected chain, and the full
+finite-element model.
+"""
 
 import dataclasses
 
@@ -27,7 +29,8 @@ def test_pendulum_started_upright_stands_and_is_unstable() -> None:
 
 
 def test_chain_of_springs_bent_by_a_load() -> None:
-    """Ten segments with a spring in each joint under a dead load P at the end, PL²/EI = 10: the end turns by 78°.
+    """Ten segments with a spring in each joint under a dead load P at the end, PL²/EI = 10: the end
+    turns by 78°.
 
     Oracle: k (θ_i − θ_{i−1}) = P h Σ_{j ≥ i} cos θ_j solved by SciPy.
     """
@@ -35,7 +38,9 @@ def test_chain_of_springs_bent_by_a_load() -> None:
     model = fm.Model("chain", gravity=(0.0, 0.0, 0.0))
     end = model.ground
     for i in range(n):
-        body = model.add(fm.RigidBody(f"b{i}", mass=0.1, inertia=(0.01,) * 3, frames={"end": (h, 0.0, 0.0)}))
+        body = model.add(
+            fm.RigidBody(f"b{i}", mass=0.1, inertia=(0.01,) * 3, frames={"end": (h, 0.0, 0.0)})
+        )
         model.add(fm.Revolute(f"j{i}", end, body))
         model.add(fm.JointSpring(f"s{i}", f"j{i}", k=k))
         end = body["end"]
@@ -49,7 +54,9 @@ def test_chain_of_springs_bent_by_a_load() -> None:
     assert expected[-1] > 1.2
     np.testing.assert_allclose(np.cumsum(found.state.q), expected, atol=1e-11)
     assert found.load_steps > 1
-    np.testing.assert_allclose(np.cumsum(fm.statics(model, load_steps=5).state.q), expected, atol=1e-11)
+    np.testing.assert_allclose(
+        np.cumsum(fm.statics(model, load_steps=5).state.q), expected, atol=1e-11
+    )
 
 
 def test_weight_of_a_closed_loop_goes_into_the_ground() -> None:
@@ -82,7 +89,9 @@ def test_run_from_an_equilibrium_stays(coordinates: str) -> None:
 def test_steady_motion_stretches_a_spring() -> None:
     """k x = m Ω² (r + x)"""
     model = fm.Model("governor", gravity=(0.0, 0.0, 0.0))
-    arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"r": (0.5, 0.0, 0.0)}))
+    arm = model.add(
+        fm.RigidBody("arm", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"r": (0.5, 0.0, 0.0)})
+    )
     mass = model.add(fm.PointMass("mass", mass=2.0))
     model.add(fm.Revolute("shaft", model.ground, arm))
     model.add(fm.Prismatic("slide", arm["r"], mass))
@@ -127,7 +136,9 @@ def test_hinge_that_is_unsupported() -> None:
 
 
 def test_start_of_another_model_is_rejected() -> None:
-    with pytest.raises(fm.InputError, match="start: it belongs to a model with other bodies or joints"):
+    with pytest.raises(
+        fm.InputError, match="start: it belongs to a model with other bodies or joints"
+    ):
         fm.simulate(slider_crank(), t_end=0.1, start=fm.statics(pendulum(0.0)))
 
 
@@ -136,11 +147,17 @@ def test_states_of_bodies_reduced_anew_are_rejected() -> None:
 
     def bar(E: float) -> fm.Model:
         body = pp.reduce(
-            pp.box_mesh((0.4, 0.02, 0.02), (4, 1, 1)), pp.Isotropic(E=E, nu=0.3, rho=7850.0), reference="root",
-            interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=2), estimate=False,
-        )  # fmt: skip
+            pp.box_mesh((0.4, 0.02, 0.02), (4, 1, 1)),
+            pp.Isotropic(E=E, nu=0.3, rho=7850.0),
+            reference="root",
+            interfaces={"root": pp.Rigid("x0")},
+            method=pp.CraigBampton(modes=2),
+            estimate=False,
+        )
         model = fm.Model("bar")
-        model.add(fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("bar", data=body))["root"]))
+        model.add(
+            fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("bar", data=body))["root"])
+        )
         return model
 
     bent = fm.statics(bar(2e11))
@@ -148,7 +165,10 @@ def test_states_of_bodies_reduced_anew_are_rejected() -> None:
         fm.simulate(bar(1e11), start=bent, t_end=1e-4, step=1e-5)
     with pytest.raises(fm.InputError, match="at: body 'bar' is reduced anew since that state"):
         fm.linearize(bar(1e11), at=bent)
-    assert fm.linearize(bar(1e11), at=fm.state(bar(2e11))).modes.frequency[0] < fm.linearize(bar(2e11)).modes.frequency[0]
+    assert (
+        fm.linearize(bar(1e11), at=fm.state(bar(2e11))).modes.frequency[0]
+        < fm.linearize(bar(2e11)).modes.frequency[0]
+    )
 
 
 def test_nothing_can_move() -> None:
@@ -162,12 +182,16 @@ def test_door_on_two_hinges() -> None:
     """Redundant: the sum of the forces is the weight, the single forces are reported as not unique."""
     model = fm.Model("door", gravity=(0.0, 0.0, -G), frames={"low": (0, 0, 0), "high": (0, 0, 1)})
     ends = {"low": (0, 0, 0), "high": (0, 0, 1)}
-    door = model.add(fm.RigidBody("door", mass=3.0, inertia=(0.1, 0.1, 0.1), com=(0.4, 0, 0.5), frames=ends))
+    door = model.add(
+        fm.RigidBody("door", mass=3.0, inertia=(0.1, 0.1, 0.1), com=(0.4, 0, 0.5), frames=ends)
+    )
     for name in ends:
         model.add(fm.Revolute(name, model.ground[name], door[name]))
     model.add(fm.JointSpring("closer", "low", k=2.0))
     found = fm.statics(model)
-    np.testing.assert_allclose(sum(found.reactions[name].force[0] for name in ends), (0.0, 0.0, 3.0 * G), atol=1e-10)
+    np.testing.assert_allclose(
+        sum(found.reactions[name].force[0] for name in ends), (0.0, 0.0, 3.0 * G), atol=1e-10
+    )
     assert not found.reactions["low"].unique
 
 
@@ -188,7 +212,9 @@ def test_other_objects_than_states_are_rejected() -> None:
 
 
 def test_springs_without_a_length_rest_in_the_declared_position() -> None:
-    """Also for a state elsewhere: the force of the spring is k times its elongation relative to the declared length."""
+    """Also for a state elsewhere: the force of the spring is k times its elongation relative to the
+    declared length.
+    """
     model = pendulum(-np.pi / 2, gravity=0.0)
     model.add(fm.PointSpring("spring", fm.FrameRef("ground"), fm.FrameRef("weight"), k=50.0))
     weight = model.add(fm.PointMass("weight", mass=1.0))
@@ -198,21 +224,34 @@ def test_springs_without_a_length_rest_in_the_declared_position() -> None:
 
 
 def test_cantilever_whose_only_frame_carries_its_own() -> None:
-    """No frame moves with the modes. Oracles: K_ff q = ∫ρ Φᵀ dV g; ρAgL⁴/(8EI) at the end; (1.8751/L)² √(EI/(ρA)) rad/s."""
+    """No frame moves with the modes. Oracles: K_ff q = ∫ρ Φᵀ dV g; ρAgL⁴/(8EI) at the end;
+    (1.8751/L)² √(EI/(ρA)) rad/s.
+    """
     E, rho, L, h = 2.1e11, 7850.0, 1.0, 0.04
     mesh = pp.box_mesh((L, h, h), (8, 1, 1), "hex20", origin=(0.0, -h / 2, -h / 2))
     body = pp.reduce(
-        mesh, pp.Isotropic(E=E, nu=0.3, rho=rho), interfaces={"root": pp.Rigid("x0")}, method=pp.CraigBampton(modes=6),
-        reference="root", name="beam",
-    )  # fmt: skip
+        mesh,
+        pp.Isotropic(E=E, nu=0.3, rho=rho),
+        interfaces={"root": pp.Rigid("x0")},
+        method=pp.CraigBampton(modes=6),
+        reference="root",
+        name="beam",
+    )
     model = fm.Model("cantilever", gravity=(0.0, -G, 0.0))
     beam = model.add(fm.FlexibleBody("beam", data=body))
     model.add(fm.Fixed("wall", model.ground, beam["root"]))
     found = fm.statics(model)
     end = int(np.argmax(body.surface.nodes[:, 0]))
     stiffness, mass = E * h**4 / 12.0, rho * h**2
-    assert (body.surface.phi[end] @ found.state.q)[1] == pytest.approx(-mass * G * L**4 / (8.0 * stiffness), rel=0.03)
-    np.testing.assert_allclose(found.state.q, np.linalg.solve(body.K_ff, body.S_bar.T @ model.gravity), rtol=1e-4, atol=1e-9)
+    assert (body.surface.phi[end] @ found.state.q)[1] == pytest.approx(
+        -mass * G * L**4 / (8.0 * stiffness), rel=0.03
+    )
+    np.testing.assert_allclose(
+        found.state.q,
+        np.linalg.solve(body.K_ff, body.S_bar.T @ model.gravity),
+        rtol=1e-4,
+        atol=1e-9,
+    )
     first = (1.87510407 / L) ** 2 * np.sqrt(stiffness / mass)
     np.testing.assert_allclose(found.frequencies[:2], first, rtol=0.02)
     frequencies = fm.linearize(model, at=found).modes.frequency
@@ -222,13 +261,28 @@ def test_cantilever_whose_only_frame_carries_its_own() -> None:
 def crane(opening: float) -> fm.Model:
     """A hydraulic cylinder lifts an arm on a spring: supply in one chamber, tank in the other."""
     model = fm.Model("crane", gravity=(0.0, -G, 0.0), frames={"base": (0.0, -0.6, 0.0)})
-    arm = model.add(fm.RigidBody("arm", mass=200.0, inertia=(20.0,) * 3, frames={"in": (-1.0, 0, 0), "at": (-0.5, 0, 0)}))
+    arm = model.add(
+        fm.RigidBody(
+            "arm", mass=200.0, inertia=(20.0,) * 3, frames={"in": (-1.0, 0, 0), "at": (-0.5, 0, 0)}
+        )
+    )
     model.add(fm.Revolute("hinge", model.ground, arm["in"], axis="z", q0=0.2))
     model.add(fm.JointSpring("spring", "hinge", k=4e4))
-    oil = {"volume_a": 1e-3, "volume_b": 1e-3, "bulk_modulus": 1e9, "supply": 2e7, "tank": 1e5, "valve": 2e-7}
+    oil = {
+        "volume_a": 1e-3,
+        "volume_b": 1e-3,
+        "bulk_modulus": 1e9,
+        "supply": 2e7,
+        "tank": 1e5,
+        "valve": 2e-7,
+    }
     pressures = {"pressure_a": 2e6, "pressure_b": 1e6}
     size = {"length": 0.85, "area_a": 2e-3, "area_b": 1.2e-3}
-    model.add(fm.HydraulicCylinder("cylinder", model.ground["base"], arm["at"], opening=opening, **size, **oil, **pressures))
+    model.add(
+        fm.HydraulicCylinder(
+            "cylinder", model.ground["base"], arm["at"], opening=opening, **size, **oil, **pressures
+        )
+    )
     return model
 
 
@@ -238,9 +292,15 @@ def test_open_valve_lifts_until_the_pressures_are_those_of_supply_and_tank() -> 
 
     def torque(q: float) -> float:
         length = np.sqrt(0.5**2 + 0.6**2 + 2.0 * 0.5 * 0.6 * np.sin(q))
-        return (2e-3 * 2e7 - 1.2e-3 * 1e5) * 0.5 * 0.6 * np.cos(q) / length - 200.0 * G * np.cos(q) - 4e4 * q
+        return (
+            (2e-3 * 2e7 - 1.2e-3 * 1e5) * 0.5 * 0.6 * np.cos(q) / length
+            - 200.0 * G * np.cos(q)
+            - 4e4 * q
+        )
 
-    assert found.state.q[0] == pytest.approx(scipy.optimize.brentq(torque, -0.5, 1.0, xtol=1e-14), abs=1e-9)
+    assert found.state.q[0] == pytest.approx(
+        scipy.optimize.brentq(torque, -0.5, 1.0, xtol=1e-14), abs=1e-9
+    )
     np.testing.assert_allclose(found.state.z * 2e7 + (2e6, 1e6), (2e7, 1e5), rtol=1e-6)
 
 
@@ -263,20 +323,28 @@ def test_oil_that_is_shut_in_follows_its_volume() -> None:
     assert found.state.q[0] == pytest.approx(q, abs=1e-9)
     h = 1e-6
     inertia = 20.0 + 200.0
-    assert found.frequencies[0] == pytest.approx(np.sqrt((torque(q - h) - torque(q + h)) / (2.0 * h * inertia)), rel=1e-6)
+    assert found.frequencies[0] == pytest.approx(
+        np.sqrt((torque(q - h) - torque(q + h)) / (2.0 * h * inertia)), rel=1e-6
+    )
 
 
 def test_oil_that_is_shut_in_and_leaks_has_no_equilibrium_of_its_own() -> None:
     model = crane(0.0)
     model.forces["cylinder"] = dataclasses.replace(model.forces["cylinder"], leakage=1e-12)
-    with pytest.raises(fm.SolverError, match=r"rest does not determine the force states of 'forces\.cylinder'"):
+    with pytest.raises(
+        fm.SolverError, match=r"rest does not determine the force states of 'forces\.cylinder'"
+    ):
         fm.statics(model)
 
 
 def motor(voltage: fm.Sine | float) -> fm.Model:
     """A motor with k n = 0.5 N m/A, 0.8 Ω, holds a pendulum of 1 kg m from the vertical."""
     model = pendulum(-np.pi / 2 + 0.1)
-    model.add(fm.JointTorque("motor", "hinge", fm.DCMotor(0.1, 0.8, inductance=0.02, ratio=5.0, voltage=voltage)))
+    model.add(
+        fm.JointTorque(
+            "motor", "hinge", fm.DCMotor(0.1, 0.8, inductance=0.02, ratio=5.0, voltage=voltage)
+        )
+    )
     return model
 
 
@@ -320,22 +388,35 @@ def test_controller_that_is_too_weak_for_its_reference() -> None:
 
 
 def test_a_run_of_a_microsecond_from_an_equilibrium() -> None:
-    """Of a flexible bar on a spring: as few steps as any run with default outputs, and nothing moves."""
-    mesh, ends = pp.box_mesh((0.4, 0.02, 0.02), (6, 1, 1)), {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
+    """Of a flexible bar on a spring: as few steps as any run with default outputs, and nothing
+    moves.
+    """
+    mesh, ends = (
+        pp.box_mesh((0.4, 0.02, 0.02), (6, 1, 1)),
+        {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")},
+    )
     steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
     model = fm.Model("bar")
-    bar = model.add(fm.FlexibleBody("bar", data=pp.reduce(mesh, steel, interfaces=ends, reference="root", estimate=False)))
+    bar = model.add(
+        fm.FlexibleBody(
+            "bar", data=pp.reduce(mesh, steel, interfaces=ends, reference="root", estimate=False)
+        )
+    )
     hinge = model.add(fm.Revolute("hinge", model.ground, bar["root"], axis="y"))
     model.add(fm.JointSpring("spring", hinge, k=50.0))
     rest = fm.statics(model)
     solution = fm.simulate(model, start=rest, t_end=1e-6)
     assert solution.t[-1] == 1e-6
     assert solution.statistics["steps"] <= 100
-    np.testing.assert_allclose(solution.q, np.broadcast_to(solution.q[0], solution.q.shape), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(
+        solution.q, np.broadcast_to(solution.q[0], solution.q.shape), rtol=0, atol=1e-9
+    )
 
 
 def test_works_of_loads_with_corners_between_outputs() -> None:
-    """A load that a spring balances: their works are opposite, whatever the corners of the load are."""
+    """A load that a spring balances: their works are opposite, whatever the corners of the load
+    are.
+    """
     model = fm.Model("press", gravity=(0, 0, 0))
     ram = model.add(fm.RigidBody("ram", mass=1.0, inertia=(0.1, 0.1, 0.1)))
     model.add(fm.Prismatic("guide", model.ground, ram, axis="x"))
@@ -349,7 +430,9 @@ def test_works_of_loads_with_corners_between_outputs() -> None:
 
 
 def test_works_of_a_drive_with_corners() -> None:
-    """A drive lifts a weight: its work is that of gravity, but for h²/12 of it by the trapezoidal rule, h = 0.2 rad at most."""
+    """A drive lifts a weight: its work is that of gravity, but for h²/12 of it by the trapezoidal
+    rule, h = 0.2 rad at most.
+    """
     model = fm.Model("lift", gravity=(0, 0, -G))
     arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0)))
     model.add(fm.Revolute("hinge", model.ground, arm, axis="y"))

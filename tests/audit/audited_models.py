@@ -11,7 +11,15 @@ def pendulums(n=2, *, gravity=(0, 0, -9.81), spring=0.0):
     model = fm.Model("pendulums", gravity=gravity)
     end = model.ground
     for i in range(n):
-        rod = model.add(fm.RigidBody(f"rod{i}", mass=1.0, inertia=(0.01, 0.1, 0.1), com=(0.5, 0, 0), frames={"tip": (1, 0, 0)}))
+        rod = model.add(
+            fm.RigidBody(
+                f"rod{i}",
+                mass=1.0,
+                inertia=(0.01, 0.1, 0.1),
+                com=(0.5, 0, 0),
+                frames={"tip": (1, 0, 0)},
+            )
+        )
         model.add(fm.Revolute(f"hinge{i}", end, rod, axis="y", q0=0.3))
         end = rod["tip"]
     if spring:
@@ -36,7 +44,13 @@ def four_bar(*, gravity=(0, -9.81, 0), angle=1.0, speed=3.0):
     lengths = {"crank": 0.4, "coupler": 1.0, "rocker": 0.8}
     bodies = {}
     for name, length in lengths.items():
-        rod = fm.RigidBody(name, mass=1.0, inertia=(0.01, 0.1, 0.1), com=(length / 2, 0, 0), frames={"tip": (length, 0, 0)})
+        rod = fm.RigidBody(
+            name,
+            mass=1.0,
+            inertia=(0.01, 0.1, 0.1),
+            com=(length / 2, 0, 0),
+            frames={"tip": (length, 0, 0)},
+        )
         bodies[name] = model.add(rod)
     model.add(fm.Revolute("main", model.ground, bodies["crank"], q0=angle, v0=speed))
     model.add(fm.Revolute("pin", bodies["crank"]["tip"], bodies["coupler"]))
@@ -50,7 +64,15 @@ def ball(stiffness):
     model = fm.Model("ball", gravity=(0, 0, -9.81))
     ball = model.add(fm.RigidBody("ball", mass=0.01, inertia=(1e-6,) * 3))
     model.add(fm.Translation("free", model.ground, ball, q0=(0, 0, 0.1)))
-    model.add(fm.SpherePlane("floor", model.ground, ball, radius=0.01, law=fm.HuntCrossley(stiffness=stiffness, damping=0.0)))
+    model.add(
+        fm.SpherePlane(
+            "floor",
+            model.ground,
+            ball,
+            radius=0.01,
+            law=fm.HuntCrossley(stiffness=stiffness, damping=0.0),
+        )
+    )
     return model
 
 

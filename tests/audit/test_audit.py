@@ -31,12 +31,18 @@ FIXED = ("rattle", "moreau-jean")
 
 
 def options(formalism, coordinates, integrator):
-    step = {"step": 1e-3} if integrator in FIXED or (coordinates, integrator) == ("absolute", "generalized-alpha") else {}
+    step = (
+        {"step": 1e-3}
+        if integrator in FIXED or (coordinates, integrator) == ("absolute", "generalized-alpha")
+        else {}
+    )
     return {"formalism": formalism, "coordinates": coordinates, "integrator": integrator, **step}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" ".join)
-@pytest.mark.parametrize("make", [pendulums, lambda: pendulums(3, spring=50.0), four_bar, oscillator])
+@pytest.mark.parametrize(
+    "make", [pendulums, lambda: pendulums(3, spring=50.0), four_bar, oscillator]
+)
 def test_good_runs_pass(make, pair):
     if make is four_bar and pair[0] == "recursive" and pair[2] in FIXED:
         pair = ("multiplier", *pair[1:])
@@ -61,7 +67,12 @@ def test_a_loop_at_rest(angle, step):
         with warnings.catch_warnings():
             warnings.simplefilter("error", fm.AuditWarning)
             warnings.filterwarnings("ignore", "WARN: Redundancy", fm.AuditWarning)
-            solution = fm.simulate(four_bar(gravity=(0, 0, 0), angle=angle, speed=0.0), t_end=0.05, output_step=0.01, **pair)
+            solution = fm.simulate(
+                four_bar(gravity=(0, 0, 0), angle=angle, speed=0.0),
+                t_end=0.05,
+                output_step=0.01,
+                **pair,
+            )
         assert solution.verdict in (PASS, WARN)
         assert found(solution, "Second opinion").status == PASS
 
@@ -120,14 +131,18 @@ def test_angles_that_gain_turns(joint, coordinates):
 
 @QUIET
 def test_fast_angles_between_few_outputs():
-    """Angles of primary joints are states: their rates at outputs that alias the motion say nothing against them."""
+    """Angles of primary joints are states: their rates at outputs that alias the motion say nothing
+    against them.
+    """
     model = fm.Model("fan", gravity=(0.0, 0.0, 0.0))
     fan = model.add(fm.RigidBody("fan", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     model.add(fm.Revolute("hinge", model.ground, fan, axis="z"))
     model.add(fm.JointTorque("motor", "hinge", fm.Sine(4e4, 10.0)))
     solution = fm.simulate(model, t_end=1.0, output_step=0.1)
     assert np.abs(solution.joint("hinge").velocity).max() < 1e-2
-    assert solution.joint("hinge").position[-1, 0] == pytest.approx(4e4 / (20.0 * math.pi), rel=1e-6)
+    assert solution.joint("hinge").position[-1, 0] == pytest.approx(
+        4e4 / (20.0 * math.pi), rel=1e-6
+    )
     assert found(solution, "Joint angles") is None
 
 
@@ -146,8 +161,15 @@ def gears(ratio=7.0):
 @QUIET
 @pytest.mark.parametrize("integrator", ["rattle", "generalized-alpha"])
 def test_half_turns_within_a_step(integrator):
-    """The rate of the first gear is right with steps of 1.6 turns by RATTLE, its angle and the motion by the coupling are not."""
-    options = {"t_end": 1.0, "output_step": 0.1, "coordinates": "absolute", "integrator": integrator}
+    """The rate of the first gear is right with steps of 1.6 turns by RATTLE, its angle and the
+    motion by the coupling are not.
+    """
+    options = {
+        "t_end": 1.0,
+        "output_step": 0.1,
+        "coordinates": "absolute",
+        "integrator": integrator,
+    }
     fast = fm.simulate(gears(), **options, step=5e-3)
     assert found(fast, "Joint angles").status == FAIL
     assert "joint ja turns at 2" in found(fast, "Joint angles").found
@@ -175,10 +197,16 @@ def test_large_steps(step, status):
 @QUIET
 @pytest.mark.parametrize("method", ["generalized-alpha", "rattle", "moreau-jean"])
 def test_a_users_force_faster_than_the_steps(method):
-    """Aliased to a period of a second, slow relative to the steps: the values at the points of the method are smooth, the work at
-    other points is not."""
+    """Aliased to a period of a second, slow relative to the steps: the values at the points of the
+    method are smooth, the work at other points is not."""
     model = pendulums(1)
-    model.add(fm.UserForce("push", "rod0/tip", lambda t, r, A, v, w: [50.0 * math.sin(2 * math.pi * 99.01 * t), 0, 0, 0, 0, 0]))
+    model.add(
+        fm.UserForce(
+            "push",
+            "rod0/tip",
+            lambda t, r, A, v, w: [50.0 * math.sin(2 * math.pi * 99.01 * t), 0, 0, 0, 0, 0],
+        )
+    )
     solution = fm.simulate(model, t_end=1.0, step=1e-2, integrator=method)
     assert found(solution, "Work within steps").status == FAIL
     assert found(solution, "Error of the steps").status == PASS
@@ -189,8 +217,8 @@ def test_a_users_force_faster_than_the_steps(method):
 @QUIET
 @pytest.mark.parametrize("step, status", [(4e-3, WARN), (2e-3, WARN), (2e-4, PASS), (0.02, PASS)])
 def test_error_of_steps_through_impacts(step, status):
-    """A bouncing ball, of first order: the estimate is not below the true error, nor eight times above. Long steps end at the
-    impacts that they locate."""
+    """A bouncing ball, of first order: the estimate is not below the true error, nor eight times
+    above. Long steps end at the impacts that they locate."""
     model = fm.Model("ball", gravity=(0, 0, -9.81))
     body = model.add(fm.PointMass("ball", mass=2.0))
     model.add(fm.Prismatic("fall", model.ground, body, axis="z", q0=1.0))
@@ -206,7 +234,10 @@ def test_error_of_steps_through_impacts(step, status):
 
 
 @QUIET
-@pytest.mark.parametrize("law", [fm.Sine(amplitude=50.0, frequency=99.0), lambda t: 50.0 * math.sin(2 * math.pi * 101.0 * t)])
+@pytest.mark.parametrize(
+    "law",
+    [fm.Sine(amplitude=50.0, frequency=99.0), lambda t: 50.0 * math.sin(2 * math.pi * 101.0 * t)],
+)
 def test_forces_that_are_aliased(law):
     solution = fm.simulate(oscillator(law=law), t_end=1.0, step=1e-2)
     assert found(solution, "Laws of time").status == FAIL
@@ -216,7 +247,12 @@ def test_forces_that_are_aliased(law):
 
 
 @pytest.mark.parametrize(
-    "law", [fm.Ramp(0.0, 5.0, start=0.3), fm.SmoothStep(5.0, start=0.2, duration=0.4), lambda t: 5.0 * (t > 0.5)]
+    "law",
+    [
+        fm.Ramp(0.0, 5.0, start=0.3),
+        fm.SmoothStep(5.0, start=0.2, duration=0.4),
+        lambda t: 5.0 * (t > 0.5),
+    ],
 )
 def test_laws_that_change_seldom_are_no_reason(law):
     check = found(fm.simulate(oscillator(law=law), t_end=1.0, step=2e-3), "Laws of time")
@@ -227,17 +263,36 @@ def test_laws_that_change_seldom_are_no_reason(law):
 @pytest.mark.parametrize("interpolation, status", [("linear", WARN), ("monotone", PASS)])
 @pytest.mark.parametrize("pair", [PAIRS[0], PAIRS[1]], ids=" ".join)
 def test_velocities_that_drives_let_jump(pair, interpolation, status):
-    """An impact at each jump: all methods give the same motion, and the energy balance includes the work of the impact."""
+    """An impact at each jump: all methods give the same motion, and the energy balance includes the
+    work of the impact.
+    """
     model = pendulums(3)
-    model.add(fm.Drive("motor", "hinge0", fm.Table((0.0, 0.1, 0.25, 0.4), (0.3, 0.5, 0.4, 0.6), interpolation=interpolation)))
+    model.add(
+        fm.Drive(
+            "motor",
+            "hinge0",
+            fm.Table((0.0, 0.1, 0.25, 0.4), (0.3, 0.5, 0.4, 0.6), interpolation=interpolation),
+        )
+    )
     solution = fm.simulate(model, t_end=0.4, **options(*pair) | {"step": 1e-3})
     check = found(solution, "Velocities of drives")
     assert (check.status if check else PASS) == status
     assert FAIL not in {each.status for each in solution.audit}
-    assert found(solution, "Second opinion").status == found(solution, "Energy balance").status == PASS
-    fine = fm.simulate(model, t_end=0.4, output_step=1e-3, formalism="embedding", integrator="dormand-prince", rtol=1e-9)
+    assert (
+        found(solution, "Second opinion").status == found(solution, "Energy balance").status == PASS
+    )
+    fine = fm.simulate(
+        model,
+        t_end=0.4,
+        output_step=1e-3,
+        formalism="embedding",
+        integrator="dormand-prince",
+        rtol=1e-9,
+    )
     assert found(fine, "Energy balance").status == PASS
-    np.testing.assert_allclose(solution.body("rod2").position, fine.body("rod2").position, atol=2e-5)
+    np.testing.assert_allclose(
+        solution.body("rod2").position, fine.body("rod2").position, atol=2e-5
+    )
 
 
 @QUIET
@@ -256,12 +311,16 @@ def test_duration_of_impacts(exponent):
     """T = 2 ∫₀^δm dδ/√(v² − 2 k δ^(n+1)/((n + 1) m))"""
     k, m, v = 2e5, 0.3, 1.7
     depth = (0.5 * (exponent + 1) * m * v**2 / k) ** (1 / (exponent + 1))
-    exact = 2 * depth / v * quad(lambda y: 2 * y / np.sqrt(1 - (1 - y * y) ** (exponent + 1)), 0, 1)[0]
+    exact = (
+        2 * depth / v * quad(lambda y: 2 * y / np.sqrt(1 - (1 - y * y) ** (exponent + 1)), 0, 1)[0]
+    )
     assert impact_duration(k, exponent, m, v) == pytest.approx(exact, rel=1e-9)
 
 
 def test_warnings_and_strict():
-    with pytest.warns(fm.AuditWarning, match="FAIL: Error of the steps: .*use a smaller step than 0.2 s"):
+    with pytest.warns(
+        fm.AuditWarning, match="FAIL: Error of the steps: .*use a smaller step than 0.2 s"
+    ):
         solution = fm.simulate(oscillator(), t_end=2.0, step=0.2)
     with pytest.raises(fm.AuditError, match="FAIL: Error of the steps") as error:
         fm.simulate(oscillator(), t_end=2.0, step=0.2, strict=True)
@@ -288,7 +347,9 @@ def test_a_function_that_fails_afterwards_is_reported():
 
     model = oscillator()
     model.add(fm.JointTorque("user", "guide", force))
-    with pytest.warns(fm.AuditWarning, match="Second opinion: was not possible: .*time runs backwards"):
+    with pytest.warns(
+        fm.AuditWarning, match="Second opinion: was not possible: .*time runs backwards"
+    ):
         solution = fm.simulate(model, t_end=0.5)
     assert solution.run.finished
 
@@ -301,7 +362,9 @@ def test_impacts_whose_order_is_not_resolved():
         each = model.add(fm.RigidBody(f"ball{k}", mass=1.0, inertia=(1e-3,) * 3))
         model.add(fm.Translation(f"free{k}", model.ground, each, q0=(k, 0, height)))
         model.add(fm.SpherePlane(f"floor{k}", model.ground, each, radius=0.01, restitution=0.5))
-    runs = [fm.simulate(model, t_end=0.2, integrator="moreau-jean", step=step) for step in (1e-3, 1e-5)]
+    runs = [
+        fm.simulate(model, t_end=0.2, integrator="moreau-jean", step=step) for step in (1e-3, 1e-5)
+    ]
     assert found(runs[0], "Order of impacts").status == WARN
     assert "floor0 and floor1" in found(runs[0], "Order of impacts").found
     assert found(runs[1], "Order of impacts") is None
@@ -342,11 +405,15 @@ def test_turns_of_the_midpoint_rule(step, status):
 @QUIET
 def test_events_that_steps_pass_over():
     model = fm.Model("rotor", gravity=(0, 0, 0))
-    body = model.add(fm.RigidBody("rotor", mass=1.0, inertia=(0.01,) * 3, frames={"edge": (0.1, 0, 0)}))
+    body = model.add(
+        fm.RigidBody("rotor", mass=1.0, inertia=(0.01,) * 3, frames={"edge": (0.1, 0, 0)})
+    )
     model.add(fm.Revolute("axle", model.ground, body, axis="y", v0=1000.0))
     event = fm.Event("across", frame="rotor/edge", axis="x")
     assert found(fm.simulate(model, t_end=0.1, events=[event]), "Events and steps").status == WARN
-    assert found(fm.simulate(model, t_end=0.1, step=1e-4, events=[event]), "Events and steps") is None
+    assert (
+        found(fm.simulate(model, t_end=0.1, step=1e-4, events=[event]), "Events and steps") is None
+    )
 
 
 @QUIET
@@ -384,15 +451,26 @@ def test_work_that_is_not_counted_is_not_judged():
     model = fm.Model("lift")
     body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Translation("free", model.ground, body, v0=(0, 0, 0.3)))
-    model.add(fm.Holonomic("height", model.ground, body, function=height, equations=1, rheonomic=True))
+    model.add(
+        fm.Holonomic("height", model.ground, body, function=height, equations=1, rheonomic=True)
+    )
     solution = fm.simulate(model, t_end=0.5)
     assert found(solution, "Energy balance").status == PASS
-    assert "not judged: the work of the time-dependent height" in found(solution, "Energy balance").found
+    assert (
+        "not judged: the work of the time-dependent height"
+        in found(solution, "Energy balance").found
+    )
     model = fm.Model("plane")
     body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Translation("free", model.ground, body))
-    model.add(fm.Holonomic("plane", model.ground, body, function=lambda t, x, A: [1e-12 * x[2]], equations=1))
-    with pytest.raises(fm.InputError, match=r"joints\.plane\.function: g0 changes by 1\.0e-12 per m or rad"):
+    model.add(
+        fm.Holonomic(
+            "plane", model.ground, body, function=lambda t, x, A: [1e-12 * x[2]], equations=1
+        )
+    )
+    with pytest.raises(
+        fm.InputError, match=r"joints\.plane\.function: g0 changes by 1\.0e-12 per m or rad"
+    ):
         fm.simulate(model, t_end=0.5)
 
 
@@ -400,7 +478,13 @@ def double_pendulum(angle):
     model = fm.Model("double pendulum", gravity=(0, 0, -9.81))
     previous = model.ground
     for k, start in enumerate((angle, 0.3)):
-        body = fm.RigidBody(f"rod{k}", mass=1, inertia=(0.01, 0.01, 0.01), com=(0, 0, -0.5), frames={"end": (0, 0, -1)})
+        body = fm.RigidBody(
+            f"rod{k}",
+            mass=1,
+            inertia=(0.01, 0.01, 0.01),
+            com=(0, 0, -0.5),
+            frames={"end": (0, 0, -1)},
+        )
         rod = model.add(body)
         model.add(fm.Revolute(f"j{k}", previous, rod, axis="y", q0=start))
         previous = rod["end"]
@@ -409,9 +493,13 @@ def double_pendulum(angle):
 
 @QUIET
 @pytest.mark.parametrize("method", [{}, {"integrator": "dormand-prince"}, {"step": 1e-3}], ids=str)
-@pytest.mark.parametrize(("angle", "t_end", "certain"), [(0.5, 20.0, True), (2.5, 3.0, True), (2.5, 20.0, False)])
+@pytest.mark.parametrize(
+    ("angle", "t_end", "certain"), [(0.5, 20.0, True), (2.5, 3.0, True), (2.5, 20.0, False)]
+)
 def test_chaotic_motions(method, angle, t_end, certain):
-    """A double pendulum amplifies errors near its upright position: after ten seconds the motion is unpredictable."""
+    """A double pendulum amplifies errors near its upright position: after ten seconds the motion is
+    unpredictable.
+    """
     solution = fm.simulate(double_pendulum(angle), t_end=t_end, output_step=0.1, **method)
     check = found(solution, "Second run")
     assert (check.status == "PASS") is certain
@@ -424,7 +512,9 @@ def test_chaotic_motions(method, angle, t_end, certain):
 @pytest.mark.parametrize("part", [1e4, 3e4])
 @pytest.mark.parametrize(("angle", "certain"), [(0.5, True), (2.5, False)])
 def test_fast_growth_in_the_first_part_of_a_long_run(angle, certain, part, monkeypatch):
-    """The run is then made again as a whole: the verdict is that of errors that occurred, wherever the first part ends."""
+    """The run is then made again as a whole: the verdict is that of errors that occurred, wherever
+    the first part ends.
+    """
     monkeypatch.setattr(second_run, "MOST", part)
     monkeypatch.setattr(second_run, "SLOWEST", math.inf)
     check = found(fm.simulate(double_pendulum(angle), t_end=20.0, output_step=0.1), "Second run")
@@ -433,14 +523,20 @@ def test_fast_growth_in_the_first_part_of_a_long_run(angle, certain, part, monke
 
 @QUIET
 def test_a_disc_in_a_round_bowl_is_not_unstable(monkeypatch):
-    """Errors of its free rotation grow fast at first, from round-off, and remain far below the motion."""
+    """Errors of its free rotation grow fast at first, from round-off, and remain far below the
+    motion.
+    """
     monkeypatch.setattr(second_run, "MOST", 1.2e4)
     monkeypatch.setattr(second_run, "SLOWEST", math.inf)
     angle = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     model = fm.Model("bowl", gravity=(0, -9.81, 0))
     disc = model.add(fm.RigidBody("disc", mass=2.0, inertia=(0.01, 0.01, 0.01)))
-    model.add(fm.Planar("table", model.ground, disc, axis="z", q0=(0.9 * np.sin(1.2), -0.9 * np.cos(1.2), 0.0)))
+    model.add(
+        fm.Planar(
+            "table", model.ground, disc, axis="z", q0=(0.9 * np.sin(1.2), -0.9 * np.cos(1.2), 0.0)
+        )
+    )
     law = fm.HuntCrossley(stiffness=1e6, damping=1.0)
     ends = {"points_parent": circle, "points_child": 0.1 * circle, "reverse_parent": True}
     model.add(fm.CurveContact("touch", model.ground, disc, law=law, preloaded=True, **ends))
@@ -457,7 +553,9 @@ def pendulum(angle):
 @QUIET
 @pytest.mark.parametrize("method", [{}, {"integrator": "dormand-prince"}, {"step": 1e-3}], ids=str)
 def test_unstable_positions(method):
-    """An inverted pendulum remains upright, or falls, due to round-off only; a hanging one remains at rest."""
+    """An inverted pendulum remains upright, or falls, due to round-off only; a hanging one remains
+    at rest.
+    """
     assert fm.simulate(pendulum(np.pi), t_end=20.0, **method).verdict != "PASS"
     assert fm.simulate(pendulum(0.0), t_end=20.0, **method).verdict == "PASS"
 
@@ -483,7 +581,9 @@ def test_drift_is_judged_beside_the_size_of_small_models(size):
     for name, place in (("left", model.ground), ("right", model.ground["B"])):
         model.add(fm.RigidBody(name, mass=1.0, inertia=(size**2,) * 3, frames=ends))
         model.add(fm.Revolute(f"foot of {name}", place, name, axis="z", v0=0.1))
-    model.add(fm.RigidBody("coupler", mass=1.0, inertia=(size**2,) * 3, frames={"end": (size, 0, 0)}))
+    model.add(
+        fm.RigidBody("coupler", mass=1.0, inertia=(size**2,) * 3, frames={"end": (size, 0, 0)})
+    )
     model.add(fm.Revolute("knee", "left/tip", "coupler", axis="z", v0=-0.1))
     model.add(fm.Revolute("closing", "coupler/end", "right/tip", axis="z"))
     solution = fm.simulate(model, t_end=0.1, output_step=0.02, step=1e-3)
@@ -491,7 +591,9 @@ def test_drift_is_judged_beside_the_size_of_small_models(size):
     drifted = solution.trajectory.q.copy()
     drifted[:, 0] += 1e-5
     g = np.full_like(solution.trajectory.drift, 1e-5 * size)
-    drifted = dataclasses.replace(solution, trajectory=solution.trajectory._replace(q=drifted, drift=g))
+    drifted = dataclasses.replace(
+        solution, trajectory=solution.trajectory._replace(q=drifted, drift=g)
+    )
     assert found(drifted, "Position drift").status == WARN
 
 
@@ -507,16 +609,36 @@ def test_drift_at_a_single_output_is_judged():
     q, drift = solution.trajectory.q.copy(), solution.trajectory.drift.copy()
     q[38, 0] += 1e-8
     drift[38, 0] = 1e-8
-    solution = dataclasses.replace(solution, trajectory=solution.trajectory._replace(q=q, drift=drift))
+    solution = dataclasses.replace(
+        solution, trajectory=solution.trajectory._replace(q=q, drift=drift)
+    )
     assert found(solution, "Position drift").status == WARN
 
 
 @QUIET
 def test_a_jump_that_decays_within_steps_is_found_with_its_remedy():
-    """The reference of a strongly damped servo of a closed loop jumps: accelerations after the first steps alternate."""
+    """The reference of a strongly damped servo of a closed loop jumps: accelerations after the
+    first steps alternate.
+    """
     model = fm.Model("crank", gravity=(0, 0, 0))
-    arm = model.add(fm.RigidBody("arm", mass=0.5, com=(0.15, 0, 0), inertia=(1e-4, 4e-3, 4e-3), frames={"end": (0.3, 0, 0)}))
-    rod = model.add(fm.RigidBody("rod", mass=0.05, com=(0.35, 0, 0), inertia=(1e-6, 2e-3, 2e-3), frames={"end": (0.7, 0, 0)}))
+    arm = model.add(
+        fm.RigidBody(
+            "arm",
+            mass=0.5,
+            com=(0.15, 0, 0),
+            inertia=(1e-4, 4e-3, 4e-3),
+            frames={"end": (0.3, 0, 0)},
+        )
+    )
+    rod = model.add(
+        fm.RigidBody(
+            "rod",
+            mass=0.05,
+            com=(0.35, 0, 0),
+            inertia=(1e-6, 2e-3, 2e-3),
+            frames={"end": (0.7, 0, 0)},
+        )
+    )
     slider = model.add(fm.PointMass("slider", mass=0.2))
     motor = model.add(fm.Revolute("motor", model.ground, arm, axis="y"))
     model.add(fm.Revolute("knee", arm["end"], rod, axis="y", q0=2.0))

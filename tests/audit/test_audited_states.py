@@ -1,4 +1,6 @@
-"""The audit of results without integration: incomplete modes, manipulated states, ranges of frequencies; no false alarms."""
+"""The audit of results without integration: incomplete modes, manipulated states, ranges of
+frequencies; no false alarms.
+"""
 
 import dataclasses
 import warnings
@@ -27,9 +29,13 @@ def bar(modes: int = 4, **options: Any) -> fm.FlexibleBodyData:
     """A bar with one interface at its root."""
     mesh = pp.box_mesh((LENGTH, 0.04, 0.04), (20, 1, 1), "hex20", origin=(0, -0.02, -0.02))
     return pp.reduce(
-        mesh, pp.Isotropic(E=E, nu=0.0, rho=RHO), interfaces={"root": pp.Rigid("x0")}, reference="root",
-        method=pp.CraigBampton(modes=modes), **options,
-    )  # fmt: skip
+        mesh,
+        pp.Isotropic(E=E, nu=0.0, rho=RHO),
+        interfaces={"root": pp.Rigid("x0")},
+        reference="root",
+        method=pp.CraigBampton(modes=modes),
+        **options,
+    )
 
 
 def spun(data: fm.FlexibleBodyData, speed: float = SPEED) -> fm.Model:
@@ -63,7 +69,9 @@ def test_frequencies_do_not_depend_on_a_stretch_that_is_missing() -> None:
 
 
 def test_frequencies_beyond_the_modes_of_a_body() -> None:
-    """All modes of a model include those of the ends of its bases, which is stated; a warning where they are asked for."""
+    """All modes of a model include those of the ends of its bases, which is stated; a warning where
+    they are asked for.
+    """
     data = bar(modes=4, inertia_loads=True)
     limit = accurate_range(data)
     assert limit is not None
@@ -101,19 +109,29 @@ def test_kinematics_of_a_body_that_would_bend() -> None:
     """A rod of 1 m that is shaken: ω̇ bends it by more than a hundredth of its length."""
     model = spun(bar())
     model.drives["motor"] = fm.Drive("motor", "hub", fm.Sine(0.5, 8.0))
-    with pytest.warns(AuditWarning, match="WARN: Deformation of bar: its loads would displace it by"):
+    with pytest.warns(
+        AuditWarning, match="WARN: Deformation of bar: its loads would displace it by"
+    ):
         assert fm.kinematics(model, np.linspace(0.0, 0.125, 9)).verdict == "WARN"
 
 
 def chain(seed: int, *, far: float = 0.0) -> fm.Model:
-    """Links on skew revolute joints with springs, a follower force and a driven first joint with a vertical axis."""
+    """Links on skew revolute joints with springs, a follower force and a driven first joint with a
+    vertical axis.
+    """
     rng = np.random.default_rng(seed)
     model = fm.Model("chain", gravity=(0.0, 0.0, -9.81), frames={"foot": (far, -far, 0.0)})
     end: Any = model.ground["foot"]
     for k in range(3):
         at = {"end": tuple(rng.uniform(0.2, 0.6, 3))}
         body = model.add(
-            fm.RigidBody(f"b{k}", mass=rng.uniform(0.5, 2.0), inertia=(0.1, 0.12, 0.14), com=(0.1, 0, 0.2), frames=at)
+            fm.RigidBody(
+                f"b{k}",
+                mass=rng.uniform(0.5, 2.0),
+                inertia=(0.1, 0.12, 0.14),
+                com=(0.1, 0, 0.2),
+                frames=at,
+            )
         )
         axis = rng.normal(size=3) if k else np.array([0.0, 0.0, 1.0])
         model.add(fm.Revolute(f"j{k}", end, body, axis=tuple(axis / np.linalg.norm(axis))))
@@ -147,10 +165,14 @@ def test_weight_on_a_turning_part_is_no_steady_load(axis: str) -> None:
     """A disc on springs in a turning table: on a horizontal axle its sag turns in the table."""
     model = fm.Model("rotor", gravity=(0.0, 0.0, -9.81))
     table = model.add(fm.RigidBody("table", mass=1.0, inertia=(1.0, 1.0, 1.0)))
-    disc = model.add(fm.RigidBody("disc", mass=2.0, inertia=(1.0, 1.0, 1.0), com=(1e-3, 1e-3, 1e-3)))
+    disc = model.add(
+        fm.RigidBody("disc", mass=2.0, inertia=(1.0, 1.0, 1.0), com=(1e-3, 1e-3, 1e-3))
+    )
     model.add(fm.Revolute("axle", model.ground, table, axis=axis))
     slides = ("y", "z") if axis == "x" else ("x", "y")
-    plane = model.add(fm.Chain("plane", table, disc, motions=tuple(fm.motions.Slide(each) for each in slides)))
+    plane = model.add(
+        fm.Chain("plane", table, disc, motions=tuple(fm.motions.Slide(each) for each in slides))
+    )
     for k in (0, 1):
         model.add(fm.JointSpring(f"spring {k}", plane, k=800.0, coordinate=k))
     model.add(fm.Drive("motor", "axle", fm.Ramp(0.0, rate=50.0)))
@@ -189,17 +211,29 @@ def test_manipulated_states_do_not_pass(part: str, steady: bool) -> None:
         assert {check.status for check in checks} & {"WARN", "FAIL"}
 
 
-def jeffcott(rng: np.random.Generator, offset: float, carried: bool, *, unit: float = 1.0) -> tuple[fm.Model, float]:
-    """A disc with its mass off the axis on two springs, at rest or ``carried`` with its rotation; and m e Ω²/k over its size."""
+def jeffcott(
+    rng: np.random.Generator, offset: float, carried: bool, *, unit: float = 1.0
+) -> tuple[fm.Model, float]:
+    """A disc with its mass off the axis on two springs, at rest or ``carried`` with its rotation;
+    and m e Ω²/k over its size.
+    """
     mass, k, speed = rng.uniform(1.0, 5.0), rng.uniform(2e4, 5e4), rng.uniform(10.0, 40.0)
     model = fm.Model("rotor", gravity=(0, 0, 0))
     model.add(fm.RigidBody("hub", mass=1e-3, inertia=(1e-6 * unit**2,) * 3))
-    disc = fm.RigidBody("disc", mass=mass, inertia=(0.02 * unit**2,) * 3, com=(offset * unit, 0, 0), frames={"rim": (unit, 0, 0)})
+    disc = fm.RigidBody(
+        "disc",
+        mass=mass,
+        inertia=(0.02 * unit**2,) * 3,
+        com=(offset * unit, 0, 0),
+        frames={"rim": (unit, 0, 0)},
+    )
     model.add(disc)
     ends = ("hub", "disc") if carried else (model.ground, "hub")
     slides = fm.motions.Slide("x"), fm.motions.Slide("y")
     model.add(fm.Chain("plane", *ends, motions=slides))
-    model.add(fm.Revolute("axle", *((model.ground, "hub") if carried else ("hub", "disc")), axis="z"))
+    model.add(
+        fm.Revolute("axle", *((model.ground, "hub") if carried else ("hub", "disc")), axis="z")
+    )
     for axis in (0, 1):
         model.add(fm.JointSpring(f"spring {axis}", "plane", k=k, coordinate=axis))
     model.add(fm.Drive("motor", "axle", fm.Ramp(0.3, rate=speed)))
@@ -214,7 +248,9 @@ def motion_of(found: Any) -> Any:
 @pytest.mark.parametrize("seed", drawn(2, 40))
 @pytest.mark.parametrize("unit", [1.0, 1e3, 1e-3])
 def test_unbalance_is_a_finding_unless_it_rests_in_the_turning_part(seed: int, unit: float) -> None:
-    """The force of a later position, m e Ω² |r(0.3 rad) − r(0)|, over the stiffness; without it nothing to report."""
+    """The force of a later position, m e Ω² |r(0.3 rad) − r(0)|, over the stiffness; without it
+    nothing to report.
+    """
     offset = 10.0 ** np.random.default_rng(seed).uniform(-4.0, 0.0)
     model, size = jeffcott(np.random.default_rng(seed), offset, False, unit=unit)
     rest = fm.statics(model, steady=True)
@@ -234,7 +270,9 @@ def test_unbalance_is_a_finding_unless_it_rests_in_the_turning_part(seed: int, u
 
 
 def test_states_that_change_are_a_finding_of_linearize() -> None:
-    """Springs at rest and in a turning shaft of two stiffnesses; an arm beside its equilibrium. A satellite spins steadily."""
+    """Springs at rest and in a turning shaft of two stiffnesses; an arm beside its equilibrium. A
+    satellite spins steadily.
+    """
     model = fm.Model("shaft", gravity=(0, 0, 0))
     for name in ("bearing", "shaft", "disc"):
         model.add(fm.RigidBody(name, mass=1.0, inertia=(1.0, 1.0, 1.0)))
@@ -242,7 +280,12 @@ def test_states_that_change_are_a_finding_of_linearize() -> None:
     model.add(fm.Chain("support", model.ground, "bearing", motions=slides))
     model.add(fm.Revolute("axle", "bearing", "shaft", axis="z"))
     model.add(fm.Chain("bending", "shaft", "disc", motions=slides))
-    for joint, axis, k in (("support", 0, 1e4), ("support", 1, 2e4), ("bending", 0, 1e4), ("bending", 1, 3e4)):
+    for joint, axis, k in (
+        ("support", 0, 1e4),
+        ("support", 1, 2e4),
+        ("bending", 0, 1e4),
+        ("bending", 1, 3e4),
+    ):
         model.add(fm.JointSpring(f"{joint} {axis}", joint, k=k, coordinate=axis))
     model.add(fm.Drive("motor", "axle", fm.Ramp(0.0, rate=20.0)))
     arm = fm.Model("arm")
@@ -267,10 +310,20 @@ def brake(t, r, A, v, w, reactions):  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize("read", ["hinge", "strut", "by friction"])
 def test_forces_that_depend_on_reactions_are_those_of_the_state(read: str) -> None:
-    """A swinging arm braked by the reaction of a joint: no finding, unless accelerations are wrong by 1 %; no memory of loads."""
+    """A swinging arm braked by the reaction of a joint: no finding, unless accelerations are wrong
+    by 1 %; no memory of loads.
+    """
     model = fm.Model("arm", gravity=(0, 0, -9.81), frames={"far": (0.9, 0, 0.4)})
-    model.add(fm.RigidBody("arm", mass=2.0, com=(0.3, 0, 0.1), inertia=(0.1, 0.2, 0.3), frames={"end": (0.6, 0, 0)}))
-    model.add(fm.RigidBody("rod", mass=1.0, com=(0.2, 0, 0), inertia=(0.1, 0.2, 0.3), frames={"end": (0.4, 0, 0)}))
+    model.add(
+        fm.RigidBody(
+            "arm", mass=2.0, com=(0.3, 0, 0.1), inertia=(0.1, 0.2, 0.3), frames={"end": (0.6, 0, 0)}
+        )
+    )
+    model.add(
+        fm.RigidBody(
+            "rod", mass=1.0, com=(0.2, 0, 0), inertia=(0.1, 0.2, 0.3), frames={"end": (0.4, 0, 0)}
+        )
+    )
     model.add(fm.Revolute("hinge", model.ground, "arm", axis="y"))
     model.add(fm.Revolute("knee", "arm/end", "rod", axis="y", q0=0.5))
     for name, k in (("hinge", 200.0), ("knee", 100.0)):
@@ -280,7 +333,11 @@ def test_forces_that_depend_on_reactions_are_those_of_the_state(read: str) -> No
     if read in model.joints:
         model.add(fm.UserForce("brake", "rod", brake, reads=[read]))
     else:
-        model.add(fm.PinFriction("brake", "hinge", friction=0.3, radius=0.05, length=0.1, regularization=0.05))
+        model.add(
+            fm.PinFriction(
+                "brake", "hinge", friction=0.3, radius=0.05, length=0.1, regularization=0.05
+            )
+        )
     run = fm.simulate(model, t_end=0.2, output_step=0.05, rtol=1e-8, atol=1e-10)
     assert run.verdict == "PASS", run.audit
     assert {check.status for check in audited_states(run, balanced=True)} == {"PASS"}
@@ -288,5 +345,8 @@ def test_forces_that_depend_on_reactions_are_those_of_the_state(read: str) -> No
     wrong = type(run)(run.compiled, manipulated, {}, run.run)
     assert {check.status for check in audited_states(wrong, balanced=True)} & {"WARN", "FAIL"}
     work = make_work(run.compiled.system, run.trajectory.beta[-1])
-    first, again = (terms(run.compiled.system, work, 0.2, run.q[-1].copy(), run.s[-1].copy()).k for _ in range(2))
+    first, again = (
+        terms(run.compiled.system, work, 0.2, run.q[-1].copy(), run.s[-1].copy()).k
+        for _ in range(2)
+    )
     np.testing.assert_array_equal(first, again)

@@ -1,7 +1,8 @@
 """Manipulated runs: none of them is a PASS. Each is rejected, stops, or is detected by its audit.
 
-Manipulated records represent terms omitted by a faster path and lost parameters; the model that the audit compiles again contains
-them. Such runs conserve energy, and their steps are small: only independent equations, or the applied loads, detect them.
+Manipulated records represent terms omitted by a faster path and lost parameters; the model that the
+audit compiles again contains them. Such runs conserve energy, and their steps are small: only
+independent equations, or the applied loads, detect them.
 """
 
 import dataclasses
@@ -18,11 +19,15 @@ from flexmbs.system.check import PASS
 from flexmbs.system.records import some_rows
 from flexmbs.time_stepping.run import Run
 
-pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning", "ignore::flexmbs.AssemblyWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::flexmbs.AuditWarning", "ignore::flexmbs.AssemblyWarning"
+)
 
 
 def changed(*path, factor=0.0, at=(), add=0.0):
-    """The record at a path of fields multiplied by a factor, or with an offset, as a whole or at an index."""
+    """The record at a path of fields multiplied by a factor, or with an offset, as a whole or at an
+    index.
+    """
 
     def change(record, names):
         if names:
@@ -45,7 +50,9 @@ def without(place):
 
 
 def arm():
-    """Two flexible links with a force of each kind: on a joint, on a frame, on a line between frames, between two frames."""
+    """Two flexible links with a force of each kind: on a joint, on a frame, on a line between
+    frames, between two frames.
+    """
     model = fm.Model("arm", gravity=(0, 0, -9.81), frames={"post": (0.0, 0.0, 0.5)})
     end, elbow = model.ground, model.ground
     for i in range(2):
@@ -63,14 +70,26 @@ def beam(length, mass, stiffness=4e3):
     """A slender beam along x from its root, with one bending shape x²/L² in z."""
     S, xS, SS = np.zeros((3, 1)), np.zeros((3, 3, 1)), np.zeros((3, 3, 1, 1))
     S[2], xS[0, 2], SS[2, 2] = mass / 3.0, mass * length / 4.0, mass / 5.0
-    zero, one, slope = np.zeros((3, 1)), np.array([[0.0], [0.0], [1.0]]), np.array([[0.0], [-2.0 / length], [0.0]])
+    zero, one, slope = (
+        np.zeros((3, 1)),
+        np.array([[0.0], [0.0], [1.0]]),
+        np.array([[0.0], [-2.0 / length], [0.0]]),
+    )
     frames = {
-        "root": fm.FlexibleFrame.at_node((0, 0, 0), zero), "end": fm.FlexibleFrame.at_node((length, 0, 0), one, psi=slope)
-    }  # fmt: skip
+        "root": fm.FlexibleFrame.at_node((0, 0, 0), zero),
+        "end": fm.FlexibleFrame.at_node((length, 0, 0), one, psi=slope),
+    }
     return fm.FlexibleBodyData.from_integrals(
-        "beam", mass=mass, first_moment=(mass * length / 2.0, 0, 0), S_bar=S, xS=xS, SS=SS, K_ff=np.array([[stiffness]]),
-        second_moment=np.diag([mass * length**2 / 3.0, 1e-4, 1e-4]), frames=frames,
-    )  # fmt: skip
+        "beam",
+        mass=mass,
+        first_moment=(mass * length / 2.0, 0, 0),
+        S_bar=S,
+        xS=xS,
+        SS=SS,
+        K_ff=np.array([[stiffness]]),
+        second_moment=np.diag([mass * length**2 / 3.0, 1e-4, 1e-4]),
+        frames=frames,
+    )
 
 
 def three_pendulums():
@@ -87,20 +106,34 @@ RECORDS = {
     "no gravity": (arm, changed("gravity")),
     "turned gravity": (arm, changed("gravity", factor=1.0, add=0.5)),
     "softer link": (arm, changed("bodies", "k_ff", factor=0.9, at=(1,))),
-    "heavier mode": (arm, lambda system: changed("bodies", "m_rest", **HEAVIER)(changed("bodies", "m_ff", **HEAVIER)(system))),
+    "heavier mode": (
+        arm,
+        lambda system: changed("bodies", "m_rest", **HEAVIER)(
+            changed("bodies", "m_ff", **HEAVIER)(system)
+        ),
+    ),
     "no coupling of a mode": (arm, changed("bodies", "linear", at=(1,))),
     "other second-order integrals": (arm, changed("bodies", "quadratic", factor=30.0)),
     "no shapes at frames": (arm, changed("frames", "shape", factor=0.9)),
     "frame elsewhere": (arm, changed("frames", "x", factor=1.05)),
     "heavier body": (three_pendulums, changed("bodies", "mass", factor=1.05, at=(2,))),
-    "centre of mass elsewhere": (three_pendulums, changed("bodies", "first", factor=1.05, at=(1, 0))),
+    "centre of mass elsewhere": (
+        three_pendulums,
+        changed("bodies", "first", factor=1.05, at=(1, 0)),
+    ),
     "another inertia": (three_pendulums, changed("bodies", "second", factor=1.2, at=(1, 0))),
-    "another axis": (three_pendulums, changed("joints", "unit_twist", factor=1.0, add=0.05, at=(slice(None), slice(3, 6)))),
+    "another axis": (
+        three_pendulums,
+        changed("joints", "unit_twist", factor=1.0, add=0.05, at=(slice(None), slice(3, 6))),
+    ),
     "loop of other lengths": (four_bar, changed("frames", "x", factor=1.01)),
     "loop without gravity": (four_bar, changed("gravity")),
     "sideways gravity in a loop": (four_bar, changed("gravity", factor=1.0, add=2.0)),
     "oscillator without its spring": (oscillator, without("joint")),
-    "another law of time": (lambda: oscillator(law=fm.Sine(amplitude=3.0, frequency=2.0)), changed("laws", "value", factor=1.1)),
+    "another law of time": (
+        lambda: oscillator(law=fm.Sine(amplitude=3.0, frequency=2.0)),
+        changed("laws", "value", factor=1.1),
+    ),
     "a law with another exponent": (lambda: ball(1e4), changed("contacts", "law", factor=1.3)),
 }
 
@@ -141,7 +174,11 @@ def top():
     """A fast top on a ball joint."""
     model = fm.Model("top", gravity=(0, 0, -9.81))
     body = model.add(fm.RigidBody("top", mass=1.0, inertia=(0.02, 0.02, 0.01), com=(0, 0, 0.2)))
-    model.add(fm.Spherical("tip", model.ground, body, q0=(math.cos(0.2), math.sin(0.2), 0, 0), v0=(0, 0, 200.0)))
+    model.add(
+        fm.Spherical(
+            "tip", model.ground, body, q0=(math.cos(0.2), math.sin(0.2), 0, 0), v0=(0, 0, 200.0)
+        )
+    )
     return model
 
 
@@ -180,41 +217,68 @@ def heavy_load(force):
 def bouncing():
     """A pendulum that touches an elastic stop for less than a step."""
     model = pendulums(1)
-    model.add(fm.JointLimit("stop", "hinge0", upper=0.5, law=fm.HuntCrossley(stiffness=1e8, damping=0.0)))
+    model.add(
+        fm.JointLimit("stop", "hinge0", upper=0.5, law=fm.HuntCrossley(stiffness=1e8, damping=0.0))
+    )
     return model
 
 
 def pulses(times, height):
     """A table of short pulses."""
     knots = [(t + dt, v) for t in times for dt, v in ((-1e-3, 0.0), (0.0, height), (1e-3, 0.0))]
-    return fm.Table([0.0, *(t for t, _ in knots), 10.0], [0.0, *(v for _, v in knots), 0.0], interpolation="linear")
+    return fm.Table(
+        [0.0, *(t for t, _ in knots), 10.0],
+        [0.0, *(v for _, v in knots), 0.0],
+        interpolation="linear",
+    )
 
 
 RATTLE = {"integrator": "rattle"}
 RUNS = {
     "large step, pendulums": (lambda: pendulums(3), {"t_end": 2.0, "step": 0.05}),
-    "large step, absolute": (lambda: pendulums(3), {"t_end": 2.0, "step": 0.05, "coordinates": "absolute"}),
+    "large step, absolute": (
+        lambda: pendulums(3),
+        {"t_end": 2.0, "step": 0.05, "coordinates": "absolute"},
+    ),
     "large step, rattle": (lambda: pendulums(3), {"t_end": 2.0, "step": 0.05, **RATTLE}),
     "large step, dissipation": (oscillator, {"t_end": 2.0, "step": 0.1, "rho_inf": 0.0}),
     "large step, loop": (four_bar, {"t_end": 2.0, "step": 0.05}),
     "large step, top": (top, {"t_end": 0.5, "step": 0.02}),
     "large step, top, absolute": (top, {"t_end": 0.5, "step": 0.02, "coordinates": "absolute"}),
     "loose tolerance": (lambda: pendulums(4), {"t_end": 3.0, "rtol": 0.3, "atol": 0.1}),
-    "aliased sine": (lambda: oscillator(law=fm.Sine(50.0, frequency=99.0)), {"t_end": 1.0, "step": 1e-2}),
-    "aliased function": (lambda: oscillator(law=lambda t: 50 * math.sin(634.6 * t)), {"t_end": 1.0, "step": 1e-2}),
-    "aliased sine, rattle": (lambda: oscillator(law=fm.Sine(9.0, frequency=99.0)), {"t_end": 1.0, "step": 1e-2, **RATTLE}),
-    "pulses between steps": (lambda: oscillator(law=pulses((0.105, 0.305), 500.0)), {"t_end": 1.0, "step": 1e-2}),
+    "aliased sine": (
+        lambda: oscillator(law=fm.Sine(50.0, frequency=99.0)),
+        {"t_end": 1.0, "step": 1e-2},
+    ),
+    "aliased function": (
+        lambda: oscillator(law=lambda t: 50 * math.sin(634.6 * t)),
+        {"t_end": 1.0, "step": 1e-2},
+    ),
+    "aliased sine, rattle": (
+        lambda: oscillator(law=fm.Sine(9.0, frequency=99.0)),
+        {"t_end": 1.0, "step": 1e-2, **RATTLE},
+    ),
+    "pulses between steps": (
+        lambda: oscillator(law=pulses((0.105, 0.305), 500.0)),
+        {"t_end": 1.0, "step": 1e-2},
+    ),
     "impacts in one step": (two_balls, {"t_end": 0.2, "step": 1e-3, "integrator": "moreau-jean"}),
     "fast spring, large step": (lambda: oscillator(40.0), {"t_end": 0.5, "step": 0.01}),
     "fast spring, explicit": (lambda: oscillator(400.0), {"t_end": 0.5, "step": 0.01, **RATTLE}),
     "runaway": (lambda: pushed(lambda x, v: 400.0 * x), {"t_end": 3.0, "step": 0.05}),
-    "runaway feedback": (lambda: pushed(lambda x, v: 60.0 * v + 10.0 * x), {"t_end": 3.0, "step": 0.05}),
-    "narrow well": (lambda: pushed(lambda x, v: -4e3 * math.sin(2e4 * x) - x), {"t_end": 0.5, "step": 5e-3}),
+    "runaway feedback": (
+        lambda: pushed(lambda x, v: 60.0 * v + 10.0 * x),
+        {"t_end": 3.0, "step": 0.05},
+    ),
+    "narrow well": (
+        lambda: pushed(lambda x, v: -4e3 * math.sin(2e4 * x) - x),
+        {"t_end": 0.5, "step": 5e-3},
+    ),
     "relay": (lambda: pushed(lambda x, v: -math.copysign(50.0, x)), {"t_end": 2.0, "step": 0.02}),
     "stiffness in the wrong unit": (lambda: soft(4e3 * 1e-3), {"t_end": 0.5}),
     "deflection beyond the linear range": (lambda: soft(20.0), {"t_end": 0.5}),
     "force in the wrong unit": (lambda: heavy_load(3000.0), {"t_end": 0.1}),
-}  # fmt: skip
+}
 
 
 DIVIDED = {
@@ -231,7 +295,9 @@ def test_contacts_divide_fixed_steps(name):
     make, given = DIVIDED[name]
     solution = fm.simulate(make(), **given)
     output_step = given["t_end"] / (len(solution.t) - 1)
-    exact = fm.simulate(make(), t_end=given["t_end"], output_step=output_step, rtol=1e-9, atol=1e-11)
+    exact = fm.simulate(
+        make(), t_end=given["t_end"], output_step=output_step, rtol=1e-9, atol=1e-11
+    )
     joint = next(iter(solution.model.joints))
     found, wanted = solution.joint(joint).position, exact.joint(joint).position
     assert np.abs(found - wanted).max() < 1e-2 * np.ptp(wanted, axis=0).max()
@@ -251,7 +317,9 @@ def test_runs_that_cannot_be_right(name):
 @pytest.mark.parametrize("place", ["q", "s", "sd", "lam"])
 @pytest.mark.parametrize("make", [pendulums, four_bar])
 def test_results_that_were_changed(monkeypatch, make, place):
-    """A modified number in one output: the states checked by the audit are those of steps, but the energy balance detects it."""
+    """A modified number in one output: the states checked by the audit are those of steps, but the
+    energy balance detects it.
+    """
     proper = Run.integrate
 
     def integrate(run, progress):
@@ -271,5 +339,7 @@ def test_force_states_that_were_lost():
     model = oscillator()
     model.add(fm.JointTorque("control", "guide", fm.PID(10.0, 200.0, 1.0, reference=0.2)))
     solution = fm.simulate(model, t_end=0.5)
-    wrong = dataclasses.replace(solution, trajectory=solution.trajectory._replace(z=0.0 * solution.trajectory.z))
+    wrong = dataclasses.replace(
+        solution, trajectory=solution.trajectory._replace(z=0.0 * solution.trajectory.z)
+    )
     assert np.abs(wrong.energy.balance).max() >= np.abs(solution.energy.balance).max()

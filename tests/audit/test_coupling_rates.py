@@ -1,4 +1,6 @@
-"""Functions of constraints whose derivatives are wrong, or that depend on time, where only the run comes."""
+"""Functions of constraints whose derivatives are wrong, or that depend on time, where only the run
+comes.
+"""
 
 import numpy as np
 import pytest
@@ -6,7 +8,9 @@ import pytest
 import flexmbs as fm
 from flexmbs.system.check import FAIL
 
-pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning", "ignore::flexmbs.AssemblyWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::flexmbs.AuditWarning", "ignore::flexmbs.AssemblyWarning"
+)
 TITLE = "Functions of constraints"
 TURNED = 0.3  # rad from where on the derivatives are wrong
 
@@ -39,9 +43,17 @@ def wrong(t, x, *_):
 COUPLINGS = {
     "undeclared time": {"function": circle},
     "wrong gradient": {"function": still, "gradient": wrong},
-    "wrong rate": {"function": circle, "gradient": lambda t, x: [*gradient(t, x), 0.5 * rise(t)], "rheonomic": True},
+    "wrong rate": {
+        "function": circle,
+        "gradient": lambda t, x: [*gradient(t, x), 0.5 * rise(t)],
+        "rheonomic": True,
+    },
     "right": {"function": still, "gradient": gradient},
-    "right, moving": {"function": circle, "gradient": lambda t, x: [*gradient(t, x), -rise(t)], "rheonomic": True},
+    "right, moving": {
+        "function": circle,
+        "gradient": lambda t, x: [*gradient(t, x), -rise(t)],
+        "rheonomic": True,
+    },
 }
 
 
@@ -57,7 +69,9 @@ def run(item, **options):
 @pytest.mark.parametrize("formalism", ["multiplier", "embedding"])
 @pytest.mark.parametrize("case", COUPLINGS)
 def test_couplings(case, formalism) -> None:
-    found = run(fm.HolonomicCoupling("rod", ["place.0", "place.1"], **COUPLINGS[case]), formalism=formalism)
+    found = run(
+        fm.HolonomicCoupling("rod", ["place.0", "place.1"], **COUPLINGS[case]), formalism=formalism
+    )
     if case.startswith("right"):
         assert found == []
     else:
@@ -81,14 +95,19 @@ def moving_floor(t, *_):
 
 CONTACTS = {
     "undeclared time": {"function": lambda t, x, A: x[2] - (moving_floor(t) if t < 1.2 else 0.0)},
-    "wrong jacobian": {"function": lambda t, x, A: x[2], "jacobian": lambda t, x, A: [0, 0, 1.2 if x[2] < 0.2 else 1.0, 0, 0, 0]},
+    "wrong jacobian": {
+        "function": lambda t, x, A: x[2],
+        "jacobian": lambda t, x, A: [0, 0, 1.2 if x[2] < 0.2 else 1.0, 0, 0, 0],
+    },
     "right": {"function": lambda t, x, A: x[2] - moving_floor(t), "rheonomic": True},
 }
 
 
 @pytest.mark.parametrize("case", CONTACTS)
 def test_contacts(case, monkeypatch) -> None:
-    """Undeclared dependence on time that begins and ends between the times at which the start tries."""
+    """Undeclared dependence on time that begins and ends between the times at which the start
+    tries.
+    """
     monkeypatch.setattr("flexmbs.initial.user_rows.LATER", (1.9, 11.0))
     model = fm.Model("floor")
     model.add(fm.PointMass("ball", mass=1.0))
@@ -116,7 +135,14 @@ def test_kinks_of_a_moving_floor_at_outputs_are_no_error(wrong) -> None:
         rising = (10.0 * (t + 0.05) + 1.0) % 2.0 > 1.0
         return [0, 0, 1.0, 0, 0, 0, (-0.2 if rising else 0.2) + (wrong if t > 0.4 else 0.0)]
 
-    floor = fm.UserContact("floor", "ground", "ball", lambda t, x, A: x[2] - zigzag(t + 0.05), jacobian=row, rheonomic=True)
+    floor = fm.UserContact(
+        "floor",
+        "ground",
+        "ball",
+        lambda t, x, A: x[2] - zigzag(t + 0.05),
+        jacobian=row,
+        rheonomic=True,
+    )
     model.add(floor)
     solution = fm.simulate(model, t_end=1.05, step=5e-4, output_step=0.05, integrator="moreau-jean")
     found = [check for check in solution.audit if check.title == TITLE]
@@ -128,6 +154,11 @@ def test_late_dependence_on_time_is_found_at_the_start(begins) -> None:
     model = fm.Model("floor")
     model.add(fm.PointMass("ball", mass=1.0))
     model.add(fm.Translation("motion", "ground", "ball", q0=(0, 0, 1.0)))
-    model.add(fm.UserContact("floor", "ground", "ball", lambda t, x, A: x[2] - 0.2 * max(t - begins, 0.0)))
-    with pytest.raises(fm.InputError, match=r"contacts\.floor\.rheonomic: the function depends on time; set rheonomic=True"):
+    model.add(
+        fm.UserContact("floor", "ground", "ball", lambda t, x, A: x[2] - 0.2 * max(t - begins, 0.0))
+    )
+    with pytest.raises(
+        fm.InputError,
+        match=r"contacts\.floor\.rheonomic: the function depends on time; set rheonomic=True",
+    ):
         fm.simulate(model, t_end=0.1, integrator="event-driven")

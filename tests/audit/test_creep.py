@@ -1,4 +1,6 @@
-"""Creep of smooth friction in the audit, against the closed form v = v_r artanh(Q/F_c) and for motions that never stick."""
+"""Creep of smooth friction in the audit, against the closed form v = v_r artanh(Q/F_c) and for
+motions that never stick.
+"""
 
 import numpy as np
 import pytest
@@ -24,15 +26,23 @@ def held(load: float, limit: float, *, smooth: float = 1e-3, moving: float = 0.0
 def test_creep_is_stated(seed: int) -> None:
     """Below the limit the block creeps at v_r artanh(Q/F_c), which the line states."""
     rng = np.random.default_rng(seed)
-    limit, share, smooth = 10 ** rng.uniform(-1, 2), rng.uniform(0.1, 0.9), 10 ** rng.uniform(-4, -2)
+    limit, share, smooth = (
+        10 ** rng.uniform(-1, 2),
+        rng.uniform(0.1, 0.9),
+        10 ** rng.uniform(-4, -2),
+    )
     run = fm.simulate(held(share * limit, limit, smooth=smooth), t_end=20.0)
     check = found(run, "Sticking")
     assert check.status == "WARN"
-    assert float(check.found.split("moved ")[1].split()[0]) == pytest.approx(20.0 * smooth * np.arctanh(share), rel=0.02)
+    assert float(check.found.split("moved ")[1].split()[0]) == pytest.approx(
+        20.0 * smooth * np.arctanh(share), rel=0.02
+    )
 
 
 def test_creep_without_effect_passes() -> None:
-    """A steep law whose creep is far below what is seen, and a block that slides all the way, are right."""
+    """A steep law whose creep is far below what is seen, and a block that slides all the way, are
+    right.
+    """
     assert found(fm.simulate(held(6.0, 10.0, smooth=1e-8), t_end=20.0), "Sticking").status == "PASS"
     slides = fm.simulate(held(12.0, 10.0, moving=1.0), t_end=2.0)
     assert found(slides, "Sticking").found == "no friction crept"
@@ -58,7 +68,11 @@ def test_pinched_block_creeps() -> None:
         model.add(fm.JointTorque(f"{key} force", f"{key} guide", side * 20.0))
         model.add(fm.JointSpring(f"{key} damper", f"{key} guide", c=5.0))
         normal = "x" if side > 0 else "-x"
-        model.add(fm.SpherePlane(f"{key} pad", pad, block, radius=0.004, normal=normal, friction=0.7, law=law))
+        model.add(
+            fm.SpherePlane(
+                f"{key} pad", pad, block, radius=0.004, normal=normal, friction=0.7, law=law
+            )
+        )
     model.add(fm.Free("free", model.ground, block))
     run = fm.simulate(model, t_end=3.0)
     check = found(run, "Sticking")

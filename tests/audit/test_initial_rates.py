@@ -1,4 +1,6 @@
-"""Velocities that a drive with an initial rate gives to joints whose v0 nobody declared are reported with value and remedy."""
+"""Velocities that a drive with an initial rate gives to joints whose v0 nobody declared are
+reported with value and remedy.
+"""
 
 import dataclasses
 
@@ -21,7 +23,9 @@ def cart(motion: TimeLaw, v0: float | None = None) -> fm.Model:
 
 
 def hauled(by: str, rate: float) -> fm.Model:
-    """The same cart, hauled by a coupling with an offset of time, by a geared drum that is declared to turn, or by a relation."""
+    """The same cart, hauled by a coupling with an offset of time, by a geared drum that is declared
+    to turn, or by a relation.
+    """
     model = cart(fm.Ramp(0.0, rate=0.0))
     model.drives.clear()
     if by == "winch":
@@ -42,12 +46,16 @@ def hauled(by: str, rate: float) -> fm.Model:
 
 def told(model: fm.Model, coordinates: str) -> list[str]:
     run = fm.simulate(model, t_end=0.02, step=1e-2, coordinates=coordinates)
-    return [f"{check.status}: {check}" for check in run.audit if check.title == "Initial velocities"]
+    return [
+        f"{check.status}: {check}" for check in run.audit if check.title == "Initial velocities"
+    ]
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute", "rheonomic"])
 def test_the_response_to_a_blow_is_reported(coordinates: str) -> None:
-    """m c/(J + m c²) · 1 m/s = 0.5/0.26 = 1.92 rad/s; declared velocities and drives that start at rest are none."""
+    """m c/(J + m c²) · 1 m/s = 0.5/0.26 = 1.92 rad/s; declared velocities and drives that start at
+    rest are none.
+    """
     found = told(cart(fm.Ramp(0.0, rate=1.0)), coordinates)
     assert len(found) == 1
     assert found[0].startswith("WARN: Initial velocities: hinge at 1.92 rad/s: not declared")
@@ -60,8 +68,12 @@ def test_the_response_to_a_blow_is_reported(coordinates: str) -> None:
 def test_velocities_that_the_constraints_determine_are_no_response() -> None:
     """A slider-crank at constant speed: all follow from the crank."""
     model = fm.Model("slider-crank", gravity=(0, 0, 0))
-    crank = model.add(fm.RigidBody("crank", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"end": (0.2, 0, 0)}))
-    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"end": (0.6, 0, 0)}))
+    crank = model.add(
+        fm.RigidBody("crank", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"end": (0.2, 0, 0)})
+    )
+    rod = model.add(
+        fm.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), frames={"end": (0.6, 0, 0)})
+    )
     slider = model.add(fm.RigidBody("slider", mass=1.0, inertia=(0.1, 0.1, 0.1)))
     model.add(fm.Revolute("main", model.ground, crank, q0=0.5))
     model.add(fm.Revolute("pin", crank["end"], rod, q0=-0.66))
@@ -72,11 +84,15 @@ def test_velocities_that_the_constraints_determine_are_no_response() -> None:
 
 
 def test_slopes_at_the_ends_of_splines_are_no_jumps() -> None:
-    """A run-up as a table: the initial rate of its spline is 3e-5 of the final one; a rate of 1 % is reported."""
+    """A run-up as a table: the initial rate of its spline is 3e-5 of the final one; a rate of 1 %
+    is reported.
+    """
     time = np.linspace(0.0, 0.02, 41)
 
     def run_up(rate: float) -> fm.Table:
-        return fm.Table(time, rate * time + time**3 / 6e-4 - time**4 / 2.4e-5, interpolation="spline")
+        return fm.Table(
+            time, rate * time + time**3 / 6e-4 - time**4 / 2.4e-5, interpolation="spline"
+        )
 
     assert 0.0 < abs(run_up(0.0).state(0.0)[1]) < 1e-4
     assert told(cart(run_up(0.0)), "joint") == []
@@ -86,7 +102,9 @@ def test_slopes_at_the_ends_of_splines_are_no_jumps() -> None:
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("by", ["winch", "rack", "rope"])
 def test_couplings_and_relations_with_a_rate_are_reported(by: str, coordinates: str) -> None:
-    """The same blow as by a drive, 1.92 rad/s in either direction; at rest, and with all velocities declared, none."""
+    """The same blow as by a drive, 1.92 rad/s in either direction; at rest, and with all velocities
+    declared, none.
+    """
     (found,) = told(hauled(by, 1.0), coordinates)
     assert found.startswith("WARN: Initial velocities: hinge at 1.92 rad/s: not declared")
     assert f"the jump of {by} to an initial rate" in found

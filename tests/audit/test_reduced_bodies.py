@@ -1,4 +1,6 @@
-"""A body whose modes cannot represent its loads is reported; with modes for inertia loads its deformation is correct."""
+"""A body whose modes cannot represent its loads is reported; with modes for inertia loads its
+deformation is correct.
+"""
 
 import dataclasses
 
@@ -21,9 +23,14 @@ def bar(**options):
     mesh = pp.box_mesh((LENGTH, 0.02, 0.02), (16, 2, 2), "hex20", origin=(0, -0.01, -0.01))
     material = pp.Isotropic(E=E, nu=0.0, rho=RHO)
     return pp.reduce(
-        mesh, material, interfaces={"hub": pp.Rigid("x0")}, method=pp.CraigBampton(modes=2), reference="hub", stiffening=False,
+        mesh,
+        material,
+        interfaces={"hub": pp.Rigid("x0")},
+        method=pp.CraigBampton(modes=2),
+        reference="hub",
+        stiffening=False,
         **options,
-    )  # fmt: skip
+    )
 
 
 def spun(data):
@@ -60,7 +67,9 @@ def test_with_the_modes_of_inertia_loads_it_stretches():
 
 
 def test_what_is_missing_is_what_a_full_solution_shows():
-    """√W of the centrifugal load is the mean displacement of u = ρ Ω² (L² x/2 − x³/6)/E, which the modes do not span."""
+    """√W of the centrifugal load is the mean displacement of u = ρ Ω² (L² x/2 − x³/6)/E, which the
+    modes do not span.
+    """
     missing = bar().stress.missing
     x = np.linspace(0, LENGTH, 100001)
     u = RHO / E * (LENGTH**2 * x / 2 - x**3 / 6)
@@ -71,7 +80,9 @@ def test_what_is_missing_is_what_a_full_solution_shows():
 def test_files_keep_it(tmp_path):
     body = bar()
     body.save(tmp_path / "bar.h5")
-    assert np.array_equal(fm.FlexibleBodyData.load(tmp_path / "bar.h5").stress.missing, body.stress.missing)
+    assert np.array_equal(
+        fm.FlexibleBodyData.load(tmp_path / "bar.h5").stress.missing, body.stress.missing
+    )
 
 
 def pushed(data, frequency):
@@ -88,15 +99,23 @@ def test_loads_faster_than_the_modes_are_reported():
     mesh = pp.box_mesh((LENGTH, 0.02, 0.02), (16, 2, 2), "hex20", origin=(0, -0.01, -0.01))
     faces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
     data = pp.reduce(
-        mesh, pp.Isotropic(E=E, nu=0.0, rho=RHO), interfaces=faces, method=pp.ClampedModes(modes=4, at="hub"), reference="hub"
+        mesh,
+        pp.Isotropic(E=E, nu=0.0, rho=RHO),
+        interfaces=faces,
+        method=pp.ClampedModes(modes=4, at="hub"),
+        reference="hub",
     )
     highest = float(data.modes.frequency.max())
-    slow, fast = (found(pushed(data, part * highest), "Load spectrum of bar") for part in (0.3, 3.0))
+    slow, fast = (
+        found(pushed(data, part * highest), "Load spectrum of bar") for part in (0.3, 3.0)
+    )
     assert slow is None
     assert fast.status == "WARN"
     assert "9" in fast.found.split("%")[0]
     t = np.arange(400) * 1e-3
-    both = np.column_stack([np.sin(2 * np.pi * 20 * t) + 3.0 + 5.0 * t, 2.0 * np.sin(2 * np.pi * 180 * t)])
+    both = np.column_stack(
+        [np.sin(2 * np.pi * 20 * t) + 3.0 + 5.0 * t, 2.0 * np.sin(2 * np.pi * 180 * t)]
+    )
     assert above(both, 1e-3, 100.0) == pytest.approx(0.8, abs=0.01)
 
 
@@ -105,19 +124,31 @@ ALUMINIUM = pp.Isotropic(E=7.0e10, nu=0.33, rho=2700.0)
 
 
 def link(modes, damping=0.0):
-    """A link of coarse elements, whose 8 lowest fixed-interface modes leave out the axial one with 80 % of its mass."""
+    """A link of coarse elements, whose 8 lowest fixed-interface modes leave out the axial one with
+    80 % of its mass.
+    """
     mesh = pp.box_mesh((0.5, 0.03, 0.02), (10, 1, 1), "hex20", origin=(0, -0.015, -0.01))
     return pp.reduce(
-        mesh, ALUMINIUM, interfaces=ENDS, method=pp.CraigBampton(modes=modes), reference="hub", damping=damping,
-        stiffening=False, stress=None,
-    )  # fmt: skip
+        mesh,
+        ALUMINIUM,
+        interfaces=ENDS,
+        method=pp.CraigBampton(modes=modes),
+        reference="hub",
+        damping=damping,
+        stiffening=False,
+        stress=None,
+    )
 
 
 def kicked(data, *, smooth=False, **options):
-    """A carrier that two motors turn within a millisecond, or smoothly, the link clamped to it, and a tool at its end."""
+    """A carrier that two motors turn within a millisecond, or smoothly, the link clamped to it, and
+    a tool at its end.
+    """
     model = fm.Model("spatial arm", gravity=(0, 0, 0))
     angle, duration = (0.2, 0.05) if smooth else (1e-3, 1e-3)
-    column = model.add(fm.RigidBody("column", mass=1.0, inertia=(0.01,) * 3, frames={"top": (0, 0, 0.3)}))
+    column = model.add(
+        fm.RigidBody("column", mass=1.0, inertia=(0.01,) * 3, frames={"top": (0, 0, 0.3)})
+    )
     model.add(fm.Revolute("yaw", model.ground, column, axis="z"))
     carrier = model.add(fm.RigidBody("carrier", mass=0.3, inertia=(1e-3,) * 3))
     model.add(fm.Revolute("pitch", column["top"], carrier, axis="y"))
@@ -125,7 +156,9 @@ def kicked(data, *, smooth=False, **options):
     model.add(fm.Fixed("clamp", carrier, arm["hub"]))
     tool = model.add(fm.RigidBody("tool", mass=0.4, inertia=(2e-4, 2e-4, 1e-4), com=(0.05, 0, 0)))
     model.add(fm.Fixed("wrist", arm["tip"], tool))
-    model.add(fm.Drive("yaw motor", "yaw", fm.SmoothStep(1.6 * angle, start=0.0, duration=duration)))
+    model.add(
+        fm.Drive("yaw motor", "yaw", fm.SmoothStep(1.6 * angle, start=0.0, duration=duration))
+    )
     model.add(fm.Drive("pitch motor", "pitch", fm.SmoothStep(-angle, start=0.0, duration=duration)))
     return fm.simulate(model, t_end=0.01, output_step=2e-5, **options)
 
@@ -142,7 +175,10 @@ def test_reactions_of_truncated_modes(damping):
     method = fm.DormandPrince(rtol=1e-7, atol=1e-10)
     force = kicked(link(40, damping), integrator=method).joint("clamp").force
     run = kicked(link(8, damping), integrator=method)
-    actual = np.linalg.norm(run.joint("clamp").force - force, axis=1).max() / np.linalg.norm(force, axis=1).max()
+    actual = (
+        np.linalg.norm(run.joint("clamp").force - force, axis=1).max()
+        / np.linalg.norm(force, axis=1).max()
+    )
     check = found(run, "Truncated modes")
     assert actual / 1.5 < stated(check) < 1.5 * actual
     assert check.status == ("PASS" if stated(check) <= 0.02 else "WARN")
@@ -166,7 +202,9 @@ def test_a_sudden_start_is_named_first():
     method = fm.DormandPrince(rtol=1e-7, atol=1e-10)
     sudden = found(released(integrator=method), "Truncated modes")
     assert sudden.status != "PASS"
-    assert sudden.remedy.startswith("start in equilibrium, with start=fm.statics(model), or reduce link")
+    assert sudden.remedy.startswith(
+        "start in equilibrium, with start=fm.statics(model), or reduce link"
+    )
     assert "\n" not in str(sudden)
     settled = found(released(integrator=method, settled=True), "Truncated modes")
     assert stated(settled) < 1e-3
@@ -178,23 +216,35 @@ def test_bodies_without_residual_modes_are_named():
     arm = model.add(fm.FlexibleBody("link", data=data, damping=0.05))
     model.add(fm.Revolute("pin", model.ground, arm["hub"], axis="z"))
     check = found(fm.simulate(model, t_end=0.01), "Truncated modes")
-    assert (check.status, check.found) == ("PASS", "reactions not judged: the data of link have no modes outside the basis")
+    assert (check.status, check.found) == (
+        "PASS",
+        "reactions not judged: the data of link have no modes outside the basis",
+    )
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 def test_forces_of_modes_that_steps_do_not_resolve():
-    """Positions are right to 1e-5 m, forces are not; where a smooth motion excites no mode they are."""
+    """Positions are right to 1e-5 m, forces are not; where a smooth motion excites no mode they
+    are.
+    """
     run = kicked(link(8), step=5e-5)
     exact = kicked(link(8), integrator=fm.DormandPrince(rtol=1e-7, atol=1e-10))
     away = np.linalg.norm(run.frame("tool").position - exact.frame("tool").position, axis=1).max()
     force = exact.joint("clamp").force
-    actual = np.linalg.norm(run.joint("clamp").force - force, axis=1).max() / np.linalg.norm(force, axis=1).max()
+    actual = (
+        np.linalg.norm(run.joint("clamp").force - force, axis=1).max()
+        / np.linalg.norm(force, axis=1).max()
+    )
     assert away < 1e-5
     assert actual > 0.1
     assert found(run, "Unresolved modes").status != "PASS"
     assert found(run, "Forces of the second run").status != "PASS"
     still = kicked(link(8), step=5e-5, smooth=True)
-    assert found(still, "Unresolved modes").status == found(still, "Forces of the second run").status == "PASS"
+    assert (
+        found(still, "Unresolved modes").status
+        == found(still, "Forces of the second run").status
+        == "PASS"
+    )
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
@@ -209,19 +259,32 @@ def test_modes_are_not_passed_over_where_the_time_does_not_suffice(monkeypatch):
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 @pytest.mark.parametrize(("damping", "step"), [(0.0, 2e-5), (0.0, 1e-5), (0.02, 1e-5)])
 def test_lasting_errors_of_fixed_steps(damping, step):
-    """The estimate is the actual error, though vibrations of twice the step are out of phase or damped out."""
+    """The estimate is the actual error, though vibrations of twice the step are out of phase or
+    damped out.
+    """
     exact = kicked(link(8, damping), integrator=fm.DormandPrince(rtol=1e-7, atol=1e-10))
     run = kicked(link(8, damping), step=step)
     size = model_size(run.compiled)
-    loads = [np.stack([(at.force, at.torque / size) for at in map(each.joint, each.joints)]) for each in (run, exact)]
+    loads = [
+        np.stack([(at.force, at.torque / size) for at in map(each.joint, each.joints)])
+        for each in (run, exact)
+    ]
     largest = np.linalg.norm(loads[1], axis=3).max()
-    actual = np.sqrt(2.0 * np.mean(np.sum((loads[0] - loads[1]) ** 2, axis=3), axis=2)).max() / largest
+    actual = (
+        np.sqrt(2.0 * np.mean(np.sum((loads[0] - loads[1]) ** 2, axis=3), axis=2)).max() / largest
+    )
     assert actual / 1.3 < stated(found(run, "Forces of the second run")) < 1.3 * actual
 
 
 def test_an_oscillator_of_a_step_is_exact():
-    """z = (1 − cos ω_d t e^(−ζωt) …)/ω² for p = 1, of any steps, and p/ω² for a start in equilibrium."""
-    omega, zeta, t = np.array([30.0]), np.array([0.1]), np.sort(np.random.default_rng(0).uniform(0, 1, 50))
+    """z = (1 − cos ω_d t e^(−ζωt) …)/ω² for p = 1, of any steps, and p/ω² for a start in
+    equilibrium.
+    """
+    omega, zeta, t = (
+        np.array([30.0]),
+        np.array([0.1]),
+        np.sort(np.random.default_rng(0).uniform(0, 1, 50)),
+    )
     t[0] = 0.0
     z, zd, zdd = driven_oscillators(omega, zeta, t, np.ones((50, 1)), 0.0)
     wd = 30.0 * np.sqrt(1 - 0.01)

@@ -1,4 +1,5 @@
-"""These tests run interpreted, by `tests/test_interpreted.py`; only those of compiled user functions need kernels.
+"""These tests run interpreted, by `tests/test_interpreted.py`; only those of compiled user
+functions need kernels.
 
 Manually: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/bad_inputs``.
 """

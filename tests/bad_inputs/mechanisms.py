@@ -16,7 +16,9 @@ START = 0.5  # rad
 def bar(name: str, length: float) -> fm.RigidBody:
     """Uniform bar of 1 kg along x of the body, with frames at its ends."""
     inertia = (1e-4, length**2 / 12, length**2 / 12)
-    return fm.RigidBody(name, mass=1.0, inertia=inertia, com=(length / 2, 0, 0), frames={"end": (length, 0, 0)})
+    return fm.RigidBody(
+        name, mass=1.0, inertia=inertia, com=(length / 2, 0, 0), frames={"end": (length, 0, 0)}
+    )
 
 
 def pendulum() -> fm.Model:
@@ -27,7 +29,9 @@ def pendulum() -> fm.Model:
 
 
 def slider_crank(angle: float, v0: float = 0.0) -> fm.Model:
-    """Crank and rod of equal length: at ±π/2 the slider is at the crank's pivot and the motion branches."""
+    """Crank and rod of equal length: at ±π/2 the slider is at the crank's pivot and the motion
+    branches.
+    """
     model = fm.Model("slider-crank", gravity=(0, 0, 0))
     crank, rod = model.add(bar("crank", HALF)), model.add(bar("rod", HALF))
     piston = model.add(fm.RigidBody("piston", mass=1.0, inertia=(1e-3, 1e-3, 1e-3)))
@@ -47,9 +51,14 @@ def pulled(speed: float = 0.5) -> tuple[fm.Model, float]:
 
 
 def four_bar(span: float) -> fm.Model:
-    """Bars of 0.3, 0.8 and 0.6 m between pivots at a distance; closed joint by joint along the ground it ends at `foot`."""
+    """Bars of 0.3, 0.8 and 0.6 m between pivots at a distance; closed joint by joint along the
+    ground it ends at `foot`.
+    """
     model = fm.Model("four-bar", frames={"far": (span, 0, 0)})
-    crank, rod, rocker = (model.add(bar(name, length)) for name, length in (("crank", 0.3), ("rod", 0.8), ("rocker", 0.6)))
+    crank, rod, rocker = (
+        model.add(bar(name, length))
+        for name, length in (("crank", 0.3), ("rod", 0.8), ("rocker", 0.6))
+    )
     model.add(fm.Revolute("main", model.ground, crank, axis="-y", q0=0.7))
     model.add(fm.Revolute("pin", crank["end"], rod, axis="-y", q0=-0.3))
     model.add(fm.Revolute("knee", rod["end"], rocker, axis="-y", q0=-0.4))
@@ -73,12 +82,16 @@ def saved(model: fm.Model, folder: Path, run: str = "t_end = 0.05\nstep = 0.01")
 
 
 def with_torque(folder: Path, body: str, run: str = "t_end = 0.05\nstep = 0.01") -> Path:
-    """The pendulum with the torque ``push(t, x, v)`` of that body, in a file, with a module that contains it."""
+    """The pendulum with the torque ``push(t, x, v)`` of that body, in a file, with a module that
+    contains it.
+    """
     path = saved(pendulum(), folder, run)
     module = f"torque_{folder.name}".replace("-", "_")
     (folder / f"{module}.py").write_text(f"import math\n\n\ndef push(t, x, v):\n    {body}\n")
     law = f'{{ kind = "function", function = "{module}:push" }}'
-    path.write_text(path.read_text() + f'\n[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n')
+    path.write_text(
+        path.read_text() + f'\n[forces.push]\nkind = "joint-torque"\njoint = "hinge"\nlaw = {law}\n'
+    )
     return path
 
 

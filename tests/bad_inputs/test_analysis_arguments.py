@@ -23,20 +23,28 @@ def message(call: Callable[[], Any]) -> str:
 
 
 ANALYSES: dict[str, Callable[[Any], Any]] = {
-    "state": fm.state, "statics": fm.statics, "linearize": fm.linearize, "matrices": fm.matrices, "assemble": fm.assemble,
+    "state": fm.state,
+    "statics": fm.statics,
+    "linearize": fm.linearize,
+    "matrices": fm.matrices,
+    "assemble": fm.assemble,
     "linearize at": lambda model: fm.linearize(model, at=fm.state(pendulum())),
     "matrices at": lambda model: fm.matrices(model, at=fm.state(pendulum())),
     "kinematics": lambda model: fm.kinematics(model, [0.0, 1.0]),
     "quasi-static": lambda model: fm.quasi_static(model, [0.0, 1.0]),
-    "simulate": lambda model: fm.simulate(model, t_end=1.0), "simulate as its run says": fm.simulate,
+    "simulate": lambda model: fm.simulate(model, t_end=1.0),
+    "simulate as its run says": fm.simulate,
     "compare": lambda model: fm.compare(model, t_end=1.0),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("given", [None, "model.toml", 3, []], ids=repr)
 @pytest.mark.parametrize("analysis", ANALYSES.values(), ids=ANALYSES)
 def test_no_model(analysis: Callable[[Any], Any], given: Any) -> None:
-    assert message(lambda: analysis(given)) == f"model: {given!r} is not a Model; load('model.toml') reads one from a file"
+    assert (
+        message(lambda: analysis(given))
+        == f"model: {given!r} is not a Model; load('model.toml') reads one from a file"
+    )
 
 
 @pytest.mark.parametrize("given", [None, "1 s", NAN, float("inf"), [0.0], 1j, True], ids=repr)
@@ -44,9 +52,11 @@ def test_no_time(given: Any) -> None:
     model = pendulum()
     solution = fm.simulate(model, t_end=0.1, step=0.05)
     for call in (
-        lambda: fm.state(model, t=given), lambda: fm.statics(model, t=given), lambda: fm.assemble(model, t=given),
+        lambda: fm.state(model, t=given),
+        lambda: fm.statics(model, t=given),
+        lambda: fm.assemble(model, t=given),
         lambda: fm.state_of(solution, given),
-    ):  # fmt: skip
+    ):
         assert message(call).startswith("t: the time in seconds must be ")
 
 
@@ -127,7 +137,9 @@ def test_wrong_argument(call: Callable[[fm.Model], Any], words: str) -> None:
 
 
 def at_rest(model: fm.Model) -> fm.Linearization:
-    return fm.linearize(model, at=fm.statics(model), inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")])
+    return fm.linearize(
+        model, at=fm.statics(model), inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")]
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,7 +169,9 @@ def test_argument_of_a_wrong_type_or_size(call: Callable[[fm.Model], Any], words
 @pytest.mark.parametrize("analysis", [fm.linearize, fm.matrices])
 def test_a_state_of_another_model(analysis: Callable[..., Any]) -> None:
     told = message(lambda: analysis(pendulum(), at=fm.state(slider_crank(0.5))))
-    assert told == "at: it belongs to a model with other bodies or joints; use a state of this model"
+    assert (
+        told == "at: it belongs to a model with other bodies or joints; use a state of this model"
+    )
 
 
 def test_accelerations_that_the_joints_do_not_allow() -> None:
@@ -171,7 +185,9 @@ def test_progress_takes_the_fraction_and_a_text() -> None:
         fm.simulate(pendulum(), t_end=0.1, step=0.05, progress=right)
     for wrong in (lambda: None, lambda fraction: None):
         told = message(lambda: fm.simulate(pendulum(), t_end=0.1, progress=wrong))  # noqa: B023
-        assert told.startswith("progress: must be a function of the completed fraction and a text, not <function")
+        assert told.startswith(
+            "progress: must be a function of the completed fraction and a text, not <function"
+        )
 
 
 def test_one_name_will_do() -> None:
@@ -184,10 +200,18 @@ def test_one_name_will_do() -> None:
     assert set(fm.inverse_dynamics(fm.state(model), actuators="hinge").effort) == {"hinge"}
 
 
-def test_a_formalism_that_fails_at_states_of_the_first_run_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_formalism_that_fails_at_states_of_the_first_run_is_a_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def indefinite(*given: object) -> None:
         raise fm.SolverError("mass matrix of body 'rod' is not definite")
 
     monkeypatch.setattr(importlib.import_module("flexmbs.studies.compare"), "evaluate", indefinite)
-    (row,) = fm.compare(pendulum(), t_end=0.02, step=0.01, formalisms=["recursive"], integrators=["generalized-alpha"]).rows
+    (row,) = fm.compare(
+        pendulum(),
+        t_end=0.02,
+        step=0.01,
+        formalisms=["recursive"],
+        integrators=["generalized-alpha"],
+    ).rows
     assert row.outcome == "at states of the first run: mass matrix of body 'rod' is not definite"

@@ -1,4 +1,6 @@
-"""Rows 30 and 31 for functions that Numba compiled: named, with arguments and the traceback of the Python original."""
+"""Rows 30 and 31 for functions that Numba compiled: named, with arguments and the traceback of the
+Python original.
+"""
 
 import ctypes
 import math
@@ -58,7 +60,11 @@ def test_30_law_of_time(callbacks: Callbacks) -> None:
 
     laws = LawTable(callbacks)
     laws.number("drives.sweep", Function(sweep))
-    np.testing.assert_allclose(called(laws.addresses[0], 0.5)[:3], [math.sin(0.5), math.cos(0.5), -math.sin(0.5)], atol=1e-6)
+    np.testing.assert_allclose(
+        called(laws.addresses[0], 0.5)[:3],
+        [math.sin(0.5), math.cos(0.5), -math.sin(0.5)],
+        atol=1e-6,
+    )
     assert callbacks.where is None
     called(laws.addresses[0], 2.0)
     assert callbacks.where is not None
@@ -83,10 +89,14 @@ def test_31_wrong_number_of_results(callbacks: Callbacks, count: int) -> None:
     def wrench(t, r, A, v, w):  # type: ignore[no-untyped-def]
         return np.zeros(count)
 
-    address = callbacks.address("forces.push", wrench, lambda f, x: f(x[0], x[1:4], x[4:13], x[13:16], x[16:19]), 19, 6)
+    address = callbacks.address(
+        "forces.push", wrench, lambda f, x: f(x[0], x[1:4], x[4:13], x[13:16], x[16:19]), 19, 6
+    )
     values, out = np.zeros(19), np.zeros(6)
     SIGNATURE(address)(values.ctypes.data, out.ctypes.data)
-    with pytest.raises(fm.InputError, match=f"forces.push: its function gives {count} numbers; return 6 numbers"):
+    with pytest.raises(
+        fm.InputError, match=f"forces.push: its function gives {count} numbers; return 6 numbers"
+    ):
         callbacks.raise_error()
 
 
@@ -101,4 +111,6 @@ def test_31_results_of_several_types_are_converted() -> None:
     rod = model.add(fm.RigidBody("rod", mass=2.0, inertia=(1.0,) * 3))
     model.add(fm.Free("free", model.ground, rod))
     model.add(fm.UserForce("push", rod, mixed))
-    assert fm.simulate(model, t_end=0.1, step=0.05).body("rod").velocity[-1, 2] == pytest.approx(0.075)
+    assert fm.simulate(model, t_end=0.1, step=0.05).body("rod").velocity[-1, 2] == pytest.approx(
+        0.075
+    )

@@ -26,7 +26,9 @@ def test_31_results_that_are_no_numbers(result: object, told: str) -> None:
     assert told in str(raised.value)
 
 
-@pytest.mark.parametrize(("result", "told"), [(None, "None"), ("text", "'text'"), ((1.0, 2.0), "(1.0, 2.0)")])
+@pytest.mark.parametrize(
+    ("result", "told"), [(None, "None"), ("text", "'text'"), ((1.0, 2.0), "(1.0, 2.0)")]
+)
 def test_31_events_that_are_no_numbers(result: object, told: str) -> None:
     model = fm.Model("rod")
     rod = model.add(fm.RigidBody("rod", mass=2.0, inertia=(1.0,) * 3))
@@ -44,7 +46,9 @@ def test_31_laws_that_give_no_numbers(result: object) -> None:
         rod = model.add(fm.RigidBody("rod", mass=2.0, inertia=(1.0,) * 3))
         model.add(fm.Revolute("hinge", model.ground, rod))
         model.add(fm.JointTorque("motor", "hinge", fm.Function(law)))
-        with pytest.raises(fm.InputError, match=r"forces\.motor.*: its function gives .*; return a number"):
+        with pytest.raises(
+            fm.InputError, match=r"forces\.motor.*: its function gives .*; return a number"
+        ):
             fm.simulate(model, t_end=0.1, step=0.05)
 
 
@@ -52,8 +56,8 @@ def test_31_laws_that_give_no_numbers(result: object) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 6])
 @pytest.mark.parametrize("place", range(3))
 def test_31_functions_are_given_finite_numbers(bad: float, place: int, count: int) -> None:
-    """At the end of a trial step that ran away a function is not asked, however many results it has: they are no numbers, and the
-    step is rejected."""
+    """At the end of a trial step that ran away a function is not asked, however many results it
+    has: they are no numbers, and the step is rejected."""
     given: list[tuple[float, ...]] = []
 
     def push(t: float, x: float, v: float) -> float:
@@ -61,7 +65,11 @@ def test_31_functions_are_given_finite_numbers(bad: float, place: int, count: in
         return 2.0 * x
 
     callbacks = Callbacks()
-    call = SIGNATURE(callbacks.address("forces.push", push, lambda function, x: (function(*x),) * count, 3, count))
+    call = SIGNATURE(
+        callbacks.address(
+            "forces.push", push, lambda function, x: (function(*x),) * count, 3, count
+        )
+    )
     arguments, result = np.array([0.1, 0.2, 0.3]), np.zeros(count)
     call(arguments.ctypes.data, result.ctypes.data)
     assert (result == 0.4).all()

@@ -17,21 +17,31 @@ from preprocess.formats import importers
 from preprocess.formats.importers import FORMATS
 from preprocess.mesh_files.readers import READERS
 
-pytestmark = pytest.mark.skipif(not Path("/dev/zero").exists(), reason="the system has no devices in its folders")
-OPEN_ENDED = {"/dev/zero": "is a device; only regular files are read", "pipe": "is a pipe; only regular files are read"}
+pytestmark = pytest.mark.skipif(
+    not Path("/dev/zero").exists(), reason="the system has no devices in its folders"
+)
+OPEN_ENDED = {
+    "/dev/zero": "is a device; only regular files are read",
+    "pipe": "is a pipe; only regular files are read",
+}
 BODIES = sorted({suffix for importer in FORMATS.values() for suffix in importer.suffixes})
 HEAD = 'format = "flexmbs-part/1"\nname = "p"\n'
 
 
 def readers(path: Path) -> dict[str, Callable[[], object]]:
     """Everything that reads a file of this ending."""
-    found: dict[str, Callable[[], object]] = {"inspect": lambda: command("preprocess", "inspect", path)}
+    found: dict[str, Callable[[], object]] = {
+        "inspect": lambda: command("preprocess", "inspect", path)
+    }
     if path.suffix == ".toml":
         return {"model": lambda: fm.load(path), "part": lambda: pp.read_part(path)}
     if path.suffix == ".urdf":
         return {"robot": lambda: fm.Robot.from_urdf(path)}
     if path.suffix == ".h5":
-        return found | {"body": lambda: fm.FlexibleBodyData.load(path), "solution": lambda: fm.Solution.load(path)}
+        return found | {
+            "body": lambda: fm.FlexibleBodyData.load(path),
+            "solution": lambda: fm.Solution.load(path),
+        }
     if path.suffix in READERS:
         found |= {"mesh": lambda: pp.read_mesh(path, unit="m")}
     if path.suffix in BODIES:
@@ -101,10 +111,18 @@ def test_what_is_no_path(given: object) -> None:
     model = pendulum()
     solution = fm.simulate(model, t_end=0.02, step=0.01)
     calls = {
-        "load": fm.load, "solution": fm.Solution.load, "model": model.save, "save": solution.save, "report": solution.report,
-        "csv": solution.to_csv, "mat": solution.to_mat, "gltf": solution.to_gltf, "vtkhdf": solution.to_vtkhdf,
-        "urdf": fm.Robot.from_urdf, "compare": lambda path: solution.compare(solution, path),
-    }  # fmt: skip
+        "load": fm.load,
+        "solution": fm.Solution.load,
+        "model": model.save,
+        "save": solution.save,
+        "report": solution.report,
+        "csv": solution.to_csv,
+        "mat": solution.to_mat,
+        "gltf": solution.to_gltf,
+        "vtkhdf": solution.to_vtkhdf,
+        "urdf": fm.Robot.from_urdf,
+        "compare": lambda path: solution.compare(solution, path),
+    }
     for name, write in calls.items():
         with pytest.raises(fm.InputError, match="must be a file path, not ") as refused:
             write(given)
@@ -115,11 +133,17 @@ def test_what_is_no_solution_or_solid(tmp_path: Path) -> None:
     solution = fm.simulate(pendulum(), t_end=0.02, step=0.01)
     curve = fm.SNCurve(amplitude=1e8, cycles=1e6, slope=5.0)
     for message, attempt in {
-        "other: must be a Solution, not NoneType": lambda: solution.compare(None, tmp_path / "a.html"),
-        "names: must be two texts": lambda: solution.compare(solution, tmp_path / "a.html", names=("a",)),
-        r"names: must be two texts, not \(1, 2\)": lambda: solution.compare(solution, tmp_path / "a.html", names=(1, 2)),
-        "solids: must be a list of solids, such as robot.solids\\(\\), not 3": lambda: solution.report(
-            tmp_path / "b.html", solids=[3]
+        "other: must be a Solution, not NoneType": lambda: solution.compare(
+            None, tmp_path / "a.html"
+        ),
+        "names: must be two texts": lambda: solution.compare(
+            solution, tmp_path / "a.html", names=("a",)
+        ),
+        r"names: must be two texts, not \(1, 2\)": lambda: solution.compare(
+            solution, tmp_path / "a.html", names=(1, 2)
+        ),
+        "solids: must be a list of solids, such as robot.solids\\(\\), not 3": lambda: (
+            solution.report(tmp_path / "b.html", solids=[3])
         ),
         "solids: must be": lambda: solution.to_gltf(tmp_path / "b.glb", solids=3),
         "times: give one time or more": lambda: solution.at([]),

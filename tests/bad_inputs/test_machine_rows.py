@@ -36,7 +36,9 @@ def test_37_full_disk_ends_with_4_and_leaves_the_old_file(
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["model.h5", "model.toml"]
 
 
-def test_37_unwritable_report_and_tables_end_with_4(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_37_unwritable_report_and_tables_end_with_4(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     path = saved(pendulum(), tmp_path)
     assert call("run", path) == 0
 
@@ -53,9 +55,15 @@ def test_37_unwritable_report_and_tables_end_with_4(tmp_path: Path, monkeypatch:
     assert not list(tmp_path.glob(".*.tmp"))
 
 
-def test_39_interrupt_inside_a_function_keeps_what_was_computed(tmp_path: Path, capsys: Captured) -> None:
-    """Ctrl-C mostly occurs in Python code of the user; `test_command_line.py` sends the signal to a process."""
-    path = with_torque(tmp_path, "return 0.0 if t < 0.025 else [][KeyboardInterrupt] if t < 0 else stop()")
+def test_39_interrupt_inside_a_function_keeps_what_was_computed(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    """Ctrl-C mostly occurs in Python code of the user; `test_command_line.py` sends the signal to a
+    process.
+    """
+    path = with_torque(
+        tmp_path, "return 0.0 if t < 0.025 else [][KeyboardInterrupt] if t < 0 else stop()"
+    )
     module = next(tmp_path.glob("torque_*.py"))
     module.write_text(module.read_text() + "\n\ndef stop():\n    raise KeyboardInterrupt\n")
     assert call("run", path, "--allow-code") == 130
@@ -73,11 +81,15 @@ def test_42_outputs_beyond_the_memory_are_rejected_with_the_estimate(
     assert call("run", path, "--t-end", "100", "--output-step", "0.001", "--step", "0.001") == 4
     line = capsys.readouterr().err.splitlines()[-1]
     assert line == (
-        "error: output_step: 100001 outputs of 3 numbers need 0.008 GB, the machine has 0.001 GB; choose a longer output_step"
+        "error: output_step: 100001 outputs of 3 numbers need 0.008 GB, the machine has "
+        "0.001 GB; choose a longer output_step"
     )
 
 
 def test_42_millions_of_outputs_are_bad_input(tmp_path: Path, capsys: Captured) -> None:
     path = saved(pendulum(), tmp_path)
     assert call("run", path, "--t-end", "1e9", "--output-step", "1e-3", "--step", "1e-3") == 2
-    assert "output_step: 0.001 s gives 1e+12 outputs up to t_end = 1000000000.0 s; choose a longer one" in capsys.readouterr().err
+    assert (
+        "output_step: 0.001 s gives 1e+12 outputs up to t_end = 1000000000.0 s; choose a longer one"
+        in capsys.readouterr().err
+    )

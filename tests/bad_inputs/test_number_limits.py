@@ -1,5 +1,6 @@
-"""Numbers at the limits of double precision, in each field of models, parts, robots and materials: read, or refused by the errors
-of the package; no other exception, in limited time. Pages of solutions that are not finite."""
+"""Numbers at the limits of double precision, in each field of models, parts, robots and materials:
+read, or refused by the errors of the package; no other exception, in limited time. Pages of
+solutions that are not finite."""
 
 import re
 import shutil
@@ -24,15 +25,34 @@ from flexmbs.model.toml_read import model_of
 from flexmbs.toml.document import Locator
 from preprocess.part_file.paths import numbers_in, with_values
 
-sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("contract", "model", "preprocess")]
+sys.path += [
+    str(Path(__file__).parents[1] / folder) for folder in ("contract", "model", "preprocess")
+]
 from any_models import any_model, registered
 from declared import with_every_kind
 from part_files import PART, bar
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 LIMITS = (
-    1e308, -1e308, 1e200, 1e60, -1e60, 1e26, 9e18, -9e18, 2**63, 10**400, 1e16, 5e-324, -5e-324, 1e-200, 1e-60, -1e-60, 0.0, -1.0,
-)  # fmt: skip
+    1e308,
+    -1e308,
+    1e200,
+    1e60,
+    -1e60,
+    1e26,
+    9e18,
+    -9e18,
+    2**63,
+    10**400,
+    1e16,
+    5e-324,
+    -5e-324,
+    1e-200,
+    1e-60,
+    -1e-60,
+    0.0,
+    -1.0,
+)
 SECONDS = 20.0  # for an input that takes less than a second with usual numbers, on a busy machine
 
 
@@ -66,7 +86,9 @@ def test_every_kind_at_the_limits(seed: int, tmp_path: Path) -> None:
     places, rng = sorted(numbers_in(table)), np.random.default_rng(seed)
 
     def use() -> None:
-        model, problems = model_of(with_values(table, {place: value}), Locator(tmp_path, allow_outside=True), fm.Model)
+        model, problems = model_of(
+            with_values(table, {place: value}), Locator(tmp_path, allow_outside=True), fm.Model
+        )
         if problems:
             raise fm.InputError(*(problem.message for problem in problems))
         model.check()
@@ -83,7 +105,8 @@ def test_models_at_the_limits(seed: int, tmp_path: Path) -> None:
         try:
             text = any_model(seed, str(rng.choice(kinds))).model.to_toml()
             break
-        except (FlexmbsError, ValueError):  # models with functions and bodies in memory have no file
+        except (FlexmbsError, ValueError):
+            # models with functions and bodies in memory have no file
             continue
     table = tomllib.loads(text)
     places = sorted(numbers_in(table))
@@ -96,9 +119,9 @@ PART_TEXTS = (
     PART,
     PART.replace("damping = 0.01", "damping = 0.01\nband = 3000.0\ntolerance = 0.05"),
     PART.replace("modes = 2", 'kind = "krylov"\nfrequencies = [100.0, 300.0]'),
-    PART.replace("E = 2e11", 'kind = "orthotropic"\nE = [2e11, 2e11, 2e11]\nG = [8e10, 8e10, 8e10]').replace(
-        "nu = 0.3", "nu = [0.3, 0.3, 0.3]"
-    ),
+    PART.replace(
+        "E = 2e11", 'kind = "orthotropic"\nE = [2e11, 2e11, 2e11]\nG = [8e10, 8e10, 8e10]'
+    ).replace("nu = 0.3", "nu = [0.3, 0.3, 0.3]"),
     PART + '[point_masses.tip]\nset = "end"\nmass = 0.5\nposition = [1.0, 0.05, 0.05]\n',
 )
 NUMBERS = re.compile(r"(?<![\w./])-?\d+(?:\.\d+)?(?:e-?\d+)?(?![\w/.])")
@@ -203,7 +226,10 @@ SDF = """<sdf version="1.11"><model name="m">
 <dynamics><damping>0.1</damping><friction>0.2</friction>
 <spring_stiffness>3</spring_stiffness><spring_reference>0.1</spring_reference></dynamics></axis>
 </joint></model></sdf>"""
-STL = "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid s\n"
+STL = (
+    "solid s\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 "
+    "0\nendloop\nendfacet\nendsolid s\n"
+)
 ROBOTS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "r.urdf": (URDF, fm.Robot.from_urdf),
     "m.xml": (MJCF, fm.from_mujoco),
@@ -259,13 +285,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("seed", drawn(2, 60))
 def test_pages_of_any_solution_that_can_be_loaded(seed: int, run: Path, tmp_path: Path) -> None:
-    """An item of the file, or its last number, is not finite or at a limit; files without checksums are not verified."""
+    """An item of the file, or its last number, is not finite or at a limit; files without checksums
+    are not verified.
+    """
     rng = np.random.default_rng(seed)
     path = tmp_path / "run.h5"
     for _ in range(6):
         shutil.copy(run, path)
         with open_unverified(path) as file:
-            sets = [(name, item) for name, item in items(file) if isinstance(item, h5py.Dataset) and item.size]
+            sets = [
+                (name, item)
+                for name, item in items(file)
+                if isinstance(item, h5py.Dataset) and item.size
+            ]
             arrays = sorted(name for name, item in sets if item.dtype.kind == "f")
             item = file[arrays[rng.integers(len(arrays))]]
             values, limit = np.array(item[()]), rng.choice([np.nan, np.inf, 1e308, 5e-324, -1e200])

@@ -1,4 +1,6 @@
-"""Rows of meshes, materials, part files and body files: problems are named, and only the project's own errors are raised."""
+"""Rows of meshes, materials, part files and body files: problems are named, and only the project's
+own errors are raised.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -19,7 +21,18 @@ from preprocess.part_file import read_part
 
 STEEL = pp.Isotropic(E=2e11, nu=0.3, rho=7800.0)
 ENDS = {"left": pp.Rigid("x0"), "right": pp.Rigid("x1")}
-JUNK: tuple[Any, ...] = ("a", None, float("nan"), float("inf"), True, [1], -1, np.array([1.0, 2.0]), 1 + 2j, {"b": 3})
+JUNK: tuple[Any, ...] = (
+    "a",
+    None,
+    float("nan"),
+    float("inf"),
+    True,
+    [1],
+    -1,
+    np.array([1.0, 2.0]),
+    1 + 2j,
+    {"b": 3},
+)
 MESH = Path(__file__).parents[2] / "meshes" / "link.msh"
 Captured = pytest.CaptureFixture[str]
 
@@ -59,7 +72,9 @@ def refusal(act: Callable[[], object]) -> tuple[str, ...]:
     return ()
 
 
-def wrongly(mesh: pp.Mesh, fe: pp.FEModel, value: Any) -> Iterator[tuple[str, Callable[[], object]]]:
+def wrongly(
+    mesh: pp.Mesh, fe: pp.FEModel, value: Any
+) -> Iterator[tuple[str, Callable[[], object]]]:
     """Calls with a value where something else belongs."""
     three = (1e9, 1e9, 1e9)
     yield "E", lambda: pp.Isotropic(E=value, nu=0.3, rho=7800.0)
@@ -68,7 +83,9 @@ def wrongly(mesh: pp.Mesh, fe: pp.FEModel, value: Any) -> Iterator[tuple[str, Ca
     yield "orthotropic E", lambda: pp.Orthotropic(E=value, nu=(0.3, 0.3, 0.3), G=three, rho=1000.0)
     yield (
         "orthotropic axes",
-        lambda: pp.Orthotropic(E=three, nu=(0.3, 0.3, 0.3), G=three, rho=1000.0, axes="b" if value is None else value),
+        lambda: pp.Orthotropic(
+            E=three, nu=(0.3, 0.3, 0.3), G=three, rho=1000.0, axes="b" if value is None else value
+        ),
     )
     yield "size", lambda: pp.box_mesh(value, (1, 1, 1))
     yield "divisions", lambda: pp.box_mesh((1, 1, 1), value)
@@ -91,21 +108,46 @@ def wrongly(mesh: pp.Mesh, fe: pp.FEModel, value: Any) -> Iterator[tuple[str, Ca
     yield "interfaces", lambda: pp.reduce(fe, interfaces=value, reference="left")
     yield "interface", lambda: pp.reduce(fe, interfaces={"left": value}, reference="left")
     yield "set", lambda: pp.reduce(fe, interfaces={"left": pp.Rigid(value)}, reference="left")
-    yield "position", lambda: pp.Rigid("x0", position="b" if value is None else value).bind("l", fe.nodes, fe.node_sets)
-    yield "axes", lambda: pp.Rigid("x0", axes="b" if value is None else value).bind("l", fe.nodes, fe.node_sets)
+    yield (
+        "position",
+        lambda: pp.Rigid("x0", position="b" if value is None else value).bind(
+            "l", fe.nodes, fe.node_sets
+        ),
+    )
+    yield (
+        "axes",
+        lambda: pp.Rigid("x0", axes="b" if value is None else value).bind(
+            "l", fe.nodes, fe.node_sets
+        ),
+    )
     yield "point", lambda: pp.Rigid(pp.Point(value, 0.1)).bind("l", fe.nodes, fe.node_sets)
     yield "normal", lambda: pp.Rigid(pp.Plane((0, 0, 0), value)).bind("l", fe.nodes, fe.node_sets)
     yield "reference", lambda: pp.reduce(fe, interfaces=ENDS, reference=value)
-    yield "method", lambda: pp.reduce(fe, interfaces=ENDS, reference="left", method="b" if value is None else value)
-    yield "damping", lambda: pp.reduce(fe, interfaces=ENDS, reference="left", damping="b" if value is True else value)
+    yield (
+        "method",
+        lambda: pp.reduce(
+            fe, interfaces=ENDS, reference="left", method="b" if value is None else value
+        ),
+    )
+    yield (
+        "damping",
+        lambda: pp.reduce(
+            fe, interfaces=ENDS, reference="left", damping="b" if value is True else value
+        ),
+    )
     yield "modes", lambda: pp.CraigBampton(modes="b" if value is True else value)
     yield "frequency", lambda: pp.CraigBampton(frequency=value)
-    yield "frequencies", lambda: pp.Krylov(frequencies=value if not isinstance(value, (list, np.ndarray)) else [-1])
+    yield (
+        "frequencies",
+        lambda: pp.Krylov(frequencies=value if not isinstance(value, (list, np.ndarray)) else [-1]),
+    )
     yield "shapes", lambda: pp.GivenShapes(value)
 
 
 @pytest.mark.parametrize("value", JUNK, ids=repr)
-def test_13_to_33_wrong_kinds_of_values_are_rejected_in_one_line_each(mesh: pp.Mesh, value: Any) -> None:
+def test_13_to_33_wrong_kinds_of_values_are_rejected_in_one_line_each(
+    mesh: pp.Mesh, value: Any
+) -> None:
     fe = pp.assemble(mesh, STEEL)
     for what, act in wrongly(mesh, fe, value):
         problems = refusal(act)
@@ -113,7 +155,9 @@ def test_13_to_33_wrong_kinds_of_values_are_rejected_in_one_line_each(mesh: pp.M
         assert all(problem.strip() and "\n" not in problem for problem in problems), what
 
 
-def test_11_too_large_a_part_needs_the_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+def test_11_too_large_a_part_needs_the_option(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
     (tmp_path / "link.msh").write_bytes(MESH.read_bytes())
     part = tmp_path / "link.toml"
     part.write_text(PART.partition("[method]")[0])
@@ -127,9 +171,13 @@ def test_11_too_large_a_part_needs_the_option(tmp_path: Path, monkeypatch: pytes
 def test_13_equal_materials_have_equal_axes() -> None:
     E, nu, G = (1.4e11, 1e10, 1e10), (0.3, 0.3, 0.4), (5e9, 5e9, 3.5e9)
     turned = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
-    plain, across = (pp.Orthotropic(E=E, nu=nu, G=G, rho=1600.0, axes=axes) for axes in (None, turned))
+    plain, across = (
+        pp.Orthotropic(E=E, nu=nu, G=G, rho=1600.0, axes=axes) for axes in (None, turned)
+    )
     assert plain != across
-    assert across == pp.Orthotropic(E=list(E), nu=np.array(nu), G=G, rho=1600, axes=np.array(turned))  # type: ignore[arg-type]
+    assert across == pp.Orthotropic(
+        E=list(E), nu=np.array(nu), G=G, rho=1600, axes=np.array(turned)
+    )  # type: ignore[arg-type]
     assert len({plain, across}) == 2
 
 
@@ -182,7 +230,9 @@ def test_matrix_problems_name_the_file_they_are_in(tmp_path: Path, mesh: pp.Mesh
         (b'format = "flexmbs-part/1"\n' + b"".join(b"k%d = 1\n" % i for i in range(5000)), "and 4"),
     ],
 )
-def test_44_hostile_part_files(content: bytes, message: str, tmp_path: Path, capsys: Captured) -> None:
+def test_44_hostile_part_files(
+    content: bytes, message: str, tmp_path: Path, capsys: Captured
+) -> None:
     path = tmp_path / "hostile.toml"
     path.write_bytes(content)
     assert call("reduce", path) == 2
@@ -192,7 +242,9 @@ def test_44_hostile_part_files(content: bytes, message: str, tmp_path: Path, cap
 
 
 @pytest.mark.parametrize("command", ["inspect", "compare", "report"])
-def test_46_hostile_bodies_are_rejected_by_every_command(command: str, tmp_path: Path, capsys: Captured) -> None:
+def test_46_hostile_bodies_are_rejected_by_every_command(
+    command: str, tmp_path: Path, capsys: Captured
+) -> None:
     body = tmp_path / "body.h5"
     with h5py.File(body, "w") as file:
         file["elastic"] = h5py.ExternalLink("/etc/passwd", "/")
@@ -216,8 +268,10 @@ def test_48_every_file_of_a_part_stays_in_its_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError) as refused:
         read_part(path)
     assert [problem.removeprefix(str(path)) for problem in refused.value.problems] == [
-        ":2: mesh: 'link.msh' is not inside the part's folder; move it there, or set allow_outside=True (--allow-outside)",
-        ":13: method.shapes: '/etc/shapes.npy' is not inside the part's folder; move it there, or set allow_outside=True "
+        ":2: mesh: 'link.msh' is not inside the part's folder; move it there, or set "
+        "allow_outside=True (--allow-outside)",
+        ":13: method.shapes: '/etc/shapes.npy' is not inside the part's folder; move it "
+        "there, or set allow_outside=True "
         "(--allow-outside)",
     ]
     path.write_text(PART.partition("[method]")[0])
@@ -227,4 +281,9 @@ def test_48_every_file_of_a_part_stays_in_its_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../x", "", ".", "a/b", "nul\0"])
 def test_50_interfaces_named_like_paths_are_rejected(name: str, mesh: pp.Mesh) -> None:
     with pytest.raises(FlexmbsError, match="not a frame name"):
-        pp.reduce(mesh, STEEL, interfaces={name: pp.Rigid("x0"), "right": pp.Rigid("x1")}, reference="right")
+        pp.reduce(
+            mesh,
+            STEEL,
+            interfaces={name: pp.Rigid("x0"), "right": pp.Rigid("x1")},
+            reference="right",
+        )

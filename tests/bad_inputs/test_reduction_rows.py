@@ -28,7 +28,11 @@ def test_43_modes_that_do_not_converge_are_counted(monkeypatch: pytest.MonkeyPat
         lanczos.modes_of(inexact, lambda u: u, n, count=30, block=2)
     found = int(str(stopped.value).removeprefix("modes: ").split()[0])
     assert 0 <= found < 30
-    assert str(stopped.value) == f"modes: {found} of 30 converged after 2 restarts; request fewer modes or repair the mesh"
+    assert (
+        str(stopped.value)
+        == f"modes: {found} of 30 converged after 2 restarts; request fewer modes or repair "
+        "the mesh"
+    )
     assert stopped.value.exit_code == 3
 
 
@@ -38,5 +42,8 @@ def test_43_iteration_that_gives_up_reports_the_shift(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(eigenmodes.sla, "eigsh", giving_up)
     K = chain(30)
-    with pytest.raises(SolverError, match="modes: 3 of 5 converged; request fewer, or move the shift closer to the frequencies"):
+    with pytest.raises(
+        SolverError,
+        match="modes: 3 of 5 converged; request fewer, or move the shift closer to the frequencies",
+    ):
         eigenmodes.eigenmodes(K, scipy.sparse.identity(30, format="csr"), 5)

@@ -19,7 +19,9 @@ METHODS = [
     {"coordinates": "absolute"},
 ]
 named = pytest.mark.parametrize(
-    "options", METHODS, ids=["alpha", "alpha controlled", "explicit controlled", "explicit", "absolute"]
+    "options",
+    METHODS,
+    ids=["alpha", "alpha controlled", "explicit controlled", "explicit", "absolute"],
 )
 
 
@@ -40,7 +42,13 @@ def test_28_end_of_reach_reports_time_and_joint(options: dict) -> None:
     """The slider is pulled until crank and rod are in line, at a time known from 0.6 cos φ = x."""
     model, reached = pulled()
     explicit = options.get("integrator") == "dormand-prince"
-    message, solution = stop(model, t_end=0.5, output_step=0.01, stabilization="projection" if explicit else "none", **options)
+    message, solution = stop(
+        model,
+        t_end=0.5,
+        output_step=0.01,
+        stabilization="projection" if explicit else "none",
+        **options,
+    )
     assert "near a singular position, where rows of '" in message
     t = float(message.split("t = ")[1].split(" s")[0])
     assert reached - 0.011 < t < reached + (0.011 if explicit and "step" in options else 1e-6)
@@ -62,15 +70,21 @@ def test_28_last_good_state_is_in_the_file(tmp_path: Path, capsys: Captured) -> 
 
 
 def test_28_a_branching_position_passed_at_speed_is_no_stop() -> None:
-    """The crank of the equal-armed slider-crank is driven through π/2; the slider follows 0.6 cos φ."""
+    """The crank of the equal-armed slider-crank is driven through π/2; the slider follows 0.6 cos
+    φ.
+    """
     model = slider_crank(1.2)
     model.add(fm.Drive("motor", "main", fm.Ramp(1.2, 2.0)))
     solution = fm.simulate(model, t_end=0.4, step=0.01)
-    np.testing.assert_allclose(solution.joint("guide").position[:, 0], 0.6 * np.cos(1.2 + 2 * solution.t), atol=1e-9)
+    np.testing.assert_allclose(
+        solution.joint("guide").position[:, 0], 0.6 * np.cos(1.2 + 2 * solution.t), atol=1e-9
+    )
 
 
 def test_29_step_too_large_stops_without_nan() -> None:
-    """An explicit method with a fixed step of 30 times its limit of stability grows until it overflows."""
+    """An explicit method with a fixed step of 30 times its limit of stability grows until it
+    overflows.
+    """
     model = pendulum()
     model.add(fm.JointSpring("stop", "hinge", k=1e8))
     message, solution = stop(model, t_end=1.0, step=0.01, integrator="dormand-prince")
@@ -83,7 +97,11 @@ def test_29_force_that_jumps_at_every_step_ends_the_run() -> None:
     """The error of a random force does not decrease with the step."""
     model = pendulum()
     rng = np.random.default_rng(0)
-    model.add(fm.JointTorque("noise", "hinge", lambda t, x, v: 1e30 * rng.standard_normal() if t > 0.02 else 0.0))
+    model.add(
+        fm.JointTorque(
+            "noise", "hinge", lambda t, x, v: 1e30 * rng.standard_normal() if t > 0.02 else 0.0
+        )
+    )
     message, solution = stop(model, t_end=0.05)
     assert message.startswith("stopped at t = 0.02")
     assert "body 'rod'" in message
@@ -92,7 +110,9 @@ def test_29_force_that_jumps_at_every_step_ends_the_run() -> None:
 
 @named
 @pytest.mark.parametrize("value", ["nan", "inf"])
-def test_30_function_that_gives_no_number_is_named_with_its_arguments(value: str, options: dict) -> None:
+def test_30_function_that_gives_no_number_is_named_with_its_arguments(
+    value: str, options: dict
+) -> None:
     def push(t: float, x: float, v: float) -> float:
         return float(value) if t > 0.02 else 0.0
 
@@ -110,7 +130,9 @@ def test_30_function_that_gives_no_number_is_named_with_its_arguments(value: str
 
 
 def test_30_wrench_and_drive_are_named_too() -> None:
-    def wind(t: float, r: np.ndarray, A: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[float, ...]:
+    def wind(
+        t: float, r: np.ndarray, A: np.ndarray, v: np.ndarray, w: np.ndarray
+    ) -> tuple[float, ...]:
         return (0.0, 0.0, math.nan if t > 0.02 else 0.0, 0.0, 0.0, 0.0)
 
     model = pendulum()
@@ -134,7 +156,9 @@ def test_30_nothing_runs_where_the_first_value_is_none(kind: str, item: str) -> 
     )
     with pytest.raises(fm.InputError) as refused:
         fm.simulate(model, t_end=0.05)
-    line = f"{item}: its function returned a non-finite value at <lambda>(t = 0); correct the function"
+    line = (
+        f"{item}: its function returned a non-finite value at <lambda>(t = 0); correct the function"
+    )
     assert refused.value.problems == (line,)
     assert model.check().errors == [line]
 
@@ -143,7 +167,10 @@ def test_30_command_line_keeps_the_good_part(tmp_path: Path, capsys: Captured) -
     path = with_torque(tmp_path, "return math.nan if t > 0.02 else 0.0")
     assert call("run", path, "--allow-code") == 3
     told = capsys.readouterr().err
-    assert "error: stopped at t = 0.02 s: the function of forces.push gave no finite number at push(t = 0.03, x = " in told
+    assert (
+        "error: stopped at t = 0.02 s: the function of forces.push gave no finite number "
+        "at push(t = 0.03, x = " in told
+    )
     solution = fm.Solution.load(path.with_suffix(".h5"))
     np.testing.assert_allclose(solution.t, [0.0, 0.01, 0.02])
     assert all_finite(solution)
@@ -151,7 +178,9 @@ def test_30_command_line_keeps_the_good_part(tmp_path: Path, capsys: Captured) -
 
 @named
 @pytest.mark.parametrize("start", [-1.0, 0.02])
-def test_31_exception_of_a_function_comes_out_with_its_own_traceback(start: float, options: dict) -> None:
+def test_31_exception_of_a_function_comes_out_with_its_own_traceback(
+    start: float, options: dict
+) -> None:
     def push(t: float, x: float, v: float) -> float:
         if t > start:
             raise LookupError("no torque in the table")
@@ -167,12 +196,17 @@ def test_31_exception_of_a_function_comes_out_with_its_own_traceback(start: floa
     assert max(start, 0.0) <= float(note.split("= ")[1].split()[0]) < max(start, 0.0) + 0.011
 
 
-def test_31_exception_later_in_a_run_from_the_command_line(tmp_path: Path, capsys: Captured) -> None:
+def test_31_exception_later_in_a_run_from_the_command_line(
+    tmp_path: Path, capsys: Captured
+) -> None:
     path = with_torque(tmp_path, "return 0.0 if t < 0.025 else {}['torque']")
     assert call("run", path, "--allow-code") == 3
     told = capsys.readouterr().err
     assert "line 5, in push" in told
-    assert told.splitlines()[-1] == "error: KeyError in the function of forces.push at t = 0.03 s: 'torque'"
+    assert (
+        told.splitlines()[-1]
+        == "error: KeyError in the function of forces.push at t = 0.03 s: 'torque'"
+    )
     solution = fm.Solution.load(path.with_suffix(".h5"))
     np.testing.assert_allclose(solution.t, [0.0, 0.01, 0.02])
     assert "the function of forces.push raised KeyError (" in solution.run.outcome
@@ -200,7 +234,9 @@ def test_60_leaving_python_is_an_error_of_the_function(
     path = with_torque(tmp_path, f"import sys\n    return 0.0 if t < {start} else {leave}")
     assert call("run", path, "--allow-code") == 3
     lines = capsys.readouterr().err.splitlines()
-    assert lines[-1].startswith("error: GeneratorExit (" if "Generator" in leave else "error: SystemExit (")
+    assert lines[-1].startswith(
+        "error: GeneratorExit (" if "Generator" in leave else "error: SystemExit ("
+    )
     assert " in the function of forces.push at t = " in lines[-1]
     assert len([line for line in lines if line.startswith("error")]) == 1
     assert path.with_suffix(".h5").exists() == (kept > 0)
@@ -208,11 +244,16 @@ def test_60_leaving_python_is_an_error_of_the_function(
         assert len(fm.Solution.load(path.with_suffix(".h5")).t) == kept
 
 
-def test_60_leaving_python_while_a_constraint_is_evaluated(tmp_path: Path, capsys: Captured) -> None:
+def test_60_leaving_python_while_a_constraint_is_evaluated(
+    tmp_path: Path, capsys: Captured
+) -> None:
     path = with_torque(tmp_path, "return 0.0")
     module = next(tmp_path.glob("torque_*.py"))
     module.write_text(module.read_text() + "\n\ndef g(t, x, A):\n    raise SystemExit(0)\n")
-    rod = f'[joints.rod]\nkind = "holonomic"\nparent = "ground"\nchild = "rod/end"\nfunction = "{module.stem}:g"\n'
+    rod = (
+        '[joints.rod]\nkind = "holonomic"\nparent = "ground"\nchild = "rod/end"\nfunction = '
+        f'"{module.stem}:g"\n'
+    )
     path.write_text(path.read_text() + rod)
     for command in ("check", "run"):
         assert call(command, path, "--allow-code") == 2
@@ -223,7 +264,9 @@ def test_60_leaving_python_while_a_constraint_is_evaluated(tmp_path: Path, capsy
 def test_31_wrong_number_of_results_is_reported() -> None:
     model = pendulum()
     model.add(fm.UserForce("wind", "rod/end", lambda t, r, A, v, w: (1.0, 2.0)))
-    with pytest.raises(fm.InputError, match=r"^forces\.wind: its function gives 2 numbers; return 6 numbers") as raised:
+    with pytest.raises(
+        fm.InputError, match=r"^forces\.wind: its function gives 2 numbers; return 6 numbers"
+    ) as raised:
         fm.simulate(model, t_end=0.05)
     assert raised.value.__notes__ == ["in the function of forces.wind at t = 0 s"]
 
@@ -244,7 +287,9 @@ def test_31_slow_function_is_noted() -> None:
 def test_31_changed_arguments_change_nothing() -> None:
     """A function that writes to its arguments does not modify the state."""
 
-    def clumsy(t: float, r: np.ndarray, A: np.ndarray, v: np.ndarray, w: np.ndarray) -> tuple[float, ...]:
+    def clumsy(
+        t: float, r: np.ndarray, A: np.ndarray, v: np.ndarray, w: np.ndarray
+    ) -> tuple[float, ...]:
         for array in (r, A, v, w):
             array[:] = 7.0
         return (0.0,) * 6

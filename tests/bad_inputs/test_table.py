@@ -8,7 +8,12 @@ TABLE = (TESTS / "bad_inputs" / "README.md").read_text(encoding="utf-8")
 
 
 def test_every_row_is_there() -> None:
-    rows = [int(n) for line in TABLE.splitlines() if re.match(r"\| \d", line) for n in line.split("|")[1].split(",")]
+    rows = [
+        int(n)
+        for line in TABLE.splitlines()
+        if re.match(r"\| \d", line)
+        for n in line.split("|")[1].split(",")
+    ]
     assert set(range(1, 53)) <= set(rows)
     assert rows == sorted(set(rows))
 
@@ -19,7 +24,11 @@ def test_every_named_test_exists() -> None:
         text = ""
         for quoted in re.findall(r"`([^`]+)`", line):
             file, _, test = (
-                quoted.rpartition("::") if "::" in quoted else (quoted, "", "") if ".py" in quoted else ("", "", quoted)
+                quoted.rpartition("::")
+                if "::" in quoted
+                else (quoted, "", "")
+                if ".py" in quoted
+                else ("", "", quoted)
             )
             text = (TESTS / file).read_text(encoding="utf-8") if file else text
             if test.startswith("test_"):

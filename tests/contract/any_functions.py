@@ -11,23 +11,43 @@ ROD = 0.8  # m
 
 
 def wind(t, r, A, v, w):
-    return tuple(0.5 - 0.3 * v[i] + 0.1 * r[i] for i in range(3)) + tuple(0.1 * A[i] - 0.05 * w[i] for i in range(3))
+    return tuple(0.5 - 0.3 * v[i] + 0.1 * r[i] for i in range(3)) + tuple(
+        0.1 * A[i] - 0.05 * w[i] for i in range(3)
+    )
 
 
 @numba.njit
 def jitted_wind(t, r, A, v, w):
-    return (math.sin(3.0 * t) - 0.2 * v[0], -0.3 * v[1], 0.1 * r[0], 0.2 * A[3] - 0.1 * w[0], 0.0, -0.1 * w[2])
+    return (
+        math.sin(3.0 * t) - 0.2 * v[0],
+        -0.3 * v[1],
+        0.1 * r[0],
+        0.2 * A[3] - 0.1 * w[0],
+        0.0,
+        -0.1 * w[2],
+    )
 
 
 def held_back(t, r, A, v, w, reactions):
     size = math.sqrt(sum(reactions[0, a] ** 2 for a in range(3)))
-    return tuple(-0.03 * size * math.tanh(v[a] / 0.3) for a in range(3)) + (0.0, 0.01 * reactions[-1, 4], 0.0)
+    return tuple(-0.03 * size * math.tanh(v[a] / 0.3) for a in range(3)) + (
+        0.0,
+        0.01 * reactions[-1, 4],
+        0.0,
+    )
 
 
 @numba.njit
 def jitted_held_back(t, r, A, v, w, reactions):
     size = np.abs(reactions).sum()
-    return -0.01 * size * math.tanh(v[0]), 0.02 * reactions[0, 2], 0.0, 0.0, 0.0, -0.01 * size * math.tanh(w[2])
+    return (
+        -0.01 * size * math.tanh(v[0]),
+        0.02 * reactions[0, 2],
+        0.0,
+        0.0,
+        0.0,
+        -0.01 * size * math.tanh(w[2]),
+    )
 
 
 def rising(t):
@@ -81,7 +101,9 @@ def jitted_rubber(t, elongation, rate):
 
 def together(t, x, v):
     rest = x[0] - 0.3 * x[-1]
-    return [-(8.0 * rest + 0.5 * v.sum()) * (0.5 + 0.1 * k) * math.cos(0.2 * t) for k in range(len(x))]
+    return [
+        -(8.0 * rest + 0.5 * v.sum()) * (0.5 + 0.1 * k) * math.cos(0.2 * t) for k in range(len(x))
+    ]
 
 
 @numba.njit

@@ -1,8 +1,9 @@
-"""Most of these tests call the parts of kernels, which only interpreted Python can: `tests/test_interpreted.py` runs them so.
+"""Most of these tests call the parts of kernels, which only interpreted Python can:
+`tests/test_interpreted.py` runs them so.
 
-Manually: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/contract``. Those of the formalisms run compiled too, and those that make
-many runs, or hundreds of evaluations of whole models, compiled only. Interpreted runs are not repeated by the audit: it has tests
-of its own.
+Manually: ``NUMBA_DISABLE_JIT=1 python -m pytest tests/contract``. Those of the formalisms run
+compiled too, and those that make many runs, or hundreds of evaluations of whole models, compiled
+only. Interpreted runs are not repeated by the audit: it has tests of its own.
 """
 
 import pathlib
@@ -29,7 +30,11 @@ COMPILED_ALONE = (
     "test_terms.py",
     "test_metamorphic.py",
 )
-collect_ignore = [name for name in FILES if name not in BOTH_WAYS + COMPILED_ALONE] if COMPILED else list(COMPILED_ALONE)
+collect_ignore = (
+    [name for name in FILES if name not in BOTH_WAYS + COMPILED_ALONE]
+    if COMPILED
+    else list(COMPILED_ALONE)
+)
 
 
 @pytest.fixture(scope="session", autouse=not COMPILED)

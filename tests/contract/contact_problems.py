@@ -1,4 +1,6 @@
-"""Random contact problems with more contacts than degrees of freedom: boxes on planes, in wedges, stacked; random rows."""
+"""Random contact problems with more contacts than degrees of freedom: boxes on planes, in wedges,
+stacked; random rows.
+"""
 
 from typing import NamedTuple
 
@@ -10,7 +12,9 @@ KINDS = ("plane", "wedge of two planes", "wedge of three planes", "stack", "rand
 
 
 class Problem(NamedTuple):
-    """U = W v of velocities v (before: v0, without impulses: v), c of the law of impact, expansion of Poisson's."""
+    """U = W v of velocities v (before: v0, without impulses: v), c of the law of impact, expansion
+    of Poisson's.
+    """
 
     D: np.ndarray
     c: np.ndarray
@@ -57,7 +61,9 @@ def normals(rng: np.random.Generator, planes: int) -> list[np.ndarray]:
         found = [rng.normal(size=3) for _ in range(planes)]
     else:
         angles = np.pi * rng.uniform(0, 1, planes)
-        found = [np.array([np.cos(a), np.sin(a), 0.3 * rng.normal() * (planes == 3)]) for a in angles]
+        found = [
+            np.array([np.cos(a), np.sin(a), 0.3 * rng.normal() * (planes == 3)]) for a in angles
+        ]
     return [n / np.linalg.norm(n) for n in found]
 
 
@@ -88,7 +94,10 @@ def problem(seed: int) -> Problem:
         for normal in sides:
             heights = (CORNERS * half[0]) @ turns[0].T @ normal
             count = rng.choice([1, 2, 3, 4, 8] if kind == 0 else [1, 2, 4])
-            W += [rows(1, 0, turns[0] @ (CORNERS[k] * half[0]), normal) for k in np.argsort(heights)[:count]]
+            W += [
+                rows(1, 0, turns[0] @ (CORNERS[k] * half[0]), normal)
+                for k in np.argsort(heights)[:count]
+            ]
     else:
         W += [rows(boxes, 0, turns[0] @ (CORNERS[k] * half[0]), UP) for k in range(4)]
         for b in range(1, boxes):
@@ -96,7 +105,10 @@ def problem(seed: int) -> Problem:
             off = np.append(0.2 * rng.normal(size=2) * half[b][:2], half[b - 1][2])
             for k in range(4):
                 below = turns[b - 1] @ (off + CORNERS[k] * half[b] * [1, 1, 0])
-                W.append(rows(boxes, b, turns[b] @ (CORNERS[k] * half[b]), normal) - rows(boxes, b - 1, below, normal))
+                W.append(
+                    rows(boxes, b, turns[b] @ (CORNERS[k] * half[b]), normal)
+                    - rows(boxes, b - 1, below, normal)
+                )
     v0 = rng.normal(size=6 * boxes) * 10.0 ** rng.uniform(-3, 1) * (rng.random() > 0.3)
     v = v0.copy()
     v[2::6] -= 9.81 * 10.0 ** rng.uniform(-4, -2)
@@ -106,13 +118,19 @@ def problem(seed: int) -> Problem:
     return with_laws(rng, np.concatenate(W), inverse, v, v0)
 
 
-def with_laws(rng: np.random.Generator, W: np.ndarray, inverse: np.ndarray, v: np.ndarray, v0: np.ndarray) -> Problem:
+def with_laws(
+    rng: np.random.Generator, W: np.ndarray, inverse: np.ndarray, v: np.ndarray, v0: np.ndarray
+) -> Problem:
     """Friction 0 … 1, restitution 0 … 1 by Newton's or Poisson's law, of all contacts or of each."""
     m = len(W) // 3
     mu = np.full(m, rng.uniform()) if rng.random() < 0.7 else rng.uniform(0, 1, m)
     if rng.random() < 0.1:
         mu[:] = rng.integers(2)
-    e = np.full(m, rng.choice([0.0, 1.0, rng.uniform()])) if rng.random() < 0.7 else rng.uniform(0, 1, m)
+    e = (
+        np.full(m, rng.choice([0.0, 1.0, rng.uniform()]))
+        if rng.random() < 0.7
+        else rng.uniform(0, 1, m)
+    )
     D, c = W @ inverse @ W.T, W @ v
     smooth = np.repeat(mu == 0.0, 3) & (np.arange(3 * m) % 3 > 0)
     D[smooth], D[:, smooth] = 0.0, 0.0

@@ -39,8 +39,10 @@ SAME = 1e-7  # relative difference of accelerations and reactions at a state
 CORNER = 1e-4  # relative difference that a jump of a rate within a fixed step may make
 FLOOR = 3e-7  # relative difference of motions that is accepted without further checks
 SECONDS = 300  # for one run, its kernels compiled before or not
-GOOD, BAD = 1e-3, 0.1  # of the motion: errors below the first must not FAIL, above the second must not PASS
-ALIKE, FEW = 3, 100  # steps of one integrator under two formalisms × coordinates: so many times, and so many more
+# of the motion: errors below the first must not FAIL, above the second must not PASS
+GOOD, BAD = 1e-3, 0.1
+# steps of one integrator under two formalisms × coordinates: so many times, and so many more
+ALIKE, FEW = 3, 100
 TIGHT = {"rtol": 1e-10, "atol": 1e-12}
 
 
@@ -62,12 +64,15 @@ def pairs() -> list[Pair]:
         for form, kind in FORMALISMS.items()
         for coordinates in kind.coordinates
         for method, integrator in INTEGRATORS.items()
-        if integrator.needs in kind.provides and (coordinates != "rheonomic" or integrator.takes_time)
+        if integrator.needs in kind.provides
+        and (coordinates != "rheonomic" or integrator.takes_time)
     ]
 
 
 def method(name: str, level: int) -> Integrator:
-    """An integrator whose errors fall with the level: half the step, or a hundredth of the tolerance."""
+    """An integrator whose errors fall with the level: half the step, or a hundredth of the
+    tolerance.
+    """
     match name:
         case "generalized-alpha" | "moreau-jean":
             return INTEGRATORS[name](step=STEP / 2**level, newton_tolerance=1e-11)
@@ -94,7 +99,8 @@ class Report:
     failures: list[str] = field(default_factory=list)
     worst: dict[str, float] = field(default_factory=dict)
     verdicts: Counter[str] = field(default_factory=Counter)
-    steps: dict[Pair, int] = field(default_factory=dict)  # with rejected ones, of the first level; controlled ones
+    # with rejected ones, of the first level; controlled ones
+    steps: dict[Pair, int] = field(default_factory=dict)
 
     def measure(self, what: str, value: float, allowed: float) -> None:
         """The largest fraction of the limit is stored; a larger value or NaN is a failure."""
@@ -109,13 +115,16 @@ class Overtime(BaseException):
 
 @contextlib.contextmanager
 def guarded(report: Report, what: str, kind: str = "") -> Iterator[None]:
-    """Rejections with one line are counted; any other exception, and a run that does not end, is a failure."""
+    """Rejections with one line are counted; any other exception, and a run that does not end, is a
+    failure.
+    """
 
     def stop(number: int, frame: Any) -> None:
         raise Overtime
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS, 1.0)  # again each second: an exception at the border of a C function is lost
+    # again each second: an exception at the border of a C function is lost
+    signal.setitimer(signal.ITIMER_REAL, SECONDS, 1.0)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -129,13 +138,17 @@ def guarded(report: Report, what: str, kind: str = "") -> Iterator[None]:
         report.failures.append(f"{what}: does not end within {SECONDS} s")
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
-        report.failures.append(f"{what}: {type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})")
+        report.failures.append(
+            f"{what}: {type(error).__name__}: {error} ({Path(place.filename).name}:{place.lineno})"
+        )
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
     for each in caught:
         report.warned[f"{each.category.__name__}: {general(str(each.message))}"] += 1
-        if not issubclass(each.category, fm.AssemblyWarning | UserWarning) or issubclass(each.category, RuntimeWarning):
+        if not issubclass(each.category, fm.AssemblyWarning | UserWarning) or issubclass(
+            each.category, RuntimeWarning
+        ):
             report.failures.append(f"{what}: {each.category.__name__}: {each.message}")
 
 
@@ -147,9 +160,13 @@ def general(text: str) -> str:
 
 
 def examine(
-    model: fm.Model, choose: Callable[[list[Pair]], list[Pair]] = lambda there: there, without: tuple[str, ...] = ()
+    model: fm.Model,
+    choose: Callable[[list[Pair]], list[Pair]] = lambda there: there,
+    without: tuple[str, ...] = (),
 ) -> Report:
-    """A model examined under the pairs that ``choose`` takes of all; ``without``: integrators not even taken as the exact one."""
+    """A model examined under the pairs that ``choose`` takes of all; ``without``: integrators not
+    even taken as the exact one.
+    """
     report = Report()
     rigid = any(contact.rigid for contact in model.contacts.values())
     first = Pair("multiplier", "joint", "event-driven" if rigid else "dormand-prince")
@@ -158,7 +175,12 @@ def examine(
         if first.integrator in without:
             raise fm.InputError(f"integrator: '{first.integrator}' is left out")
         report.runs[first] += 1
-        exact = fm.simulate(model, t_end=T_END, output_step=T_END / 4, **options(first, INTEGRATORS[first.integrator](**TIGHT)))
+        exact = fm.simulate(
+            model,
+            t_end=T_END,
+            output_step=T_END / 4,
+            **options(first, INTEGRATORS[first.integrator](**TIGHT)),
+        )
     with guarded(report, "states"):
         states = _states(model, exact)
         with guarded(report, "evaluations"):
@@ -173,13 +195,15 @@ def examine(
 
 
 def compare_steps(report: Report) -> None:
-    """One integrator needs about as many steps under all formalisms × coordinates: its error is that of the same motion. Where
-    there are many more, accelerations jump, or lose digits."""
+    """One integrator needs about as many steps under all formalisms × coordinates: its error is
+    that of the same motion. Where there are many more, accelerations jump, or lose digits."""
     for name in sorted({pair.integrator for pair in report.steps}):
         counts = {pair: count for pair, count in report.steps.items() if pair.integrator == name}
         most, least = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
         if counts[most] > ALIKE * counts[least] + FEW:
-            report.failures.append(f"{most} takes {counts[most]} steps, {least} takes {counts[least]}")
+            report.failures.append(
+                f"{most} takes {counts[most]} steps, {least} takes {counts[least]}"
+            )
 
 
 # States
@@ -198,7 +222,11 @@ def _states(model: fm.Model, run: fm.Solution | None) -> list[At]:
     joint, first = consistent_state(model)
     found = [At(0.0, first, np.zeros(int(joint.system.layout[4])))]
     for k in (1, len(run.t) - 1) if run is not None and len(run.t) > 1 else ():
-        q, s, work = run.q[k].copy(), run.s[k].copy(), make_work(joint.system, run.trajectory.beta[k])
+        q, s, work = (
+            run.q[k].copy(),
+            run.s[k].copy(),
+            make_work(joint.system, run.trajectory.beta[k]),
+        )
         settle(joint, work, float(run.t[k]), q, s)
         eta = work.cut.eta.copy()
         start = InitialState(q, s, work.beta[:-SPARE].copy(), (), copied(work.motion), eta)
@@ -230,20 +258,35 @@ def _compare_states(report: Report, model: fm.Model, states: list[At]) -> None:
 
 def _dense(compiled: Compiled, at: At) -> tuple[Answer, Any]:
     """Udwadia and Kalaba's formula on the dense terms."""
-    t = terms(compiled.system, make_work(compiled.system, at.start.beta), at.t, at.start.q, at.start.s, at.z)
+    t = terms(
+        compiled.system,
+        make_work(compiled.system, at.start.beta),
+        at.t,
+        at.start.q,
+        at.start.s,
+        at.z,
+    )
     found = reference(t)
     for _ in range(LOADINGS if depends_on_reactions(compiled.system) else 0):
         # forces that depend on reactions: k of these accelerations and multipliers
-        state = State(compiled, at.t, at.start.q, at.start.s, found.sd, found.lam, at.z, at.start.beta)
+        state = State(
+            compiled, at.t, at.start.q, at.start.s, found.sd, found.lam, at.z, at.start.beta
+        )
         t = t._replace(k=t.M @ found.sd - t.G.T @ found.lam - equations(state).r)
         before, found = found, reference(t)
-        # driven coordinates accelerate as told, whatever the multipliers are: both must have settled
-        if all(np.abs(now - last).max(initial=0.0) <= 1e-13 * np.abs(now).max(initial=0.0) for now, last in zip(found, before)):
+        # driven coordinates accelerate as told, whatever the multipliers are: both must have
+        # settled
+        if all(
+            np.abs(now - last).max(initial=0.0) <= 1e-13 * np.abs(now).max(initial=0.0)
+            for now, last in zip(found, before)
+        ):
             break
     return found, t
 
 
-def _evaluated(report: Report, joint: Compiled, form: Any, coordinates: str, states: list[At]) -> tuple[Compiled, list[Answer]]:
+def _evaluated(
+    report: Report, joint: Compiled, form: Any, coordinates: str, states: list[At]
+) -> tuple[Compiled, list[Answer]]:
     """ṡ and λ of a formalism at the states; the first again after the last, with the same numbers."""
     there = [in_coordinates(joint, at.start, coordinates) for at in states]
     compiled, answers = there[0][0], []
@@ -264,24 +307,38 @@ def _evaluated(report: Report, joint: Compiled, form: Any, coordinates: str, sta
     return compiled, answers
 
 
-def _views(compiled: Compiled, states: list[At], answers: list[Answer], joint: Compiled) -> fm.Solution:
+def _views(
+    compiled: Compiled, states: list[At], answers: list[Answer], joint: Compiled
+) -> fm.Solution:
     """A solution whose outputs are the states."""
     coordinates = compiled.topology.coordinates
     starts = [in_coordinates(joint, at.start, coordinates)[1] for at in states]
-    out = Trajectory(*make_outputs(np.array([at.t for at in states]), facts(compiled), len(starts[0].beta)))
+    out = Trajectory(
+        *make_outputs(np.array([at.t for at in states]), facts(compiled), len(starts[0].beta))
+    )
     for k, (at, start, answer) in enumerate(zip(states, starts, answers)):
-        out.q[k], out.s[k], out.z[k], out.beta[k], out.sd[k], out.lam[k] = start.q, start.s, at.z, start.beta, *answer
+        out.q[k], out.s[k], out.z[k], out.beta[k], out.sd[k], out.lam[k] = (
+            start.q,
+            start.s,
+            at.z,
+            start.beta,
+            *answer,
+        )
     redundant = redundant_rows(compiled, starts[0].q, starts[0].s, starts[0].beta)
     return fm.Solution(compiled, out, {}, RunInfo(redundant=redundant))
 
 
 def _accelerations(solution: fm.Solution) -> np.ndarray:
     bodies = [solution.body(name) for name in solution.bodies]
-    return np.array([each for body in bodies for each in (body.acceleration, body.angular_acceleration)])
+    return np.array(
+        [each for body in bodies for each in (body.acceleration, body.angular_acceleration)]
+    )
 
 
 def _wrenches(solution: fm.Solution, joints: list[str]) -> np.ndarray:
-    return np.array([solution.joint(name).wrench for name in joints]).reshape(len(joints), len(solution.t), 6)
+    return np.array([solution.joint(name).wrench for name in joints]).reshape(
+        len(joints), len(solution.t), 6
+    )
 
 
 # Files
@@ -307,15 +364,23 @@ def _kept(report: Report, run: fm.Solution) -> None:
 
 
 def _compare_run(report: Report, model: fm.Model, pair: Pair, exact: fm.Solution | None) -> None:
-    """Coarse and fine: the difference of the fine run from the exact one is explained by the difference of both runs."""
+    """Coarse and fine: the difference of the fine run from the exact one is explained by the
+    difference of both runs.
+    """
     found: list[fm.Solution] = []
-    slow = exact is not None and (_struck(exact) or _corners(exact))  # of first order within a fixed step
+    # of first order within a fixed step
+    slow = exact is not None and (_struck(exact) or _corners(exact))
     for level in (0, 1, 2, 4) if slow else (0, 1, 2):
         solution = None
         with guarded(report, f"{pair} level {level}"):
             report.runs[pair] += 1
             begun = time.perf_counter()
-            solution = fm.simulate(model, t_end=T_END, output_step=T_END / 4, **options(pair, method(pair.integrator, level)))
+            solution = fm.simulate(
+                model,
+                t_end=T_END,
+                output_step=T_END / 4,
+                **options(pair, method(pair.integrator, level)),
+            )
             if time.perf_counter() - begun > SECONDS / 4:
                 report.warned[f"a run of more than {SECONDS / 4:g} s: {pair.integrator}"] += 1
         if solution is None or exact is None:
@@ -334,17 +399,29 @@ def _compare_run(report: Report, model: fm.Model, pair: Pair, exact: fm.Solution
     else:
         between = distance(found[-2], found[-1])
         if _beyond(exact):
-            report.warned["a motion beyond the linear range, where the runs differ; each says so"] += 1
+            report.warned[
+                "a motion beyond the linear range, where the runs differ; each says so"
+            ] += 1
         elif _turned(exact):
-            report.warned["a moment that jumps, as the rotation of its frames passed half a turn; each says so"] += 1
+            report.warned[
+                "a moment that jumps, as the rotation of its frames passed half a turn; "
+                "each says so"
+            ] += 1
         elif off <= CORNER and solution.run.options["step"] and _corners(exact):
-            report.warned["a corner of a law within a fixed step, whose part of the step does not fall with its length"] += 1
+            report.warned[
+                "a corner of a law within a fixed step, whose part of the step does not "
+                "fall with its length"
+            ] += 1
         elif not _struck(exact) or off > 1e-2:
-            report.failures.append(f"{pair}: {off:.3g} from the first run where its own error is {between:.3g}")
+            report.failures.append(
+                f"{pair}: {off:.3g} from the first run where its own error is {between:.3g}"
+            )
     if not off <= 1e300:
         report.failures.append(f"{pair}: no numbers")
     key = "motion with impacts" if _struck(exact) else "motion"
-    report.worst[f"{key} {pair.integrator}"] = max(report.worst.get(f"{key} {pair.integrator}", 0.0), off)
+    report.worst[f"{key} {pair.integrator}"] = max(
+        report.worst.get(f"{key} {pair.integrator}", 0.0), off
+    )
 
 
 def _judge(report: Report, what: str, solution: fm.Solution, exact: fm.Solution) -> None:
@@ -356,16 +433,22 @@ def _judge(report: Report, what: str, solution: fm.Solution, exact: fm.Solution)
         report.failures.append(f"{what}: PASS on a run that is off by {off:.2g} of the motion")
     if off < GOOD and solution.verdict == "FAIL" and exact.verdict != "FAIL":
         told = ", ".join(check.title for check in solution.audit if check.status == "FAIL")
-        report.warned[f"FAIL on a run that is off by less than {GOOD:g} of the motion: {general(told)}"] += 1
+        report.warned[
+            f"FAIL on a run that is off by less than {GOOD:g} of the motion: {general(told)}"
+        ] += 1
 
 
 def of_motion(a: fm.Solution, b: fm.Solution) -> float:
-    """Largest difference of positions and rotations over the largest change of any; infinite for an incomplete run."""
+    """Largest difference of positions and rotations over the largest change of any; infinite for an
+    incomplete run.
+    """
     if len(a.t) != len(b.t):
         return float("inf")
     worst = []
     for key in ("position", "rotation"):
-        ours, theirs = ([np.asarray(getattr(s.body(name), key)) for name in s.bodies] for s in (a, b))
+        ours, theirs = (
+            [np.asarray(getattr(s.body(name), key)) for name in s.bodies] for s in (a, b)
+        )
         way = max(float(np.abs(x - x[0]).max()) for x in theirs)
         apart = max(float(np.abs(x - y).max()) for x, y in zip(ours, theirs))
         worst.append(apart / way if way > 1e-9 else 0.0)
@@ -374,12 +457,16 @@ def of_motion(a: fm.Solution, b: fm.Solution) -> float:
 
 def _beyond(run: fm.Solution) -> bool:
     """A run whose checks report deflections beyond the linear theory."""
-    return any(check.status == WARN for check in run.audit if check.title.startswith("Deflection of "))
+    return any(
+        check.status == WARN for check in run.audit if check.title.startswith("Deflection of ")
+    )
 
 
 def _turned(run: fm.Solution) -> bool:
     """A run whose checks report a moment beyond half a turn."""
-    return any(check.status == FAIL for check in run.audit if check.title.startswith("Rotation of "))
+    return any(
+        check.status == FAIL for check in run.audit if check.title.startswith("Rotation of ")
+    )
 
 
 def _struck(run: fm.Solution) -> bool:
@@ -391,8 +478,8 @@ def _corners(run: fm.Solution) -> bool:
 
 
 def distance(a: fm.Solution, b: fm.Solution) -> float:
-    """Largest difference of positions, rotations, velocities and elastic coordinates, each relative to its size or 1; not at
-    outputs within a step of an impact, where velocities jump."""
+    """Largest difference of positions, rotations, velocities and elastic coordinates, each relative
+    to its size or 1; not at outputs within a step of an impact, where velocities jump."""
     if len(a.t) != len(b.t):
         return float("inf")
     worst, struck = 0.0, [impact.t for impact in (*a.run.impacts, *b.run.impacts)]

@@ -73,9 +73,13 @@ def answered(formalism: Formalism, recipe: Recipe, seed: int, coordinates: str) 
 
 
 @functools.cache
-def motion(recipe: Recipe, seed: int, integrator: fm.DormandPrince | fm.GeneralizedAlpha) -> fm.Solution:
+def motion(
+    recipe: Recipe, seed: int, integrator: fm.DormandPrince | fm.GeneralizedAlpha
+) -> fm.Solution:
     """Lagrange multipliers in joint coordinates."""
-    return fm.simulate(made(recipe, seed)[0], t_end=T_END, output_step=T_END / 2, integrator=integrator)
+    return fm.simulate(
+        made(recipe, seed)[0], t_end=T_END, output_step=T_END / 2, integrator=integrator
+    )
 
 
 def close(found: np.ndarray, wanted: np.ndarray, size: float) -> None:
@@ -101,13 +105,23 @@ class FormalismContract:
         found = answered(self.formalism, RECIPES[name], seed, coordinates)
         assert np.abs(t.gd).max(initial=0.0) < 1e-11
         close(found.sd, wanted.sd, np.abs(wanted.sd).max())
-        close(multipliers_of_least_norm(t.G, found.lam), wanted.lam, np.abs(wanted.lam).max(initial=1.0))
-        close(t.G.T @ found.lam, t.M @ found.sd - t.k, np.abs(t.k).max() + np.abs(t.M @ wanted.sd).max())
+        close(
+            multipliers_of_least_norm(t.G, found.lam),
+            wanted.lam,
+            np.abs(wanted.lam).max(initial=1.0),
+        )
+        close(
+            t.G.T @ found.lam,
+            t.M @ found.sd - t.k,
+            np.abs(t.k).max() + np.abs(t.M @ wanted.sd).max(),
+        )
 
     @pytest.mark.parametrize("seed", TRIED)
     @pytest.mark.parametrize("name", RECIPES)
     def test_wrenches_and_motion(self, name: str, seed: int, coordinates: str) -> None:
-        """Wrenches in all joints are those of the reference; accelerations and unique wrenches those in joint coordinates too."""
+        """Wrenches in all joints are those of the reference; accelerations and unique wrenches
+        those in joint coordinates too.
+        """
         now = made(RECIPES[name], seed)[1][coordinates]
         found = now.solution(answered(self.formalism, RECIPES[name], seed, coordinates))
         wanted = expected(RECIPES[name], seed, coordinates)[1]
@@ -117,26 +131,40 @@ class FormalismContract:
             close(found.joint(each).wrench, wanted.joint(each).wrench, size)
             if joint.joint(each).unique:
                 close(found.joint(each).wrench, joint.joint(each).wrench, size)
-            close(found.joint(each).acceleration, joint.joint(each).acceleration, 1.0 + np.abs(joint.sd).max())
+            close(
+                found.joint(each).acceleration,
+                joint.joint(each).acceleration,
+                1.0 + np.abs(joint.sd).max(),
+            )
         for each in found.drives:
             if joint.joint(found.model.drives[each].joint).unique:
                 close(found.drive(each).torque, joint.drive(each).torque, size)
         for each in found.bodies:
             for quantity in ("acceleration", "angular_acceleration"):
-                this, other = (getattr(solution.body(each), quantity) for solution in (found, joint))
+                this, other = (
+                    getattr(solution.body(each), quantity) for solution in (found, joint)
+                )
                 close(this, other, 1.0 + np.abs(other).max())
 
     @pytest.mark.skipif(not COMPILED, reason="hundreds of steps: in compiled runs")
     @pytest.mark.parametrize("name", MOVING)
     def test_short_motion(self, name: str, coordinates: str) -> None:
-        """Explicit and implicit steps if the formalism supports them: the motion, its energy balance and its constraints."""
+        """Explicit and implicit steps if the formalism supports them: the motion, its energy
+        balance and its constraints.
+        """
         for integrator in (EXPLICIT, IMPLICIT):
             if integrator.needs in self.formalism.provides:
                 self.check_motion(MOVING[name], coordinates, integrator)
 
-    def check_motion(self, recipe: Recipe, coordinates: str, integrator: fm.DormandPrince | fm.GeneralizedAlpha) -> None:
+    def check_motion(
+        self, recipe: Recipe, coordinates: str, integrator: fm.DormandPrince | fm.GeneralizedAlpha
+    ) -> None:
         tolerance = 1e-7 if integrator is EXPLICIT else 1e-5
-        options = {"formalism": self.formalism, "coordinates": coordinates, "integrator": integrator}
+        options = {
+            "formalism": self.formalism,
+            "coordinates": coordinates,
+            "integrator": integrator,
+        }
         found = fm.simulate(made(recipe, 0)[0], t_end=T_END, output_step=T_END / 2, **options)
         wanted = motion(recipe, 0, EXPLICIT)
         for each in found.bodies:

@@ -1,4 +1,6 @@
-"""Models at one instant: consistent states in either coordinates, and the accelerations, multipliers and wrenches there."""
+"""Models at one instant: consistent states in either coordinates, and the accelerations,
+multipliers and wrenches there.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -14,7 +16,8 @@ from flexmbs.initial.initial_state import InitialState, consistent_state, in_coo
 from flexmbs.system.compile import Compiled
 from flexmbs.system.trajectory import RunInfo, Trajectory
 
-DEPENDENT = 1e-9  # smaller singular values of G M^(−1/2) are zero; lengths and masses are of order one
+# smaller singular values of G M^(−1/2) are zero; lengths and masses are of order one
+DEPENDENT = 1e-9
 
 
 class Answer(NamedTuple):
@@ -36,7 +39,14 @@ class Instant:
 
     def terms(self) -> Terms:
         """Dense M, k, G, γ."""
-        return terms(self.compiled.system, make_work(self.compiled.system, self.beta), 0.0, self.q, self.s, self.z)
+        return terms(
+            self.compiled.system,
+            make_work(self.compiled.system, self.beta),
+            0.0,
+            self.q,
+            self.s,
+            self.z,
+        )
 
     def nothing(self) -> Answer:
         """No accelerations, no multipliers."""
@@ -44,14 +54,19 @@ class Instant:
 
     def solution(self, answer: Answer) -> fm.Solution:
         """The views of one output with given accelerations and multipliers."""
-        rows = (np.zeros(1), *(each[None] for each in (self.q, self.s, answer.sd, answer.lam, self.z)))
+        rows = (
+            np.zeros(1),
+            *(each[None] for each in (self.q, self.s, answer.sd, answer.lam, self.z)),
+        )
         redundant = redundant_rows(self.compiled, self.q, self.s, self.beta)
         trajectory = Trajectory(*rows, np.zeros((1, 3)), np.zeros((1, 2)), np.zeros(1))
         return fm.Solution(self.compiled, trajectory, {}, RunInfo(redundant=redundant))
 
 
 def instants(model: fm.Model) -> dict[str, Instant]:
-    """The model in joint, absolute and rheonomic coordinates, the integrals of its controllers at any value."""
+    """The model in joint, absolute and rheonomic coordinates, the integrals of its controllers at
+    any value.
+    """
     return instants_of(*consistent_state(model))
 
 
@@ -78,7 +93,8 @@ def scaled_constraints(t: Terms) -> tuple[np.ndarray, np.ndarray]:
 def reference(t: Terms) -> Answer:
     """ṡ = a + M^(−1/2) (G M^(−1/2))⁺ (γ − G a) with a = M⁻¹ k, and λ of least norm.
 
-    Source: Udwadia & Kalaba, A new perspective on constrained motion, Proc. R. Soc. Lond. A 439 (1992), equation (2.5).
+    Source: Udwadia & Kalaba, A new perspective on constrained motion, Proc. R. Soc. Lond. A 439
+    (1992), equation (2.5).
     """
     L, A = scaled_constraints(t)
     free = solve_triangular(L.T, solve_triangular(L, t.k, lower=True))
@@ -86,4 +102,6 @@ def reference(t: Terms) -> Answer:
     kept = size > DEPENDENT
     change = v[kept].T @ ((u[:, kept].T @ (t.gamma - t.G @ free)) / size[kept])
     sd = free + solve_triangular(L.T, change)
-    return Answer(sd, multipliers_of_least_norm(t.G, np.linalg.lstsq(t.G.T, L @ change, rcond=1e-10)[0]))
+    return Answer(
+        sd, multipliers_of_least_norm(t.G, np.linalg.lstsq(t.G.T, L @ change, rcond=1e-10)[0])
+    )

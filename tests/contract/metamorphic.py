@@ -1,7 +1,7 @@
 """Runs of a model and of the same model transformed: motion, reactions and verdict must agree.
 
-Moved and turned in space, on a carrier of constant velocity, in other units, declared in another order, with other names, with a
-body cut in two, and run backwards.
+Moved and turned in space, on a carrier of constant velocity, in other units, declared in another
+order, with other names, with a body cut in two, and run backwards.
 """
 
 import dataclasses
@@ -27,14 +27,35 @@ from flexmbs.model.laws import Constant
 
 FAR = 1e4  # m
 STEP = 1e-3  # s
-UNITS = {"mm-t-s": Units(1e3, 1e-3, 1.0), "mm-kg-ms": Units(1e3, 1.0, 1e3), "µm-kg-s": Units(1e6, 1.0, 1.0)}
-TITLES = ("rotated", "translated", "boosted", "permuted", "renamed", *UNITS, "cut in two", "reversed")
+UNITS = {
+    "mm-t-s": Units(1e3, 1e-3, 1.0),
+    "mm-kg-ms": Units(1e3, 1.0, 1e3),
+    "µm-kg-s": Units(1e6, 1.0, 1.0),
+}
+TITLES = (
+    "rotated",
+    "translated",
+    "boosted",
+    "permuted",
+    "renamed",
+    *UNITS,
+    "cut in two",
+    "reversed",
+)
 TAKEN = 3  # transformations of each model of a study
-CONTROLLED, FIXED = 1e-4, 3e-6  # of the motion: differences of runs with other round-off, and so other steps
-# with fixed steps: the absolute tolerance of the others, in m or rad, is below the round-off of a metre in µm
+# of the motion: differences of runs with other round-off, and so other steps
+CONTROLLED, FIXED = 1e-4, 3e-6
+# with fixed steps: the absolute tolerance of the others, in m or rad, is below the round-off of a
+# metre in µm
 ROUGH = ("generalized-alpha", "moreau-jean", "rattle")
 # errors relative to the motion, to energies and speeds, which are others on a carrier
-OF_MOTION = ("Second run", "Error of the steps", "Energy balance", "Velocity drift", "Work within steps")
+OF_MOTION = (
+    "Second run",
+    "Error of the steps",
+    "Energy balance",
+    "Velocity drift",
+    "Work within steps",
+)
 AS_MUCH = 1e-4  # of the forces
 
 
@@ -42,7 +63,9 @@ SI = Units(1.0, 1.0, 1.0)
 
 
 class Variant(NamedTuple):
-    """A transformed model with the rotation R, shift d and velocity v of its motion, its units, and the names of its items."""
+    """A transformed model with the rotation R, shift d and velocity v of its motion, its units, and
+    the names of its items.
+    """
 
     model: fm.Model
     R: np.ndarray = np.eye(3)
@@ -53,9 +76,14 @@ class Variant(NamedTuple):
 
 
 def variants(model: fm.Model, rng: np.random.Generator) -> Iterator[tuple[str, fm.Model, Variant]]:
-    """(transformation, model, the same transformed); forces that a transformation cannot express are left out of both."""
+    """(transformation, model, the same transformed); forces that a transformation cannot express
+    are left out of both.
+    """
     cyclic = np.roll(np.eye(3), int(rng.integers(1, 3)), axis=0)
-    world = any(isinstance(force, fm.FrameForce) and force.axes == "world" for force in model.forces.values())
+    world = any(
+        isinstance(force, fm.FrameForce) and force.axes == "world"
+        for force in model.forces.values()
+    )
     R = cyclic if world else Rotation.random(rng=rng).as_matrix()
     d = FAR * _unit(rng)
     v = rng.uniform(0.5, 3.0) * _unit(rng)
@@ -92,12 +120,22 @@ def _without(model: fm.Model, changed: fm.Model) -> fm.Model:
 
 
 def _items(model: fm.Model) -> Iterator[Any]:
-    for section in (model.bodies, model.joints, model.forces, model.drives, model.couplings, model.contacts, model.rotors):
+    for section in (
+        model.bodies,
+        model.joints,
+        model.forces,
+        model.drives,
+        model.couplings,
+        model.contacts,
+        model.rotors,
+    ):
         yield from section.values()
 
 
 def method(name: str, units: Units) -> Integrator:
-    """An integrator with fixed steps, or with tolerances far below the differences that are allowed."""
+    """An integrator with fixed steps, or with tolerances far below the differences that are
+    allowed.
+    """
     match name:
         case "generalized-alpha" | "moreau-jean":
             return INTEGRATORS[name](step=STEP * units.time, newton_tolerance=1e-11)
@@ -112,17 +150,29 @@ def run(model: fm.Model, pair: Pair, units: Units = SI, **more: Any) -> fm.Solut
     end = T_END * units.time
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return fm.simulate(model, t_end=end, output_step=end / 4, **options(pair, method(pair.integrator, units)), **more)
+        return fm.simulate(
+            model,
+            t_end=end,
+            output_step=end / 4,
+            **options(pair, method(pair.integrator, units)),
+            **more,
+        )
 
 
-def compare(report: Report, what: str, base: fm.Solution, other: fm.Solution, variant: Variant) -> None:
+def compare(
+    report: Report, what: str, base: fm.Solution, other: fm.Solution, variant: Variant
+) -> None:
     """Differences of the motion, the reactions and the checks of two runs."""
     if len(base.t) != len(other.t):
-        report.failures.append(f"{what}: {len(other.t)} of {len(base.t)} outputs: {other.run.outcome}")
+        report.failures.append(
+            f"{what}: {len(other.t)} of {len(base.t)} outputs: {other.run.outcome}"
+        )
         return
     fixed = bool(base.run.options["step"])
     struck = bool(base.run.impacts)
-    allowed = (30.0 if struck or (fixed and variant.v.any()) else 1.0) * (FIXED if fixed else CONTROLLED)
+    allowed = (30.0 if struck or (fixed and variant.v.any()) else 1.0) * (
+        FIXED if fixed else CONTROLLED
+    )
     report.measure(f"{what}: motion", motion_apart(base, other, variant), allowed)
     if not struck:
         report.measure(f"{what}: reactions", reactions_apart(base, other, variant), AS_MUCH)
@@ -130,7 +180,9 @@ def compare(report: Report, what: str, base: fm.Solution, other: fm.Solution, va
 
 
 def motion_apart(base: fm.Solution, other: fm.Solution, variant: Variant) -> float:
-    """Largest difference of positions, rotations, velocities and elastic coordinates, relative to their sizes or 1."""
+    """Largest difference of positions, rotations, velocities and elastic coordinates, relative to
+    their sizes or 1.
+    """
     u, worst = variant.units, 0.0
     shift = variant.d + np.outer(base.t, variant.v)
     for name in base.bodies:
@@ -144,7 +196,12 @@ def motion_apart(base: fm.Solution, other: fm.Solution, variant: Variant) -> flo
         )
         for x, y, least in differences:
             if np.size(x):
-                size = max(least, float(np.abs(x - shift).max()) if np.shape(x) == shift.shape else float(np.abs(x).max()))
+                size = max(
+                    least,
+                    float(np.abs(x - shift).max())
+                    if np.shape(x) == shift.shape
+                    else float(np.abs(x).max()),
+                )
                 worst = max(worst, float(np.abs(np.asarray(x) - y).max()) / size)
     return worst
 
@@ -156,11 +213,16 @@ def reactions_apart(base: fm.Solution, other: fm.Solution, variant: Variant) -> 
     joints = [name for name in base.joints if base.joint(name).unique]
     mass = sum(float(getattr(body, "mass", 1.0)) for body in base.model.bodies.values())
     size = max([mass * 9.8, *(float(np.abs(base.joint(name).wrench).max()) for name in joints)])
-    apart = [np.abs(base.joint(name).wrench - other.joint(variant.name(name)).wrench / load).max() for name in joints]
+    apart = [
+        np.abs(base.joint(name).wrench - other.joint(variant.name(name)).wrench / load).max()
+        for name in joints
+    ]
     return max(apart, default=0.0) / size
 
 
-def _compare_checks(report: Report, what: str, base: fm.Solution, other: fm.Solution, variant: Variant) -> None:
+def _compare_checks(
+    report: Report, what: str, base: fm.Solution, other: fm.Solution, variant: Variant
+) -> None:
     """The status of every check, by its title."""
     ours, theirs = ({_title(check.title): check for check in each.audit} for each in (base, other))
     named = {_title(_renamed(title, base, variant)): check for title, check in ours.items()}
@@ -177,7 +239,11 @@ def _title(title: str) -> str:
 
 def _renamed(title: str, base: fm.Solution, variant: Variant) -> str:
     names = [*base.model.bodies, *base.model.forces]
-    return " ".join(variant.name(word) if word in names else word for word in title.split(" ")) if names else title
+    return (
+        " ".join(variant.name(word) if word in names else word for word in title.split(" "))
+        if names
+        else title
+    )
 
 
 def chosen(model: fm.Model, rng: np.random.Generator) -> Pair:
@@ -187,7 +253,9 @@ def chosen(model: fm.Model, rng: np.random.Generator) -> Pair:
 
 
 def assembled(model: fm.Model) -> fm.Model:
-    """The model with the initial values that its assembly gives: declared ones that contradict are changed no further."""
+    """The model with the initial values that its assembly gives: declared ones that contradict are
+    changed no further.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         joint, start = consistent_state(model)
@@ -198,7 +266,10 @@ def assembled(model: fm.Model) -> fm.Model:
             made.joints[name] = dataclasses.replace(item, q0=tuple(q), v0=tuple(v))
     for name, body in model.bodies.items():
         if isinstance(body, fm.FlexibleBody):
-            tree, pieces = joint.system.tree, [joint.bodies.index(piece) for piece in joint.pieces_of(name)]
+            tree, pieces = (
+                joint.system.tree,
+                [joint.bodies.index(piece) for piece in joint.pieces_of(name)],
+            )
             q, s = (
                 np.concatenate([values[at[i] :][: tree.nf[i]] for i in pieces])
                 for values, at in ((start.q, tree.qf_at), (start.s, tree.sf_at))
@@ -253,15 +324,24 @@ def reversible(model: fm.Model) -> fm.Model:
             case fm.FlexibleBody():
                 pieces = getattr(item.data, "pieces", None)
                 still = [
-                    dataclasses.replace(data, D_ff=0.0 * data.D_ff, damping_rows=np.zeros((0, data.nf)))
+                    dataclasses.replace(
+                        data, D_ff=0.0 * data.D_ff, damping_rows=np.zeros((0, data.nf))
+                    )
                     for data in pieces or (item.data,)
                 ]
-                return dataclasses.replace(item, data=dataclasses.replace(item.data, pieces=tuple(still)) if pieces else still[0])
+                return dataclasses.replace(
+                    item,
+                    data=dataclasses.replace(item.data, pieces=tuple(still))
+                    if pieces
+                    else still[0],
+                )
             case fm.PointSpring() if item.law is None:
                 return dataclasses.replace(item, c=0.0)
             case fm.JointSpring():
                 return dataclasses.replace(item, c=0.0)
-            case ConstantCoupling() if item.offset is not None and not isinstance(item.offset, Constant):
+            case ConstantCoupling() if item.offset is not None and not isinstance(
+                item.offset, Constant
+            ):
                 return None
             case fm.Drive() | Contact():
                 return None
@@ -274,23 +354,37 @@ def reversible(model: fm.Model) -> fm.Model:
 
 
 def reversed_in_time(report: Report, model: fm.Model, pair: Pair) -> None:
-    """Forward, and back from the last state with velocities of opposite sign: the motion and the reactions of the way there."""
+    """Forward, and back from the last state with velocities of opposite sign: the motion and the
+    reactions of the way there.
+    """
     still = reversible(model)
     there = run(still, pair)
     last = fm.state_of(there, float(there.t[-1]))
     back = run(still, pair, start=dataclasses.replace(last, s=-last.s))
     if len(back.t) != len(there.t):
-        report.failures.append(f"reversed, {pair}: {len(back.t)} of {len(there.t)} outputs: {back.run.outcome}")
+        report.failures.append(
+            f"reversed, {pair}: {len(back.t)} of {len(there.t)} outputs: {back.run.outcome}"
+        )
         return
     worst = 0.0
     for name in there.bodies:
         one, two = there.body(name), back.body(name)
-        for key, sign in (("position", 1.0), ("rotation", 1.0), ("velocity", -1.0), ("angular_velocity", -1.0), ("elastic", 1.0)):
+        for key, sign in (
+            ("position", 1.0),
+            ("rotation", 1.0),
+            ("velocity", -1.0),
+            ("angular_velocity", -1.0),
+            ("elastic", 1.0),
+        ):
             x, y = np.asarray(getattr(one, key)), sign * np.asarray(getattr(two, key))[::-1]
             if x.size:
                 worst = max(worst, float(np.abs(x - y).max()) / max(1.0, float(np.abs(x).max())))
     symmetric = pair.integrator in ("rattle",)
-    report.measure(f"reversed, {pair}: motion", worst, FIXED if symmetric else 1e-3 if there.run.options["step"] else CONTROLLED)
+    report.measure(
+        f"reversed, {pair}: motion",
+        worst,
+        FIXED if symmetric else 1e-3 if there.run.options["step"] else CONTROLLED,
+    )
 
 
 def taken(seed: int) -> tuple[str, ...]:
@@ -305,7 +399,9 @@ def study(seeds: range, only: tuple[str, ...] = ()) -> Counter[str]:
         wanted = kinds[seed % len(kinds)]
         model = any_model(5000 + seed, wanted).model
         report = examine(model, seed, only or taken(seed))
-        print(f"seed {seed}: {report.runs.total()} runs, {len(report.failures)} failures", flush=True)
+        print(
+            f"seed {seed}: {report.runs.total()} runs, {len(report.failures)} failures", flush=True
+        )
         found["models"] += 1
         found["runs"] += report.runs.total()
         found["failures"] += len(report.failures)

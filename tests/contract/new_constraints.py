@@ -18,7 +18,9 @@ def unit_rate(u, m, md):
 
 @law_kernel
 def rolling_in_bowl(p, u, x, out):
-    """g = R − r − |x| with n = −x/|x|; no slip at c = −r n along t₁ = k × n/|k × n| and t₂ = n × t₁; p = (k, R − r, r)"""
+    """g = R − r − |x| with n = −x/|x|; no slip at c = −r n along t₁ = k × n/|k × n| and t₂ = n ×
+    t₁; p = (k, R − r, r)
+    """
     y, A, v, w = load3(x, 1), load9(x, 4), load3(x, 13), load3(x, 16)
     distance = math.sqrt(dot(y, y))
     n = scale(-1.0 / distance, y)
@@ -36,7 +38,9 @@ def rolling_in_bowl(p, u, x, out):
 
 
 class RollingInBowl(Rolling, kind="rolling-in-bowl"):
-    """A sphere of ``radius`` that rolls without slip inside a spherical ``bowl`` (its radius) about the parent's origin."""
+    """A sphere of ``radius`` that rolls without slip inside a spherical ``bowl`` (its radius) about
+    the parent's origin.
+    """
 
     radius: Positive
     bowl: Positive
@@ -50,7 +54,17 @@ def steered_edge(p, u, x, out):
     """d · v with d = (−sin Ω t, cos Ω t, 0) in the child's axes, p = (Ω)"""
     si, co = math.sin(p[0] * x[0]), math.cos(p[0] * x[0])
     zero = (0.0, 0.0, 0.0)
-    point_row(out, 0, 0.0, (-si, co, 0.0), (-p[0] * co, -p[0] * si, 0.0), zero, zero, load3(x, 13), load3(x, 16))
+    point_row(
+        out,
+        0,
+        0.0,
+        (-si, co, 0.0),
+        (-p[0] * co, -p[0] * si, 0.0),
+        zero,
+        zero,
+        load3(x, 13),
+        load3(x, 16),
+    )
 
 
 class SteeredEdge(Relation, kind="steered-edge"):
@@ -72,7 +86,9 @@ class SteeredEdge(Relation, kind="steered-edge"):
 
 @law_kernel
 def disc_over_plane(p, u, x, out):
-    """g = n · (x + c) with c = −R m/|m|, m = n − (n · a) a of the axle a; p = (n, t, a in the child's axes, R)"""
+    """g = n · (x + c) with c = −R m/|m|, m = n − (n · a) a of the axle a; p = (n, t, a in the
+    child's axes, R)
+    """
     n, a = load3(p, 0), mul(load9(x, 3), load3(p, 6))
     m = sub(n, scale(dot(n, a), a))
     c = scale(-p[9] / math.sqrt(dot(m, m)), m)
@@ -80,11 +96,18 @@ def disc_over_plane(p, u, x, out):
 
 
 class DiscPlane(FrameContact, kind="disc-plane"):
-    """Sharp disc of ``radius`` about frame ``child`` with the axle ``axis`` there, over the plane through frame ``parent``."""
+    """Sharp disc of ``radius`` about frame ``child`` with the axle ``axis`` there, over the plane
+    through frame ``parent``.
+    """
 
     radius: Positive
     axis: Axis = "y"
     normal: Axis = "z"
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
-        return disc_over_plane, (*self.normal, *normal_directions(self.normal)[0], *self.axis, self.radius)
+        return disc_over_plane, (
+            *self.normal,
+            *normal_directions(self.normal)[0],
+            *self.axis,
+            self.radius,
+        )

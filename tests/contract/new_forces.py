@@ -1,4 +1,6 @@
-"""Kinds of forces from outside the package, one for each kind of location of forces, and a contact law."""
+"""Kinds of forces from outside the package, one for each kind of location of forces, and a contact
+law.
+"""
 
 import math
 

@@ -1,7 +1,9 @@
-"""The equations projected on the joint velocities without recursion: M̂ = Jᵀ M J, k̂ = Jᵀ(k − M J̇ s), in O(n³).
+"""The equations projected on the joint velocities without recursion: M̂ = Jᵀ M J, k̂ = Jᵀ(k − M J̇
+s), in O(n³).
 
-J maps s to the twists and modal velocities of all bodies. It is formed as a whole and M̂ factored as a whole: the form against
-which the recursive formalism is measured. Loops by λ = (G M̂⁻¹ Gᵀ)⁻¹ (γ − G M̂⁻¹ k̂).
+J maps s to the twists and modal velocities of all bodies. It is formed as a whole and M̂ factored
+as a whole: the form against which the recursive formalism is measured. Loops by λ = (G M̂⁻¹ Gᵀ)⁻¹
+(γ − G M̂⁻¹ k̂).
 """
 
 import math
@@ -89,7 +91,9 @@ def projected_mass(tree, A, J, T, M):
 
 @part
 def dense_cholesky(M):
-    """M = L Lᵀ in place: Lᵀ above the diagonal, reciprocal pivots on it. Returns the first column without pivot or −1."""
+    """M = L Lᵀ in place: Lᵀ above the diagonal, reciprocal pivots on it. Returns the first column
+    without pivot or −1.
+    """
     n = M.shape[0]
     for j in range(n):
         if not M[j, j] > 0.0:
@@ -148,7 +152,9 @@ def constraint_matrix(system, work, q, G):
 
 @part
 def factor_schur(Y, S):
-    """S = Y Yᵀ = L Lᵀ as `dense_cholesky`; rows that depend on those before get reciprocal pivots of 0. Returns their number."""
+    """S = Y Yᵀ = L Lᵀ as `dense_cholesky`; rows that depend on those before get reciprocal pivots
+    of 0. Returns their number.
+    """
     dropped = 0
     n = Y.shape[0]
     for r in range(n):

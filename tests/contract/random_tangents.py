@@ -1,4 +1,6 @@
-"""Tangents of runs of random models beside fourth-order differences of whole runs, by parameters drawn from all of a model."""
+"""Tangents of runs of random models beside fourth-order differences of whole runs, by parameters
+drawn from all of a model.
+"""
 
 import warnings
 from collections.abc import Iterator
@@ -13,15 +15,25 @@ from flexmbs.studies.fitting.begun import begun, difference
 from flexmbs.studies.fitting.exact import Tangent, concluded_run, everything
 from flexmbs.studies.fitting.runs import Runs, prepared_runs, run_options
 
-PART, FINER = 4e-3, 0.25  # of a parameter's size: steps of differences of runs, smaller ones near singular positions
-STRAIGHT, LEAST = 1e-4, 1e-5  # change of slopes of positions and velocities from ± step to ± 2 step; the smallest step
+# of a parameter's size: steps of differences of runs, smaller ones near singular positions
+PART, FINER = 4e-3, 0.25
+# change of slopes of positions and velocities from ± step to ± 2 step; the smallest step
+STRAIGHT, LEAST = 1e-4, 1e-5
 TREE, LOOP = Recipe(bodies=3, forces=3), Recipe(bodies=4, loops=1, drives=1, forces=2, couplings=1)
-RECURSIVE, ABSOLUTE = ("recursive", "joint", "generalized-alpha"), ("multiplier", "absolute", "generalized-alpha")
-EXPLICIT, EMBEDDED = ("recursive", "joint", "dormand-prince"), ("embedding", "joint", "dormand-prince")
+RECURSIVE, ABSOLUTE = (
+    ("recursive", "joint", "generalized-alpha"),
+    ("multiplier", "absolute", "generalized-alpha"),
+)
+EXPLICIT, EMBEDDED = (
+    ("recursive", "joint", "dormand-prince"),
+    ("embedding", "joint", "dormand-prince"),
+)
 
 
 class Compared(NamedTuple):
-    """Relative differences of a derivative by a parameter: of positions and velocities, of accelerations and multipliers."""
+    """Relative differences of a derivative by a parameter: of positions and velocities, of
+    accelerations and multipliers.
+    """
 
     parameter: str
     motion: float
@@ -29,10 +41,13 @@ class Compared(NamedTuple):
 
 
 def groups(solution: fm.Solution) -> list[np.ndarray]:
-    """Positions and velocities, accelerations and multipliers, at the middle and at the end of a run."""
+    """Positions and velocities, accelerations and multipliers, at the middle and at the end of a
+    run.
+    """
     rows = [len(solution.t) // 2, -1]
     return [
-        np.concatenate([each[rows].ravel() for each in pair]) for pair in ((solution.q, solution.s), (solution.sd, solution.lam))
+        np.concatenate([each[rows].ravel() for each in pair])
+        for pair in ((solution.q, solution.s), (solution.sd, solution.lam))
     ]
 
 
@@ -41,7 +56,9 @@ def evaluate(solution: fm.Solution) -> np.ndarray:
 
 
 def drawn(model: fm.Model, options: Any, seed: int, most: int) -> Runs:
-    """Runs by parameters of the model that may vary to both sides, in which its constraints stay what they are."""
+    """Runs by parameters of the model that may vary to both sides, in which its constraints stay
+    what they are.
+    """
     rng, chosen = np.random.default_rng(seed), list[str]()
     for path in rng.permutation(list(fm.parameters(model))):
         runs = prepared_runs(model, [str(path)], options, (), evaluate)
@@ -58,13 +75,25 @@ def drawn(model: fm.Model, options: Any, seed: int, most: int) -> Runs:
 
 
 def of_runs(runs: Runs, name: str, split: int) -> np.ndarray:
-    """Derivative by differences of whole runs, with a step in which slopes of positions and velocities stay the same."""
+    """Derivative by differences of whole runs, with a step in which slopes of positions and
+    velocities stay the same.
+    """
     scale = abs(runs.base[name]) or 1.0
     part, bend = PART, np.inf
     while bend > STRAIGHT and part > LEAST:
-        values = np.array([evaluate(concluded_run(begun(runs, {name: runs.base[name] + c * part * scale}))) for c in STENCIL])
-        near, far = ((values[k, :split] - values[k + 1, :split]) / (2.0 * STENCIL[k] * part * scale) for k in (0, 2))
-        bend = np.abs(near - far).max() / (np.abs(near).max() + 1e-3 * np.abs(values[:, :split]).max() / scale)
+        values = np.array(
+            [
+                evaluate(concluded_run(begun(runs, {name: runs.base[name] + c * part * scale})))
+                for c in STENCIL
+            ]
+        )
+        near, far = (
+            (values[k, :split] - values[k + 1, :split]) / (2.0 * STENCIL[k] * part * scale)
+            for k in (0, 2)
+        )
+        bend = np.abs(near - far).max() / (
+            np.abs(near).max() + 1e-3 * np.abs(values[:, :split]).max() / scale
+        )
         found, part = difference(values, part * scale), part * FINER
     return found
 
@@ -84,13 +113,20 @@ def compared(recipe: Recipe, seed: int, how: tuple[str, str, str], most: int) ->
             scale = abs(value) or 1.0
             expected, errors = of_runs(runs, name, split), list[float]()
             for part in (slice(0, split), slice(split, None)):
-                size = np.abs(expected[part]).max() + 0.01 * np.abs(evaluate(solution)[part]).max() / scale
+                size = (
+                    np.abs(expected[part]).max()
+                    + 0.01 * np.abs(evaluate(solution)[part]).max() / scale
+                )
                 errors.append(float(np.abs(found[part, k] - expected[part]).max() / size))
             yield Compared(name, *errors)
 
 
-def require_smooth(recipe: Recipe, seed: int, how: tuple[str, str, str], parameters: list[str]) -> None:
-    """Raises SolverError where `fm.sensitivities` refuses tangents by some parameters: of runs with jumps of forces, say."""
+def require_smooth(
+    recipe: Recipe, seed: int, how: tuple[str, str, str], parameters: list[str]
+) -> None:
+    """Raises SolverError where `fm.sensitivities` refuses tangents by some parameters: of runs with
+    jumps of forces, say.
+    """
     if not parameters:
         return
     model, _ = random_model(recipe, seed)
@@ -98,5 +134,9 @@ def require_smooth(recipe: Recipe, seed: int, how: tuple[str, str, str], paramet
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fm.sensitivities(
-            model, parameters, {"q": lambda solution: float(solution.q[-1] @ solution.q[-1])}, run=run, method="tangent"
+            model,
+            parameters,
+            {"q": lambda solution: float(solution.q[-1] @ solution.q[-1])},
+            run=run,
+            method="tangent",
         )

@@ -35,7 +35,11 @@ def free_body(seed, nf):
     model = fm.Model("free", gravity=GRAVITY)
     nodes = cloud(rng, nf)
     data = nodes.data(rng)
-    given = {"qf0": tuple(0.1 * rng.normal(size=nf)), "qf_dot0": tuple(rng.normal(size=nf))} if nf else {}
+    given = (
+        {"qf0": tuple(0.1 * rng.normal(size=nf)), "qf_dot0": tuple(rng.normal(size=nf))}
+        if nf
+        else {}
+    )
     body = model.add(fm.FlexibleBody("cloud", data=data, **given))
     model.add(some_joint("free", "float", model.ground, body, rng))
     return model, nodes, data
@@ -66,11 +70,17 @@ def tree_model(seed, stiffened=False):
     rng = np.random.default_rng(seed)
     model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
     own = {"stiffened": stiffened}
-    parts = flexible("trunk", rng, 2, **own), flexible("left", rng, 3, **own), rigid("right", rng), flexible("leaf", rng, 1)
+    parts = (
+        flexible("trunk", rng, 2, **own),
+        flexible("left", rng, 3, **own),
+        rigid("right", rng),
+        flexible("leaf", rng, 1),
+    )
     bodies = [model.add(part) for part in parts]
     model.add(some_joint("cylindrical", "root", model.ground["post"], bodies[0]["a"], rng))
     model.add(some_joint("universal", "fork", bodies[0]["b"], bodies[1]["b"], rng))
-    model.add(some_joint("screw", "twig", bodies[2]["a"], bodies[0]["b"], rng))  # declared towards the root
+    # declared towards the root
+    model.add(some_joint("screw", "twig", bodies[2]["a"], bodies[0]["b"], rng))
     model.add(some_joint("spherical", "stalk", bodies[1]["a"], bodies[3]["a"], rng))
     bead = model.add(fm.PointMass("bead", mass=0.7))
     model.add(some_joint("prismatic", "groove", bodies[2]["c"], bead, rng))
@@ -108,7 +118,9 @@ def random_clouds(seed):
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("seed", range(3))
 def test_mass_matrix_of_a_tree_is_the_sum_over_all_nodes(seed, coordinates):
-    """Columns of the nodal velocities from the kinematics of unit velocities; M = Σ m JᵀJ over every node of the model."""
+    """Columns of the nodal velocities from the kinematics of unit velocities; M = Σ m JᵀJ over
+    every node of the model.
+    """
     model = tree_model(seed)
     clouds = random_clouds(seed)
     now = model_state(model, coordinates)
@@ -135,7 +147,9 @@ def test_mass_matrix_of_a_tree_is_the_sum_over_all_nodes(seed, coordinates):
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 @pytest.mark.parametrize("seed", range(3))
 def test_work_balance(seed, coordinates, stiffened):
-    """Q_v does no work of its own: d/dt (½ sᵀ M s) = sᵀ (k(q, s = 0) + Gᵀ λ) − q̇ᵀ D q̇ along the motion."""
+    """Q_v does no work of its own: d/dt (½ sᵀ M s) = sᵀ (k(q, s = 0) + Gᵀ λ) − q̇ᵀ D q̇ along the
+    motion.
+    """
     now = model_state(tree_model(seed, stiffened), coordinates)
     system, work = now.system, now.work
 
@@ -166,7 +180,9 @@ def central(f, h):
 @pytest.mark.parametrize("stiffened", [False, True])
 @pytest.mark.parametrize("frame", ["left/a", "left/c", "leaf/b", "leaf/c", "trunk/b", "trunk"])
 def test_frames_move_with_the_shapes(frame, stiffened):
-    """Pose x + φq − ½qᵀK0q, exp(ψq − ½qᵀK0q) R; its derivatives along the motion are the twist and its rate."""
+    """Pose x + φq − ½qᵀK0q, exp(ψq − ½qᵀK0q) R; its derivatives along the motion are the twist and
+    its rate.
+    """
     model = tree_model(3, stiffened)
     now = model_state(model)
     system, work = now.system, now.work
@@ -177,7 +193,11 @@ def test_frames_move_with_the_shapes(frame, stiffened):
     R, x = frame_pose(work.frames, m, now.q)
     if name:
         place, geometric = now.compiled.data[body].frames[name], now.compiled.data[body].geometric
-        K0 = np.zeros((6, len(q), len(q))) if geometric is None else geometric.frames.get(name, np.zeros((6, len(q), len(q))))
+        K0 = (
+            np.zeros((6, len(q), len(q)))
+            if geometric is None
+            else geometric.frames.get(name, np.zeros((6, len(q), len(q))))
+        )
         assert stiffened == (geometric is not None) or body == "leaf"
         turn = Rotation.from_rotvec(place.psi @ q - 0.5 * q @ K0[3:] @ q).as_matrix()
         assert np.abs(np.reshape(R, (3, 3)) - turn @ place.R).max() < 2e-15
@@ -215,7 +235,9 @@ def test_frames_move_with_the_shapes(frame, stiffened):
 @pytest.mark.parametrize("frame", ["a", "b", "c"])
 @pytest.mark.parametrize("seed", range(2))
 def test_forces_of_a_stiffened_body_are_those_of_lagrange(seed, frame):
-    """k = −Ṁ s + ½ ∂(sᵀ M s)/∂q − ∂V/∂q − D q̇ in coordinates whose rates are the velocities, M and V at displaced positions."""
+    """k = −Ṁ s + ½ ∂(sᵀ M s)/∂q − ∂V/∂q − D q̇ in coordinates whose rates are the velocities, M and
+    V at displaced positions.
+    """
     rng = np.random.default_rng(seed)
     model = fm.Model("gantry", gravity=GRAVITY, frames={"post": some_frame(rng)})
     body = model.add(flexible("b", rng, 3, stiffened=True))
@@ -246,7 +268,9 @@ def test_forces_of_a_stiffened_body_are_those_of_lagrange(seed, frame):
 
 
 def stiffened_body(seed, nf, cloudy):
-    """A free body with geometric stiffness, its masses, and the second-order displacements γ (N, 3, nf, nf) behind it."""
+    """A free body with geometric stiffness, its masses, and the second-order displacements γ (N, 3,
+    nf, nf) behind it.
+    """
     rng = np.random.default_rng(seed)
     nodes = cloudy(rng, nf)
     data = dataclasses.replace(nodes.data(rng), geometric=nodes.geometric(np.random.default_rng(5)))
@@ -268,8 +292,8 @@ def flat_cloud(rng, nf):
 
 @pytest.mark.parametrize("nf", [1, 4])
 def test_inertia_of_a_stiffened_body_is_the_nodal_sum_to_second_order(nf):
-    """u = x + φq + ½γ(q,q): ∫u dm, ∫u uᵀ dm and ∫u × ∂u/∂q dm at small q differ from the nodal sums by terms of third and second
-    order."""
+    """u = x + φq + ½γ(q,q): ∫u dm, ∫u uᵀ dm and ∫u × ∂u/∂q dm at small q differ from the nodal sums
+    by terms of third and second order."""
     compiled, first, nodes, gamma = stiffened_body(nf, nf, cloud)
     work, rng = make_work(compiled.system, first.beta), np.random.default_rng(nf)
     left = []
@@ -279,7 +303,12 @@ def test_inertia_of_a_stiffened_body_is_the_nodal_sum_to_second_order(nf):
         J = node_jacobians(nodes.x + nodes.phi @ q + 0.5 * (gamma @ q) @ q, nodes.phi + gamma @ q)
         error = np.abs(M - np.einsum("n,nai,naj->ij", nodes.mass, J, J))
         assert error[:3].max() < 1e-13
-        left.append([error[3:6, 3:6].max() / np.linalg.norm(q) ** 3, error[3:6, 6:].max() / np.linalg.norm(q) ** 2])
+        left.append(
+            [
+                error[3:6, 3:6].max() / np.linalg.norm(q) ** 3,
+                error[3:6, 6:].max() / np.linalg.norm(q) ** 2,
+            ]
+        )
     assert np.all(np.array(left) < 100.0)
     assert np.all(np.array(left) > 0.01)
 
@@ -287,9 +316,11 @@ def test_inertia_of_a_stiffened_body_is_the_nodal_sum_to_second_order(nf):
 @pytest.mark.parametrize("cloudy", [cloud, flat_cloud])
 @pytest.mark.parametrize("nf", [1, 4])
 @pytest.mark.parametrize("size", [0.1, 3.0])
-def test_mass_and_forces_of_a_stiffened_body_are_sums_over_the_nodes_of_its_manifold(nf, size, cloudy):
-    """u = x + φq + ½γ'(q,q) with the affine field γ' nearest to γ by weighted least squares: M and k are nodal sums to round-off,
-    at any deflection."""
+def test_mass_and_forces_of_a_stiffened_body_are_sums_over_the_nodes_of_its_manifold(
+    nf, size, cloudy
+):
+    """u = x + φq + ½γ'(q,q) with the affine field γ' nearest to γ by weighted least squares: M and
+    k are nodal sums to round-off, at any deflection."""
     compiled, first, nodes, gamma = stiffened_body(nf, nf, cloudy)
     rng, root = np.random.default_rng(nf), np.sqrt(nodes.mass)[:, None]
     w = np.column_stack([np.ones(len(root)), nodes.x])
@@ -302,22 +333,42 @@ def test_mass_and_forces_of_a_stiffened_body_are_sums_over_the_nodes_of_its_mani
     u, ud = nodes.x + nodes.phi @ q + 0.5 * (near @ q) @ q, slope @ qd
     J = node_jacobians(u, slope)
     M = np.einsum("n,nai,naj->ij", nodes.mass, J, J)
-    bias = np.cross(spin, v) + np.cross(spin, np.cross(spin, u)) + 2.0 * np.cross(spin, ud) - A.T @ GRAVITY + (near @ qd) @ qd
+    bias = (
+        np.cross(spin, v)
+        + np.cross(spin, np.cross(spin, u))
+        + 2.0 * np.cross(spin, ud)
+        - A.T @ GRAVITY
+        + (near @ qd) @ qd
+    )
     k = -np.einsum("n,nai,na->i", nodes.mass, J, bias)
     data = compiled.data["b"]
     k[6:] -= data.K_ff @ q + data.D_ff @ qd
-    found = terms(compiled.system, make_work(compiled.system, first.beta), 0.0, np.concatenate([first.q[:7], q]), s)
+    found = terms(
+        compiled.system,
+        make_work(compiled.system, first.beta),
+        0.0,
+        np.concatenate([first.q[:7], q]),
+        s,
+    )
     assert np.abs(found.M - M).max() < 1e-13 * np.abs(M).max()
     assert np.abs(found.k - k).max() < 1e-13 * np.abs(k).max()
 
 
 @pytest.mark.parametrize("size", [0.01, 0.1, 1.0, 10.0, 100.0])
 def test_mass_matrix_is_positive_definite_at_any_deflection(size):
-    """Also of geometric stiffness that is reported in an attached frame, whose second-order displacements carry momentum."""
+    """Also of geometric stiffness that is reported in an attached frame, whose second-order
+    displacements carry momentum.
+    """
     compiled, first, _, _ = stiffened_body(3, 4, cloud)
     work, rng = make_work(compiled.system, first.beta), np.random.default_rng(7)
     for _ in range(20):
-        M = terms(compiled.system, work, 0.0, np.concatenate([first.q[:7], size * rng.normal(size=4)]), first.s).M
+        M = terms(
+            compiled.system,
+            work,
+            0.0,
+            np.concatenate([first.q[:7], size * rng.normal(size=4)]),
+            first.s,
+        ).M
         scale = np.diag(M) ** -0.5
         assert np.linalg.eigvalsh(scale[:, None] * M * scale)[0] > 1e-4
 
@@ -346,5 +397,7 @@ def test_residual_of_given_accelerations_is_inverse_dynamics():
     now = model_state(tree_model(5))
     found = terms(now.system, now.work, 0.0, now.q, now.s)
     sd, r = np.random.default_rng(0).normal(size=len(now.s)), np.zeros(len(now.s))
-    residual(now.system, now.work, 0.0, Evaluation(now.q, now.s, sd, now.lam, np.zeros(0), r), False)
+    residual(
+        now.system, now.work, 0.0, Evaluation(now.q, now.s, sd, now.lam, np.zeros(0), r), False
+    )
     assert np.abs(r - (found.M @ sd - found.k)).max() < 1e-13 * np.abs(found.k).max()

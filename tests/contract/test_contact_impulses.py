@@ -1,4 +1,6 @@
-"""The contact problem in numbers: the law of impact and friction holds, no impulse adds energy, the woodpecker of Glocker."""
+"""The contact problem in numbers: the law of impact and friction holds, no impulse adds energy, the
+woodpecker of Glocker.
+"""
 
 import json
 import math
@@ -25,7 +27,9 @@ LIMITS = Limits(1e-14, 20000)
 @kernel
 def among(n, problem, limits):
     workspace = problem.workspace
-    law = Inclusion(n, problem.D, problem.c, problem.mu, workspace.drag, workspace.bound, workspace.rho)
+    law = Inclusion(
+        n, problem.D, problem.c, problem.mu, workspace.drag, workspace.bound, workspace.rho
+    )
     return impulses(law, problem.least, limits, problem.x, workspace)
 
 
@@ -41,7 +45,13 @@ def problem_of(D: np.ndarray, c: np.ndarray, mu: np.ndarray) -> Problem:
     return made
 
 
-def solved(D: np.ndarray, c: np.ndarray, mu: np.ndarray, bound: float | np.ndarray = 0.0, start: float = 0.0) -> np.ndarray:
+def solved(
+    D: np.ndarray,
+    c: np.ndarray,
+    mu: np.ndarray,
+    bound: float | np.ndarray = 0.0,
+    start: float = 0.0,
+) -> np.ndarray:
     problem = problem_of(D, c, mu)
     problem.x[:] = start
     problem.workspace.bound[:] = bound
@@ -58,14 +68,18 @@ def poisson(D: np.ndarray, c: np.ndarray, e: np.ndarray, mu: np.ndarray) -> np.n
     return problem.x
 
 
-def violation(D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray, bound: np.ndarray | None = None) -> float:
+def violation(
+    D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray, bound: np.ndarray | None = None
+) -> float:
     """Largest part of ξ and p against the inclusion; ξ_T of slip must be along −p_T."""
     found = 0.0
     least = np.zeros(len(mu)) if bound is None else bound
     for k, friction in enumerate(mu):
         xi, q = (D @ p + c)[3 * k : 3 * k + 3], p[3 * k : 3 * k + 3]
         size, slip = float(np.hypot(*q[1:])), float(np.hypot(*xi[1:]))
-        found = max(found, -xi[0], least[k] - q[0], abs(xi[0] * (q[0] - least[k])), size - friction * q[0])
+        found = max(
+            found, -xi[0], least[k] - q[0], abs(xi[0] * (q[0] - least[k])), size - friction * q[0]
+        )
         if friction > 0.0 and size < friction * q[0] * (1.0 - 1e-9):
             found = max(found, slip)
         if friction > 0.0 and q[0] > 0.0:
@@ -75,12 +89,20 @@ def violation(D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray, bound
 
 @st.composite
 def problems(draw, most: int = 3):
-    """Masses and rows of random contacts of a body system with n degrees of freedom; friction below jamming."""
+    """Masses and rows of random contacts of a body system with n degrees of freedom; friction below
+    jamming.
+    """
     n, contacts = draw(st.integers(3, 7)), draw(st.integers(1, most))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     A = rng.normal(size=(n, n))
     W = rng.normal(size=(3 * contacts, n))
-    return np.linalg.inv(A @ A.T + n * np.eye(n)), W, rng.uniform(0.0, 0.5, contacts), rng.normal(size=n), rng.uniform(0.0, 1.0)
+    return (
+        np.linalg.inv(A @ A.T + n * np.eye(n)),
+        W,
+        rng.uniform(0.0, 0.5, contacts),
+        rng.normal(size=n),
+        rng.uniform(0.0, 1.0),
+    )
 
 
 @hypothesis.given(problems(most=1))
@@ -92,7 +114,9 @@ def test_one_contact_obeys_its_law(given) -> None:
 
 
 def test_slip_is_found_where_two_directions_lie_close_together() -> None:
-    """A tumbling box on one corner, μ = 3: slip at 126° would run against itself, that at 142° is the answer."""
+    """A tumbling box on one corner, μ = 3: slip at 126° would run against itself, that at 142° is
+    the answer.
+    """
     D = np.array([[1.0254, 0.6145, 0.5715], [0.602, 2.5717, -0.6609], [0.575, -0.6554, 2.4029]])
     c, mu = np.array([-0.1755, -1.0, 0.6807]), np.array([3.0])
     p = solved(D, c, mu)
@@ -103,7 +127,9 @@ def test_slip_is_found_where_two_directions_lie_close_together() -> None:
 @hypothesis.given(problems())
 @hypothesis.settings(max_examples=40, deadline=None, derandomize=True)
 def test_impacts_with_friction_never_add_energy(given) -> None:
-    """Moreau's law with one coefficient for all contacts and directions (Leine and van de Wouw 2008, theorem 5.3)."""
+    """Moreau's law with one coefficient for all contacts and directions (Leine and van de Wouw
+    2008, theorem 5.3).
+    """
     inverse, W, mu, v, e = given
     D = W @ inverse @ W.T
     c = (1.0 + e) * W @ v
@@ -126,8 +152,9 @@ def test_contacts_that_are_pressed_at_least(given) -> None:
 
 @pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
 def test_rod_that_rests_on_one_end_and_strikes_with_the_other(e: float) -> None:
-    """Uniform rod, m = 1, end A strikes with −v while B rests, D = [[4, −2], [−2, 4]]: compression gives (v/3, v/6). With e_A = 0
-    Poisson's expansion e v/6 at B throws B up with e v/2, and A is pressed by e v/12 more; by Newton B would stay."""
+    """Uniform rod, m = 1, end A strikes with −v while B rests, D = [[4, −2], [−2, 4]]: compression
+    gives (v/3, v/6). With e_A = 0 Poisson's expansion e v/6 at B throws B up with e v/2, and A is
+    pressed by e v/12 more; by Newton B would stay."""
     D, c = np.zeros((6, 6)), np.zeros(6)
     D[::3, ::3] = [[4.0, -2.0], [-2.0, 4.0]]
     c[0] = -3.0
@@ -138,11 +165,15 @@ def test_rod_that_rests_on_one_end_and_strikes_with_the_other(e: float) -> None:
 
 @pytest.mark.parametrize(("slip", "mu"), [(1.0, 0.1), (0.2, 0.4), (0.6, 0.1)])
 def test_expansion_of_a_ball_that_slips_or_rolls(slip: float, mu: float) -> None:
-    """Sphere, m = 1, D = diag(1, 3.5, 3.5), U⁻ = (−1, slip, 0): slip is reduced by 3.5 μ in compression and 3.5 μ e in expansion
-    until it rolls."""
+    """Sphere, m = 1, D = diag(1, 3.5, 3.5), U⁻ = (−1, slip, 0): slip is reduced by 3.5 μ in
+    compression and 3.5 μ e in expansion until it rolls."""
     e = 0.5
-    p = poisson(np.diag([1.0, 3.5, 3.5]), np.array([-1.0, slip, 0.0]), np.array([e]), np.array([mu]))
-    np.testing.assert_allclose(p, [1.0 + e, -min(slip / 3.5, mu * (1.0 + e)), 0.0], rtol=1e-13, atol=1e-15)
+    p = poisson(
+        np.diag([1.0, 3.5, 3.5]), np.array([-1.0, slip, 0.0]), np.array([e]), np.array([mu])
+    )
+    np.testing.assert_allclose(
+        p, [1.0 + e, -min(slip / 3.5, mu * (1.0 + e)), 0.0], rtol=1e-13, atol=1e-15
+    )
 
 
 @hypothesis.given(problems(), unit)
@@ -157,15 +188,23 @@ def test_expansion_without_friction_adds_no_energy(given, e: float) -> None:
 
 
 def test_two_blocks_of_closed_form() -> None:
-    """A ball on a floor, μ = 0.3: slides with p_T = μ p_N, sticks when slow; D = diag(1, 3.5, 3.5)/m of a full sphere."""
+    """A ball on a floor, μ = 0.3: slides with p_T = μ p_N, sticks when slow; D = diag(1, 3.5,
+    3.5)/m of a full sphere.
+    """
     D, mu = np.diag([1.0, 3.5, 3.5]) / 2.0, np.array([0.3])
-    np.testing.assert_allclose(solved(D, np.array([-1.0, 3.0, 4.0]), mu), [2.0, -0.36, -0.48], rtol=1e-14)
-    np.testing.assert_allclose(solved(D, np.array([-1.0, 0.3, 0.4]), mu), [2.0, -0.6 / 3.5, -0.8 / 3.5], rtol=1e-14)
+    np.testing.assert_allclose(
+        solved(D, np.array([-1.0, 3.0, 4.0]), mu), [2.0, -0.36, -0.48], rtol=1e-14
+    )
+    np.testing.assert_allclose(
+        solved(D, np.array([-1.0, 0.3, 0.4]), mu), [2.0, -0.6 / 3.5, -0.8 / 3.5], rtol=1e-14
+    )
     np.testing.assert_allclose(solved(D, np.array([1.0, 3.0, 4.0]), mu), 0.0)
 
 
 def test_more_contacts_than_degrees_of_freedom() -> None:
-    """A table on four legs: the sum of the impulses and their moments are determined, each impulse is not."""
+    """A table on four legs: the sum of the impulses and their moments are determined, each impulse
+    is not.
+    """
     places = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     rows = np.zeros((12, 3))
     rows[::3] = np.column_stack([np.ones(4), places])
@@ -182,7 +221,9 @@ def test_a_contact_that_cannot_yield_has_no_solution() -> None:
 
 
 class Woodpecker:
-    """Glocker's toy (1995): sleeve and woodpecker on a pole, q = (y, φM, φS), with linear kinematics. Siconos tutorials."""
+    """Glocker's toy (1995): sleeve and woodpecker on a pole, q = (y, φM, φS), with linear
+    kinematics. Siconos tutorials.
+    """
 
     rO, rM, hM, lM, lG, hS, lS = 0.0025, 0.0031, 0.0058, 0.010, 0.015, 0.02, 0.0201
     mM, mS, JM, JS, c, g = 0.0003, 0.0045, 5e-9, 7e-7, 0.0056, 9.81
@@ -194,7 +235,9 @@ class Woodpecker:
         self.F = -self.g * (self.mS * arm + np.array([self.mM, 0, 0]))
         self.N = np.array([[0, 0, -self.hS], [0, self.hM, 0], [0, -self.hM, 0]])
         self.T = np.array([[1, self.lM, self.lG - self.lS], [1, self.rM, 0], [1, self.rM, 0]])
-        self.g0 = np.array([self.lM + self.lG - self.lS - self.rO, self.rM - self.rO, self.rM - self.rO])
+        self.g0 = np.array(
+            [self.lM + self.lG - self.lS - self.rO, self.rM - self.rO, self.rM - self.rO]
+        )
 
     def run(self, t_end: float, h: float) -> np.ndarray:
         """Rows (q, v) after every step of Moreau and Jean's scheme, θ = ½."""
@@ -205,17 +248,23 @@ class Woodpecker:
             free = v + inverse @ (h * (self.F - self.K @ q) - 0.5 * h * h * (self.K @ v))
             closed = np.flatnonzero(self.g0 + self.N @ (q + 0.5 * h * v) <= 0.0)
             if len(closed):
-                W = np.stack([self.N[closed], self.T[closed], np.zeros((len(closed), 3))], axis=1).reshape(-1, 3)
+                W = np.stack(
+                    [self.N[closed], self.T[closed], np.zeros((len(closed), 3))], axis=1
+                ).reshape(-1, 3)
                 c = W @ free
                 c[::3] += np.array([0.5, 0.0, 0.0])[closed] * (self.N[closed] @ v)
-                free = free + inverse @ W.T @ solved(W @ inverse @ W.T, c, np.full(len(closed), 0.3))
+                free = free + inverse @ W.T @ solved(
+                    W @ inverse @ W.T, c, np.full(len(closed), 0.3)
+                )
             q, v = q + 0.5 * h * (v + free), free
             rows.append(np.concatenate([q, v]))
         return np.array(rows)
 
 
 def test_woodpecker_of_the_same_scheme() -> None:
-    """Siconos' reference file (Apache-2), h = 2e-5 s, through sticking, slip and the beak's first impact at 0.081 s."""
+    """Siconos' reference file (Apache-2), h = 2e-5 s, through sticking, slip and the beak's first
+    impact at 0.081 s.
+    """
     reference = json.loads(DATA.read_text())
     samples = np.array([row for row in reference["samples"] if row[0] <= 0.1 + 1e-9])
     found = Woodpecker().run(0.1, 2e-5)[np.round(samples[:, 0] / 2e-5).astype(int)]

@@ -17,27 +17,57 @@ from flexmbs.dynamics.kinematics import displace
 
 
 def with_contacts(seed: int) -> fm.Model:
-    """A tree and a loop of flexible and rigid bodies with a contact of every kind, far from touching."""
+    """A tree and a loop of flexible and rigid bodies with a contact of every kind, far from
+    touching.
+    """
     rng = np.random.default_rng(seed)
     model = two_bodies("revolute", seed)
     third = model.add(rigid("third", rng))
-    model.add(fm.Free("flight", model.ground, third, q0=(1.0, 0.4, -0.3, 0.6, 0.0, 0.8, 0.0), v0=tuple(rng.normal(size=6))))
-    model.add(fm.SpherePlane("floor", "ground/post", "second/b", normal=some_axis(rng), radius=0.13))
+    model.add(
+        fm.Free(
+            "flight",
+            model.ground,
+            third,
+            q0=(1.0, 0.4, -0.3, 0.6, 0.0, 0.8, 0.0),
+            v0=tuple(rng.normal(size=6)),
+        )
+    )
+    model.add(
+        fm.SpherePlane("floor", "ground/post", "second/b", normal=some_axis(rng), radius=0.13)
+    )
     model.add(fm.SpherePlane("moving floor", "first/a", "third/a", normal=some_axis(rng)))
     model.add(fm.SphereSphere("balls", "second/b", "third/b", radius_parent=0.1, radius_child=0.2))
-    model.add(fm.CornerLine("edge", "third/c", "first/b", normal=(0, 1, 0), direction=(0.6, 0, 0.8)))
+    model.add(
+        fm.CornerLine("edge", "third/c", "first/b", normal=(0, 1, 0), direction=(0.6, 0, 0.8))
+    )
     model.add(fm.Rope("rope", "first/c", "third/a", length=9.0))
     a = np.linspace(0.0, 2.0 * np.pi, 25)[:-1]
     profile = np.column_stack([0.1 * np.cos(a), 0.07 * np.sin(a)])
     model.add(fm.CamRoller("roller", "first/a", "third/b", points=profile, radius=0.02))
-    model.add(fm.CurveContact("curves", "first/a", "third/b", points_parent=profile, points_child=0.5 * profile))
+    model.add(
+        fm.CurveContact(
+            "curves", "first/a", "third/b", points_parent=profile, points_child=0.5 * profile
+        )
+    )
     model.add(fm.CamFace("face", "second/a", "third/c", points=profile, normal=some_axis(rng)))
     model.add(fm.JointLimit("stop", "hinge", lower=-3.0, upper=2.5))
     model.add(
-        fm.UserContact("lift", "first/a", "third/b", given.over_lift, slip=given.slip_on_belt, friction=0.1, rheonomic=True)
+        fm.UserContact(
+            "lift",
+            "first/a",
+            "third/b",
+            given.over_lift,
+            slip=given.slip_on_belt,
+            friction=0.1,
+            rheonomic=True,
+        )
     )
     model.add(fm.Pose("place", "first/b", "third/a"))
-    model.add(fm.UnilateralCoupling("wave", ["hinge", "place.2", "base"], given.rising_wave, rheonomic=True))
+    model.add(
+        fm.UnilateralCoupling(
+            "wave", ["hinge", "place.2", "base"], given.rising_wave, rheonomic=True
+        )
+    )
     return model
 
 
@@ -91,9 +121,11 @@ def test_names_of_rows(touching: Touching) -> None:
 def test_rate_of_the_gap(touching: Touching) -> None:
     h = 1e-4
     for e in np.eye(len(touching.state.s)):
-        slope = (8 * (touching.moved(e, h) - touching.moved(e, -h)) - touching.moved(e, 2 * h) + touching.moved(e, -2 * h)) / (
-            12 * h
-        )
+        slope = (
+            8 * (touching.moved(e, h) - touching.moved(e, -h))
+            - touching.moved(e, 2 * h)
+            + touching.moved(e, -2 * h)
+        ) / (12 * h)
         np.testing.assert_allclose(touching.rows[:, 0] @ e, slope, atol=1e-9)
     assert np.abs(touching.rows[:, 0]).max(axis=1).min() > 0.1
 
@@ -131,7 +163,9 @@ def test_forces_act_through_the_rows(touching: Touching) -> None:
 
 
 def test_contacts_are_alike_in_both_coordinates() -> None:
-    joint, absolute = (Touching(with_contacts(5), coordinates) for coordinates in ("joint", "absolute"))
+    joint, absolute = (
+        Touching(with_contacts(5), coordinates) for coordinates in ("joint", "absolute")
+    )
     np.testing.assert_allclose(joint.gap, absolute.gap, atol=1e-11)
     np.testing.assert_allclose(joint.rate, absolute.rate, atol=1e-10)
 
@@ -141,21 +175,35 @@ def tangential_speed(rate: np.ndarray) -> float:
 
 
 def test_gaps_and_slip_by_elementary_geometry() -> None:
-    """A ball at (0.3, 0.4, 2) that moves at (1, 2, −3) and spins at (0, 5, 0): slip at its lowest point is v_x − ω_y r."""
-    model = fm.Model("ball", frames={"ledge": (-0.2, 0, 1.5), "low": some_frame(np.random.default_rng(1))})
+    """A ball at (0.3, 0.4, 2) that moves at (1, 2, −3) and spins at (0, 5, 0): slip at its lowest
+    point is v_x − ω_y r.
+    """
+    model = fm.Model(
+        "ball", frames={"ledge": (-0.2, 0, 1.5), "low": some_frame(np.random.default_rng(1))}
+    )
     body = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))
-    model.add(fm.Free("flight", model.ground, body, q0=(0.3, 0.4, 2.0, 1, 0, 0, 0), v0=(1, 2, -3, 0, 5, 0)))
+    model.add(
+        fm.Free(
+            "flight", model.ground, body, q0=(0.3, 0.4, 2.0, 1, 0, 0, 0), v0=(1, 2, -3, 0, 5, 0)
+        )
+    )
     model.add(fm.SpherePlane("floor", model.ground, body, radius=0.1))
     model.add(fm.SphereSphere("stone", model.ground, body, radius_parent=0.5, radius_child=0.1))
     model.add(fm.CornerLine("short", "ground/ledge", body, normal="z", length=0.4))
     model.add(fm.CornerLine("long", "ground/ledge", body, normal="z", length=0.6))
     found = Touching(model, "joint")
     distance = math.sqrt(0.09 + 0.16 + 4.0)
-    np.testing.assert_allclose(found.gap, [1.9, distance - 0.6, math.hypot(0.5, 0.1), 0.5], atol=1e-14)
+    np.testing.assert_allclose(
+        found.gap, [1.9, distance - 0.6, math.hypot(0.5, 0.1), 0.5], atol=1e-14
+    )
     assert list(found.state.work.contact.beside) == [0, 0, 1, 0]
     n = np.array([0.3, 0.4, 2.0]) / distance
     slip = np.array([1.0, 2.0, -3.0]) - 0.1 * np.cross([0, 5.0, 0], n)
     np.testing.assert_allclose(found.rate[0, 0], -3.0, atol=1e-14)
-    np.testing.assert_allclose(tangential_speed(found.rate[0]), math.hypot(1 - 0.5, 2.0), atol=1e-14)
+    np.testing.assert_allclose(
+        tangential_speed(found.rate[0]), math.hypot(1 - 0.5, 2.0), atol=1e-14
+    )
     np.testing.assert_allclose(found.rate[1, 0], n @ [1, 2, -3], atol=1e-14)
-    np.testing.assert_allclose(tangential_speed(found.rate[1]), np.linalg.norm(slip - (n @ slip) * n), atol=1e-14)
+    np.testing.assert_allclose(
+        tangential_speed(found.rate[1]), np.linalg.norm(slip - (n @ slip) * n), atol=1e-14
+    )

@@ -1,4 +1,6 @@
-"""Embedding and partitioning at consistent states of random trees and loops; M and G by reference and elastic coordinates."""
+"""Embedding and partitioning at consistent states of random trees and loops; M and G by reference
+and elastic coordinates.
+"""
 
 import functools
 
@@ -39,7 +41,9 @@ def assembled(name: str) -> tuple[Compiled, InitialState]:
     return consistent_state(MODELS[name]())
 
 
-@pytest.mark.parametrize("form", [fm.Embedding(), fm.Partitioning()], ids=["embedding", "partitioning"])
+@pytest.mark.parametrize(
+    "form", [fm.Embedding(), fm.Partitioning()], ids=["embedding", "partitioning"]
+)
 @pytest.mark.parametrize("coordinates", COORDINATES)
 @pytest.mark.parametrize("name", MODELS)
 def test_accelerations_and_constraint_forces(name, coordinates, form):
@@ -49,7 +53,9 @@ def test_accelerations_and_constraint_forces(name, coordinates, form):
     found, multipliers = evaluate(now.compiled, form, 0.0, now.q, now.s, beta=now.work.beta[:-8])
     assert np.abs(found - sd).max() < 1e-9 * np.abs(sd).max()
     force = t.G.T @ lam
-    assert np.abs(t.G.T @ multipliers - force).max(initial=0.0) < 1e-9 * np.abs(force).max(initial=1.0)
+    assert np.abs(t.G.T @ multipliers - force).max(initial=0.0) < 1e-9 * np.abs(force).max(
+        initial=1.0
+    )
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
@@ -60,7 +66,9 @@ def test_blocks_by_reference_and_elastic_coordinates(coordinates):
     order = np.concatenate([p.reference, p.elastic])
     assert sorted(order) == list(range(len(now.s)))
     assert len(p.elastic) == now.system.tree.nf.sum() > 0
-    assert np.array_equal(np.block([[p.M_rr, p.M_rf], [p.M_rf.T, p.M_ff]]), full.M[np.ix_(order, order)])
+    assert np.array_equal(
+        np.block([[p.M_rr, p.M_rf], [p.M_rf.T, p.M_ff]]), full.M[np.ix_(order, order)]
+    )
     assert np.array_equal(np.hstack([p.G_r, p.G_f]), full.G[:, order])
     if coordinates == "absolute":  # elastic coordinates of different bodies are not coupled there
         own = [now.system.bodies.m_ff[i, :nf, :nf] for i, nf in enumerate(now.system.tree.nf)]

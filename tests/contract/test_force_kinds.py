@@ -1,12 +1,23 @@
-"""Contract of every kind of force: its generalized forces derive from its potential or its virtual power, its power enters the
-energy balance, and it acts alike in joint and absolute coordinates, as built-in law or as user function."""
+"""Contract of every kind of force: its generalized forces derive from its potential or its virtual
+power, its power enters the energy balance, and it acts alike in joint and absolute coordinates, as
+built-in law or as user function."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 from any_functions import Together
-from samples import GRAVITY, difference, flexible, rigid, some_frame, some_joint, state, state_of, two_bodies
+from samples import (
+    GRAVITY,
+    difference,
+    flexible,
+    rigid,
+    some_frame,
+    some_joint,
+    state,
+    state_of,
+    two_bodies,
+)
 from scipy.interpolate import PchipInterpolator
 from scipy.spatial.transform import Rotation
 
@@ -72,7 +83,9 @@ class Effect:
         return self.along(direction, lambda pose: pose(frame)[1]), vector(rate @ R.T)
 
     def check(self, expected):
-        """``expected(direction)`` is the power for any velocities; the energy balance has the power for the actual ones."""
+        """``expected(direction)`` is the power for any velocities; the energy balance has the power
+        for the actual ones.
+        """
         found = np.array([expected(e) for e in np.eye(len(self.state.s))])
         assert np.abs(self.k).max() > 0.1
         assert np.abs(self.k - found).max() < 1e-9 * np.abs(self.k).max()
@@ -84,13 +97,19 @@ def wind(t, r, A, v, w):
     return [*(np.array([1.0, 2.0, -0.5]) - 0.7 * v + 0.3 * r), *(R @ [0.2, 0.1, 0.4] - 0.05 * w)]
 
 
-PUSH = {"force": (3.0, fm.Sine(2.0, 1.5, phase=0.4), -1.0), "torque": (0.5, -0.8, fm.Ramp(0.3, 1.0))}
+PUSH = {
+    "force": (3.0, fm.Sine(2.0, 1.5, phase=0.4), -1.0),
+    "torque": (0.5, -0.8, fm.Ramp(0.3, 1.0)),
+}
 
 
 @pytest.mark.parametrize("axes", ["world", "follower"])
 def test_frame_force(axes):
     effect = Effect(two_bodies("universal", 1), [fm.FrameForce("push", B, axes=axes, **PUSH)])
-    f, n = (np.array([law if isinstance(law, float) else law.state(0.0)[0] for law in PUSH[key]]) for key in ("force", "torque"))
+    f, n = (
+        np.array([law if isinstance(law, float) else law.state(0.0)[0] for law in PUSH[key]])
+        for key in ("force", "torque")
+    )
     effect.state.motion()
     R = effect.state.pose(B)[0] if axes == "follower" else np.eye(3)
 
@@ -126,9 +145,16 @@ def between(pose):
 def test_point_spring(length, ends):
     """−∂/∂q of ½ k (l − l₀)² and the damper's −c l̇ ∂l/∂q."""
     k, c, l0 = 90.0, 4.0, 0.6
-    effect = Effect(two_bodies("spherical", 3), [fm.PointSpring("spring", *ends, k=k, c=c, length=l0)])
+    effect = Effect(
+        two_bodies("spherical", 3), [fm.PointSpring("spring", *ends, k=k, c=c, length=l0)]
+    )
     rate = effect.along(effect.state.s, length)
-    effect.check(lambda e: -effect.along(e, lambda pose: 0.5 * k * (length(pose) - l0) ** 2) - c * rate * effect.along(e, length))
+    effect.check(
+        lambda e: (
+            -effect.along(e, lambda pose: 0.5 * k * (length(pose) - l0) ** 2)
+            - c * rate * effect.along(e, length)
+        )
+    )
     assert abs(effect.loss - c * rate**2) < 1e-9 * effect.loss
 
 
@@ -139,25 +165,42 @@ def test_a_spring_without_a_length_is_unloaded_at_first():
 
 @pytest.mark.parametrize("given", [{"k": 90.0, "length": 0.3}, {"law": lambda t, e, rate: 5.0}])
 def test_point_spring_between_coinciding_points_is_rejected(given):
-    """Its tension would have the direction of round-off; one that is unloaded there acts as k times the displacement."""
+    """Its tension would have the direction of round-off; one that is unloaded there acts as k times
+    the displacement.
+    """
     model = fm.Model("pin")
     bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(1, 1, 1), com=(0.5, 0, 0)))
     model.add(fm.Revolute("pin", model.ground, bar))
     model.add(fm.PointSpring("spring", model.ground, bar, k=90.0))
     fm.simulate(model, t_end=0.01)
     model.add(fm.PointSpring("loaded", model.ground, bar, **given))
-    with pytest.raises(fm.InputError, match=r"^forces\.loaded: its two points coincide in the initial state"):
+    with pytest.raises(
+        fm.InputError, match=r"^forces\.loaded: its two points coincide in the initial state"
+    ):
         fm.simulate(model, t_end=0.1)
 
 
 OIL = {
-    "length": 0.5, "area_a": 0.02, "area_b": 0.012, "volume_a": 0.2, "volume_b": 0.15, "bulk_modulus": 3e4, "supply": 1e3,
-    "valve": 2e-4, "pressure_a": 400.0, "pressure_b": 500.0, "friction": 0.5, "opening": 0.4, "smoothing": 1.0,
-}  # fmt: skip
+    "length": 0.5,
+    "area_a": 0.02,
+    "area_b": 0.012,
+    "volume_a": 0.2,
+    "volume_b": 0.15,
+    "bulk_modulus": 3e4,
+    "supply": 1e3,
+    "valve": 2e-4,
+    "pressure_a": 400.0,
+    "pressure_b": 500.0,
+    "friction": 0.5,
+    "opening": 0.4,
+    "smoothing": 1.0,
+}
 
 
 def test_hydraulic_cylinder():
-    """The force of its pressures and of its friction along the line; rates of the pressures by the flows."""
+    """The force of its pressures and of its friction along the line; rates of the pressures by the
+    flows.
+    """
     effect = Effect(two_bodies("planar", 4), [fm.HydraulicCylinder("cylinder", A, B, **OIL)])
     rate = effect.along(effect.state.s, between)
     tension = 0.012 * 500.0 - 0.02 * 400.0 + 0.5 * rate
@@ -175,7 +218,9 @@ def test_point_spring_with_a_law():
     def tension(t, x, rate):
         return 50.0 * x + 20.0 * x**3 + 0.5 * rate * abs(rate)
 
-    effect = Effect(two_bodies("planar", 4), [fm.PointSpring("rubber", A, B, length=0.5, law=tension)])
+    effect = Effect(
+        two_bodies("planar", 4), [fm.PointSpring("rubber", A, B, length=0.5, law=tension)]
+    )
     x = between(effect.state.pose) - 0.5
     rate = effect.along(effect.state.s, between)
     effect.check(lambda e: -tension(0.0, x, rate) * effect.along(e, between))
@@ -186,7 +231,10 @@ TABLE = (-2.0, -0.5, 0.3, 4.0), (-90.0, -20.0, 5.0, 60.0)
 BUSHINGS = {
     "linear": {},
     "curves": {"curve_y": TABLE, "curve_rz": TABLE, "curve_rx": ((-1e-3, 0.0), (-1.0, 0.0))},
-    "branches": {"branch_k": (40.0, 0.0, 20.0, 10.0, 15.0, 5.0), "relaxation_time": (0.1, 0.0, 0.2, 0.1, 0.3, 0.2)},
+    "branches": {
+        "branch_k": (40.0, 0.0, 20.0, 10.0, 15.0, 5.0),
+        "relaxation_time": (0.1, 0.0, 0.2, 0.1, 0.3, 0.2),
+    },
 }
 
 
@@ -200,15 +248,23 @@ def potential(options, d):
         cubic, ends = PchipInterpolator(*options[key]), options[key][0]
         inside = min(max(d[a], ends[0]), ends[-1])
         over = d[a] - inside
-        total += cubic.integrate(0.0, inside) + cubic(inside) * over + 0.5 * cubic.derivative()(inside) * over**2
+        total += (
+            cubic.integrate(0.0, inside)
+            + cubic(inside) * over
+            + 0.5 * cubic.derivative()(inside) * over**2
+        )
     return total
 
 
 @pytest.mark.parametrize("name", BUSHINGS)
 def test_bushing(name):
-    """−∂/∂q of the potential of displacement and rotation vector of b in a, and dampers on its relative velocities."""
+    """−∂/∂q of the potential of displacement and rotation vector of b in a, and dampers on its
+    relative velocities.
+    """
     options = BUSHINGS[name]
-    effect = Effect(two_bodies("free", 5), [fm.Bushing("bushing", A, B, k=tuple(K), c=tuple(C), **options)])
+    effect = Effect(
+        two_bodies("free", 5), [fm.Bushing("bushing", A, B, k=tuple(K), c=tuple(C), **options)]
+    )
 
     def relative(pose):
         (R, x), (S, y) = pose(A), pose(B)
@@ -226,7 +282,12 @@ def test_bushing(name):
         return np.concatenate([effect.along(direction, lambda pose: relative(pose)[0]), vector(W)])
 
     actual = rate(effect.state.s)
-    effect.check(lambda e: -effect.along(e, lambda pose: potential(options, deformation(pose))) - rate(e) @ (C * actual))
+    effect.check(
+        lambda e: (
+            -effect.along(e, lambda pose: potential(options, deformation(pose)))
+            - rate(e) @ (C * actual)
+        )
+    )
     assert abs(effect.loss - actual @ (C * actual)) < 1e-9 * effect.loss
     if name == "branches":
         change = effect.along(effect.state.s, deformation)
@@ -235,22 +296,40 @@ def test_bushing(name):
         z = np.array([2.0, 0.0, 3.0, -1.0, 0.5, 0.7])
         bare = terms(now.system, now.work, 0.0, now.q, now.s).k
         loaded = terms(now.system, now.work, 0.0, now.q, now.s, z).k
-        expected = [-effect.along(e, lambda pose: deformation(pose) @ z) for e in np.eye(len(now.s))]
+        expected = [
+            -effect.along(e, lambda pose: deformation(pose) @ z) for e in np.eye(len(now.s))
+        ]
         np.testing.assert_allclose(loaded - bare, expected, atol=1e-9)
-        times = np.where(np.array(options["relaxation_time"]) > 0.0, options["relaxation_time"], 1.0)
+        times = np.where(
+            np.array(options["relaxation_time"]) > 0.0, options["relaxation_time"], 1.0
+        )
         terms(now.system, now.work, 0.0, now.q, now.s, z)
-        np.testing.assert_allclose(now.work.force_rate, np.array(options["branch_k"]) * change - z / times, atol=1e-8)
+        np.testing.assert_allclose(
+            now.work.force_rate, np.array(options["branch_k"]) * change - z / times, atol=1e-8
+        )
 
 
 REFERENCE = fm.Sine(0.4, 0.8, phase=0.3, offset=0.1)
 JOINT_LAWS = {
     "number": (4.0, lambda x, v: 4.0),
     "law of time": (fm.Sine(3.0, 1.0, phase=0.5), lambda x, v: 3.0 * np.sin(0.5)),
-    "pd": (fm.PD(30.0, 4.0, reference=REFERENCE), lambda x, v: 30.0 * (REFERENCE(0.0) - x) + 4.0 * (REFERENCE.state(0.0)[1] - v)),
+    "pd": (
+        fm.PD(30.0, 4.0, reference=REFERENCE),
+        lambda x, v: 30.0 * (REFERENCE(0.0) - x) + 4.0 * (REFERENCE.state(0.0)[1] - v),
+    ),
     "pid": (fm.PID(30.0, 9.0, 4.0, reference=0.2), lambda x, v: 30.0 * (0.2 - x) - 4.0 * v),
-    "spring-damper": (fm.SpringDamper(k=20.0, c=3.0, x0=0.1, preload=2.0), lambda x, v: 2.0 - 20.0 * (x - 0.1) - 3.0 * v),
-    "dc-motor": (fm.DCMotor(constant=0.5, resistance=2.0, ratio=4.0, voltage=6.0), lambda x, v: 2.0 * (6.0 - 2.0 * v) / 2.0),
-    "limited": (fm.LimitedPID(30.0, 9.0, 4.0, lower=-1.0, upper=2.0, reference=5.0), lambda x, v: 2.0),
+    "spring-damper": (
+        fm.SpringDamper(k=20.0, c=3.0, x0=0.1, preload=2.0),
+        lambda x, v: 2.0 - 20.0 * (x - 0.1) - 3.0 * v,
+    ),
+    "dc-motor": (
+        fm.DCMotor(constant=0.5, resistance=2.0, ratio=4.0, voltage=6.0),
+        lambda x, v: 2.0 * (6.0 - 2.0 * v) / 2.0,
+    ),
+    "limited": (
+        fm.LimitedPID(30.0, 9.0, 4.0, lower=-1.0, upper=2.0, reference=5.0),
+        lambda x, v: 2.0,
+    ),
     "within limits": (
         fm.LimitedPID(30.0, 9.0, 4.0, lower=-1e3, upper=1e3, reference=REFERENCE),
         lambda x, v: 30.0 * (REFERENCE(0.0) - x) + 4.0 * (REFERENCE.state(0.0)[1] - v),
@@ -260,8 +339,14 @@ JOINT_LAWS = {
         lambda x, v: 3.0 * REFERENCE(0.0) + 0.5 - 9.0 * x - 2.0 * v,
     ),
     "affine, at a limit": (fm.AffineActuator(5.0, gain=3.0, k=9.0, upper=2.0), lambda x, v: 2.0),
-    "affine, its lag at zero": (fm.AffineActuator(5.0, gain=3.0, bias=0.5, c=2.0, lag=0.1), lambda x, v: 0.5 - 2.0 * v),
-    "maxwell": (fm.Maxwell(k=50.0, relaxation_time=0.1, k0=20.0, c0=3.0, x0=0.1), lambda x, v: -20.0 * (x - 0.1) - 3.0 * v),
+    "affine, its lag at zero": (
+        fm.AffineActuator(5.0, gain=3.0, bias=0.5, c=2.0, lag=0.1),
+        lambda x, v: 0.5 - 2.0 * v,
+    ),
+    "maxwell": (
+        fm.Maxwell(k=50.0, relaxation_time=0.1, k0=20.0, c0=3.0, x0=0.1),
+        lambda x, v: -20.0 * (x - 0.1) - 3.0 * v,
+    ),
     "curve of position": (
         fm.Curve((-2.0, -0.5, 0.3, 4.0), (5.0, 1.0, -2.0, -3.0), of="position", command=2.0),
         lambda x, v: 2.0 * PchipInterpolator((-2.0, -0.5, 0.3, 4.0), (5.0, 1.0, -2.0, -3.0))(x),
@@ -270,16 +355,37 @@ JOINT_LAWS = {
         fm.Curve((-1e-3, 0.0), (1.0, 0.5), command=REFERENCE),
         lambda x, v: REFERENCE(0.0) * (0.5 - 500.0 * v),
     ),
-    "function": (lambda t, x, v: 5.0 - x**3 - 2.0 * np.tanh(v), lambda x, v: 5.0 - x**3 - 2.0 * np.tanh(v)),
+    "function": (
+        lambda t, x, v: 5.0 - x**3 - 2.0 * np.tanh(v),
+        lambda x, v: 5.0 - x**3 - 2.0 * np.tanh(v),
+    ),
 }
 
 
-FRICTION = {"coulomb": 2.0, "static": 3.5, "stribeck_velocity": 0.7, "viscous": 0.4, "regularization": 0.3}
-BRISTLES = {"coulomb": 2.0, "static": 3.5, "stribeck_velocity": 0.7, "stiffness": 30.0, "damping": 0.9, "viscous": 0.4}
+FRICTION = {
+    "coulomb": 2.0,
+    "static": 3.5,
+    "stribeck_velocity": 0.7,
+    "viscous": 0.4,
+    "regularization": 0.3,
+}
+BRISTLES = {
+    "coulomb": 2.0,
+    "static": 3.5,
+    "stribeck_velocity": 0.7,
+    "stiffness": 30.0,
+    "damping": 0.9,
+    "viscous": 0.4,
+}
 JOINT_FORCES = {
-    "joint-spring": (fm.JointSpring("f", "hinge", k=20.0, c=3.0, x0=0.1, coordinate=1), lambda x, v: -20.0 * (x - 0.1) - 3.0 * v),
+    "joint-spring": (
+        fm.JointSpring("f", "hinge", k=20.0, c=3.0, x0=0.1, coordinate=1),
+        lambda x, v: -20.0 * (x - 0.1) - 3.0 * v,
+    ),
     "uneven friction": (
-        fm.JointFriction("f", "hinge", coulomb=2.0, reverse=1.5, viscous=0.4, regularization=0.3, coordinate=1),
+        fm.JointFriction(
+            "f", "hinge", coulomb=2.0, reverse=1.5, viscous=0.4, regularization=0.3, coordinate=1
+        ),
         lambda x, v: -(2.0 if v > 0.0 else 1.5) * np.tanh(v / 0.3) - 0.4 * v,
     ),
     "joint-friction": (
@@ -305,7 +411,9 @@ def coordinate_of(effect, joint, number):
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("name", [*JOINT_LAWS, *JOINT_FORCES])
 def test_joint_force(name, turned):
-    """The generalized force acts on the coordinate itself; as wrench across the cut joint it gives the same motion."""
+    """The generalized force acts on the coordinate itself; as wrench across the cut joint it gives
+    the same motion.
+    """
     if name in JOINT_LAWS:
         law, value = JOINT_LAWS[name]
         force = fm.JointTorque("f", "hinge", law, coordinate=1)
@@ -341,23 +449,32 @@ def test_integral_part_of_a_controller():
 
 HELD = {
     "digital-pid": fm.DigitalPID(30.0, 9.0, 4.0, sample_time=0.1, delay=0.23, reference=REFERENCE),
-    "digital-controller": fm.DigitalController(lambda m, t, x, v: (x, m), sample_time=0.1, memory=(0.0,), computing_time=0.12),
+    "digital-controller": fm.DigitalController(
+        lambda m, t, x, v: (x, m), sample_time=0.1, memory=(0.0,), computing_time=0.12
+    ),
 }
 
 
 @pytest.mark.parametrize("name", HELD)
 def test_a_discrete_controller_holds_its_output(name):
-    """Whatever else it stores, and at any motion: the output is the force, and the time to the next sample passes."""
+    """Whatever else it stores, and at any motion: the output is the force, and the time to the next
+    sample passes.
+    """
     model = two_bodies("revolute", 7)
     model.add(fm.JointTorque("f", "hinge", HELD[name]))
     for coordinates in ("joint", "absolute"):
         now = state(model, coordinates)
         z = 0.1 + np.arange(float(now.system.layout[4]))
-        k = [terms(now.system, now.work, 0.0, now.q, now.s, np.array([u, *z[1:]])).k for u in (0.0, 1.7)]
+        k = [
+            terms(now.system, now.work, 0.0, now.q, now.s, np.array([u, *z[1:]])).k
+            for u in (0.0, 1.7)
+        ]
         rate = now.work.force_rate
         assert rate[1] == -1.0
         assert not np.delete(rate, 1).any()
-        found = terms(now.system, now.work, 0.0, now.q, 1.1 * now.s, np.array([1.7, *(2.0 * z[1:])])).k
+        found = terms(
+            now.system, now.work, 0.0, now.q, 1.1 * now.s, np.array([1.7, *(2.0 * z[1:])])
+        ).k
         still = terms(now.system, now.work, 0.0, now.q, 1.1 * now.s, np.array([0.0, *z[1:]])).k
         np.testing.assert_allclose(found - still, k[1] - k[0], atol=1e-12)
         if coordinates == "joint":
@@ -379,19 +496,46 @@ def every_force():
         fm.Bushing("bushing", A, B, k=(80, 50, 70, 30, 20, 25), c=(3, 2, 1, 0.5, 0.7, 0.9)),
         fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=2),
         fm.JointSpring("twist", "base", k=5.0, c=0.3),
-        fm.WheelCreep("creep", A, B, radius=0.4, along=60.0, across=40.0, friction=0.5, load=30.0, trail=0.1),
-        fm.WheelCreep("tread", A, B, radius=2.0, along=60.0, across=40.0, friction=0.5, stiffness=30.0, damping=2.0, normal="x"),
+        fm.WheelCreep(
+            "creep", A, B, radius=0.4, along=60.0, across=40.0, friction=0.5, load=30.0, trail=0.1
+        ),
+        fm.WheelCreep(
+            "tread",
+            A,
+            B,
+            radius=2.0,
+            along=60.0,
+            across=40.0,
+            friction=0.5,
+            stiffness=30.0,
+            damping=2.0,
+            normal="x",
+        ),
         fm.JointFriction("rub", "base", **FRICTION),
         fm.LuGreFriction("bristles", "base", **BRISTLES),
         fm.RobotControl("control", ["hinge.1", "base"], Together()),
-        fm.Transmission("gear", {"hinge.1": 0.4, "base": -1.5}, fm.Maxwell(20.0, relaxation_time=0.3, k0=9.0, c0=2.0)),
-        fm.UserJointForces("cable", ["base", "hinge.0"], lambda t, x, v: (-9.0 * x[1] - 2.0 * v[0], 4.0 * x[0] * v[1])),
+        fm.Transmission(
+            "gear",
+            {"hinge.1": 0.4, "base": -1.5},
+            fm.Maxwell(20.0, relaxation_time=0.3, k0=9.0, c0=2.0),
+        ),
+        fm.UserJointForces(
+            "cable",
+            ["base", "hinge.0"],
+            lambda t, x, v: (-9.0 * x[1] - 2.0 * v[0], 4.0 * x[0] * v[1]),
+        ),
     ]
 
 
 def test_every_registered_kind_is_here():
-    """Friction of reactions is not a force at a state alone: `tests/trajectories/test_loaded_friction.py`."""
-    of_reactions = {kind for kind, made in Force.kinds.items() if issubclass(made, LoadedFriction | fm.UserFriction)}
+    """Friction of reactions is not a force at a state alone:
+    `tests/trajectories/test_loaded_friction.py`.
+    """
+    of_reactions = {
+        kind
+        for kind, made in Force.kinds.items()
+        if issubclass(made, LoadedFriction | fm.UserFriction)
+    }
     assert {force.kind for force in every_force()} == set(Force.kinds) - of_reactions
 
 
@@ -403,7 +547,10 @@ def test_all_forces_in_both_coordinates(kind, seed):
     coordinate = min(2, model.joints["hinge"].nv - 1)
     forces[6] = fm.JointTorque("torque", "hinge", fm.PD(30.0, 4.0), coordinate=coordinate)
     effect = Effect(model, forces)
-    assert abs(effect.power - effect.state.s @ effect.k) < 1e-11 * np.abs(effect.k * effect.state.s).sum()
+    assert (
+        abs(effect.power - effect.state.s @ effect.k)
+        < 1e-11 * np.abs(effect.k * effect.state.s).sum()
+    )
     assert effect.difference_of_coordinates() < 1e-10
 
 
@@ -415,7 +562,11 @@ def test_functions_of_the_user_act_as_the_built_in_laws():
         fm.FrameForce("push", B, force=(1.0, 2.0, 3.0), torque=(0.3, 0.2, 0.1)),
     ]
     own = [
-        fm.JointTorque("pd", "hinge", lambda t, x, v: 30.0 * (REFERENCE(t) - x) + 4.0 * (REFERENCE.state(t)[1] - v)),
+        fm.JointTorque(
+            "pd",
+            "hinge",
+            lambda t, x, v: 30.0 * (REFERENCE(t) - x) + 4.0 * (REFERENCE.state(t)[1] - v),
+        ),
         fm.JointTorque("swing", "base", lambda t: 3.0 * np.sin(2 * np.pi * t + 0.5)),
         fm.PointSpring("spring", A, B, length=0.6, law=lambda t, x, rate: 90.0 * x + 4.0 * rate),
         fm.UserForce("push", B, lambda t, r, A, v, w: (1.0, 2.0, 3.0, 0.3, 0.2, 0.1)),
@@ -428,7 +579,9 @@ def test_functions_of_the_user_act_as_the_built_in_laws():
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_forces_on_several_coordinates(turned):
-    """Each acts on its coordinate and sees all of them, in the order of their names; powers add up, also across cut joints."""
+    """Each acts on its coordinate and sees all of them, in the order of their names; powers add up,
+    also across cut joints.
+    """
     model = two_bodies("chain", 6, turned=turned)
     effect = Effect(model, [fm.UserJointForces("f", ["hinge.2", "base", "hinge.0"], pulled)])
     names = [("hinge", 2), ("base", 0), ("hinge", 0)]
@@ -449,7 +602,10 @@ def test_transmission(name, turned):
     factors = {"hinge.2": 0.07, "base": -0.13, "hinge.0": 0.2}
     effect = Effect(model, [fm.Transmission("f", factors, law)])
     a = np.array([*factors.values()])
-    at, x, v = map(np.array, zip(*(coordinate_of(effect, *each) for each in (("hinge", 2), ("base", 0), ("hinge", 0)))))
+    at, x, v = map(
+        np.array,
+        zip(*(coordinate_of(effect, *each) for each in (("hinge", 2), ("base", 0), ("hinge", 0)))),
+    )
     expected = np.zeros(len(effect.k))
     expected[at] = a * value(a @ x, a @ v)
     assert np.abs(effect.k - expected).max() < 1e-12
@@ -458,7 +614,9 @@ def test_transmission(name, turned):
 
 
 def test_a_transmission_has_the_laws_of_the_coordinates_alone():
-    with pytest.raises(fm.InputError, match=r"forces\.f\.law: digital-pid measures one coordinate at sample times"):
+    with pytest.raises(
+        fm.InputError, match=r"forces\.f\.law: digital-pid measures one coordinate at sample times"
+    ):
         fm.Transmission("f", {"base": 1.0}, HELD["digital-pid"])
     with pytest.raises(fm.InputError, match=r"forces\.f\.factors: is empty"):
         fm.Transmission("f", {}, 1.0)
@@ -472,7 +630,10 @@ def test_gravity_has_its_potential():
     """−∂/∂q of −Σ g·∫r dm on a branched tree; no power in the work of forces."""
     rng = np.random.default_rng(9)
     model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
-    trunk, twig, leaf = (model.add(body) for body in (flexible("trunk", rng), rigid("twig", rng), flexible("leaf", rng)))
+    trunk, twig, leaf = (
+        model.add(body)
+        for body in (flexible("trunk", rng), rigid("twig", rng), flexible("leaf", rng))
+    )
     model.add(some_joint("spherical", "root", model.ground["post"], trunk["a"], rng))
     model.add(some_joint("screw", "fork", trunk["b"], twig["a"], rng))
     model.add(some_joint("universal", "stalk", leaf["b"], trunk["b"], rng))
@@ -488,9 +649,16 @@ def test_gravity_has_its_potential():
         for i, name in enumerate(heavy.compiled.bodies):
             if name in heavy.compiled.data:
                 d = heavy.compiled.data[name]
-                mass, first = d.mass, d.first_moment + d.S_bar @ q[heavy.system.tree.qf_at[i] :][: heavy.system.tree.nf[i]]
+                mass, first = (
+                    d.mass,
+                    d.first_moment
+                    + d.S_bar @ q[heavy.system.tree.qf_at[i] :][: heavy.system.tree.nf[i]],
+                )
             else:
-                mass, first = model.bodies[name].mass, model.bodies[name].mass * np.array(model.bodies[name].com)
+                mass, first = (
+                    model.bodies[name].mass,
+                    model.bodies[name].mass * np.array(model.bodies[name].com),
+                )
             R, r = dataclasses.replace(heavy, q=q).pose(name)
             total -= np.dot(GRAVITY, mass * r + R @ first)
         return total
@@ -504,5 +672,7 @@ def test_gravity_has_its_potential():
 
         return central(at)
 
-    assert np.abs(found + [moved(e) for e in np.eye(len(found))]).max() < 1e-10 * np.abs(found).max()
+    assert (
+        np.abs(found + [moved(e) for e in np.eye(len(found))]).max() < 1e-10 * np.abs(found).max()
+    )
     assert heavy.work.power[POWER_FORCES] == 0.0

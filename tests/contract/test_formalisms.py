@@ -24,7 +24,9 @@ def test_every_formalism_is_here() -> None:
 
 @pytest.mark.skipif(not COMPILED, reason="the models are those of compiled runs")
 def test_the_random_models_have_everything() -> None:
-    """Bodies, forces and joints of every kind, primary, cut and reversed; drives on both; dependent rows and none."""
+    """Bodies, forces and joints of every kind, primary, cut and reversed; drives on both; dependent
+    rows and none.
+    """
     seen: Counter[str] = Counter()
     for recipe in RECIPES.values():
         for seed in SEEDS:
@@ -39,16 +41,34 @@ def test_the_random_models_have_everything() -> None:
             seen.update(f"{joints[name].kind} cut" for name in shape.cuts)
             for primary in shape.tree:
                 if primary.joint:
-                    seen.update([f"{joints[primary.joint].kind} primary", f"reversed: {primary.reversed}"])
-            seen.update(f"driven cut: {drive.joint in shape.cuts}" for drive in model.drives.values())
-            seen.update([f"redundant: {bool(found['joint'].solution(found['joint'].nothing()).run.redundant)}"])
+                    seen.update(
+                        [f"{joints[primary.joint].kind} primary", f"reversed: {primary.reversed}"]
+                    )
+            seen.update(
+                f"driven cut: {drive.joint in shape.cuts}" for drive in model.drives.values()
+            )
+            seen.update(
+                [
+                    "redundant: "
+                    f"{bool(found['joint'].solution(found['joint'].nothing()).run.redundant)}"
+                ]
+            )
     kinds = {name.split()[0] for name in JOINTS}
     wanted = {f"{kind} {role}" for kind in kinds for role in ("primary", "cut")}
     # the tree keeps joints of few degrees of freedom
     wanted -= {f"{kind} cut" for kind in ("fixed", "prismatic", "revolute", "screw")}
-    # the reference takes forces of a state alone; friction of reactions and bristles are in the models of test_differential
+    # the reference takes forces of a state alone; friction of reactions and bristles are in the
+    # models of test_differential
     others = LoadedFriction | UserFriction | fm.LuGreFriction
     forces = {kind for kind, force in Force.kinds.items() if not issubclass(force, others)}
-    wanted |= {f"{kind} body" for kind in Body.kinds} | forces | {"divided body", "full cut", "damping of all pieces"}
-    wanted |= {f"{what}: {each}" for what in ("reversed", "driven cut", "redundant") for each in (True, False)}
+    wanted |= (
+        {f"{kind} body" for kind in Body.kinds}
+        | forces
+        | {"divided body", "full cut", "damping of all pieces"}
+    )
+    wanted |= {
+        f"{what}: {each}"
+        for what in ("reversed", "driven cut", "redundant")
+        for each in (True, False)
+    }
     assert wanted <= set(seen), sorted(wanted - set(seen))

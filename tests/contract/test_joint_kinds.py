@@ -1,4 +1,6 @@
-"""Contract of every kind of joint: its pose differentiates to C η, and as primary or as cut joint it is the same joint."""
+"""Contract of every kind of joint: its pose differentiates to C η, and as primary or as cut joint
+it is the same joint.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ KINDS = list(JOINTS)
 
 
 def test_every_registered_kind_is_here():
-    assert {name.split()[0] for name in KINDS} == {kind for kind, made in Joint.kinds.items() if made.carries}
+    assert {name.split()[0] for name in KINDS} == {
+        kind for kind, made in Joint.kinds.items() if made.carries
+    }
 
 
 class Chain:
@@ -24,7 +28,12 @@ class Chain:
         rng = np.random.default_rng(seed)
         model = fm.Model("one joint")
         make, parameters = JOINTS[kind]
-        self.joint = make("hinge", model.ground, model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1))), **parameters(rng))
+        self.joint = make(
+            "hinge",
+            model.ground,
+            model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1))),
+            **parameters(rng),
+        )
         model.add(self.joint)
         self.record = compile_model(model).system.joints
         self.q, self.eta = some_position(self.joint.motions, rng), rng.normal(size=self.joint.nv)
@@ -59,11 +68,16 @@ def test_pose_differentiates_to_the_free_directions(kind, seed):
     X = pose_by_motions(chain.joint.motions, chain.q)
     assert max(np.abs(R - X[:3, :3]).max(), np.abs(x - X[:3, 3]).max()) < 1e-14
     W = R.T @ central(lambda h: chain.pose(chain.moved(h))[0])
-    twist = np.array([*(R.T @ central(lambda h: chain.pose(chain.moved(h))[1])), W[2, 1], W[0, 2], W[1, 0]])
+    twist = np.array(
+        [*(R.T @ central(lambda h: chain.pose(chain.moved(h))[1])), W[2, 1], W[0, 2], W[1, 0]]
+    )
     C, V, rate = chain.directions(chain.q, chain.eta)
     assert np.abs(V - twist).max() < 1e-11
     assert np.abs(V - C @ chain.eta).max(initial=0.0) < 1e-14
-    assert np.abs(rate - central(lambda h: chain.directions(chain.moved(h), chain.eta)[1])).max() < 1e-11
+    assert (
+        np.abs(rate - central(lambda h: chain.directions(chain.moved(h), chain.eta)[1])).max()
+        < 1e-11
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -96,9 +110,17 @@ def test_primary_and_cut_joint_give_the_same_accelerations(kind, turned):
         assert absolute.compiled.n_constraints == 5 + 6 - model.joints["hinge"].nv
         assert difference(joint, absolute) < 1e-10
         k = absolute.compiled.topology.cuts.index("hinge")
-        assert np.abs(absolute.work.cut.eta[k, : model.joints["hinge"].nv] - model.joints["hinge"].v0).max(initial=0.0) < 1e-11
+        assert (
+            np.abs(
+                absolute.work.cut.eta[k, : model.joints["hinge"].nv] - model.joints["hinge"].v0
+            ).max(initial=0.0)
+            < 1e-11
+        )
         joint.motion()
-        ends = [joint.pose(str(end)) for end in (model.joints["hinge"].parent, model.joints["hinge"].child)]
+        ends = [
+            joint.pose(str(end))
+            for end in (model.joints["hinge"].parent, model.joints["hinge"].child)
+        ]
         X = pose_by_motions(model.joints["hinge"].motions, model.joints["hinge"].q0)
         (A, a), (B, b) = ends
         assert np.abs(A.T @ B - X[:3, :3]).max() < 1e-13
@@ -106,9 +128,13 @@ def test_primary_and_cut_joint_give_the_same_accelerations(kind, turned):
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("fixed", "spherical", "free")])
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind not in ("fixed", "spherical", "free")]
+)
 def test_a_driven_coordinate(kind, turned):
-    """Position, rate and acceleration are the prescribed ones; drive torque and motion are those of the other coordinates."""
+    """Position, rate and acceleration are the prescribed ones; drive torque and motion are those of
+    the other coordinates.
+    """
     model = two_bodies(kind, 11, turned=turned)
     motions = model.joints["hinge"].motions
     v = q = 0

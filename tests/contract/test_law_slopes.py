@@ -1,4 +1,6 @@
-"""Tangents of the equations against extrapolated differences: every kind of force and of joint law, in random models."""
+"""Tangents of the equations against extrapolated differences: every kind of force and of joint law,
+in random models.
+"""
 
 import contextlib
 import dataclasses
@@ -17,13 +19,21 @@ from flexmbs.results.state import State
 from flexmbs.studies.tangent import Tangents, evaluate, tangents
 
 # `linearize` takes no user functions of reactions
-KINDS = [label for label in registered() if label.split(" ")[0] in ("forces", "joint") and label != "forces user-friction"]
+KINDS = [
+    label
+    for label in registered()
+    if label.split(" ")[0] in ("forces", "joint") and label != "forces user-friction"
+]
 SEEDS = 200
 HALVINGS = 6
 
 
-def extrapolated(function: Callable[[float], np.ndarray], h: float) -> tuple[np.ndarray, np.ndarray]:
-    """f'(0) by Richardson extrapolation of central differences with the steps h, h/2, …, and its error (Ridders 1982)."""
+def extrapolated(
+    function: Callable[[float], np.ndarray], h: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """f'(0) by Richardson extrapolation of central differences with the steps h, h/2, …, and its
+    error (Ridders 1982).
+    """
     last: list[np.ndarray] = []
     best, error = np.zeros(0), np.full(1, np.inf)
     for k in range(HALVINGS):
@@ -45,7 +55,10 @@ def results(state: State) -> np.ndarray:
 
 def of_results(found: Tangents) -> np.ndarray:
     """(directions q, s, z, results)"""
-    parts = [np.hstack([each.r, each.force_rate, each.gs.velocity, each.gs.acceleration]) for each in (found.q, found.s, found.z)]
+    parts = [
+        np.hstack([each.r, each.force_rate, each.gs.velocity, each.gs.acceleration])
+        for each in (found.q, found.s, found.z)
+    ]
     return np.vstack(parts)
 
 
@@ -65,7 +78,10 @@ def without_contacts(kind: str) -> fm.Model:
     """The first random model with a kind that can be linearized as a whole."""
 
     def fits(model: fm.Model) -> bool:
-        unfit = (isinstance(force, fm.UserFriction) or force.row().reads for force in model.forces.values())
+        unfit = (
+            isinstance(force, fm.UserFriction) or force.row().reads
+            for force in model.forces.values()
+        )
         return not model.contacts and not any(unfit)
 
     for seed in range(SEEDS):
@@ -114,9 +130,11 @@ def test_corners_are_refused_by_name(force: object, text: str) -> None:
 
 
 def test_bristles_at_rest() -> None:
-    """∂ż/∂η = 1 ∓ σ₀ z/F_c of LuGre friction to both sides of η = 0, hence of −(Q − σ₀ z)/σ₁, too; the tangents name the corner
-    and have the mean."""
-    state = fm.state(slider(fm.LuGreFriction("law", "slide", coulomb=2.0, stiffness=50.0, damping=3.0)))
+    """∂ż/∂η = 1 ∓ σ₀ z/F_c of LuGre friction to both sides of η = 0, hence of −(Q − σ₀ z)/σ₁, too;
+    the tangents name the corner and have the mean."""
+    state = fm.state(
+        slider(fm.LuGreFriction("law", "slide", coulomb=2.0, stiffness=50.0, damping=3.0))
+    )
     state = dataclasses.replace(state, z=np.array([0.01]))
     for way in (1.0, -1.0):
         moved = dataclasses.replace(state, s=np.array([way * 1e-7]))
@@ -138,11 +156,19 @@ def test_equilibrium_at_a_corner_warns() -> None:
 def test_a_pressed_stop(seed: int) -> None:
     """N = k δⁿ (1 + d δ̇) at the lower or upper limit of a joint, and nothing away from it."""
     rng = np.random.default_rng(seed)
-    k, n, d, deep, rate = rng.uniform(5.0, 90.0), rng.uniform(1.0, 2.5), rng.uniform(0.0, 0.5), rng.uniform(0.01, 0.2), 0.4
+    k, n, d, deep, rate = (
+        rng.uniform(5.0, 90.0),
+        rng.uniform(1.0, 2.5),
+        rng.uniform(0.0, 0.5),
+        rng.uniform(0.01, 0.2),
+        0.4,
+    )
     sign = (-1.0) ** seed
     model = fm.Model("pressed", gravity=(0.0, 0.0, 0.0))
     model.add(fm.PointMass("mass", mass=2.0))
-    model.add(fm.Prismatic("rail", "ground", "mass", axis="x", q0=sign * (1.0 + deep), v0=sign * rate))
+    model.add(
+        fm.Prismatic("rail", "ground", "mass", axis="x", q0=sign * (1.0 + deep), v0=sign * rate)
+    )
     law = fm.HuntCrossley(k, exponent=n, damping=d)
     model.add(fm.JointLimit("stop", "rail", lower=-1.0, upper=1.0, law=law))
     expected = [-k * n * deep ** (n - 1.0) * (1.0 + d * rate), -k * deep**n * d]
@@ -153,10 +179,14 @@ def test_a_pressed_stop(seed: int) -> None:
 
 @pytest.mark.parametrize("length", [0.02, 0.5])
 def test_springs_shorter_than_the_model(length: float) -> None:
-    """K = k r² of a stretched spring across the end of an arm of the length r: l² = r² (1 − cos a)² + (L − r sin a)², l'' = 0."""
+    """K = k r² of a stretched spring across the end of an arm of the length r: l² = r² (1 − cos a)²
+    + (L − r sin a)², l'' = 0.
+    """
     arm, k = 10.0, 100.0
     model = fm.Model("arm", gravity=(0.0, 0.0, 0.0), frames={"top": (arm, length, 0.0)})
-    model.add(fm.RigidBody("arm", mass=3.0, inertia=(1.0, 2.0, 3.0), frames={"tip": (arm, 0.0, 0.0)}))
+    model.add(
+        fm.RigidBody("arm", mass=3.0, inertia=(1.0, 2.0, 3.0), frames={"tip": (arm, 0.0, 0.0)})
+    )
     model.add(fm.Revolute("hinge", "ground", "arm", axis="z"))
     model.add(fm.PointSpring("spring", "ground/top", "arm/tip", k=k, length=0.5 * length))
     np.testing.assert_allclose(fm.linearize(model).K, k * arm**2, rtol=1e-7)
@@ -175,7 +205,8 @@ def test_tangents_are_those_of_small_steps(kind: str) -> None:
     # `linearize` takes friction of reactions at rest alone
     loaded = state.compiled.system.forces.joint.loaded.any()
     s = 0.0 * state.s if loaded else state.s
-    if kind == "forces lugre-friction":  # at rest |η| of the bristles has a corner, which the test below has
+    # at rest |η| of the bristles has a corner, which the test below has
+    if kind == "forces lugre-friction":
         s = s + rng.uniform(0.3, 0.9, len(s))
     state = dataclasses.replace(state, s=s, z=0.1 * rng.normal(size=len(state.z)))
     found = tangents(state)
@@ -184,7 +215,11 @@ def test_tangents_are_those_of_small_steps(kind: str) -> None:
     slopes = list(of_results(found))
     round_off = 1e-10 * max(float(np.abs(slope).max()) for slope in slopes)
     for direction, slope in enumerate(slopes):
-        expected, error = extrapolated(lambda step, k=direction: results(changed(state, k, step)), 2e-3)
+        expected, error = extrapolated(
+            lambda step, k=direction: results(changed(state, k, step)), 2e-3
+        )
         scale = np.abs(expected).max() + np.abs(results(state)).max()
-        np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=float(1e-7 * scale + 10.0 * error.max() + round_off))
+        np.testing.assert_allclose(
+            slope, expected, rtol=1e-6, atol=float(1e-7 * scale + 10.0 * error.max() + round_off)
+        )
         assert error.max() < 1e-4 * scale + round_off

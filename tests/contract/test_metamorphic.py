@@ -1,6 +1,8 @@
-"""Random models moved, turned, hauled, renamed, reordered, cut, in other units, backwards; rows times factors: the same runs.
+"""Random models moved, turned, hauled, renamed, reordered, cut, in other units, backwards; rows
+times factors: the same runs.
 
-The motion, the reactions and the status of every check agree. `metamorphic.py first last` runs the models of many seeds.
+The motion, the reactions and the status of every check agree. `metamorphic.py first last` runs the
+models of many seeds.
 """
 
 import numpy as np
@@ -58,7 +60,9 @@ def test_ranks_do_not_depend_on_units(seed: int) -> None:
             changed = model if units is None else InUnits(model, units).changed()
             compiled, start = consistent_state(changed)
             if coordinates == "absolute":
-                target = compile_model(changed, coordinates).with_initial_constants(compiled.initial_constants)
+                target = compile_model(changed, coordinates).with_initial_constants(
+                    compiled.initial_constants
+                )
                 compiled, start = target, converted(compiled, start, target)
             sizes.append(pivots(compiled, start.q, start.s, start.beta).size)
             rows = unit_rows(compiled, 0.0, start.q, start.s, start.beta).G
@@ -97,8 +101,17 @@ def rod(factor: float) -> fm.Model:
     model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1, 0.2, 0.3), frames={"end": (0, 0, -0.5)}))
     model.add(fm.PointMass("bob", mass=2.0))
     model.add(fm.Revolute("hinge", "ground", "arm", axis="y", q0=0.7, v0=0.5))
-    model.add(fm.Translation("way", "ground", "bob", q0=(-0.5 * np.sin(0.7) - 0.8, 0, -0.5 * np.cos(0.7))))
-    model.add(fm.Holonomic("rod", "arm/end", "bob", lambda t, x, A: factor * (x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - 0.64)))
+    model.add(
+        fm.Translation("way", "ground", "bob", q0=(-0.5 * np.sin(0.7) - 0.8, 0, -0.5 * np.cos(0.7)))
+    )
+    model.add(
+        fm.Holonomic(
+            "rod",
+            "arm/end",
+            "bob",
+            lambda t, x, A: factor * (x[0] ** 2 + x[1] ** 2 + x[2] ** 2 - 0.64),
+        )
+    )
     return model
 
 
@@ -106,7 +119,11 @@ def slope(factor: float) -> fm.Model:
     """A point on an inclined plane, given by heights, under a hinged bar."""
     model = fm.Model("slope", gravity=(0, 0, -9.81))
     model.add(fm.PointMass("bead", mass=1.0))
-    model.add(fm.Translation("way", "ground", "bead", q0=(0.1, 0, 0.1 * factor), v0=(0.2, 0.1, 0.2 * factor)))
+    model.add(
+        fm.Translation(
+            "way", "ground", "bead", q0=(0.1, 0, 0.1 * factor), v0=(0.2, 0.1, 0.2 * factor)
+        )
+    )
     grid = np.linspace(-1.0, 1.0, 5)
     heights = factor * np.add.outer(grid, 0.0 * grid)
     model.add(fm.PointOnSurface("plane", "ground", "bead", x=grid, y=grid, heights=heights))
@@ -120,27 +137,55 @@ def test_a_factor_of_a_row_changes_nothing(pair: Pair) -> None:
     first = fm.simulate(rod(1.0), t_end=0.02, output_step=0.01, **given)
     for factor in SCALES:
         other = fm.simulate(rod(factor), t_end=0.02, output_step=0.01, **given)
-        assert np.abs(other.s - first.s).max() < (1e-13 if pair.integrator == "rattle" else 3e-7), factor
+        assert np.abs(other.s - first.s).max() < (1e-13 if pair.integrator == "rattle" else 3e-7), (
+            factor
+        )
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_slopes_of_a_surface_under_rattle(coordinates: str) -> None:
     """On a plane z = m x a bead falls along it with g m/(1 + m²) per unit of x, whatever the slope."""
     for m in (0.3, 1.01, 3.0):
-        options = {"formalism": "multiplier", "coordinates": coordinates, "integrator": fm.Rattle(step=1e-3)}
+        options = {
+            "formalism": "multiplier",
+            "coordinates": coordinates,
+            "integrator": fm.Rattle(step=1e-3),
+        }
         solution = fm.simulate(slope(m), t_end=0.05, output_step=0.05, **options)
         x = solution.body("bead").position[-1]
-        assert x[0] == pytest.approx(0.1 + 0.2 * 0.05 - 0.5 * 9.81 * m / (1.0 + m * m) * 0.05**2, abs=1e-12)
+        assert x[0] == pytest.approx(
+            0.1 + 0.2 * 0.05 - 0.5 * 9.81 * m / (1.0 + m * m) * 0.05**2, abs=1e-12
+        )
         assert x[2] == pytest.approx(m * x[0], abs=1e-14)
 
 
 def resting(k: int) -> fm.Model:
-    """At rest: a point mass that sticks on an incline, an arm in balance with a spring, a mass on a user-defined floor."""
-    model = fm.Model("at rest", frames={"plane": fm.Frame((0, 0, 0), ("y", 0.3)), "top": (0, 0, 1.0)})
+    """At rest: a point mass that sticks on an incline, an arm in balance with a spring, a mass on a
+    user-defined floor.
+    """
+    model = fm.Model(
+        "at rest", frames={"plane": fm.Frame((0, 0, 0), ("y", 0.3)), "top": (0, 0, 1.0)}
+    )
     if k == 1:
-        model.add(fm.RigidBody("arm", mass=2.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1), frames={"tip": (1, 0, 0)}))
+        model.add(
+            fm.RigidBody(
+                "arm",
+                mass=2.0,
+                com=(0.5, 0, 0),
+                inertia=(0.01, 0.1, 0.1),
+                frames={"tip": (1, 0, 0)},
+            )
+        )
         model.add(fm.Revolute("hinge", "ground", "arm", axis="y"))
-        model.add(fm.PointSpring("spring", "ground/top", "arm/tip", k=9.81 * np.sqrt(2.0) / (np.sqrt(2.0) - 1.0), length=1.0))
+        model.add(
+            fm.PointSpring(
+                "spring",
+                "ground/top",
+                "arm/tip",
+                k=9.81 * np.sqrt(2.0) / (np.sqrt(2.0) - 1.0),
+                length=1.0,
+            )
+        )
         return model
     model.add(fm.PointMass("mass", mass=1.0))
     model.add(fm.Translation("way", "ground", "mass"))
@@ -161,10 +206,16 @@ def test_models_at_rest_pass(k: int, far: bool) -> None:
 
 
 def constant_energies(kind: str, k: float) -> fm.Model:
-    """No energy changes: a spring pulls at a rod, at the axis of a turntable, at a swing in circular translation."""
+    """No energy changes: a spring pulls at a rod, at the axis of a turntable, at a swing in
+    circular translation.
+    """
     model = fm.Model(kind, gravity=(0, 0, 0), frames={f"a{i}": (i + 0.3, 0, 1.0) for i in range(3)})
     if kind == "turntable":
-        model.add(fm.RigidBody("plate", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"edge": (0.3, 0.1, 0.2)}))
+        model.add(
+            fm.RigidBody(
+                "plate", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"edge": (0.3, 0.1, 0.2)}
+            )
+        )
         model.add(fm.Revolute("axle", "ground", "plate", axis="z", v0=3.0))
         model.add(fm.PointSpring("spring", "ground", "plate/edge", k=k, length=0.1))
         return model
@@ -172,7 +223,9 @@ def constant_energies(kind: str, k: float) -> fm.Model:
     for i in range(count):
         model.add(fm.PointMass(f"p{i}", mass=0.3 + i))
         model.add(fm.Translation(f"way {i}", "ground", f"p{i}", q0=(i, 0, 0), v0=v0))
-        model.add(fm.Distance(f"rod {i}", f"ground/a{i}", f"p{i}", length=float(np.hypot(0.3, 1.0))))
+        model.add(
+            fm.Distance(f"rod {i}", f"ground/a{i}", f"p{i}", length=float(np.hypot(0.3, 1.0)))
+        )
     for i in range(1, count):
         model.add(fm.Distance(f"bar {i}", f"p{i - 1}", f"p{i}", length=1.0))
     model.add(fm.PointSpring("spring", "ground/a0", "p0", k=k, length=0.3))
@@ -181,31 +234,53 @@ def constant_energies(kind: str, k: float) -> fm.Model:
 
 @pytest.mark.parametrize("kind", ["at rest", "turntable", "swing"])
 def test_forces_without_work_are_no_finding(kind: str) -> None:
-    """Energies and works that change by the errors of positions alone are compared with none of their own size."""
+    """Energies and works that change by the errors of positions alone are compared with none of
+    their own size.
+    """
     for k in (1.0, 50.0, 1e5):
         for given in ({}, {"rtol": 1e-8}, {"step": 1e-3}):
             solution = fm.simulate(constant_energies(kind, k), t_end=0.5, **given)
-            assert [str(check) for check in solution.audit if check.status != PASS] == [], (k, given)
+            assert [str(check) for check in solution.audit if check.status != PASS] == [], (
+                k,
+                given,
+            )
 
 
 @pytest.mark.parametrize("speed", [0.0, 1.0, 1e3, 1e6])
 def test_free_bodies_that_spin_and_fly_pass(speed: float) -> None:
     """Their mass centre has no acceleration and their joint no reaction, whatever the speed."""
     for turn in ((0.0, 0.0, 3.0), (0.1, 2.0, 0.1)):
-        for given in ({}, {"step": 1e-3}, {"step": 1e-3, "formalism": "multiplier", "coordinates": "absolute"}):
+        for given in (
+            {},
+            {"step": 1e-3},
+            {"step": 1e-3, "formalism": "multiplier", "coordinates": "absolute"},
+        ):
             model = fm.Model("free flight", gravity=(0, 0, 0))
             model.add(fm.RigidBody("body", mass=1.0, inertia=(0.1, 0.2, 0.28)))
             model.add(fm.Free("way", "ground", "body", v0=(speed, 0.0, 0.0, *turn)))
             solution = fm.simulate(model, t_end=1.0, **given)
-            assert [str(check) for check in solution.audit if check.status != PASS] == [], (turn, given)
+            assert [str(check) for check in solution.audit if check.status != PASS] == [], (
+                turn,
+                given,
+            )
 
 
 def test_a_shaft_in_unstable_balance_passes() -> None:
-    """A rod on the universal joint of a shaft turns along its axis, without acceleration or reaction at its frames."""
+    """A rod on the universal joint of a shaft turns along its axis, without acceleration or
+    reaction at its frames.
+    """
     model = fm.Model("shaft", gravity=(0, 0, 0))
     for name, length in (("shaft", 0.2), ("rod", 0.3)):
         inertia = (length**3 / 12.0,) * 3
-        model.add(fm.RigidBody(name, mass=length, com=(length / 2, 0, 0), inertia=inertia, frames={"end": (length, 0, 0)}))
+        model.add(
+            fm.RigidBody(
+                name,
+                mass=length,
+                com=(length / 2, 0, 0),
+                inertia=inertia,
+                frames={"end": (length, 0, 0)},
+            )
+        )
     model.add(fm.Revolute("bearing", "ground", "shaft", axis="x", v0=10.0))
     model.add(fm.Universal("cross", "shaft/end", "rod"))
     solution = fm.simulate(model, t_end=1.0)
@@ -231,10 +306,29 @@ def run_places(model: fm.Model) -> np.ndarray:
 def test_an_error_of_the_run_is_found_far_from_the_origin() -> None:
     """A method that does not follow its constraints fails near the origin and 10 km away."""
     model = fm.Model("drifting", gravity=(0, 0, -9.81), frames={"here": (0.3, 0, 0)})
-    model.add(fm.RigidBody("bob", mass=1.0, com=(0, 0, -0.01), inertia=(1e-5, 1e-5, 1e-5), frames={"pin": (0, 0, 0.01)}))
+    model.add(
+        fm.RigidBody(
+            "bob",
+            mass=1.0,
+            com=(0, 0, -0.01),
+            inertia=(1e-5, 1e-5, 1e-5),
+            frames={"pin": (0, 0, 0.01)},
+        )
+    )
     model.add(fm.Revolute("hinge", "ground/here", "bob/pin", axis="y", q0=1.5))
     far = placed(model, np.eye(3), np.array([0.0, FAR, 0.0]))
-    options = {"formalism": "multiplier", "coordinates": "absolute", "integrator": "dormand-prince", "rtol": 1e-4, "atol": 1e-6}
-    found = [fm.simulate(each, t_end=1.0, output_step=0.1, stabilization="none", **options) for each in (model, far)]
-    drift = [{check.title: check.status for check in each.audit}["Position drift"] for each in found]
+    options = {
+        "formalism": "multiplier",
+        "coordinates": "absolute",
+        "integrator": "dormand-prince",
+        "rtol": 1e-4,
+        "atol": 1e-6,
+    }
+    found = [
+        fm.simulate(each, t_end=1.0, output_step=0.1, stabilization="none", **options)
+        for each in (model, far)
+    ]
+    drift = [
+        {check.title: check.status for check in each.audit}["Position drift"] for each in found
+    ]
     assert drift[0] == drift[1] != PASS

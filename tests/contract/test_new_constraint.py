@@ -1,5 +1,6 @@
-"""A new kind of relation or contact shape is one file: `new_constraints.py` is imported, and its kinds move under every
-formalism as user rows, user forces and shapes of the package do, and are in the model's file."""
+"""A new kind of relation or contact shape is one file: `new_constraints.py` is imported, and its
+kinds move under every formalism as user rows, user forces and shapes of the package do, and are in
+the model's file."""
 
 import importlib
 import math
@@ -54,7 +55,9 @@ def no_slip(t, x, A):
     n = -x / np.sqrt(x @ x)
     first = np.cross([0.0, 0.0, 1.0], n)
     first /= np.sqrt(first @ first)
-    return np.array([np.concatenate([d, np.cross(-RADIUS * n, d)]) for d in (first, np.cross(n, first))])
+    return np.array(
+        [np.concatenate([d, np.cross(-RADIUS * n, d)]) for d in (first, np.cross(n, first))]
+    )
 
 
 def steered(t, x, A):
@@ -63,7 +66,10 @@ def steered(t, x, A):
 
 def relations(new: ModuleType) -> tuple[list[Joint], list[Joint]]:
     """The new relations, and the same by user functions."""
-    made = [new.RollingInBowl("bowl", *ENDS, radius=RADIUS, bowl=BOWL), new.SteeredEdge("edge", *ENDS, rate=RATE)]
+    made = [
+        new.RollingInBowl("bowl", *ENDS, radius=RADIUS, bowl=BOWL),
+        new.SteeredEdge("edge", *ENDS, rate=RATE),
+    ]
     return made, [
         fm.Holonomic("bowl", *ENDS, depth, jacobian=depth_rows),
         fm.VelocityRows("slip", *ENDS, function=no_slip, equations=2, axes="parent"),
@@ -86,11 +92,18 @@ def held(made: list[Joint]) -> fm.Model:
     return model
 
 
-def moved(model: fm.Model, formalism: str, coordinates: str, integrator: Any, t_end: float = 0.004) -> np.ndarray:
+def moved(
+    model: fm.Model, formalism: str, coordinates: str, integrator: Any, t_end: float = 0.004
+) -> np.ndarray:
     """Positions, velocities and work of forces of all outputs."""
     kept = fm.simulate(
-        model, t_end=t_end, output_step=t_end / 2, formalism=formalism, coordinates=coordinates, integrator=integrator
-    ).trajectory  # fmt: skip
+        model,
+        t_end=t_end,
+        output_step=t_end / 2,
+        formalism=formalism,
+        coordinates=coordinates,
+        integrator=integrator,
+    ).trajectory
     return np.concatenate([*kept.q, *kept.s, kept.work[:, 0] - kept.work[:, 1]])
 
 
@@ -100,8 +113,12 @@ def alike(one: np.ndarray, other: np.ndarray, bound: float = 1e-9) -> bool:
 
 @pytest.mark.filterwarnings("ignore::flexmbs.errors.AssemblyWarning")
 @pytest.mark.parametrize(("formalism", "coordinates", "needs"), RUNS)
-def test_relations_move_as_rows_of_functions(new: ModuleType, formalism: str, coordinates: str, needs: str) -> None:
-    one, other = (moved(held(made), formalism, coordinates, METHODS[needs], 0.001) for made in relations(new))
+def test_relations_move_as_rows_of_functions(
+    new: ModuleType, formalism: str, coordinates: str, needs: str
+) -> None:
+    one, other = (
+        moved(held(made), formalism, coordinates, METHODS[needs], 0.001) for made in relations(new)
+    )
     assert alike(one, other)
 
 
@@ -109,7 +126,10 @@ def test_relations_move_as_rows_of_functions(new: ModuleType, formalism: str, co
 def test_relations_hold(new: ModuleType) -> None:
     """Without either of them the motion is another one."""
     made = relations(new)[0]
-    runs = [moved(held(each), "multiplier", "joint", METHODS["residual"], 0.02) for each in (made, made[:1], made[1:])]
+    runs = [
+        moved(held(each), "multiplier", "joint", METHODS["residual"], 0.02)
+        for each in (made, made[:1], made[1:])
+    ]
     assert not alike(runs[1], runs[0], 1e-3)
     assert not alike(runs[2], runs[0], 1e-3)
 
@@ -128,7 +148,9 @@ def pressed(t, r, A, v, w):
 
 
 @pytest.mark.parametrize(("formalism", "coordinates", "needs"), RUNS)
-def test_a_shape_presses_as_a_function_of_the_user(new: ModuleType, formalism: str, coordinates: str, needs: str) -> None:
+def test_a_shape_presses_as_a_function_of_the_user(
+    new: ModuleType, formalism: str, coordinates: str, needs: str
+) -> None:
     """A disc with a law of Hunt and Crossley with the exponent 1, on a flexible body of a tree."""
     law = fm.HuntCrossley(STIFFNESS, exponent=1.0, slip_velocity=SLIP)
     given = {"radius": DISC, "friction": FRICTION, "law": law, "preloaded": True}
@@ -137,8 +159,8 @@ def test_a_shape_presses_as_a_function_of_the_user(new: ModuleType, formalism: s
     models[0].add(disc)
     models[1].add(fm.UserForce("c", "second/b", pressed))
     one, other = (moved(model, formalism, coordinates, METHODS[needs]) for model in models)
-    # constrained velocities begin off their exact values by h² κ in the metric of Newton's matrix, whose slopes are differences
-    # for user-defined forces
+    # constrained velocities begin off their exact values by h² κ in the metric of Newton's matrix,
+    # whose slopes are differences for user-defined forces
     assert alike(one, other, 1e-7 if needs == "residual" else 1e-9)
     assert np.abs(other[-3:]).max() > 0.01
 
@@ -147,7 +169,9 @@ def falling(contact: Contact) -> fm.Model:
     """A wheel in the plane of x and z that falls onto the ground, spins and bounces."""
     model = fm.Model("falling", gravity=(0, 0, -9.81))
     model.add(rigid("wheel", np.random.default_rng(2)))
-    model.add(fm.Planar("motion", "ground", "wheel", axis="y", q0=(0.41, 0.0, 0.2), v0=(-1.0, 0.5, 8.0)))
+    model.add(
+        fm.Planar("motion", "ground", "wheel", axis="y", q0=(0.41, 0.0, 0.2), v0=(-1.0, 0.5, 8.0))
+    )
     model.add(contact)
     return model
 
@@ -156,9 +180,15 @@ def falling(contact: Contact) -> fm.Model:
 def test_impacts_of_a_shape(new: ModuleType, formalism: str, integrator: str) -> None:
     """A disc whose axle is parallel to the plane meets it as a sphere does."""
     given = {"radius": 0.4, "normal": "z", "restitution": 0.5, "friction": 0.3}
-    made = (new.DiscPlane("c", "ground", "wheel", **given), fm.SpherePlane("c", "ground", "wheel", **given))
+    made = (
+        new.DiscPlane("c", "ground", "wheel", **given),
+        fm.SpherePlane("c", "ground", "wheel", **given),
+    )
     step = {"step": 0.002} if integrator == "moreau-jean" else {}
-    runs = [fm.simulate(falling(each), t_end=0.03, formalism=formalism, integrator=integrator, **step) for each in made]
+    runs = [
+        fm.simulate(falling(each), t_end=0.03, formalism=formalism, integrator=integrator, **step)
+        for each in made
+    ]
     impulses = [solution.contact("c").force for solution in runs]
     np.testing.assert_allclose(runs[0].trajectory.q, runs[1].trajectory.q, atol=1e-10)
     np.testing.assert_allclose(impulses[0], impulses[1], atol=1e-8)

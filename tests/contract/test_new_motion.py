@@ -1,4 +1,6 @@
-"""A new elementary motion is one class with its unit twist: kernels, checks and coordinates read its numbers."""
+"""A new elementary motion is one class with its unit twist: kernels, checks and coordinates read
+its numbers.
+"""
 
 import dataclasses
 import math
@@ -15,7 +17,9 @@ from flexmbs.model.motions import Motion
 from flexmbs.motions import FixedTranslation, Rotate, ScrewMotion
 
 LEAD = 0.05  # m per revolution
-PAIRS = [(name, coordinates) for name, kind in FORMALISMS.items() for coordinates in kind.coordinates]
+PAIRS = [
+    (name, coordinates) for name, kind in FORMALISMS.items() for coordinates in kind.coordinates
+]
 
 
 @pytest.fixture(scope="module")
@@ -33,27 +37,48 @@ def lead() -> Iterator[type[Motion]]:
 
         @property
         def unit_twist(self) -> Vector:
-            return (*(self.lead / (2.0 * math.pi) * component for component in self.axis), *self.axis)
+            return (
+                *(self.lead / (2.0 * math.pi) * component for component in self.axis),
+                *self.axis,
+            )
 
     yield Lead
     del Motion.kinds["lead"]
 
 
 def jack(screw: Motion, *, turned: bool = False) -> fm.Model:
-    """A nut on a screw, and a pendulum beside its axis; ``turned``: the screw is declared from the nut to the ground."""
+    """A nut on a screw, and a pendulum beside its axis; ``turned``: the screw is declared from the
+    nut to the ground.
+    """
     model = fm.Model("jack", gravity=(0.0, 0.0, -9.81))
     inertia = (0.01, 0.02, 0.03)
-    nut = model.add(fm.RigidBody("nut", mass=1.0, com=(0.1, 0.0, 0.0), inertia=inertia, frames={"side": (0.2, 0.0, 0.0)}))
+    nut = model.add(
+        fm.RigidBody(
+            "nut", mass=1.0, com=(0.1, 0.0, 0.0), inertia=inertia, frames={"side": (0.2, 0.0, 0.0)}
+        )
+    )
     arm = model.add(fm.RigidBody("arm", mass=0.5, com=(0.0, 0.0, -0.3), inertia=inertia))
     ends = (nut, model.ground) if turned else (model.ground, nut)
-    model.add(fm.Chain("thread", *ends, motions=(screw, FixedTranslation((0.0, 0.1, 0.0))), v0=(3.0,)))
-    model.add(fm.Chain("swing", nut["side"], arm, motions=(Rotate("y"), FixedTranslation((0.0, 0.0, -0.1))), q0=(0.4,)))
+    model.add(
+        fm.Chain("thread", *ends, motions=(screw, FixedTranslation((0.0, 0.1, 0.0))), v0=(3.0,))
+    )
+    model.add(
+        fm.Chain(
+            "swing",
+            nut["side"],
+            arm,
+            motions=(Rotate("y"), FixedTranslation((0.0, 0.0, -0.1))),
+            q0=(0.4,),
+        )
+    )
     return model
 
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize(("formalism", "coordinates"), PAIRS)
-def test_it_moves_as_its_twin(lead: type[Motion], formalism: str, coordinates: str, turned: bool) -> None:
+def test_it_moves_as_its_twin(
+    lead: type[Motion], formalism: str, coordinates: str, turned: bool
+) -> None:
     options = {"t_end": 0.2, "output_step": 0.1, "formalism": formalism, "coordinates": coordinates}
     found = fm.simulate(jack(lead("z", LEAD), turned=turned), **options)  # type: ignore[call-arg]
     twin = fm.simulate(jack(ScrewMotion("z", LEAD / (2.0 * math.pi)), turned=turned), **options)

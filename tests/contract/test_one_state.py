@@ -33,7 +33,9 @@ MODELS = {
 def sampled() -> fm.Model:
     """A loop with discrete controllers."""
     model = random_model(Recipe(bodies=4, loops=1), 2)[0]
-    for joint in [joint for joint in model.joints.values() if any(motion.nv == 1 for motion in joint.motions)][:2]:
+    for joint in [
+        joint for joint in model.joints.values() if any(motion.nv == 1 for motion in joint.motions)
+    ][:2]:
         at = next(k for k, motion in enumerate(joint.motions) if motion.nv == 1)
         at = sum(motion.nv for motion in joint.motions[:at])
         law = fm.DigitalPID(3.0, 2.0, 0.1, sample_time=0.01, delay=0.014, computing_time=0.003)
@@ -56,7 +58,11 @@ def arrays(record, name=""):
 def poison(record) -> None:
     """Write random values to all writable arrays."""
     for name, array in arrays(record):
-        if array.flags.writeable and not name.startswith("path.") and name.split(".")[-1] not in HISTORY:
+        if (
+            array.flags.writeable
+            and not name.startswith("path.")
+            and name.split(".")[-1] not in HISTORY
+        ):
             array[...] = np.nan if array.dtype.kind == "f" else -7
 
 
@@ -72,12 +78,19 @@ def found(evaluator: Evaluator, instant, shift: float = 0.0):
     return np.concatenate(values)
 
 
-CASES = [(name, coordinates, model) for name in FORMALISMS for coordinates in FORMALISMS[name].coordinates for model in MODELS]
+CASES = [
+    (name, coordinates, model)
+    for name in FORMALISMS
+    for coordinates in FORMALISMS[name].coordinates
+    for model in MODELS
+]
 
 
 @pytest.mark.parametrize(("name", "coordinates", "model"), CASES)
 def test_the_same_state_gives_the_same_numbers(name: str, coordinates: str, model: str) -> None:
-    """A, B, A gives bitwise the same A, for any content of the scratch arrays, and the system is unchanged."""
+    """A, B, A gives bitwise the same A, for any content of the scratch arrays, and the system is
+    unchanged.
+    """
     instant = instants(MODELS[model]())[coordinates]
     before = content(instant.compiled.system)
     evaluator = Evaluator(instant.compiled, FORMALISMS[name](), instant.beta)
@@ -95,7 +108,9 @@ def test_the_same_state_gives_the_same_numbers(name: str, coordinates: str, mode
 
 @pytest.mark.parametrize("model", MODELS)
 def test_workspaces_of_a_system_are_apart(model: str) -> None:
-    """What two workspaces share cannot be written to, a new one is as the first was, and its words are its own addresses."""
+    """What two workspaces share cannot be written to, a new one is as the first was, and its words
+    are its own addresses.
+    """
     instant = instants(MODELS[model]())["joint"]
     system = instant.compiled.system
     one, other = (dict(arrays(make_work(system, instant.beta))) for _ in range(2))
@@ -115,7 +130,9 @@ def test_no_array_of_a_system_can_be_written_to() -> None:
             assert not array.flags.writeable, name
 
 
-@pytest.mark.parametrize("integrator", [name for name in INTEGRATORS if name not in ("moreau-jean", "event-driven")])
+@pytest.mark.parametrize(
+    "integrator", [name for name in INTEGRATORS if name not in ("moreau-jean", "event-driven")]
+)
 def test_runs_leave_the_system_as_it_is(integrator: str) -> None:
     """Bytes of the system before and after a run and a run that a user function stops."""
 

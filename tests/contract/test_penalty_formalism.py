@@ -1,9 +1,11 @@
-"""A formalism from outside the package, one class, keeps the contract: penalties with an augmented Lagrangian.
+"""A formalism from outside the package, one class, keeps the contract: penalties with an augmented
+Lagrangian.
 
-(M + α GᵀG) ṡ = k + α Gᵀ γ' + Gᵀ λ,  λ ← λ + α (γ' − G ṡ) until convergence, γ' = γ − 2 μ Ω ġ − Ω² g. Redundant constraints need
-no special treatment: λ starts from zero and stays in the range of G, hence is the one of least norm.
-Source: Bayo, García de Jalón & Serna, A modified Lagrangian formulation for the dynamic analysis of constrained mechanical
-systems, Computer Methods in Applied Mechanics and Engineering 71 (1988), equations (18)-(20).
+(M + α GᵀG) ṡ = k + α Gᵀ γ' + Gᵀ λ,  λ ← λ + α (γ' − G ṡ) until convergence, γ' = γ − 2 μ Ω ġ − Ω²
+g. Redundant constraints need no special treatment: λ starts from zero and stays in the range of G,
+hence is the one of least norm. Source: Bayo, García de Jalón & Serna, A modified Lagrangian
+formulation for the dynamic analysis of constrained mechanical systems, Computer Methods in Applied
+Mechanics and Engineering 71 (1988), equations (18)-(20).
 """
 
 import math
@@ -81,11 +83,15 @@ def penalized(M, G, alpha, A):
 
 @part
 def iteration(workspace, gs, r, sd, lam):
-    """One correction of ṡ and λ; returns the largest change of ṡ relative to the largest acceleration."""
+    """One correction of ṡ and λ; returns the largest change of ṡ relative to the largest
+    acceleration.
+    """
     alpha, omega, mu = workspace.options[0], workspace.options[1], workspace.options[2]
     M, G, c, y = workspace.M, workspace.G, workspace.c, workspace.y
     for l in range(lam.shape[0]):
-        c[l] = -gs.acceleration[l] - 2.0 * mu * omega * gs.velocity[l] - omega * omega * gs.position[l]
+        c[l] = (
+            -gs.acceleration[l] - 2.0 * mu * omega * gs.velocity[l] - omega * omega * gs.position[l]
+        )
         for i in range(sd.shape[0]):
             c[l] -= G[l, i] * sd[i]
         lam[l] += alpha * c[l]
@@ -135,7 +141,9 @@ def accelerations(system, work, workspace, t, here):
 
 @dataclass(frozen=True)
 class Penalty(Formalism):
-    """Penalties α (kg) on the constraints with frequency Ω (rad/s) and damping ratio μ, exact by an augmented Lagrangian."""
+    """Penalties α (kg) on the constraints with frequency Ω (rad/s) and damping ratio μ, exact by an
+    augmented Lagrangian.
+    """
 
     alpha: float = 1e6
     omega: float = 10.0
@@ -152,11 +160,15 @@ class Penalty(Formalism):
 
 
 class TestPenalty(FormalismContract):
-    """The contract; compiled without the time loops, which are not kept on disk for parts from outside the package."""
+    """The contract; compiled without the time loops, which are not kept on disk for parts from
+    outside the package.
+    """
 
     formalism = Penalty()
 
-    @pytest.mark.skipif(COMPILED, reason="half a minute of compilation in every run; the interpreted run has it")
+    @pytest.mark.skipif(
+        COMPILED, reason="half a minute of compilation in every run; the interpreted run has it"
+    )
     @pytest.mark.parametrize("name", MOVING)
     def test_short_motion(self, name: str, coordinates: str) -> None:
         super().test_short_motion(name, coordinates)

@@ -14,11 +14,13 @@ from flexmbs.studies.evaluate import evaluate
 def check(model):
     now = state(model)
     t, expected, multipliers = dense_solution(now)
-    sd, lam = evaluate(now.compiled, Projected(), 0.0, now.q, now.s, np.zeros(0), now.work.path.beta)
-    assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
-    assert np.abs(multipliers_of_least_norm(t.G, lam) - multipliers).max(initial=0.0) < 1e-11 * np.abs(multipliers).max(
-        initial=1.0
+    sd, lam = evaluate(
+        now.compiled, Projected(), 0.0, now.q, now.s, np.zeros(0), now.work.path.beta
     )
+    assert np.abs(sd - expected).max() < 1e-11 * np.abs(expected).max()
+    assert np.abs(multipliers_of_least_norm(t.G, lam) - multipliers).max(
+        initial=0.0
+    ) < 1e-11 * np.abs(multipliers).max(initial=1.0)
 
 
 @pytest.mark.parametrize("kind", JOINTS)

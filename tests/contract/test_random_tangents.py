@@ -1,7 +1,8 @@
-"""Tangents of runs of random models against fourth-order differences of whole runs, by parameters drawn from all of a model.
+"""Tangents of runs of random models against fourth-order differences of whole runs, by parameters
+drawn from all of a model.
 
-Accelerations and multipliers of constrained models have the round-off of both methods over h²: positions and velocities are
-compared to 1e-6, those to 1e-3.
+Accelerations and multipliers of constrained models have the round-off of both methods over h²:
+positions and velocities are compared to 1e-6, those to 1e-3.
 """
 
 import pytest
@@ -10,9 +11,21 @@ from random_tangents import ABSOLUTE, EMBEDDED, EXPLICIT, LOOP, RECURSIVE, TREE,
 import flexmbs as fm
 
 PARAMETERS = 5
-CASES = [(TREE, 0, RECURSIVE), (TREE, 2, ABSOLUTE), (LOOP, 2, RECURSIVE), (TREE, 1, EXPLICIT), (LOOP, 2, EMBEDDED)]
-CASES += [(LOOP, 4, ("multiplier", "joint", "generalized-alpha"))]  # a cylinder that cannot move: its rates are round-off
-MORE = [(recipe, seed, how) for seed in range(3, 10) for recipe in (TREE, LOOP) for how in (RECURSIVE, ABSOLUTE, EXPLICIT)]
+CASES = [
+    (TREE, 0, RECURSIVE),
+    (TREE, 2, ABSOLUTE),
+    (LOOP, 2, RECURSIVE),
+    (TREE, 1, EXPLICIT),
+    (LOOP, 2, EMBEDDED),
+]
+# a cylinder that cannot move: its rates are round-off
+CASES += [(LOOP, 4, ("multiplier", "joint", "generalized-alpha"))]
+MORE = [
+    (recipe, seed, how)
+    for seed in range(3, 10)
+    for recipe in (TREE, LOOP)
+    for how in (RECURSIVE, ABSOLUTE, EXPLICIT)
+]
 
 
 def check(recipe, seed, how):

@@ -1,4 +1,6 @@
-"""The recursive sweeps against dense matrices: accelerations, multipliers, wrenches of joints, solutions of Newton's method."""
+"""The recursive sweeps against dense matrices: accelerations, multipliers, wrenches of joints,
+solutions of Newton's method.
+"""
 
 import dataclasses
 
@@ -24,7 +26,9 @@ A, B = "first/b", "second/b"
 
 
 def check(model, dropped=None):
-    """ṡ, λ and wrenches of the joints at the consistent state against dense M, G, k and inverse dynamics."""
+    """ṡ, λ and wrenches of the joints at the consistent state against dense M, G, k and inverse
+    dynamics.
+    """
     now = state(model)
     ns, nc, nz = (int(n) for n in now.system.layout[2:])
     t = terms(now.system, now.work, 0.0, now.q, now.s)
@@ -36,7 +40,9 @@ def check(model, dropped=None):
     status = accelerations(now.system, now.work, workspace, 0.0, here)
     assert status == now.status if dropped is None else status == dropped
     assert np.abs(sd - x[:ns]).max() < 1e-11 * np.abs(x[:ns]).max()
-    assert np.abs(multipliers_of_least_norm(t.G, lam) - x[ns:]).max(initial=0.0) < 1e-11 * np.abs(x[ns:]).max(initial=1.0)
+    assert np.abs(multipliers_of_least_norm(t.G, lam) - x[ns:]).max(initial=0.0) < 1e-11 * np.abs(
+        x[ns:]
+    ).max(initial=1.0)
     power = now.work.power.copy()
     residual(now.system, now.work, 0.0, here, True)
     assert power == pytest.approx(now.work.power, rel=1e-11, abs=1e-11)
@@ -49,7 +55,9 @@ def check(model, dropped=None):
 
 
 def check_solutions(now, t, workspace):
-    """Solutions with factored iteration matrices against the block-sparse factorization of the whole matrix."""
+    """Solutions with factored iteration matrices against the block-sparse factorization of the
+    whole matrix.
+    """
     rng = np.random.default_rng(2)
     ns = len(now.s)
     for c_mass, c_damping in ((1.0, -1.0), (3e4, 200.0)):
@@ -61,12 +69,18 @@ def check_solutions(now, t, workspace):
         correction(now.system, now.work, workspace, now.q, y)
         assert np.abs(x[:ns] - y[:ns]).max() < 1e-11 * np.abs(x[:ns]).max()
         forces = t.G.T @ x[ns:]
-        assert np.abs(forces - t.G.T @ y[ns:]).max(initial=0.0) < 1e-11 * np.abs(forces).max(initial=1.0)
+        assert np.abs(forces - t.G.T @ y[ns:]).max(initial=0.0) < 1e-11 * np.abs(forces).max(
+            initial=1.0
+        )
 
 
 def with_forces(model, *joints, ends=(A, B)):
     model.add(fm.PointSpring("spring", "ground/post", ends[1], k=900.0, c=4.0, length=0.6))
-    model.add(fm.Bushing("bush", *ends, k=(10.0, 20.0, 30.0, 4.0, 5.0, 6.0), c=(1.0, 2.0, 3.0, 0.1, 0.2, 0.3)))
+    model.add(
+        fm.Bushing(
+            "bush", *ends, k=(10.0, 20.0, 30.0, 4.0, 5.0, 6.0), c=(1.0, 2.0, 3.0, 0.1, 0.2, 0.3)
+        )
+    )
     for joint in joints:
         model.add(fm.JointSpring(f"spring on {joint}", joint, k=30.0, c=2.0, x0=0.1))
     return model
@@ -118,22 +132,35 @@ def test_force_in_a_cut_joint():
 
 
 DRIVEN = [
-    ("revolute", [("base", 0)]), ("revolute", [("hinge", 0)]), ("universal", [("hinge", 0)]),
-    ("universal", [("hinge", 1), ("base", 0)]), ("chain", [("hinge", 1)]), ("chain", [("hinge", 0), ("hinge", 2), ("base", 0)]),
-]  # fmt: skip
+    ("revolute", [("base", 0)]),
+    ("revolute", [("hinge", 0)]),
+    ("universal", [("hinge", 0)]),
+    ("universal", [("hinge", 1), ("base", 0)]),
+    ("chain", [("hinge", 1)]),
+    ("chain", [("hinge", 0), ("hinge", 2), ("base", 0)]),
+]
 
 
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("kind, coordinates", DRIVEN)
 def test_drives(kind, coordinates, turned):
-    check_solutions(*check(with_drives(with_forces(two_bodies(kind, 4, turned=turned), "base", "hinge"), *coordinates)))
+    check_solutions(
+        *check(
+            with_drives(
+                with_forces(two_bodies(kind, 4, turned=turned), "base", "hinge"), *coordinates
+            )
+        )
+    )
 
 
 @pytest.mark.parametrize("name", LOOPS)
 def test_driven_loops(name):
     model = loops(name)
-    begin = model.joints["main"].q0[0] + 0.008  # rad: next to the declared position, which needs no search
-    model.add(fm.Drive("drive", "main", fm.Sine(0.3, 0.7, phase=0.2, offset=begin - 0.3 * np.sin(0.2))))
+    # rad: next to the declared position, which needs no search
+    begin = model.joints["main"].q0[0] + 0.008
+    model.add(
+        fm.Drive("drive", "main", fm.Sine(0.3, 0.7, phase=0.2, offset=begin - 0.3 * np.sin(0.2)))
+    )
     check_solutions(*check(model))
 
 
@@ -149,7 +176,13 @@ def rigid_tree(seed, n=8):
         if i != n - 2:  # which floats
             model.add(some_joint(str(rng.choice(list(JOINTS))), f"j{i}", *ends, rng))
             if model.joints[f"j{i}"].nv == 1:
-                model.add(fm.JointTorque(f"torque {i}", f"j{i}", fm.SpringDamper(k=rng.uniform(0, 9), c=rng.uniform(0, 9))))
+                model.add(
+                    fm.JointTorque(
+                        f"torque {i}",
+                        f"j{i}",
+                        fm.SpringDamper(k=rng.uniform(0, 9), c=rng.uniform(0, 9)),
+                    )
+                )
     return model
 
 
@@ -171,7 +204,9 @@ def test_rigid_trees(seed):
 
 
 def diagonal(name, rng, nf):
-    """A flexible body in its free modes: diagonal matrices, a root that does not move with the modes."""
+    """A flexible body in its free modes: diagonal matrices, a root that does not move with the
+    modes.
+    """
     beads = cloud(rng, nf)
     gram = np.einsum("n,nak,nal->kl", beads.mass, beads.phi, beads.phi)
     modes = beads.phi @ np.linalg.inv(np.linalg.cholesky(gram)).T
@@ -180,22 +215,34 @@ def diagonal(name, rng, nf):
     place = fm.FlexibleFrame(np.array([0.1, -0.2, 0.3]), np.eye(3), still, still)
     K = np.diag(rng.uniform(20, 900, nf))
     data = dataclasses.replace(data, K_ff=K, D_ff=0.01 * K, frames={**data.frames, "root": place})
-    return fm.FlexibleBody(name, data=data, qf0=tuple(0.05 * rng.normal(size=nf)), qf_dot0=tuple(rng.normal(size=nf)))
+    return fm.FlexibleBody(
+        name, data=data, qf0=tuple(0.05 * rng.normal(size=nf)), qf_dot0=tuple(rng.normal(size=nf))
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_diagonal_modes(seed):
-    """Bodies with none, one and more children on their modes, some on drives, one with a spring to the ground."""
+    """Bodies with none, one and more children on their modes, some on drives, one with a spring to
+    the ground.
+    """
     rng = np.random.default_rng(seed)
     model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
     places = ["ground/post"]
     for i in range(6):
-        body = diagonal(f"b{i}", rng, int(rng.integers(1, 6))) if rng.random() < 0.8 else rigid(f"b{i}", rng)
+        body = (
+            diagonal(f"b{i}", rng, int(rng.integers(1, 6)))
+            if rng.random() < 0.8
+            else rigid(f"b{i}", rng)
+        )
         model.add(body)
         at = places.pop(int(rng.integers(len(places)))) if rng.random() < 0.7 and i else places[-1]
         places += [f"b{i}/a", f"b{i}/b", f"b{i}/c"]
         kind = str(rng.choice(["revolute", "universal", "spherical", "fixed", "cylindrical"]))
-        model.add(some_joint(kind, f"j{i}", at, f"b{i}/root" if "root" in body.known_frames() else f"b{i}/c", rng))
+        model.add(
+            some_joint(
+                kind, f"j{i}", at, f"b{i}/root" if "root" in body.known_frames() else f"b{i}/c", rng
+            )
+        )
     model.add(fm.PointSpring("spring", "ground/post", "b5/a", k=900.0, c=4.0, length=0.6))
     now, t, workspace = check(model)
     assert (workspace.factors.art.link[:, L_CHILD] != DENSE).any()
@@ -214,10 +261,14 @@ def test_no_inertia_about_a_joint():
     for formalism in (Recursive().fitting(compiled, "accelerations"), Recursive()):
         here = Evaluation(np.zeros(2), np.zeros(2), np.zeros(2), *[np.zeros(0)] * 3)
         work = make_work(compiled.system)
-        assert formalism.accelerations(compiled.system, work, formalism.workspace(compiled), 0.0, here) == -1 - i
+        assert (
+            formalism.accelerations(compiled.system, work, formalism.workspace(compiled), 0.0, here)
+            == -1 - i
+        )
 
 
-# Featherstone's chains: RBDL DynamicsTests (zlib licence), from spatial_v1; bodies of 1 kg with unit inertia about their centres
+# Featherstone's chains: RBDL DynamicsTests (zlib licence), from spatial_v1; bodies of 1 kg with
+# unit inertia about their centres
 def featherstone(*links):
     model = fm.Model("chain", gravity=(0, -9.81, 0))
     for name, on, _, axis, com in links:
@@ -236,11 +287,22 @@ FEATHERSTONE = {
         [-6.03692307692308, 3.77307692307692, 1.50923076923077],
     ),
     "tree": (
-        [("a", None, None, "z", X), ("b", "a", X, "y", Y), ("c", "b", Y, "x", Z), ("d", "a", (-0.5, 0, 0), "y", Y),
-         ("e", "d", (0, -0.5, 0), "x", Z)],
-        [-1.60319066147860, -0.534396887159533, 4.10340466926070, 0.267198443579767, 5.30579766536965],
+        [
+            ("a", None, None, "z", X),
+            ("b", "a", X, "y", Y),
+            ("c", "b", Y, "x", Z),
+            ("d", "a", (-0.5, 0, 0), "y", Y),
+            ("e", "d", (0, -0.5, 0), "x", Z),
+        ],
+        [
+            -1.60319066147860,
+            -0.534396887159533,
+            4.10340466926070,
+            0.267198443579767,
+            5.30579766536965,
+        ],
     ),
-}  # fmt: skip
+}
 
 
 def accelerations_of(compiled, wrenches, q, sd):
@@ -248,7 +310,9 @@ def accelerations_of(compiled, wrenches, q, sd):
     form, none = Recursive(wrenches=wrenches).fitting(compiled, "accelerations"), np.zeros(0)
     assert isinstance(form, Recursive if wrenches else RigidTree)
     here = Evaluation(q, np.zeros(len(q)), sd, none, none, none)
-    form.accelerations(compiled.system, make_work(compiled.system), form.workspace(compiled), 0.0, here)
+    form.accelerations(
+        compiled.system, make_work(compiled.system), form.workspace(compiled), 0.0, here
+    )
 
 
 @pytest.mark.parametrize("wrenches", [False, True])

@@ -1,4 +1,6 @@
-"""Contract of every reduction, on a bar small enough for dense matrices of the full model as the oracle."""
+"""Contract of every reduction, on a bar small enough for dense matrices of the full model as the
+oracle.
+"""
 
 import functools
 from typing import NamedTuple
@@ -27,7 +29,10 @@ from preprocess.reduction.krylov import Krylov
 from preprocess.reduction.rubin import Rubin
 from preprocess.reduction.statics import InterfaceStatics
 
-KINDS: dict[str, tuple[type[Interface], type[Interface]]] = {"rigid": (Rigid, Rigid), "mixed": (Rigid, Averaged)}
+KINDS: dict[str, tuple[type[Interface], type[Interface]]] = {
+    "rigid": (Rigid, Rigid),
+    "mixed": (Rigid, Averaged),
+}
 EXACT_STATICS = ("craig-bampton", "guyan", "rubin", "craig-chang", "krylov")
 ROUND_OFF = 1e-8
 
@@ -35,7 +40,8 @@ ROUND_OFF = 1e-8
 @functools.cache
 def bar() -> FEModel:
     return assemble(
-        box_mesh((0.6, 0.1, 0.07), (4, 1, 1), "hex20", origin=(0.2, -0.1, 0.3)), Isotropic(E=2.1e11, nu=0.3, rho=7850)
+        box_mesh((0.6, 0.1, 0.07), (4, 1, 1), "hex20", origin=(0.2, -0.1, 0.3)),
+        Isotropic(E=2.1e11, nu=0.3, rho=7850),
     )
 
 
@@ -44,7 +50,12 @@ def bending() -> FloatArray:
     x, y, z = ((bar().nodes - [0.2, -0.05, 0.335]) / 0.6).T
     bump, slope = x**2 * (1 - x) ** 2, 2 * x - 6 * x**2 + 4 * x**3
     zero = np.zeros_like(x)
-    fields = [(-y * slope, bump, zero), (-z * slope, zero, bump), (bump, zero, zero), (zero, -z * bump, y * bump)]
+    fields = [
+        (-y * slope, bump, zero),
+        (-z * slope, zero, bump),
+        (bump, zero, zero),
+        (zero, -z * bump, y * bump),
+    ]
     return np.stack([np.column_stack(field).ravel() for field in fields], axis=1)
 
 
@@ -101,21 +112,29 @@ def full_model(kinds: str, held: int | None) -> FloatArray:
 def full_frequencies(kinds: str, held: int | None) -> FloatArray:
     """Frequencies [Hz] of the full model, without the rigid-body modes."""
     Z = full_model(kinds, held)
-    omega2 = scipy.linalg.eigh(Z.T @ bar().K.toarray() @ Z, Z.T @ bar().M.toarray() @ Z, eigvals_only=True)
+    omega2 = scipy.linalg.eigh(
+        Z.T @ bar().K.toarray() @ Z, Z.T @ bar().M.toarray() @ Z, eigvals_only=True
+    )
     return np.sqrt(omega2[6 if held is None else 0 :]) / (2 * np.pi)
 
 
 def reduced_frequencies(each: Case, held: int | None) -> FloatArray:
-    """Frequencies [Hz] of the reduced model, its rigid-body motions among the shapes, held by dense constraints."""
+    """Frequencies [Hz] of the reduced model, its rigid-body motions among the shapes, held by dense
+    constraints.
+    """
     S = np.hstack([each.statics.rigid_modes, each.shapes])
     N = np.eye(S.shape[1])
     if held is not None:
         N = scipy.linalg.null_space(each.statics.interface_loads[:, 6 * held : 6 * held + 6].T @ S)
-    omega2 = scipy.linalg.eigh(N.T @ (S.T @ (bar().K @ S)) @ N, N.T @ (S.T @ bar().mass_product(S)) @ N, eigvals_only=True)
+    omega2 = scipy.linalg.eigh(
+        N.T @ (S.T @ (bar().K @ S)) @ N, N.T @ (S.T @ bar().mass_product(S)) @ N, eigvals_only=True
+    )
     return np.sqrt(omega2[6 if held is None else 0 :]) / (2 * np.pi)
 
 
-each_case = pytest.mark.parametrize(("method", "kinds"), [(method, kinds) for method in METHODS for kinds in KINDS])
+each_case = pytest.mark.parametrize(
+    ("method", "kinds"), [(method, kinds) for method in METHODS for kinds in KINDS]
+)
 each_support = pytest.mark.parametrize("held", [None, 0, 1], ids=["free", "a", "b"])
 
 
@@ -125,19 +144,32 @@ def test_every_reduction_is_here() -> None:
 
 
 @each_case
-def test_shapes_are_orthonormal_elastic_and_respect_rigid_interfaces(method: str, kinds: str) -> None:
+def test_shapes_are_orthonormal_elastic_and_respect_rigid_interfaces(
+    method: str, kinds: str
+) -> None:
     each = case(method, kinds)
     M_shapes = bar().mass_product(each.shapes)
     np.testing.assert_allclose(each.shapes.T @ M_shapes, np.eye(each.shapes.shape[1]), atol=1e-12)
     assert np.abs(each.statics.rigid_modes.T @ M_shapes).max() < 1e-12
-    np.testing.assert_allclose(each.statics.admissible(each.shapes), each.shapes, atol=1e-12 * np.abs(each.shapes).max())
+    np.testing.assert_allclose(
+        each.statics.admissible(each.shapes), each.shapes, atol=1e-12 * np.abs(each.shapes).max()
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_bodies_are_sound_and_their_rigid_body_part_is_that_of_the_solid(method: str) -> None:
-    """Mass, centre of mass and inertia of the box in closed form; the shapes add no rigid-body motion."""
+    """Mass, centre of mass and inertia of the box in closed form; the shapes add no rigid-body
+    motion.
+    """
     ends = {"a": Rigid("x0"), "b": Averaged("x1")}
-    body = reduce(bar(), interfaces=ends, method=METHODS[method], reference="mean axes", stiffening=False, stress=None)
+    body = reduce(
+        bar(),
+        interfaces=ends,
+        method=METHODS[method],
+        reference="mean axes",
+        stiffening=False,
+        stress=None,
+    )
     report = body.validate()
     assert report.ok, str(report)
     mass = 7850.0 * 0.6 * 0.1 * 0.07
@@ -151,7 +183,9 @@ def test_bodies_are_sound_and_their_rigid_body_part_is_that_of_the_solid(method:
 @each_case
 @each_support
 def test_frequencies_come_from_above(method: str, kinds: str, held: int | None) -> None:
-    """Rayleigh and Ritz: the i-th frequency of the reduced model is no lower than the i-th of the full one."""
+    """Rayleigh and Ritz: the i-th frequency of the reduced model is no lower than the i-th of the
+    full one.
+    """
     found = reduced_frequencies(case(method, kinds), held)
     full = full_frequencies(kinds, held)[: len(found)]
     assert len(found) == case(method, kinds).shapes.shape[1]
@@ -162,13 +196,17 @@ def test_frequencies_come_from_above(method: str, kinds: str, held: int | None) 
 def test_normal_modes_are_those_of_the_full_model(kinds: str) -> None:
     for method, held in (("rubin", None), ("free-modes", None), ("clamped-modes", 0)):
         found = reduced_frequencies(case(method, kinds), held)
-        np.testing.assert_allclose(found[:6], full_frequencies(kinds, held)[:6], rtol=1e-9, err_msg=method)
+        np.testing.assert_allclose(
+            found[:6], full_frequencies(kinds, held)[:6], rtol=1e-9, err_msg=method
+        )
 
 
 @each_case
 @pytest.mark.parametrize("held", [0, 1], ids=["a", "b"])
 def test_interface_compliance(method: str, kinds: str, held: int) -> None:
-    """Displacements of one interface under its unit loads, the other held; oracle: dense solution of the full model."""
+    """Displacements of one interface under its unit loads, the other held; oracle: dense solution
+    of the full model.
+    """
     each = case(method, kinds)
     Z = full_model(kinds, held)
     L = each.statics.interface_loads
@@ -186,15 +224,21 @@ def test_interface_compliance(method: str, kinds: str, held: int) -> None:
 
 
 @each_case
-def test_estimated_errors_are_the_measured_ones_within_a_factor_of_two(method: str, kinds: str) -> None:
-    """Frequencies: free, and held at each interface; at most what is measured, and at least half of it."""
+def test_estimated_errors_are_the_measured_ones_within_a_factor_of_two(
+    method: str, kinds: str
+) -> None:
+    """Frequencies: free, and held at each interface; at most what is measured, and at least half of
+    it.
+    """
     each = case(method, kinds)
     found = accuracy(each.statics, each.shapes, 2500.0)
     assert [errors.support for errors in found.frequencies] == ["free", "held at a", "held at b"]
     for errors, held in zip(found.frequencies, (None, 0, 1)):
         count = len(errors.frequency)
         assert count >= 3
-        np.testing.assert_allclose(errors.frequency, reduced_frequencies(each, held)[:count], rtol=1e-8)
+        np.testing.assert_allclose(
+            errors.frequency, reduced_frequencies(each, held)[:count], rtol=1e-8
+        )
         measured = errors.frequency / full_frequencies(kinds, held)[:count] - 1
         assert np.all(errors.error <= measured * (1 + 1e-3) + ROUND_OFF)
         assert np.all(errors.error >= 0.5 * measured - ROUND_OFF)

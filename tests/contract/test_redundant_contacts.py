@@ -1,4 +1,6 @@
-"""A thousand redundant contact problems: the law holds, failures only without guaranteed solution, velocities as by sweeps."""
+"""A thousand redundant contact problems: the law holds, failures only without guaranteed solution,
+velocities as by sweeps.
+"""
 
 import numpy as np
 import pytest
@@ -8,14 +10,22 @@ from scipy.optimize import linprog
 from flexmbs._jit import COMPILED, kernel
 from flexmbs.integrators.contact_calls import Problem as Contacts
 from flexmbs.integrators.contact_calls import make_problem
-from flexmbs.integrators.contact_problem import NO_SOLUTION, Limits, closed_forces, impact, sweep_over_contacts
+from flexmbs.integrators.contact_problem import (
+    NO_SOLUTION,
+    Limits,
+    closed_forces,
+    impact,
+    sweep_over_contacts,
+)
 from flexmbs.integrators.natural_map import Inclusion
 from flexmbs.integrators.redundant_contacts import Workspace, connected, make_workspace, redundant
 
 COUNT = 1000 if COMPILED else 15
 SWEEPS = 5000
 LIMITS = Limits(1e-13, SWEEPS)
-NEARLY = 1e-6  # of the velocities, where the contacts are redundant but for tilts that are hardly more than round-off
+# of the velocities, where the contacts are redundant but for tilts that are hardly more than
+# round-off
+NEARLY = 1e-6
 
 
 @kernel
@@ -38,7 +48,9 @@ def forces(n, problem, limits):
     return closed_forces(n, problem, limits)
 
 
-def contacts(D: np.ndarray, c: np.ndarray, mu: np.ndarray, least: np.ndarray | None = None) -> Contacts:
+def contacts(
+    D: np.ndarray, c: np.ndarray, mu: np.ndarray, least: np.ndarray | None = None
+) -> Contacts:
     """The problem as the methods of integration give it."""
     made = make_problem(len(mu))
     connected(made.workspace)
@@ -48,9 +60,16 @@ def contacts(D: np.ndarray, c: np.ndarray, mu: np.ndarray, least: np.ndarray | N
 
 
 def violation(
-    D: np.ndarray, c: np.ndarray, mu: np.ndarray, p: np.ndarray, bound: np.ndarray, drag: np.ndarray | None = None
+    D: np.ndarray,
+    c: np.ndarray,
+    mu: np.ndarray,
+    p: np.ndarray,
+    bound: np.ndarray,
+    drag: np.ndarray | None = None,
 ) -> float:
-    """Natural map of the law in velocities, scaled by the largest of them: independent of the solvers."""
+    """Natural map of the law in velocities, scaled by the largest of them: independent of the
+    solvers.
+    """
     x, worst, size = D @ p + c, 0.0, float(np.abs(c).max())
     for k, friction in enumerate(mu):
         o = slice(3 * k, 3 * k + 3)
@@ -62,20 +81,30 @@ def violation(
             held = drag[k] * q[0]
         elif slip > most:
             held = held * (most / slip)
-        worst = max(worst, abs(q[0] - max(bound[k], q[0] - s * xi[0])) / s, np.abs(q[1:] - held).max() / s)
+        worst = max(
+            worst, abs(q[0] - max(bound[k], q[0] - s * xi[0])) / s, np.abs(q[1:] - held).max() / s
+        )
     return worst / size
 
 
 def opening(W: np.ndarray, c: np.ndarray, mu: np.ndarray, facets: int = 32) -> float:
-    """Largest t ≤ 1 with U_N ≥ μ|U_T| + t for some U = W v + c; where it is positive a solution exists (Acary et al. 2011)."""
+    """Largest t ≤ 1 with U_N ≥ μ|U_T| + t for some U = W v + c; where it is positive a solution
+    exists (Acary et al. 2011).
+    """
     angles = np.arange(facets) * 2.0 * np.pi / facets
     cone = np.stack([-np.ones(facets), np.cos(angles), np.sin(angles)], axis=1)
     parts = [cone * [1.0, friction, friction] for friction in mu]
     A = np.concatenate([part @ W[3 * k : 3 * k + 3] for k, part in enumerate(parts)])
-    b = np.concatenate([-part @ c[3 * k : 3 * k + 3] for k, part in enumerate(parts)]) / np.abs(c).max()
+    b = (
+        np.concatenate([-part @ c[3 * k : 3 * k + 3] for k, part in enumerate(parts)])
+        / np.abs(c).max()
+    )
     n = W.shape[1]
     found = linprog(
-        np.append(np.zeros(n), -1.0), A_ub=np.column_stack([A, np.ones(len(A))]), b_ub=b, bounds=[(None, None)] * n + [(None, 1)]
+        np.append(np.zeros(n), -1.0),
+        A_ub=np.column_stack([A, np.ones(len(A))]),
+        b_ub=b,
+        bounds=[(None, None)] * n + [(None, 1)],
     )
     return -float(found.fun)
 
@@ -85,7 +114,9 @@ def solved(given: Problem) -> tuple[int, np.ndarray, np.ndarray]:
     made = contacts(given.D, given.c, given.mu)
     made.expansion[:] = given.expansion
     used, _ = solve(len(given.mu), made, LIMITS)
-    more = made.workspace.more.copy() if given.expansion.any() and used > 0 else np.zeros(len(made.x))
+    more = (
+        made.workspace.more.copy() if given.expansion.any() and used > 0 else np.zeros(len(made.x))
+    )
     return used, made.x - more, more
 
 
@@ -102,7 +133,10 @@ def test_random_boxes_and_rows() -> None:
         none = np.zeros(len(given.mu))
         error = violation(given.D, given.c, given.mu, p, none)
         if more.any():
-            error = max(error, violation(given.D, given.c + given.D @ p, given.mu, more, given.expansion * p[::3]))
+            error = max(
+                error,
+                violation(given.D, given.c + given.D @ p, given.mu, more, given.expansion * p[::3]),
+            )
         assert error < 2.0 * NEARLY, (seed, error)
         exact += error < 1e-11
         worst = max(worst, error)
@@ -145,7 +179,9 @@ def test_without_friction_the_velocities_are_those_of_the_sweeps() -> None:
 
 @pytest.mark.parametrize("friction", [0.1, 0.3])
 def test_forces_of_closed_contacts(friction: float) -> None:
-    """Sticking and sliding, redundant or not. With large friction sliding may have no solution (Painlevé); here it is small."""
+    """Sticking and sliding, redundant or not. With large friction sliding may have no solution
+    (Painlevé); here it is small.
+    """
     unsolved = 0
     for seed in range(COUNT // 4):
         given, rng = problem(seed), np.random.default_rng(seed)
@@ -163,7 +199,10 @@ def test_forces_of_closed_contacts(friction: float) -> None:
             unsolved += 1
             continue
         drag = -(mu * (slides != 0))[:, None] * slip
-        assert violation(given.D, a, np.where(slides != 0, 0.0, mu), made.x, np.zeros(n), drag) < 2.0 * NEARLY, seed
+        assert (
+            violation(given.D, a, np.where(slides != 0, 0.0, mu), made.x, np.zeros(n), drag)
+            < 2.0 * NEARLY
+        ), seed
     assert unsolved <= 0.01 * COUNT
 
 

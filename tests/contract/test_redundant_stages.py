@@ -17,12 +17,16 @@ PAIRS = [
 
 
 def pendulum() -> fm.Model:
-    """Two bodies that a weld and a pin join, on a body that hangs on a ball: the five rows of the pin are redundant."""
+    """Two bodies that a weld and a pin join, on a body that hangs on a ball: the five rows of the
+    pin are redundant.
+    """
     model = fm.Model("welded and pinned", gravity=(0.4, -0.7, -9.6))
     for name in ("upper", "lower", "plate"):
         frames = {"a": (0.1, 0.3, -0.2), "b": (-0.2, 0.1, 0.4), "c": (0.3, -0.2, -0.7)}
         model.add(fm.RigidBody(name, mass=1.5, inertia=(0.2, 0.3, 0.4), frames=frames))
-    model.add(fm.Spherical("ball", model.ground, "upper/a", q0=(0.8, 0.2, -0.4, 0.4), v0=(1.0, -2.0, 3.0)))
+    model.add(
+        fm.Spherical("ball", model.ground, "upper/a", q0=(0.8, 0.2, -0.4, 0.4), v0=(1.0, -2.0, 3.0))
+    )
     model.add(fm.Universal("cross", "upper/c", "lower/a", q0=(0.3, 0.4), v0=(2.0, -1.0)))
     model.add(fm.Fixed("weld", "lower/b", "plate/b"))
     model.add(fm.Revolute("pin", "lower/c", "plate/c"))
@@ -31,7 +35,9 @@ def pendulum() -> fm.Model:
 
 @pytest.mark.parametrize(("name", "coordinates"), PAIRS)
 @pytest.mark.parametrize("share", [1e-7, 1e-5, 1e-3])
-def test_accelerations_do_not_depend_on_the_size_of_euler_parameters(name: str, coordinates: str, share: float) -> None:
+def test_accelerations_do_not_depend_on_the_size_of_euler_parameters(
+    name: str, coordinates: str, share: float
+) -> None:
     compiled, start = in_coordinates(*consistent_state(pendulum()), coordinates)
     evaluator = Evaluator(compiled, FORMALISMS[name](), start.beta)
     none = np.zeros(0)

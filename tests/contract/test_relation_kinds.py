@@ -1,5 +1,5 @@
-"""Contract of knife edges and rolling contacts: rows and rates from the geometry, the same accelerations under every
-formalism."""
+"""Contract of knife edges and rolling contacts: rows and rates from the geometry, the same
+accelerations under every formalism."""
 
 import dataclasses
 import functools
@@ -7,7 +7,17 @@ import functools
 import numpy as np
 import pytest
 from instants import instants_of, reference
-from samples import GRAVITY, Random, State, flexible, rigid, some_axis, some_frame, some_joint, state_of
+from samples import (
+    GRAVITY,
+    Random,
+    State,
+    flexible,
+    rigid,
+    some_axis,
+    some_frame,
+    some_joint,
+    state_of,
+)
 from scipy.interpolate import CubicSpline, RectBivariateSpline
 from scipy.optimize import brentq, minimize_scalar
 from scipy.spatial.transform import Rotation
@@ -21,7 +31,15 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import InitialState, consistent_state
 from flexmbs.model.joints import Joint
-from flexmbs.model.relations import Distance, KnifeEdge, PointOnCurve, PointOnSurface, Relation, RollingDisc, RollingSphere
+from flexmbs.model.relations import (
+    Distance,
+    KnifeEdge,
+    PointOnCurve,
+    PointOnSurface,
+    Relation,
+    RollingDisc,
+    RollingSphere,
+)
 from flexmbs.studies.evaluate import evaluate
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Evaluation
@@ -29,13 +47,28 @@ from flexmbs.system.records import Evaluation
 RELATIONS = {
     "distance": lambda rng: (fm.Distance, {"length": 0.9, "axis": some_axis(rng)}),
     "knife-edge": lambda rng: (fm.KnifeEdge, {"axis": some_axis(rng)}),
-    "rolling-disc": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7, "rim": 0.2}),
-    "rolling-disc thin": lambda rng: (fm.RollingDisc, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7}),
-    "disc-on-plane": lambda rng: (fm.DiscOnPlane, {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7, "rim": 0.2}),
+    "rolling-disc": lambda rng: (
+        fm.RollingDisc,
+        {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7, "rim": 0.2},
+    ),
+    "rolling-disc thin": lambda rng: (
+        fm.RollingDisc,
+        {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7},
+    ),
+    "disc-on-plane": lambda rng: (
+        fm.DiscOnPlane,
+        {"axis": some_axis(rng), "normal": some_axis(rng), "radius": 0.7, "rim": 0.2},
+    ),
     "rolling-sphere": lambda rng: (fm.RollingSphere, {"normal": some_axis(rng), "radius": 0.7}),
     "point-on-curve": lambda rng: (fm.PointOnCurve, {"points": ellipse(rng), "closed": True}),
-    "point-on-curve planar": lambda rng: (fm.PointOnCurve, {"points": ellipse(rng)[:-4], "planar": True}),
-    "point-on-surface": lambda rng: (fm.PointOnSurface, {"x": GRID, "y": GRID + 0.3, "heights": hills(rng)}),
+    "point-on-curve planar": lambda rng: (
+        fm.PointOnCurve,
+        {"points": ellipse(rng)[:-4], "planar": True},
+    ),
+    "point-on-surface": lambda rng: (
+        fm.PointOnSurface,
+        {"x": GRID, "y": GRID + 0.3, "heights": hills(rng)},
+    ),
 }
 GRID = np.linspace(-4.0, 4.0, 17)
 CASES = [(kind, seed) for kind in RELATIONS for seed in range(3)]
@@ -44,7 +77,10 @@ CASES = [(kind, seed) for kind in RELATIONS for seed in range(3)]
 def ellipse(rng: Random) -> np.ndarray:
     """Points in a plane of any direction."""
     a = np.linspace(0.0, 2.0 * np.pi, 17)[:-1]
-    return np.column_stack([0.9 * np.cos(a), 0.6 * np.sin(a), 0.0 * a]) @ Rotation.random(rng=rng).as_matrix().T
+    return (
+        np.column_stack([0.9 * np.cos(a), 0.6 * np.sin(a), 0.0 * a])
+        @ Rotation.random(rng=rng).as_matrix().T
+    )
 
 
 def hills(rng: Random) -> np.ndarray:
@@ -65,7 +101,9 @@ def nearest_on(joint: PointOnCurve, x: np.ndarray) -> tuple[np.ndarray, np.ndarr
     curve, end = spline_of(joint)
     samples = np.linspace(0.0, end, 2001)
     best = samples[np.argmin(np.linalg.norm(curve(samples) - x, axis=1))]
-    u = brentq(lambda u: (curve(u) - x) @ curve(u, 1), best - end / 1500, best + end / 1500, xtol=1e-14)
+    u = brentq(
+        lambda u: (curve(u) - x) @ curve(u, 1), best - end / 1500, best + end / 1500, xtol=1e-14
+    )
     return curve(u), curve(u, 1) / np.linalg.norm(curve(u, 1))
 
 
@@ -74,7 +112,11 @@ def surface_of(joint: PointOnSurface) -> RectBivariateSpline:
 
 
 def test_every_registered_kind_is_here():
-    own = {kind for kind, made in Joint.kinds.items() if issubclass(made, Relation) and "function" not in made.field_names()}
+    own = {
+        kind
+        for kind, made in Joint.kinds.items()
+        if issubclass(made, Relation) and "function" not in made.field_names()
+    }
     assert {name.split()[0] for name in RELATIONS} == own
 
 
@@ -86,7 +128,9 @@ def upright(normal: tuple[float, ...], axis: tuple[float, ...], rng: Random) -> 
 
 
 def rolling(kind: str, seed: int) -> fm.Model:
-    """ground – revolute – "first", and "second" free; one carries the plane and the other the blade, wheel or sphere."""
+    """ground – revolute – "first", and "second" free; one carries the plane and the other the
+    blade, wheel or sphere.
+    """
     rng = np.random.default_rng((seed, sum(map(ord, kind))))
     model = fm.Model("rolling", gravity=GRAVITY, frames={"post": some_frame(rng)})
     first = model.add(flexible("first", rng))
@@ -95,10 +139,14 @@ def rolling(kind: str, seed: int) -> fm.Model:
     make, parameters = RELATIONS[kind](rng)
     ends = (second["a"], first["b"]) if seed == 2 else (first["b"], second["a"])
     relation = make("contact", *ends, **parameters)
-    normal, axis = getattr(relation, "normal", (0.0, 0.0, 1.0)), getattr(relation, "axis", (0.0, 1.0, 0.0))
+    normal, axis = (
+        getattr(relation, "normal", (0.0, 0.0, 1.0)),
+        getattr(relation, "axis", (0.0, 1.0, 0.0)),
+    )
     turn = upright(normal, axis, rng)
     x = 0.6 * np.array(normal) + np.cross(normal, rng.normal(size=3))
-    if isinstance(relation, PointOnCurve):  # on it: the search for the start would be most of the time
+    # on it: the search for the start would be most of the time
+    if isinstance(relation, PointOnCurve):
         x = spline_of(relation)[0](rng.uniform(0.5, 1.5))
     if seed == 2:  # the free body carries the plane
         turn, x = turn.inv(), -turn.inv().apply(x)
@@ -155,7 +203,12 @@ def lowest_point(joint: RollingDisc | RollingSphere, R: np.ndarray, x: np.ndarra
 
     angles = np.linspace(0.0, 2.0 * np.pi, 73)
     best = angles[np.argmin([n @ point(a) for a in angles])]
-    angle = minimize_scalar(lambda a: n @ point(a), bounds=(best - 0.1, best + 0.1), method="bounded", options={"xatol": 1e-12}).x
+    angle = minimize_scalar(
+        lambda a: n @ point(a),
+        bounds=(best - 0.1, best + 0.1),
+        method="bounded",
+        options={"xatol": 1e-12},
+    ).x
     return point(angle) - joint.rim * n
 
 
@@ -194,10 +247,14 @@ def height(joint: Relation, R: np.ndarray, x: np.ndarray) -> float:
 
 @functools.cache
 def slip_rows(kind: str, seed: int) -> np.ndarray:
-    """Velocity of the child's material point at the contact per unit velocities, along the rows' directions, (rows, ns)."""
+    """Velocity of the child's material point at the contact per unit velocities, along the rows'
+    directions, (rows, ns).
+    """
     now = state_of(*assembled(kind, seed))
     joint, (R, x) = now.compiled.model.joints["contact"], ends(now)
-    point = R.T @ (lowest_point(joint, R, x) - x) if not isinstance(joint, KnifeEdge) else np.zeros(3)
+    point = (
+        R.T @ (lowest_point(joint, R, x) - x) if not isinstance(joint, KnifeEdge) else np.zeros(3)
+    )
     zero = np.zeros(len(now.s))
 
     def place(d: np.ndarray) -> np.ndarray:
@@ -216,13 +273,17 @@ def contact_rows(now: State) -> slice:
 
 @pytest.mark.parametrize(("kind", "seed"), CASES)
 def test_rows_are_the_velocity_of_the_contact_point(kind, seed):
-    """G from the motion of the material point; the span of the tangents where the sphere's are free to choose."""
+    """G from the motion of the material point; the span of the tangents where the sphere's are free
+    to choose.
+    """
     now = state_of(*assembled(kind, seed))
     t = instants_of(*assembled(kind, seed))["joint"].terms()
     rows = contact_rows(now)
     wanted, found = slip_rows(kind, seed), t.G[rows]
     if kind == "rolling-sphere":
-        wanted, found = ([A[0], *A[1:].T @ np.linalg.solve(A[1:] @ A[1:].T, A[1:])] for A in (wanted, found))
+        wanted, found = (
+            [A[0], *A[1:].T @ np.linalg.solve(A[1:] @ A[1:].T, A[1:])] for A in (wanted, found)
+        )
     assert np.abs(np.array(found) - np.array(wanted)).max() < 2e-8
     assert np.abs(t.gd).max() < 1e-11
     assert np.abs(t.g).max() < 1e-10
@@ -243,7 +304,10 @@ def test_height_and_rates(kind, seed):
     here = values(0.0)
     joint = now.compiled.model.joints["contact"]
     positions = slice(0, joint.position_rows)
-    assert np.abs(here[1, positions] - central(lambda h: values(h)[0, positions])).max(initial=0.0) < 1e-9
+    assert (
+        np.abs(here[1, positions] - central(lambda h: values(h)[0, positions])).max(initial=0.0)
+        < 1e-9
+    )
     assert np.abs(here[2] - central(lambda h: values(h)[1])).max() < 1e-8
     assert not here[0, joint.position_rows :].any()
     if joint.position_rows:
@@ -254,7 +318,9 @@ def test_height_and_rates(kind, seed):
 
 @pytest.mark.parametrize(("kind", "seed"), CASES)
 def test_every_formalism_gives_the_same_accelerations(kind, seed):
-    """Those of Udwadia and Kalaba's formula on the dense terms, whose rows come from the motion of the contact point."""
+    """Those of Udwadia and Kalaba's formula on the dense terms, whose rows come from the motion of
+    the contact point.
+    """
     now = state_of(*assembled(kind, seed))
     for coordinates, instant in instants_of(*assembled(kind, seed)).items():
         t = instant.terms()
@@ -263,20 +329,36 @@ def test_every_formalism_gives_the_same_accelerations(kind, seed):
         wanted = reference(t)
         if coordinates == "joint":
             G = slip_rows(kind, seed)
-            scale = np.linalg.lstsq(G.T, t.G.T, rcond=None)[0]  # the sphere's tangents in those of the test
-            independent = Terms(t.M, t.k, G, np.linalg.solve(scale.T, t.gamma), t.g[: joint.rows], t.gd[: joint.rows])
-            assert np.abs(reference(independent).sd - wanted.sd).max() < 1e-6 * (1.0 + np.abs(wanted.sd).max())
+            # the sphere's tangents in those of the test
+            scale = np.linalg.lstsq(G.T, t.G.T, rcond=None)[0]
+            independent = Terms(
+                t.M,
+                t.k,
+                G,
+                np.linalg.solve(scale.T, t.gamma),
+                t.g[: joint.rows],
+                t.gd[: joint.rows],
+            )
+            assert np.abs(reference(independent).sd - wanted.sd).max() < 1e-6 * (
+                1.0 + np.abs(wanted.sd).max()
+            )
         for formalism in FORMALISMS.values():
             if coordinates not in formalism.coordinates:
                 continue
-            sd, lam = evaluate(instant.compiled, formalism(), 0.0, instant.q, instant.s, instant.z, instant.beta)
+            sd, lam = evaluate(
+                instant.compiled, formalism(), 0.0, instant.q, instant.s, instant.z, instant.beta
+            )
             assert np.abs(sd - wanted.sd).max() < 1e-9 * (1.0 + np.abs(wanted.sd).max())
-            assert np.abs(multipliers_of_least_norm(t.G, lam) - wanted.lam).max() < 1e-9 * (1.0 + np.abs(wanted.lam).max())
+            assert np.abs(multipliers_of_least_norm(t.G, lam) - wanted.lam).max() < 1e-9 * (
+                1.0 + np.abs(wanted.lam).max()
+            )
 
 
 @pytest.mark.parametrize("kind", ["knife-edge", "rolling-disc"])
 def test_quasi_velocities_keep_their_values(kind):
-    """Random σ = B s: the same ṡ and λ; of velocities that break the constraints σ stays, the others follow."""
+    """Random σ = B s: the same ṡ and λ; of velocities that break the constraints σ stays, the
+    others follow.
+    """
     instant = instants_of(*assembled(kind, 0))["joint"]
     t, rng = instant.terms(), np.random.default_rng(1)
     B = rng.normal(size=(len(t.k) - len(t.G), len(t.k)))
@@ -284,11 +366,16 @@ def test_quasi_velocities_keep_their_values(kind):
     sd, lam = evaluate(instant.compiled, form, 0.0, instant.q, instant.s, instant.z, instant.beta)
     assert np.abs(sd - wanted.sd).max() < 1e-9 * (1.0 + np.abs(wanted.sd).max())
     assert np.abs(lam - wanted.lam).max() < 1e-9 * (1.0 + np.abs(wanted.lam).max())
-    work, workspace = make_work(instant.compiled.system, instant.beta), form.workspace(instant.compiled)
+    work, workspace = (
+        make_work(instant.compiled.system, instant.beta),
+        form.workspace(instant.compiled),
+    )
     q, s = instant.q.copy(), instant.s + rng.normal(size=len(t.k))
     sigma = B @ s
     assert np.abs(t.G @ s).max() > 0.1
-    form.accelerations(instant.compiled.system, work, workspace, 0.0, Evaluation(q, s, sd, lam, instant.z, work.r))
+    form.accelerations(
+        instant.compiled.system, work, workspace, 0.0, Evaluation(q, s, sd, lam, instant.z, work.r)
+    )
     assert np.abs(B @ s - sigma).max() < 1e-11
     assert np.abs(t.G @ s).max() < 1e-11
 
@@ -297,7 +384,9 @@ def test_quasi_velocities_keep_their_values(kind):
 def test_the_reaction_is_a_force_at_the_contact_point(kind):
     now = state_of(*assembled(kind, 0))
     joint, (R, x) = now.compiled.model.joints["contact"], ends(now)
-    f, n = constraint_wrench(now.system.cuts, now.work.cut, now.compiled.topology.cuts.index("contact"), now.lam)
+    f, n = constraint_wrench(
+        now.system.cuts, now.work.cut, now.compiled.topology.cuts.index("contact"), now.lam
+    )
     arm = R.T @ (lowest_point(joint, R, x) - x)
     assert np.abs(np.array(n) - np.cross(arm, f)).max() < 1e-6 * np.abs(f).max()
     normal = now.lam[contact_rows(now)][0]

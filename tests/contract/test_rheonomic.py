@@ -1,4 +1,6 @@
-"""Coordinates that are functions of time (hybrid dynamics): closed forms, implicit rows as the other formalism, refusals."""
+"""Coordinates that are functions of time (hybrid dynamics): closed forms, implicit rows as the
+other formalism, refusals.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,12 +30,20 @@ def at_start(model: fm.Model, formalism: str, coordinates: str = "rheonomic") ->
     compiled, now = in_coordinates(*consistent_state(model), coordinates)
     sd, lam = evaluate(compiled, FORMALISMS[formalism](), 0.0, now.q, now.s, np.zeros(0), now.beta)
     rows = (np.zeros(1), *(each[None] for each in (now.q, now.s, sd, lam, np.zeros(0))))
-    return SolutionData(compiled, Trajectory(*rows, np.zeros((1, 3)), np.zeros((1, 2)), np.zeros(1)), {}, RunInfo())
+    return SolutionData(
+        compiled, Trajectory(*rows, np.zeros((1, 3)), np.zeros((1, 2)), np.zeros(1)), {}, RunInfo()
+    )
 
 
 def motion(value: float, rate: float, acceleration: float) -> fm.Function:
     """A parabola with these values at t = 0."""
-    return fm.Function(lambda t: (value + rate * t + 0.5 * acceleration * t * t, rate + acceleration * t, acceleration))
+    return fm.Function(
+        lambda t: (
+            value + rate * t + 0.5 * acceleration * t * t,
+            rate + acceleration * t,
+            acceleration,
+        )
+    )
 
 
 def pendulum_on_slider() -> fm.Model:
@@ -66,10 +76,20 @@ def test_pendulum_on_a_driven_slider(formalism: str) -> None:
 def arm(*driven: str) -> fm.Model:
     """Two links of 0.6 and 0.5 m in the vertical plane, centres of mass in the middle."""
     model = fm.Model("arm", gravity=(0, 0, -G))
-    model.add(fm.RigidBody("upper", mass=1.5, inertia=(0.01, 0.05, 0.05), frames={"in": (-0.3, 0, 0), "out": (0.3, 0, 0)}))
-    model.add(fm.RigidBody("fore", mass=0.8, inertia=(0.01, 0.03, 0.03), frames={"in": (-0.25, 0, 0)}))
+    model.add(
+        fm.RigidBody(
+            "upper",
+            mass=1.5,
+            inertia=(0.01, 0.05, 0.05),
+            frames={"in": (-0.3, 0, 0), "out": (0.3, 0, 0)},
+        )
+    )
+    model.add(
+        fm.RigidBody("fore", mass=0.8, inertia=(0.01, 0.03, 0.03), frames={"in": (-0.25, 0, 0)})
+    )
     model.add(fm.Revolute("shoulder", "ground", "upper/in", axis=(0, -1, 0), q0=0.4, v0=1.1))
-    model.add(fm.Revolute("elbow", "fore/in", "upper/out", axis=(0, -1, 0), q0=-0.9, v0=0.6))  # reversed in the tree
+    # reversed in the tree
+    model.add(fm.Revolute("elbow", "fore/in", "upper/out", axis=(0, -1, 0), q0=-0.9, v0=0.6))
     for name, law in (("shoulder", motion(0.4, 1.1, 2.3)), ("elbow", motion(-0.9, 0.6, 1.7))):
         if name in driven:
             model.add(fm.Drive(f"{name} drive", name, law))
@@ -77,14 +97,20 @@ def arm(*driven: str) -> fm.Model:
 
 
 def two_link_torques(q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-    """M(q) q̈ + C(q, q̇) + g(q) of the planar arm; angles from the horizontal and between the links.
+    """M(q) q̈ + C(q, q̇) + g(q) of the planar arm; angles from the horizontal and between the
+    links.
 
     Siciliano, Sciavicco, Villani and Oriolo, Robotics (2009), section 7.3.2.
     """
     a1, l1, l2, m1, m2, i1, i2 = 0.6, 0.3, 0.25, 1.5, 0.8, 0.05, 0.03
     c, s = np.cos(q[1]), np.sin(q[1])
     m12 = m2 * (l2**2 + a1 * l2 * c) + i2
-    M = np.array([[m1 * l1**2 + m2 * (a1**2 + l2**2 + 2 * a1 * l2 * c) + i1 + i2, m12], [m12, m2 * l2**2 + i2]])
+    M = np.array(
+        [
+            [m1 * l1**2 + m2 * (a1**2 + l2**2 + 2 * a1 * l2 * c) + i1 + i2, m12],
+            [m12, m2 * l2**2 + i2],
+        ]
+    )
     h = m2 * a1 * l2 * s
     C = np.array([-h * (2 * qd[0] * qd[1] + qd[1] ** 2), h * qd[0] ** 2])
     second = m2 * l2 * np.cos(q.sum())
@@ -93,17 +119,26 @@ def two_link_torques(q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarr
 
 @every_formalism
 def test_hybrid_dynamics_of_an_arm(formalism: str) -> None:
-    """One joint driven: its torque and the acceleration of the other; the elbow is reversed in the tree: q₂ = −β."""
+    """One joint driven: its torque and the acceleration of the other; the elbow is reversed in the
+    tree: q₂ = −β.
+    """
     for driven in ("shoulder", "elbow"):
         solution = at_start(arm(driven), formalism)
         q, qd = np.array([0.4, 0.9]), np.array([1.1, -0.6])
-        qdd = np.array([solution.joint("shoulder").acceleration[0, 0], -solution.joint("elbow").acceleration[0, 0]])
+        qdd = np.array(
+            [
+                solution.joint("shoulder").acceleration[0, 0],
+                -solution.joint("elbow").acceleration[0, 0],
+            ]
+        )
         torque = two_link_torques(q, qd, qdd)
         given = {"shoulder": 2.3, "elbow": -1.7}[driven]
         k = 0 if driven == "shoulder" else 1
         assert qdd[k] == given
         sign = 1.0 if driven == "shoulder" else -1.0
-        assert sign * solution.drive(f"{driven} drive").torque[0] == pytest.approx(torque[k], rel=1e-9)
+        assert sign * solution.drive(f"{driven} drive").torque[0] == pytest.approx(
+            torque[k], rel=1e-9
+        )
         assert torque[1 - k] == pytest.approx(0.0, abs=1e-9)
 
 
@@ -112,21 +147,30 @@ def slider_crank() -> fm.Model:
     model = fm.Model("slider-crank", gravity=(0, 0, 0))
     ends = {"crank": (-0.1, 0.1), "rod": (-0.3, 0.3)}
     for (name, (a, b)), m, inertia in zip(ends.items(), (1.0, 1.5), (0.02, 0.05)):
-        model.add(fm.RigidBody(name, mass=m, inertia=(inertia,) * 3, frames={"in": (a, 0, 0), "out": (b, 0, 0)}))
+        model.add(
+            fm.RigidBody(
+                name, mass=m, inertia=(inertia,) * 3, frames={"in": (a, 0, 0), "out": (b, 0, 0)}
+            )
+        )
     model.add(fm.RigidBody("slider", mass=0.8, inertia=(0.01,) * 3))
     phi = 0.5
     psi = np.arcsin(0.2 * np.sin(phi) / 0.6)
     model.add(fm.Revolute("main", "ground", "crank/in", axis=(0, -1, 0), q0=phi))
     model.add(fm.Revolute("pin", "crank/out", "rod/in", axis=(0, -1, 0), q0=-psi - phi))
     model.add(fm.Revolute("wrist", "rod/out", "slider", axis=(0, -1, 0)))
-    model.add(fm.Prismatic("guide", "ground", "slider", axis="x", q0=0.2 * np.cos(phi) + 0.6 * np.cos(psi)))
+    model.add(
+        fm.Prismatic(
+            "guide", "ground", "slider", axis="x", q0=0.2 * np.cos(phi) + 0.6 * np.cos(psi)
+        )
+    )
     model.add(fm.Drive("motor", "main", motion(phi, 3.0, -2.0)))
     return model
 
 
 def reduced_inertia(phi: complex) -> complex:
     """I(φ) of T = ½ I φ̇²: crank about its end, rod, slider."""
-    rate = -0.2 * np.cos(phi) / (0.6 * np.sqrt(1 - (np.sin(phi) / 3) ** 2))  # of the rod's angle −ψ per φ
+    # of the rod's angle −ψ per φ
+    rate = -0.2 * np.cos(phi) / (0.6 * np.sqrt(1 - (np.sin(phi) / 3) ** 2))
     sine = np.sin(phi) / 3
     x = -0.2 * np.sin(phi) + 0.3 * sine * rate  # of its centre
     z = 0.2 * np.cos(phi) + 0.3 * np.sqrt(1 - sine**2) * rate
@@ -144,15 +188,22 @@ def test_driven_crank_of_a_slider_crank(formalism: str) -> None:
     assert solution.drive("motor").torque[0] == pytest.approx(torque, rel=1e-9)
 
 
-@pytest.mark.parametrize("make", [pendulum_on_slider, slider_crank, lambda: arm("elbow"), lambda: arm("shoulder", "elbow")])
+@pytest.mark.parametrize(
+    "make",
+    [pendulum_on_slider, slider_crank, lambda: arm("elbow"), lambda: arm("shoulder", "elbow")],
+)
 def test_open_chain_with_explicit_time(make: Callable[[], fm.Model]) -> None:
-    """B V = C η + v̄_rel, V = J s + v̄, V̇ = J ṡ + ā and the block system, by matrices, are those of the kernels' sweeps."""
+    """B V = C η + v̄_rel, V = J s + v̄, V̇ = J ṡ + ā and the block system, by matrices, are those
+    of the kernels' sweeps.
+    """
     model = make()
     state = fm.state(model)
     chain = fm.matrices(model, at=state).open_chain
     explicit = chain.rheonomic
     compiled, now = in_coordinates(*consistent_state(model), "rheonomic")
-    sd, lam = evaluate(compiled, FORMALISMS["recursive"](), 0.0, now.q, now.s, np.zeros(0), now.beta)
+    sd, lam = evaluate(
+        compiled, FORMALISMS["recursive"](), 0.0, now.q, now.s, np.zeros(0), now.beta
+    )
     there = State(compiled, 0.0, now.q, now.s, sd, lam, np.zeros(0), now.beta)
     V = chain.J @ state.s
     assert explicit.C.shape[1] == chain.C.shape[1] - len(model.drives)
@@ -171,9 +222,19 @@ def test_open_chain_with_explicit_time(make: Callable[[], fm.Model]) -> None:
 
 @pytest.mark.parametrize("driven", [("shoulder",), ("elbow",), ("shoulder", "elbow")])
 def test_inverse_dynamics_of_a_run(driven: tuple[str, ...]) -> None:
-    """Drives without rows, and actuators in their place, as by one in joint coordinates; the elbow is reversed in the tree."""
-    options = {"t_end": 0.1, "output_step": 0.05, "integrator": "dormand-prince", "rtol": 1e-10, "atol": 1e-12}
-    one, other = (fm.simulate(arm(*driven), coordinates=each, **options) for each in ("rheonomic", "joint"))
+    """Drives without rows, and actuators in their place, as by one in joint coordinates; the elbow
+    is reversed in the tree.
+    """
+    options = {
+        "t_end": 0.1,
+        "output_step": 0.05,
+        "integrator": "dormand-prince",
+        "rtol": 1e-10,
+        "atol": 1e-12,
+    }
+    one, other = (
+        fm.simulate(arm(*driven), coordinates=each, **options) for each in ("rheonomic", "joint")
+    )
     for actuators in ((), ("shoulder", "elbow")):
         found, expected = (fm.inverse_dynamics(run, actuators=actuators) for run in (one, other))
         assert found.effort.keys() == expected.effort.keys()
@@ -190,17 +251,27 @@ def test_drives_that_stay_rows_are_named() -> None:
     model = arm("shoulder", "elbow")
     model.add(fm.JointTorque("damper", "elbow", lambda t, x, v: -v))
     solution = fm.simulate(model, t_end=0.01, step=2e-3, coordinates="rheonomic")
-    assert [note for note in solution.run.notes if "elbow drive (force damper acts on joint elbow)" in note]
+    assert [
+        note
+        for note in solution.run.notes
+        if "elbow drive (force damper acts on joint elbow)" in note
+    ]
     assert solution.compiled.system.layout[2:4].tolist() == [1, 1]
     other = fm.simulate(model, t_end=0.01, step=2e-3)
     for name in model.drives:
         assert solution.drive(name).torque == pytest.approx(other.drive(name).torque, rel=1e-4)
-    model.drives["shoulder drive"] = fm.Drive("shoulder drive", "shoulder", fm.Ramp(rate=2.0, start=0.1, end=0.2, value0=0.4))
-    assert "velocity jumps" in str(in_coordinates(*consistent_state(model), "rheonomic")[0].topology.notes())
+    model.drives["shoulder drive"] = fm.Drive(
+        "shoulder drive", "shoulder", fm.Ramp(rate=2.0, start=0.1, end=0.2, value0=0.4)
+    )
+    assert "velocity jumps" in str(
+        in_coordinates(*consistent_state(model), "rheonomic")[0].topology.notes()
+    )
 
 
 def test_what_acts_on_a_driven_coordinate_keeps_its_row() -> None:
-    """Forces, limits, rotors and couplings on the coordinate, rigid contacts anywhere; not on other coordinates."""
+    """Forces, limits, rotors and couplings on the coordinate, rigid contacts anywhere; not on other
+    coordinates.
+    """
 
     def rows(*items: object) -> dict[str, str]:
         model = pendulum_on_slider()
@@ -210,26 +281,39 @@ def test_what_acts_on_a_driven_coordinate_keeps_its_row() -> None:
 
     assert rows() == {}
     assert rows(fm.JointTorque("motor", "hinge", lambda t, x, v: -x)) == {}
-    assert rows(fm.JointTorque("motor", "slide", lambda t, x, v: -x)) == {"drive": "force motor acts on joint slide"}
-    stop = fm.JointLimit("stop", "slide", lower=-1.0, law=fm.HuntCrossley(stiffness=1e4, damping=0.1))
+    assert rows(fm.JointTorque("motor", "slide", lambda t, x, v: -x)) == {
+        "drive": "force motor acts on joint slide"
+    }
+    stop = fm.JointLimit(
+        "stop", "slide", lower=-1.0, law=fm.HuntCrossley(stiffness=1e4, damping=0.1)
+    )
     assert rows(stop) == {"drive": "contact stop acts on joint slide"}
     assert rows(fm.JointLimit("stop", "hinge", lower=-3.0)) == {"drive": "contact stop is rigid"}
-    assert rows(fm.RotorInertia("rotor", "slide", inertia=0.1, ratio=3.0)) == {"drive": "rotor rotor acts on joint slide"}
+    assert rows(fm.RotorInertia("rotor", "slide", inertia=0.1, ratio=3.0)) == {
+        "drive": "rotor rotor acts on joint slide"
+    }
 
 
 def test_what_takes_no_functions_of_time_is_refused() -> None:
     model = pendulum_on_slider()
-    with pytest.raises(fm.InputError, match="'rattle' takes none that are functions of time; take 'joint'"):
+    with pytest.raises(
+        fm.InputError, match="'rattle' takes none that are functions of time; take 'joint'"
+    ):
         fm.simulate(model, t_end=0.1, step=1e-3, coordinates="rheonomic", integrator="rattle")
     with pytest.raises(fm.InputError, match="drives as rows; take 'joint', and open_chain"):
         fm.matrices(model, coordinates="rheonomic")
     event = fm.Event("passes", joint="slide")
-    with pytest.raises(fm.InputError, match="prescribed by drive 'drive', a function of time; take coordinates = 'joint'"):
+    with pytest.raises(
+        fm.InputError,
+        match="prescribed by drive 'drive', a function of time; take coordinates = 'joint'",
+    ):
         fm.simulate(model, t_end=0.1, step=1e-3, coordinates="rheonomic", events=[event])
 
 
 def test_saved_motions_need_no_function(tmp_path: Path) -> None:
-    """The file holds f, ḟ, f̈ and the torque of each output; the loaded solution has no function to call."""
+    """The file holds f, ḟ, f̈ and the torque of each output; the loaded solution has no function to
+    call.
+    """
     solution = fm.simulate(pendulum_on_slider(), t_end=0.05, step=5e-3, coordinates="rheonomic")
     solution.save(tmp_path / "run.h5")
     loaded = fm.Solution.load(tmp_path / "run.h5")
@@ -251,21 +335,33 @@ RUNS = [
 @pytest.mark.skipif(not COMPILED, reason="hundreds of steps: in compiled runs")
 @pytest.mark.parametrize(("formalism", "method"), RUNS)
 def test_runs_are_those_with_rows(formalism: str, method: str) -> None:
-    """Motion, torques and works of explicit drives and of implicit rows; an arm of which all joints are driven has no state."""
+    """Motion, torques and works of explicit drives and of implicit rows; an arm of which all joints
+    are driven has no state.
+    """
     stepped = method in ("generalized-alpha", "moreau-jean")
     control = {"step": 5e-4} if stepped else {"rtol": 1e-9, "atol": 1e-11}
     for model in (pendulum_on_slider(), arm("elbow"), slider_crank(), arm("shoulder", "elbow")):
         options = {"t_end": 0.1, "output_step": 0.02, "coordinates": "rheonomic"}
         found = fm.simulate(model, formalism=formalism, integrator=method, **options, **control)
-        wanted = fm.simulate(model, t_end=0.1, output_step=0.02, integrator="dormand-prince", rtol=1e-10, atol=1e-12)
-        assert found.verdict == "PASS" or [check.title for check in found.audit if check.status != "PASS"] == ["Redundancy"]
+        wanted = fm.simulate(
+            model, t_end=0.1, output_step=0.02, integrator="dormand-prince", rtol=1e-10, atol=1e-12
+        )
+        assert found.verdict == "PASS" or [
+            check.title for check in found.audit if check.status != "PASS"
+        ] == ["Redundancy"]
         tolerance = 2e-3 if method == "moreau-jean" else 1e-5 if stepped else 1e-7
         for name in model.bodies:
-            assert found.body(name).position == pytest.approx(wanted.body(name).position, abs=tolerance)
+            assert found.body(name).position == pytest.approx(
+                wanted.body(name).position, abs=tolerance
+            )
         for name in model.drives:
             size = np.abs(wanted.drive(name).torque).max()
             if method != "moreau-jean":  # whose accelerations are those within the steps
-                assert found.drive(name).torque == pytest.approx(wanted.drive(name).torque, abs=1e2 * tolerance * size)
-            assert found.drive(name).coordinate == pytest.approx(wanted.drive(name).coordinate, abs=1e-8)
+                assert found.drive(name).torque == pytest.approx(
+                    wanted.drive(name).torque, abs=1e2 * tolerance * size
+                )
+            assert found.drive(name).coordinate == pytest.approx(
+                wanted.drive(name).coordinate, abs=1e-8
+            )
         works = found.energy.work_of_drives, wanted.energy.work_of_drives
         assert works[0] == pytest.approx(works[1], abs=1e2 * tolerance * wanted.energy.scale)

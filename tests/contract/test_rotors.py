@@ -1,5 +1,5 @@
-"""Rotors on joints of every kind: primary, reversed and cut, on flexible bodies, driven, coupled; every formalism, both
-coordinates."""
+"""Rotors on joints of every kind: primary, reversed and cut, on flexible bodies, driven, coupled;
+every formalism, both coordinates."""
 
 import dataclasses
 import functools
@@ -31,7 +31,11 @@ RECIPES = {
     "coupled loops": Recipe(5, loops=2, drives=1, couplings=1, forces=2),
 }
 SEEDS = range(4)
-PAIRS = [(name, coordinates) for name, formalism in FORMALISMS.items() for coordinates in formalism.coordinates]
+PAIRS = [
+    (name, coordinates)
+    for name, formalism in FORMALISMS.items()
+    for coordinates in formalism.coordinates
+]
 
 
 def rotors(model: fm.Model, seed: int) -> list[fm.RotorInertia]:
@@ -39,20 +43,28 @@ def rotors(model: fm.Model, seed: int) -> list[fm.RotorInertia]:
     rng, found = np.random.default_rng(seed), []
     for name, joint in model.joints.items():
         for v, _ in driven_coordinates(joint):
-            spins = joint.nv == 1 and not isinstance(model.bodies.get(joint.parent.body), fm.PointMass)
+            spins = joint.nv == 1 and not isinstance(
+                model.bodies.get(joint.parent.body), fm.PointMass
+            )
             axis = some_axis(rng) if spins and rng.random() < 0.5 else None
             made = fm.RotorInertia(
                 f"rotor {name}.{v}", name, inertia=rng.uniform(0.01, 0.05),
                 ratio=float(rng.choice([-1, 1])) * rng.uniform(1.0, 6.0),
                 axis=axis, gyroscopic=spins, coordinate=v,
             )  # fmt: skip
-            found += [made, dataclasses.replace(made, name=made.name + " twin", inertia=0.01)] if rng.random() < 0.2 else [made]
+            found += (
+                [made, dataclasses.replace(made, name=made.name + " twin", inertia=0.01)]
+                if rng.random() < 0.2
+                else [made]
+            )
     return found
 
 
 @functools.cache
 def made(name: str, seed: int) -> tuple[fm.Model, dict[str, Instant]]:
-    """The first of the seeds ``seed``, ``seed`` + 100, … whose model is regular with its rotors too."""
+    """The first of the seeds ``seed``, ``seed`` + 100, … whose model is regular with its rotors
+    too.
+    """
     for attempt in range(5):
         model = random_model(RECIPES[name], seed + 100 * attempt)[0]
         for rotor in rotors(model, seed):
@@ -75,13 +87,19 @@ def expected(name: str, seed: int, coordinates: str) -> tuple[Terms, Answer, fm.
 @pytest.mark.parametrize(("formalism", "coordinates"), PAIRS)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", RECIPES)
-def test_accelerations_multipliers_and_wrenches(name: str, seed: int, formalism: str, coordinates: str) -> None:
+def test_accelerations_multipliers_and_wrenches(
+    name: str, seed: int, formalism: str, coordinates: str
+) -> None:
     """ṡ and λ of the dense terms, and motion and wrenches in all joints as in joint coordinates."""
     now = made(name, seed)[1][coordinates]
     t, wanted, _ = expected(name, seed, coordinates)
-    found = Answer(*evaluate(now.compiled, FORMALISMS[formalism](), 0.0, now.q, now.s, now.z, now.beta))
+    found = Answer(
+        *evaluate(now.compiled, FORMALISMS[formalism](), 0.0, now.q, now.s, now.z, now.beta)
+    )
     close(found.sd, wanted.sd, np.abs(wanted.sd).max())
-    close(multipliers_of_least_norm(t.G, found.lam), wanted.lam, np.abs(wanted.lam).max(initial=1.0))
+    close(
+        multipliers_of_least_norm(t.G, found.lam), wanted.lam, np.abs(wanted.lam).max(initial=1.0)
+    )
     this, other = now.solution(found), expected(name, seed, "joint")[2]
     size = max(1.0, *(float(np.abs(other.joint(each).wrench).max()) for each in other.joints))
     for each in this.joints:
@@ -103,7 +121,9 @@ def test_the_mass_matrix_is_that_of_the_kinetic_energy(name: str) -> None:
 
 
 def geared(rotor_is_a_body: bool, kind: Any, turned: bool) -> fm.Model:
-    """A pendulum on a ball that carries the rotor of a second body's joint; the rotor in the carrier, or a body of its own."""
+    """A pendulum on a ball that carries the rotor of a second body's joint; the rotor in the
+    carrier, or a body of its own.
+    """
     frame, inertia, across = fm.Frame((0.4, 0.1, -0.2), ("y", 0.7)), 0.03, 0.02
     spin = np.diag([across, across, inertia])  # about z of the rotor's frame
     R = np.array(frame.rotation) @ np.array(fm.Frame((0, 0, 0), ("x", 0.9)).rotation)
@@ -112,7 +132,15 @@ def geared(rotor_is_a_body: bool, kind: Any, turned: bool) -> fm.Model:
     at = {"out": frame, "rotor": fm.Frame((0, 0, 0), R.tolist())}
     own = J - R @ spin @ R.T if rotor_is_a_body else J
     carrier = model.add(fm.RigidBody("carrier", mass=2.0, inertia=own.tolist(), frames=at))
-    arm = model.add(fm.RigidBody("arm", mass=1.5, inertia=(0.2, 0.3, 0.25), com=(0.1, 0.3, 0.0), frames={"in": (0.1, -0.3, 0.2)}))
+    arm = model.add(
+        fm.RigidBody(
+            "arm",
+            mass=1.5,
+            inertia=(0.2, 0.3, 0.25),
+            com=(0.1, 0.3, 0.0),
+            frames={"in": (0.1, -0.3, 0.2)},
+        )
+    )
     if turned:
         model.add(fm.Spherical("ball", model.ground, arm, v0=(0.7, -0.4, 0.9)))
     else:
@@ -130,7 +158,9 @@ def geared(rotor_is_a_body: bool, kind: Any, turned: bool) -> fm.Model:
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("kind", [fm.Revolute, fm.Prismatic])
 def test_a_rotor_is_a_body_that_turns_with_the_joint(kind: Any, turned: bool) -> None:
-    """M and k of a model in which the rotor is a rigid body, its rate bound to that of the joint: s' = P s."""
+    """M and k of a model in which the rotor is a rigid body, its rate bound to that of the joint:
+    s' = P s.
+    """
     bound, free = (instants(geared(body, kind, turned))["joint"] for body in (False, True))
     order = {name: at for at, name in enumerate(velocities(free))}
     P = np.zeros((len(free.s), len(bound.s)))
@@ -153,7 +183,11 @@ def test_the_recursion_of_rigid_trees_has_rotors(kind: Any, turned: bool) -> Non
     end = "carrier" if turned else "arm"
     tip = model.add(fm.RigidBody("tip", mass=0.7, inertia=(0.1, 0.2, 0.15), com=(0.1, 0.0, 0.2)))
     model.add(fm.Universal("wrist", end, tip, v0=(0.4, -0.8)))
-    model.add(fm.RotorInertia("armature", "wrist", inertia=0.01, ratio=4.0, gyroscopic=False, coordinate=1))
+    model.add(
+        fm.RotorInertia(
+            "armature", "wrist", inertia=0.01, ratio=4.0, gyroscopic=False, coordinate=1
+        )
+    )
     model.add(fm.RotorInertia("second", "hinge", inertia=0.002, ratio=11.0))
     now = instants(model)["joint"]
     formalism = FORMALISMS["recursive"]()
@@ -170,7 +204,9 @@ def velocities(now: Instant) -> tuple[str, ...]:
 
 
 def test_every_place_of_a_rotor_is_here() -> None:
-    """Primary, reversed, cut; on rigid and flexible bodies, on the ground; with and without gyroscopic part; driven."""
+    """Primary, reversed, cut; on rigid and flexible bodies, on the ground; with and without
+    gyroscopic part; driven.
+    """
     seen = set()
     for name in RECIPES:
         for seed in SEEDS:
@@ -178,13 +214,37 @@ def test_every_place_of_a_rotor_is_here() -> None:
             compiled = found["joint"].compiled
             for rotor in model.rotors.values():
                 place, joint = compiled.places[rotor.joint], model.joints[rotor.joint]
-                carrier = model.bodies[joint.parent.body].kind if joint.parent.body in model.bodies else "ground"
+                carrier = (
+                    model.bodies[joint.parent.body].kind
+                    if joint.parent.body in model.bodies
+                    else "ground"
+                )
                 where = "cut" if place.cut >= 0 else "reversed" if place.reversed else "primary"
                 driven = any(drive.joint == rotor.joint for drive in model.drives.values())
-                uses = [use for coupling in model.couplings.values() for use in coupling.coordinates(model.joints)]
+                uses = [
+                    use
+                    for coupling in model.couplings.values()
+                    for use in coupling.coordinates(model.joints)
+                ]
                 seen |= {f"{where} coupled" for use in uses if use.joint == rotor.joint}
                 spins = "gyroscopic" if rotor.gyroscopic else "armature"
-                seen |= {where, carrier, spins, f"{where} {spins}", f"driven {driven}", f"{spins} on {carrier}"}
-    wanted = {f"{where} {spins}" for where in ("primary", "reversed", "cut") for spins in ("gyroscopic", "armature")}
-    wanted |= {"gyroscopic on flexible", "gyroscopic on rigid", "gyroscopic on ground", "driven True"}
+                seen |= {
+                    where,
+                    carrier,
+                    spins,
+                    f"{where} {spins}",
+                    f"driven {driven}",
+                    f"{spins} on {carrier}",
+                }
+    wanted = {
+        f"{where} {spins}"
+        for where in ("primary", "reversed", "cut")
+        for spins in ("gyroscopic", "armature")
+    }
+    wanted |= {
+        "gyroscopic on flexible",
+        "gyroscopic on rigid",
+        "gyroscopic on ground",
+        "driven True",
+    }
     assert wanted | {"primary coupled", "reversed coupled", "cut coupled"} <= seen

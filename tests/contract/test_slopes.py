@@ -1,6 +1,8 @@
-"""Stiffness and damping in Newton's matrix against differences of the residual, for every location of forces.
+"""Stiffness and damping in Newton's matrix against differences of the residual, for every location
+of forces.
 
-Bodies move without rotation, or rotate about a point without force, so that forces change by the slopes of the laws only.
+Bodies move without rotation, or rotate about a point without force, so that forces change by the
+slopes of the laws only.
 """
 
 import numpy as np
@@ -39,7 +41,9 @@ def slopes_of(model):
         dense_mass(now.system.elimination, now.work.values, found[-1])
     h = 1e-6
     K = [(forces(moved(h * e), now.s) - forces(moved(-h * e), now.s)) / (2 * h) for e in np.eye(ns)]
-    D = [(forces(now.q, now.s + h * e) - forces(now.q, now.s - h * e)) / (2 * h) for e in np.eye(ns)]
+    D = [
+        (forces(now.q, now.s + h * e) - forces(now.q, now.s - h * e)) / (2 * h) for e in np.eye(ns)
+    ]
     return found[0], found[1] - found[0], np.array(K).T, np.array(D).T
 
 
@@ -66,7 +70,16 @@ def test_between_points(seed):
     """A spring in tension stiffens across its line by tension over length."""
     rng = np.random.default_rng(seed)
     model = body(fm.Translation, q0=rng.normal(size=3) + 2.0)
-    model.add(fm.PointSpring("spring", "ground/base", "body/end", k=rng.uniform(1, 9), c=rng.uniform(1, 9), length=0.5))
+    model.add(
+        fm.PointSpring(
+            "spring",
+            "ground/base",
+            "body/end",
+            k=rng.uniform(1, 9),
+            c=rng.uniform(1, 9),
+            length=0.5,
+        )
+    )
     check(model)
 
 
@@ -76,19 +89,29 @@ def pulled(t, x, v):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_between_frames(seed):
-    """Displacements of a body that does not turn, and turns at no moment; one stiffness and damping for each axis."""
+    """Displacements of a body that does not turn, and turns at no moment; one stiffness and damping
+    for each axis.
+    """
     rng = np.random.default_rng(seed)
     model = body(fm.Translation, q0=rng.normal(size=3))
-    model.add(fm.Bushing("bearing", "ground/base", "body/end", k=rng.uniform(1, 9, 6), c=rng.uniform(1, 9, 6)))
+    model.add(
+        fm.Bushing(
+            "bearing", "ground/base", "body/end", k=rng.uniform(1, 9, 6), c=rng.uniform(1, 9, 6)
+        )
+    )
     check(model)
     model = fm.Model("turns", gravity=(0, 0, 0))
     model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Spherical("motion", "ground", "body"))
-    model.add(fm.Bushing("bearing", "ground", "body", k=rng.uniform(1, 9, 6), c=rng.uniform(1, 9, 6)))
+    model.add(
+        fm.Bushing("bearing", "ground", "body", k=rng.uniform(1, 9, 6), c=rng.uniform(1, 9, 6))
+    )
     check(model)
 
 
-@pytest.mark.parametrize("law", [fm.SpringDamper(k=3.0, c=0.7, x0=0.1), fm.PD(kp=5.0, kd=0.4, reference=0.2), pulled])
+@pytest.mark.parametrize(
+    "law", [fm.SpringDamper(k=3.0, c=0.7, x0=0.1), fm.PD(kp=5.0, kd=0.4, reference=0.2), pulled]
+)
 def test_in_a_joint(law):
     model = body(fm.Prismatic, q0=0.3, v0=0.2, axis="x")
     if law is pulled:
@@ -102,7 +125,9 @@ def test_in_a_joint(law):
 def test_contacts_by_a_law(seed, friction):
     """With some indentation, approaching or separating, at rest along the plane."""
     rng = np.random.default_rng(seed)
-    law = fm.HuntCrossley(10.0 ** rng.uniform(2, 4), exponent=rng.uniform(1.2, 2.5), damping=rng.uniform(0, 0.3))
+    law = fm.HuntCrossley(
+        10.0 ** rng.uniform(2, 4), exponent=rng.uniform(1.2, 2.5), damping=rng.uniform(0, 0.3)
+    )
     model = body(fm.Translation, q0=(0.3, -0.2, 0.05), v0=(0.0, 0.0, rng.uniform(-1, 1)))
     model.add(fm.SpherePlane("floor", "ground", "body", radius=0.1, friction=friction, law=law))
     check(model)

@@ -1,4 +1,6 @@
-"""One integrator takes about as many steps under all formalisms × coordinates, for random models and for redundant loops."""
+"""One integrator takes about as many steps under all formalisms × coordinates, for random models
+and for redundant loops.
+"""
 
 import pytest
 from any_models import any_model
@@ -7,13 +9,18 @@ from test_redundant_stages import pendulum
 
 import flexmbs as fm
 
-MODELS = {"redundant loop": pendulum, **{str(seed): lambda seed=seed: any_model(seed).model for seed in (3, 17, 42, 611, 720)}}
+MODELS = {
+    "redundant loop": pendulum,
+    **{str(seed): lambda seed=seed: any_model(seed).model for seed in (3, 17, 42, 611, 720)},
+}
 
 
 def count(report: Report, model: fm.Model, pair: Pair) -> None:
     """Steps of a run, if the combination takes the model."""
     try:
-        run = fm.simulate(model, t_end=T_END, output_step=T_END, **options(pair, method(pair.integrator, 0)))
+        run = fm.simulate(
+            model, t_end=T_END, output_step=T_END, **options(pair, method(pair.integrator, 0))
+        )
     except fm.FlexmbsError:
         return
     report.steps[pair] = run.statistics["steps"] + run.statistics["rejected"]

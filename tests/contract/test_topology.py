@@ -1,11 +1,24 @@
-"""Random trees and closed loops: the block-sparse solution against the dense one, in joint and absolute coordinates."""
+"""Random trees and closed loops: the block-sparse solution against the dense one, in joint and
+absolute coordinates.
+"""
 
 import dataclasses
 import itertools
 
 import numpy as np
 import pytest
-from samples import GRAVITY, JOINTS, State, difference, flexible, rigid, some_frame, some_joint, state, states
+from samples import (
+    GRAVITY,
+    JOINTS,
+    State,
+    difference,
+    flexible,
+    rigid,
+    some_frame,
+    some_joint,
+    state,
+    states,
+)
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
@@ -20,7 +33,9 @@ def some_body(name, rng):
 
 
 def random_tree(seed, n=6):
-    """Bodies on random joints of random kinds, some declared from the child, one part without a joint to the ground."""
+    """Bodies on random joints of random kinds, some declared from the child, one part without a
+    joint to the ground.
+    """
     rng = np.random.default_rng(seed)
     model = fm.Model("tree", gravity=GRAVITY, frames={"post": some_frame(rng)})
     places = [model.ground["post"]]
@@ -37,14 +52,21 @@ def random_tree(seed, n=6):
 
 def with_items(model, frames=None, cuts=(), **sections):
     """A copy of a model with other ground frames, cuts, bodies or joints."""
-    copy = fm.Model(model.name, gravity=model.gravity, frames=model.frames if frames is None else frames, cuts=cuts)
+    copy = fm.Model(
+        model.name,
+        gravity=model.gravity,
+        frames=model.frames if frames is None else frames,
+        cuts=cuts,
+    )
     for section in ("bodies", "joints"):
         copy.items(section).update(sections.get(section, model.items(section)))
     return copy
 
 
 def close(model, kind, a, b, rng):
-    """Close a loop by a joint from frame ``a`` to a new frame on ``b``, the ground or a rigid body, exactly where it fits."""
+    """Close a loop by a joint from frame ``a`` to a new frame on ``b``, the ground or a rigid body,
+    exactly where it fits.
+    """
     now = state(model)
     now.motion()
     make, parameters = JOINTS[kind]
@@ -70,19 +92,35 @@ def loops(name):
     rocker = model.add(rigid("rocker", rng))
     model.add(some_joint("revolute", "main", model.ground["post"], crank["a"], rng))
     model.add(some_joint("spherical", "pin", crank["b"], rod["a"], rng))
-    model.add(some_joint("universal" if name.endswith("four-bar") else "cylindrical", "knee", rod["b"], rocker["a"], rng))
+    model.add(
+        some_joint(
+            "universal" if name.endswith("four-bar") else "cylindrical",
+            "knee",
+            rod["b"],
+            rocker["a"],
+            rng,
+        )
+    )
     if name.endswith("four-bar"):
         return close(model, "revolute", "rocker/b", "ground", rng)
     if name.endswith("on a moving base"):
         ends = ("rocker/b", "crank") if name.startswith("rigid") else ("crank/c", "rocker")
-        return close(model, "universal" if name.startswith("rigid") else "chain with a ball", *ends, rng)
+        return close(
+            model, "universal" if name.startswith("rigid") else "chain with a ball", *ends, rng
+        )
     tail = model.add(flexible("tail", rng, 2))
     model.add(some_joint("universal", "hip", rod["c"], tail["a"], rng))
     model = close(model, "cylindrical", "rocker/b", "ground", rng)
     return close(model, "spherical", "tail/b", "rocker", rng)
 
 
-LOOPS = ["rigid four-bar", "flexible four-bar", "rigid on a moving base", "flexible on a moving base", "flexible coupled loops"]
+LOOPS = [
+    "rigid four-bar",
+    "flexible four-bar",
+    "rigid on a moving base",
+    "flexible on a moving base",
+    "flexible coupled loops",
+]
 
 
 def dense_solution(now: State):
@@ -98,9 +136,13 @@ def check_against_dense(now: State):
     t, sd, lam = dense_solution(now)
     size = np.abs(t.k).max() + np.abs(t.M @ now.sd).max()
     assert np.abs(t.M @ now.sd - t.k - t.G.T @ now.lam).max() < 1e-11 * size
-    assert np.abs(t.G @ now.sd - t.gamma).max(initial=0.0) < 1e-9 * (1.0 + np.abs(t.gamma).max(initial=0.0))
+    assert np.abs(t.G @ now.sd - t.gamma).max(initial=0.0) < 1e-9 * (
+        1.0 + np.abs(t.gamma).max(initial=0.0)
+    )
     assert np.abs(now.sd - sd).max() < 1e-9 * np.abs(sd).max()
-    assert np.abs(multipliers_of_least_norm(t.G, now.lam) - lam).max(initial=0.0) < 1e-8 * np.abs(lam).max(initial=1.0)
+    assert np.abs(multipliers_of_least_norm(t.G, now.lam) - lam).max(initial=0.0) < 1e-8 * np.abs(
+        lam
+    ).max(initial=1.0)
     assert np.abs(t.g).max(initial=0.0) < 1e-10
     assert np.abs(t.gd).max(initial=0.0) < 1e-9
 
@@ -118,7 +160,9 @@ def test_random_trees(seed):
 
 @pytest.mark.parametrize("kind", ["fixed", "prismatic", "translation", "revolute", "chain"])
 def test_point_masses_on_moving_bodies(kind):
-    """A point mass turns with the body that carries it, in either coordinates, and may carry another body itself."""
+    """A point mass turns with the body that carries it, in either coordinates, and may carry
+    another body itself.
+    """
     rng = np.random.default_rng(1)
     model = fm.Model("beads", gravity=GRAVITY, frames={"post": some_frame(rng)})
     arm = model.add(flexible("arm", rng))
@@ -149,13 +193,18 @@ def declared_at(model, now):
     joints, bodies = dict(model.joints), dict(model.bodies)
     for k, name in enumerate(now.compiled.topology.cuts):
         joint = joints[name]
-        q0, v0 = now.work.beta[now.system.cuts.beta_at[k] :][: joint.nq], now.work.cut.eta[k, : joint.nv]
+        q0, v0 = (
+            now.work.beta[now.system.cuts.beta_at[k] :][: joint.nq],
+            now.work.cut.eta[k, : joint.nv],
+        )
         joints[name] = dataclasses.replace(joint, q0=tuple(q0), v0=tuple(v0))
     for i, name in enumerate(now.compiled.bodies):
         tree = now.system.tree
         nf, at, to = tree.nf[i], tree.qf_at[i], tree.sf_at[i]
         if nf:
-            bodies[name] = dataclasses.replace(bodies[name], qf0=tuple(now.q[at : at + nf]), qf_dot0=tuple(now.s[to : to + nf]))
+            bodies[name] = dataclasses.replace(
+                bodies[name], qf0=tuple(now.q[at : at + nf]), qf_dot0=tuple(now.s[to : to + nf])
+            )
     return with_items(model, bodies=bodies, joints=joints)
 
 
@@ -165,7 +214,8 @@ def test_any_cut_gives_the_same_motion(name):
     now = state(model, "absolute")
     motion = now.motion()
     model = declared_at(model, now)
-    bridge = {"main"} if name.endswith("base") else set()  # without it the linkage floats, wherever it starts
+    # without it the linkage floats, wherever it starts
+    bridge = {"main"} if name.endswith("base") else set()
     cuts = [joint for joint in model.joints if model.joints[joint].nv < 3 and joint not in bridge]
     assert cuts
     for cut in cuts:
@@ -174,17 +224,23 @@ def test_any_cut_gives_the_same_motion(name):
         check_against_dense(other)
         found = other.motion()
         for body in motion:
-            assert np.abs(found[body] - motion[body]).max() < 1e-8 * (1 + np.abs(motion[body]).max())
+            assert np.abs(found[body] - motion[body]).max() < 1e-8 * (
+                1 + np.abs(motion[body]).max()
+            )
 
 
 def planar_four_bar(knee=fm.Revolute, last=fm.Revolute):
-    """Crank 0.3 m, rod 0.8 m, rocker 0.6 m, ground 0.7 m in the x-z plane, as uniform bars; closed at a crank angle of 0.7."""
+    """Crank 0.3 m, rod 0.8 m, rocker 0.6 m, ground 0.7 m in the x-z plane, as uniform bars; closed
+    at a crank angle of 0.7.
+    """
     lengths = {"crank": 0.3, "rod": 0.8, "rocker": 0.6}
     model = fm.Model("four-bar", frames={"far": (0.7, 0, 0)})
     bars = {}
     for name, length in lengths.items():
         about = {"inertia": (1e-4, length**2 / 12, length**2 / 12), "com": (length / 2, 0, 0)}
-        bars[name] = model.add(fm.RigidBody(name, mass=1.0, frames={"end": (length, 0, 0)}, **about))
+        bars[name] = model.add(
+            fm.RigidBody(name, mass=1.0, frames={"end": (length, 0, 0)}, **about)
+        )
     angle = 0.7
     tip = 0.3 * np.array([np.cos(angle), np.sin(angle)])
     d = np.array([0.7, 0]) - tip
@@ -203,7 +259,9 @@ def planar_four_bar(knee=fm.Revolute, last=fm.Revolute):
 
 
 def crank_acceleration_of_the_plane(now):
-    """Crank angle's acceleration of the four-bar from three absolute angles and two closing equations in the plane."""
+    """Crank angle's acceleration of the four-bar from three absolute angles and two closing
+    equations in the plane.
+    """
     lengths = np.array([0.3, 0.8, 0.6])
     spin = -now.motion()["crank"][16]
     tips = [now.pose(f)[1] for f in ("ground", "crank/end", "rod/end", "rocker/end")]
@@ -214,7 +272,9 @@ def crank_acceleration_of_the_plane(now):
         for j in range(3):
             for bar in range(max(i, j), 3):
                 reach = [lengths[k] if k < bar else lengths[k] / 2 for k in (i, j)]
-                M[i, j] += reach[0] * reach[1] * np.cos(angle[i] - angle[j]) + (lengths[bar] ** 2 / 12 if i == j == bar else 0.0)
+                M[i, j] += reach[0] * reach[1] * np.cos(angle[i] - angle[j]) + (
+                    lengths[bar] ** 2 / 12 if i == j == bar else 0.0
+                )
     carried = np.array([2.5, 1.5, 0.5]) * lengths
     G = np.vstack([-lengths * s, lengths * c])
     rate = np.linalg.lstsq(np.vstack([G, [1, 0, 0]]), [0, 0, spin], rcond=None)[0]
@@ -231,7 +291,9 @@ def crank_acceleration_of_the_plane(now):
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_redundant_planar_loop(coordinates):
-    """Four revolute joints about y: 3 of the rows depend on others; the motion is that of the statically determinate linkage."""
+    """Four revolute joints about y: 3 of the rows depend on others; the motion is that of the
+    statically determinate linkage.
+    """
     now = state(planar_four_bar(), coordinates)
     determinate = state(planar_four_bar(fm.Spherical, fm.Cylindrical), coordinates)
     for one in (now, determinate):
@@ -241,7 +303,9 @@ def test_redundant_planar_loop(coordinates):
     assert determinate.status == 0
     found = dict(redundant_rows(now.compiled, now.q, now.s, now.work.beta[:-8]))
     assert sum(found.values()) == 3
-    assert set(found) <= ({"foot", "knee", "pin", "main"} if coordinates == "absolute" else {"foot", "knee"})
+    assert set(found) <= (
+        {"foot", "knee", "pin", "main"} if coordinates == "absolute" else {"foot", "knee"}
+    )
     t, sd, lam = dense_solution(now)
     assert np.abs(now.sd - sd).max() < 1e-9 * np.abs(sd).max()
     least = multipliers_of_least_norm(t.G, now.lam)
@@ -251,20 +315,28 @@ def test_redundant_planar_loop(coordinates):
 
 
 def door(hinges):
-    """A door on hinges along an axis across the frame axes; the second closes a loop whose rows are all round-off."""
+    """A door on hinges along an axis across the frame axes; the second closes a loop whose rows are
+    all round-off.
+    """
     axis = np.array([1.0, 2.0, 3.0])
     places = {f"hinge{i}": tuple(i * axis) for i in range(hinges)}
     model = fm.Model("door", frames=places)
-    leaf = model.add(fm.RigidBody("leaf", mass=3.0, inertia=(0.5, 0.3, 0.4), com=(0.7, -0.2, 0.1), frames=places))
+    leaf = model.add(
+        fm.RigidBody("leaf", mass=3.0, inertia=(0.5, 0.3, 0.4), com=(0.7, -0.2, 0.1), frames=places)
+    )
     for place in places:
-        model.add(fm.Revolute(place, model.ground[place], leaf[place], axis=tuple(axis), q0=0.6, v0=1.0))
+        model.add(
+            fm.Revolute(place, model.ground[place], leaf[place], axis=tuple(axis), q0=0.6, v0=1.0)
+        )
     return model
 
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_a_second_hinge_changes_nothing(coordinates):
     one, two = state(door(1)), state(door(2), coordinates)
-    assert sum(rows for _, rows in redundant_rows(two.compiled, two.q, two.s, two.work.beta[:-8])) == 5
+    assert (
+        sum(rows for _, rows in redundant_rows(two.compiled, two.q, two.s, two.work.beta[:-8])) == 5
+    )
     assert two.status == 5
     assert abs(one.sd[0]) > 1.0
     assert difference(one, two) < 1e-12

@@ -1,4 +1,6 @@
-"""Contract of user-defined constraints between flexible bodies: rows and rates, the same accelerations by every formalism."""
+"""Contract of user-defined constraints between flexible bodies: rows and rates, the same
+accelerations by every formalism.
+"""
 
 import functools
 import math
@@ -24,7 +26,9 @@ from flexmbs.system.compile import Compiled
 
 def surface(t, x, A):
     """A point on a wavy surface that rises, an axis that keeps an angle to the parent's."""
-    return np.array([x[2] - 0.2 * np.sin(x[0]) * x[1] - 0.1 * t, A[8] + 0.3 * A[1] - 0.4 * x[1] * A[3]])
+    return np.array(
+        [x[2] - 0.2 * np.sin(x[0]) * x[1] - 0.1 * t, A[8] + 0.3 * A[1] - 0.4 * x[1] * A[3]]
+    )
 
 
 def real_surface(t, x, A):
@@ -38,30 +42,62 @@ def surface_rows(t, x, A):
         return np.cross(A[column::3], np.eye(3)[row])
 
     first = [-0.2 * np.cos(x[0]) * x[1], -0.2 * np.sin(x[0]), 1.0, 0.0, 0.0, 0.0, -0.1]
-    second = np.concatenate([[0.0, -0.4 * A[3], 0.0], turned(2, 2) + 0.3 * turned(1, 0) - 0.4 * x[1] * turned(0, 1), [0.0]])
+    second = np.concatenate(
+        [
+            [0.0, -0.4 * A[3], 0.0],
+            turned(2, 2) + 0.3 * turned(1, 0) - 0.4 * x[1] * turned(0, 1),
+            [0.0],
+        ]
+    )
     return np.array([first, second])
 
 
 def rows(t, x, A):
-    return np.array([[A[0], x[1], 0.3, A[4], 0.2 * x[2], -A[7], 0.1 * t + x[0]], [0.0, 1.0, x[2], 0.0, A[2], 0.5, 0.3 * A[5]]])
+    return np.array(
+        [
+            [A[0], x[1], 0.3, A[4], 0.2 * x[2], -A[7], 0.1 * t + x[0]],
+            [0.0, 1.0, x[2], 0.0, A[2], 0.5, 0.3 * A[5]],
+        ]
+    )
 
 
 KINDS = {
-    "holonomic": (fm.Holonomic, {"function": surface, "jacobian": surface_rows, "equations": 2, "rheonomic": True}),
-    "holonomic by complex steps": (fm.Holonomic, {"function": surface, "equations": 2, "rheonomic": True}),
-    "velocity-rows": (fm.VelocityRows, {"function": rows, "equations": 2, "axes": "parent", "rheonomic": True}),
-    "holonomic by differences": (fm.Holonomic, {"function": real_surface, "equations": 2, "rheonomic": True}),
-    "velocity-rows constant": (fm.VelocityRows, {"covectors": [(0.3, -1, 0.2, 0.5, 0.1, -0.7, 0.4), (1, 0, 0, 0, 1, 0)]}),
+    "holonomic": (
+        fm.Holonomic,
+        {"function": surface, "jacobian": surface_rows, "equations": 2, "rheonomic": True},
+    ),
+    "holonomic by complex steps": (
+        fm.Holonomic,
+        {"function": surface, "equations": 2, "rheonomic": True},
+    ),
+    "velocity-rows": (
+        fm.VelocityRows,
+        {"function": rows, "equations": 2, "axes": "parent", "rheonomic": True},
+    ),
+    "holonomic by differences": (
+        fm.Holonomic,
+        {"function": real_surface, "equations": 2, "rheonomic": True},
+    ),
+    "velocity-rows constant": (
+        fm.VelocityRows,
+        {"covectors": [(0.3, -1, 0.2, 0.5, 0.1, -0.7, 0.4), (1, 0, 0, 0, 1, 0)]},
+    ),
 }
 
 
 def test_every_registered_kind_is_here():
-    made = {kind for kind, made in Joint.kinds.items() if issubclass(made, Relation) and "function" in made.field_names()}
+    made = {
+        kind
+        for kind, made in Joint.kinds.items()
+        if issubclass(made, Relation) and "function" in made.field_names()
+    }
     assert {name.split()[0] for name in KINDS} == made
 
 
 def closed_pose(rng: Random) -> tuple[float, ...]:
-    """A random pose moved onto the surface: the search for the start from one off it would be most of the time."""
+    """A random pose moved onto the surface: the search for the start from one off it would be most
+    of the time.
+    """
     x, turn = rng.normal(size=3), rng.normal(size=3) / 2
 
     def values(d: np.ndarray) -> np.ndarray:
@@ -72,14 +108,20 @@ def closed_pose(rng: Random) -> tuple[float, ...]:
 
 
 def constrained(kind: str) -> fm.Model:
-    """ground – revolute – flexible "first" and flexible or rigid "second", free; the constraint between them."""
+    """ground – revolute – flexible "first" and flexible or rigid "second", free; the constraint
+    between them.
+    """
     seed = list(KINDS).index(kind)
     rng = np.random.default_rng(seed)
     model = fm.Model("constrained", gravity=GRAVITY, frames={"post": some_frame(rng)})
     first = model.add(flexible("first", rng))
     second = model.add(rigid("second", rng) if seed == 1 else flexible("second", rng, nf=2))
     model.add(some_joint("revolute", "base", model.ground["post"], first["a"], rng))
-    model.add(fm.Free("motion", first["b"], second["a"], q0=closed_pose(rng), v0=tuple(rng.normal(size=6))))
+    model.add(
+        fm.Free(
+            "motion", first["b"], second["a"], q0=closed_pose(rng), v0=tuple(rng.normal(size=6))
+        )
+    )
     make, parameters = KINDS[kind]
     model.add(make("contact", first["b"], second["a"], **parameters))
     return model
@@ -93,7 +135,9 @@ def assembled(kind: str) -> tuple[Compiled, InitialState]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_values_differentiate_to_rates(kind):
-    """g to G s + γ̄ and this to G ṡ − γ along a motion, time included; G is what the velocities are multiplied with."""
+    """g to G s + γ̄ and this to G ṡ − γ along a motion, time included; G is what the velocities are
+    multiplied with.
+    """
     now = state_of(*assembled(kind))
     mine = contact_rows(now)
     joint = now.compiled.model.joints["contact"]
@@ -124,6 +168,10 @@ def test_every_formalism_gives_the_same_accelerations(kind):
         for formalism in FORMALISMS.values():
             if coordinates not in formalism.coordinates:
                 continue
-            sd, lam = evaluate(instant.compiled, formalism(), 0.0, instant.q, instant.s, instant.z, instant.beta)
+            sd, lam = evaluate(
+                instant.compiled, formalism(), 0.0, instant.q, instant.s, instant.z, instant.beta
+            )
             assert np.abs(sd - wanted.sd).max() < 1e-9 * (1.0 + np.abs(wanted.sd).max())
-            assert np.abs(multipliers_of_least_norm(t.G, lam) - wanted.lam).max() < 1e-9 * (1.0 + np.abs(wanted.lam).max())
+            assert np.abs(multipliers_of_least_norm(t.G, lam) - wanted.lam).max() < 1e-9 * (
+                1.0 + np.abs(wanted.lam).max()
+            )

@@ -1,7 +1,9 @@
-"""Wrong arguments of every kind of item, in Python and in model files: one line each, the same text.
+"""Wrong arguments of every kind of item, in Python and in model files: one line each, the same
+text.
 
 Every value in the table of an item is replaced by wrong ones: misspelt, swapped, duplicated, of
-another type, not finite; keys are removed and misspelt. Nothing may raise anything but `InputError`.
+another type, not finite; keys are removed and misspelt. Nothing may raise anything but
+`InputError`.
 """
 
 import copy
@@ -24,7 +26,8 @@ from flexmbs.studies.options import default_formalism
 from flexmbs.toml.document import Locator
 
 Place = tuple[Any, ...]
-LONGEST = 1000  # characters of a message: two or three lines of a terminal with lists of known names
+# characters of a message: two or three lines of a terminal with lists of known names
+LONGEST = 1000
 KINDS = [each for each in registered() if not each.startswith(("table", "body", "motions"))]
 FAST = KINDS[::6]  # in the default run
 
@@ -57,7 +60,13 @@ def declared(seed: int, wanted: str, folder: Path) -> tuple[fm.Model, dict[str, 
 def values(value: Any, path: Place) -> Iterator[tuple[Place, Any]]:
     """Every value of a table with its path."""
     yield path, value
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
     for key, each in inner:
         yield from values(each, (*path, key))
 
@@ -82,9 +91,30 @@ def wrong_values(value: Any) -> list[Any]:
     if isinstance(value, bool):
         return ["yes", 2, [value]]
     if isinstance(value, int | float):
-        return [-value or -1.0, 0.0, float("nan"), float("inf"), "1", [value, value], True, 1e300, {}, -1, 7]
+        return [
+            -value or -1.0,
+            0.0,
+            float("nan"),
+            float("inf"),
+            "1",
+            [value, value],
+            True,
+            1e300,
+            {},
+            -1,
+            7,
+        ]
     if isinstance(value, list):
-        return [value + value[:1], value[:-1], [], "x", 3.0, value[::-1], [value], {str(i): x for i, x in enumerate(value)}]
+        return [
+            value + value[:1],
+            value[:-1],
+            [],
+            "x",
+            3.0,
+            value[::-1],
+            [value],
+            {str(i): x for i, x in enumerate(value)},
+        ]
     return [[], "x", {}, 3, {**value, "unknwon": 1}]
 
 
@@ -105,10 +135,18 @@ def mutations(table: dict[str, Any], item: Place) -> Iterator[tuple[str, dict[st
         if len(path) < 3:
             continue
         for wrong in wrong_values(value):
-            yield f"{path} = {wrong!r}", changed(table, path, lambda inner, key, wrong=wrong: inner.__setitem__(key, wrong))
+            yield (
+                f"{path} = {wrong!r}",
+                changed(table, path, lambda inner, key, wrong=wrong: inner.__setitem__(key, wrong)),
+            )
         if isinstance(path[-1], str) and path[-1] != "kind":
             yield f"{path} missing", changed(table, path, lambda inner, key: inner.pop(key))
-            yield f"{path} misspelt", changed(table, path, lambda inner, key: inner.__setitem__(f"{key}x", inner.pop(key)))
+            yield (
+                f"{path} misspelt",
+                changed(
+                    table, path, lambda inner, key: inner.__setitem__(f"{key}x", inner.pop(key))
+                ),
+            )
 
 
 def problems_in_file(table: dict[str, Any], folder: Path) -> set[str]:
@@ -119,12 +157,19 @@ def problems_in_file(table: dict[str, Any], folder: Path) -> set[str]:
 def problems_in_python(table: dict[str, Any], folder: Path) -> set[str] | None:
     """Problems of the same declarations in a script; None where their kind does not exist."""
     try:
-        model = fm.Model(table["name"], gravity=table["gravity"], frames=table.get("frames", {}), cuts=table.get("cuts", ()))
+        model = fm.Model(
+            table["name"],
+            gravity=table["gravity"],
+            frames=table.get("frames", {}),
+            cuts=table.get("cuts", ()),
+        )
         model.folder = folder
         for section, family in SECTIONS.items():
             for name, given in table.get(section, {}).items():
                 keys = {key: value for key, value in given.items() if key != "kind"}
-                kind = given.get("kind", next(iter(family.kinds)) if len(family.kinds) == 1 else None)
+                kind = given.get(
+                    "kind", next(iter(family.kinds)) if len(family.kinds) == 1 else None
+                )
                 if not isinstance(kind, str) or kind not in family.kinds:
                     return None
                 if isinstance(keys.get("file"), str):
@@ -137,7 +182,9 @@ def problems_in_python(table: dict[str, Any], folder: Path) -> set[str] | None:
 
 
 @pytest.mark.parametrize("seed", drawn(1, 4))
-@pytest.mark.parametrize("wanted", [pytest.param(each, marks=[] if each in FAST else pytest.mark.slow) for each in KINDS])
+@pytest.mark.parametrize(
+    "wanted", [pytest.param(each, marks=[] if each in FAST else pytest.mark.slow) for each in KINDS]
+)
 def test_wrong_arguments(wanted: str, seed: int, tmp_path: Path) -> None:
     found = declared(seed, wanted, tmp_path)
     if found is None:
@@ -145,14 +192,23 @@ def test_wrong_arguments(wanted: str, seed: int, tmp_path: Path) -> None:
     table = found[1]
     section, kind = wanted.rsplit(maxsplit=1)
     family = SECTIONS.get(section)
-    names = [name for name, given in table.get(section, {}).items() if given.get("kind", kind) == kind]
-    items = [(section, names[0])] if family and names else [(key, name) for key in SECTIONS for name in table.get(key, {})][:2]
+    names = [
+        name for name, given in table.get(section, {}).items() if given.get("kind", kind) == kind
+    ]
+    items = (
+        [(section, names[0])]
+        if family and names
+        else [(key, name) for key in SECTIONS for name in table.get(key, {})][:2]
+    )
     rng = np.random.default_rng(seed)
     cases = [case for item in items for case in mutations(table, item)]
     for what, wrong in (cases[k] for k in rng.permutation(len(cases))[:40]):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            in_file, in_python = problems_in_file(wrong, tmp_path), problems_in_python(wrong, tmp_path)
+            in_file, in_python = (
+                problems_in_file(wrong, tmp_path),
+                problems_in_python(wrong, tmp_path),
+            )
         assert all("\n" not in line and len(line) < LONGEST for line in in_file), (what, in_file)
         if in_python is not None and in_file:  # a script stops at its first wrong item
             assert in_python, what

@@ -1,4 +1,6 @@
-"""Transformations of models that change a run in a known way: poses of the world, order, names, cut bodies."""
+"""Transformations of models that change a run in a known way: poses of the world, order, names, cut
+bodies.
+"""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -13,8 +15,12 @@ SECTIONS = ("bodies", "joints", "forces", "drives", "couplings", "contacts", "ro
 WORLD = "world frame"  # of the ground, or of the body that carries the model
 
 
-def copy_of(model: fm.Model, change: Callable[[Any], Any] = lambda item: item, **header: Any) -> fm.Model:
-    """A model with every item changed; items that become None are left out, with those that need them."""
+def copy_of(
+    model: fm.Model, change: Callable[[Any], Any] = lambda item: item, **header: Any
+) -> fm.Model:
+    """A model with every item changed; items that become None are left out, with those that need
+    them.
+    """
     given = {"gravity": model.gravity, "frames": model.frames, "cuts": model.cuts} | header
     made = fm.Model(model.name, **given)
     for section in SECTIONS:
@@ -55,11 +61,16 @@ def with_references(item: Any, of: Callable[[Any], Any]) -> Any:
 # Where the world is
 
 
-def placed(model: fm.Model, R: np.ndarray, d: np.ndarray, velocity: np.ndarray | None = None) -> fm.Model:
-    """The model at x ↦ R x + d + v t, with its gravity: its ground frames are those of the ground, or of a driven body."""
+def placed(
+    model: fm.Model, R: np.ndarray, d: np.ndarray, velocity: np.ndarray | None = None
+) -> fm.Model:
+    """The model at x ↦ R x + d + v t, with its gravity: its ground frames are those of the ground,
+    or of a driven body.
+    """
     base = "ground" if velocity is None else "carrier"
     frames = {
-        name: fm.Frame(tuple(R @ frame.position + d), (R @ frame.rotation).tolist()) for name, frame in model.frames.items()
+        name: fm.Frame(tuple(R @ frame.position + d), (R @ frame.rotation).tolist())
+        for name, frame in model.frames.items()
     }
     frames[WORLD] = fm.Frame(tuple(d), R.tolist())
 
@@ -72,7 +83,9 @@ def placed(model: fm.Model, R: np.ndarray, d: np.ndarray, velocity: np.ndarray |
     def change(item: Any) -> Any:
         return with_references(_in_world(item, R, d, v), of)
 
-    made = copy_of(model, change, gravity=tuple(R @ model.gravity), frames=frames if velocity is None else {})
+    made = copy_of(
+        model, change, gravity=tuple(R @ model.gravity), frames=frames if velocity is None else {}
+    )
     if velocity is not None:
         bodies = dict(made.bodies)
         made.bodies.clear()
@@ -85,23 +98,39 @@ def placed(model: fm.Model, R: np.ndarray, d: np.ndarray, velocity: np.ndarray |
 
 
 def _in_world(item: Any, R: np.ndarray, d: np.ndarray, v: np.ndarray) -> Any:
-    """Forces given in world axes, in those of the moved world; a law of each component needs one of three."""
+    """Forces given in world axes, in those of the moved world; a law of each component needs one of
+    three.
+    """
     if isinstance(item, fm.FrameForce) and item.axes == "world":
         if not np.array_equal(R, np.round(R)):
             return None
         order = np.abs(R).argmax(axis=1)
-        return dataclasses.replace(item, **{key: tuple(getattr(item, key)[k] for k in order) for key in ("force", "torque")})
+        return dataclasses.replace(
+            item,
+            **{key: tuple(getattr(item, key)[k] for k in order) for key in ("force", "torque")},
+        )
     if not isinstance(item, fm.UserForce):
         return item
     function = getattr(item.function, "py_func", item.function)
 
     def moved(t: float, r: Any, A: Any, rate: Any, w: Any, *reactions: Any) -> Any:
-        back = [R.T @ (np.array(r) - d - v * t), (R.T @ np.reshape(A, (3, 3))).ravel(), R.T @ (np.array(rate) - v), R.T @ w]
-        read = [np.array(each).reshape(-1, 2, 3) @ R for each in reactions] if item.axes == "world" else reactions
+        back = [
+            R.T @ (np.array(r) - d - v * t),
+            (R.T @ np.reshape(A, (3, 3))).ravel(),
+            R.T @ (np.array(rate) - v),
+            R.T @ w,
+        ]
+        read = (
+            [np.array(each).reshape(-1, 2, 3) @ R for each in reactions]
+            if item.axes == "world"
+            else reactions
+        )
         given = np.array(function(t, *back, *(np.reshape(each, (-1, 6)) for each in read)), float)
         return (*(R @ given[:3]), *(R @ given[3:6]))
 
-    return dataclasses.replace(item, function=with_arguments_of(moved, item.function, reads=bool(item.reads)))
+    return dataclasses.replace(
+        item, function=with_arguments_of(moved, item.function, reads=bool(item.reads))
+    )
 
 
 def with_arguments_of(function: Any, of: Any, *, reads: bool) -> Any:
@@ -120,7 +149,9 @@ def renamed(model: fm.Model, name: Callable[[str], str]) -> fm.Model:
     def of(ref: Any) -> Any:
         if isinstance(ref, FrameRef):
             return (
-                FrameRef("ground", ref.frame and name(ref.frame)) if ref.body == "ground" else FrameRef(name(ref.body), ref.frame)
+                FrameRef("ground", ref.frame and name(ref.frame))
+                if ref.body == "ground"
+                else FrameRef(name(ref.body), ref.frame)
             )
         if ref is None:
             return None
@@ -147,7 +178,9 @@ def permuted(model: fm.Model, rng: np.random.Generator) -> fm.Model:
 
 
 def cut_in_two(model: fm.Model, rng: np.random.Generator) -> fm.Model | None:
-    """The model with a rigid body in two halves, of which the second has some of the frames, fixed to each other."""
+    """The model with a rigid body in two halves, of which the second has some of the frames, fixed
+    to each other.
+    """
     rigid = [name for name, body in model.bodies.items() if isinstance(body, fm.RigidBody)]
     if not rigid:
         return None
@@ -157,7 +190,11 @@ def cut_in_two(model: fm.Model, rng: np.random.Generator) -> fm.Model | None:
     half = {"mass": 0.5 * body.mass, "inertia": (0.5 * np.array(body.inertia)).tolist()}
 
     def of(ref: Any) -> Any:
-        return FrameRef(other, ref.frame) if isinstance(ref, FrameRef) and ref.body == name and ref.frame in apart else ref
+        return (
+            FrameRef(other, ref.frame)
+            if isinstance(ref, FrameRef) and ref.body == name and ref.frame in apart
+            else ref
+        )
 
     made = copy_of(model, lambda item: with_references(item, of))
     made.bodies[name] = dataclasses.replace(body, **half)

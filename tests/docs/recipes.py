@@ -1,4 +1,6 @@
-"""Pages of recipes as programs: their blocks run one after the other, and a block of text is the output of the one before it."""
+"""Pages of recipes as programs: their blocks run one after the other, and a block of text is the
+output of the one before it.
+"""
 
 import contextlib
 import doctest
@@ -18,7 +20,8 @@ from flexmbs.audit import second_run
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^(?:```|<!--)(\w+)\n(.*?)^(?:```|-->)$", re.MULTILINE | re.DOTALL)
-second_run.SECONDS = 20.0  # s: the whole second run on slow machines too, so that verdicts do not depend on these
+# s: the whole second run on slow machines too, so that verdicts do not depend on these
+second_run.SECONDS = 20.0
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -37,10 +40,18 @@ def blocks(page: str) -> list[Block]:
 
 
 def differences(page: str, folder: Path) -> list[tuple[Block, str]]:
-    """Run a page in a folder: the blocks of text that are not the output of the block before them, with that output."""
-    shutil.copytree(ROOT / "meshes", folder / "meshes", ignore=shutil.ignore_patterns("*.py", "*.md"))
+    """Run a page in a folder: the blocks of text that are not the output of the block before them,
+    with that output.
+    """
+    shutil.copytree(
+        ROOT / "meshes", folder / "meshes", ignore=shutil.ignore_patterns("*.py", "*.md")
+    )
     names: dict[str, Any] = {"__name__": "recipe"}
-    kinds: dict[str, Callable[[str], str]] = {"python": lambda text: _python(text, names), "sh": _shell, "toml": _file}
+    kinds: dict[str, Callable[[str], str]] = {
+        "python": lambda text: _python(text, names),
+        "sh": _shell,
+        "toml": _file,
+    }
     kinds["console"] = lambda text: ""  # for the shell of the reader only
     found, output = [], ""
     with contextlib.chdir(folder), warnings.catch_warnings():

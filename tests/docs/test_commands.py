@@ -12,8 +12,14 @@ from flexmbs.command_line import app as flexmbs
 from preprocess.command_line import app as preprocess
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "howto").glob("*.md"),
-         *(ROOT / "docs" / "formats").glob("*.md"), *(ROOT / "reports").rglob("README.md")]  # fmt: skip
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs" / "howto").glob("*.md"),
+    *(ROOT / "docs" / "formats").glob("*.md"),
+    *(ROOT / "reports").rglob("README.md"),
+]
 PROGRAMS = {"flexmbs": flexmbs, "preprocess": preprocess}
 
 
@@ -22,20 +28,33 @@ def commands() -> list[tuple[str, str]]:
     found = []
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
-        lines = [line for block in re.findall(r"```(?:sh|bash)\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+        lines = [
+            line
+            for block in re.findall(r"```(?:sh|bash)\n(.*?)```", text, re.DOTALL)
+            for line in block.splitlines()
+        ]
         lines += re.findall(r"^    (.*)$", text, re.MULTILINE)  # an indented block
         lines += re.findall(r"`([^`\n]+)`", text)
-        found += [(str(page.relative_to(ROOT)), line) for line in lines if re.match(r"(flexmbs|preprocess) [\w-]", line)]
+        found += [
+            (str(page.relative_to(ROOT)), line)
+            for line in lines
+            if re.match(r"(flexmbs|preprocess) [\w-]", line)
+        ]
     return sorted(set(found))
 
 
 def left_over(words: list[str]) -> list[str]:
-    """What the parser of a command does not take. Raises what it raises for options that do not exist."""
+    """What the parser of a command does not take. Raises what it raises for options that do not
+    exist.
+    """
     command: Any = get_command(PROGRAMS[words[0]])
     context, rest = command.make_context(words[0], [], resilient_parsing=True), words[1:]
     while rest and rest[0] in getattr(command, "commands", {}):
         command = command.commands[rest[0]]
-        context, rest = command.make_context(rest[0], [], parent=context, resilient_parsing=True), rest[1:]
+        context, rest = (
+            command.make_context(rest[0], [], parent=context, resilient_parsing=True),
+            rest[1:],
+        )
     return list(command.make_parser(context).parse_args(list(rest))[1])
 
 

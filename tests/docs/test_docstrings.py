@@ -1,10 +1,13 @@
 """Every parameter of a public name is described, and every public name has an example that runs.
 
-What a new name needs: a section ``Examples`` at the end of its docstring, as those of its neighbours, with
+What a new name needs: a section ``Examples`` at the end of its docstring, as those of its
+neighbours, with
 
-* a first line ``>>> import flexmbs as fm`` or ``>>> import preprocess as pp``: what a user pastes runs, without other files;
+* a first line ``>>> import flexmbs as fm`` or ``>>> import preprocess as pp``: what a user pastes
+  runs, without other files;
 * the name itself in use, ``fm.Name``, on the smallest model that shows it, in 3 to 10 lines;
-* a result below a line, if possible one that a formula gives, with this formula in a comment: ``# √(k/m)/2π``;
+* a result below a line, if possible one that a formula gives, with this formula in a comment: ``#
+  √(k/m)/2π``;
 * rounded numbers of Python (``round``, ``.round(6).tolist()``), no ``-0.0``, no warnings.
 """
 
@@ -25,11 +28,16 @@ from flexmbs.declaration import Declaration
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "docs" / "_ext"))
 from docstrings import sections
 
-PUBLIC = {f"{package.__name__}.{name}": getattr(package, name) for package in (fm, pp) for name in package.__all__}
+PUBLIC = {
+    f"{package.__name__}.{name}": getattr(package, name)
+    for package in (fm, pp)
+    for name in package.__all__
+}
 CALLED = {
     name: thing
     for name, thing in PUBLIC.items()
-    if callable(thing) and not (isinstance(thing, type) and issubclass(thing, Declaration | BaseException))
+    if callable(thing)
+    and not (isinstance(thing, type) and issubclass(thing, Declaration | BaseException))
 }
 RECORDS = (
     "Linearization",
@@ -41,7 +49,9 @@ RECORDS = (
     "Mesh",
     "Part",
 )  # results, not made by users
-EXAMPLES = PUBLIC | {f"flexmbs.motions.{name}": getattr(fm.motions, name) for name in fm.motions.__all__}
+EXAMPLES = PUBLIC | {
+    f"flexmbs.motions.{name}": getattr(fm.motions, name) for name in fm.motions.__all__
+}
 SHORT = {"flexmbs": "fm", "preprocess": "pp"}
 FORMAT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 LONGEST = 12  # lines of code, besides those of a file that the example writes
@@ -65,12 +75,16 @@ def example(name: str) -> doctest.DocTest:
     return doctest.DocTestParser().get_doctest(shown, {}, name, None, None)
 
 
-@pytest.mark.parametrize("name", sorted(name for name in CALLED if name.partition(".")[2] not in RECORDS))
+@pytest.mark.parametrize(
+    "name", sorted(name for name in CALLED if name.partition(".")[2] not in RECORDS)
+)
 def test_every_parameter_is_described(name: str) -> None:
     text = sections(inspect.getdoc(CALLED[name]) or "", CALLED[name])
     found = text.partition("Parameters\n----------\n")[2].partition("\n\nRaises")[0].splitlines()
     missing = [
-        line for line, after in zip(found, [*found[1:], ""]) if " : " in line and not line.startswith(" ") and not after.strip()
+        line
+        for line, after in zip(found, [*found[1:], ""])
+        if " : " in line and not line.startswith(" ") and not after.strip()
     ]
     assert missing == []
 
@@ -80,10 +94,18 @@ def test_every_public_name_has_an_example(name: str) -> None:
     lines = example(name).examples
     source = "".join(line.source for line in lines)
     package, _, own = name.partition(".")
-    assert re.search(rf"^import {package} as {SHORT[package]}$", source, re.MULTILINE), f"{name} cannot be pasted.\n{__doc__}"
-    assert re.search(rf"\b{SHORT[package]}\.{re.escape(own)}\b", source), f"{name} is not used in its example.\n{__doc__}"
-    assert any(line.want or line.exc_msg for line in lines), f"the example of {name} shows no result.\n{__doc__}"
-    assert len(re.sub(r"\'{3}.*?\'{3}", "", source, flags=re.DOTALL).splitlines()) <= LONGEST, f"{name}: too long.\n{__doc__}"
+    assert re.search(rf"^import {package} as {SHORT[package]}$", source, re.MULTILINE), (
+        f"{name} cannot be pasted.\n{__doc__}"
+    )
+    assert re.search(rf"\b{SHORT[package]}\.{re.escape(own)}\b", source), (
+        f"{name} is not used in its example.\n{__doc__}"
+    )
+    assert any(line.want or line.exc_msg for line in lines), (
+        f"the example of {name} shows no result.\n{__doc__}"
+    )
+    assert len(re.sub(r"\'{3}.*?\'{3}", "", source, flags=re.DOTALL).splitlines()) <= LONGEST, (
+        f"{name}: too long.\n{__doc__}"
+    )
 
 
 @pytest.mark.skipif(not COMPILED, reason="the runs of the examples take long interpreted")

@@ -16,12 +16,18 @@ def rows(page: str) -> dict[str, str]:
     """Shape of each item in the table of a page."""
     text = (FORMATS / page).read_text(encoding="utf-8")
     found = re.findall(r"^\| (?:attributes )?(`[^|]+`) \|([^|]*)\|", text, re.MULTILINE)
-    return {item: shape.strip() for names, shape in found for item in re.findall(r"`([^`]+)`", names)}
+    return {
+        item: shape.strip() for names, shape in found for item in re.findall(r"`([^`]+)`", names)
+    }
 
 
 def items(file: h5py.File) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
-    file.visititems(lambda name, item: found.update({name: item.shape}) if isinstance(item, h5py.Dataset) else None)
+    file.visititems(
+        lambda name, item: (
+            found.update({name: item.shape}) if isinstance(item, h5py.Dataset) else None
+        )
+    )
     return found
 
 
@@ -60,7 +66,8 @@ def compare(page: str, found: dict[str, tuple[int, ...]], optional: set[str]) ->
 def test_flexible_body(bar: fm.FlexibleBodyData, tmp_path: Path) -> None:
     bar.save(tmp_path / "bar.h5")
     with h5py.File(tmp_path / "bar.h5") as file:
-        plies = {name for name in rows("body.md") if name.startswith("stress/plies/")}  # of laminates alone
+        # of laminates alone
+        plies = {name for name in rows("body.md") if name.startswith("stress/plies/")}
         of_pieces = {"frames/NAME/local", "frames/NAME/cut", "elastic/damping_rows"}
         compare("body.md", items(file), {"stress/initial"} | of_pieces | plies)
         assert set(file.attrs) <= set(rows("body.md"))
@@ -72,7 +79,14 @@ def test_solution(bar: fm.FlexibleBodyData, tmp_path: Path) -> None:
     hinge = model.add(fm.Revolute("hinge", model.ground, body["root"], axis="y"))
     ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Pose("flight", model.ground, ball, q0=(0, 2, 0.5, 1, 0, 0, 0)))
-    model.add(fm.SpherePlane("floor", model.ground, ball, law=fm.HuntCrossley(stiffness=1e5, restitution=0.5, speed=1.0)))
+    model.add(
+        fm.SpherePlane(
+            "floor",
+            model.ground,
+            ball,
+            law=fm.HuntCrossley(stiffness=1e5, restitution=0.5, speed=1.0),
+        )
+    )
     model.add(fm.PointSpring("spring", body["end"], ball, k=1.0))
     model.add(fm.Drive("motor", hinge, 0.0))
     fm.simulate(model, t_end=0.01, output_step=1e-3).save(tmp_path / "run.h5")

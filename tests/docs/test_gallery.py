@@ -1,5 +1,5 @@
-"""The machines of the gallery: short, listed, and each with a solution; the build of the documentation runs them. Every public
-name has a group of the API."""
+"""The machines of the gallery: short, listed, and each with a solution; the build of the
+documentation runs them. Every public name has a group of the API."""
 
 import ast
 import sys
@@ -14,7 +14,11 @@ SCRIPTS = sorted((ROOT / "docs" / "gallery").glob("*.py"))
 def order() -> tuple[str, ...]:
     """The names in the extension that shows the machines."""
     tree = ast.parse((ROOT / "docs" / "_ext" / "machine_pages.py").read_text(encoding="utf-8"))
-    (found,) = [node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ORDER"]
+    (found,) = [
+        node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "ORDER"
+    ]
     return tuple(ast.literal_eval(found))
 
 
@@ -47,4 +51,6 @@ def test_every_public_name_has_a_group() -> None:
     import preprocess as pp
 
     for package, groups in ((fm, GROUPS), (pp, PREPROCESS)):
-        assert sorted(name for names in grouped(package, groups).values() for name in names) == sorted(package.__all__)
+        assert sorted(
+            name for names in grouped(package, groups).values() for name in names
+        ) == sorted(package.__all__)

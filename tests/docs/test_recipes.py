@@ -32,7 +32,9 @@ def test_recipe(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         pytest.importorskip(package)
     monkeypatch.syspath_prepend(tmp_path)
     wrong = differences(path.read_text(encoding="utf-8"), tmp_path)
-    assert not wrong, "\n".join(f"{path.name} shows\n{block.text}but the output is\n{output}" for block, output in wrong)
+    assert not wrong, "\n".join(
+        f"{path.name} shows\n{block.text}but the output is\n{output}" for block, output in wrong
+    )
 
 
 def test_there_are_thirty_recipes_and_each_is_listed_once() -> None:

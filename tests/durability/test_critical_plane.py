@@ -14,7 +14,9 @@ from tests.draws import drawn
 def damage(curve, stress, normal):
     """Of a history of stress tensors (nt, 3, 3) on planes across a normal."""
     six = stress[:, [0, 1, 2, 0, 1, 2], [0, 1, 2, 1, 2, 0]]
-    return worst_plane(lambda x: _worst_cycle(curve, x), in_plane(six[:, None], np.asarray(normal)[None])[:, 0])
+    return worst_plane(
+        lambda x: _worst_cycle(curve, x), in_plane(six[:, None], np.asarray(normal)[None])[:, 0]
+    )
 
 
 def turned(stress, R):
@@ -43,7 +45,9 @@ def test_an_endurance_limit_just_below_the_worst_plane_is_exceeded():
     stress[:, 0, 1] = stress[:, 1, 0] = 100e6 * np.cos(t)
     for turn in np.radians([0.0, 3.0, 5.0, 7.5]):
         R = Rotation.from_rotvec([0, 0, turn]).as_matrix()
-        assert damage(curve, turned(stress, R), [0, 0, 1])[0] == pytest.approx((100 / 99.5) ** 5 / 1e6, rel=2e-4)
+        assert damage(curve, turned(stress, R), [0, 0, 1])[0] == pytest.approx(
+            (100 / 99.5) ** 5 / 1e6, rel=2e-4
+        )
 
 
 def shears(turns, sizes, points=41):
@@ -60,7 +64,8 @@ def test_the_only_damaging_plane_of_three_shears():
     curve = fm.SNCurve(amplitude=100e6, cycles=1e6, slope=5.0)
     for start in np.radians(np.arange(0.0, 10.0, 1.3)):
         stress = shears(start + np.radians([0, 30, 65]), [99e6, 99e6, 100.3e6])
-        found = damage(curve, stress, [0, 0, 1])  # of a whole cycle, or of half a one of the residue
+        # of a whole cycle, or of half a one of the residue
+        found = damage(curve, stress, [0, 0, 1])
         count = 1.0 if found[0] > 0.75 / 1e6 else 0.5
         assert found[0] == pytest.approx(count * 1.003**5 / 1e6, rel=2e-4)
         assert found[1] == pytest.approx(100.3e6, rel=2e-5)
@@ -84,7 +89,9 @@ def test_loads_near_the_endurance_limit_are_damaging_as_on_planes_half_a_degree_
     stress = shears(turns, 1e6 * random.uniform(98.5, 100.4, count))
     stress[:, [0, 1], [0, 1]] += 0.2e6 * random.standard_normal((1, 2))
     found = damage(curve, stress, [0, 0, 1])
-    plane = in_plane(stress[:, None].reshape(-1, 1, 9)[..., [0, 4, 8, 1, 5, 6]], np.array([[0.0, 0, 1]]))[:, 0]
+    plane = in_plane(
+        stress[:, None].reshape(-1, 1, 9)[..., [0, 4, 8, 1, 5, 6]], np.array([[0.0, 0, 1]])
+    )[:, 0]
     angles = np.radians(np.arange(0, 180, 0.5))
     dense = max(_worst_cycle(curve, plane @ [1.0, np.cos(2 * a), np.sin(2 * a)]) for a in angles)
     assert found[0] >= dense[0] * (1 - 1e-3)
@@ -110,6 +117,11 @@ def test_damage_of_any_history_does_not_depend_on_axes(seed):
     found = damage(curve, stress, [0, 0, 1])[0]
     R = Rotation.random(random_state=seed).as_matrix()
     assert damage(curve, turned(stress, R), R[:, 2])[0] == pytest.approx(found, rel=2e-3)
-    planes = in_plane(stress[:, None].reshape(-1, 1, 9)[..., [0, 4, 8, 1, 5, 6]], np.array([[0.0, 0, 1]]))[:, 0]
-    dense = max(_worst_cycle(curve, planes @ [1.0, np.cos(2 * a), np.sin(2 * a)])[0] for a in np.radians(np.arange(0, 180, 0.5)))
+    planes = in_plane(
+        stress[:, None].reshape(-1, 1, 9)[..., [0, 4, 8, 1, 5, 6]], np.array([[0.0, 0, 1]])
+    )[:, 0]
+    dense = max(
+        _worst_cycle(curve, planes @ [1.0, np.cos(2 * a), np.sin(2 * a)])[0]
+        for a in np.radians(np.arange(0, 180, 0.5))
+    )
     assert found > dense * (1 - 1e-3)

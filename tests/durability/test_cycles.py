@@ -30,7 +30,9 @@ def test_points_between_the_extremes_do_not_matter() -> None:
     plateaus = np.repeat(dense, 3)
     np.testing.assert_allclose(turning_points(plateaus), ASTM)
     for values in (dense, plateaus):
-        np.testing.assert_allclose(np.sort(fm.rainflow(values).range), np.sort(fm.rainflow(ASTM).range))
+        np.testing.assert_allclose(
+            np.sort(fm.rainflow(values).range), np.sort(fm.rainflow(ASTM).range)
+        )
 
 
 def test_a_constant_has_no_cycles() -> None:
@@ -41,7 +43,9 @@ def test_a_constant_has_no_cycles() -> None:
 STEEL = {"amplitude": 200e6, "cycles": 2e6, "slope": 5.0}
 
 
-@pytest.mark.parametrize("below, cycles", [(np.inf, np.inf), (5.0, 2e6 * 2.0**5), (9.0, 2e6 * 2.0**9)])
+@pytest.mark.parametrize(
+    "below, cycles", [(np.inf, np.inf), (5.0, 2e6 * 2.0**5), (9.0, 2e6 * 2.0**9)]
+)
 def test_miners_rules_below_the_endurance_limit(below: float, cycles: float) -> None:
     curve = fm.SNCurve(**STEEL, slope_below=below)
     found = curve.cycles_to_failure(np.array([400e6, 200e6, 100e6, 0.0]))
@@ -61,7 +65,12 @@ def test_mean_stress() -> None:
     broken = fm.SNCurve(**STEEL, ultimate=500e6, mean_stress="goodman")
     assert broken.cycles_to_failure(np.array([1.0]), np.array([500e6]))[0] == 0.0
     assert broken.damage(np.array([1.0]), np.array([500e6]), np.array([1.0])) == np.inf
-    assert fm.SNCurve(**STEEL, mean_stress="swt").reversed_amplitude(np.array([1e8]), np.array([-2e8]))[0] == 0.0
+    assert (
+        fm.SNCurve(**STEEL, mean_stress="swt").reversed_amplitude(
+            np.array([1e8]), np.array([-2e8])
+        )[0]
+        == 0.0
+    )
 
 
 def test_sum_of_palmgren_and_miner() -> None:
@@ -109,7 +118,9 @@ def test_cycles_that_do_not_occur_do_no_damage() -> None:
 def test_small_cycles_are_cycles() -> None:
     """Products of their ranges underflow."""
     pytest.importorskip("rainflow")
-    np.testing.assert_array_equal(fm.rainflow([0.0, 1e-200, -1e-200, 2e-200]).range, [1e-200, 2e-200, 3e-200])
+    np.testing.assert_array_equal(
+        fm.rainflow([0.0, 1e-200, -1e-200, 2e-200]).range, [1e-200, 2e-200, 3e-200]
+    )
     with pytest.raises(fm.InputError, match=r"values: 1e\+308 is not allowed"):
         fm.rainflow([0.0, 1e308, -1e308])
 
@@ -123,5 +134,7 @@ def test_classes_of_no_number(bins: object) -> None:
 
 def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rainflow", None)
-    with pytest.raises(fm.MachineError, match=r"^rainflow: needs the package rainflow; install it: pip install "):
+    with pytest.raises(
+        fm.MachineError, match=r"^rainflow: needs the package rainflow; install it: pip install "
+    ):
         fm.rainflow(ASTM)

@@ -1,4 +1,6 @@
-"""Damage at the nodes of a cantilever under a cyclic load against beam theory and the sum of Palmgren and Miner."""
+"""Damage at the nodes of a cantilever under a cyclic load against beam theory and the sum of
+Palmgren and Miner.
+"""
 
 import csv
 import warnings
@@ -20,10 +22,16 @@ pytest.importorskip("rainflow")
 
 @pytest.fixture(scope="module")
 def data() -> fm.FlexibleBodyData:
-    mesh = box_mesh((LENGTH, WIDTH, HEIGHT), (6, 2, 2), "hex20", origin=(0.0, -WIDTH / 2, -HEIGHT / 2))
+    mesh = box_mesh(
+        (LENGTH, WIDTH, HEIGHT), (6, 2, 2), "hex20", origin=(0.0, -WIDTH / 2, -HEIGHT / 2)
+    )
     steel = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
     return reduce(
-        mesh, steel, interfaces={"base": Rigid("x0"), "tip": Rigid("x1")}, method=CraigBampton(modes=2), reference="base"
+        mesh,
+        steel,
+        interfaces={"base": Rigid("x0"), "tip": Rigid("x1")},
+        method=CraigBampton(modes=2),
+        reference="base",
     )
 
 
@@ -49,15 +57,32 @@ def cyclic(data: fm.FlexibleBodyData) -> fm.Solution:
 
 @pytest.mark.parametrize("steady", [0.0, 2e3, -2e3])
 @pytest.mark.parametrize("measure", ["signed von Mises", "principal"])
-def test_reversed_torsion_has_its_full_range(data: fm.FlexibleBodyData, measure: str, steady: float) -> None:
-    """The principal stress of largest magnitude keeps its sign when shear reverses: its sign would halve the range."""
+def test_reversed_torsion_has_its_full_range(
+    data: fm.FlexibleBodyData, measure: str, steady: float
+) -> None:
+    """The principal stress of largest magnitude keeps its sign when shear reverses: its sign would
+    halve the range.
+    """
     model = fm.Model("shaft", gravity=(0.0, 0.0, 0.0))
     body = model.add(fm.FlexibleBody("arm", data=data, stiffening=False))
     model.add(fm.Fixed("clamp", model.ground, body["base"]))
-    model.add(fm.FrameForce("load", "arm/tip", force=(steady, 0.0, 0.0), torque=(fm.Sine(100.0, 1.0, phase=np.pi / 2), 0.0, 0.0)))
+    model.add(
+        fm.FrameForce(
+            "load",
+            "arm/tip",
+            force=(steady, 0.0, 0.0),
+            torque=(fm.Sine(100.0, 1.0, phase=np.pi / 2), 0.0, 0.0),
+        )
+    )
     turned = fm.quasi_static(model, np.linspace(0.0, 4.0, 17))
     node = turned.body("arm").stress.nearest(TOP)
-    found = fm.fatigue(turned, "arm", fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0), nodes=[node], measure=measure)
+    found = fm.fatigue(
+        turned,
+        "arm",
+        fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0),
+        nodes=[node],
+        measure=measure,
+    )
     history = turned.body("arm").stress.history([node])
     principal = np.linalg.eigvalsh(history.stress[:, 0][:, [[0, 3, 5], [3, 1, 4], [5, 4, 2]]])
     most, least = principal.max(), principal.min()
@@ -69,14 +94,18 @@ def test_reversed_torsion_has_its_full_range(data: fm.FlexibleBodyData, measure:
 
 @pytest.mark.parametrize("measure", ["signed von Mises", "principal", "critical plane"])
 def test_damage_of_a_cantilever(cyclic: fm.Solution, measure: str) -> None:
-    """Four cycles: amplitude and mean by beam theory, damage of each by the S–N curve; no credit for compression."""
+    """Four cycles: amplitude and mean by beam theory, damage of each by the S–N curve; no credit
+    for compression.
+    """
     curve = fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0, ultimate=1e9, mean_stress="goodman")
     node = cyclic.body("arm").stress.nearest(TOP)
     found = fm.fatigue(cyclic, "arm", curve, nodes=[node], measure=measure)
     x = float(found.positions[0, 0])
     assert found.amplitude[0] == pytest.approx(abs(bending(800.0, x)), rel=0.02)
     assert found.mean[0] == pytest.approx(bending(400.0, x), rel=0.02)
-    assert found.damage[0] == pytest.approx(4.0 / (1e6 * (found.amplitude[0] / 5e6) ** -4.0), rel=1e-6)
+    assert found.damage[0] == pytest.approx(
+        4.0 / (1e6 * (found.amplitude[0] / 5e6) ** -4.0), rel=1e-6
+    )
     assert found.life[0] == pytest.approx(1.0 / found.damage[0])
 
 
@@ -85,7 +114,9 @@ def test_tension_with_mean_stress_does_more_damage_than_compression(cyclic: fm.S
     view = cyclic.body("arm").stress
     upper, lower = (view.nearest((0.5, 0.0, sign * HEIGHT / 2)) for sign in (1.0, -1.0))
     strength = 4.0 * abs(bending(400.0, 0.5))
-    curve = fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0, ultimate=strength, mean_stress="goodman")
+    curve = fm.SNCurve(
+        amplitude=5e6, cycles=1e6, slope=4.0, ultimate=strength, mean_stress="goodman"
+    )
     found = fm.fatigue(cyclic, "arm", curve, nodes=[upper, lower])
     damage = dict(zip(found.node_ids.tolist(), found.damage))
     assert damage[lower] / damage[upper] == pytest.approx((1.0 / 0.75) ** 4, rel=0.05)
@@ -132,7 +163,9 @@ def test_outputs_that_miss_the_extremes_are_reported(data: fm.FlexibleBodyData) 
     with warnings.catch_warnings(action="ignore", category=fm.AuditWarning):
         sparse = fm.simulate(model, t_end=0.4, step=5e-3, output_step=0.05)
     curve = fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0)
-    with pytest.warns(fm.ModelWarning, match="outputs are too sparse: of four times as many the damage"):
+    with pytest.warns(
+        fm.ModelWarning, match="outputs are too sparse: of four times as many the damage"
+    ):
         fm.fatigue(sparse, "arm", curve, nodes=[sparse.body("arm").stress.nearest(TOP)])
 
 
@@ -162,9 +195,15 @@ def test_histories_as_universal_file(cyclic: fm.Solution, tmp_path: Path) -> Non
     cyclic.stress_to_uff(tmp_path / "stress.uff", "arm", [node])
     units, *found = pyuff.UFF(str(tmp_path / "stress.uff")).read_sets()
     assert units["units_code"] == 1
-    assert [each["id1"].strip() for each in found] == [f"stress {name} node {node}" for name in (*COMPONENTS, "von Mises")]
+    assert [each["id1"].strip() for each in found] == [
+        f"stress {name} node {node}" for name in (*COMPONENTS, "von Mises")
+    ]
     for c, each in enumerate(found[:6]):
-        assert (each["func_type"], each["rsp_node"], each["ordinate_spec_data_type"]) == (1, node, 2)
+        assert (each["func_type"], each["rsp_node"], each["ordinate_spec_data_type"]) == (
+            1,
+            node,
+            2,
+        )
         assert each["ordinate_axis_units_lab"].strip() == "Pa"
         np.testing.assert_array_equal(each["data"], view.history(node).stress[:, 0, c])
         np.testing.assert_allclose(each["x"], cyclic.t, atol=1e-3 * (cyclic.t[1] - cyclic.t[0]))
@@ -192,11 +231,17 @@ WAVE, STARTING = np.sin(TURN * SECONDS), np.where(SECONDS < 1.0, np.sin(0.5 * TU
 def test_small_changes_do_not_turn_the_sign_of_large_stress(
     stress: tuple, by_mises: float, by_principal: float, side: float
 ) -> None:
-    """Amplitudes (MPa) of the worst cycles of plane stress xx, yy, xy with noise: the sign of the principal stress of largest
-    magnitude turned in constant torsion, that along the largest stress in constant tension after a torque."""
+    """Amplitudes (MPa) of the worst cycles of plane stress xx, yy, xy with noise: the sign of the
+    principal stress of largest magnitude turned in constant torsion, that along the largest stress
+    in constant tension after a torque."""
     history = np.zeros((len(SECONDS), 1, 6))
-    history[:, 0, [0, 1, 3]] = np.stack([np.broadcast_to(part, len(SECONDS)) for part in stress], axis=1) + side * NOISE
-    for values, amplitude in ((directions(history) * von_mises(history), by_mises), (on_side(history), by_principal)):
+    history[:, 0, [0, 1, 3]] = (
+        np.stack([np.broadcast_to(part, len(SECONDS)) for part in stress], axis=1) + side * NOISE
+    )
+    for values, amplitude in (
+        (directions(history) * von_mises(history), by_mises),
+        (on_side(history), by_principal),
+    ):
         cycles = fm.rainflow(values[:, 0])
         worst = np.argmax(cycles.count * cycles.amplitude**5)
         assert 1e-6 * cycles.amplitude[worst] == pytest.approx(amplitude, abs=1.5)

@@ -1,4 +1,6 @@
-"""Damage on pages: tables, pictures and remarks of a report, the page of one body, results of other runs."""
+"""Damage on pages: tables, pictures and remarks of a report, the page of one body, results of other
+runs.
+"""
 
 import json
 import re
@@ -25,7 +27,9 @@ def data() -> fm.FlexibleBodyData:
     mesh = box_mesh((1.0, 0.06, 0.04), (6, 2, 2), "hex20", origin=(0.0, -0.03, -0.02))
     steel = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
     interfaces = {"base": Rigid("x0"), "tip": Rigid("x1")}
-    return reduce(mesh, steel, interfaces=interfaces, method=CraigBampton(modes=2), reference="base")
+    return reduce(
+        mesh, steel, interfaces=interfaces, method=CraigBampton(modes=2), reference="base"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -47,18 +51,33 @@ def test_a_report_with_damage(cyclic: fm.Solution, tmp_path: Path) -> None:
     assert "S–N curve through 5 MPa at" in section
     assert "goodman, tensile strength 1000 MPa" in section
     assert 'alt="Fatigue damage of arm"' in section
-    nodes = [int(node) for node in re.findall(r'<tr><td class="n">\d+</td><td class="n">(\d+)</td>', section)]
+    nodes = [
+        int(node)
+        for node in re.findall(r'<tr><td class="n">\d+</td><td class="n">(\d+)</td>', section)
+    ]
     assert nodes[0] == found.node_ids[found.worst(1)[0]]
     place = dict(zip(found.node_ids.tolist(), found.positions))
     damage = dict(zip(found.node_ids.tolist(), found.damage.tolist()))
-    assert [damage[node] for node in nodes] == sorted((damage[node] for node in nodes), reverse=True)
+    assert [damage[node] for node in nodes] == sorted(
+        (damage[node] for node in nodes), reverse=True
+    )
     size = np.linalg.norm([1.0, 0.06, 0.04])
-    assert min(np.linalg.norm(place[a] - place[b]) for k, a in enumerate(nodes) for b in nodes[:k]) > 0.05 * size
+    assert (
+        min(np.linalg.norm(place[a] - place[b]) for k, a in enumerate(nodes) for b in nodes[:k])
+        > 0.05 * size
+    )
     table = scene_in(text)
     alone = table["alone"]["fatigue-0"]
     assert alone["settings"]["field"] == "damage"
-    assert [mark["fields"] for mark in alone["marks"]] == [["damage", "life", "amplitude"]] * len(nodes)
-    assert {legend["key"] for legend in table["legends"]} == {"envelope", "damage", "life", "amplitude"}
+    assert [mark["fields"] for mark in alone["marks"]] == [["damage", "life", "amplitude"]] * len(
+        nodes
+    )
+    assert {legend["key"] for legend in table["legends"]} == {
+        "envelope",
+        "damage",
+        "life",
+        "amplitude",
+    }
     [legend] = [each for each in alone["legends"] if each["key"] == "damage"]
     assert legend["low"] < found.damage.max() <= legend["high"]
 
@@ -69,11 +88,15 @@ def test_damage_in_the_motion(cyclic: fm.Solution) -> None:
     assert [legend["key"] for legend in table["legends"]] == ["damage", "life", "amplitude"]
     stored = table["bodies"][0]["values"]
     assert stored["damage"] != stored["amplitude"]
-    np.testing.assert_array_equal(read(table["data"], stored["damage"]), read(table["data"], stored["life"]))
+    np.testing.assert_array_equal(
+        read(table["data"], stored["damage"]), read(table["data"], stored["life"])
+    )
 
 
 def test_the_page_of_a_body(cyclic: fm.Solution) -> None:
-    """Hottest nodes alone: the others are unknown; nodes without damage have the lowest colour and no number."""
+    """Hottest nodes alone: the others are unknown; nodes without damage have the lowest colour and
+    no number.
+    """
     few = fm.fatigue(cyclic, "arm", CURVE, hottest=5)
     table = scene_in(few.show(browser=False).text)
     values = read(table["data"], table["bodies"][0]["values"]["damage"])
@@ -93,7 +116,9 @@ def test_the_page_of_a_body(cyclic: fm.Solution) -> None:
     assert len(table["marks"]) == 1
 
 
-def test_results_of_other_runs(cyclic: fm.Solution, data: fm.FlexibleBodyData, tmp_path: Path) -> None:
+def test_results_of_other_runs(
+    cyclic: fm.Solution, data: fm.FlexibleBodyData, tmp_path: Path
+) -> None:
     found = fm.fatigue(cyclic, "arm", CURVE, hottest=5)
     with pytest.raises(fm.InputError, match=r"fatigue: must be results of fm.fatigue, not float"):
         cyclic.report(tmp_path / "run.html", fatigue=[0.5])  # type: ignore[list-item]
@@ -112,7 +137,11 @@ def reduced_otherwise() -> fm.FlexibleBodyData:
     mesh = box_mesh((1.0, 0.06, 0.04), (4, 2, 2), "hex20", origin=(0.0, -0.03, -0.02))
     interfaces = {"base": Rigid("x0"), "tip": Rigid("x1")}
     return reduce(
-        mesh, Isotropic(E=2e11, nu=0.3, rho=7850.0), interfaces=interfaces, method=CraigBampton(modes=2), reference="base"
+        mesh,
+        Isotropic(E=2e11, nu=0.3, rho=7850.0),
+        interfaces=interfaces,
+        method=CraigBampton(modes=2),
+        reference="base",
     )
 
 

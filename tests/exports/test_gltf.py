@@ -1,4 +1,6 @@
-"""Animations in glTF files, read by pygltflib: nodes, morph targets and channels reproduce the positions of the bodies."""
+"""Animations in glTF files, read by pygltflib: nodes, morph targets and channels reproduce the
+positions of the bodies.
+"""
 
 import json
 import os
@@ -18,7 +20,11 @@ from flexmbs.player.solids import Solid
 
 pygltflib = pytest.importorskip("pygltflib")
 PLAYER = Path(__file__).parents[1] / "player"
-NODE, MODULES = shutil.which("node"), Path(os.environ.get("FLEXMBS_NODE_MODULES", PLAYER / "node_modules"))  # of npm install
+# of npm install
+NODE, MODULES = (
+    shutil.which("node"),
+    Path(os.environ.get("FLEXMBS_NODE_MODULES", PLAYER / "node_modules")),
+)
 WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 
 
@@ -33,13 +39,19 @@ class Scene:
         accessor = self.file.accessors[number]
         view = self.file.bufferViews[accessor.bufferView]
         kind = {pygltflib.FLOAT: "<f4", pygltflib.UNSIGNED_INT: "<u4"}[accessor.componentType]
-        found = np.frombuffer(self.blob, kind, accessor.count * WIDTHS[accessor.type], view.byteOffset)
+        found = np.frombuffer(
+            self.blob, kind, accessor.count * WIDTHS[accessor.type], view.byteOffset
+        )
         assert found.nbytes == view.byteLength
         return found.reshape(accessor.count, -1)
 
     def channel(self, node: int, path: str) -> np.ndarray:
         (animation,) = self.file.animations
-        (found,) = [each for each in animation.channels if (each.target.node, each.target.path) == (node, path)]
+        (found,) = [
+            each
+            for each in animation.channels
+            if (each.target.node, each.target.path) == (node, path)
+        ]
         return self.array(animation.samplers[found.sampler].output)
 
     def points(self, node: int, i: int) -> np.ndarray:
@@ -48,8 +60,13 @@ class Scene:
         x = self.array(mesh.attributes.POSITION).astype(float)
         if mesh.targets:
             weights = self.channel(node, "weights").reshape(-1, len(mesh.targets))[i]
-            x = x + sum(w * self.array(target["POSITION"]) for w, target in zip(weights, mesh.targets))
-        return Rotation.from_quat(self.channel(node, "rotation")[i]).apply(x) + self.channel(node, "translation")[i]
+            x = x + sum(
+                w * self.array(target["POSITION"]) for w, target in zip(weights, mesh.targets)
+            )
+        return (
+            Rotation.from_quat(self.channel(node, "rotation")[i]).apply(x)
+            + self.channel(node, "translation")[i]
+        )
 
 
 @pytest.fixture(params=[machine, bending], ids=["rigid", "flexible"])
@@ -60,13 +77,18 @@ def solution(request: pytest.FixtureRequest):
 def test_bodies_are_where_the_solution_has_them(solution, tmp_path: Path) -> None:
     solution.to_gltf(tmp_path / "run.glb")
     scene, surfaces = Scene(tmp_path / "run.glb"), moving_surfaces(solution)
-    assert [node.name for node in scene.file.nodes] == [*(each.name for each in surfaces), solution.model.name]
+    assert [node.name for node in scene.file.nodes] == [
+        *(each.name for each in surfaces),
+        solution.model.name,
+    ]
     times = scene.array(scene.file.animations[0].samplers[0].input)[:, 0]
     np.testing.assert_allclose(times, solution.t, atol=1e-7)
     for k, surface in enumerate(surfaces):
         largest = max(np.abs(surface.displacement(i)).max() for i in range(len(solution.t)))
         for i in (0, 4, len(solution.t) - 1):
-            np.testing.assert_allclose(scene.points(k, i), surface.at(i), atol=2e-3 * largest + 1e-6)
+            np.testing.assert_allclose(
+                scene.points(k, i), surface.at(i), atol=2e-3 * largest + 1e-6
+            )
         mesh = scene.file.meshes[scene.file.nodes[k].mesh].primitives[0]
         np.testing.assert_array_equal(scene.array(mesh.indices).reshape(-1, 3), surface.triangles)
         assert (mesh.targets is None or len(mesh.targets) == 0) == (surface.shape is None)
@@ -75,11 +97,15 @@ def test_bodies_are_where_the_solution_has_them(solution, tmp_path: Path) -> Non
 
 
 def test_solids_have_their_colours(tmp_path: Path) -> None:
-    """Linear, as the format has them, clear ones blended, a primitive for each colour; what has opacity 0 is left out."""
+    """Linear, as the format has them, clear ones blended, a primitive for each colour; what has
+    opacity 0 is left out.
+    """
     solution, plate = machine(), np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
     name, *others = solution.bodies
     colours = [(0.5, 0.0, 1.0), None, (0.2, 0.2, 0.2, 0.25), (0.5, 0.0, 1.0), (1.0, 1.0, 1.0, 0.0)]
-    solids = [Solid(name, plate + k, np.array([[0, 1, 2]]), colour) for k, colour in enumerate(colours)]
+    solids = [
+        Solid(name, plate + k, np.array([[0, 1, 2]]), colour) for k, colour in enumerate(colours)
+    ]
     solution.to_gltf(tmp_path / "run.glb", solids=solids)
     scene = Scene(tmp_path / "run.glb")
     (node,) = [node for node in scene.file.nodes if node.name == name]
@@ -88,7 +114,8 @@ def test_solids_have_their_colours(tmp_path: Path) -> None:
     materials = [scene.file.materials[each.material] for each in primitives]
     assert [each.alphaMode for each in materials] == ["OPAQUE", "OPAQUE", "BLEND"]
     seen = [each.pbrMetallicRoughness.baseColorFactor for each in materials]
-    np.testing.assert_allclose(seen[0], [((0.5 + 0.055) / 1.055) ** 2.4, 0.0, 1.0, 1.0])  # IEC 61966-2-1
+    # IEC 61966-2-1
+    np.testing.assert_allclose(seen[0], [((0.5 + 0.055) / 1.055) ** 2.4, 0.0, 1.0, 1.0])
     np.testing.assert_allclose(seen[2], [*3 * [((0.2 + 0.055) / 1.055) ** 2.4], 0.25])
     rows = [scene.array(each.indices).reshape(-1, 3) for each in primitives]
     corners = scene.array(primitives[0].attributes.POSITION)
@@ -96,7 +123,10 @@ def test_solids_have_their_colours(tmp_path: Path) -> None:
     np.testing.assert_allclose(corners[rows[2]], [plate + 2])
     assert sum(map(len, rows)) == 4
     assert len(scene.file.materials) == 3 + len(others)
-    assert_valid(tmp_path / "run.glb", triangles=sum(len(each.triangles) for each in moving_surfaces(solution, solids)))
+    assert_valid(
+        tmp_path / "run.glb",
+        triangles=sum(len(each.triangles) for each in moving_surfaces(solution, solids)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +146,11 @@ def test_solids_that_cannot_be_drawn(change: dict, words: str, tmp_path: Path) -
     solid = Solid(next(iter(solution.bodies)), np.eye(3), np.array([[0, 1, 2]]))._replace(**change)
     for write in (solution.to_gltf, solution.to_vtkhdf, solution.report):
         with pytest.raises(fm.InputError, match=rf"solids\[0\], on .*{words}"):
-            write(tmp_path / {"to_gltf": "a.glb", "to_vtkhdf": "a.vtkhdf", "report": "a.html"}[write.__name__], solids=[solid])
+            write(
+                tmp_path
+                / {"to_gltf": "a.glb", "to_vtkhdf": "a.vtkhdf", "report": "a.html"}[write.__name__],
+                solids=[solid],
+            )
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
@@ -135,16 +169,28 @@ def test_chosen_times(tmp_path: Path) -> None:
     solution = machine()
     write_gltf(solution, tmp_path / "run.glb", times=[solution.t[2], solution.t[5]])
     scene = Scene(tmp_path / "run.glb")
-    np.testing.assert_allclose(scene.array(scene.file.animations[0].samplers[0].input)[:, 0], solution.t[[2, 5]], atol=1e-7)
+    np.testing.assert_allclose(
+        scene.array(scene.file.animations[0].samplers[0].input)[:, 0], solution.t[[2, 5]], atol=1e-7
+    )
 
 
 def test_the_text_form_holds_the_same_arrays(solution, tmp_path: Path) -> None:
     """A name that ends with .gltf is read as JSON."""
     solution.to_gltf(tmp_path / "run.glb")
     solution.to_gltf(tmp_path / "run.gltf")
-    binary, text = Scene(tmp_path / "run.glb"), pygltflib.GLTF2().load_json(str(tmp_path / "run.gltf"))
-    assert text.get_data_from_buffer_uri(text.buffers[0].uri) == binary.blob[: text.buffers[0].byteLength]
-    assert (text.nodes, text.accessors, text.animations) == (binary.file.nodes, binary.file.accessors, binary.file.animations)
+    binary, text = (
+        Scene(tmp_path / "run.glb"),
+        pygltflib.GLTF2().load_json(str(tmp_path / "run.gltf")),
+    )
+    assert (
+        text.get_data_from_buffer_uri(text.buffers[0].uri)
+        == binary.blob[: text.buffers[0].byteLength]
+    )
+    assert (text.nodes, text.accessors, text.animations) == (
+        binary.file.nodes,
+        binary.file.accessors,
+        binary.file.animations,
+    )
 
 
 def test_limits_and_alignment_are_as_the_format_requires(solution, tmp_path: Path) -> None:
@@ -167,7 +213,10 @@ def test_limits_and_alignment_are_as_the_format_requires(solution, tmp_path: Pat
 
 def test_the_validator_of_the_format_finds_nothing(solution, tmp_path: Path) -> None:
     solution.to_gltf(tmp_path / "run.glb")
-    assert_valid(tmp_path / "run.glb", triangles=sum(len(each.triangles) for each in moving_surfaces(solution)))
+    assert_valid(
+        tmp_path / "run.glb",
+        triangles=sum(len(each.triangles) for each in moving_surfaces(solution)),
+    )
 
 
 def test_visuals_of_a_robot_have_the_materials_of_its_file(tmp_path: Path) -> None:
@@ -175,11 +224,18 @@ def test_visuals_of_a_robot_have_the_materials_of_its_file(tmp_path: Path) -> No
     box = '<geometry><box size="0.1 0.1 0.4"/></geometry>'
     red = '<material name="x"><color rgba="1 0 0 0.5"/></material>'
     visuals = f'<visual>{box}<material name="steel"/></visual><visual>{box}{red}</visual>'
-    inertia = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
-    links = (
-        f'<link name="base"/><link name="arm">{inertia}{visuals}</link><material name="steel"><color rgba="0 0 1 1"/></material>'
+    inertia = (
+        '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" '
+        'iyz="0"/></inertial>'
     )
-    joint = '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 1 0"/></joint>'
+    links = (
+        f'<link name="base"/><link name="arm">{inertia}{visuals}</link><material '
+        'name="steel"><color rgba="0 0 1 1"/></material>'
+    )
+    joint = (
+        '<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><axis '
+        'xyz="0 1 0"/></joint>'
+    )
     (tmp_path / "robot.urdf").write_text(f'<robot name="r">{links}{joint}</robot>')
     robot = fm.Robot.from_urdf(tmp_path / "robot.urdf")
     run = fm.simulate(robot.model, t_end=0.02, step=0.01)

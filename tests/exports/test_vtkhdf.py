@@ -21,16 +21,24 @@ def volume(points: np.ndarray, triangles: np.ndarray) -> float:
 
 
 SHAPES = {
-    "box": ({"kind": "box", "pose": [0.3, -0.2, 0.1, 0.6, 0.0, 0.8, 0.0], "size": [0.1, 0.2, 0.5]}, 0.01),
+    "box": (
+        {"kind": "box", "pose": [0.3, -0.2, 0.1, 0.6, 0.0, 0.8, 0.0], "size": [0.1, 0.2, 0.5]},
+        0.01,
+    ),
     "ball": ({"kind": "ball", "at": [1.0, 2.0, 3.0], "radius": 0.5}, np.pi / 6.0),
-    "rod": ({"kind": "rod", "from": [1.0, 0.0, 0.0], "to": [1.0, 0.0, -2.0], "radius": 0.1}, 0.02 * np.pi),
+    "rod": (
+        {"kind": "rod", "from": [1.0, 0.0, 0.0], "to": [1.0, 0.0, -2.0], "radius": 0.1},
+        0.02 * np.pi,
+    ),
 }
 
 
 @pytest.mark.parametrize("shape, expected", SHAPES.values(), ids=SHAPES)
 def test_shapes_enclose_their_volume(shape: dict, expected: float) -> None:
     points, triangles = triangulated(shape)
-    assert volume(points, triangles) == pytest.approx(expected, rel=0.0 if shape["kind"] == "box" else 0.08, abs=1e-12)
+    assert volume(points, triangles) == pytest.approx(
+        expected, rel=0.0 if shape["kind"] == "box" else 0.08, abs=1e-12
+    )
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     assert {tuple(edge) for edge in edges} == {tuple(edge[::-1]) for edge in edges}  # closed
 
@@ -45,7 +53,9 @@ def test_vtk_reads_the_motion_and_the_stress(tmp_path: Path) -> None:
     reader = vtk.vtkHDFReader()
     reader.SetFileName(str(tmp_path / "run.vtkhdf"))
     reader.UpdateInformation()
-    np.testing.assert_array_equal(reader.GetOutputInformation(0).Get(Pipeline.TIME_STEPS()), solution.t)
+    np.testing.assert_array_equal(
+        reader.GetOutputInformation(0).Get(Pipeline.TIME_STEPS()), solution.t
+    )
     surfaces = moving_surfaces(solution)
     assert [each.name for each in surfaces] == ["arm", "tool"]
     for i in (0, 3, len(solution.t) - 1):
@@ -65,7 +75,9 @@ def test_vtk_reads_the_motion_and_the_stress(tmp_path: Path) -> None:
         node = int(np.argmin(np.linalg.norm(arm.points - (1.0, 0.03, 0.02), axis=1)))
         moved = solution.body("arm").displacement(int(ids[node]))[i, 0]
         turned = vtk_to_numpy(grid.GetPointData().GetArray("elastic displacement"))[node]
-        np.testing.assert_allclose(turned, solution.body("arm").rotation[i] @ moved, rtol=1e-5, atol=1e-12)
+        np.testing.assert_allclose(
+            turned, solution.body("arm").rotation[i] @ moved, rtol=1e-5, atol=1e-12
+        )
 
 
 def test_chosen_instants_and_given_solids(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
-"""Single loops of revolute joints that move although they have none or fewer degrees of freedom by counting.
+"""Single loops of revolute joints that move although they have none or fewer degrees of freedom by
+counting.
 
-A loop is a table of Denavit–Hartenberg parameters (a, α, R), Π Rot_z(θ_i) Tr_z(R_i) Tr_x(a_i) Rot_x(α_i) = 1. Conditions on the
-parameters: Bennett (1903), Engineering 76, 777; Goldberg (1943), Trans. ASME 65, 649; Myard (1931), Bull. Soc. Math. France 59,
-183; Bricard (1927), Leçons de cinématique II, 7; Schatz, US patent 2 302 804 (1942); all in You and Chen (2011), Motion
+A loop is a table of Denavit–Hartenberg parameters (a, α, R), Π Rot_z(θ_i) Tr_z(R_i) Tr_x(a_i)
+Rot_x(α_i) = 1. Conditions on the parameters: Bennett (1903), Engineering 76, 777; Goldberg (1943),
+Trans. ASME 65, 649; Myard (1931), Bull. Soc. Math. France 59, 183; Bricard (1927), Leçons de
+cinématique II, 7; Schatz, US patent 2 302 804 (1942); all in You and Chen (2011), Motion
 Structures, chapter 3.
 """
 
@@ -27,7 +29,9 @@ class Loop:
 
     @property
     def rank(self) -> int:
-        """Independent rows of the constraints of the loop in joint coordinates: one degree of freedom is left."""
+        """Independent rows of the constraints of the loop in joint coordinates: one degree of
+        freedom is left.
+        """
         return len(self.table) - 2
 
 
@@ -36,21 +40,46 @@ def bennett(a: float = 0.2, b: float = 0.3, alpha: float = np.radians(40.0)) -> 
     return ((a, alpha, 0.0), (b, float(np.arcsin(np.sin(alpha) * b / a)), 0.0)) * 2
 
 
-def goldberg(a: float = 0.2, b: float = 0.3, c: float = 0.25, alpha: float = np.radians(40.0)) -> Table:
-    """Two Bennett linkages (a, b), (a, c), a link of each in line as one, the common link a left out."""
+def goldberg(
+    a: float = 0.2, b: float = 0.3, c: float = 0.25, alpha: float = np.radians(40.0)
+) -> Table:
+    """Two Bennett linkages (a, b), (a, c), a link of each in line as one, the common link a left
+    out.
+    """
     beta, gamma = (float(np.arcsin(np.sin(alpha) * x / a)) for x in (b, c))
-    return (a, alpha, 0.0), (b, beta, 0.0), (c, gamma, 0.0), (a, alpha, 0.0), (b + c, beta + gamma, 0.0)
+    return (
+        (a, alpha, 0.0),
+        (b, beta, 0.0),
+        (c, gamma, 0.0),
+        (a, alpha, 0.0),
+        (b + c, beta + gamma, 0.0),
+    )
 
 
 def myard(b: float = 0.3, alpha: float = np.radians(50.0)) -> Table:
     """Two rectangular Bennett linkages that are mirror images, a = b sin α."""
     a = b * np.sin(alpha)
-    return (a, alpha, 0.0), (b, RIGHT, 0.0), (0.0, np.pi - 2 * alpha, 0.0), (b, RIGHT, 0.0), (a, np.pi - alpha, 0.0)
+    return (
+        (a, alpha, 0.0),
+        (b, RIGHT, 0.0),
+        (0.0, np.pi - 2 * alpha, 0.0),
+        (b, RIGHT, 0.0),
+        (a, np.pi - alpha, 0.0),
+    )
 
 
 def sarrus() -> Table:
-    """Two chains of three parallel axes in planes at right angles: the platform moves straight up and down."""
-    return (0.1, 0.0, -0.5), (0.3, 0.0, 0.0), (0.0, RIGHT, 0.4), (0.4, 0.0, -0.45), (0.35, 0.0, 0.0), (0.0, -RIGHT, 0.5)
+    """Two chains of three parallel axes in planes at right angles: the platform moves straight up
+    and down.
+    """
+    return (
+        (0.1, 0.0, -0.5),
+        (0.3, 0.0, 0.0),
+        (0.0, RIGHT, 0.4),
+        (0.4, 0.0, -0.45),
+        (0.35, 0.0, 0.0),
+        (0.0, -RIGHT, 0.5),
+    )
 
 
 def line_symmetric() -> Table:
@@ -61,8 +90,19 @@ def line_symmetric() -> Table:
 
 def plane_symmetric() -> Table:
     """Bricard's linkage with a plane of symmetry through two opposite axes."""
-    (a, b, c), (x, y, z), (r, s) = (0.3, 0.1, 0.4), (np.radians(50.0), RIGHT, np.radians(110.0)), (0.05, 0.05)
-    table = (a, x, 0.0), (b, y, r), (c, z, s), (c, np.pi - z, 0.0), (b, np.pi - y, s), (a, np.pi - x, r)
+    (a, b, c), (x, y, z), (r, s) = (
+        (0.3, 0.1, 0.4),
+        (np.radians(50.0), RIGHT, np.radians(110.0)),
+        (0.05, 0.05),
+    )
+    table = (
+        (a, x, 0.0),
+        (b, y, r),
+        (c, z, s),
+        (c, np.pi - z, 0.0),
+        (b, np.pi - y, s),
+        (a, np.pi - x, r),
+    )
     return table[2:] + table[:2]  # the third joint turns fully: it comes first
 
 
@@ -92,7 +132,12 @@ LOOPS = {
 
 def turned(angle: float, axis: str) -> np.ndarray:
     """Homogeneous rotation about x or z."""
-    c, s, T, at = np.cos(angle), np.sin(angle), np.eye(4), slice(0, 2) if axis == "z" else slice(1, 3)
+    c, s, T, at = (
+        np.cos(angle),
+        np.sin(angle),
+        np.eye(4),
+        slice(0, 2) if axis == "z" else slice(1, 3),
+    )
     T[at, at] = [[c, -s], [s, c]]
     return T
 
@@ -105,7 +150,9 @@ def link_end(a: float, alpha: float, R: float) -> np.ndarray:
 
 
 def closure(table: Table, angles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(6,) position and rotation vector by which the chain misses its start, and the twists (6, n) of its joints there."""
+    """(6,) position and rotation vector by which the chain misses its start, and the twists (6, n)
+    of its joints there.
+    """
     T, axes = np.eye(4), []
     for link, angle in zip(table, angles):
         axes.append(T.copy())
@@ -125,7 +172,9 @@ def closed(loop: Loop) -> np.ndarray:
 
 
 def linkage(loop: Loop, rate: float) -> fm.Model:
-    """The linkage without gravity, its first joint driven at a constant rate (rad/s) if it turns fully, else only at first."""
+    """The linkage without gravity, its first joint driven at a constant rate (rad/s) if it turns
+    fully, else only at first.
+    """
     angles, table = closed(loop), loop.table
     free = np.linalg.svd(closure(table, angles)[1])[2][-1]
     back = np.linalg.inv(link_end(*table[-1]))
@@ -137,7 +186,13 @@ def linkage(loop: Loop, rate: float) -> fm.Model:
         own = end
         if i < len(table) - 1:
             frames = {"end": fm.Frame(position=(a, 0, R), rotation=("x", alpha))}
-            body = fm.RigidBody(f"link{i}", mass=1.0, com=(a / 2, 0, R / 2), inertia=(2e-3, 5e-3, 5e-3), frames=frames)
+            body = fm.RigidBody(
+                f"link{i}",
+                mass=1.0,
+                com=(a / 2, 0, R / 2),
+                inertia=(2e-3, 5e-3, 5e-3),
+                frames=frames,
+            )
             part = model.add(body)
             end = part["end"]
         else:

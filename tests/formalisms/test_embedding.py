@@ -31,7 +31,16 @@ def test_energy_and_reactions_of_a_run(coordinates):
 
 
 def test_baumgarte_is_rejected():
-    with pytest.raises(fm.InputError, match=r"embedding.stabilization: Baumgarte\(rate=20.0\); its velocities need none"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"embedding.stabilization: Baumgarte\(rate=20.0\); its velocities need none",
+    ):
         fm.Embedding(stabilization=fm.Baumgarte())
     with pytest.raises(fm.InputError, match=r"embedding\.stabilization"):
-        fm.simulate(four_bar(), t_end=0.1, formalism="embedding", stabilization="baumgarte", integrator="dormand-prince")
+        fm.simulate(
+            four_bar(),
+            t_end=0.1,
+            formalism="embedding",
+            stabilization="baumgarte",
+            integrator="dormand-prince",
+        )

@@ -1,4 +1,6 @@
-"""User functions with parameters: the results of functions that hold them, compiled once for all their values."""
+"""User functions with parameters: the results of functions that hold them, compiled once for all
+their values.
+"""
 
 import dataclasses
 
@@ -11,7 +13,12 @@ from flexmbs.formalisms import FORMALISMS
 
 N = 21
 K, C = np.linspace(5.0, 40.0, N), np.linspace(0.1, 0.5, N)
-WAYS = [(name, way) for name, form in FORMALISMS.items() for way in ("joint", "absolute") if way in form.coordinates]
+WAYS = [
+    (name, way)
+    for name, form in FORMALISMS.items()
+    for way in ("joint", "absolute")
+    if way in form.coordinates
+]
 
 
 def pull(t, r, A, v, w, p):
@@ -34,7 +41,9 @@ KINDS = ("user-force", "user-joint-forces", "user-friction", "digital-controller
 
 
 def masses(kind: str, function=None) -> fm.Model:
-    """Masses on rails with springs and dashpots by one function; by one of its own for each where none is given."""
+    """Masses on rails with springs and dashpots by one function; by one of its own for each where
+    none is given.
+    """
     model = fm.Model("masses", gravity=(0, 0, -9.81))
     for i, (k, c) in enumerate(zip(K, C)):
         body = model.add(fm.RigidBody(f"m{i}", mass=1.0, inertia=(0.1, 0.1, 0.1)))
@@ -50,7 +59,11 @@ def masses(kind: str, function=None) -> fm.Model:
         elif kind == "user-friction":
             model.add(fm.UserFriction(f"f{i}", rail, **own))
         else:
-            model.add(fm.JointTorque(f"f{i}", rail, fm.DigitalController(sample_time=0.01, memory=(1.0, 2.0), **own)))
+            model.add(
+                fm.JointTorque(
+                    f"f{i}", rail, fm.DigitalController(sample_time=0.01, memory=(1.0, 2.0), **own)
+                )
+            )
     return model
 
 
@@ -69,10 +82,15 @@ def _closed(function, p):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_compilation_for_all_parameters(kind: str) -> None:
-    """The function has one signature, and one C function, after a run of 21 forces with different parameters."""
+    """The function has one signature, and one C function, after a run of 21 forces with different
+    parameters.
+    """
     function = numba.njit(FUNCTIONS[kind])
     options = {"t_end": 0.3, "step": 1e-3}
-    found, wanted = fm.simulate(masses(kind, function), **options), fm.simulate(masses(kind), **options)
+    found, wanted = (
+        fm.simulate(masses(kind, function), **options),
+        fm.simulate(masses(kind), **options),
+    )
     assert len(function.signatures) == 1
     assert len(function.__dict__["_flexmbs_callbacks"]) == 1
     np.testing.assert_allclose(found.q, wanted.q, atol=1e-12)
@@ -93,13 +111,17 @@ def test_reactions_and_parameters(formalism: str, coordinates: str) -> None:
         body = model.add(fm.RigidBody(name, mass=2.0, inertia=(0.1, 0.1, 0.1)))
         rail = model.add(fm.Prismatic(f"rail of {name}", model.ground, body, axis="x", v0=5.0))
         model.add(fm.UserForce(f"drag of {name}", body, drag, reads=[rail], parameters=(mu, -2.0)))
-    run = fm.simulate(model, t_end=0.1, formalism=formalism, coordinates=coordinates, integrator="dormand-prince")
+    run = fm.simulate(
+        model, t_end=0.1, formalism=formalism, coordinates=coordinates, integrator="dormand-prince"
+    )
     speed = [run.body(name).velocity[-1, 0] for name in ("first", "second")]
     np.testing.assert_allclose(speed, [5.0 - 0.1 * 11.0 * 0.1, 5.0 - 0.3 * 11.0 * 0.1], atol=1e-9)
 
 
 def test_parameters_in_files_and_messages(tmp_path, monkeypatch) -> None:
-    (tmp_path / "laws_of_mine.py").write_text("def pull(t, r, A, v, w, p):\n    return (-p[0] * r[0], 0, 0, 0, 0, 0)\n")
+    (tmp_path / "laws_of_mine.py").write_text(
+        "def pull(t, r, A, v, w, p):\n    return (-p[0] * r[0], 0, 0, 0, 0, 0)\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     model = fm.Model("m", gravity=(0, 0, 0))
     body = model.add(fm.RigidBody("b", mass=1.0, inertia=(1, 1, 1)))
@@ -108,8 +130,17 @@ def test_parameters_in_files_and_messages(tmp_path, monkeypatch) -> None:
     assert "parameters = [4.0]" in (tmp_path / "m.toml").read_text()
     assert fm.load(tmp_path / "m.toml", allow_code=True) == model
     for function, given, message in (
-        (pull, {}, r"forces.f.function: the function must be f\(t, r, A, v, w\) -> 6 numbers, with 5 arguments, not 6"),
-        (lambda t, r, A, v, w: (0,) * 6, {"parameters": (1.0,)}, r"f\(t, r, A, v, w, parameters\).* with 6 arguments, not 5"),
+        (
+            pull,
+            {},
+            r"forces.f.function: the function must be f\(t, r, A, v, w\) -> 6 numbers, "
+            r"with 5 arguments, not 6",
+        ),
+        (
+            lambda t, r, A, v, w: (0,) * 6,
+            {"parameters": (1.0,)},
+            r"f\(t, r, A, v, w, parameters\).* with 6 arguments, not 5",
+        ),
         (pull, {"parameters": ("x",)}, "forces.f.parameters"),
         (pull, {"parameters": 3.0}, "forces.f.parameters"),
         (pull, {"parameters": {"k": 3.0}}, "forces.f.parameters"),
@@ -125,8 +156,12 @@ def test_compiled_functions_with_too_few_parameters_are_rejected(kind: str) -> N
     items = model.forces
     for name, force in list(items.items()):
         if kind == "digital-controller":
-            items[name] = dataclasses.replace(force, law=dataclasses.replace(force.law, parameters=force.law.parameters[:-1]))
+            items[name] = dataclasses.replace(
+                force, law=dataclasses.replace(force.law, parameters=force.law.parameters[:-1])
+            )
         else:
             items[name] = dataclasses.replace(force, parameters=force.parameters[:-1])
-    with pytest.raises(fm.InputError, match=r"forces\.f0.*: its function reads beyond its parameters"):
+    with pytest.raises(
+        fm.InputError, match=r"forces\.f0.*: its function reads beyond its parameters"
+    ):
         fm.simulate(model, t_end=0.1, step=1e-3)

@@ -1,4 +1,6 @@
-"""Overconstrained linkages through full turns: rows that were independent at the start do not stay so, though the rank does."""
+"""Overconstrained linkages through full turns: rows that were independent at the start do not stay
+so, though the rank does.
+"""
 
 import contextlib
 import sys
@@ -15,33 +17,49 @@ from overconstrained import LOOPS, Loop, bennett, closure, linkage
 import flexmbs as fm
 
 RATE = 2.0 * np.pi
-EVERY = [each.values[0] for each in combinations(fm.DormandPrince(rtol=1e-8, atol=1e-9), fm.GeneralizedAlpha(step=5e-4))]
+EVERY = [
+    each.values[0]
+    for each in combinations(fm.DormandPrince(rtol=1e-8, atol=1e-9), fm.GeneralizedAlpha(step=5e-4))
+]
 PAIRS = [(name, each) for name in LOOPS for each in EVERY]
-PROJECTED = {"recursive": fm.Recursive(stabilization=fm.Projection()), "embedding": fm.Embedding(fm.Projection())}
+PROJECTED = {
+    "recursive": fm.Recursive(stabilization=fm.Projection()),
+    "embedding": fm.Embedding(fm.Projection()),
+}
 CYCLE = 16.0  # s in which the loop that is not driven passes all its positions
 
 
 def some(pairs: list, step: int) -> list:
     """Each step-th pair in each run, the others with the slow tests."""
     return [
-        pytest.param(*pair, id=f"{pair[0]}-{pair[-1]}", marks=[] if k % step == 0 else pytest.mark.slow)
+        pytest.param(
+            *pair, id=f"{pair[0]}-{pair[-1]}", marks=[] if k % step == 0 else pytest.mark.slow
+        )
         for k, pair in enumerate(pairs)
-    ]  # fmt: skip
+    ]
 
 
 def options(how: Combination) -> dict:
     """Options of `simulate`; explicit integrators with projection."""
     explicit = how.integrator.needs == "accelerations"
-    return how.options() | ({"formalism": PROJECTED[how.formalism]} if explicit and how.formalism in PROJECTED else {})
+    return how.options() | (
+        {"formalism": PROJECTED[how.formalism]} if explicit and how.formalism in PROJECTED else {}
+    )
 
 
 @pytest.mark.parametrize(("name", "how"), some(PAIRS, len(EVERY) + 1))
 def test_linkages_pass_full_turns(name: str, how: Combination) -> None:
-    """Closure of the joint angles by Denavit–Hartenberg matrices, energy, one branch; nothing is called singular."""
+    """Closure of the joint angles by Denavit–Hartenberg matrices, energy, one branch; nothing is
+    called singular.
+    """
     loop = LOOPS[name]
     end = 1.0 if loop.turns else CYCLE
-    run = fm.simulate(linkage(loop, RATE if loop.turns else 2.0), t_end=end, output_step=end / 200, **options(how))
-    angles = np.stack([run.joint(f"joint{i}").position[:, 0] for i in range(len(loop.table))], axis=1)
+    run = fm.simulate(
+        linkage(loop, RATE if loop.turns else 2.0), t_end=end, output_step=end / 200, **options(how)
+    )
+    angles = np.stack(
+        [run.joint(f"joint{i}").position[:, 0] for i in range(len(loop.table))], axis=1
+    )
     assert max(np.abs(closure(loop.table, each)[0]).max() for each in angles) < 1e-6
     assert np.abs(np.diff(angles, axis=0)).max() < 1.0
     if loop.turns:
@@ -51,15 +69,21 @@ def test_linkages_pass_full_turns(name: str, how: Combination) -> None:
         np.testing.assert_allclose(run.energy.total, run.energy.total[0], rtol=1e-4)
         away = np.abs(angles - angles[0]).max(axis=1)
         assert away[50:].min() < 0.3 < 1.0 < away.max()
-    assert sum(rows for _, rows in run.run.redundant) == (5 + loop.turns) - (loop.rank + loop.turns) or "absolute" in str(how)
+    assert sum(rows for _, rows in run.run.redundant) == (5 + loop.turns) - (
+        loop.rank + loop.turns
+    ) or "absolute" in str(how)
     assert not [note for note in run.run.notes if "singular" in note]
     assert [check.title for check in run.audit if check.status == "FAIL"] == []
 
 
 def test_bennett_has_the_ratio_of_its_half_angles() -> None:
-    """tan(θ₁/2) tan(θ₂/2) = sin((β + α)/2)/sin((β − α)/2) (Bennett 1903), free, over more than two turns."""
+    """tan(θ₁/2) tan(θ₂/2) = sin((β + α)/2)/sin((β − α)/2) (Bennett 1903), free, over more than two
+    turns.
+    """
     (_, alpha, _), (_, beta, _), *_ = bennett()
-    run = fm.simulate(linkage(Loop(bennett(), LOOPS["Bennett"].guess, turns=False), 6.0), t_end=4.0, step=2e-3)
+    run = fm.simulate(
+        linkage(Loop(bennett(), LOOPS["Bennett"].guess, turns=False), 6.0), t_end=4.0, step=2e-3
+    )
     first, second = (run.joint(f"joint{i}").position[:, 0] for i in (0, 1))
     ratio = np.sin((beta + alpha) / 2) / np.sin((beta - alpha) / 2)
     left = np.sin(first / 2) * np.sin(second / 2) - ratio * np.cos(first / 2) * np.cos(second / 2)
@@ -70,7 +94,9 @@ def test_bennett_has_the_ratio_of_its_half_angles() -> None:
 
 @pytest.mark.parametrize(("name", "how"), some([("parallelogram", each) for each in EVERY], 5))
 def test_a_parallelogram_at_its_change_point_is_reported(name: str, how: Combination) -> None:
-    """All links in line: rank is lost, the motion may branch. It keeps to the parallelogram, or stops; both say so."""
+    """All links in line: rank is lost, the motion may branch. It keeps to the parallelogram, or
+    stops; both say so.
+    """
     run = None
     with contextlib.suppress(fm.SolverError):
         run = fm.simulate(parallelograms(1, -4.0), t_end=0.8, output_step=0.01, **options(how))

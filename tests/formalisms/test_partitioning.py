@@ -1,4 +1,6 @@
-"""Runs by partitioning against the equation of motion of one degree of freedom; choices of independent coordinates."""
+"""Runs by partitioning against the equation of motion of one degree of freedom; choices of
+independent coordinates.
+"""
 
 import math
 
@@ -22,7 +24,9 @@ def crank_angle(times):
         sine = r * np.sin(phi) / l
         tilt = np.arcsin(sine)
         rate = r * np.cos(phi) / (l * np.cos(tilt))
-        rod = (-r * np.sin(phi) - l / 2 * sine * rate) ** 2 + (r * np.cos(phi) - l / 2 * np.cos(tilt) * rate) ** 2
+        rod = (-r * np.sin(phi) - l / 2 * sine * rate) ** 2 + (
+            r * np.cos(phi) - l / 2 * np.cos(tilt) * rate
+        ) ** 2
         piston = (r * np.sin(phi) + l * sine * rate) ** 2
         return r**2 / 3 + rod + l**2 / 12 * rate**2 + piston, r * np.sin(phi)
 
@@ -31,7 +35,15 @@ def crank_angle(times):
         slope, fall = (x.imag / 1e-30 for x in inertia_and_height(y[0] + 1e-30j))
         return y[1], -(slope * y[1] ** 2 / 2 + g * fall) / J
 
-    return solve_ivp(derivative, (0, times[-1]), (0.5, 8.0), method="DOP853", t_eval=times, rtol=1e-12, atol=1e-12).y[0]
+    return solve_ivp(
+        derivative,
+        (0, times[-1]),
+        (0.5, 8.0),
+        method="DOP853",
+        t_eval=times,
+        rtol=1e-12,
+        atol=1e-12,
+    ).y[0]
 
 
 def choices(solution):
@@ -39,12 +51,18 @@ def choices(solution):
 
 
 def run(model, form, **options):
-    return fm.simulate(model, formalism=form, **{"t_end": 2.0, "output_step": 0.05, "integrator": PRECISE, **options})
+    return fm.simulate(
+        model,
+        formalism=form,
+        **{"t_end": 2.0, "output_step": 0.05, "integrator": PRECISE, **options},
+    )
 
 
 @pytest.mark.parametrize("first", [None, ("main",), ("guide",)])
 def test_slider_crank_turns_fully_whatever_is_independent_first(first):
-    """The slider is not independent at the dead centres: the crank is selected before them and remains."""
+    """The slider is not independent at the dead centres: the crank is selected before them and
+    remains.
+    """
     found = run(slider_crank(), fm.Partitioning(first))
     angle = found.joint("main").position[:, 0]
     assert np.ptp(angle) > 4 * math.pi
@@ -74,16 +92,27 @@ def test_four_bar_from_badly_chosen_coordinates():
     assert choices(good) == []
     assert "main.0 instead of foot.0" in choices(bad)[0]
     assert np.abs(bad.q - good.q).max() < 1e-5
-    crank, rod = good.joint("main").position[:, 0], good.joint("main").position[:, 0] + good.joint("pin").position[:, 0]
-    knee = np.array([0.3 * np.cos(crank) + 0.8 * np.cos(rod), 0.3 * np.sin(crank) + 0.8 * np.sin(rod)])
+    crank, rod = (
+        good.joint("main").position[:, 0],
+        good.joint("main").position[:, 0] + good.joint("pin").position[:, 0],
+    )
+    knee = np.array(
+        [0.3 * np.cos(crank) + 0.8 * np.cos(rod), 0.3 * np.sin(crank) + 0.8 * np.sin(rod)]
+    )
     assert np.abs(np.hypot(knee[0] - 0.7, knee[1]) - 0.6).max() < 1e-10
 
 
 @pytest.mark.parametrize("form", ["embedding", "partitioning"])
 def test_through_positions_with_all_bars_in_line(form):
-    """The cells remain parallelograms and conserve energy at positions where the mechanism could branch."""
+    """The cells remain parallelograms and conserve energy at positions where the mechanism could
+    branch.
+    """
     found = fm.simulate(
-        parallelograms(2), t_end=8.0, output_step=0.1, formalism=form, integrator=fm.DormandPrince(rtol=1e-8, atol=1e-9)
+        parallelograms(2),
+        t_end=8.0,
+        output_step=0.1,
+        formalism=form,
+        integrator=fm.DormandPrince(rtol=1e-8, atol=1e-9),
     )
     tips = [found.frame(f"link{k}/end").position - (k, 0, 0) for k in range(3)]
     assert tips[0][:, 2].min() < -0.99
@@ -93,7 +122,9 @@ def test_through_positions_with_all_bars_in_line(form):
 
 def test_names_follow_joints_and_bodies():
     model = fm.Model("names")
-    body, tail = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1))) for name in ("body", "tail"))
+    body, tail = (
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1))) for name in ("body", "tail")
+    )
     bead = model.add(fm.PointMass("bead", mass=1.0))
     model.add(fm.Universal("hip", model.ground, body, axes=("x", "y")))
     turned = model.add(fm.Cylindrical("slot", tail, body, axis="z"))
@@ -110,13 +141,22 @@ def test_names_follow_joints_and_bodies():
 
 ALL = "main.0, pin.0, guide.0"
 BAD = {
-    "unknown": ({"independent": ["krank"]}, f"partitioning.independent: no coordinate 'krank'; there are {ALL}"),
-    "twice": ({"independent": ["main", "main"]}, "partitioning.independent: 'main.0' is named twice"),
+    "unknown": (
+        {"independent": ["krank"]},
+        f"partitioning.independent: no coordinate 'krank'; there are {ALL}",
+    ),
+    "twice": (
+        {"independent": ["main", "main"]},
+        "partitioning.independent: 'main.0' is named twice",
+    ),
     "too many": (
         {"independent": ["main", "pin"]},
         f"partitioning.independent: 2 names for 1 independent coordinates; name 1 of {ALL}",
     ),
-    "none": ({"independent": []}, "partitioning.independent: 0 names for 1 independent coordinates"),
+    "none": (
+        {"independent": []},
+        "partitioning.independent: 0 names for 1 independent coordinates",
+    ),
     "text": ({"independent": "main"}, "partitioning.independent: 'main' is no list of names"),
     "tolerance": ({"tolerance": 0.0}, "partitioning.tolerance: 0.0 is not above 0"),
     "limit": ({"limit": 1.0}, "partitioning.limit: 1.0 is not above 1"),
@@ -133,7 +173,10 @@ def test_bad_options(case):
 
 
 def test_names_that_determine_nothing_at_the_start():
-    with pytest.raises(fm.InputError, match="guide do not determine the other coordinates at the start; name 1 others of main"):
+    with pytest.raises(
+        fm.InputError,
+        match="guide do not determine the other coordinates at the start; name 1 others of main",
+    ):
         run(slider_crank(angle=0.0), fm.Partitioning(["guide"]))
     driven = slider_crank(speed=0.0)
     driven.add(fm.Drive("motor", "main", 0.5))

@@ -37,7 +37,10 @@ def hinge_jacobian(t, x, A):
     nothing = [0.0] * 3
     e = np.eye(3)
     column = A[1::3]
-    return [[*row, *nothing] for row in e] + [[*nothing, *np.cross(column, e[0])], [*nothing, *np.cross(column, e[2])]]
+    return [[*row, *nothing] for row in e] + [
+        [*nothing, *np.cross(column, e[0])],
+        [*nothing, *np.cross(column, e[2])],
+    ]
 
 
 def shaken(t, x, A):

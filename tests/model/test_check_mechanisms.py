@@ -15,7 +15,9 @@ GEARS = {
 
 
 def planetary(sun_from: str) -> fm.Model:
-    """A sun on the ground or the arm and a planet on the arm, which turns about the axis of the sun."""
+    """A sun on the ground or the arm and a planet on the arm, which turns about the axis of the
+    sun.
+    """
     model = fm.Model("planetary", gravity=(0, 0, 0))
     model.add(fm.RigidBody("arm", mass=0.5, inertia=(4e-4,) * 3, frames={"pin": (0.035, 0, 0)}))
     for name in ("sun", "planet"):
@@ -44,7 +46,9 @@ def test_gears_without_a_common_carrier(kind: str) -> None:
 
 
 def test_the_relation_of_a_gear_with_a_common_carrier_is_rolling() -> None:
-    """The remedy gives Willis' ratio: carrier over sun 20/(20 + 50) with the ring of 50 teeth fixed."""
+    """The remedy gives Willis' ratio: carrier over sun 20/(20 + 50) with the ring of 50 teeth
+    fixed.
+    """
     model = planetary("arm")
     model.add(fm.Gear("teeth", "sun", "planet", ratio=15 / 20))
     model.add(fm.LinearCoupling("ring", {"arm": 50.0, "planet": 15.0}))
@@ -81,7 +85,9 @@ def test_rack_on_a_moving_table_needs_a_common_carrier() -> None:
 
 
 EXTENDED = {
-    "curve": lambda a, b: fm.PointOnCurve("c", a, b, points=[(x, 0, 0) for x in np.linspace(-1, 1, 5)]),
+    "curve": lambda a, b: fm.PointOnCurve(
+        "c", a, b, points=[(x, 0, 0) for x in np.linspace(-1, 1, 5)]
+    ),
     "plane": lambda a, b: fm.SpherePlane("c", a, b, radius=0.1),
     "edge": lambda a, b: fm.CornerLine("c", a, b),
 }
@@ -89,14 +95,19 @@ EXTENDED = {
 
 @pytest.mark.parametrize("kind", EXTENDED)
 def test_extended_shapes_on_flexible_bodies(kind: str) -> None:
-    for body in (fm.FlexibleBody("carrier", data=rod()), fm.RigidBody("carrier", mass=1.0, inertia=(0.1,) * 3)):
+    for body in (
+        fm.FlexibleBody("carrier", data=rod()),
+        fm.RigidBody("carrier", mass=1.0, inertia=(0.1,) * 3),
+    ):
         model = fm.Model("slider")
         model.add(body)
         model.add(fm.RigidBody("slider", mass=1.0, inertia=(0.1,) * 3))
         model.add(fm.Fixed("base", "ground", "carrier"))
         model.add(fm.Planar("way", "ground", "slider", axis="z", q0=(0.0, 0.3, 0.0)))
         model.add(EXTENDED[kind]("carrier", "slider"))
-        lines = [line for line in declaration_report(model).warnings if "its shape is rigid" in line]
+        lines = [
+            line for line in declaration_report(model).warnings if "its shape is rigid" in line
+        ]
         assert bool(lines) is (body.kind == "flexible")
 
 
@@ -116,9 +127,16 @@ def four_bar(lengths: tuple[float, float, float, float], closing: type) -> fm.Mo
 @pytest.mark.parametrize("closing", [fm.Revolute, fm.Spherical, fm.Cylindrical])
 @pytest.mark.parametrize(
     ("lengths", "passes"),
-    [((0.3, 0.8, 0.3, 0.8), True), ((0.4, 0.6, 0.6, 0.4), True), ((0.3, 0.8, 0.5, 0.8), False), ((0.3, 0.5, 0.6, 0.8), True)],
+    [
+        ((0.3, 0.8, 0.3, 0.8), True),
+        ((0.4, 0.6, 0.6, 0.4), True),
+        ((0.3, 0.8, 0.5, 0.8), False),
+        ((0.3, 0.5, 0.6, 0.8), True),
+    ],
 )
-def test_change_points_of_four_bars(lengths: tuple[float, ...], passes: bool, closing: type) -> None:
+def test_change_points_of_four_bars(
+    lengths: tuple[float, ...], passes: bool, closing: type
+) -> None:
     """Grashof: all links in line if s + l = p + q."""
     assert bool(warned(four_bar(lengths, closing), "change points")) is passes
 
@@ -126,4 +144,6 @@ def test_change_points_of_four_bars(lengths: tuple[float, ...], passes: bool, cl
 def test_angles_in_degrees() -> None:
     model = planetary("arm")
     model.joints["sun"] = fm.Revolute("sun", "arm", "sun", axis="z", q0=90.0)
-    assert warned(model, "joints.sun.q0: the angle 90 rad is more than a full turn; 90° are 1.5708 rad")
+    assert warned(
+        model, "joints.sun.q0: the angle 90 rad is more than a full turn; 90° are 1.5708 rad"
+    )

@@ -39,7 +39,8 @@ def test_table_of_classes() -> None:
     ]
     assert sections["degrees of freedom"][:3] == [
         "planar motion: f = 3·3 − 8 = 1 (3n − b), 0 beside drives and couplings",
-        "f = 6·3 − 18 = 0 rigid-body degrees of freedom (6n − b, redundant constraints not considered)",
+        "f = 6·3 − 18 = 0 rigid-body degrees of freedom (6n − b, redundant constraints "
+        "not considered)",
         "1 prescribed by drives",
     ]
 
@@ -49,7 +50,10 @@ def test_a_drive_that_holds_is_scleronomic() -> None:
     model.add(fm.RigidBody("arm", **UNIT))
     model.add(fm.Revolute("hinge", "ground", "arm"))
     model.add(fm.Drive("brake", "hinge", 0.0))
-    assert report(model)["constraints"][1] == "brake  drive     1 row   holonomic  scleronomic  bilateral  kinematic  implicit"
+    assert (
+        report(model)["constraints"][1]
+        == "brake  drive     1 row   holonomic  scleronomic  bilateral  kinematic  implicit"
+    )
 
 
 def points(*, planar: bool) -> fm.Model:
@@ -58,7 +62,15 @@ def points(*, planar: bool) -> fm.Model:
     motions = [Slide(axis) for axis in ("xy" if planar else "xyz")]
     for name, x in (("first", 0.0), ("second", 1.0)):
         model.add(fm.PointMass(name, mass=1.0))
-        model.add(fm.Chain(f"place of {name}", "ground", name, motions=motions, q0=(x, *[0.0] * (len(motions) - 1))))
+        model.add(
+            fm.Chain(
+                f"place of {name}",
+                "ground",
+                name,
+                motions=motions,
+                q0=(x, *[0.0] * (len(motions) - 1)),
+            )
+        )
     model.add(fm.Distance("rod", "first", "second", length=1.0))
     return model
 
@@ -78,11 +90,22 @@ def test_a_point_on_two_rods() -> None:
     model = fm.Model("point", frames={"a": (0, 0, 0), "b": (1, 0, 0)})
     model.add(fm.PointMass("point", mass=1.0))
     for end, angle in (("a", -np.pi / 3), ("b", -2 * np.pi / 3)):
-        model.add(fm.Distance(f"rod {end}", f"ground/{end}", "point", length=1.0, axis=(np.cos(angle), np.sin(angle), 0)))
+        model.add(
+            fm.Distance(
+                f"rod {end}",
+                f"ground/{end}",
+                "point",
+                length=1.0,
+                axis=(np.cos(angle), np.sin(angle), 0),
+            )
+        )
     assert not model.check().errors
     lines = report(model)["degrees of freedom"]
     assert "point masses only: f = 3·1 − 2 = 1 (3n − b)" in lines
-    assert "f = 6·1 − 5 = 1 rigid-body degrees of freedom (6n − b, redundant constraints not considered)" in lines
+    assert (
+        "f = 6·1 − 5 = 1 rigid-body degrees of freedom (6n − b, redundant constraints not "
+        "considered)" in lines
+    )
 
 
 def test_nonholonomic_rows_lower_the_degrees_of_freedom_in_velocity_alone() -> None:
@@ -91,16 +114,27 @@ def test_nonholonomic_rows_lower_the_degrees_of_freedom_in_velocity_alone() -> N
     model.add(fm.Planar("floor", "ground", "sleigh"))
     model.add(fm.KnifeEdge("blade", "ground", "sleigh"))
     sections = report(model)
-    assert sections["degrees of freedom"][0] == "planar motion: f = 3·1 − 0 = 3 (3n − b), 2 in velocity"
+    assert (
+        sections["degrees of freedom"][0]
+        == "planar motion: f = 3·1 − 0 = 3 (3n − b), 2 in velocity"
+    )
     assert sections["degrees of freedom"][1].startswith("f = 6·1 − 3 = 3 ")
-    assert sections["degrees of freedom"][2] == "κ = 1 nonholonomic equation: 2 velocity degrees of freedom"
-    assert "blade  knife-edge  1 row   nonholonomic  scleronomic  bilateral  geometric  implicit" in sections["constraints"]
+    assert (
+        sections["degrees of freedom"][2]
+        == "κ = 1 nonholonomic equation: 2 velocity degrees of freedom"
+    )
+    assert (
+        "blade  knife-edge  1 row   nonholonomic  scleronomic  bilateral  geometric  implicit"
+        in sections["constraints"]
+    )
     assert "3 degrees of freedom in position, 2 in velocity" in sections["system"]
 
 
 @pytest.mark.parametrize("after", [None, 0, 1, 3])
 def test_twists_of_a_chain(after) -> None:
-    """Velocities of the child frame by differences of its pose, carried to the frame behind some of the motions."""
+    """Velocities of the child frame by differences of its pose, carried to the frame behind some of
+    the motions.
+    """
     motions = (
         Rotate("x"),
         Slide((1.0, 2.0, 0.5)),

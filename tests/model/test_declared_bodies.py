@@ -35,7 +35,8 @@ def test_six_inertia_elements_in_the_order_xx_yy_zz_xy_xz_yz() -> None:
     [
         (
             {"inertia": (1, 1, 2.1)},
-            "bodies.tool.inertia: not physical: principal moments 1, 1, 2.1; the largest must not exceed",
+            "bodies.tool.inertia: not physical: principal moments 1, 1, 2.1; the largest "
+            "must not exceed",
         ),
         (
             {"inertia": (1, 1, 1, 2, 0, 0)},
@@ -65,7 +66,11 @@ def test_principal_moments_of_a_rod_are_accepted() -> None:
 
 def test_all_problems_of_a_body_at_once() -> None:
     found = problems_of(lambda: fm.RigidBody("tool", mass=-1, com=(0, 0)))
-    assert [problem.split(":")[0] for problem in found] == ["bodies.tool.mass", "bodies.tool.inertia", "bodies.tool.com"]
+    assert [problem.split(":")[0] for problem in found] == [
+        "bodies.tool.mass",
+        "bodies.tool.inertia",
+        "bodies.tool.com",
+    ]
 
 
 @pytest.mark.parametrize("name", ["", " a", "a/b", "../x", "a\nb", "\x1b[31m", "x" * 101, 3, None])
@@ -81,7 +86,10 @@ def test_names_that_other_programs_would_trip_over_are_names(name) -> None:
 
 
 def test_the_name_ground_is_taken() -> None:
-    assert "is the fixed body of every model" in problems_of(lambda: fm.PointMass("ground", mass=1.0))[0]
+    assert (
+        "is the fixed body of every model"
+        in problems_of(lambda: fm.PointMass("ground", mass=1.0))[0]
+    )
 
 
 def test_declarations_are_frozen_and_hashable() -> None:
@@ -103,7 +111,9 @@ def test_rotation_by_axis_and_angle(axis) -> None:
 def test_stiffening_is_a_switch(tmp_path) -> None:
     """The geometric stiffness of the data or none of it; the switch is kept in the model's file."""
     zero = np.zeros((3, rod().nf, rod().nf))
-    data = dataclasses.replace(rod(), geometric=GeometricStiffness(zero, zero, np.concatenate([zero, zero])))
+    data = dataclasses.replace(
+        rod(), geometric=GeometricStiffness(zero, zero, np.concatenate([zero, zero]))
+    )
     assert fm.FlexibleBody("arm", data=data).load() is data
     assert fm.FlexibleBody("arm", data=data, stiffening=False).load().geometric is None
     data.save(tmp_path / "rod.h5")
@@ -112,7 +122,9 @@ def test_stiffening_is_a_switch(tmp_path) -> None:
     model.save(tmp_path / "m.toml")
     assert "stiffening = false" in (tmp_path / "m.toml").read_text()
     assert fm.load(tmp_path / "m.toml") == model
-    assert fm.load(tmp_path / "m.toml").bodies["arm"] != fm.FlexibleBody("arm", str(tmp_path / "rod.h5"))
+    assert fm.load(tmp_path / "m.toml").bodies["arm"] != fm.FlexibleBody(
+        "arm", str(tmp_path / "rod.h5")
+    )
     assert problems_of(lambda: fm.FlexibleBody("arm", data=data, stiffening="no")) == [
         "bodies.arm.stiffening: must be true or false, not 'no'"
     ]
@@ -170,10 +182,22 @@ def test_flexible_body_from_file_and_from_memory(tmp_path) -> None:
     ("make", "message"),
     [
         (lambda: fm.FlexibleBody("arm"), "bodies.arm.file: give either file= or data="),
-        (lambda: fm.FlexibleBody("arm", "a.h5", data=rod()), "bodies.arm.file: give either file= or data="),
-        (lambda: fm.FlexibleBody("arm", "a.h5", damping=-0.1), "bodies.arm.damping: must be >= 0, not -0.1"),
-        (lambda: fm.FlexibleBody("arm", data={"mass": 1}), "bodies.arm.data: must be a FlexibleBodyData"),
-        (lambda: fm.FlexibleBody("arm", "not there.h5").load(), "bodies.arm.file: not there.h5: no such file"),
+        (
+            lambda: fm.FlexibleBody("arm", "a.h5", data=rod()),
+            "bodies.arm.file: give either file= or data=",
+        ),
+        (
+            lambda: fm.FlexibleBody("arm", "a.h5", damping=-0.1),
+            "bodies.arm.damping: must be >= 0, not -0.1",
+        ),
+        (
+            lambda: fm.FlexibleBody("arm", data={"mass": 1}),
+            "bodies.arm.data: must be a FlexibleBodyData",
+        ),
+        (
+            lambda: fm.FlexibleBody("arm", "not there.h5").load(),
+            "bodies.arm.file: not there.h5: no such file",
+        ),
     ],
 )
 def test_bad_flexible_body(make, message) -> None:

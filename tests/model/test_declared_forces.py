@@ -15,7 +15,8 @@ CURVE = {"coulomb": 2.0, "static": 3.0, "stribeck_velocity": 0.1}
         ({**CURVE, "static": 1.0}, "forces.rub.static: must be >= coulomb = 2, not 1"),
         (
             {"coulomb": 2.0, "static": 3.0},
-            "forces.rub.stribeck_velocity: is missing; static and stribeck_velocity must be given together",
+            "forces.rub.stribeck_velocity: is missing; static and stribeck_velocity must "
+            "be given together",
         ),
         (
             {"coulomb": 2.0, "stribeck_velocity": 3.0},
@@ -34,12 +35,21 @@ def test_friction_that_cannot_be(given: dict[str, float], message: str) -> None:
 
 def test_friction_without_a_coordinate_and_a_hidden_peak_are_reported() -> None:
     model = fm.Model("ball")
-    model.add(fm.Spherical("socket", model.ground, model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))))
+    model.add(
+        fm.Spherical(
+            "socket", model.ground, model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))
+        )
+    )
     model.add(fm.JointFriction("rub", "socket", **CURVE, regularization=0.2))
     check = model.check()
-    assert any(str(line).startswith("forces.rub.coordinate: coordinate 0 of joint 'socket'") for line in check.errors)
+    assert any(
+        str(line).startswith("forces.rub.coordinate: coordinate 0 of joint 'socket'")
+        for line in check.errors
+    )
     slide = fm.Model("slide")
-    slide.add(fm.Prismatic("rail", slide.ground, slide.add(fm.PointMass("bead", mass=1.0)), axis="x"))
+    slide.add(
+        fm.Prismatic("rail", slide.ground, slide.add(fm.PointMass("bead", mass=1.0)), axis="x")
+    )
     slide.add(fm.JointFriction("rub", "rail", **CURVE, regularization=0.2))
     hidden = (
         "forces.rub.regularization: is 0.2 and stribeck_velocity 0.1: the static peak is "

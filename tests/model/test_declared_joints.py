@@ -15,8 +15,8 @@ from flexmbs.motions import Ball, FixedRotation, FixedTranslation, ScrewMotion
 
 ENDS = ("j", "ground", "b/end")
 
-# degrees of freedom of the lower pairs and of the other joints: Wittenburg, Dynamics of Multibody Systems, table 4.1; Shabana,
-# chapter 2
+# degrees of freedom of the lower pairs and of the other joints: Wittenburg, Dynamics of Multibody
+# Systems, table 4.1; Shabana, chapter 2
 FREEDOMS = [
     (fm.Fixed(*ENDS), 0, 0),
     (fm.Revolute(*ENDS), 1, 1),
@@ -29,11 +29,20 @@ FREEDOMS = [
     (fm.Spherical(*ENDS), 4, 3),
     (fm.Free(*ENDS), 7, 6),
     (fm.Pose(*ENDS), 7, 6),
-    (fm.Chain(*ENDS, motions=(Rotate("x"), FixedTranslation((1, 0, 0)), FixedRotation("y", 1.0), Ball())), 5, 4),
+    (
+        fm.Chain(
+            *ENDS,
+            motions=(Rotate("x"), FixedTranslation((1, 0, 0)), FixedRotation("y", 1.0), Ball()),
+        ),
+        5,
+        4,
+    ),
 ]
 
 
-@pytest.mark.parametrize(("joint", "nq", "nv"), FREEDOMS, ids=lambda value: getattr(value, "kind", ""))
+@pytest.mark.parametrize(
+    ("joint", "nq", "nv"), FREEDOMS, ids=lambda value: getattr(value, "kind", "")
+)
 def test_degrees_of_freedom(joint, nq, nv) -> None:
     assert (joint.nq, joint.nv) == (nq, nv)
     assert (len(joint.initial_position), len(joint.initial_velocity)) == (nq, nv)
@@ -41,9 +50,9 @@ def test_degrees_of_freedom(joint, nq, nv) -> None:
 
 def test_every_registered_joint_is_tested() -> None:
     assert {joint.kind for joint, _, _ in FREEDOMS} <= set(Joint.kinds)
-    assert {kind for kind, made in Joint.kinds.items() if made.__module__ == "flexmbs.model.joints"} == {
-        j.kind for j, _, _ in FREEDOMS
-    }
+    assert {
+        kind for kind, made in Joint.kinds.items() if made.__module__ == "flexmbs.model.joints"
+    } == {j.kind for j, _, _ in FREEDOMS}
 
 
 def test_initial_values() -> None:
@@ -69,11 +78,16 @@ def test_given_and_default_values_are_distinguished() -> None:
     assert "v0" not in model.to_toml()
 
 
-@pytest.mark.parametrize("normal", [(0, 0, 1.0), (0, 1.0, 0), (1.0, 0, 0), (0, 0, -1.0), (0.6, 0, 0.8), (2 / 3, -2 / 3, 1 / 3)])
+@pytest.mark.parametrize(
+    "normal",
+    [(0, 0, 1.0), (0, 1.0, 0), (1.0, 0, 0), (0, 0, -1.0), (0.6, 0, 0.8), (2 / 3, -2 / 3, 1 / 3)],
+)
 def test_directions_of_a_plane_are_right_handed(normal) -> None:
     a, b = normal_directions(normal)
     np.testing.assert_allclose(np.cross(a, b), normal, atol=1e-15)
-    np.testing.assert_allclose([np.dot(a, b), np.dot(a, normal), np.linalg.norm(a)], [0, 0, 1], atol=1e-15)
+    np.testing.assert_allclose(
+        [np.dot(a, b), np.dot(a, normal), np.linalg.norm(a)], [0, 0, 1], atol=1e-15
+    )
 
 
 def test_planar_coordinates_are_x_y_and_angle() -> None:
@@ -93,17 +107,29 @@ def test_axes_are_unit_vectors() -> None:
         (lambda: fm.Revolute(*ENDS, q0=(1, 2)), "joints.j.q0: must have 1 number, not 2"),
         (lambda: fm.Cylindrical(*ENDS, q0=0.5), "joints.j.q0: must have 2 numbers, not one"),
         (lambda: fm.Fixed(*ENDS, v0=1.0), "joints.j.v0: it has no coordinates"),
-        (lambda: fm.Spherical(*ENDS, q0=(1, 1, 0, 0)), "joints.j.q0: the quaternion has length 1.41421"),
-        (lambda: fm.Free(*ENDS, q0=(0, 0, 0, 0, 0, 0, 2)), "joints.j.q0: the quaternion has length 2"),
+        (
+            lambda: fm.Spherical(*ENDS, q0=(1, 1, 0, 0)),
+            "joints.j.q0: the quaternion has length 1.41421",
+        ),
+        (
+            lambda: fm.Free(*ENDS, q0=(0, 0, 0, 0, 0, 0, 2)),
+            "joints.j.q0: the quaternion has length 2",
+        ),
         (lambda: fm.Universal(*ENDS, axes=("x", "-x")), "joints.j.axes: the two axes are parallel"),
-        (lambda: fm.Universal(*ENDS, axes=("x", "y", "z")), "joints.j.axes: must be two axes, not 3"),
+        (
+            lambda: fm.Universal(*ENDS, axes=("x", "y", "z")),
+            "joints.j.axes: must be two axes, not 3",
+        ),
         (lambda: fm.Chain(*ENDS, motions=()), "joints.j.motions: needs at least one motion"),
         (lambda: fm.Chain(*ENDS, motions=[Ball(), "x"]), "joints.j.motions.1: must be a motion"),
         (
             lambda: fm.Chain(*ENDS, motions=[{"kind": "rotat", "axis": "x"}]),
             "joints.j.motions.0.kind: unknown kind 'rotat'; did you mean",
         ),
-        (lambda: fm.Chain(*ENDS, motions=[{"kind": "slide"}]), "joints.j.motions.0.axis: is missing"),
+        (
+            lambda: fm.Chain(*ENDS, motions=[{"kind": "slide"}]),
+            "joints.j.motions.0.axis: is missing",
+        ),
         (lambda: fm.Screw(*ENDS), "joints.j.pitch: is missing"),
         (lambda: fm.Revolute("j", "ground/", "b"), "joints.j.parent: a name must"),
         (lambda: fm.Revolute("j", 3, "b"), "joints.j.parent: must be a frame such as 'body/frame'"),
@@ -116,7 +142,9 @@ def test_bad_joint(make, message) -> None:
 
 @pytest.fixture
 def sarrus() -> Iterator[type[Joint]]:
-    """A platform that rises straight: the linkage of Sarrus as one lower pair, registered while a test runs."""
+    """A platform that rises straight: the linkage of Sarrus as one lower pair, registered while a
+    test runs.
+    """
 
     class Sarrus(Joint, kind="sarrus"):
         axis: Axis = "z"
@@ -173,12 +201,17 @@ def test_a_user_defined_motion_in_a_chain(crank) -> None:
     [
         ((0, 0, 0, 0, 0, 0.2), "axis of length 0.2; make it a unit vector"),
         ((0, 3, 0, 0, 0, 0), "axis of length 3; make it a unit vector"),
-        ((0.3, 0, 0, 0, 0, 1), "translates across its axis; displace the axis by a FixedTranslation"),
+        (
+            (0.3, 0, 0, 0, 0, 1),
+            "translates across its axis; displace the axis by a FixedTranslation",
+        ),
         ((0,) * 6, "axis of length 0"),
     ],
 )
 def test_a_motion_about_no_single_unit_axis(twist, message) -> None:
-    """exp(q ω), q v differentiates to (v, ω) only for v parallel to ω, and the recursions count on unit axes."""
+    """exp(q ω), q v differentiates to (v, ω) only for v parallel to ω, and the recursions count on
+    unit axes.
+    """
 
     class Wrong(Motion):
         nq = nv = 1
@@ -196,7 +229,15 @@ def test_the_inverse_of_a_user_defined_motion(crank) -> None:
 
 
 @pytest.mark.parametrize(
-    "motion", [Rotate("x"), Slide("y"), ScrewMotion("z", 0.1), FixedTranslation((1, 2, 3)), FixedRotation("x", 0.3), Ball()]
+    "motion",
+    [
+        Rotate("x"),
+        Slide("y"),
+        ScrewMotion("z", 0.1),
+        FixedTranslation((1, 2, 3)),
+        FixedRotation("x", 0.3),
+        Ball(),
+    ],
 )
 def test_the_inverse_of_the_inverse_is_the_motion(motion) -> None:
     assert motion.inverse().inverse() == motion

@@ -1,4 +1,6 @@
-"""Laws: values against closed forms, rates and accelerations against differences of the values, bad input."""
+"""Laws: values against closed forms, rates and accelerations against differences of the values, bad
+input.
+"""
 
 import math
 
@@ -31,7 +33,9 @@ def test_rate_and_acceleration_are_the_derivatives(law) -> None:
         value, rate, acceleration = law.state(t)
         assert value == law(t)
         assert rate == pytest.approx((law(t + h) - law(t - h)) / (2 * h), abs=2e-5)
-        assert acceleration == pytest.approx((law(t + h) - 2 * law(t) + law(t - h)) / h**2, abs=2e-4)
+        assert acceleration == pytest.approx(
+            (law(t + h) - 2 * law(t) + law(t - h)) / h**2, abs=2e-4
+        )
 
 
 def test_values_in_closed_form() -> None:
@@ -71,7 +75,9 @@ def test_monotone_tables_are_those_of_scipy(n) -> None:
     for digits in (0, 1, 5):
         times, values = np.cumsum(rng.uniform(0.01, 1.0, n)), np.round(rng.normal(size=n), digits)
         c = PchipInterpolator(times, values).c
-        np.testing.assert_allclose(fm.Table(times, values).coefficients(), c, atol=1e-13 * np.abs(c).max())
+        np.testing.assert_allclose(
+            fm.Table(times, values).coefficients(), c, atol=1e-13 * np.abs(c).max()
+        )
 
 
 def test_cubics_of_a_table_are_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +103,9 @@ def test_numbers_and_functions_are_laws() -> None:
     assert fm.Drive("d", "j", 0.3).motion == fm.Constant(0.3)
     assert fm.Drive("d", "j", user_functions.swing).motion == fm.Function(user_functions.swing)
     assert fm.Drive("d", "j", "user_functions:swing").motion == fm.Function(user_functions.swing)
-    assert fm.JointTorque("t", "j", user_functions.friction).law == fm.Function(user_functions.friction)
+    assert fm.JointTorque("t", "j", user_functions.friction).law == fm.Function(
+        user_functions.friction
+    )
     assert fm.FrameForce("f", "b", force=(1, 2, math.sin)).force[2] == fm.Function(math.sin)
     assert fm.PD(1.0).reference == fm.Constant(0.0)
     assert fm.Function(user_functions.friction).parameters == 3
@@ -117,27 +125,54 @@ def test_numbers_and_functions_are_laws() -> None:
             "Table.interpolation: must be 'monotone', 'spline' or 'linear', not 'cubic'",
         ),
         (lambda: fm.PD("stiff", 1), "PD.kp: must be a number, not 'stiff'"),
-        (lambda: fm.Drive("d", "j", fm.PD(1, 2)), "drives.d.motion: must be a law of time, not a pd law"),
-        (lambda: fm.Drive("d", "j", lambda t, x: 0), "drives.d.motion: the function must take one argument t, not 2"),
+        (
+            lambda: fm.Drive("d", "j", fm.PD(1, 2)),
+            "drives.d.motion: must be a law of time, not a pd law",
+        ),
+        (
+            lambda: fm.Drive("d", "j", lambda t, x: 0),
+            "drives.d.motion: the function must take one argument t, not 2",
+        ),
         (
             lambda: fm.JointTorque("t", "j", lambda t, x: 0),
             "forces.t.law: the function must take (t) or (t, x, v), not 2 arguments",
         ),
-        (lambda: fm.JointTorque("t", "j", {"kind": "pdd"}), "forces.t.law.kind: unknown law kind 'pdd'; did you mean 'pd'?"),
-        (lambda: fm.JointTorque("t", "j", {"kp": 1}), "forces.t.law.kind: is missing; one of: affine-actuator"),
+        (
+            lambda: fm.JointTorque("t", "j", {"kind": "pdd"}),
+            "forces.t.law.kind: unknown law kind 'pdd'; did you mean 'pd'?",
+        ),
+        (
+            lambda: fm.JointTorque("t", "j", {"kp": 1}),
+            "forces.t.law.kind: is missing; one of: affine-actuator",
+        ),
         (
             lambda: fm.JointTorque("t", "j", {"kind": "pd", "kp": 1, "kdd": 2}),
             "forces.t.law.kdd: unknown key; did you mean 'kd'?",
         ),
-        (lambda: fm.JointTorque("t", "j", [1]), "forces.t.law: must be a law, a number or a function"),
-        (lambda: fm.JointTorque("t", fm.Model("m").ground, 1), "forces.t.joint: must be a joint (its handle or name)"),
-        (lambda: fm.JointTorque("t", "j", 1, coordinate=-1), "forces.t.coordinate: must be a whole number >= 0, not -1"),
-        (lambda: fm.FrameForce("f", "b", force=(1, 2)), "forces.f.force: must be three laws or numbers"),
+        (
+            lambda: fm.JointTorque("t", "j", [1]),
+            "forces.t.law: must be a law, a number or a function",
+        ),
+        (
+            lambda: fm.JointTorque("t", fm.Model("m").ground, 1),
+            "forces.t.joint: must be a joint (its handle or name)",
+        ),
+        (
+            lambda: fm.JointTorque("t", "j", 1, coordinate=-1),
+            "forces.t.coordinate: must be a whole number >= 0, not -1",
+        ),
+        (
+            lambda: fm.FrameForce("f", "b", force=(1, 2)),
+            "forces.f.force: must be three laws or numbers",
+        ),
         (
             lambda: fm.FrameForce("f", "b", force=(1, 2, "x")),
             "forces.f.force.2.function: must be a function or its name 'module:name'",
         ),
-        (lambda: fm.FrameForce("f", "b", axes="body"), "forces.f.axes: must be 'world' or 'follower'"),
+        (
+            lambda: fm.FrameForce("f", "b", axes="body"),
+            "forces.f.axes: must be 'world' or 'follower'",
+        ),
         (lambda: fm.PointSpring("s", "b/x", "b/x"), "forces.s.frame_b: is frame_a itself ('b/x')"),
         (lambda: fm.PointSpring("s", "a", "b", length=-1), "forces.s.length: must be >= 0, not -1"),
         (
@@ -145,8 +180,14 @@ def test_numbers_and_functions_are_laws() -> None:
             "forces.s.law: the function must be f(t, elongation, rate) -> tension",
         ),
         (lambda: fm.Bushing("s", "a", "b", k=(1, 2, 3)), "forces.s.k: must have 6 numbers"),
-        (lambda: fm.Bushing("s", "a", "b", k=(1, 2, 3, 4, 5, -6)), "forces.s.k: must be >= 0, not -6"),
-        (lambda: fm.UserForce("u", "b", lambda t: t), "forces.u.function: the function must be f(t, r, A, v, w) -> 6 numbers"),
+        (
+            lambda: fm.Bushing("s", "a", "b", k=(1, 2, 3, 4, 5, -6)),
+            "forces.s.k: must be >= 0, not -6",
+        ),
+        (
+            lambda: fm.UserForce("u", "b", lambda t: t),
+            "forces.u.function: the function must be f(t, r, A, v, w) -> 6 numbers",
+        ),
     ],
 )
 def test_bad_law_or_force(make, message) -> None:
@@ -183,7 +224,10 @@ def test_expressions_are_never_evaluated(text) -> None:
         ({"t_end": 1, "rtol": 1e-20}, "Run.rtol: must be within 1e-14 … 1"),
         ({"t_end": 1, "atol": 0}, "Run.atol: must be > 0, not 0"),
         ({"t_end": 1, "rho_inf": 1.2}, "Run.rho_inf: must be within 0 … 1, not 1.2"),
-        ({"t_end": 1, "coordinates": "joints"}, "Run.coordinates: unknown choice 'joints'; did you mean 'joint'?"),
+        (
+            {"t_end": 1, "coordinates": "joints"},
+            "Run.coordinates: unknown choice 'joints'; did you mean 'joint'?",
+        ),
         ({"t_end": 1, "stabilization": 1}, "Run.stabilization: unknown choice 1; known: "),
         ({"t_end": 1, "tol": 1}, "Run.tol: unknown key; did you mean"),
     ],

@@ -1,4 +1,6 @@
-"""The digest of user functions follows what they compute: code, constants, enclosed values and the functions that they call."""
+"""The digest of user functions follows what they compute: code, constants, enclosed values and the
+functions that they call.
+"""
 
 import copy
 import functools
@@ -49,9 +51,14 @@ def test_every_change_of_the_computation_is_seen(old: str, new: str) -> None:
 def test_it_is_the_same_in_another_process() -> None:
     """Orders of sets change with the seed of the hashes; addresses with the process."""
     program = "from flexmbs.model.function_code import code_digest\nspace = {'__name__': 'user'}\n"
-    program += f"exec(compile({SOURCE!r}, 'user.py', 'exec'), space)\nprint(code_digest(space['law']))"
+    program += (
+        f"exec(compile({SOURCE!r}, 'user.py', 'exec'), space)\nprint(code_digest(space['law']))"
+    )
     commands = [[sys.executable, "-c", program]] * 2
-    found = {subprocess.run(each, capture_output=True, text=True, check=True).stdout.strip() for each in commands}
+    found = {
+        subprocess.run(each, capture_output=True, text=True, check=True).stdout.strip()
+        for each in commands
+    }
     assert found == {code_digest(made(SOURCE))}
 
 
@@ -73,7 +80,14 @@ def enclosing(k: Any) -> Callable[..., Any]:
 def within(k: float) -> Callable[..., Any]:
     """A global name that only an inner function uses."""
     space: dict[str, Any] = {"K": k}
-    exec(compile("def law(t):\n    return (lambda: K * t)() + sum(K for _ in range(2))", "user.py", "exec"), space)
+    exec(
+        compile(
+            "def law(t):\n    return (lambda: K * t)() + sum(K for _ in range(2))",
+            "user.py",
+            "exec",
+        ),
+        space,
+    )
     return space["law"]
 
 
@@ -115,41 +129,76 @@ OF_FILES = {  # what is in which file, with a law in laws.py; {k} changes
     "method": {"laws.py": f"class Law:\n{CALL}{GAIN}law = Law()"},
     "method of a bound method": {"laws.py": f"class Law:\n{CALL}{GAIN}law = Law().gain"},
     "base": {"laws.py": f"class Base:\n{GAIN}class Law(Base):\n{CALL}law = Law()"},
-    "attribute of a class": {"laws.py": "class Law:\n    k = {k}\n    def __call__(self, t): return self.k * t\nlaw = Law()"},
-    "property": {"laws.py": "class Law:\n    def __call__(_, t): return _.k * t\n    k = property(lambda _: {k})\nlaw = Law()"},
-    "static method": {"laws.py": "class Space:\n    f = staticmethod(lambda t: {k} * t)\ndef law(t): return Space.f(t)"},
-    "member": {"laws.py": "import enum\nclass E(enum.Enum):\n    A = {k}\ndef law(t): return E.A.value * t"},
+    "attribute of a class": {
+        "laws.py": "class Law:\n    k = {k}\n    def __call__(self, t): return self.k * t\nlaw = "
+        "Law()"
+    },
+    "property": {
+        "laws.py": "class Law:\n    def __call__(_, t): return _.k * t\n    k = property(lambda _: "
+        "{k})\nlaw = Law()"
+    },
+    "static method": {
+        "laws.py": "class Space:\n    f = staticmethod(lambda t: {k} * t)\ndef law(t): return "
+        "Space.f(t)"
+    },
+    "member": {
+        "laws.py": "import enum\nclass E(enum.Enum):\n    A = {k}\ndef law(t): return E.A.value * t"
+    },
     "attribute": {"laws.py": "def law(t): return law.k * t\nlaw.k = {k}"},
     "bytes": {"laws.py": "K = memoryview(bytes([{k}]))\ndef law(t): return K[0] * t"},
     "table": {"laws.py": "import pandas\nK = pandas.Series([{k}])\ndef law(t): return K[0] * t"},
-    "class of a module": {"helps.py": f"class Gain:\n{GAIN}", "laws.py": "import helps\ndef law(t): return helps.Gain().gain(t)"},
-    "import within": {"helps.py": "K = {k}", "laws.py": "def law(t):\n    from helps import K as gain\n    return gain * t"},
-    "module within": {"more/helps.py": "K = {k}", "laws.py": "def law(t):\n    import more.helps as m\n    return m.K * t"},
+    "class of a module": {
+        "helps.py": f"class Gain:\n{GAIN}",
+        "laws.py": "import helps\ndef law(t): return helps.Gain().gain(t)",
+    },
+    "import within": {
+        "helps.py": "K = {k}",
+        "laws.py": "def law(t):\n    from helps import K as gain\n    return gain * t",
+    },
+    "module within": {
+        "more/helps.py": "K = {k}",
+        "laws.py": "def law(t):\n    import more.helps as m\n    return m.K * t",
+    },
     "module by its name": {
-        "helps.py": "K = {k}", "laws.py": 'import importlib\ndef law(t): return importlib.import_module("helps").K * t',
+        "helps.py": "K = {k}",
+        "laws.py": 'import importlib\ndef law(t): return importlib.import_module("helps").K * t',
     },
     "module within by its name": {
-        "more/helps.py": "K = {k}", "laws.py": 'import importlib\ndef law(t): return importlib.import_module("more.helps").K * t',
+        "more/helps.py": "K = {k}",
+        "laws.py": 'import importlib\ndef law(t): return importlib.import_module("more.helps").K * t',
     },
-    "module by the built-in function": {"helps.py": "K = {k}", "laws.py": 'def law(t): return __import__("helps").K * t'},
-    "cache": {"laws.py": "import functools\n@functools.cache\ndef gain(t): return {k} * t\ndef law(t): return gain(t)"},
-    "folder": {"more/helps.py": "K = {k}", "laws.py": "import more.helps\ndef law(t): return more.helps.K * t"},
+    "module by the built-in function": {
+        "helps.py": "K = {k}",
+        "laws.py": 'def law(t): return __import__("helps").K * t',
+    },
+    "cache": {
+        "laws.py": "import functools\n@functools.cache\ndef gain(t): return {k} * t\ndef law(t): "
+        "return "
+        "gain(t)"
+    },
+    "folder": {
+        "more/helps.py": "K = {k}",
+        "laws.py": "import more.helps\ndef law(t): return more.helps.K * t",
+    },
     "relative": {
-        "laws.py": "from more.within import law", "more/within.py": "def law(t):\n    from .helps import K\n    return K * t",
+        "laws.py": "from more.within import law",
+        "more/within.py": "def law(t):\n    from .helps import K\n    return K * t",
         "more/helps.py": "K = {k}",
     },
     "named as that of Python": {
         "calib/python/helps.py": "def gain(t): return {k} * t",
         "laws.py": "from calib.python import helps\ndef law(t): return helps.gain(t)",
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("files", OF_FILES.values(), ids=OF_FILES)
 def test_changed_classes_and_modules_are_seen(
     files: dict[str, str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever a law refers to, however its module is laid out; a call and a copy of the law change nothing."""
+    """Whatever a law refers to, however its module is laid out; a call and a copy of the law change
+    nothing.
+    """
     if "pandas" in "".join(files.values()):
         pytest.importorskip("pandas")
     monkeypatch.syspath_prepend(tmp_path)
@@ -159,7 +208,11 @@ def test_changed_classes_and_modules_are_seen(
         for name, source in files.items():
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(head + source.replace("{k}", str(k)) + "\n")
-        for name in [each for each in sys.modules if each.partition(".")[0] in ("laws", "helps", "more", "calib")]:
+        for name in [
+            each
+            for each in sys.modules
+            if each.partition(".")[0] in ("laws", "helps", "more", "calib")
+        ]:
             monkeypatch.delitem(sys.modules, name)
         importlib.invalidate_caches()
         law = importlib.import_module("laws").law
@@ -209,7 +262,9 @@ def test_functions_of_a_model_by_place() -> None:
     assert place.startswith("forces.push.")
 
 
-def test_files_are_found_where_a_function_names_them(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_found_where_a_function_names_them(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a.msh", "b.msh", "c.msh", "noending"):
         pathlib.Path(name).write_text("$MeshFormat")
@@ -224,16 +279,21 @@ def test_files_are_found_where_a_function_names_them(tmp_path: pathlib.Path, mon
     assert contents_named(enclosing(other)) == {str(other): digest}
 
 
-def test_files_are_found_beside_the_module_that_names_them(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_found_beside_the_module_that_names_them(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The module itself is known by its code."""
     (tmp_path / "table_beside.csv").write_text("3.0")
     (tmp_path / "law_beside.py").write_text(
-        "import pathlib\ndef law(t):\n    return float((pathlib.Path(__file__).parent / 'table_beside.csv').read_text())"
+        "import pathlib\ndef law(t):\n    return float((pathlib.Path(__file__).parent / "
+        "'table_beside.csv').read_text())"
     )
     monkeypatch.syspath_prepend(tmp_path)
     law = importlib.import_module("law_beside").law
     assert law(0.0) == 3.0
-    assert contents_named(law) == {str(tmp_path / "table_beside.csv"): hashlib.sha256(b"3.0").hexdigest()}
+    assert contents_named(law) == {
+        str(tmp_path / "table_beside.csv"): hashlib.sha256(b"3.0").hexdigest()
+    }
 
 
 @pytest.mark.parametrize(
@@ -241,11 +301,14 @@ def test_files_are_found_beside_the_module_that_names_them(tmp_path: pathlib.Pat
     ["FOLDER / 'table.csv'", "BESIDE / 'table.csv'", "pathlib.Path(__file__).parent / 'data' / 'table.csv'",
      "f'{FOLDER}/table.csv'", "str(BESIDE) + '/table.csv'", "os.path.join('data', 'table.csv')", "'data/table.csv'"],
 )  # fmt: skip
-def test_files_are_found_in_folders_that_are_named(named: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_are_found_in_folders_that_are_named(
+    named: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "table.csv").write_text("3.0")
     (tmp_path / "law_of_folder.py").write_text(
-        "import os, pathlib\nFOLDER = pathlib.Path('data')\nBESIDE = pathlib.Path(__file__).parent / 'data'\n"
+        "import os, pathlib\nFOLDER = pathlib.Path('data')\nBESIDE = "
+        "pathlib.Path(__file__).parent / 'data'\n"
         f"def law(t):\n    return float(pathlib.Path({named}).read_text())\n"
     )
     monkeypatch.chdir(tmp_path)
@@ -255,4 +318,6 @@ def test_files_are_found_in_folders_that_are_named(named: str, tmp_path: pathlib
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     law = importlib.import_module("law_of_folder").law
     assert law(0.0) == 3.0
-    assert {pathlib.Path(path).resolve() for path in contents_named(law)} == {(tmp_path / "data" / "table.csv").resolve()}
+    assert {pathlib.Path(path).resolve() for path in contents_named(law)} == {
+        (tmp_path / "data" / "table.csv").resolve()
+    }

@@ -17,7 +17,9 @@ def chain(n: int = 2) -> fm.Model:
     model = fm.Model("chain", frames={"pivot": (0, 0, 1)})
     last = model.ground["pivot"]
     for i in range(n):
-        body = model.add(fm.RigidBody(f"b{i}", frames={"root": (0, 0, 0), "tip": (1, 0, 0)}, **UNIT))
+        body = model.add(
+            fm.RigidBody(f"b{i}", frames={"root": (0, 0, 0), "tip": (1, 0, 0)}, **UNIT)
+        )
         model.add(fm.Revolute(f"j{i}", last, body["root"]))
         last = body["tip"]
     return model
@@ -32,7 +34,9 @@ def test_the_script_of_the_documentation(tmp_path) -> None:
     arm = fm.Model("two-link arm", gravity=(0, 0, -9.81))
     upper = arm.add(fm.FlexibleBody("upper", tmp_path / "link.h5"))
     fore = arm.add(fm.FlexibleBody("fore", tmp_path / "link.h5"))
-    tool = arm.add(fm.RigidBody("tool", mass=0.4, inertia=(2e-4, 2e-4, 1e-4), frames={"flange": (0, 0, -0.05)}))
+    tool = arm.add(
+        fm.RigidBody("tool", mass=0.4, inertia=(2e-4, 2e-4, 1e-4), frames={"flange": (0, 0, -0.05)})
+    )
     shoulder = arm.add(fm.Revolute("shoulder", arm.ground, upper["hub"], axis="y", q0=-0.5))
     arm.add(fm.Revolute("elbow", upper["tip"], fore["hub"], axis="y", q0=1.0))
     arm.add(fm.Fixed("wrist", fore["tip"], tool["flange"]))
@@ -43,7 +47,10 @@ def test_the_script_of_the_documentation(tmp_path) -> None:
     assert not report.warnings
     assert report.sections["degrees of freedom"][0].startswith("f = 6·3 − 16 = 2 ")
     assert report.sections["degrees of freedom"][1] == "2 elastic coordinates"
-    assert report.sections["degrees of freedom"][-1] == "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies"
+    assert (
+        report.sections["degrees of freedom"][-1]
+        == "0 closed loops: n_h = n_c − n = 3 joints − 3 bodies"
+    )
     assert "  elbow, revolute, upper/tip → fore/hub, 1 degree of freedom" in report.lines
     assert str(report).endswith("ready to run")
     arm.save(tmp_path / "arm.toml")
@@ -66,7 +73,9 @@ def test_a_handle_knows_its_frames() -> None:
     model = chain(1)
     handle = model.add(fm.RigidBody("b", frames={"tip": (0, 0, 0)}, **UNIT))
     assert problems_of(lambda: handle["tp"]) == ["bodies.b: no frame 'tp'; it has: tip"]
-    assert problems_of(lambda: model.ground["pivt"]) == ["bodies.ground: no frame 'pivt'; it has: pivot"]
+    assert problems_of(lambda: model.ground["pivt"]) == [
+        "bodies.ground: no frame 'pivt'; it has: pivot"
+    ]
 
 
 def test_names_are_taken_once() -> None:
@@ -99,14 +108,35 @@ def test_bad_model_options(options, message) -> None:
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (fm.Revolute("elbow", "b0/tip", "b1/hub"), "joints.elbow.child: body 'b1' has no frame 'hub'; it has: root, tip"),
-        (fm.Revolute("elbow", "b0/tip", "b11"), "joints.elbow.child: no body 'b11'; did you mean 'b1'?"),
-        (fm.Revolute("elbow", "ground/pivo", "b1"), "joints.elbow.parent: body 'ground' has no frame 'pivo'; it has: pivot"),
+        (
+            fm.Revolute("elbow", "b0/tip", "b1/hub"),
+            "joints.elbow.child: body 'b1' has no frame 'hub'; it has: root, tip",
+        ),
+        (
+            fm.Revolute("elbow", "b0/tip", "b11"),
+            "joints.elbow.child: no body 'b11'; did you mean 'b1'?",
+        ),
+        (
+            fm.Revolute("elbow", "ground/pivo", "b1"),
+            "joints.elbow.parent: body 'ground' has no frame 'pivo'; it has: pivot",
+        ),
         (fm.Revolute("elbow", "b1/tip", "b1/root"), "joints.elbow.child: connects 'b1' to itself"),
-        (fm.Fixed("twice", "b1/root", "b0/tip"), "joints.twice.child: joint 'j1' connects b1/root and b0/tip already"),
-        (fm.FrameForce("push", "b3/tip"), "forces.push.frame: no body 'b3'; known: b0, b1, b2, ground"),
-        (fm.PointSpring("rope", "ground", "b0/hub", k=1), "forces.rope.frame_b: body 'b0' has no frame 'hub'; it has: root, tip"),
-        (fm.JointTorque("motor", "j2", 1.0), "forces.motor.joint: no joint 'j2'; known: ball, j0, j1"),
+        (
+            fm.Fixed("twice", "b1/root", "b0/tip"),
+            "joints.twice.child: joint 'j1' connects b1/root and b0/tip already",
+        ),
+        (
+            fm.FrameForce("push", "b3/tip"),
+            "forces.push.frame: no body 'b3'; known: b0, b1, b2, ground",
+        ),
+        (
+            fm.PointSpring("rope", "ground", "b0/hub", k=1),
+            "forces.rope.frame_b: body 'b0' has no frame 'hub'; it has: root, tip",
+        ),
+        (
+            fm.JointTorque("motor", "j2", 1.0),
+            "forces.motor.joint: no joint 'j2'; known: ball, j0, j1",
+        ),
         (
             fm.JointTorque("motor", "j1", 1.0, coordinate=1),
             "forces.motor.coordinate: joint 'j1' has no coordinate 1; it has: 0 … 0",
@@ -116,7 +146,10 @@ def test_bad_model_options(options, message) -> None:
             "forces.motor.coordinate: coordinate 1 of joint 'ball' (spherical) has a velocity",
         ),
         (fm.Drive("turn", "j7", 1.0), "drives.turn.joint: no joint 'j7'; known: ball, j0, j1"),
-        (fm.Drive("turn", "j0", 1.0), "drives.turn.joint: coordinate 0 of joint 'j0' is prescribed by drive 'first' already"),
+        (
+            fm.Drive("turn", "j0", 1.0),
+            "drives.turn.joint: coordinate 0 of joint 'j0' is prescribed by drive 'first' already",
+        ),
     ],
 )
 def test_errors_in_references_and_topology(item, message) -> None:
@@ -157,14 +190,34 @@ def test_empty_model() -> None:
 @pytest.mark.parametrize(
     ("body", "joint", "message"),
     [
-        (fm.RigidBody("b", mass=0, inertia=(0, 0, 0)), None, "bodies.b.mass: is 0 and no other body moves with it"),
-        (fm.RigidBody("b", mass=0, inertia=(0, 0, 0)), fm.Revolute, "bodies.b.mass: is 0 and no other body moves with it"),
+        (
+            fm.RigidBody("b", mass=0, inertia=(0, 0, 0)),
+            None,
+            "bodies.b.mass: is 0 and no other body moves with it",
+        ),
+        (
+            fm.RigidBody("b", mass=0, inertia=(0, 0, 0)),
+            fm.Revolute,
+            "bodies.b.mass: is 0 and no other body moves with it",
+        ),
         (fm.RigidBody("b", mass=0, inertia=(0, 0, 0)), fm.Fixed, ""),
         (fm.PointMass("b", mass=1), None, ""),
         (fm.PointMass("b", mass=1), fm.Translation, ""),
-        (fm.PointMass("b", mass=1), fm.Revolute, "bodies.b: has no rotational inertia, and joint 'j' leaves its rotation free"),
-        (fm.PointMass("b", mass=1), fm.Free, "bodies.b: has no rotational inertia, and joint 'j' leaves its rotation free"),
-        (fm.RigidBody("b", mass=1, inertia=(0, 0, 0)), fm.Spherical, "bodies.b: has no rotational inertia"),
+        (
+            fm.PointMass("b", mass=1),
+            fm.Revolute,
+            "bodies.b: has no rotational inertia, and joint 'j' leaves its rotation free",
+        ),
+        (
+            fm.PointMass("b", mass=1),
+            fm.Free,
+            "bodies.b: has no rotational inertia, and joint 'j' leaves its rotation free",
+        ),
+        (
+            fm.RigidBody("b", mass=1, inertia=(0, 0, 0)),
+            fm.Spherical,
+            "bodies.b: has no rotational inertia",
+        ),
     ],
 )
 def test_bodies_without_inertia_must_not_be_left_free(body, joint, message) -> None:
@@ -187,7 +240,9 @@ def test_a_mass_at_the_end_of_a_massless_rod() -> None:
     """What counts is the lever of the centre of mass, not that of the body's origin."""
     for com, eye, ready in (((0, 0, -1), (0, 0, 0), True), ((0, 0, -1), (0, 0, -1), False)):
         model = fm.Model("pendulum")
-        rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(0, 0, 0), com=com, frames={"eye": eye}))
+        rod = model.add(
+            fm.RigidBody("rod", mass=1.0, inertia=(0, 0, 0), com=com, frames={"eye": eye})
+        )
         model.add(fm.Revolute("pivot", model.ground, rod["eye"], axis="y"))
         assert (errors(model) == []) is ready
 
@@ -212,7 +267,9 @@ def test_degrees_for_radians_are_noticed(q0, warned) -> None:
 def test_slips_in_a_chain_and_a_universal_joint_are_noticed() -> None:
     model = fm.Model("m")
     model.add(fm.RigidBody("b", **UNIT))
-    model.add(fm.Chain("c", "ground", "b", motions=(Slide("x"), FixedRotation("z", 90.0), Slide("x"))))
+    model.add(
+        fm.Chain("c", "ground", "b", motions=(Slide("x"), FixedRotation("z", 90.0), Slide("x")))
+    )
     model.add(fm.RigidBody("d", **UNIT))
     model.add(fm.Universal("u", "b", "d", axes=("x", (1, 1, 0))))
     places = [warning.split(":")[0] for warning in model.check().warnings]
@@ -237,16 +294,20 @@ def test_overdamped_modes_are_noticed() -> None:
     model = fm.Model("m")
     arm = model.add(fm.FlexibleBody("arm", data=rod(), damping=2.0))
     model.add(fm.Fixed("clamp", model.ground, arm["hub"]))
-    assert model.check().warnings == ["bodies.arm.damping: the ratio 2 is above 1 (overdamped); 0.01 means 1 %"]
+    assert model.check().warnings == [
+        "bodies.arm.damping: the ratio 2 is above 1 (overdamped); 0.01 means 1 %"
+    ]
 
 
-# Shabana, Computational Dynamics, and Wittenburg: planar linkages count negative in space; their loops close redundantly
+# Shabana, Computational Dynamics, and Wittenburg: planar linkages count negative in space; their
+# loops close redundantly
 @pytest.mark.parametrize(
     ("links", "kinds", "f", "loops"),
     [
         (3, (fm.Revolute,) * 4, -2, 1),  # four-bar linkage
         (3, (fm.Revolute, fm.Spherical, fm.Universal, fm.Prismatic), 1, 1),  # RSUP slider-crank
-        (3, (fm.Revolute, fm.Spherical, fm.Spherical, fm.Revolute), 2, 1),  # RSSR with the coupler's own rotation
+        # RSSR with the coupler's own rotation
+        (3, (fm.Revolute, fm.Spherical, fm.Spherical, fm.Revolute), 2, 1),
         (5, (fm.Revolute,) * 6, 0, 1),  # six revolutes: rigid in general
     ],
 )
@@ -268,7 +329,10 @@ def test_point_masses_and_drives_in_the_count() -> None:
     model.add(fm.Drive("turn", "j0", 1.0))
     lines = model.check().sections["degrees of freedom"]
     assert "= 4 rigid-body" in lines[0]
-    assert lines[1:3] == ["point masses without a joint have 3 translations: bob", "1 prescribed by drives, 3 remaining"]
+    assert lines[1:3] == [
+        "point masses without a joint have 3 translations: bob",
+        "1 prescribed by drives, 3 remaining",
+    ]
 
 
 def test_models_are_equal_by_value(tmp_path) -> None:
@@ -283,7 +347,13 @@ def test_models_are_equal_by_value(tmp_path) -> None:
 
 def test_arrays_are_accepted_wherever_lists_are() -> None:
     model = fm.Model("m", gravity=np.array([0, 0, -1.6]))
-    body = fm.RigidBody("b", mass=np.float32(1.0), inertia=np.eye(3), com=np.zeros(3), frames={"f": np.array([1, 2, 3])})
+    body = fm.RigidBody(
+        "b",
+        mass=np.float32(1.0),
+        inertia=np.eye(3),
+        com=np.zeros(3),
+        frames={"f": np.array([1, 2, 3])},
+    )
     assert body == fm.RigidBody("b", mass=1, inertia=(1, 1, 1), frames={"f": (1, 2, 3)})
     assert model.gravity == (0.0, 0.0, -1.6)
 

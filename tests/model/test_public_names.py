@@ -19,16 +19,23 @@ def homes(package: ModuleType) -> list[tuple[str, str]]:
     """(name, module) of each import in the stub, which type checkers read too."""
     tree = ast.parse(Path(str(package.__file__)).with_suffix(".pyi").read_text())
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    return [(alias.asname or "", f"{package.__name__}.{node.module or alias.name}") for node in imports for alias in node.names]
+    return [
+        (alias.asname or "", f"{package.__name__}.{node.module or alias.name}")
+        for node in imports
+        for alias in node.names
+    ]
 
 
 @PACKAGES
 def test_public_names_are_few_and_each_has_one_home(package: ModuleType) -> None:
     assert sorted(name for name, _ in homes(package)) == sorted(set(package.__all__))
     kinds = [
-        name for name in package.__all__ if isinstance(getattr(package, name), type) and "kind" in vars(getattr(package, name))
+        name
+        for name in package.__all__
+        if isinstance(getattr(package, name), type) and "kind" in vars(getattr(package, name))
     ]
-    assert len(package.__all__) - len(kinds) <= 75  # beside the kinds of items, of which there may be many
+    # beside the kinds of items, of which there may be many
+    assert len(package.__all__) - len(kinds) <= 75
     assert set(package.__all__) <= set(dir(package))
 
 
@@ -36,7 +43,9 @@ def test_public_names_are_few_and_each_has_one_home(package: ModuleType) -> None
 def test_every_public_name_exists(package: ModuleType) -> None:
     for name, home in homes(package):
         module = importlib.import_module(home)
-        assert getattr(package, name) is (module if home == f"{package.__name__}.{name}" else getattr(module, name))
+        assert getattr(package, name) is (
+            module if home == f"{package.__name__}.{name}" else getattr(module, name)
+        )
 
 
 @PACKAGES
@@ -48,7 +57,10 @@ def test_unknown_name(package: ModuleType) -> None:
 @PACKAGES
 def test_public_names_are_seen_before_they_are_used(package: ModuleType) -> None:
     """Completion in a shell calls `dir` before anything is imported."""
-    code = f"import {package.__name__} as p; assert set(p.__all__) <= set(dir(p)), set(p.__all__) - set(dir(p))"
+    code = (
+        f"import {package.__name__} as p; assert set(p.__all__) <= set(dir(p)), "
+        "set(p.__all__) - set(dir(p))"
+    )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr == ""
 
 
@@ -58,4 +70,9 @@ def test_importing_the_package_imports_nothing_heavy(package: ModuleType) -> Non
         f"import sys, {package.__name__}, flexmbs.errors; "
         "print(sorted({'numpy', 'numba', 'pydantic', 'scipy', 'h5py'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )

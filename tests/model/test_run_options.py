@@ -14,7 +14,14 @@ from flexmbs.studies.options import output_times
 
 def pendulum(run: fm.Run | None = None) -> fm.Model:
     model = fm.Model("pendulum", run=run)
-    model.add(fm.Revolute("hinge", model.ground, model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1))), axis="y"))
+    model.add(
+        fm.Revolute(
+            "hinge",
+            model.ground,
+            model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1))),
+            axis="y",
+        )
+    )
     return model
 
 
@@ -38,10 +45,10 @@ def test_one_set_of_tolerances() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "t_end: give the end time (s), or set model.run = Run(t_end=1.0) for the model 'pendulum'"),
+        ({}, "t_end: give the end time (s), or set model.run = Run(t_end=1.0) for the model " "'pendulum'"),
         (
             {"t_end": 1.0, "integrator": "dormand-prince", "rho_inf": 0.5},
-            "rho_inf: integrator 'dormand-prince' has no such option; omit it, or use one of generalized-alpha",
+            "rho_inf: integrator 'dormand-prince' has no such option; omit it, or use one " "of generalized-alpha",
         ),
         ({"t_end": 1.0, "integrator": "rattle", "step": 0.1, "rtol": 0.1}, "rtol: integrator 'rattle' has no such option"),
         ({"t_end": 1.0, "integrator": fm.ESDIRK(), "atol": 0.1}, "integrator: pass atol to the integrator object instead"),
@@ -68,13 +75,19 @@ def test_options_of_controlled_integrators_are_checked(options: dict) -> None:
     ("options", "message"),
     [
         ({"formalism": fm.Recursive}, "formalism: Recursive is a class; give an instance"),
-        ({"formalism": ["recursive"]}, "formalism: unknown ['recursive']; known: multiplier, embedding"),
+        (
+            {"formalism": ["recursive"]},
+            "formalism: unknown ['recursive']; known: multiplier, embedding",
+        ),
         ({"integrator": ["esdirk"]}, "integrator: unknown ['esdirk']; known: generalized-alpha"),
         (
             {"stabilization": fm.Projection()},
             "stabilization: pass the object to the formalism, or give its name here: 'projection'",
         ),
-        ({"stabilization": ["projection"]}, "stabilization: unknown ['projection']; known: none, baumgarte"),
+        (
+            {"stabilization": ["projection"]},
+            "stabilization: unknown ['projection']; known: none, baumgarte",
+        ),
         ({"step": "small"}, "integrator.step: 'small' is not positive; give a time in seconds"),
         ({"step": True}, "integrator.step: True is not positive"),
         ({"rtol": "small"}, "integrator.rtol: 'small' is not in 1e-14"),
@@ -91,7 +104,9 @@ def test_options_of_another_type_are_named(options: dict, message: str) -> None:
 
 
 def test_a_file_is_no_model() -> None:
-    with pytest.raises(fm.InputError, match=r"model: 'arm.toml' is not a Model; load\('model.toml'\) reads one"):
+    with pytest.raises(
+        fm.InputError, match=r"model: 'arm.toml' is not a Model; load\('model.toml'\) reads one"
+    ):
         fm.simulate("arm.toml", t_end=1.0)  # type: ignore[arg-type]
 
 
@@ -101,10 +116,19 @@ def test_a_file_is_no_model() -> None:
         (lambda: fm.Baumgarte("20"), "Baumgarte.rate: must be a number, not '20'"),
         (lambda: fm.Baumgarte(np.inf), "Baumgarte.rate: must be finite"),
         (lambda: fm.Projection(0.0), "Projection.tolerance: 0.0 is not above 0"),
-        (lambda: fm.Partitioning(tolerance=None), "partitioning.tolerance: must be a number, not None"),
+        (
+            lambda: fm.Partitioning(tolerance=None),
+            "partitioning.tolerance: must be a number, not None",
+        ),
         (lambda: fm.Partitioning(independent=3), "partitioning.independent: 3 is no list of names"),
-        (lambda: fm.Rattle(step=0.1, max_iterations=0), "integrator.max_iterations: 0 is no whole number above 0"),
-        (lambda: fm.GeneralizedAlpha(max_iterations=2.5), "integrator.max_iterations: 2.5 is no whole number above 0"),
+        (
+            lambda: fm.Rattle(step=0.1, max_iterations=0),
+            "integrator.max_iterations: 0 is no whole number above 0",
+        ),
+        (
+            lambda: fm.GeneralizedAlpha(max_iterations=2.5),
+            "integrator.max_iterations: 2.5 is no whole number above 0",
+        ),
     ],
 )
 def test_options_of_objects_are_checked(make: Callable[[], object], message: str) -> None:

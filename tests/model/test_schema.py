@@ -1,4 +1,6 @@
-"""JSON schemas of model and part files: what is read is valid, and what is rejected for its keys or types is not."""
+"""JSON schemas of model and part files: what is read is valid, and what is rejected for its keys or
+types is not.
+"""
 
 import copy
 import json
@@ -27,9 +29,17 @@ from part_files import PART
 
 jsonschema = pytest.importorskip("jsonschema")
 ROOT = Path(__file__).resolve().parents[2]
-MODEL, PARTS, SWEEPS = (jsonschema.Draft202012Validator(schema()) for schema in (model_schema, part_schema, sweep_schema))
+MODEL, PARTS, SWEEPS = (
+    jsonschema.Draft202012Validator(schema())
+    for schema in (model_schema, part_schema, sweep_schema)
+)
 HEAD = {"format": "flexmbs-model/1", "name": "m"}
-KINDS = [(family, kind) for family, kinds in all_kinds().items() for kind, cls in kinds.items() if issubclass(cls, Declaration)]
+KINDS = [
+    (family, kind)
+    for family, kinds in all_kinds().items()
+    for kind, cls in kinds.items()
+    if issubclass(cls, Declaration)
+]
 
 
 def problems(validator: Any, table: Any) -> list[str]:
@@ -38,11 +48,22 @@ def problems(validator: Any, table: Any) -> list[str]:
 
 def texts() -> list[tuple[str, str]]:
     """(place, text) of every model or part file in the repository, in files and in pages."""
-    paths = [path for folder in ("meshes", "reports", "docs", "tests", "preprocess") for path in (ROOT / folder).rglob("*.toml")]
+    paths = [
+        path
+        for folder in ("meshes", "reports", "docs", "tests", "preprocess")
+        for path in (ROOT / folder).rglob("*.toml")
+    ]
     found = [(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")) for path in paths]
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
-        found += [(page.name, text) for text in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)]
-    return [(place, text) for place, text in found if re.match(r'\s*(#.*\n)*format = "flexmbs-', text)]
+        found += [
+            (page.name, text)
+            for text in re.findall(
+                r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
+            )
+        ]
+    return [
+        (place, text) for place, text in found if re.match(r'\s*(#.*\n)*format = "flexmbs-', text)
+    ]
 
 
 def test_schemas_are_schemas() -> None:
@@ -83,14 +104,19 @@ def item(family: str, kind: str) -> tuple[Any, dict[str, Any]]:
         (table,) = table.values()
     if family == "designs":
         return jsonschema.Draft202012Validator(SWEEPS.schema["properties"]["design"]), table
-    home = next(name for name, bases in {**LAWS, **{key: (base,) for key, base in SECTIONS.items()}}.items()
-                if any(kind in base.kinds and base.kinds[kind] is cls for base in bases))  # fmt: skip
+    home = next(
+        name
+        for name, bases in {**LAWS, **{key: (base,) for key, base in SECTIONS.items()}}.items()
+        if any(kind in base.kinds and base.kinds[kind] is cls for base in bases)
+    )
     schema = {"$ref": f"#/$defs/{home}", "$defs": MODEL.schema["$defs"]}
     return jsonschema.Draft202012Validator(schema), table
 
 
 @pytest.mark.parametrize(("family", "kind"), KINDS)
-def test_schema_and_reader_agree_on_every_kind(family: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_schema_and_reader_agree_on_every_kind(
+    family: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "my_module.py").write_text("def function(*arguments):\n    return 0.0\n")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "my_module", raising=False)
@@ -122,11 +148,23 @@ def test_schema_and_reader_agree_on_every_kind(family: str, kind: str, tmp_path:
         ({"format": "flexmbs-model/2"}, "$.format"),
         ({"gravity": [0.0, 0.0]}, "$.gravity"),
         ({"joint": {}}, "$"),
-        ({"joints": {"j": {"kind": "revolut", "parent": "ground", "child": "b"}}}, "$.joints.j.kind"),
+        (
+            {"joints": {"j": {"kind": "revolut", "parent": "ground", "child": "b"}}},
+            "$.joints.j.kind",
+        ),
         ({"joints": {"j": {"kind": "revolute", "parent": "ground"}}}, "$.joints.j"),
-        ({"joints": {"j": {"kind": "revolute", "parent": "ground", "child": "b", "axis": "w"}}}, "$.joints.j.axis"),
-        ({"bodies": {"b": {"kind": "rigid", "mass": -1.0, "inertia": [1, 1, 1]}}}, "$.bodies.b.mass"),
-        ({"drives": {"d": {"joint": "j", "motion": {"kind": "sine", "amplitude": 1.0}}}}, "$.drives.d.motion"),
+        (
+            {"joints": {"j": {"kind": "revolute", "parent": "ground", "child": "b", "axis": "w"}}},
+            "$.joints.j.axis",
+        ),
+        (
+            {"bodies": {"b": {"kind": "rigid", "mass": -1.0, "inertia": [1, 1, 1]}}},
+            "$.bodies.b.mass",
+        ),
+        (
+            {"drives": {"d": {"joint": "j", "motion": {"kind": "sine", "amplitude": 1.0}}}},
+            "$.drives.d.motion",
+        ),
         ({"run": {"t_end": 1.0, "step": 0.0}}, "$.run.step"),
         ({"run": {"t_end": 1.0, "coordinates": "relative"}}, "$.run.coordinates"),
     ],
@@ -163,6 +201,11 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call() == 0
     assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(model_schema()))
     assert call("part", "-o", tmp_path / "part.json") == 0
-    assert json.loads((tmp_path / "part.json").read_text(encoding="utf-8")) == json.loads(json.dumps(part_schema()))
+    assert json.loads((tmp_path / "part.json").read_text(encoding="utf-8")) == json.loads(
+        json.dumps(part_schema())
+    )
     assert call("body") == 2
-    assert capsys.readouterr().err.strip() == "error: schema: unknown kind of file 'body'; known: model, part, sweep"
+    assert (
+        capsys.readouterr().err.strip()
+        == "error: schema: unknown kind of file 'body'; known: model, part, sweep"
+    )

@@ -1,4 +1,6 @@
-"""Signatures and help of the public names show parameters with units and defaults, and no internals."""
+"""Signatures and help of the public names show parameters with units and defaults, and no
+internals.
+"""
 
 import inspect
 import pydoc
@@ -17,7 +19,12 @@ LONGEST = 1000  # characters of a line; the signature of `simulate` has 800
 
 
 @pytest.mark.parametrize(
-    "name", sorted(name for name, each in EVERY.items() if not (isinstance(each, type) and issubclass(each, Exception)))
+    "name",
+    sorted(
+        name
+        for name, each in EVERY.items()
+        if not (isinstance(each, type) and issubclass(each, Exception))
+    ),
 )
 def test_signature_shows_no_internals(name):
     text = str(inspect.signature(EVERY[name]))
@@ -33,14 +40,22 @@ def test_help_shows_the_documentation_and_no_wall_of_internals(name):
 
 
 @pytest.mark.parametrize(
-    "name", sorted(name for name, each in PUBLIC.items() if isinstance(each, type) and issubclass(each, Declaration))
+    "name",
+    sorted(
+        name
+        for name, each in PUBLIC.items()
+        if isinstance(each, type) and issubclass(each, Declaration)
+    ),
 )
 def test_help_of_a_declaration_shows_no_dataclass(name):
     assert "__dataclass" not in pydoc.render_doc(PUBLIC[name], renderer=pydoc.plaintext)
 
 
 @pytest.mark.parametrize(
-    "name", sorted(n for n, each in PUBLIC.items() if isinstance(each, type) and issubclass(each, Declaration))
+    "name",
+    sorted(
+        n for n, each in PUBLIC.items() if isinstance(each, type) and issubclass(each, Declaration)
+    ),
 )
 def test_every_parameter_of_a_declaration_is_described(name):
     cls = PUBLIC[name]

@@ -16,11 +16,20 @@ ROD = {"mass": 1.0, "inertia": (1e-3, 1 / 12, 1 / 12), "com": (0.5, 0, 0)}
 
 
 def cells(n, order="as built"):
-    """n parallelograms in a row: cranks upright on the ground, couplers between their tips, all joints revolute."""
+    """n parallelograms in a row: cranks upright on the ground, couplers between their tips, all
+    joints revolute.
+    """
     model = fm.Model("cells", frames={f"p{i}": (i, 0, 0) for i in range(n + 1)})
-    cranks = [model.add(fm.RigidBody(f"crank{i}", frames={"tip": (1, 0, 0)}, **ROD)) for i in range(n + 1)]
-    couplers = [model.add(fm.RigidBody(f"coupler{i}", frames={"tip": (1, 0, 0)}, **ROD)) for i in range(n)]
-    joints = [fm.Revolute(f"foot{i}", model.ground[f"p{i}"], crank, q0=np.pi / 2) for i, crank in enumerate(cranks)]
+    cranks = [
+        model.add(fm.RigidBody(f"crank{i}", frames={"tip": (1, 0, 0)}, **ROD)) for i in range(n + 1)
+    ]
+    couplers = [
+        model.add(fm.RigidBody(f"coupler{i}", frames={"tip": (1, 0, 0)}, **ROD)) for i in range(n)
+    ]
+    joints = [
+        fm.Revolute(f"foot{i}", model.ground[f"p{i}"], crank, q0=np.pi / 2)
+        for i, crank in enumerate(cranks)
+    ]
     for i, coupler in enumerate(couplers):
         joints.append(fm.Revolute(f"pin{i}", cranks[i]["tip"], coupler, q0=-np.pi / 2))
         joints.append(fm.Revolute(f"knee{i}", coupler["tip"], cranks[i + 1]["tip"], q0=np.pi / 2))
@@ -30,12 +39,20 @@ def cells(n, order="as built"):
 
 
 def graph(edges, n):
-    """A model of n bodies "1" … with joints of given degrees of freedom between them; "0" is the ground. The names contain the
-    ends."""
-    makes = {0: fm.Fixed, 1: fm.Revolute, 2: fm.Cylindrical, 3: fm.Spherical, 5: lambda *a: fm.Chain(*a, motions=ROD_ENDS)}
+    """A model of n bodies "1" … with joints of given degrees of freedom between them; "0" is the
+    ground. The names contain the ends."""
+    makes = {
+        0: fm.Fixed,
+        1: fm.Revolute,
+        2: fm.Cylindrical,
+        3: fm.Spherical,
+        5: lambda *a: fm.Chain(*a, motions=ROD_ENDS),
+    }
     model = fm.Model("graph", frames={str(i): (0, 0, i) for i in range(len(edges))})
     for i in range(1, n + 1):
-        model.add(fm.RigidBody(str(i), frames={str(k): (k, i, 0) for k in range(len(edges))}, **ROD))
+        model.add(
+            fm.RigidBody(str(i), frames={str(k): (k, i, 0) for k in range(len(edges))}, **ROD)
+        )
     for k, (a, b, dofs) in enumerate(edges):
         ends = (f"{body or 'ground'}/{k}" for body in (a, b))
         model.add(makes[dofs](f"{a}-{b} ({k})", *ends))
@@ -56,7 +73,8 @@ def test_cells_couple_with_their_neighbours_only():
 def test_order_of_declaration_keeps_cells_apart():
     shape = topology(cells(5, "reversed"))
     reach = [
-        {shape.bodies[i] for i in shape.path(b) + shape.path(c)} for b, c in ((f"coupler{i}", f"crank{i}") for i in range(5))
+        {shape.bodies[i] for i in shape.path(b) + shape.path(c)}
+        for b, c in ((f"coupler{i}", f"crank{i}") for i in range(5))
     ]
     assert max(map(len, reach)) <= 3
     assert all(not (a & b) for i, a in enumerate(reach) for b in reach[i + 2 :])
@@ -65,7 +83,10 @@ def test_order_of_declaration_keeps_cells_apart():
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_factor_of_cells_grows_linearly(coordinates):
     """Numbers in the factorization of n cells: each cell more adds the same."""
-    sizes = [int(compile_model(cells(n), coordinates).system.elimination.n_values[0]) for n in (10, 20, 40)]
+    sizes = [
+        int(compile_model(cells(n), coordinates).system.elimination.n_values[0])
+        for n in (10, 20, 40)
+    ]
     assert sizes[2] - sizes[1] == pytest.approx(2 * (sizes[1] - sizes[0]), rel=0.02)
 
 
@@ -98,7 +119,9 @@ def test_tree_has_the_fewest_degrees_of_freedom(seed):
 
 
 def test_among_equal_trees_the_shallow_one():
-    """A ring of eight equal joints through the ground is cut opposite to it; a chord between equals shortens the paths."""
+    """A ring of eight equal joints through the ground is cut opposite to it; a chord between equals
+    shortens the paths.
+    """
     ring = [(i, (i + 1) % 8, 1) for i in range(8)]
     shape = topology(graph(ring, 7))
     assert max(len(shape.path(body)) for body in shape.bodies) == 4
@@ -118,11 +141,17 @@ def test_named_cuts_are_kept():
 
 def test_check_shows_loops_and_counts():
     report = cells(2).check()
-    assert report.sections["degrees of freedom"][-1] == "2 closed loops: n_h = n_c − n = 7 joints − 5 bodies"
+    assert (
+        report.sections["degrees of freedom"][-1]
+        == "2 closed loops: n_h = n_c − n = 7 joints − 5 bodies"
+    )
     system = report.sections["system"]
     assert "loop 1: knee0 – foot1 – foot0 – pin0 – knee0" in system
     assert report.sections["degrees of freedom"][0] == "planar motion: f = 3·5 − 14 = 1 (3n − b)"
-    assert "5 joint velocities + 0 modes − 10 constraints + 6 redundant = 1 degrees of freedom" in system
+    assert (
+        "5 joint velocities + 0 modes − 10 constraints + 6 redundant = 1 degrees of freedom"
+        in system
+    )
 
 
 def test_floating_parts_and_points_in_the_count():
@@ -163,7 +192,9 @@ def test_slide_along_the_axis_of_rotation_is_no_plane():
 
 
 def test_bodies_that_keep_their_joints_in_absolute_coordinates_are_reported():
-    """A point mass on a joint has that joint's coordinate always; free ones and rigid bodies have absolute ones."""
+    """A point mass on a joint has that joint's coordinate always; free ones and rigid bodies have
+    absolute ones.
+    """
     model = fm.Model("strings")
     for name in ("low", "high", "free"):
         model.add(fm.PointMass(name, mass=1.0, frames={"eye": (0, 0, 1.0)}))
@@ -177,12 +208,17 @@ def test_bodies_that_keep_their_joints_in_absolute_coordinates_are_reported():
     options = {"t_end": 0.02, "step": 0.01}
     notes = fm.simulate(model, coordinates="absolute", **options).run.notes
     assert [note for note in notes if note.startswith("coordinates:")] == [
-        "coordinates: absolute ones were asked for, but those of joints are kept: high (on string), "
+        "coordinates: absolute ones were asked for, but those of joints are kept: high "
+        "(on string), "
         "low (on thread); the other 2 bodies have absolute ones"
     ]
-    assert not any(note.startswith("coordinates:") for note in fm.simulate(model, **options).run.notes)
+    assert not any(
+        note.startswith("coordinates:") for note in fm.simulate(model, **options).run.notes
+    )
     del model.bodies["low"], model.joints["thread"]
-    compared = str(fm.compare(model, formalisms=("multiplier",), integrators=("generalized-alpha",), **options))
+    compared = str(
+        fm.compare(model, formalisms=("multiplier",), integrators=("generalized-alpha",), **options)
+    )
     assert "high (on string); the other 2 bodies have absolute ones" in compared
 
 

@@ -26,7 +26,10 @@ def turning(*items: object, run: fm.Run | None = None) -> list[str]:
     ("item", "place"),
     [
         (lambda law: fm.JointTorque("push", "axle", law), "forces.push.law"),
-        (lambda law: fm.JointTorque("push", "axle", fm.PD(1.0, reference=law)), "forces.push.law.reference"),
+        (
+            lambda law: fm.JointTorque("push", "axle", fm.PD(1.0, reference=law)),
+            "forces.push.law.reference",
+        ),
         (lambda law: fm.FrameForce("push", "wheel", torque=(0, 0, law)), "forces.push.torque.2"),
     ],
 )
@@ -35,7 +38,8 @@ def test_a_spline_that_overshoots_beyond_its_points_is_reported(item, place) -> 
     law = fm.Table(**STEEP, interpolation="spline")
     lowest = min(law(t) for t in np.linspace(0, 1, 20001))
     assert turning(item(law)) == [
-        f"{place}: its spline overshoots by {-lowest:.4g} below the values 0 and 0 between t = 0 and 1 s, "
+        f"{place}: its spline overshoots by {-lowest:.4g} below the values 0 and 0 "
+        "between t = 0 and 1 s, "
         'the worst of 2 intervals; use more points, or interpolation = "monotone"'
     ]
     assert turning(item(fm.Table(**STEEP))) == []
@@ -44,7 +48,14 @@ def test_a_spline_that_overshoots_beyond_its_points_is_reported(item, place) -> 
 
 def test_a_spline_through_a_finely_cut_curve_is_not_reported() -> None:
     times = np.linspace(0.0, 2.0, 41)
-    assert turning(fm.JointTorque("push", "axle", fm.Table(times, np.sin(2 * np.pi * times), interpolation="spline"))) == []
+    assert (
+        turning(
+            fm.JointTorque(
+                "push", "axle", fm.Table(times, np.sin(2 * np.pi * times), interpolation="spline")
+            )
+        )
+        == []
+    )
 
 
 def test_a_driven_table_reports_its_jumps() -> None:

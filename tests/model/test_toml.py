@@ -1,4 +1,6 @@
-"""Model files: the round trip, content that a file cannot hold, and all problems reported together with their lines."""
+"""Model files: the round trip, content that a file cannot hold, and all problems reported together
+with their lines.
+"""
 
 import textwrap
 
@@ -47,10 +49,20 @@ def test_the_file_of_the_documentation(tmp_path) -> None:
         step = 1e-3
         formalism = "recursive"
         """
-    arm = fm.Model("two-link arm", gravity=(0, 0, -9.81), run=fm.Run(t_end=2.0, step=1e-3, formalism="recursive"))
+    arm = fm.Model(
+        "two-link arm",
+        gravity=(0, 0, -9.81),
+        run=fm.Run(t_end=2.0, step=1e-3, formalism="recursive"),
+    )
     upper = arm.add(fm.FlexibleBody("upper", tmp_path / "link.h5"))
     shoulder = arm.add(fm.Revolute("shoulder", arm.ground, upper["hub"], axis="y", q0=-0.5))
-    arm.add(fm.JointTorque("motor", shoulder, fm.PD(800, 30, reference=fm.SmoothStep(0.35, start=0.2, duration=0.8))))
+    arm.add(
+        fm.JointTorque(
+            "motor",
+            shoulder,
+            fm.PD(800, 30, reference=fm.SmoothStep(0.35, start=0.2, duration=0.8)),
+        )
+    )
     arm.add(fm.Drive("turn", shoulder, 0.5))
     loaded = read(tmp_path, textwrap.dedent(text))
     assert loaded == arm
@@ -148,7 +160,10 @@ def test_every_problem_of_a_file_at_once_with_its_line(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("name = 'm'\n" + BODY, 'm.toml: format: is missing; a model file begins with format = "flexmbs-model/1"'),
+        (
+            "name = 'm'\n" + BODY,
+            'm.toml: format: is missing; a model file begins with format = "flexmbs-model/1"',
+        ),
         (
             "format = 'flexmbs-model/9'\nname = 'm'\n" + BODY,
             "m.toml:1: format: is 'flexmbs-model/9'; this version reads 'flexmbs-model/1'",
@@ -157,11 +172,26 @@ def test_every_problem_of_a_file_at_once_with_its_line(tmp_path) -> None:
         (HEAD, "m.toml: bodies: the model has no body; add at least one"),
         (HEAD + "bodies = 3", "m.toml:3: bodies: must be a table, not 3"),
         (HEAD + "[bodies]\nb = 3", "m.toml:4: bodies.b: must be a table, not 3"),
-        (HEAD + "[[bodies]]\nkind = 'rigid'", "m.toml:3: bodies: must be a table, not [{'kind': 'rigid'}]"),
-        (HEAD + "[bodies.b]\nmass = 1", "m.toml:3: bodies.b.kind: is missing; one of: flexible, point-mass, rigid"),
-        (HEAD + "[bodies.b]\nkind = 3", "m.toml:4: bodies.b.kind: unknown kind 3; known: flexible, point-mass, rigid"),
-        (HEAD + BODY + "name = 'c'", "m.toml:8: bodies.b.name: unknown key; the table's title gives the name, 'b'"),
-        (HEAD + BODY.replace(".b]", ".ground]"), "m.toml:3: bodies.ground.name: 'ground' is the fixed body of every model"),
+        (
+            HEAD + "[[bodies]]\nkind = 'rigid'",
+            "m.toml:3: bodies: must be a table, not [{'kind': 'rigid'}]",
+        ),
+        (
+            HEAD + "[bodies.b]\nmass = 1",
+            "m.toml:3: bodies.b.kind: is missing; one of: flexible, point-mass, rigid",
+        ),
+        (
+            HEAD + "[bodies.b]\nkind = 3",
+            "m.toml:4: bodies.b.kind: unknown kind 3; known: flexible, point-mass, rigid",
+        ),
+        (
+            HEAD + BODY + "name = 'c'",
+            "m.toml:8: bodies.b.name: unknown key; the table's title gives the name, 'b'",
+        ),
+        (
+            HEAD + BODY.replace(".b]", ".ground]"),
+            "m.toml:3: bodies.ground.name: 'ground' is the fixed body of every model",
+        ),
         (HEAD + BODY + "mass = 2", "m.toml:8: not TOML: Cannot overwrite a value"),
         (HEAD + BODY + BODY, "m.toml:8: not TOML: Cannot declare ('bodies', 'b') twice"),
         (HEAD + "gravity = [0, 0, -9.81", "m.toml:3: not TOML: Unclosed array"),
@@ -169,15 +199,27 @@ def test_every_problem_of_a_file_at_once_with_its_line(tmp_path) -> None:
         (HEAD + "gravity = [nan, 0, 0]\n" + BODY, "m.toml:3: gravity: must be finite, not nan"),
         (HEAD + "cuts = ['k']\n" + BODY + JOINT, "m.toml:3: cuts: no joint 'k'; known: j"),
         (HEAD + "cuts = 'k'\n" + BODY + JOINT, "m.toml:3: cuts: must be a list, not 'k'"),
-        (HEAD + BODY + JOINT + "axis = [0, 0, 0]", "m.toml:12: joints.j.axis: the axis has zero length"),
+        (
+            HEAD + BODY + JOINT + "axis = [0, 0, 0]",
+            "m.toml:12: joints.j.axis: the axis has zero length",
+        ),
         (HEAD + BODY + JOINT + "q0 = [1, 2]", "m.toml:12: joints.j.q0: must have 1 number, not 2"),
         (
             HEAD + BODY + "[drives.d]\njoint = 'j'\nmotion = '2*t'",
             "m.toml:10: drives.d.motion.function: must be a function or its name",
         ),
-        (HEAD + BODY + "[run]\nt_end = 1\noutput_step = 3", "m.toml:10: run.output_step: must not exceed t_end = 1, not 3"),
-        (HEAD + BODY + "[run]\nt_end = 1\nsteps = 3", "m.toml:10: run.steps: unknown key; did you mean 'step'?"),
-        (HEAD + "frames = { a = [1, 2] }\n" + BODY, "m.toml:3: frames.a.position: must have 3 numbers, not 2"),
+        (
+            HEAD + BODY + "[run]\nt_end = 1\noutput_step = 3",
+            "m.toml:10: run.output_step: must not exceed t_end = 1, not 3",
+        ),
+        (
+            HEAD + BODY + "[run]\nt_end = 1\nsteps = 3",
+            "m.toml:10: run.steps: unknown key; did you mean 'step'?",
+        ),
+        (
+            HEAD + "frames = { a = [1, 2] }\n" + BODY,
+            "m.toml:3: frames.a.position: must have 3 numbers, not 2",
+        ),
         (
             HEAD + "frames.a = { position = [1, 2, 3], angle = 1 }\n" + BODY,
             "m.toml:3: frames.a.angle: unknown key; known: position, rotation",
@@ -211,7 +253,10 @@ def test_data_in_memory_and_unnamed_functions_cannot_be_saved(tmp_path) -> None:
     hinge = model.add(fm.Revolute("hinge", model.ground, arm["hub"]))
     model.add(fm.Drive("turn", hinge, lambda t: t))
     found = problems_of(lambda: model.save(tmp_path / "m.toml"))
-    assert found[0] == "bodies.arm.data: is in memory only; save the body (data.save('body.h5')) and give its file"
+    assert (
+        found[0] == "bodies.arm.data: is in memory only; save the body (data.save('body.h5')) and "
+        "give its file"
+    )
     assert found[1].startswith("drives.turn.motion: ")
     assert "define it at the top level of a module" in found[1]
     assert not (tmp_path / "m.toml").exists()
@@ -222,5 +267,8 @@ def test_data_in_memory_and_unnamed_functions_cannot_be_saved(tmp_path) -> None:
 
 def test_a_folder_that_is_not_there(tmp_path) -> None:
     model = read(tmp_path, HEAD + BODY + JOINT)
-    with pytest.raises(fm.MachineError, match=r"no/m.toml: cannot be written \(No such file or directory\); check the folder"):
+    with pytest.raises(
+        fm.MachineError,
+        match=r"no/m.toml: cannot be written \(No such file or directory\); check the folder",
+    ):
         model.save(tmp_path / "no" / "m.toml")

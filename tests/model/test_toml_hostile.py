@@ -21,7 +21,9 @@ HOSTILE = {
     "many digits": HEAD + "gravity = [" + "9" * 5000 + ", 0, 0]",
     "huge number": HEAD + "gravity = [" + "9" * 4000 + ", 0, 0]",
     "huge hexadecimal": HEAD + "[run]\nt_end = 0x" + "f" * 300_000,
-    "huge index": HEAD + "[forces.f]\nkind = 'joint-torque'\njoint = 'j'\nlaw = 1\ncoordinate = 0x" + "f" * 30_000,
+    "huge index": HEAD
+    + "[forces.f]\nkind = 'joint-torque'\njoint = 'j'\nlaw = 1\ncoordinate = 0x"
+    + "f" * 30_000,
     "too large": "#" * 6_000_000,
     "not UTF-8": b"\xff\xfe\x00",
     "quotes": 'a = """' + '\\"""' * 500_000,
@@ -53,7 +55,9 @@ values = st.recursive(
     | st.sampled_from(["b", "j", "ground", "x", "b/tip"]),
     lambda inner: (
         st.lists(inner, max_size=4)
-        | st.dictionaries(st.sampled_from(["kind", "value", "function", "motions"]), inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["kind", "value", "function", "motions"]), inner, max_size=3
+        )
     ),
     max_leaves=6,
 )
@@ -111,7 +115,9 @@ kinds = st.sampled_from(
         "joint-limit",
     ]
 )
-items = st.dictionaries(keys, values, max_size=6).flatmap(lambda item: kinds.map(lambda kind: {**item, "kind": kind}))
+items = st.dictionaries(keys, values, max_size=6).flatmap(
+    lambda item: kinds.map(lambda kind: {**item, "kind": kind})
+)
 sections = st.dictionaries(st.sampled_from(["b", "j", "c d"]), items | values, max_size=3)
 MEMBERS = {
     "format": st.just("flexmbs-model/1") | values,
@@ -138,9 +144,15 @@ def toml(value: object) -> str:
         case bool():
             return str(value).lower()
         case str():
-            return '"' + "".join(c if c.isalnum() or c in " /" else f"\\U{ord(c):08x}" for c in value) + '"'
+            return (
+                '"'
+                + "".join(c if c.isalnum() or c in " /" else f"\\U{ord(c):08x}" for c in value)
+                + '"'
+            )
         case dict():
-            return "{" + ", ".join(f"{toml(key)} = {toml(item)}" for key, item in value.items()) + "}"
+            return (
+                "{" + ", ".join(f"{toml(key)} = {toml(item)}" for key, item in value.items()) + "}"
+            )
         case list():
             return "[" + ", ".join(map(toml, value)) + "]"
         case _:
@@ -148,7 +160,9 @@ def toml(value: object) -> str:
 
 
 FUZZ = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=100,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -168,21 +182,35 @@ def test_only_input_errors_leave_the_reader_for_any_document(tmp_path, document)
 
 
 @FUZZ
-@given(st.binary(max_size=200) | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass")))
+@given(
+    st.binary(max_size=200)
+    | st.text(max_size=200).map(lambda text: text.encode("utf-8", "surrogatepass"))
+)
 def test_only_input_errors_leave_the_reader_for_any_bytes(tmp_path, data) -> None:
     with pytest.raises(fm.InputError):
         read(tmp_path, data)
 
 
 finite = st.floats(-1e60, 1e60)
-text_names = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="/"), min_size=1, max_size=20)
+text_names = st.text(
+    st.characters(exclude_categories=["C", "Z"], exclude_characters="/"), min_size=1, max_size=20
+)
 
 
 @FUZZ
-@given(text_names.filter(lambda name: name != "ground"), text_names, finite, st.tuples(finite, finite, finite))
+@given(
+    text_names.filter(lambda name: name != "ground"),
+    text_names,
+    finite,
+    st.tuples(finite, finite, finite),
+)
 def test_any_numbers_and_names_survive_the_round_trip(tmp_path, name, joint, number, place) -> None:
     model = fm.Model(name, gravity=place, frames={joint: place})
-    body = model.add(fm.RigidBody(name, mass=abs(number) + 1e-3, inertia=(1, 1, 1), com=place, frames={joint: place}))
+    body = model.add(
+        fm.RigidBody(
+            name, mass=abs(number) + 1e-3, inertia=(1, 1, 1), com=place, frames={joint: place}
+        )
+    )
     model.add(fm.Prismatic(joint, model.ground[joint], body[joint], q0=number, v0=place[0]))
     model.add(fm.JointTorque(name, joint, fm.Ramp(number, place[1])))
     model.save(tmp_path / "m.toml")

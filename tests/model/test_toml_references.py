@@ -1,4 +1,6 @@
-"""References of a model file: body files by path, functions by name; neither may lead outside unless allowed."""
+"""References of a model file: body files by path, functions by name; neither may lead outside
+unless allowed.
+"""
 
 import sys
 
@@ -14,7 +16,9 @@ def flexible(file: str) -> str:
     return HEAD + f"[bodies.arm]\nkind = 'flexible'\nfile = '{file}'\n"
 
 
-@pytest.mark.parametrize("file", ["../rod.h5", "/etc/passwd", "../../etc/passwd", "sub/../../rod.h5", "link.h5"])
+@pytest.mark.parametrize(
+    "file", ["../rod.h5", "/etc/passwd", "../../etc/passwd", "sub/../../rod.h5", "link.h5"]
+)
 def test_files_outside_the_folder_are_rejected(tmp_path, file) -> None:
     rod().save(tmp_path / "rod.h5")
     folder = tmp_path / "model"
@@ -22,7 +26,8 @@ def test_files_outside_the_folder_are_rejected(tmp_path, file) -> None:
     (folder / "link.h5").symlink_to(tmp_path / "rod.h5")
     (problem,) = problems(folder, flexible(file))
     assert problem.startswith(
-        f"m.toml:5: bodies.arm.file: '{file}' is not inside the model's folder; move it there, or set allow_outside"
+        f"m.toml:5: bodies.arm.file: '{file}' is not inside the model's folder; move it "
+        "there, or set allow_outside"
     )
 
 
@@ -31,7 +36,9 @@ def test_files_outside_the_folder_when_allowed(tmp_path) -> None:
     (tmp_path / "model").mkdir()
     model = read(tmp_path / "model", flexible("../rod.h5"), allow_outside=True)
     assert not [problem for problem in model.check().errors if "file" in problem]
-    assert problems_of(lambda: model.save(tmp_path / "model" / "n.toml"))[0].startswith("bodies.arm.file: ")
+    assert problems_of(lambda: model.save(tmp_path / "model" / "n.toml"))[0].startswith(
+        "bodies.arm.file: "
+    )
     assert not (tmp_path / "model" / "n.toml").exists()
     model.save(tmp_path / "model" / "n.toml", allow_outside=True)
     assert fm.load(tmp_path / "model" / "n.toml", allow_outside=True) == model
@@ -69,9 +76,11 @@ def test_functions_are_found_by_name(tmp_path) -> None:
 
 ITEMS = {
     "drives.d.motion.function": "[drives.d]\njoint = 'j'\nmotion = '{0}'\n",
-    "forces.f.law.function": "[forces.f]\nkind = 'joint-torque'\njoint = 'j'\nlaw = {{ kind = 'function', function = '{0}' }}\n",
+    "forces.f.law.function": "[forces.f]\nkind = 'joint-torque'\njoint = 'j'\nlaw = {{ kind = 'function', function "
+    "= '{0}' }}\n",
     "forces.f.law.reference.function": (
-        "[forces.f]\nkind = 'joint-torque'\njoint = 'j'\nlaw = {{ kind = 'pd', kp = 1, reference = '{0}' }}\n"
+        "[forces.f]\nkind = 'joint-torque'\njoint = 'j'\nlaw = {{ kind = 'pd', kp = 1, "
+        "reference = '{0}' }}\n"
     ),
     "forces.f.function": "[forces.f]\nkind = 'user-force'\nframe = 'b/tip'\nfunction = '{0}'\n",
     "joints.g.function": "[joints.g]\nkind = 'holonomic'\nparent = 'ground'\nchild = 'b'\nfunction = '{0}'\n",
@@ -80,7 +89,9 @@ ITEMS = {
 
 @pytest.mark.parametrize("item", ITEMS)
 def test_code_runs_only_if_allowed(tmp_path, item, monkeypatch) -> None:
-    """Neither a module of the current folder nor an installed one is imported; any item may name one."""
+    """Neither a module of the current folder nor an installed one is imported; any item may name
+    one.
+    """
     harmful = "import pathlib\npathlib.Path(__file__).with_suffix('.ran').touch()\n"
     (tmp_path / "site").mkdir()
     for module in ("beside_the_model", "site/installed_somewhere"):
@@ -90,17 +101,23 @@ def test_code_runs_only_if_allowed(tmp_path, item, monkeypatch) -> None:
     monkeypatch.syspath_prepend("")  # as under python -m, and with an empty entry in PYTHONPATH
     for function in ("beside_the_model:f", "installed_somewhere:f"):
         (problem,) = problems(tmp_path, HEAD + BODY + JOINT + ITEMS[item].format(function))
-        assert f": {item}: '{function}' is code and is not imported by default; if you trust it, set allow_code=True" in problem
+        assert (
+            f": {item}: '{function}' is code and is not imported by default; if you trust "
+            "it, set allow_code=True" in problem
+        )
     assert not list(tmp_path.rglob("*.ran"))
 
 
 def test_allowed_code_is_found_beside_the_model(tmp_path) -> None:
     (tmp_path / "beside_the_model.py").write_text("def f(t):\n    return 2 * t\n")
     path = list(sys.path)
-    assert read(tmp_path, driven("beside_the_model:f"), allow_code=True).drives["d"].motion(3.0) == 6.0
+    assert (
+        read(tmp_path, driven("beside_the_model:f"), allow_code=True).drives["d"].motion(3.0) == 6.0
+    )
     assert sys.path == path
     sys.modules.pop("beside_the_model")
-    assert fm.Function("math:sin").function(0.0) == 0.0  # names in the user's own script are trusted
+    # names in the user's own script are trusted
+    assert fm.Function("math:sin").function(0.0) == 0.0
 
 
 def test_another_module_of_the_same_name_is_not_taken_for_the_one_beside(tmp_path) -> None:

@@ -13,13 +13,19 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 def beam(**changes):
     """A body of one mode with given integrals."""
     integrals = {
-        "mass": 1.0, "first_moment": np.array([0.5, 0, 0]), "second_moment": np.diag([1 / 3, 1e-3, 1e-3]),
-        "S_bar": np.array([[0.0], [0.4], [0.0]]), "xS": np.zeros((3, 3, 1)), "SS": np.zeros((3, 3, 1, 1)),
+        "mass": 1.0,
+        "first_moment": np.array([0.5, 0, 0]),
+        "second_moment": np.diag([1 / 3, 1e-3, 1e-3]),
+        "S_bar": np.array([[0.0], [0.4], [0.0]]),
+        "xS": np.zeros((3, 3, 1)),
+        "SS": np.zeros((3, 3, 1, 1)),
         "K_ff": np.array([[100.0]]),
-    }  # fmt: skip
+    }
     integrals["xS"][0, 1, 0] = 0.3
     integrals["SS"][1, 1, 0, 0] = 0.3
-    frames = {"root": FlexibleFrame(np.zeros(3), np.eye(3), np.zeros((3, 1)), np.zeros((3, 1)), "rigid")}
+    frames = {
+        "root": FlexibleFrame(np.zeros(3), np.eye(3), np.zeros((3, 1)), np.zeros((3, 1)), "rigid")
+    }
     data = FlexibleBodyData.from_integrals("beam", frames=frames, **integrals)
     return dataclasses.replace(data, **changes)
 
@@ -40,9 +46,14 @@ def indefinite():
     return beam(K_ff=np.array([[-100.0]]))
 
 
-@pytest.mark.parametrize("data, statement", [(wrong_gram, "form a Gram matrix"), (indefinite, "K_ff is positive definite")])
+@pytest.mark.parametrize(
+    "data, statement",
+    [(wrong_gram, "form a Gram matrix"), (indefinite, "K_ff is positive definite")],
+)
 def test_rejected(data, statement):
-    with pytest.raises(fm.InputError, match=rf"bodies\.beam\.data: its data fail the check .*{statement}"):
+    with pytest.raises(
+        fm.InputError, match=rf"bodies\.beam\.data: its data fail the check .*{statement}"
+    ):
         fm.simulate(hinged(data()), t_end=0.1)
     assert any(statement in line for line in hinged(data()).check().errors)
 

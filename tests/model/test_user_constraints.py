@@ -19,7 +19,9 @@ INERTIA = {"mass": 2.0, "inertia": (0.3, 0.4, 0.5), "com": (0.1, -0.2, 0.05)}
 def body(**initial) -> fm.Model:
     """A body that moves freely, in motion and tilted."""
     model = fm.Model("m", frames={"hook": fm.Frame((0.2, -0.1, 0.3), ("x", 0.4))})
-    model.add(fm.RigidBody("body", frames={"eye": fm.Frame((0.3, 0.1, -0.2), ("z", 0.7))}, **INERTIA))
+    model.add(
+        fm.RigidBody("body", frames={"eye": fm.Frame((0.3, 0.1, -0.2), ("z", 0.7))}, **INERTIA)
+    )
     turn = Rotation.from_rotvec([0.3, -0.5, 0.2]).as_quat(scalar_first=True)
     start = {"q0": (0.7, 0.6, 0.9, *turn), "v0": (0.5, -0.4, 0.8, 1.2, -0.7, 0.9)} | initial
     model.add(fm.Free("motion", "ground", "body", **start))
@@ -57,9 +59,13 @@ def test_rod(how) -> None:
     check_equal(found, fm.Distance(*ENDS, length=given.LENGTH), tolerance=1e-9)
 
 
-@pytest.mark.parametrize(("function", "calls"), [(given.rod, 1 + 6 + 4), (given.rod_of_reals, 1 + 24 + 5)])
+@pytest.mark.parametrize(
+    ("function", "calls"), [(given.rod, 1 + 6 + 4), (given.rod_of_reals, 1 + 24 + 5)]
+)
 def test_an_evaluation_takes_few_calls(function, calls) -> None:
-    """The value, six derivatives, and g̈ along the motion: by complex steps one call each, by differences a stencil each."""
+    """The value, six derivatives, and g̈ along the motion: by complex steps one call each, by
+    differences a stencil each.
+    """
     count = 0
 
     def counted(t, x, A):
@@ -83,7 +89,9 @@ def test_hinge_of_five_equations(jacobian) -> None:
 @pytest.mark.parametrize("jacobian", [given.shaken_jacobian, None])
 def test_rheonomic_support(jacobian) -> None:
     """A slide along x with a drive, and a ball joint on it."""
-    item = fm.Holonomic(*ENDS, function=given.shaken, equations=3, jacobian=jacobian, rheonomic=True)
+    item = fm.Holonomic(
+        *ENDS, function=given.shaken, equations=3, jacobian=jacobian, rheonomic=True
+    )
     shaker = fm.Drive("shaker", "constraint", fm.Sine(amplitude=0.1, frequency=3.0 / (2.0 * np.pi)))
     support = fm.Chain(*ENDS, motions=(Slide("x"), Ball()))
     check_equal(state_with(item, t=0.4), support, shaker, tolerance=1e-9)
@@ -101,9 +109,15 @@ def test_blade(rows) -> None:
 
 
 def test_rows_with_a_rate_of_their_own() -> None:
-    """ẋ = 0.4 t in the parent's axes: the belt's acceleration; constant rows with a₀ keep a velocity."""
+    """ẋ = 0.4 t in the parent's axes: the belt's acceleration; constant rows with a₀ keep a
+    velocity.
+    """
     model = body()
-    model.add(fm.VelocityRows("belt", "ground", "body", function=given.conveyor, axes="parent", rheonomic=True))
+    model.add(
+        fm.VelocityRows(
+            "belt", "ground", "body", function=given.conveyor, axes="parent", rheonomic=True
+        )
+    )
     model.add(fm.VelocityRows("spin", "ground", "body", covectors=[(0, 0, 0, 0, 0, 1, -2.5)]))
     here = fm.state(model, t=0.7)
     A = Rotation.from_quat(here.q[3:], scalar_first=True).as_matrix()
@@ -113,9 +127,19 @@ def test_rows_with_a_rate_of_their_own() -> None:
     assert w[2] == pytest.approx(2.5, abs=1e-12)
     assert wd[2] == pytest.approx(0.0, abs=1e-12)
     lines = model.check().sections["constraints"]
-    assert "belt  velocity-rows  1 row  nonholonomic  rheonomic    bilateral  kinematic  implicit" in lines
-    assert "spin  velocity-rows  1 row  nonholonomic  scleronomic  bilateral  geometric  implicit" in lines
-    told = [line for line in model.check().warnings if "the work of its forces is not in the energy balance" in line]
+    assert (
+        "belt  velocity-rows  1 row  nonholonomic  rheonomic    bilateral  kinematic  implicit"
+        in lines
+    )
+    assert (
+        "spin  velocity-rows  1 row  nonholonomic  scleronomic  bilateral  geometric  implicit"
+        in lines
+    )
+    told = [
+        line
+        for line in model.check().warnings
+        if "the work of its forces is not in the energy balance" in line
+    ]
     assert [line.split(":")[0] for line in told] == ["joints.belt", "joints.spin"]
 
 
@@ -123,7 +147,8 @@ def test_derivatives_not_given_are_reported() -> None:
     model = body()
     model.add(fm.Holonomic(*ENDS, function=given.rod))
     assert any(
-        "constraint.jacobian: its derivatives take 10 to 40 calls per evaluation" in line for line in model.check().warnings
+        "constraint.jacobian: its derivatives take 10 to 40 calls per evaluation" in line
+        for line in model.check().warnings
     )
 
 
@@ -134,14 +159,35 @@ def test_derivatives_not_given_are_reported() -> None:
             fm.Holonomic(*ENDS, function=given.rod, jacobian=given.wrong_jacobian),
             "jacobian: ∂g0/∂v_z is given as -",
         ),
-        (fm.Holonomic(*ENDS, function=given.rod, jacobian=given.short_jacobian), "jacobian: gives 3 numbers, not 1 × 6"),
+        (
+            fm.Holonomic(*ENDS, function=given.rod, jacobian=given.short_jacobian),
+            "jacobian: gives 3 numbers, not 1 × 6",
+        ),
         (fm.Holonomic(*ENDS, function=given.two_values), "function: gives 2 numbers, not 1"),
-        (fm.Holonomic(*ENDS, function=given.shaken, equations=3), "rheonomic: the function depends on time; set rheonomic=True"),
-        (fm.VelocityRows(*ENDS, function=given.conveyor), "rheonomic: the function depends on time; set rheonomic=True"),
-        (fm.VelocityRows(*ENDS, function=given.blade, equations=2), "function: gives 1 × 6 numbers, not 2 × 6 or 2 × 7"),
-        (fm.VelocityRows(*ENDS, function=given.single_number), "function: gives a single number, not 1 × 6 or 1 × 7"),
-        (fm.Holonomic(*ENDS, function=given.forgotten), "function: gives None at a general pose; return real numbers"),
-        (fm.VelocityRows(*ENDS, function=given.of_complex_numbers), "function: gives complex numbers at a general pose; return"),
+        (
+            fm.Holonomic(*ENDS, function=given.shaken, equations=3),
+            "rheonomic: the function depends on time; set rheonomic=True",
+        ),
+        (
+            fm.VelocityRows(*ENDS, function=given.conveyor),
+            "rheonomic: the function depends on time; set rheonomic=True",
+        ),
+        (
+            fm.VelocityRows(*ENDS, function=given.blade, equations=2),
+            "function: gives 1 × 6 numbers, not 2 × 6 or 2 × 7",
+        ),
+        (
+            fm.VelocityRows(*ENDS, function=given.single_number),
+            "function: gives a single number, not 1 × 6 or 1 × 7",
+        ),
+        (
+            fm.Holonomic(*ENDS, function=given.forgotten),
+            "function: gives None at a general pose; return real numbers",
+        ),
+        (
+            fm.VelocityRows(*ENDS, function=given.of_complex_numbers),
+            "function: gives complex numbers at a general pose; return",
+        ),
         (
             fm.Holonomic(*ENDS, function=given.raises),
             "function: raises ZeroDivisionError: 'no such pose' at the declared start and near it",
@@ -163,11 +209,26 @@ def test_wrong_functions(item, message) -> None:
     ("make", "message"),
     [
         (lambda: fm.VelocityRows(*ENDS), "either constant covectors or a function"),
-        (lambda: fm.VelocityRows(*ENDS, covectors=(0, 1, 0)), "rows of 6 numbers on (v, ω), or 7 with a₀, not 1 of 3"),
-        (lambda: fm.VelocityRows(*ENDS, function=given.blade, axes="world"), "axes: must be 'child' or 'parent', not 'world'"),
-        (lambda: fm.VelocityRows(*ENDS, covectors=(0, 1, 0, 0, 0, 0), rheonomic=True), "constant covectors do not depend"),
-        (lambda: fm.Holonomic(*ENDS, function=given.rod, equations=7), "must be 1 … 6 equations between two frames, not 7"),
-        (lambda: fm.Holonomic(*ENDS, function=lambda x: 0.0), "the function must be f(t, x, A), with 3 arguments, not 1"),
+        (
+            lambda: fm.VelocityRows(*ENDS, covectors=(0, 1, 0)),
+            "rows of 6 numbers on (v, ω), or 7 with a₀, not 1 of 3",
+        ),
+        (
+            lambda: fm.VelocityRows(*ENDS, function=given.blade, axes="world"),
+            "axes: must be 'child' or 'parent', not 'world'",
+        ),
+        (
+            lambda: fm.VelocityRows(*ENDS, covectors=(0, 1, 0, 0, 0, 0), rheonomic=True),
+            "constant covectors do not depend",
+        ),
+        (
+            lambda: fm.Holonomic(*ENDS, function=given.rod, equations=7),
+            "must be 1 … 6 equations between two frames, not 7",
+        ),
+        (
+            lambda: fm.Holonomic(*ENDS, function=lambda x: 0.0),
+            "the function must be f(t, x, A), with 3 arguments, not 1",
+        ),
     ],
 )
 def test_wrong_declarations(make, message) -> None:
@@ -181,24 +242,40 @@ def test_contradicting_velocities_are_rejected() -> None:
     model = body()
     model.add(fm.VelocityRows("still", "ground", "body", covectors=(0, 1, 0, 0, 0, 0)))
     model.add(fm.VelocityRows("moved", "ground", "body", covectors=(0, 1, 0, 0, 0, 0, 0.5)))
-    error = "joints.moved: its velocities contradict the other constraints, residual 0.5 (m/s or rad/s), those of 'still'"
+    error = (
+        "joints.moved: its velocities contradict the other constraints, residual 0.5 (m/s or "
+        "rad/s), those of 'still'"
+    )
     assert any(line.startswith(error) for line in model.check().errors)
     driven = fm.Model("driven")
     driven.add(fm.RigidBody("body", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     driven.add(fm.Prismatic("slide", "ground", "body", axis="y"))
     driven.add(fm.Drive("motor", "slide", fm.Ramp(0.0, 1.0)))
     driven.add(fm.KnifeEdge("blade", "ground", "body"))
-    with pytest.raises(fm.InputError, match=r"drives\.motor: its velocities contradict the other constraints, residual 1 "):
+    with pytest.raises(
+        fm.InputError,
+        match=r"drives\.motor: its velocities contradict the other constraints, residual 1 ",
+    ):
         fm.state(driven)
 
 
 SIZES = (1e-15, 1e15)
 ROWS = {
-    "HolonomicCoupling": lambda c: fm.HolonomicCoupling("row", ["slide.0", "slide.1"], lambda t, x: c * (x @ x - 1.0)),
-    "VelocityCoupling": lambda c: fm.VelocityCoupling("row", ["slide.0", "slide.1"], lambda t, x: [c * x[0], c * x[1]]),
-    "Holonomic": lambda c: fm.Holonomic("row", "ground", "bob", function=lambda t, x, A: c * (x @ x - 1.0)),
+    "HolonomicCoupling": lambda c: fm.HolonomicCoupling(
+        "row", ["slide.0", "slide.1"], lambda t, x: c * (x @ x - 1.0)
+    ),
+    "VelocityCoupling": lambda c: fm.VelocityCoupling(
+        "row", ["slide.0", "slide.1"], lambda t, x: [c * x[0], c * x[1]]
+    ),
+    "Holonomic": lambda c: fm.Holonomic(
+        "row", "ground", "bob", function=lambda t, x, A: c * (x @ x - 1.0)
+    ),
     "VelocityRows": lambda c: fm.VelocityRows(
-        "row", "ground", "bob", function=lambda t, x, A: [[c * x[0], c * x[1], 0, 0, 0, 0]], axes="parent"
+        "row",
+        "ground",
+        "bob",
+        function=lambda t, x, A: [[c * x[0], c * x[1], 0, 0, 0, 0]],
+        axes="parent",
     ),
     "covectors": lambda c: fm.VelocityRows("row", "ground", "bob", covectors=[(0, c, 0, 0, 0, 0)]),
 }
@@ -216,7 +293,9 @@ def sliding(kind: str, size: float, **start) -> fm.Model:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("kind", ROWS)
 def test_rows_of_unsuitable_size_are_refused(kind, size) -> None:
-    with pytest.raises(fm.InputError, match=r"row\.(function|covectors): .* divide it by \d\.\de[+-]15$"):
+    with pytest.raises(
+        fm.InputError, match=r"row\.(function|covectors): .* divide it by \d\.\de[+-]15$"
+    ):
         fm.state(sliding(kind, size, q0=(1.0, 0.0, 0.0)))
 
 
@@ -231,7 +310,9 @@ def test_small_rows_close_as_far_as_others(kind) -> None:
 def test_small_rows_contradict_as_others() -> None:
     model = sliding("covectors", 1e-5, q0=(1.0, 0.0, 0.0))
     model.add(fm.VelocityRows("moved", "ground", "bob", covectors=(0, 1e-5, 0, 0, 0, 0, 5e-6)))
-    with pytest.raises(fm.InputError, match=r"joints\.moved: its velocities contradict .* those of 'row'; "):
+    with pytest.raises(
+        fm.InputError, match=r"joints\.moved: its velocities contradict .* those of 'row'; "
+    ):
         fm.state(model)
 
 
@@ -247,12 +328,20 @@ def limited_to(lower: float, upper: float, value: Any) -> Any:
 
 
 def test_functions_with_a_limited_domain_are_examined_near_the_start() -> None:
-    """A profile of 4 cm about the start, far from any general pose, for relations, contacts and couplings."""
+    """A profile of 4 cm about the start, far from any general pose, for relations, contacts and
+    couplings.
+    """
     for item in (
-        fm.Holonomic("c", "ground", "ball", limited_to(4.98, 5.02, lambda x: x[2] - x[0] ** 2 + 25.0)),
-        fm.VelocityRows("c", "ground", "ball", function=limited_to(4.98, 5.02, lambda x: [(0, 1, 0, 0, 0, 0)])),
+        fm.Holonomic(
+            "c", "ground", "ball", limited_to(4.98, 5.02, lambda x: x[2] - x[0] ** 2 + 25.0)
+        ),
+        fm.VelocityRows(
+            "c", "ground", "ball", function=limited_to(4.98, 5.02, lambda x: [(0, 1, 0, 0, 0, 0)])
+        ),
         fm.UserContact("c", "ground", "ball", limited_to(4.98, 5.02, lambda x: x[2] + 1.0)),
-        fm.HolonomicCoupling("c", ["way.0", "way.1"], limited_to(4.98, 5.02, lambda x: x[1] - x[0] + 5.0)),
+        fm.HolonomicCoupling(
+            "c", ["way.0", "way.1"], limited_to(4.98, 5.02, lambda x: x[1] - x[0] + 5.0)
+        ),
         fm.VelocityCoupling("c", ["way.0", "way.1"], limited_to(4.98, 5.02, lambda x: [1.0, -1.0])),
     ):
         model = fm.Model("profile", gravity=(0, 0, 0))

@@ -17,4 +17,6 @@ def read(folder, text: str | bytes, **options) -> fm.Model:
 
 def problems(folder, text: str | bytes, **options) -> list[str]:
     """Problems of a text without the folder's name."""
-    return [p.removeprefix(f"{folder}/") for p in problems_of(lambda: read(folder, text, **options))]
+    return [
+        p.removeprefix(f"{folder}/") for p in problems_of(lambda: read(folder, text, **options))
+    ]

@@ -22,7 +22,10 @@ def brick() -> pp.Mesh:
 
 def deck(mesh: pp.Mesh, step: str) -> str:
     """Input file of a steel mesh, node numbers from 1, with the given lines of the step."""
-    lines = ["*NODE, NSET=NALL", *(f"{k}, " + ", ".join(repr(float(v)) for v in x) for k, x in enumerate(mesh.nodes, 1))]
+    lines = [
+        "*NODE, NSET=NALL",
+        *(f"{k}, " + ", ".join(repr(float(v)) for v in x) for k, x in enumerate(mesh.nodes, 1)),
+    ]
     number = 0
     for kind, block in mesh.blocks.items():
         lines.append(f"*ELEMENT, TYPE={TYPES[kind]}, ELSET=EALL")

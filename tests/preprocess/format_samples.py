@@ -14,9 +14,15 @@ INTEGRALS = ("mass", "first_moment", "second_moment", "S_bar", "xS", "SS", "K_ff
 
 
 def lumped_body(n: int = 3, points: int = 12, *, seed: int = 1) -> FlexibleBodyData:
-    """Body of point masses with random shapes, frames that are turned, geometric stiffness and a surface."""
+    """Body of point masses with random shapes, frames that are turned, geometric stiffness and a
+    surface.
+    """
     rng = np.random.default_rng(seed)
-    m, x, phi = rng.uniform(0.1, 1.0, points), rng.normal(size=(points, 3)), rng.normal(size=(points, 3, n))
+    m, x, phi = (
+        rng.uniform(0.1, 1.0, points),
+        rng.normal(size=(points, 3)),
+        rng.normal(size=(points, 3, n)),
+    )
 
     def symmetric(count: int) -> np.ndarray:
         A = rng.normal(size=(count, n, n))
@@ -40,13 +46,18 @@ def lumped_body(n: int = 3, points: int = 12, *, seed: int = 1) -> FlexibleBodyD
             "tip end": FlexibleFrame(x[1], turn, phi[1], rng.normal(size=(3, n))),
         },
         surface=Surface(x, phi, np.array([[0, 1, 2], [2, 1, 3]]), np.arange(1, points + 1)),
-        geometric=GeometricStiffness(symmetric(3), symmetric(3), symmetric(6), {"hub": symmetric(6), "tip end": symmetric(6)}),
+        geometric=GeometricStiffness(
+            symmetric(3), symmetric(3), symmetric(6), {"hub": symmetric(6), "tip end": symmetric(6)}
+        ),
     )
 
 
 def solid() -> pp.FEModel:
     """Steel bar of two elements."""
-    return pp.assemble(pp.box_mesh((0.2, 0.04, 0.03), (2, 1, 1), "hex20"), pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    return pp.assemble(
+        pp.box_mesh((0.2, 0.04, 0.03), (2, 1, 1), "hex20"),
+        pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+    )
 
 
 def node_file(fe: pp.FEModel, path: Path, *, scale: float = 1.0) -> Path:
@@ -61,13 +72,21 @@ def labels(fe: pp.FEModel) -> np.ndarray:
 
 
 def abaqus(fe: pp.FEModel, folder: Path, *, held: int = 0, both: bool = False) -> Path:
-    """Matrices as *MATRIX OUTPUT writes them: the lower triangle, or both; ``held`` rows have a support."""
+    """Matrices as *MATRIX OUTPUT writes them: the lower triangle, or both; ``held`` rows have a
+    support.
+    """
     at = labels(fe)
     for name, matrix in (("STIF", fe.K), ("MASS", fe.M)):
         A = (matrix if both else sp.tril(matrix)).tocoo()
         values = np.where((A.row == A.col) & (A.row < held) & (name == "STIF"), 1e36, A.data)
         rows = np.c_[at[A.row], at[A.col], values]
-        np.savetxt(folder / f"bar_{name}1.mtx", rows, fmt="%d,%d,%d,%d,%.17g", header="** matrix", comments="")
+        np.savetxt(
+            folder / f"bar_{name}1.mtx",
+            rows,
+            fmt="%d,%d,%d,%d,%.17g",
+            header="** matrix",
+            comments="",
+        )
     return folder / "bar_STIF1.mtx"
 
 
@@ -80,19 +99,30 @@ def dmig(fe: pp.FEModel, path: Path, *, wide: bool = True) -> Path:
         lines.append(f"DMIG    {name:8s}{0:8d}{6:8d}{2:8d}{0:8d}")
         for c in range(A.shape[1]):
             rows = A.indices[A.indptr[c] : A.indptr[c + 1]]
-            values = [f"{value:.9E}".replace("E", "D") for value in A.data[A.indptr[c] : A.indptr[c + 1]]]
+            values = [
+                f"{value:.9E}".replace("E", "D") for value in A.data[A.indptr[c] : A.indptr[c + 1]]
+            ]
             if wide:
                 lines.append(f"DMIG*   {name:16s}{at[c, 0]:16d}{at[c, 1]:16d}{'':16s}*")
-                lines += [f"*       {at[r, 0]:16d}{at[r, 1]:16d}{value:>16s}" for r, value in zip(rows, values)]
+                lines += [
+                    f"*       {at[r, 0]:16d}{at[r, 1]:16d}{value:>16s}"
+                    for r, value in zip(rows, values)
+                ]
             else:
-                lines.append(f"DMIG,{name},{at[c, 0]},{at[c, 1]},,{at[rows[0], 0]},{at[rows[0], 1]},{values[0]},0.")
-                lines += [f",{at[r, 0]},{at[r, 1]},{value}," for r, value in zip(rows[1:], values[1:])]
+                lines.append(
+                    f"DMIG,{name},{at[c, 0]},{at[c, 1]},,{at[rows[0], 0]},{at[rows[0], 1]},{values[0]},0."
+                )
+                lines += [
+                    f",{at[r, 0]},{at[r, 1]},{value}," for r, value in zip(rows[1:], values[1:])
+                ]
     path.write_text("\n".join([*lines, "ENDDATA", ""]))
     return path
 
 
 def op4(fe: pp.FEModel, path: Path, *, sparse: bool = False, each: int = 3) -> Path:
-    """Matrices as ASCII OUTPUT4, dense or sparse (short strings); with 6 degrees of freedom to a node the rotations are empty."""
+    """Matrices as ASCII OUTPUT4, dense or sparse (short strings); with 6 degrees of freedom to a
+    node the rotations are empty.
+    """
     lines = []
     rows = (each * np.arange(len(fe.nodes))[:, None] + np.arange(3)).ravel()
     n = each * len(fe.nodes)
@@ -106,7 +136,10 @@ def op4(fe: pp.FEModel, path: Path, *, sparse: bool = False, each: int = 3) -> P
                 continue
             first, last = int(used[0]), int(used[-1]) + 1
             length = 2 * (last - first)
-            head = [f"{column + 1:8d}{0:8d}{length + 1:8d}", f"{65536 * (length + 1) + first + 1:8d}"]
+            head = [
+                f"{column + 1:8d}{0:8d}{length + 1:8d}",
+                f"{65536 * (length + 1) + first + 1:8d}",
+            ]
             lines += head if sparse else [f"{column + 1:8d}{first + 1:8d}{length:8d}"]
             values = [f"{value:23.16E}" for value in full[first:last, column]]
             lines += ["".join(values[k : k + 3]) for k in range(0, len(values), 3)]
@@ -127,14 +160,18 @@ def binary_op4(fe: pp.FEModel, path: Path) -> Path:
         for column, values in enumerate(matrix.toarray().T):
             used = np.flatnonzero(values)
             values = values[used[0] : used[-1] + 1]
-            data += record(struct.pack("<3i", column + 1, used[0] + 1, 2 * len(values)) + values.tobytes())
+            data += record(
+                struct.pack("<3i", column + 1, used[0] + 1, 2 * len(values)) + values.tobytes()
+            )
         data += record(struct.pack("<3id", n + 1, 1, 2, 1.0))
     path.write_bytes(data)
     return path
 
 
 def superelement_of(body: FlexibleBodyData) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """K, M and labels of the body's superelement: nodes 11, 12, …, its modes as degrees of freedom 1 … 6 of nodes from 900."""
+    """K, M and labels of the body's superelement: nodes 11, 12, …, its modes as degrees of freedom
+    1 … 6 of nodes from 900.
+    """
     from preprocess.formats.exporters.simscape import superelement
 
     K, M, _ = superelement(body)
@@ -155,7 +192,12 @@ def abaqus_substructure(body: FlexibleBodyData, path: Path) -> Path:
     """The body as *SUBSTRUCTURE MATRIX OUTPUT writes it, four numbers to a line."""
     K, M, labels = superelement_of(body)
     nodes, counts = np.unique(labels[:, 0], return_counts=True)
-    lines = ["**", "** GENERATION OF SUBSTRUCTURE", f"*USER ELEMENT, NODES= {len(nodes)}, LINEAR", "** ELEMENT NODES"]
+    lines = [
+        "**",
+        "** GENERATION OF SUBSTRUCTURE",
+        f"*USER ELEMENT, NODES= {len(nodes)}, LINEAR",
+        "** ELEMENT NODES",
+    ]
     lines += ["** " + ", ".join(map(str, nodes)) + ",", "1, 2, 3, 4, 5, 6"]
     lines += [", ".join(map(str, [len(nodes), *range(1, counts[-1] + 1)]))]
     for kind, A in (("STIFFNESS", K), ("MASS", M)):
@@ -171,7 +213,9 @@ def dmig_superelement(body: FlexibleBodyData, path: Path) -> Path:
     """The body as DMIG of an external superelement: modes on scalar points."""
     K, M, labels = superelement_of(body)
     first_mode = 6 * len(body.frames)
-    names = [f"{g},{c}" if row < first_mode else f"{900 + row}," for row, (g, c) in enumerate(labels)]
+    names = [
+        f"{g},{c}" if row < first_mode else f"{900 + row}," for row, (g, c) in enumerate(labels)
+    ]
     lines = []
     for name, A in (("KAAX", K), ("MAAX", M)):
         lines.append(f"DMIG,{name},0,6,2,0")

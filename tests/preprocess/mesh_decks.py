@@ -112,9 +112,15 @@ ENDDATA
 def pyramids_nastran():
     """A unit cube of six pyramids of second order with their apex in its middle."""
     box = box_mesh((1.0, 1.0, 1.0), (1, 1, 1), "pyramid13")
-    lines = ["BEGIN BULK", *(f"GRID,{n},,{x},{y},{z}" for n, (x, y, z) in enumerate(box.nodes.tolist(), 1))]
+    lines = [
+        "BEGIN BULK",
+        *(f"GRID,{n},,{x},{y},{z}" for n, (x, y, z) in enumerate(box.nodes.tolist(), 1)),
+    ]
     for number, row in enumerate((box.blocks["pyramid13"].connectivity + 1).tolist(), 1):
-        lines += [f"CPYRAM,{number},7,{','.join(map(str, row[:6]))}", f",{','.join(map(str, row[6:]))}"]
+        lines += [
+            f"CPYRAM,{number},7,{','.join(map(str, row[:6]))}",
+            f",{','.join(map(str, row[6:]))}",
+        ]
     return "\n".join([*lines, "PSOLID,7,1", "ENDDATA", ""])
 
 
@@ -172,18 +178,36 @@ def gmsh_binary():
         )
 
     entities = struct.pack("<4Q", 1, 0, 1, 2) + struct.pack("<i3dQ", 7, 0, 0, 0, 0)
-    entities += surface_or_volume(3, [5], []) + surface_or_volume(1, [1], [3]) + surface_or_volume(2, [1, 2], [3])
-    nodes = struct.pack("<4Q", 2, 5, 10, 50) + struct.pack("<3iQ", 2, 3, 1, 3) + struct.pack("<3Q", 10, 20, 30)
+    entities += (
+        surface_or_volume(3, [5], [])
+        + surface_or_volume(1, [1], [3])
+        + surface_or_volume(2, [1, 2], [3])
+    )
+    nodes = (
+        struct.pack("<4Q", 2, 5, 10, 50)
+        + struct.pack("<3iQ", 2, 3, 1, 3)
+        + struct.pack("<3Q", 10, 20, 30)
+    )
     nodes += struct.pack("<15d", 0, 0, 0, 0.1, 0.2, 1, 0, 0, 0.3, 0.4, 0, 1, 0, 0.5, 0.6)
     nodes += struct.pack("<3iQ", 3, 1, 0, 2) + struct.pack("<2Q6d", 40, 50, 0, 0, 1, 1, 1, 1)
     elements = struct.pack("<4Q", 3, 3, 1, 9) + struct.pack("<3iQ4Q", 2, 3, 2, 1, 1, 10, 20, 30)
-    elements += struct.pack("<3iQ5Q", 3, 1, 4, 1, 5, 10, 20, 30, 40) + struct.pack("<3iQ5Q", 3, 2, 4, 1, 9, 20, 30, 40, 50)
+    elements += struct.pack("<3iQ5Q", 3, 1, 4, 1, 5, 10, 20, 30, 40) + struct.pack(
+        "<3iQ5Q", 3, 2, 4, 1, 9, 20, 30, 40, 50
+    )
     head = b"$MeshFormat\n4.1 1 8\n" + struct.pack("<i", 1) + b"\n$EndMeshFormat\n"
-    return head + GMSH_NAMES.encode() + section(b"Entities", entities) + section(b"Nodes", nodes) + section(b"Elements", elements)
+    return (
+        head
+        + GMSH_NAMES.encode()
+        + section(b"Entities", entities)
+        + section(b"Nodes", nodes)
+        + section(b"Elements", elements)
+    )
 
 
 def gmsh_text_partitioned():
-    """The same in two partitions: the elements are in entities of their own, which are parts of the surface and the volumes."""
+    """The same in two partitions: the elements are in entities of their own, which are parts of the
+    surface and the volumes.
+    """
     entities = """$PartitionedEntities
 2
 1
@@ -196,7 +220,11 @@ def gmsh_text_partitioned():
 $EndPartitionedEntities
 """
     text = GMSH_TEXT.replace("$Nodes\n", entities + "$Nodes\n")
-    for old, new in (("2 3 2 1\n", "2 13 2 1\n"), ("3 1 4 1\n", "3 11 4 1\n"), ("3 2 4 1\n", "3 12 4 1\n")):
+    for old, new in (
+        ("2 3 2 1\n", "2 13 2 1\n"),
+        ("3 1 4 1\n", "3 11 4 1\n"),
+        ("3 2 4 1\n", "3 12 4 1\n"),
+    ):
         assert old in text
         text = text.replace(old, new)
     return text.encode()
@@ -207,23 +235,33 @@ def gmsh_binary_partitioned():
 
     def surface_or_volume(tag, parent, partitions, groups):
         head = struct.pack(f"<3iQ{len(partitions)}i", tag, *parent, len(partitions), *partitions)
-        return head + struct.pack(f"<6dQ{len(groups)}iQi", *[0.0] * 3, *[1.0] * 3, len(groups), *groups, 1, 13)
+        return head + struct.pack(
+            f"<6dQ{len(groups)}iQi", *[0.0] * 3, *[1.0] * 3, len(groups), *groups, 1, 13
+        )
 
-    entities = struct.pack("<2Q2i4Q", 2, 1, 9, 2, 1, 0, 1, 2) + struct.pack("<3iQi3dQ", 8, 0, 7, 1, 1, 0, 0, 0, 0)
+    entities = struct.pack("<2Q2i4Q", 2, 1, 9, 2, 1, 0, 1, 2) + struct.pack(
+        "<3iQi3dQ", 8, 0, 7, 1, 1, 0, 0, 0, 0
+    )
     entities += surface_or_volume(13, (2, 3), [1], [5]) + surface_or_volume(11, (3, 1), [1], [1])
     entities += surface_or_volume(12, (3, 2), [1, 2], [1, 2])
     data = gmsh_binary()
     for old, new in (((2, 3, 2), (2, 13, 2)), ((3, 1, 4), (3, 11, 4)), ((3, 2, 4), (3, 12, 4))):
         assert data.count(struct.pack("<3iQ", *old, 1)) == 1
         data = data.replace(struct.pack("<3iQ", *old, 1), struct.pack("<3iQ", *new, 1))
-    return data.replace(b"$Nodes\n", b"$PartitionedEntities\n" + entities + b"\n$EndPartitionedEntities\n$Nodes\n")
+    return data.replace(
+        b"$Nodes\n", b"$PartitionedEntities\n" + entities + b"\n$EndPartitionedEntities\n$Nodes\n"
+    )
 
 
 # A sheet of shells with a boom of two bars at its end, and a point before its root.
 N, M = 4, 3  # shells along and across
 SHEET = np.array([(0.05 * i, 0.02 * j, 0.0) for i in range(N + 1) for j in range(M + 1)])
 CELLS = np.array(
-    [(i * (M + 1) + j, (i + 1) * (M + 1) + j, (i + 1) * (M + 1) + j + 1, i * (M + 1) + j + 1) for i in range(N) for j in range(M)]
+    [
+        (i * (M + 1) + j, (i + 1) * (M + 1) + j, (i + 1) * (M + 1) + j + 1, i * (M + 1) + j + 1)
+        for i in range(N)
+        for j in range(M)
+    ]
 )
 ROOT, END = np.arange(M + 1), N * (M + 1) + np.arange(M + 1)
 BOOM = np.array([(0.2, 0.03, 0.0), (0.3, 0.03, 0.0), (0.4, 0.03, 0.05)])
@@ -235,7 +273,10 @@ POINTS = np.vstack([SHEET, BOOM, [HOLD]])
 def sheet_and_boom_nastran(scale=1000.0, extra="", bar="PBARL,8,1,,BAR\n,8.0,12.0"):
     """Nastran deck in mm: shells, bars and their properties, RBE2 to the boom, RBE3 to the point."""
     lines = ["BEGIN BULK"]
-    lines += [f"GRID,{n + 1},,{x * scale:.6g},{y * scale:.6g},{z * scale:.6g}" for n, (x, y, z) in enumerate(POINTS)]
+    lines += [
+        f"GRID,{n + 1},,{x * scale:.6g},{y * scale:.6g},{z * scale:.6g}"
+        for n, (x, y, z) in enumerate(POINTS)
+    ]
     lines += [f"CQUAD4,{k + 1},7,{','.join(map(str, row + 1))}" for k, row in enumerate(CELLS)]
     lines += [f"CBAR,{101 + k},8,{MORE[k] + 1},{MORE[k + 1] + 1},0.,0.,1." for k in range(2)]
     lines += ["PSHELL,7,1,2.0,1,,1", bar, "MAT1,1,2.1+5,,.3,7.85-9"]
@@ -252,7 +293,10 @@ def sheet_and_boom_abaqus(kinds=("S4", "B31"), extra=""):
         f"*ELEMENT, TYPE={kinds[0]}, ELSET=sheet",
         *(f"{k + 1}, {', '.join(map(str, row + 1))}" for k, row in enumerate(CELLS)),
     ]
-    lines += [f"*ELEMENT, TYPE={kinds[1]}, ELSET=boom", *(f"{101 + k}, {MORE[k] + 1}, {MORE[k + 1] + 1}" for k in range(2))]
+    lines += [
+        f"*ELEMENT, TYPE={kinds[1]}, ELSET=boom",
+        *(f"{101 + k}, {MORE[k] + 1}, {MORE[k + 1] + 1}" for k in range(2)),
+    ]
     lines += [
         "*NSET, NSET=end",
         ", ".join(map(str, END + 1)),
@@ -265,8 +309,9 @@ def sheet_and_boom_abaqus(kinds=("S4", "B31"), extra=""):
 
 
 def every_keyword_abaqus():
-    """Abaqus deck in m with every keyword of sections, materials and connections: two bricks tied to each other; on the first a
-    laminated quad8 and a quad4 of variable thickness, a curved mast, a rod and a stay; a mass, a spring, spiders, equations."""
+    """Abaqus deck in m with every keyword of sections, materials and connections: two bricks tied
+    to each other; on the first a laminated quad8 and a quad4 of variable thickness, a curved mast,
+    a rod and a stay; a mass, a spring, spiders, equations."""
     return """*HEADING
 everything
 *NODE, NSET=all
@@ -397,16 +442,23 @@ near, out
 
 
 def every_shape_abaqus():
-    """Abaqus deck in m: bars of all shapes in a row in a local system, first axes by nodes and normals, shells with an offset
-    and normals."""
+    """Abaqus deck in m: bars of all shapes in a row in a local system, first axes by nodes and
+    normals, shells with an offset and normals."""
     shapes = {
-        "I": "0.011, 0.03, 0.02, 0.01, 0.003, 0.002, 0.001", "L": "0.03, 0.02, 0.002, 0.003", "HEX": "0.02, 0.001",
-        "BOX": "0.03, 0.02, 0.004, 0.001, 0.002, 0.003", "ARBITRARY": "2, 0.02, 0., 0., 0., 0.002\n0., 0.03, 0.004",
-        "PIPE": "0.02, 0.001", "RECT": "0.02", "CIRC": "0.02, 0.03",
-    }  # fmt: skip
+        "I": "0.011, 0.03, 0.02, 0.01, 0.003, 0.002, 0.001",
+        "L": "0.03, 0.02, 0.002, 0.003",
+        "HEX": "0.02, 0.001",
+        "BOX": "0.03, 0.02, 0.004, 0.001, 0.002, 0.003",
+        "ARBITRARY": "2, 0.02, 0., 0., 0., 0.002\n0., 0.03, 0.004",
+        "PIPE": "0.02, 0.001",
+        "RECT": "0.02",
+        "CIRC": "0.02, 0.03",
+    }
     n = len(shapes)
     lines = ["*SYSTEM", "0.1, 0., 0., 0.1, 1., 0.", "0.1, 0., 1.", "*NODE, NSET=row"]
-    lines += [f"{k + 1}, {0.1 * k}, 0., {0.01 * k**2}" for k in range(n + 2)] + ["90, 0.3, 0.2, 0.1"]
+    lines += [f"{k + 1}, {0.1 * k}, 0., {0.01 * k**2}" for k in range(n + 2)] + [
+        "90, 0.3, 0.2, 0.1"
+    ]
     lines += [
         "*SYSTEM",
         "*NODE, SYSTEM=C",
@@ -416,7 +468,10 @@ def every_shape_abaqus():
         "34, 2., 10., 0.",
     ]
     for k, shape in enumerate(shapes):
-        lines += [f"*ELEMENT, TYPE=B31, ELSET=bar{shape}", f"{k + 1}, {k + 1}, {k + 2}" + (", 90" if k == 2 else "")]
+        lines += [
+            f"*ELEMENT, TYPE=B31, ELSET=bar{shape}",
+            f"{k + 1}, {k + 1}, {k + 2}" + (", 90" if k == 2 else ""),
+        ]
     lines += ["*ELEMENT, TYPE=B31, ELSET=general", f"{n + 1}, {n + 1}, {n + 2}"]
     lines += [
         "*ELEMENT, TYPE=S4, ELSET=plate",
@@ -428,20 +483,38 @@ def every_shape_abaqus():
         "7850.",
     ]
     for shape, dimensions in shapes.items():
-        lines += [f"*BEAM SECTION, ELSET=bar{shape}, MATERIAL=steel, SECTION={shape}", dimensions, "0.1, 0.2, -1."]
-    lines += ["*BEAM GENERAL SECTION, ELSET=general, DENSITY=7850.", "3e-4, 1e-8, 0., 3e-8, 2e-8", "1., 0., 0.", "2.1e11, 8e10"]
-    lines += ["*SHELL SECTION, ELSET=plate, MATERIAL=steel, OFFSET=SPOS", "0.01", "*NORMAL", "plate, 32, 0.01, 0., 1."]
+        lines += [
+            f"*BEAM SECTION, ELSET=bar{shape}, MATERIAL=steel, SECTION={shape}",
+            dimensions,
+            "0.1, 0.2, -1.",
+        ]
+    lines += [
+        "*BEAM GENERAL SECTION, ELSET=general, DENSITY=7850.",
+        "3e-4, 1e-8, 0., 3e-8, 2e-8",
+        "1., 0., 0.",
+        "2.1e11, 8e10",
+    ]
+    lines += [
+        "*SHELL SECTION, ELSET=plate, MATERIAL=steel, OFFSET=SPOS",
+        "0.01",
+        "*NORMAL",
+        "plate, 32, 0.01, 0., 1.",
+    ]
     lines += ["3, 3, 0.3, 1., 0.1", "3, 4, 0.3, 1., 0.1"]
     return "\n".join([*lines, "*STEP", "*END STEP", ""])
 
 
 def every_card_nastran():
-    """Nastran deck in mm: a laminated plate, beams at its edge, a rod, bushings, springs, an equation, a mass, materials."""
+    """Nastran deck in mm: a laminated plate, beams at its edge, a rod, bushings, springs, an
+    equation, a mass, materials.
+    """
     return EVERY_CARD.format(more="")
 
 
 def every_end_nastran():
-    """The same with bars of arms, hinges and orientations by a grid and by defaults, tubes, displacement systems, a rigid bar."""
+    """The same with bars of arms, hinges and orientations by a grid and by defaults, tubes,
+    displacement systems, a rigid bar.
+    """
     return EVERY_CARD.format(more=MORE_CARDS)
 
 

@@ -30,7 +30,9 @@ modes = 2
 def bar(folder: Path, text: str = PART) -> Path:
     """The part file in a folder, with its mesh beside it."""
     mesh = box_mesh((1.0, 0.1, 0.1), (6, 1, 1), "hex8")
-    meshio.Mesh(mesh.nodes, [("hexahedron", mesh.blocks["hex8"].connectivity)]).write(folder / "bar.vtu")
+    meshio.Mesh(mesh.nodes, [("hexahedron", mesh.blocks["hex8"].connectivity)]).write(
+        folder / "bar.vtu"
+    )
     path = folder / "bar.toml"
     path.write_text(text)
     return path

@@ -32,22 +32,31 @@ def bent(x):
 
 
 def uneven_box(name):
-    """A box bent by a smooth map: curved tet10 and hex27; straight hex20, for which scikit-fem has no curved geometry."""
+    """A box bent by a smooth map: curved tet10 and hex27; straight hex20, for which scikit-fem has
+    no curved geometry.
+    """
     mesh = box_mesh(SIZE, DIVISIONS, name)
     if name != "hex20":
         return mesh.moved(bent)
     linear = box_mesh(SIZE, DIVISIONS, "hex8").moved(bent)
     x = mesh.nodes.copy()
     corners = linear.nodes[linear.blocks["hex8"].connectivity]
-    x[mesh.blocks[name].connectivity] = ELEMENTS["hex8"].shape_functions(ELEMENTS[name].nodes) @ corners
+    x[mesh.blocks[name].connectivity] = (
+        ELEMENTS["hex8"].shape_functions(ELEMENTS[name].nodes) @ corners
+    )
     return mesh.moved(lambda _: x)
 
 
 def peer_grid(mesh, name):
     """The mesh in scikit-fem."""
     if name == "wedge6":
-        return skfem.MeshWedge1(np.ascontiguousarray(mesh.nodes.T), np.ascontiguousarray(mesh.blocks[name].connectivity.T))
+        return skfem.MeshWedge1(
+            np.ascontiguousarray(mesh.nodes.T),
+            np.ascontiguousarray(mesh.blocks[name].connectivity.T),
+        )
     kind, n = ("hexahedron", 8) if name == "hex20" else (ELEMENTS[name].meshio_name, None)
     table = mesh.blocks[name].connectivity[:, :n]
     used, places = np.unique(table, return_inverse=True)
-    return skfem.io.meshio.from_meshio(meshio.Mesh(mesh.nodes[used], [(kind, places.reshape(table.shape))]))
+    return skfem.io.meshio.from_meshio(
+        meshio.Mesh(mesh.nodes[used], [(kind, places.reshape(table.shape))])
+    )

@@ -1,7 +1,9 @@
-"""The benchmark bicycle: rear frame with rider, handlebar, two wheels; three hinges, two rolling wheels (z down, x forward).
+"""The benchmark bicycle: rear frame with rider, handlebar, two wheels; three hinges, two rolling
+wheels (z down, x forward).
 
-J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab, Linearized dynamics equations for the balance and steer of a bicycle:
-a benchmark and review, Proc. R. Soc. A 463 (2007) 1955–1982, table 1.
+J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab, Linearized dynamics equations for the
+balance and steer of a bicycle: a benchmark and review, Proc. R. Soc. A 463 (2007) 1955–1982, table
+1.
 """
 
 import json
@@ -13,7 +15,9 @@ import numpy as np
 import flexmbs as fm
 from flexmbs.motions import Rotate, Slide
 
-BENCHMARK: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "bicycle.json").read_text())
+BENCHMARK: dict[str, Any] = json.loads(
+    (Path(__file__).parent / "data" / "bicycle.json").read_text()
+)
 
 
 def bicycle(speed: float) -> fm.Model:
@@ -22,7 +26,8 @@ def bicycle(speed: float) -> fm.Model:
     model = fm.Model("bicycle", gravity=(0.0, 0.0, p["g"]))
     axis = np.array([np.sin(p["lam"]), 0.0, np.cos(p["lam"])])
     rear, front = np.array([0.0, 0.0, -p["rR"]]), np.array([p["w"], 0.0, -p["rF"]])
-    head = np.array([p["w"] + p["c"], 0.0, 0.0]) - axis * p["rF"] / axis[2]  # of the steering axis, as high as the front axle
+    # of the steering axis, as high as the front axle
+    head = np.array([p["w"] + p["c"], 0.0, 0.0]) - axis * p["rF"] / axis[2]
     frame = fm.RigidBody("rear frame", frames={"head": head - rear}, **_inertia(p, "B", rear))
     bars = fm.RigidBody("handlebar", frames={"axle": front - head}, **_inertia(p, "H", head))
     for body in (frame, bars):
@@ -31,12 +36,23 @@ def bicycle(speed: float) -> fm.Model:
         across = p[f"I{key}xx"]
         model.add(fm.RigidBody(name, mass=p[f"m{key}"], inertia=(across, p[f"I{key}yy"], across)))
     motions = [Slide(a) for a in "xyz"] + [Rotate(a) for a in "zxy"]
-    model.add(fm.Chain("frame", "ground", "rear frame", motions=motions, q0=(*rear, 0, 0, 0), v0=(speed, 0, 0, 0, 0, 0)))
+    model.add(
+        fm.Chain(
+            "frame",
+            "ground",
+            "rear frame",
+            motions=motions,
+            q0=(*rear, 0, 0, 0),
+            v0=(speed, 0, 0, 0, 0, 0),
+        )
+    )
     model.add(fm.Revolute("steering", "rear frame/head", "handlebar", axis=axis))
     for name, holder, key in (("rear", "rear frame", "R"), ("front", "handlebar/axle", "F")):
         radius = p[f"r{key}"]
         model.add(fm.Revolute(f"{name} hub", holder, f"{name} wheel", axis="y", v0=-speed / radius))
-        model.add(fm.RollingDisc(f"{name} contact", "ground", f"{name} wheel", radius=radius, normal="-z"))
+        model.add(
+            fm.RollingDisc(f"{name} contact", "ground", f"{name} wheel", radius=radius, normal="-z")
+        )
     return model
 
 

@@ -9,7 +9,8 @@ import flexmbs as fm
 from flexmbs.formalisms import FORMALISMS
 
 Method = fm.DormandPrince | fm.GeneralizedAlpha
-PROJECTED = {"multiplier": fm.Multiplier(stabilization=fm.Projection())}  # what it needs with explicit integrators
+# what it needs with explicit integrators
+PROJECTED = {"multiplier": fm.Multiplier(stabilization=fm.Projection())}
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,22 @@ class Combination:
         """Keyword arguments of `flexmbs.simulate`."""
         explicit = self.integrator.needs == "accelerations"
         formalism = PROJECTED.get(self.formalism, self.formalism) if explicit else self.formalism
-        return {"formalism": formalism, "coordinates": self.coordinates, "integrator": self.integrator}
+        return {
+            "formalism": formalism,
+            "coordinates": self.coordinates,
+            "integrator": self.integrator,
+        }
 
     def __str__(self) -> str:
         return f"{self.formalism}-{self.coordinates}-{self.integrator.name}"
 
 
-def combinations(*integrators: Method, coordinates: tuple[str, ...] = ("joint", "absolute")) -> list[Any]:
-    """Test parameters: the formalisms of the registry, in those of their coordinates that are asked for."""
+def combinations(
+    *integrators: Method, coordinates: tuple[str, ...] = ("joint", "absolute")
+) -> list[Any]:
+    """Test parameters: the formalisms of the registry, in those of their coordinates that are asked
+    for.
+    """
     found = [
         Combination(name, each, integrator)
         for name, formalism in FORMALISMS.items()

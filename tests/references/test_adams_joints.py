@@ -1,8 +1,9 @@
 """Sixteen models of single joints against MSC Adams, 5 s each.
 
-Compared are position, velocity and acceleration of the centre of mass, orientation, angular velocity and acceleration, and the
-force of the joint, to 1e-4 of the largest value (at least 1) that the quantity takes in the 5 s. Adams' own results are worse
-than that for the universal joint (8e-4) and in the few quantities of `ACCURACY_OF_ADAMS`; there the motion is compared with an
+Compared are position, velocity and acceleration of the centre of mass, orientation, angular
+velocity and acceleration, and the force of the joint, to 1e-4 of the largest value (at least 1)
+that the quantity takes in the 5 s. Adams' own results are worse than that for the universal joint
+(8e-4) and in the few quantities of `ACCURACY_OF_ADAMS`; there the motion is compared with an
 independent integration of its plane equations of motion as well.
 """
 
@@ -23,29 +24,40 @@ Vector = tuple[float, float, float]
 PUBLISHED = json.loads((Path(__file__).parent / "data" / "adams_joints.json").read_text())["cases"]
 TOLERANCE = 1e-4
 ACCURACY_OF_ADAMS = {
-    "Universal_Case01": 8e-4, "Universal_Case02": 8e-4,
-    "Revolute_Case02 Aacc": 1.2e-4, "TranSpringCB_Case04 Avel": 1.2e-4, "TranSpringCB_Case04 Aacc": 1.8e-4,
-}  # fmt: skip
+    "Universal_Case01": 8e-4,
+    "Universal_Case02": 8e-4,
+    "Revolute_Case02 Aacc": 1.2e-4,
+    "TranSpringCB_Case04 Avel": 1.2e-4,
+    "TranSpringCB_Case04 Aacc": 1.8e-4,
+}
 GRAVITY = (0.0, 0.0, -9.80665)
 LONG, TALL = (0.04, 0.1, 0.1), (0.1, 0.1, 0.04)
 TILTED = ("x", -np.pi / 4.0)
 
 
-def start(name: str, place: Vector, rotation: object = None, **body: object) -> tuple[fm.Model, fm.FrameRef, BodyHandle]:
-    """Model with the ground frame "place" and the body, 1 kg, with its centre of mass at its origin."""
+def start(
+    name: str, place: Vector, rotation: object = None, **body: object
+) -> tuple[fm.Model, fm.FrameRef, BodyHandle]:
+    """Model with the ground frame "place" and the body, 1 kg, with its centre of mass at its
+    origin.
+    """
     model = fm.Model(name, gravity=GRAVITY, frames={"place": fm.Frame(place, rotation=rotation)})
     return model, model.ground["place"], model.add(fm.RigidBody("bar", mass=1.0, **body))
 
 
 def lower_pair(kind: Callable[..., fm.Revolute], place: Vector, rotation: object) -> fm.Model:
     """Bar along x, its joint frame 2 m before the centre of mass, axes of bar and joint parallel."""
-    model, ground, bar = start("pair", place, rotation, inertia=LONG, frames={"joint": (-2.0, 0.0, 0.0)})
+    model, ground, bar = start(
+        "pair", place, rotation, inertia=LONG, frames={"joint": (-2.0, 0.0, 0.0)}
+    )
     model.add(kind("joint", ground, bar["joint"]))
     return model
 
 
 def universal(rotation: object) -> fm.Model:
-    model, ground, bar = start("universal", (0.0, 0.0, 0.0), rotation, inertia=TALL, frames={"joint": (0.0, 0.0, 2.0)})
+    model, ground, bar = start(
+        "universal", (0.0, 0.0, 0.0), rotation, inertia=TALL, frames={"joint": (0.0, 0.0, 2.0)}
+    )
     model.add(fm.Universal("joint", ground, bar["joint"]))
     return model
 
@@ -54,8 +66,9 @@ def sliding_along_z(name: str, parent: fm.FrameRef, child: fm.FrameRef) -> fm.Pr
     return fm.Prismatic(name, parent, child, axis="z")
 
 
-# Rods of 2 m along +y in the world at the start. Azimuth and elevation are singular along the first axis of the chain; the frames
-# of both ends have the rod along their x axis and the singular axis where the rod never comes.
+# Rods of 2 m along +y in the world at the start. Azimuth and elevation are singular along the first
+# axis of the chain; the frames of both ends have the rod along their x axis and the singular axis
+# where the rod never comes.
 ALONG_Y_AZIMUTH_ABOUT_X = ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))  # columns y, z, x
 QUARTER_TURN = ("z", -np.pi / 2.0)
 
@@ -66,8 +79,14 @@ def on_a_rod(case: int) -> fm.Model:
     if case == 2:
         place, turn, end = (1.0, 2.0, 3.0), np.eye(3), (2.0, 0.0, 0.0)
     else:
-        place, turn, end = (0.0, 0.0, 0.0), Rotation.from_euler("z", -90.0, degrees=True).as_matrix(), (2.0, 0.0, 0.0)
-    model, ground, bar = start("rod", place, axes, inertia=LONG, frames={"end": fm.Frame(end, rotation=turn.T @ axes)})
+        place, turn, end = (
+            (0.0, 0.0, 0.0),
+            Rotation.from_euler("z", -90.0, degrees=True).as_matrix(),
+            (2.0, 0.0, 0.0),
+        )
+    model, ground, bar = start(
+        "rod", place, axes, inertia=LONG, frames={"end": fm.Frame(end, rotation=turn.T @ axes)}
+    )
     model.add(fm.Distance("joint", ground, bar["end"], length=2.0))
     return model
 
@@ -76,7 +95,14 @@ def hinge_and_ball(place: Vector, axis: Vector) -> fm.Model:
     """Massless link of 2 m along x on a hinge, with a ball at its end."""
     frames = {"end": (0.0, -2.0, 0.0)}
     model, ground, bar = start("link", place, inertia=(0.1, 0.04, 0.1), frames=frames)
-    model.add(fm.Chain("joint", ground, bar["end"], motions=(Rotate(axis), FixedTranslation((2.0, 0.0, 0.0)), Ball())))
+    model.add(
+        fm.Chain(
+            "joint",
+            ground,
+            bar["end"],
+            motions=(Rotate(axis), FixedTranslation((2.0, 0.0, 0.0)), Ball()),
+        )
+    )
     return model
 
 
@@ -86,7 +112,9 @@ def turning_spring(law: object) -> fm.Model:
     return model
 
 
-def on_a_spring(place: Vector, middle: Vector, rotation: object, end: Vector, **law: object) -> fm.Model:
+def on_a_spring(
+    place: Vector, middle: Vector, rotation: object, end: Vector, **law: object
+) -> fm.Model:
     """Free bar on a spring from ``place`` to its frame "end"; free length 2 m."""
     frames = {"place": place, "middle": fm.Frame(middle, rotation=rotation)}
     model = fm.Model("spring", gravity=GRAVITY, frames=frames)
@@ -120,8 +148,12 @@ CASES: dict[str, Callable[[], fm.Model]] = {
     "RotSpring_Case01": lambda: turning_spring(fm.SpringDamper(k=200.0, c=10.0)),
     "RotSpring_Case02": lambda: turning_spring(stiffening_about),
     "TranSpring_Case02": lambda: on_a_spring(ORIGIN, (0.0, 2.0, 0.0), None, ORIGIN, k=100.0, c=5.0),
-    "TranSpringCB_Case03": lambda: on_a_spring(ASIDE, (-1.0, 4.0, 3.0), None, (2.0, 0.0, 0.0), law=stiffening),
-    "TranSpringCB_Case04": lambda: on_a_spring(ORIGIN, (0.0, 4.0, 0.0), QUARTER_TURN, (2.0, 0.0, 0.0), law=stiffening),
+    "TranSpringCB_Case03": lambda: on_a_spring(
+        ASIDE, (-1.0, 4.0, 3.0), None, (2.0, 0.0, 0.0), law=stiffening
+    ),
+    "TranSpringCB_Case04": lambda: on_a_spring(
+        ORIGIN, (0.0, 4.0, 0.0), QUARTER_TURN, (2.0, 0.0, 0.0), law=stiffening
+    ),
 }
 
 
@@ -140,9 +172,15 @@ def found(solution: fm.Solution) -> dict[str, np.ndarray]:
 
 def run(case: str, coordinates: str) -> fm.Solution:
     return fm.simulate(
-        CASES[case](), t_end=5.0, output_step=0.02, coordinates=coordinates, integrator="dormand-prince", rtol=1e-10, atol=1e-10,
+        CASES[case](),
+        t_end=5.0,
+        output_step=0.02,
+        coordinates=coordinates,
+        integrator="dormand-prince",
+        rtol=1e-10,
+        atol=1e-10,
         stabilization="none" if coordinates == "joint" else "projection",
-    )  # fmt: skip
+    )
 
 
 def at_seconds(values: np.ndarray) -> np.ndarray:
@@ -161,18 +199,30 @@ def test_joint_against_adams(case: str, coordinates: str) -> None:
         if quantity == "Quat":
             value = value * np.sign(np.sum(value * published, axis=1))[:, None]
         scale = max(1.0, np.linalg.norm(values[quantity], axis=1).max())
-        tolerance = ACCURACY_OF_ADAMS.get(case, ACCURACY_OF_ADAMS.get(f"{case} {quantity}", TOLERANCE))
+        tolerance = ACCURACY_OF_ADAMS.get(
+            case, ACCURACY_OF_ADAMS.get(f"{case} {quantity}", TOLERANCE)
+        )
         assert np.abs(value - published).max() <= tolerance * scale, quantity
 
 
-def plane_motion(acceleration: Callable[[np.ndarray, np.ndarray], np.ndarray], start: np.ndarray) -> tuple[np.ndarray, ...]:
+def plane_motion(
+    acceleration: Callable[[np.ndarray, np.ndarray], np.ndarray], start: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Positions, velocities, accelerations at 1 … 5 s of ẍ = acceleration(x, ẋ) from rest."""
     n = len(start)
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         return np.concatenate([y[n:], acceleration(y[:n], y[n:])])
 
-    y = solve_ivp(rate, (0.0, 5.0), [*start, *np.zeros(n)], "DOP853", np.arange(1.0, 6.0), rtol=1e-12, atol=1e-12).y.T
+    y = solve_ivp(
+        rate,
+        (0.0, 5.0),
+        [*start, *np.zeros(n)],
+        "DOP853",
+        np.arange(1.0, 6.0),
+        rtol=1e-12,
+        atol=1e-12,
+    ).y.T
     x, v = y[:, :n], y[:, n:]
     return x, v, np.array([acceleration(a, b) for a, b in zip(x, v)])
 
@@ -186,24 +236,32 @@ def plane_motion(acceleration: Callable[[np.ndarray, np.ndarray], np.ndarray], s
         ("Universal_Case02", (0.0, -1.0, 0.0), 9.80665),
     ],
 )
-def test_pendulum_of_the_bar(case: str, axis: tuple[float, float, float], gravity: float, coordinates: str) -> None:
+def test_pendulum_of_the_bar(
+    case: str, axis: tuple[float, float, float], gravity: float, coordinates: str
+) -> None:
     """(I + m d²) θ̈ = m g d cos θ about a fixed axis."""
     bar = run(case, coordinates).body("bar")
-    _, rate, acceleration = plane_motion(lambda x, v: gravity * 2.0 / (0.1 + 4.0) * np.cos(x), np.zeros(1))
+    _, rate, acceleration = plane_motion(
+        lambda x, v: gravity * 2.0 / (0.1 + 4.0) * np.cos(x), np.zeros(1)
+    )
     np.testing.assert_allclose(at_seconds(bar.angular_velocity), rate * axis, atol=1e-7)
     np.testing.assert_allclose(at_seconds(bar.angular_acceleration), acceleration * axis, atol=1e-7)
 
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_bar_on_a_stiffening_spring(coordinates: str) -> None:
-    """Plane motion (y, z, angle about x) of the bar of TranSpringCB_Case04; its end is 2 m from its centre of mass."""
+    """Plane motion (y, z, angle about x) of the bar of TranSpringCB_Case04; its end is 2 m from its
+    centre of mass.
+    """
 
     def acceleration(x: np.ndarray, v: np.ndarray) -> np.ndarray:
         arm = -2.0 * np.array([np.cos(x[2]), np.sin(x[2])])
         end, end_rate = x[:2] + arm, v[:2] + v[2] * np.array([-arm[1], arm[0]])
         length = np.hypot(*end)
         force = -stiffening(0.0, length - 2.0, end @ end_rate / length) * end / length
-        return np.array([force[0], force[1] - 9.80665, (arm[0] * force[1] - arm[1] * force[0]) / 0.1])
+        return np.array(
+            [force[0], force[1] - 9.80665, (arm[0] * force[1] - arm[1] * force[0]) / 0.1]
+        )
 
     bar = run("TranSpringCB_Case04", coordinates).body("bar")
     x, v, a = plane_motion(acceleration, np.array([4.0, 0.0, 0.0]))

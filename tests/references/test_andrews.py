@@ -1,6 +1,8 @@
-"""Andrews' squeezing mechanism (Test Set for IVP Solvers, andrews.f 1.2; reference solution by PSIDE at 1e-14).
+"""Andrews' squeezing mechanism (Test Set for IVP Solvers, andrews.f 1.2; reference solution by
+PSIDE at 1e-14).
 
-Seven bodies in a plane, one degree of freedom, three loops closed at the point E; 15.8 rad of the driven crank in 30 ms.
+Seven bodies in a plane, one degree of freedom, three loops closed at the point E; 15.8 rad of the
+driven crank in 30 ms.
 """
 
 import json
@@ -19,7 +21,8 @@ EXPLICIT = fm.DormandPrince(rtol=1e-9, atol=1e-9)
 IMPLICIT = fm.GeneralizedAlpha(rho_inf=0.9, step=2e-6, newton_tolerance=1e-9)
 BRANCHES = ("K3", "K4", "K6")  # their ends meet that of K2 in E
 
-# pins at E: with spatial revolute joints two of five rows would do; a pin that may slide and tilt has no redundant rows
+# pins at E: with spatial revolute joints two of five rows would do; a pin that may slide and tilt
+# has no redundant rows
 PIN = (Slide("z"), Ball())
 
 
@@ -51,10 +54,14 @@ def andrews(pin: str = "pin") -> fm.Model:
     part = {name: model.add(body) for name, body in bodies().items()}
     angle = dict(zip(("beta", "theta", "gamma", "phi", "delta", "omega", "epsilon"), DATA["start"]))
     ends = {
-        "beta": (model.ground, part["K1"]), "theta": (part["K1"]["end"], part["K2"]), "gamma": (model.ground["B"], part["K3"]),
-        "delta": (model.ground["A"], part["K5"]), "phi": (part["K5"]["end"], part["K4"]),
-        "epsilon": (model.ground["A"], part["K7"]), "omega": (part["K7"]["end"], part["K6"]),
-    }  # fmt: skip
+        "beta": (model.ground, part["K1"]),
+        "theta": (part["K1"]["end"], part["K2"]),
+        "gamma": (model.ground["B"], part["K3"]),
+        "delta": (model.ground["A"], part["K5"]),
+        "phi": (part["K5"]["end"], part["K4"]),
+        "epsilon": (model.ground["A"], part["K7"]),
+        "omega": (part["K7"]["end"], part["K6"]),
+    }
     for name, pair in ends.items():
         model.add(fm.Revolute(name, *pair, q0=angle[name]))
     total = {"K2": "beta theta", "K3": "gamma", "K4": "phi delta", "K6": "omega epsilon"}
@@ -64,9 +71,18 @@ def andrews(pin: str = "pin") -> fm.Model:
         if pin == "revolute":
             model.add(fm.Revolute(f"E of {name}", *pair, q0=turn))
         else:
-            model.add(fm.Chain(f"E of {name}", *pair, motions=PIN, q0=(0, np.cos(turn / 2), 0, 0, np.sin(turn / 2))))
+            model.add(
+                fm.Chain(
+                    f"E of {name}",
+                    *pair,
+                    motions=PIN,
+                    q0=(0, np.cos(turn / 2), 0, 0, np.sin(turn / 2)),
+                )
+            )
     model.add(fm.JointTorque("motor", "beta", P["mom"]))
-    model.add(fm.PointSpring("spring", part["K3"]["D"], model.ground["C"], k=P["c0"], length=P["l0"]))
+    model.add(
+        fm.PointSpring("spring", part["K3"]["D"], model.ground["C"], k=P["c0"], length=P["l0"])
+    )
     return model
 
 
@@ -75,7 +91,9 @@ def angles(solution: fm.Solution) -> np.ndarray:
 
 
 def check(solution: fm.Solution, position: float, force: float) -> None:
-    """Angles, and the force of K2 on each branch at E: the published multipliers are those forces in x and y."""
+    """Angles, and the force of K2 on each branch at E: the published multipliers are those forces
+    in x and y.
+    """
     np.testing.assert_allclose(angles(solution), DATA["final_angles"], rtol=0.0, atol=position)
     found = np.array([solution.joint(f"E of {name}").force[-1, :2] for name in BRANCHES])
     published = np.reshape(DATA["final_multipliers"], (3, 2))

@@ -1,5 +1,5 @@
-"""Bricard's mechanism A04 of the IFToMM library: five rods and six revolute joints, mobile in spite of zero degrees of freedom by
-counting, 10 s."""
+"""Bricard's mechanism A04 of the IFToMM library: five rods and six revolute joints, mobile in spite
+of zero degrees of freedom by counting, 10 s."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,13 @@ def bricard() -> fm.Model:
     end: fm.FrameRef = model.ground
     for i, way in enumerate(np.diff(POINTS, axis=0)):
         inertia = np.where(way == 0.0, ACROSS, ALONG)
-        rod = fm.RigidBody(f"rod{i}", mass=1.0, inertia=tuple(inertia), com=tuple(way / 2), frames={"end": tuple(way)})
+        rod = fm.RigidBody(
+            f"rod{i}",
+            mass=1.0,
+            inertia=tuple(inertia),
+            com=tuple(way / 2),
+            frames={"end": tuple(way)},
+        )
         part = model.add(rod)
         model.add(fm.Revolute(f"P{i}", end, part, axis=AXES[i]))
         end = part["end"]
@@ -36,5 +42,7 @@ def bricard() -> fm.Model:
 def test_bricard(combination: Combination) -> None:
     solution = fm.simulate(bricard(), t_end=10.0, output_step=0.05, **combination.options())
     at = np.round(np.array(DATA["t"]) / 0.05).astype(int)
-    np.testing.assert_allclose(solution.frame("rod2/end").position[at], DATA["P3"], rtol=0.0, atol=1e-5)
+    np.testing.assert_allclose(
+        solution.frame("rod2/end").position[at], DATA["P3"], rtol=0.0, atol=1e-5
+    )
     assert sum(rows for _, rows in solution.run.redundant) == 1

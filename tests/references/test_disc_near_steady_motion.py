@@ -1,8 +1,9 @@
 """Small motions of a thin rolling disc about steady ones: upright, and leaning on a circle.
 
-Upright with spin ω: −λ² = 12/5 ω² − 4g/(5r) of the lean. Leaning: Newton's and Euler's equations in the frame that does not spin
-(e₁ along the track, e₂ up the disc's plane, e₃ the axle), with the force at the contact eliminated:
-d/dt(Iω) + m r e₂ × (v̇ + g k) = 0, v = r ω × e₂, k = sin θ e₂ + cos θ e₃, θ̇ = ω₁, Ω = (ω₁, ω₂, ω₂ cot θ).
+Upright with spin ω: −λ² = 12/5 ω² − 4g/(5r) of the lean. Leaning: Newton's and Euler's equations in
+the frame that does not spin (e₁ along the track, e₂ up the disc's plane, e₃ the axle), with the
+force at the contact eliminated: d/dt(Iω) + m r e₂ × (v̇ + g k) = 0, v = r ω × e₂, k = sin θ e₂ +
+cos θ e₃, θ̇ = ω₁, Ω = (ω₁, ω₂, ω₂ cot θ).
 """
 
 import numpy as np
@@ -20,7 +21,11 @@ def disc(centre: tuple[float, float, float], lean: float, velocity: tuple[float,
     model = fm.Model("disc", gravity=(0.0, 0.0, -G))
     model.add(fm.RigidBody("disc", mass=1.0, inertia=INERTIA[[0, 2, 1]]))
     motions = [Slide(a) for a in "xyz"] + [Rotate(a) for a in "zxy"]
-    model.add(fm.Chain("place", "ground", "disc", motions=motions, q0=(*centre, 0.0, lean, 0.3), v0=velocity))
+    model.add(
+        fm.Chain(
+            "place", "ground", "disc", motions=motions, q0=(*centre, 0.0, lean, 0.3), v0=velocity
+        )
+    )
     model.add(fm.RollingDisc("contact", "ground", "disc", radius=RADIUS))
     return model
 
@@ -45,7 +50,11 @@ def rates(x: np.ndarray) -> np.ndarray:
 
     def balance(wd: np.ndarray) -> np.ndarray:
         v, vd = np.cross(w, e2), np.cross(wd, e2)
-        return INERTIA * wd + np.cross(frame, INERTIA * w) + np.cross(e2, vd + np.cross(frame, v) + G * k)
+        return (
+            INERTIA * wd
+            + np.cross(frame, INERTIA * w)
+            + np.cross(e2, vd + np.cross(frame, v) + G * k)
+        )
 
     rest = balance(np.zeros(3))
     M = np.column_stack([balance(e) - rest for e in np.eye(3)])
@@ -65,8 +74,12 @@ def test_leaning_on_a_circle(lean: float, circle: float) -> None:
     assert np.abs(rates(steady)).max() < 1e-12
     h = 1e-4
     near = [[rates(steady + k * h * e) for k in (1, -1, 2, -2)] for e in np.eye(4)]
-    expected = np.linalg.eigvals(np.array([(8 * (a - b) - c + d) / (12 * h) for a, b, c, d in near]).T)
+    expected = np.linalg.eigvals(
+        np.array([(8 * (a - b) - c + d) / (12 * h) for a, b, c, d in near]).T
+    )
     expected = expected[np.abs(expected) > 1e-3]
     assert len(expected) == 2
     found = np.linalg.eigvals(linear.A)
-    np.testing.assert_allclose(found[np.argmin(np.abs(found[:, None] - expected), axis=0)], expected, atol=1e-7)
+    np.testing.assert_allclose(
+        found[np.argmin(np.abs(found[:, None] - expected), axis=0)], expected, atol=1e-7
+    )

@@ -1,6 +1,8 @@
-"""Accelerations of Featherstone's chains as printed in the tests of RBDL (DynamicsTests; the chains are those of spatial_v1).
+"""Accelerations of Featherstone's chains as printed in the tests of RBDL (DynamicsTests; the chains
+are those of spatial_v1).
 
-Bodies of 1 kg with unit moments of inertia about their centres of mass, gravity 9.81 along −y, at rest.
+Bodies of 1 kg with unit moments of inertia about their centres of mass, gravity 9.81 along −y, at
+rest.
 """
 
 import numpy as np
@@ -19,7 +21,13 @@ EXPLICIT = fm.DormandPrince()
 EXPECTED = {
     "two bodies": (-5.886, 3.924),
     "three bodies": (-6.03692307692308, 3.77307692307692, 1.50923076923077),
-    "branches in space": (-1.60319066147860, -0.534396887159533, 4.10340466926070, 0.267198443579767, 5.30579766536965),
+    "branches in space": (
+        -1.60319066147860,
+        -0.534396887159533,
+        4.10340466926070,
+        0.267198443579767,
+        5.30579766536965,
+    ),
     "three axes": (3.301932144386186, 0.0, 0.0),
 }
 
@@ -32,7 +40,9 @@ class Chain:
 
     def body(self, com: tuple[float, ...], **frames: tuple[float, ...]) -> BodyHandle:
         name = f"body{len(self.model.bodies)}"
-        return self.model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1), com=com, frames=frames))
+        return self.model.add(
+            fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1), com=com, frames=frames)
+        )
 
     def hinge(self, axis: str, parent: fm.FrameRef, child: fm.FrameRef) -> None:
         self.model.add(fm.Revolute(f"joint{len(self.model.joints)}", parent, child, axis=axis))
@@ -67,7 +77,12 @@ def three_axes() -> fm.Model:
     return chain.model
 
 
-MODELS = {"two bodies": serial(2), "three bodies": serial(3), "branches in space": branches(), "three axes": three_axes()}
+MODELS = {
+    "two bodies": serial(2),
+    "three bodies": serial(3),
+    "branches in space": branches(),
+    "three axes": three_axes(),
+}
 
 
 @pytest.mark.parametrize("combination", combinations(EXPLICIT))
@@ -77,6 +92,8 @@ def test_accelerations(name: str, combination: Combination) -> None:
     formalism = FORMALISMS[combination.formalism]()
     sd, lam = evaluate(compiled, formalism, 0.0, start.q, start.s, beta=start.beta)
     rows = (np.zeros(1), *(each[None] for each in (start.q, start.s, sd, lam)), np.zeros((1, 0)))
-    now = fm.Solution(compiled, Trajectory(*rows, np.zeros((1, 3)), np.zeros((1, 2)), np.zeros(1)), {})
+    now = fm.Solution(
+        compiled, Trajectory(*rows, np.zeros((1, 3)), np.zeros((1, 2)), np.zeros(1)), {}
+    )
     found = np.concatenate([now.joint(joint).acceleration[0] for joint in now.joints])
     np.testing.assert_allclose(found, EXPECTED[name], rtol=0.0, atol=1e-12)

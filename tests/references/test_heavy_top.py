@@ -1,7 +1,9 @@
-"""The heavy top of Brüls and Cardona (2010), "On the use of Lie group time integrators in multibody dynamics".
+"""The heavy top of Brüls and Cardona (2010), "On the use of Lie group time integrators in multibody
+dynamics".
 
-The positions of the centre of mass are of an integration of Euler's equations to 12 digits; the Euler parameters at 0.2 s agree
-with the five digits that Exudyn's Runge-Kutta steps give (-0.70828, 0.43878, 0.54573, 0.0894).
+The positions of the centre of mass are of an integration of Euler's equations to 12 digits; the
+Euler parameters at 0.2 s agree with the five digits that Exudyn's Runge-Kutta steps give (-0.70828,
+0.43878, 0.54573, 0.0894).
 """
 
 import numpy as np
@@ -23,9 +25,15 @@ IMPLICIT = fm.GeneralizedAlpha(rho_inf=0.9, step=5e-5, newton_tolerance=1e-11)
 
 
 def heavy_top() -> fm.Model:
-    """A body of 15 kg on a spherical joint, its centre 1 m away on the body's y axis, spinning about that axis."""
+    """A body of 15 kg on a spherical joint, its centre 1 m away on the body's y axis, spinning
+    about that axis.
+    """
     model = fm.Model("heavy top", gravity=(0, 0, -9.81))
-    top = model.add(fm.RigidBody("top", mass=15.0, inertia=(0.234375, 0.46875, 0.234375), frames={"foot": (0, -1, 0)}))
+    top = model.add(
+        fm.RigidBody(
+            "top", mass=15.0, inertia=(0.234375, 0.46875, 0.234375), frames={"foot": (0, -1, 0)}
+        )
+    )
     model.add(fm.Spherical("foot", model.ground, top["foot"], v0=(0, 150, -4.61538)))
     return model
 
@@ -38,6 +46,11 @@ def test_heavy_top(combination: Combination, tolerance: float) -> None:
     solution = fm.simulate(heavy_top(), t_end=2.0, output_step=0.1, **combination.options())
     top = solution.body("top")
     for t, published in CENTRE.items():
-        np.testing.assert_allclose(top.position[round(t / 0.1)], published, rtol=0.0, atol=tolerance)
-    turn = Rotation.from_matrix(top.rotation[2]) * Rotation.from_quat(PARAMETERS, scalar_first=True).inv()
+        np.testing.assert_allclose(
+            top.position[round(t / 0.1)], published, rtol=0.0, atol=tolerance
+        )
+    turn = (
+        Rotation.from_matrix(top.rotation[2])
+        * Rotation.from_quat(PARAMETERS, scalar_first=True).inv()
+    )
     assert turn.magnitude() < 2.0 * tolerance

@@ -1,4 +1,5 @@
-"""The simple pendulum A01 of the IFToMM library: 10 s from the horizontal, m = 1 kg, L = 1 m, energy drift below 5e-5 J.
+"""The simple pendulum A01 of the IFToMM library: 10 s from the horizontal, m = 1 kg, L = 1 m,
+energy drift below 5e-5 J.
 
 Positions are exact (elliptic functions).
 """
@@ -23,7 +24,15 @@ def point_on_a_rod() -> fm.Model:
     """A point mass at the end of a massless rod that turns about z."""
     model = fm.Model("pendulum", gravity=(0.0, -9.81, 0.0))
     bob = model.add(fm.PointMass("bob", mass=1.0))
-    model.add(fm.Chain("rod", model.ground, bob, motions=(Rotate("z"), FixedTranslation((1.0, 0.0, 0.0))), q0=(np.pi,)))
+    model.add(
+        fm.Chain(
+            "rod",
+            model.ground,
+            bob,
+            motions=(Rotate("z"), FixedTranslation((1.0, 0.0, 0.0))),
+            q0=(np.pi,),
+        )
+    )
     return model
 
 
@@ -32,7 +41,11 @@ def body_on_a_hinge(inertia: float = 0.0) -> fm.Model:
     model = fm.Model("pendulum", gravity=(0.0, -9.81, 0.0))
     d = 0.5 + (0.25 - inertia) ** 0.5
     bob = fm.RigidBody(
-        "bob", mass=1.0, inertia=(inertia, inertia, inertia), com=(d - 1.0, 0.0, 0.0), frames={"hinge": (-1.0, 0.0, 0.0)}
+        "bob",
+        mass=1.0,
+        inertia=(inertia, inertia, inertia),
+        com=(d - 1.0, 0.0, 0.0),
+        frames={"hinge": (-1.0, 0.0, 0.0)},
     )
     hung = model.add(bob)
     model.add(fm.Revolute("hinge", model.ground, hung["hinge"], q0=np.pi))
@@ -55,15 +68,24 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(("method", "position"), [(TIGHT, 1e-7), (IMPLICIT, 1e-4)], ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.parametrize(
+    ("method", "position"),
+    [(TIGHT, 1e-7), (IMPLICIT, 1e-4)],
+    ids=lambda value: getattr(value, "name", ""),
+)
 @pytest.mark.parametrize(
     ("model", "coordinates"),
-    [(model, "joint") for model in MODELS] + [(model, "absolute") for model in MODELS if model != "point-like body"],
+    [(model, "joint") for model in MODELS]
+    + [(model, "absolute") for model in MODELS if model != "point-like body"],
 )
-def test_pendulum(model: str, coordinates: str, method: fm.DormandPrince | fm.GeneralizedAlpha, position: float) -> None:
-    """A body without inertia about its axes has no mass matrix of its own: the point-like one is supported in joint coordinates
-    only."""
-    solution = fm.simulate(MODELS[model], t_end=10.0, output_step=0.01, coordinates=coordinates, integrator=method)
+def test_pendulum(
+    model: str, coordinates: str, method: fm.DormandPrince | fm.GeneralizedAlpha, position: float
+) -> None:
+    """A body without inertia about its axes has no mass matrix of its own: the point-like one is
+    supported in joint coordinates only."""
+    solution = fm.simulate(
+        MODELS[model], t_end=10.0, output_step=0.01, coordinates=coordinates, integrator=method
+    )
     total = solution.energy.total
     assert np.abs(total - total[0]).max() < 5e-5
     bob = solution.frame("bob").position

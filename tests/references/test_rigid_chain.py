@@ -1,4 +1,6 @@
-"""Chains of rigid links in space against Exudyn's kinematic tree (explicit steps refined until nine digits stand)."""
+"""Chains of rigid links in space against Exudyn's kinematic tree (explicit steps refined until nine
+digits stand).
+"""
 
 import json
 from pathlib import Path
@@ -25,7 +27,11 @@ def chain(links: int) -> fm.Model:
     for i in range(links):
         ends = {"end": (LENGTH, 0.0, 0.0)}
         inertia = (MASS * WIDTH**2 / 6.0, across, across)
-        link = model.add(fm.RigidBody(f"link{i}", mass=MASS, inertia=inertia, com=(LENGTH / 2.0, 0.0, 0.0), frames=ends))
+        link = model.add(
+            fm.RigidBody(
+                f"link{i}", mass=MASS, inertia=inertia, com=(LENGTH / 2.0, 0.0, 0.0), frames=ends
+            )
+        )
         model.add(fm.Revolute(f"joint{i}", end, link, axis="zy"[i % 2]))
         end = link["end"]
     return model
@@ -42,7 +48,14 @@ def chain(links: int) -> fm.Model:
     ],
 )
 def test_tip_of_the_chain(links: int, coordinates: str, stabilization: str) -> None:
-    check(links, coordinates=coordinates, integrator="dormand-prince", stabilization=stabilization, rtol=1e-8, atol=1e-8)
+    check(
+        links,
+        coordinates=coordinates,
+        integrator="dormand-prince",
+        stabilization=stabilization,
+        rtol=1e-8,
+        atol=1e-8,
+    )
 
 
 @pytest.mark.parametrize("combination", combinations(fm.DormandPrince(rtol=1e-9, atol=1e-9)))

@@ -1,8 +1,10 @@
-"""Nonholonomic motions in closed form: Chaplygin's sleigh, a thin disc that rolls around a circle, balls (Neimark & Fufaev 1972).
+"""Nonholonomic motions in closed form: Chaplygin's sleigh, a thin disc that rolls around a circle,
+balls (Neimark & Fufaev 1972).
 
-Sleigh: blade at the body's origin, centre of mass a ahead, J about it: u̇ = a ω², (J + m a²) ω̇ = −m a ω u, so with E the energy
-u = A tanh(l (t + t₀)), ω = √(2E/(J + m a²)) / cosh(l (t + t₀)), l = a A m/(J + m a²). Disc: steady lean α of a disc with radius r
-whose centre describes a circle of radius c, Ω² = g tan α/(3c/2 + r sin α/4).
+Sleigh: blade at the body's origin, centre of mass a ahead, J about it: u̇ = a ω², (J + m a²) ω̇ =
+−m a ω u, so with E the energy u = A tanh(l (t + t₀)), ω = √(2E/(J + m a²)) / cosh(l (t + t₀)), l =
+a A m/(J + m a²). Disc: steady lean α of a disc with radius r whose centre describes a circle of
+radius c, Ω² = g tan α/(3c/2 + r sin α/4).
 """
 
 import numpy as np
@@ -26,7 +28,9 @@ def sleigh() -> fm.Model:
 
 
 def disc() -> fm.Model:
-    """A thin disc leaning inwards on its circle about the origin; its axle is the body's y axis, x points along the track."""
+    """A thin disc leaning inwards on its circle about the origin; its axle is the body's y axis, x
+    points along the track.
+    """
     axle, track = np.array([np.cos(LEAN), 0.0, np.sin(LEAN)]), np.array([0.0, 1.0, 0.0])
     A = np.column_stack([track, axle, np.cross(track, axle)])
     spin = -TURN * (CIRCLE / RADIUS + np.sin(LEAN))
@@ -43,9 +47,13 @@ def disc() -> fm.Model:
 
 @pytest.mark.parametrize("formalism", FORMALISMS)
 def test_chaplygins_sleigh(formalism: str) -> None:
-    found = fm.simulate(sleigh(), t_end=5.0, output_step=0.05, formalism=formalism, integrator=EXPLICIT)
+    found = fm.simulate(
+        sleigh(), t_end=5.0, output_step=0.05, formalism=formalism, integrator=EXPLICIT
+    )
     x, y, angle = found.joint("plane").position[-1]
-    assert np.abs(np.array([x, y, angle]) - (-0.0915911265, 4.0096277563, 1.8334852881)).max() < 2e-9
+    assert (
+        np.abs(np.array([x, y, angle]) - (-0.0915911265, 4.0096277563, 1.8334852881)).max() < 2e-9
+    )
     body = found.body("sleigh")
     forward = np.einsum("ta,ta->t", body.rotation[:, :, 0], body.velocity)
     grow = 1.2857142857142858 * (found.t + 0.4871855989)
@@ -53,14 +61,19 @@ def test_chaplygins_sleigh(formalism: str) -> None:
     omega = np.sqrt(0.81 / 0.14) / np.cosh(grow)
     assert np.abs(body.angular_velocity[:, 2] - omega).max() < 1e-9
     across = np.einsum("ta,ta->t", body.rotation[:, :, 1], found.joint("blade").force)
-    assert np.abs(across - omega * forward - 0.2 * np.gradient(omega, found.t, edge_order=2)).max() < 5e-3
+    assert (
+        np.abs(across - omega * forward - 0.2 * np.gradient(omega, found.t, edge_order=2)).max()
+        < 5e-3
+    )
     assert found.drift[:, 1].max() < 1e-8
 
 
 @pytest.mark.parametrize("formalism", FORMALISMS)
 def test_disc_in_steady_motion(formalism: str) -> None:
     """One turn around the circle; the plane carries the weight and pulls inwards with m Ω² c."""
-    found = fm.simulate(disc(), t_end=2.0 * np.pi / TURN, output_step=0.1, formalism=formalism, integrator=EXPLICIT)
+    found = fm.simulate(
+        disc(), t_end=2.0 * np.pi / TURN, output_step=0.1, formalism=formalism, integrator=EXPLICIT
+    )
     centre = found.body("disc").position
     assert np.abs(centre[:, 2] - RADIUS * np.cos(LEAN)).max() < 1e-7
     assert np.abs(np.hypot(centre[:, 0], centre[:, 1]) - CIRCLE).max() < 1e-7
@@ -75,7 +88,9 @@ def test_disc_in_steady_motion(formalism: str) -> None:
 
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_generalized_alpha_keeps_velocity_rows_to_second_order(coordinates: str) -> None:
-    """Halving the step divides the error of motion and forces by four; G s + γ̄ = 0 of the velocity rows at every step."""
+    """Halving the step divides the error of motion and forces by four; G s + γ̄ = 0 of the velocity
+    rows at every step.
+    """
     exact = (-0.0915911265, 4.0096277563, 1.8334852881)
     errors, forces = [], []
     for step in (0.02, 0.01):
@@ -118,7 +133,9 @@ def test_ball_on_a_slope() -> None:
 
 
 def test_ball_on_a_turntable() -> None:
-    """On a plane that turns with Ω a solid ball runs around a circle with (2/7) Ω (Milne 1948): v̇ = (2/7) Ω ẑ × v."""
+    """On a plane that turns with Ω a solid ball runs around a circle with (2/7) Ω (Milne 1948): v̇
+    = (2/7) Ω ẑ × v.
+    """
     radius, turning, speed = 0.1, 3.0, 0.4
     table = turning * np.array([0, 0, 1.0])
     place = np.array([0.5, 0.2, radius])
@@ -134,6 +151,8 @@ def test_ball_on_a_turntable() -> None:
     path = found.body("ball").position
     centre = place + np.array([0, speed / (2 / 7 * turning), 0])
     angle = 2 / 7 * turning * found.t
-    circle = centre + speed / (2 / 7 * turning) * np.column_stack([np.sin(angle), -np.cos(angle), 0 * angle])
+    circle = centre + speed / (2 / 7 * turning) * np.column_stack(
+        [np.sin(angle), -np.cos(angle), 0 * angle]
+    )
     assert np.abs(path - circle).max() < 1e-7
     assert found.run.moved == []

@@ -1,9 +1,11 @@
 """A loaded beam in equilibrium, in three body frames: attached to its root, mean axes, chord.
 
-The frames differ by finite rotations: the bodies agree if their displacements are correct to second order, and their difference
-decreases with the third power of the load. With linear shapes only it is of second order, in positions and in rotations.
+The frames differ by finite rotations: the bodies agree if their displacements are correct to second
+order, and their difference decreases with the third power of the load. With linear shapes only it
+is of second order, in positions and in rotations.
 
-A deflected part has the inertia of its elements, with the affine second-order displacement given by its geometric stiffness.
+A deflected part has the inertia of its elements, with the affine second-order displacement given by
+its geometric stiffness.
 """
 
 import numpy as np
@@ -25,7 +27,9 @@ LOADS = {  # world axes
 @pytest.fixture(scope="module", params=[Rigid, Averaged], ids=["rigid", "averaged"])
 def beams(request: pytest.FixtureRequest) -> list[fm.FlexibleBodyData]:
     """One solid beam, reduced in each frame; the loaded end face rigid, or averaged."""
-    mesh = box_mesh((LENGTH, HEIGHT, WIDTH), (10, 1, 1), "hex20", origin=(0.0, -HEIGHT / 2, -WIDTH / 2))
+    mesh = box_mesh(
+        (LENGTH, HEIGHT, WIDTH), (10, 1, 1), "hex20", origin=(0.0, -HEIGHT / 2, -WIDTH / 2)
+    )
     ends = {"hub": Rigid("x0"), "tip": request.param("x1")}
     steel, method = Isotropic(E=2.1e11, nu=0.3, rho=7850.0), CraigBampton(modes=4)
     options = {"interfaces": ends, "method": method, "stress": None, "estimate": False}
@@ -56,12 +60,18 @@ def test_body_frames_agree_to_second_order(beams: list[fm.FlexibleBodyData], loa
 
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("deflection", [0.05, 0.5])
-def test_mass_matrix_of_a_bent_part_is_the_integral_over_its_elements(reference: str, deflection: float) -> None:
-    """M = Σ Jᵀ m J with the consistent mass matrix of the elements and J = [1 | −ũ | ∂u/∂q] at nodes, u = x + φq + ½γ(q,q)."""
+def test_mass_matrix_of_a_bent_part_is_the_integral_over_its_elements(
+    reference: str, deflection: float
+) -> None:
+    """M = Σ Jᵀ m J with the consistent mass matrix of the elements and J = [1 | −ũ | ∂u/∂q] at
+    nodes, u = x + φq + ½γ(q,q).
+    """
     mesh = box_mesh((LENGTH, HEIGHT, WIDTH), (4, 1, 1), "hex20")
     fe = assemble(mesh, Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
     ends, method = {"hub": Rigid("x0"), "tip": Rigid("x1")}, CraigBampton(modes=3)
-    data = reduce(fe, interfaces=ends, method=method, reference=reference, stress=None, estimate=False)
+    data = reduce(
+        fe, interfaces=ends, method=method, reference=reference, stress=None, estimate=False
+    )
     assert data.surface is not None
     assert data.geometric is not None
     x, phi = data.surface.nodes, data.surface.phi

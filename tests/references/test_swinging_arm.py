@@ -1,8 +1,9 @@
 """Swinging steel arms, starting from the mesh: one and two flexible arms against Exudyn 1.13.6.
 
-Steel beam 1 m x 40 mm x 40 mm, 24 x 2 x 2 triquadratic hexahedra, Craig-Bampton reduction with rigid end faces and ten
-fixed-interface modes, on a revolute joint about z, gravity along −y, from the horizontal at rest, undamped, without geometric
-stiffening. The published tips are converged to 1e-6 (one arm) and 6e-6 (two arms).
+Steel beam 1 m x 40 mm x 40 mm, 24 x 2 x 2 triquadratic hexahedra, Craig-Bampton reduction with
+rigid end faces and ten fixed-interface modes, on a revolute joint about z, gravity along −y, from
+the horizontal at rest, undamped, without geometric stiffening. The published tips are converged to
+1e-6 (one arm) and 6e-6 (two arms).
 """
 
 import numpy as np
@@ -26,7 +27,18 @@ TIPS = {
     },
 }
 TOLERANCE = 2e-5
-FIXED_INTERFACE = [211.918, 211.918, 576.373, 576.373, 1110.497, 1110.497, 1487.008, 1797.614, 1797.614, 2595.519]
+FIXED_INTERFACE = [
+    211.918,
+    211.918,
+    576.373,
+    576.373,
+    1110.497,
+    1110.497,
+    1487.008,
+    1797.614,
+    1797.614,
+    2595.519,
+]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +47,9 @@ def arm() -> fm.FlexibleBodyData:
     mesh = box_mesh((1.0, 0.04, 0.04), (24, 2, 2), "hex27", origin=(0.0, -0.02, -0.02))
     faces = {"base": Rigid("x0"), "tip": Rigid("x1")}
     steel = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
-    return reduce(mesh, steel, interfaces=faces, method=CraigBampton(modes=10), reference="base", name="arm")
+    return reduce(
+        mesh, steel, interfaces=faces, method=CraigBampton(modes=10), reference="base", name="arm"
+    )
 
 
 def arms(data: fm.FlexibleBodyData, number: int) -> fm.Model:
@@ -52,7 +66,10 @@ def arms(data: fm.FlexibleBodyData, number: int) -> fm.Model:
 def tip_errors(solution: fm.Solution, number: int) -> list[float]:
     """Largest error of a coordinate of the tip at each published time (m)."""
     tip = solution.frame(f"arm{number - 1}/tip").position
-    return [float(np.abs(tip[round(t / 0.05), :2] - published).max()) for t, published in TIPS[number].items()]
+    return [
+        float(np.abs(tip[round(t / 0.05), :2] - published).max())
+        for t, published in TIPS[number].items()
+    ]
 
 
 def test_frequencies(arm: fm.FlexibleBodyData) -> None:
@@ -65,5 +82,7 @@ def test_frequencies(arm: fm.FlexibleBodyData) -> None:
 @pytest.mark.parametrize("number", [1, 2])
 def test_tips(arm: fm.FlexibleBodyData, number: int, coordinates: str) -> None:
     method = fm.GeneralizedAlpha(rho_inf=0.8, step=1e-4, newton_tolerance=1e-10)
-    solution = fm.simulate(arms(arm, number), t_end=1.0, output_step=0.05, coordinates=coordinates, integrator=method)
+    solution = fm.simulate(
+        arms(arm, number), t_end=1.0, output_step=0.05, coordinates=coordinates, integrator=method
+    )
     assert max(tip_errors(solution, number)) < TOLERANCE

@@ -1,4 +1,6 @@
-"""The pages of reports/theory: the two sides of every equation agree, and the printed numbers are those of the scripts."""
+"""The pages of reports/theory: the two sides of every equation agree, and the printed numbers are
+those of the scripts.
+"""
 
 import json
 import sys
@@ -23,9 +25,17 @@ BOUNDS = {  # of identities that are not of round-off: differences, errors of in
         "5/3 m l² φ̈ = −2 m g l cos φ of the parallelogram, through the line": 1e-8,
         "energy of both runs": 1e-8,
     },
-    "06_overdetermined_loop": {"Bricard: σ₅(G) = 0 along the run": 1e-9, "Bricard: motion in absolute coordinates": 1e-7},
+    "06_overdetermined_loop": {
+        "Bricard: σ₅(G) = 0 along the run": 1e-9,
+        "Bricard: motion in absolute coordinates": 1e-7,
+    },
     "09_robot": dict.fromkeys(
-        ("Christoffel: C of ∂D/∂q (by differences)", "g = ∂U/∂q (by differences)", "D q̈ + C q̇ + g = τ"), 1e-10
+        (
+            "Christoffel: C of ∂D/∂q (by differences)",
+            "g = ∂U/∂q (by differences)",
+            "D q̈ + C q̇ + g = τ",
+        ),
+        1e-10,
     ),
     "10_shopping_cart": {"wheel force: μl of the first kind = μ of Routh–Voss": 1e-9},
     "11_steady_motions": {"λ² + (v/l)λ + 2μω² = 0": 1e-7},
@@ -40,7 +50,11 @@ BOUNDS = {  # of identities that are not of round-off: differences, errors of in
         "rod: φ̇² = 12g/l (cos φ₀ − cos φ)/(1 + 3 sin²φ)": 1e-8,
         "rod: g = z − ½ l cos φ = 0": 1e-9,
     },
-    "20_directions": {"γ̿ = Ġv + γ̄̇": 1e-8, "ā = J̇q̇ + v̄̇": 1e-8, "v̇ = Jq̈ + ā with JᵀMJ q̈ = Jᵀ(F^t − Mā)": 1e-8},
+    "20_directions": {
+        "γ̿ = Ġv + γ̄̇": 1e-8,
+        "ā = J̇q̇ + v̄̇": 1e-8,
+        "v̇ = Jq̈ + ā with JᵀMJ q̈ = Jᵀ(F^t − Mā)": 1e-8,
+    },
     "21_static_start": {"from the declared shape: q_f = static (1 − cos ωt)": 1e-8},
 }
 
@@ -48,16 +62,27 @@ BOUNDS = {  # of identities that are not of round-off: differences, errors of in
 @pytest.mark.parametrize("folder", folders(), ids=lambda folder: folder.name)
 def test_identities_and_printed_numbers(folder: Path) -> None:
     study: Study = study_module(folder).study()
-    bounds, printed = BOUNDS.get(folder.name, {}), json.loads((folder / "study.json").read_text(encoding="utf-8"))
+    bounds, printed = (
+        BOUNDS.get(folder.name, {}),
+        json.loads((folder / "study.json").read_text(encoding="utf-8")),
+    )
     assert bounds.keys() <= study.identities.keys()
-    wrong = {name: found for name, found in study.identities.items() if not found <= bounds.get(name, ROUND_OFF)}
+    wrong = {
+        name: found
+        for name, found in study.identities.items()
+        if not found <= bounds.get(name, ROUND_OFF)
+    }
     assert not wrong
     assert printed["identities"].keys() == study.identities.keys()
     assert printed["numbers"].keys() == study.numbers.keys()
     for name, values in study.numbers.items():
         values = np.asarray(values, float)
         np.testing.assert_allclose(
-            printed["numbers"][name], values, rtol=1e-4, atol=1e-6 * np.abs(values).max() + 1e-12, err_msg=name
+            printed["numbers"][name],
+            values,
+            rtol=1e-4,
+            atol=1e-6 * np.abs(values).max() + 1e-12,
+            err_msg=name,
         )
 
 

@@ -1,4 +1,6 @@
-"""Whirl frequencies of rotors against the tables of Friswell, Penny, Garvey and Lees (2010), by the models of reports/rotors."""
+"""Whirl frequencies of rotors against the tables of Friswell, Penny, Garvey and Lees (2010), by the
+models of reports/rotors.
+"""
 
 import importlib.util
 import json
@@ -24,4 +26,6 @@ def test_the_book_and_the_printed_numbers() -> None:
     for row in rows:
         np.testing.assert_allclose(row["own"], row["book"], rtol=1e-3)
     printed = next(row for row in rows if (row["example"], row["rpm"]) == ("5.9.2", 4000))
-    np.testing.assert_allclose(study.bending(study.shaft(), "5.9.2", study.SPIN), printed["own"], rtol=1e-5)
+    np.testing.assert_allclose(
+        study.bending(study.shaft(), "5.9.2", study.SPIN), printed["own"], rtol=1e-5
+    )

@@ -9,7 +9,9 @@ def rod(name: str = "rod") -> fm.RigidBody:
     """Rod along x of the body, hinged at its end."""
     inertia = MASS * LENGTH**2 / 12
     frames = {"hinge": (0.0, 0.0, 0.0), "tip": (LENGTH, 0.0, 0.0)}
-    return fm.RigidBody(name, mass=MASS, inertia=(1e-4, inertia, inertia), com=(LENGTH / 2, 0.0, 0.0), frames=frames)
+    return fm.RigidBody(
+        name, mass=MASS, inertia=(1e-4, inertia, inertia), com=(LENGTH / 2, 0.0, 0.0), frames=frames
+    )
 
 
 def driven_rod(speed: float, *, reverse: bool = False) -> fm.Model:
@@ -26,13 +28,17 @@ def hanging(*, damping: float = 0.0, angle: float = 0.4) -> fm.Model:
     """Rod that swings about y from an angle to the vertical; q = 0 is horizontal."""
     model = fm.Model("pendulum", gravity=(0.0, 0.0, -G))
     body = model.add(rod())
-    hinge = model.add(fm.Revolute("hinge", model.ground, body["hinge"], axis="y", q0=1.5707963267948966 + angle))
+    hinge = model.add(
+        fm.Revolute("hinge", model.ground, body["hinge"], axis="y", q0=1.5707963267948966 + angle)
+    )
     model.add(fm.JointSpring("damper", hinge, k=0.0, c=damping))
     return model
 
 
 def parallelogram() -> fm.Model:
-    """Two equal cranks and a coupler on four parallel hinges: three of the loop's rows depend on the others."""
+    """Two equal cranks and a coupler on four parallel hinges: three of the loop's rows depend on
+    the others.
+    """
     model = fm.Model("parallelogram", gravity=(0.0, 0.0, -G), frames={"right": (1.0, 0.0, 0.0)})
     left, right, coupler = model.add(rod("left")), model.add(rod("right")), model.add(_coupler())
     start = -0.7
@@ -45,4 +51,6 @@ def parallelogram() -> fm.Model:
 
 def _coupler() -> fm.RigidBody:
     frames = {"left": (0.0, 0.0, 0.0), "right": (1.0, 0.0, 0.0)}
-    return fm.RigidBody("coupler", mass=1.0, inertia=(1e-3, 0.1, 0.1), com=(0.5, 0.0, 0.0), frames=frames)
+    return fm.RigidBody(
+        "coupler", mass=1.0, inertia=(1e-3, 0.1, 0.1), com=(0.5, 0.0, 0.0), frames=frames
+    )

@@ -1,4 +1,6 @@
-"""A solution at other times: order of the interpolation, consistency of its rates, files, rejected times."""
+"""A solution at other times: order of the interpolation, consistency of its rates, files, rejected
+times.
+"""
 
 import numpy as np
 import pytest
@@ -13,9 +15,19 @@ TIGHT = fm.DormandPrince(rtol=1e-12, atol=1e-13)
 def tumbling() -> fm.Model:
     """A free body that spins about all axes, and one on a ball joint."""
     model = fm.Model("tumble", gravity=(0, 0, -9.81))
-    stone = model.add(fm.RigidBody("stone", mass=1.0, inertia=(0.1, 0.2, 0.3), frames={"tip": (0.3, 0.1, 0.2)}))
+    stone = model.add(
+        fm.RigidBody("stone", mass=1.0, inertia=(0.1, 0.2, 0.3), frames={"tip": (0.3, 0.1, 0.2)})
+    )
     model.add(fm.Free("air", model.ground, stone, v0=(1.0, 0.5, 3.0, 2.0, 1.5, -3.0)))
-    top = model.add(fm.RigidBody("top", mass=1.0, inertia=(0.1, 0.12, 0.05), com=(0, 0, 0.2), frames={"tip": (0.1, 0, 0.4)}))
+    top = model.add(
+        fm.RigidBody(
+            "top",
+            mass=1.0,
+            inertia=(0.1, 0.12, 0.05),
+            com=(0, 0, 0.2),
+            frames={"tip": (0.1, 0, 0.4)},
+        )
+    )
     model.add(fm.Spherical("ball", model.ground, top, v0=(0.5, 1.0, 4.0)))
     return model
 
@@ -29,7 +41,10 @@ def test_orders_between_outputs():
         found = solution.at(exact.t)
         row = []
         for key in ("position", "velocity", "acceleration"):
-            pairs = [(getattr(found.frame(f), key), getattr(exact.frame(f), key)) for f in ("stone/tip", "top/tip")]
+            pairs = [
+                (getattr(found.frame(f), key), getattr(exact.frame(f), key))
+                for f in ("stone/tip", "top/tip")
+            ]
             row.append(max(np.abs(a - b).max() for a, b in pairs))
         errors.append(row)
     orders = np.log2(np.divide(errors[0], errors[1]))
@@ -42,7 +57,9 @@ def test_outputs_are_met_and_files_serve_too(tmp_path):
     same = solution.at(solution.t)
     np.testing.assert_allclose(same.q, solution.q, rtol=0, atol=1e-13)
     np.testing.assert_allclose(same.sd, solution.sd, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(same.joint("hinge").wrench, solution.joint("hinge").wrench, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        same.joint("hinge").wrench, solution.joint("hinge").wrench, rtol=0, atol=1e-10
+    )
     solution.save(tmp_path / "run.h5")
     times = [0.0, 0.111, 0.5031]
     fine = fm.simulate(hanging(damping=0.1), t_end=1.0, output_step=1e-3, integrator=TIGHT)
@@ -56,26 +73,42 @@ def test_outputs_are_met_and_files_serve_too(tmp_path):
 
 def test_times_outside_are_rejected():
     solution = fm.simulate(hanging(), t_end=0.1)
-    with pytest.raises(fm.InputError, match=r"times: 0\.2 s is outside of the solution, which has 0 … 0\.1 s"):
+    with pytest.raises(
+        fm.InputError, match=r"times: 0\.2 s is outside of the solution, which has 0 … 0\.1 s"
+    ):
         solution.at(0.2)
 
 
 def bouncing(restitution: float) -> fm.Model:
     """A pendulum at a stop, on whose end another one hangs, and a ball that spins and bounces."""
     model = fm.Model("stop", gravity=(0, 0, -9.81))
-    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.08, 0.08, 0.001), com=(0, 0, -0.5), frames={"end": (0, 0, -1)}))
+    rod = model.add(
+        fm.RigidBody(
+            "rod",
+            mass=1.0,
+            inertia=(0.08, 0.08, 0.001),
+            com=(0, 0, -0.5),
+            frames={"end": (0, 0, -1)},
+        )
+    )
     bob = model.add(fm.RigidBody("bob", mass=0.5, inertia=(0.01, 0.01, 0.01), com=(0, 0, -0.2)))
     ball = model.add(fm.RigidBody("ball", mass=0.5, inertia=(0.01, 0.02, 0.03)))
     model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=0.8))
     model.add(fm.Spherical("second", rod["end"], bob))
-    model.add(fm.Free("flight", model.ground, ball, q0=(2.0, 0, 0.5, 1, 0, 0, 0), v0=(0, 0, 0, 3.0, 0.5, 1.0)))
+    model.add(
+        fm.Free(
+            "flight", model.ground, ball, q0=(2.0, 0, 0.5, 1, 0, 0, 0), v0=(0, 0, 0, 3.0, 0.5, 1.0)
+        )
+    )
     model.add(fm.JointLimit("limit", "hinge", lower=-0.2, restitution=restitution))
     model.add(fm.SpherePlane("floor", model.ground, ball, restitution=restitution))
     return model
 
 
 def test_orders_beside_impacts():
-    """Impacts are those of the run; before and after them the motion is smooth, wherever between the outputs they lie."""
+    """Impacts are those of the run; before and after them the motion is smooth, wherever between
+    the outputs they lie.
+    """
     model, errors = bouncing(0.5), []
     tight = fm.EventDriven(rtol=1e-11, atol=1e-12)
     exact = fm.simulate(model, t_end=0.75, output_step=1e-4, integrator=tight)
@@ -92,9 +125,14 @@ def test_orders_beside_impacts():
 
 @pytest.mark.parametrize("integrator", [fm.MoreauJean(step=1e-3), fm.EventDriven()])
 def test_outputs_with_impacts_are_met(integrator):
-    """Accelerations of time stepping have impulses over the step at impacts, which are no forces of the motion."""
+    """Accelerations of time stepping have impulses over the step at impacts, which are no forces of
+    the motion.
+    """
     solution = fm.simulate(bouncing(0.5), t_end=0.75, output_step=0.01, integrator=integrator)
-    same, calm = solution.at(solution.t), between_impacts(solution) | isinstance(integrator, fm.EventDriven)
+    same, calm = (
+        solution.at(solution.t),
+        between_impacts(solution) | isinstance(integrator, fm.EventDriven),
+    )
     np.testing.assert_allclose(same.q, solution.q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(same.s, solution.s, rtol=0, atol=1e-9)
     np.testing.assert_allclose(same.sd[calm], solution.sd[calm], rtol=0, atol=1e-7)

@@ -29,13 +29,17 @@ def test_differences_are_those_of_closed_forms() -> None:
     assert notes == ["Differences at 31 times from 0 to 0.3 s, between outputs interpolated."]
     angle, rate = named["Joint angles, hinge.0"], named["Joint angular velocities, hinge.0"]
     assert (angle.unit, rate.unit) == ("rad", "rad/s")
-    np.testing.assert_allclose([angle.largest, angle.time, rate.largest, rate.mean], [0.15, 0.3, 0.5, 0.5], rtol=1e-6)
+    np.testing.assert_allclose(
+        [angle.largest, angle.time, rate.largest, rate.mean], [0.15, 0.3, 0.5, 0.5], rtol=1e-6
+    )
     assert rate.relative == pytest.approx(0.2)
     assert rate.a == pytest.approx(2.0)
     speed = named["Speed, rod/tip"]
     assert speed.largest == pytest.approx(0.5 * LENGTH, rel=1e-6)
     assert not any(each.name.startswith("Error") for each in found)
-    assert [each.relative for each in found] == sorted((each.relative for each in found), reverse=True)
+    assert [each.relative for each in found] == sorted(
+        (each.relative for each in found), reverse=True
+    )
     same, notes = differences(a, a)
     assert notes == []
     assert max(each.largest for each in same) == 0.0
@@ -50,8 +54,12 @@ def double_pendulum(angle: float) -> fm.Model:
 
 
 def test_moments_that_are_errors_beside_the_forces_say_little() -> None:
-    """In the plane hinges carry no moment; what is left of the run's error, differs as much as it is large."""
-    found, _ = differences(*(fm.simulate(double_pendulum(angle), t_end=1.0) for angle in (0.2, 0.5)))
+    """In the plane hinges carry no moment; what is left of the run's error, differs as much as it
+    is large.
+    """
+    found, _ = differences(
+        *(fm.simulate(double_pendulum(angle), t_end=1.0) for angle in (0.2, 0.5))
+    )
     moments = [each for each in found if each.name.startswith("Joint moment")]
     assert max(each.relative for each in moments) < 0.1
     assert max(each.relative for each in found if each.name.startswith("Joint force")) > 0.1
@@ -70,9 +78,15 @@ def test_a_page_of_two_runs() -> None:
         ("hinge.0 A", False, 0), ("hinge.0 B", True, 0),
     ]  # fmt: skip
     assert "+c = 0.3" in text  # what differs in the model files
-    data = ['<script type="application/json" id="flexmbs-scene">', '<script type="application/json" id="flexmbs-plots">']
+    data = [
+        '<script type="application/json" id="flexmbs-scene">',
+        '<script type="application/json" id="flexmbs-plots">',
+    ]
     assert re.findall("<script[^>]*>", text) == [*data, '<script type="module">']
-    assert all(source.startswith(("#", "data:image/")) for source in re.findall(r'(?:src|href)="([^"]*)"', text))
+    assert all(
+        source.startswith(("#", "data:image/"))
+        for source in re.findall(r'(?:src|href)="([^"]*)"', text)
+    )
     for anchor in re.findall('<a href="#([^"]*)">', text):
         assert f'id="{anchor}"' in text
 
@@ -86,7 +100,12 @@ def test_different_models_are_named_and_nothing_is_made_up() -> None:
         "Bodies of B only: left, right, coupler.", "Joints of A only: hinge.",
     ):  # fmt: skip
         assert line in text
-    names = {curve["name"] for panels in parts(text).values() for panel in panels for curve in panel["curves"]}
+    names = {
+        curve["name"]
+        for panels in parts(text).values()
+        for panel in panels
+        for curve in panel["curves"]
+    }
     assert {"hinge.0 A", "A.0 B", "kinetic A", "kinetic B"} <= names
     found, _ = differences(a, b)
     assert {each.section for each in found} == {"Energy balance"}
@@ -97,7 +116,9 @@ def test_different_models_are_named_and_nothing_is_made_up() -> None:
 def test_times_beside_impacts_are_left_out() -> None:
     model = hanging(angle=1.0)
     model.add(fm.JointLimit("stop", "hinge", lower=1.2, restitution=0.5))
-    coarse, fine = (fm.simulate(model, t_end=0.8, step=step, integrator="moreau-jean") for step in (1e-3, 5e-4))
+    coarse, fine = (
+        fm.simulate(model, t_end=0.8, step=step, integrator="moreau-jean") for step in (1e-3, 5e-4)
+    )
     (impact, *_) = coarse.run.impacts
     beside = beside_impacts(coarse, coarse.t)
     assert beside[np.abs(coarse.t - impact.t).argmin()]

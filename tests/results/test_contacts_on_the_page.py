@@ -1,4 +1,6 @@
-"""Contacts and friction of a report: states against what happens, forces of friction against those of the joints."""
+"""Contacts and friction of a report: states against what happens, forces of friction against those
+of the joints.
+"""
 
 import json
 import re
@@ -24,7 +26,9 @@ def sledge(speed: float, *, height: float = RADIUS) -> fm.Model:
     """A body with a ball as its foot, which slides on the floor without turning."""
     model = fm.Model("sledge", gravity=(0.0, 0.0, -G))
     body = model.add(fm.RigidBody("body", mass=2.0, inertia=(0.1, 0.1, 0.1)))
-    model.add(fm.Translation("free", model.ground, body, q0=(0.0, 0.0, height), v0=(speed, 0.0, 0.0)))
+    model.add(
+        fm.Translation("free", model.ground, body, q0=(0.0, 0.0, height), v0=(speed, 0.0, 0.0))
+    )
     model.add(fm.SpherePlane(f"{NASTY} foot", model.ground, body, radius=RADIUS, friction=MU))
     return model
 
@@ -44,7 +48,12 @@ def test_a_sledge_slips_until_it_sticks() -> None:
     assert (row.impacts, row.unit) == (0, "N")
     assert row.normal == pytest.approx(2.0 * G, rel=1e-6)
     assert row.friction == pytest.approx(MU * 2.0 * G, rel=1e-6)
-    assert [each.title for each in found.panels] == ["States of the contacts", "Gap", "Normal force", "Friction in contacts"]
+    assert [each.title for each in found.panels] == [
+        "States of the contacts",
+        "Gap",
+        "Normal force",
+        "Friction in contacts",
+    ]
     (bar,) = found.panels[0].bars
     assert [state.kind for state in bar.states][-2:] == ["slip", "stick"]
     assert bar.states[-1].start == pytest.approx(stop, abs=2e-3)
@@ -56,14 +65,18 @@ def test_a_sledge_slips_until_it_sticks() -> None:
 
 def test_contacts_that_stay_open_have_no_penetration() -> None:
     solution = fm.simulate(sledge(0.5, height=0.5), t_end=0.02, step=1e-3, integrator="moreau-jean")
-    assert {check.title: check.found for check in solution.audit}["Rigid contacts"] == "no penetration"
+    assert {check.title: check.found for check in solution.audit}[
+        "Rigid contacts"
+    ] == "no penetration"
 
 
 def test_impacts_are_events_and_no_largest_forces() -> None:
     """A fall from 0.2 m: the impulse m v of the impact does not depend on the step, m v/h would."""
     largest, impulses = [], []
     for step in (1e-3, 2.5e-4):
-        solution = fm.simulate(sledge(0.0, height=RADIUS + 0.2), t_end=0.4, step=step, integrator="moreau-jean")
+        solution = fm.simulate(
+            sledge(0.0, height=RADIUS + 0.2), t_end=0.4, step=step, integrator="moreau-jean"
+        )
         found = contact_section(solution)
         assert found is not None
         largest.append(found.rows[0].normal)
@@ -72,15 +85,22 @@ def test_impacts_are_events_and_no_largest_forces() -> None:
         assert any("outside of steps with impacts" in note for note in found.notes)
         calm = between_impacts(solution)
         assert 0 < (~calm).sum() < 10
-        assert np.abs(solution.contact(solution.contacts[0]).normal)[~calm].max() > 10 * found.rows[0].normal
+        assert (
+            np.abs(solution.contact(solution.contacts[0]).normal)[~calm].max()
+            > 10 * found.rows[0].normal
+        )
         told = summary(solution)["joints"]["free"]["largest_force"]
-        assert told == pytest.approx(np.linalg.norm(solution.joint("free").force[calm], axis=1).max())
+        assert told == pytest.approx(
+            np.linalg.norm(solution.joint("free").force[calm], axis=1).max()
+        )
     np.testing.assert_allclose(largest, 2.0 * G, rtol=1e-5)
     np.testing.assert_allclose(impulses, 2.0 * np.sqrt(2.0 * G * 0.2), rtol=1e-2)
 
 
 def test_the_page_shows_them_and_escapes_names() -> None:
-    solution = fm.simulate(sledge(0.5, height=RADIUS + 0.05), t_end=0.3, step=1e-3, integrator="moreau-jean")
+    solution = fm.simulate(
+        sledge(0.5, height=RADIUS + 0.05), t_end=0.3, step=1e-3, integrator="moreau-jean"
+    )
     text = page(solution, summary(solution))
     assert '<section id="contacts">' in text
     assert '<a href="#contacts">Contacts and friction</a>' in text
@@ -95,7 +115,9 @@ def test_the_page_shows_them_and_escapes_names() -> None:
 
 @pytest.mark.parametrize("kind", ["joint", "pin", "guide", "user"])
 def test_friction_of_a_joint_is_the_force_that_it_feels(kind: str) -> None:
-    """With no other force on the coordinate, friction is what the joint transmits along it; its work is what is dissipated."""
+    """With no other force on the coordinate, friction is what the joint transmits along it; its
+    work is what is dissipated.
+    """
     model = fm.Model("rubbing", gravity=(0.0, 3.0, -G))
     body = model.add(fm.RigidBody("body", mass=2.0, inertia=(0.1, 0.2, 0.3), com=(0.3, 0.1, 0.05)))
     if kind == "guide":
@@ -103,7 +125,9 @@ def test_friction_of_a_joint_is_the_force_that_it_feels(kind: str) -> None:
     else:
         joint = model.add(fm.Revolute("joint", body, model.ground, axis="y", v0=3.0))
     declared = {
-        "joint": lambda: fm.JointFriction("rub", joint, coulomb=0.2, static=0.3, stribeck_velocity=0.1, viscous=0.05),
+        "joint": lambda: fm.JointFriction(
+            "rub", joint, coulomb=0.2, static=0.3, stribeck_velocity=0.1, viscous=0.05
+        ),
         "pin": lambda: fm.PinFriction("rub", joint, friction=0.1, radius=0.02, preload=0.01),
         "guide": lambda: fm.GuideFriction("rub", joint, friction=0.1),
         "user": lambda: fm.UserFriction("rub", joint, rubbing),
@@ -113,7 +137,9 @@ def test_friction_of_a_joint_is_the_force_that_it_feels(kind: str) -> None:
     (found,), notes = joint_frictions(solution)
     assert notes == []
     assert found.unit == ("N" if kind == "guide" else "N m")
-    np.testing.assert_allclose(found.force, solution.joint("joint").effort[:, 0], rtol=2e-5, atol=1e-9)
+    np.testing.assert_allclose(
+        found.force, solution.joint("joint").effort[:, 0], rtol=2e-5, atol=1e-9
+    )
     assert found.lost(solution.t) == pytest.approx(solution.energy.dissipated[-1], rel=2e-3)
     section = contact_section(solution)
     assert section is not None

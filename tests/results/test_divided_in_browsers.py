@@ -1,4 +1,6 @@
-"""The page of a run with a divided body in real browsers: one body that moves, coloured without gaps at its cuts."""
+"""The page of a run with a divided body in real browsers: one body that moves, coloured without
+gaps at its cuts.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -35,12 +37,15 @@ def test_the_divided_body_moves_as_one(found: dict[str, Any]) -> None:
 
 @needs_node
 @needs_axe
-def test_its_colours_are_those_of_the_legend_on_both_sides_of_its_cuts(found: dict[str, Any]) -> None:
+def test_its_colours_are_those_of_the_legend_on_both_sides_of_its_cuts(
+    found: dict[str, Any],
+) -> None:
     for field in ("displacement", "stress"):
         pixels = found["fields"][field]
         assert pixels["inside"] > 0.95 * pixels["body"] > 300.0, field
         assert pixels["kinds"] > 10, field
-        assert pixels["jump"] < 0.1, field  # of the legend, between neighbouring pixels along the bar
+        # of the legend, between neighbouring pixels along the bar
+        assert pixels["jump"] < 0.1, field
 
 
 @needs_node

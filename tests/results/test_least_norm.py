@@ -1,4 +1,6 @@
-"""Reactions of redundant constraints: the least norm of all wrenches, whatever the order, the coordinates and the formalism."""
+"""Reactions of redundant constraints: the least norm of all wrenches, whatever the order, the
+coordinates and the formalism.
+"""
 
 import itertools
 
@@ -13,17 +15,24 @@ WEIGHT = 98.1
 
 
 def door(places: list[float], order: list[int], middle: float) -> fm.Model:
-    """A leaf of 10 kg that hangs on hinges about y at ``places``, its mass below the axis at y = ``middle``."""
+    """A leaf of 10 kg that hangs on hinges about y at ``places``, its mass below the axis at y =
+    ``middle``.
+    """
     frames = {f"at{i}": (0.0, y, 0.0) for i, y in enumerate(places)}
     model = fm.Model("door", frames=frames)
-    model.add(fm.RigidBody("leaf", mass=10.0, com=(0, middle, -0.3), inertia=(0.1, 0.1, 0.1), frames=frames))
+    model.add(
+        fm.RigidBody(
+            "leaf", mass=10.0, com=(0, middle, -0.3), inertia=(0.1, 0.1, 0.1), frames=frames
+        )
+    )
     for i in order:
         model.add(fm.Revolute(f"hinge{i}", f"ground/at{i}", f"leaf/at{i}", axis="y"))
     return model
 
 
 def least(places: list[float], middle: float) -> np.ndarray:
-    """(n, 5) forces along x, y, z and moments about x and z of hinges that carry the leaf, by a pseudo-inverse.
+    """(n, 5) forces along x, y, z and moments about x and z of hinges that carry the leaf, by a
+    pseudo-inverse.
 
     Equilibrium A (f, n/ℓ) = b, ℓ the largest distance of hinges; the solution of least length.
     """
@@ -40,7 +49,9 @@ def least(places: list[float], middle: float) -> np.ndarray:
 
 @pytest.mark.parametrize(("formalism", "coordinates"), EVERY)
 def test_hinges_of_a_door_share_its_weight(formalism: str, coordinates: str) -> None:
-    """Symmetric hinges carry half of the weight each, no moments, in each order; others as the pseudo-inverse says."""
+    """Symmetric hinges carry half of the weight each, no moments, in each order; others as the
+    pseudo-inverse says.
+    """
     for places, middle in (([0.0, 1.0], 0.5), ([0.1, 0.45, 1.3], 0.8)):
         expected = least(places, middle)
         for order in itertools.permutations(range(len(places))):
@@ -55,7 +66,9 @@ def test_hinges_of_a_door_share_its_weight(formalism: str, coordinates: str) -> 
 
 
 def box(order: list[int], swapped: bool) -> fm.Model:
-    """Two bars and a coupler on four hinges, redundant out of the plane; mass off the plane, a pendulum on it."""
+    """Two bars and a coupler on four hinges, redundant out of the plane; mass off the plane, a
+    pendulum on it.
+    """
     model = fm.Model("four-bar", gravity=(0.0, -9.81, 0.0), frames={"far": (0.7, 0, 0)})
     lengths = (0.3, 0.8, 0.6)
     tip = 0.3 * np.array([np.cos(0.7), np.sin(0.7)])
@@ -67,34 +80,52 @@ def box(order: list[int], swapped: bool) -> fm.Model:
     for name, length in zip(("crank", "coupler", "rocker"), lengths):
         inertia = (2e-3, length**2 / 12, length**2 / 12)
         frames = {"end": (length, 0.0, 0.0)}
-        model.add(fm.RigidBody(name, mass=1.0, com=(length / 2, 0, 0.05), inertia=inertia, frames=frames))
+        model.add(
+            fm.RigidBody(name, mass=1.0, com=(length / 2, 0, 0.05), inertia=inertia, frames=frames)
+        )
     model.add(fm.RigidBody("bob", mass=0.5, com=(0.1, 0, 0), inertia=(1e-3, 1e-3, 1e-3)))
     pairs = [
-        ("main", "ground", "crank", angles[0]), ("foot", "ground/far", "rocker", angles[2]),
-        ("pin", "crank/end", "coupler", angles[1] - angles[0]), ("knee", "coupler/end", "rocker/end", angles[2] - angles[1]),
+        ("main", "ground", "crank", angles[0]),
+        ("foot", "ground/far", "rocker", angles[2]),
+        ("pin", "crank/end", "coupler", angles[1] - angles[0]),
+        ("knee", "coupler/end", "rocker/end", angles[2] - angles[1]),
         ("hook", "coupler/end", "bob", 0.3),
-    ]  # fmt: skip
+    ]
     for k in order:
         name, parent, child, angle = pairs[k]
-        ends, sign = ((child, parent), -1.0) if swapped and name != "hook" else ((parent, child), 1.0)
+        ends, sign = (
+            ((child, parent), -1.0) if swapped and name != "hook" else ((parent, child), 1.0)
+        )
         model.add(fm.Revolute(name, *ends, q0=sign * angle))
     return model
 
 
 def test_order_coordinates_and_direction_do_not_matter() -> None:
-    """A moving four-bar linkage: forces and moments of every joint, in every declaration of the same machine."""
+    """A moving four-bar linkage: forces and moments of every joint, in every declaration of the
+    same machine.
+    """
     rng, first = np.random.default_rng(3), None
     for k, (formalism, coordinates) in enumerate((*EVERY, *EVERY)):
         order = list(rng.permutation(5)) if k else list(range(5))
         model = box(order, swapped=k > 2)
         how = {"formalism": formalism, "coordinates": coordinates}
         run = fm.simulate(model, t_end=0.01, output_step=5e-3, integrator=EXPLICIT, **how)
-        sign = {name: -1.0 if k > 2 and name != "hook" else 1.0 for name in ("main", "foot", "pin", "knee", "hook")}
+        sign = {
+            name: -1.0 if k > 2 and name != "hook" else 1.0
+            for name in ("main", "foot", "pin", "knee", "hook")
+        }
         found = {
-            name: np.concatenate([sign[name] * run.joint(name).force[1:], sign[name] * run.joint(name).torque[1:]], axis=1)
+            name: np.concatenate(
+                [sign[name] * run.joint(name).force[1:], sign[name] * run.joint(name).torque[1:]],
+                axis=1,
+            )
             for name in sign
         }
-        assert {name: run.joint(name).unique for name in sign} == {name: name == "hook" for name in sign}
+        assert {name: run.joint(name).unique for name in sign} == {
+            name: name == "hook" for name in sign
+        }
         first = first or found
         for name in sign:
-            np.testing.assert_allclose(found[name], first[name], atol=1e-5 * np.abs(first["main"]).max())
+            np.testing.assert_allclose(
+                found[name], first[name], atol=1e-5 * np.abs(first["main"]).max()
+            )

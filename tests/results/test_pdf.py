@@ -45,8 +45,11 @@ def test_text_pages_and_contents(swing: tuple[Path, fm.Solution]) -> None:
     pages, reader = texts(path), pypdf.PdfReader(path)
     assert reader.metadata is not None
     assert reader.metadata.title == solution.model.name
-    assert pages[0].startswith(f"{solution.model.name}\n{solution.verdict} The run finished")  # the verdict first
-    assert [f"{k + 1} / {len(pages)}" in page for k, page in enumerate(pages)] == [True] * len(pages)
+    # the verdict first
+    assert pages[0].startswith(f"{solution.model.name}\n{solution.verdict} The run finished")
+    assert [f"{k + 1} / {len(pages)}" in page for k, page in enumerate(pages)] == [True] * len(
+        pages
+    )
     contents = dict(re.findall(r"^([A-Z][\w ]+?)[ .]{5,}(\d+)$", pages[0], re.MULTILINE))
     assert list(contents)[:4] == ["Checks", "Model", "Equations", "Joints"]
     assert list(contents)[-2:] == ["Solver", "Provenance"]
@@ -64,14 +67,20 @@ def test_text_pages_and_contents(swing: tuple[Path, fm.Solution]) -> None:
 
 def test_curves_are_lines_with_text_and_not_pixels(swing: tuple[Path, fm.Solution]) -> None:
     path, solution = swing
-    page = next(page for page in pypdf.PdfReader(path).pages if "Joint angles" in page.extract_text())
+    page = next(
+        page for page in pypdf.PdfReader(path).pages if "Joint angles" in page.extract_text()
+    )
     assert len(page.images) == 0
-    assert {"0", "0.2", "0.4", "0.6", "0.8", "hinge.0"} <= set(page.extract_text().replace("−", "-").split())
+    assert {"0", "0.2", "0.4", "0.6", "0.8", "hinge.0"} <= set(
+        page.extract_text().replace("−", "-").split()
+    )
     drawn = curve_points(page)
     angle = solution.joint("hinge").position[:, 0]
     assert len(drawn) > 300
     assert np.all(np.diff(drawn[:, 0]) >= 0)
-    place = np.interp(np.linspace(0, 1, 50), (drawn[:, 0] - drawn[0, 0]) / np.ptp(drawn[:, 0]), drawn[:, 1])
+    place = np.interp(
+        np.linspace(0, 1, 50), (drawn[:, 0] - drawn[0, 0]) / np.ptp(drawn[:, 0]), drawn[:, 1]
+    )
     true = np.interp(np.linspace(0, 0.8, 50), solution.t, angle)
     assert abs(np.corrcoef(place, true)[0, 1]) > 0.9999
 
@@ -112,7 +121,9 @@ def test_names_are_text_and_never_code(tmp_path: Path) -> None:
 def runs_of_text(page: "pypdf.PageObject") -> list[tuple[int, float, float, str]]:
     """Pieces of text of a page: line, left and right end in points, text; by line and place."""
     folder = Path(matplotlib.get_data_path(), "fonts", "ttf")
-    sans, mono = (ImageFont.truetype(str(folder / f"DejaVuSans{kind}.ttf"), 200) for kind in ("", "Mono"))
+    sans, mono = (
+        ImageFont.truetype(str(folder / f"DejaVuSans{kind}.ttf"), 200) for kind in ("", "Mono")
+    )
     found = []
 
     def visit(text: str, at: list[float], within: list[float], named: dict, size: float) -> None:
@@ -120,7 +131,9 @@ def runs_of_text(page: "pypdf.PageObject") -> list[tuple[int, float, float, str]
         x, y = at[4] + within[4] * at[0], at[5] + within[5] * at[3]
         font = mono if named and "Mono" in named["/BaseFont"] else sans
         if shown:
-            found.append((round(y), x, x + font.getlength(shown) * size * within[0] * at[0] / 200.0, shown))
+            found.append(
+                (round(y), x, x + font.getlength(shown) * size * within[0] * at[0] / 200.0, shown)
+            )
 
     page.extract_text(visitor_text=visit)
     return sorted(found)
@@ -128,20 +141,32 @@ def runs_of_text(page: "pypdf.PageObject") -> list[tuple[int, float, float, str]
 
 @pytest.mark.parametrize(
     "rest",
-    ["_shoulder_controller_of_the_upper_arm.left_side" * 2, " part of the left arm with all that belongs to it" * 2, "W" * 90],
+    [
+        "_shoulder_controller_of_the_upper_arm.left_side" * 2,
+        " part of the left arm with all that belongs to it" * 2,
+        "W" * 90,
+    ],
 )
 def test_long_names_stay_in_their_columns(tmp_path: Path, rest: str) -> None:
-    """Names of 100 characters, with marks, of words and without any place to break: no text on another or beyond the margin."""
+    """Names of 100 characters, with marks, of words and without any place to break: no text on
+    another or beyond the margin.
+    """
     names = iter(f"{k}{rest}"[:100].strip() for k in range(20))
     model = fm.Model(next(names), gravity=(0, 0, -9.81))
     tip = next(names)
-    arm = model.add(fm.RigidBody(next(names), mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0), frames={tip: (1, 0, 0)}))
+    arm = model.add(
+        fm.RigidBody(
+            next(names), mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0), frames={tip: (1, 0, 0)}
+        )
+    )
     end = model.add(fm.RigidBody(next(names), mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0, 0)))
     hinge = model.add(fm.Revolute(next(names), model.ground, arm, axis="y", q0=-0.5))
     model.add(fm.Revolute(next(names), arm[tip], end, axis="y", q0=0.4))
     model.add(fm.JointFriction(next(names), joint=hinge, coulomb=0.1))
     model.add(fm.SpherePlane(next(names), model.ground, end, radius=0.02, friction=0.3))
-    fm.simulate(model, t_end=0.01, step=1e-3, integrator="moreau-jean").report(tmp_path / "long.pdf")
+    fm.simulate(model, t_end=0.01, step=1e-3, integrator="moreau-jean").report(
+        tmp_path / "long.pdf"
+    )
     reader = pypdf.PdfReader(tmp_path / "long.pdf")
     every = "".join(re.sub(r"\s", "", text) for text in texts(tmp_path / "long.pdf"))
     for name in (model.name, *model.bodies, *model.joints, *model.forces, *model.contacts, tip):
@@ -155,14 +180,20 @@ def test_long_names_stay_in_their_columns(tmp_path: Path, rest: str) -> None:
 
 
 def test_only_solids_are_pixels(tmp_path: Path) -> None:
-    """The pages of curves have none; the modes of a part have one each, the stress of a body two, one from each side."""
+    """The pages of curves have none; the modes of a part have one each, the stress of a body two,
+    one from each side.
+    """
     solution = fm.simulate(mechanism(stressed_beam()), t_end=0.02, step=0.002)
     solution.report(tmp_path / "beam.pdf")
     pages, counts = texts(tmp_path / "beam.pdf"), pixels(tmp_path / "beam.pdf")
     data = next(iter(solution.compiled.data.values()))
     assert sum(counts) == 1 + min(data.nf, 6) + 2 * len(solution.compiled.data)  # the motion first
     assert counts[0] == 1
-    curves = [count for page, count in zip(pages, counts) if "Mode 1" not in page and "Von Mises" not in page]
+    curves = [
+        count
+        for page, count in zip(pages, counts)
+        if "Mode 1" not in page and "Von Mises" not in page
+    ]
     assert sum(curves) == 1
     every = "\n".join(pages)
     assert "Von Mises stress at t = " in every
@@ -173,7 +204,13 @@ def test_contacts_and_their_states(tmp_path: Path) -> None:
     solution = fm.simulate(sledge(0.5, height=0.1), t_end=0.3, step=1e-3, integrator="moreau-jean")
     solution.report(tmp_path / "sledge.pdf")
     every = "\n".join(texts(tmp_path / "sledge.pdf"))
-    for words in ("Contacts and friction", "States of the contacts", "slip", "impact of", "Normal force [N]"):
+    for words in (
+        "Contacts and friction",
+        "States of the contacts",
+        "slip",
+        "impact of",
+        "Normal force [N]",
+    ):
         assert words in re.sub(" +", " ", every)
 
 
@@ -192,9 +229,19 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert end.value.code == 2
     assert "is an HTML page, no PDF document" in capsys.readouterr().err
     with pytest.raises(SystemExit) as end:
-        main(["report", str(tmp_path / "run.h5"), str(tmp_path / "run.h5"), "-o", str(tmp_path / "two.pdf")])
+        main(
+            [
+                "report",
+                str(tmp_path / "run.h5"),
+                str(tmp_path / "run.h5"),
+                "-o",
+                str(tmp_path / "two.pdf"),
+            ]
+        )
     assert end.value.code == 2
-    assert "two runs are compared on an HTML page; choose a name with .html" in capsys.readouterr().err
+    assert (
+        "two runs are compared on an HTML page; choose a name with .html" in capsys.readouterr().err
+    )
 
 
 def test_without_typst_one_line_says_what_to_install(
@@ -202,7 +249,9 @@ def test_without_typst_one_line_says_what_to_install(
 ) -> None:
     solution = fm.simulate(hanging(), t_end=0.02, step=0.01)
     monkeypatch.setitem(sys.modules, "typst", None)
-    needed = r'report: a PDF document needs the package typst; install it: pip install "flexmbs\[pdf\]"'
+    needed = (
+        r'report: a PDF document needs the package typst; install it: pip install "flexmbs\[pdf\]"'
+    )
     with pytest.raises(fm.MachineError, match=needed):
         solution.report(tmp_path / "run.pdf")
     solution.save(tmp_path / "run.h5")
@@ -211,7 +260,16 @@ def test_without_typst_one_line_says_what_to_install(
     assert end.value.code == 4
     solution.model.save(tmp_path / "m.toml")
     with pytest.raises(SystemExit) as end:  # before the run, not after it
-        main(["run", str(tmp_path / "m.toml"), "--t-end", "0.1", "--report", str(tmp_path / "run.pdf")])
+        main(
+            [
+                "run",
+                str(tmp_path / "m.toml"),
+                "--t-end",
+                "0.1",
+                "--report",
+                str(tmp_path / "run.pdf"),
+            ]
+        )
     assert end.value.code == 4
     told = capsys.readouterr().err
     assert len(re.findall(needed, told)) == 2

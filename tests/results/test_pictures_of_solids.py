@@ -1,4 +1,6 @@
-"""Pixels of triangles: areas, depth, colours of the legend, hidden points, and the file as another program reads it."""
+"""Pixels of triangles: areas, depth, colours of the legend, hidden points, and the file as another
+program reads it.
+"""
 
 import base64
 import io
@@ -32,7 +34,11 @@ def cube() -> Surface:
 
 def pixels(url: str) -> np.ndarray:
     """What matplotlib reads from the file."""
-    return np.asarray(matplotlib.image.imread(io.BytesIO(base64.b64decode(url.partition("base64,")[2])), format="png"))
+    return np.asarray(
+        matplotlib.image.imread(
+            io.BytesIO(base64.b64decode(url.partition("base64,")[2])), format="png"
+        )
+    )
 
 
 def test_a_square_covers_its_area_without_seams() -> None:
@@ -47,13 +53,15 @@ def test_a_square_covers_its_area_without_seams() -> None:
     assert abs(canvas.image()[:, :, 3].sum() / 255 / canvas.scale**2 - 1.0) < 2e-3
     inner = canvas.image()[180:220, 180:220, 3]  # across the border of both triangles
     assert inner.min() == 255
-    canvas.draw(turned[HALVES[:, ::-1]] + [0.0, 0.0, 1.0], flat(np.vstack([BLUE, BLUE])))  # seen from behind
+    # seen from behind
+    canvas.draw(turned[HALVES[:, ::-1]] + [0.0, 0.0, 1.0], flat(np.vstack([BLUE, BLUE])))
     assert canvas.image()[200, 200, 2] == 0
 
 
 def test_the_nearest_is_seen_in_any_order() -> None:
     above = np.array([[0.0, 0, 0], [1, 0, 1], [0, 1, 1]])
-    below = np.array([[0.0, 0, 1.0137], [1, 0, 0.0137], [0, 1, 0.0137]])  # nowhere at the depth of a pixel of the other
+    # nowhere at the depth of a pixel of the other
+    below = np.array([[0.0, 0, 1.0137], [1, 0, 0.0137], [0, 1, 0.0137]])
     images = []
     for order in ((above, RED, below, BLUE), (below, BLUE, above, RED)):
         canvas = Canvas(np.vstack([above, below]), 200, 200)
@@ -77,7 +85,9 @@ def test_a_field_has_the_colours_of_its_bar_alone() -> None:
     inside = image[image[:, :, 3] == 255][:, :3] / 255.0
     assert np.abs(inside[:, None] - table[None, ::2]).max(axis=2).min(axis=1).max() < 0.02
     row = image[100][image[100, :, 3] == 255][:, :3] / 255.0
-    np.testing.assert_allclose(row, table[np.rint(np.linspace(0, 255, len(row))).astype(int)], atol=0.03)
+    np.testing.assert_allclose(
+        row, table[np.rint(np.linspace(0, 255, len(row))).astype(int)], atol=0.03
+    )
 
 
 def test_numbers_stand_at_marks_that_are_seen() -> None:
@@ -111,5 +121,6 @@ def test_a_page_needs_no_plotting_program() -> None:
     text = page(solution, summary(solution))
     urls = re.findall(r'<img[^>]*src="(data:image/[a-z+]*)', text)
     assert set(urls) == {"data:image/png", "data:image/svg+xml"}
-    assert text.count('<figure class="player single field"') == 2  # the pictures of the stress, until the player starts
+    # the pictures of the stress, until the player starts
+    assert text.count('<figure class="player single field"') == 2
     assert len(re.findall(r'<img class="still" src="data:image/svg', text)) == 3

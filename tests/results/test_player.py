@@ -1,4 +1,6 @@
-"""Data of the playback: what the script decodes is the motion and the stress of the solution, to the stated steps."""
+"""Data of the playback: what the script decodes is the motion and the stress of the solution, to
+the stated steps.
+"""
 
 import json
 import re
@@ -58,12 +60,17 @@ def test_arrays_are_read_within_half_a_step(kind: str, delta: bool) -> None:
     buffer.add(np.arange(5), "u1")
     stored = buffer.steps(values, 1e-4, kind=kind, offset=[10.0, -3.0, 0.0], delta=delta)
     assert np.abs(read(buffer.text(), stored) - values).max() <= 0.5 * stored["step"] * (1 + 1e-9)
-    assert stored["step"] == pytest.approx(max(1e-4, np.abs(values - [10.0, -3.0, 0.0]).max() / 32767 if kind == "i2" else 0.0))
+    assert stored["step"] == pytest.approx(
+        max(1e-4, np.abs(values - [10.0, -3.0, 0.0]).max() / 32767 if kind == "i2" else 0.0)
+    )
 
 
 def test_decomposition_is_within_its_bound_and_exact_at_full_rank() -> None:
     rng = np.random.default_rng(1)
-    shapes, factors = rng.normal(size=(60, 9)), rng.normal(size=(9, 40)) * 10.0 ** -np.arange(9)[:, None]
+    shapes, factors = (
+        rng.normal(size=(60, 9)),
+        rng.normal(size=(9, 40)) * 10.0 ** -np.arange(9)[:, None],
+    )
     exact = shapes @ factors
     for tolerance in (1e-1, 1e-3, 0.0):
         found = decomposed(shapes, factors, tolerance)
@@ -79,19 +86,25 @@ def test_a_fit_shows_whole_spheres() -> None:
     model.add(fm.Translation("free", model.ground, ball, q0=(0.0, 0.0, 1.0)))
     model.add(fm.SpherePlane("foot", model.ground, ball, radius=0.3))
     found = scene(fm.simulate(model, t_end=0.05, step=0.01, integrator="moreau-jean"))
-    np.testing.assert_allclose(found["low"][:2] + found["high"], [-0.3, -0.3, 0.3, 0.3, 1.3], atol=1e-9)
+    np.testing.assert_allclose(
+        found["low"][:2] + found["high"], [-0.3, -0.3, 0.3, 0.3, 1.3], atol=1e-9
+    )
 
 
 def test_a_fit_shows_whole_boxes_of_inertia() -> None:
     """A cube of 1 kg with an edge of 0.3 m, turned by 45°, between frames that are nearer together."""
     model = fm.Model("cube")
     cube = model.add(fm.RigidBody("cube", mass=1.0, inertia=(0.015,) * 3))
-    arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(0.1,) * 3, frames={"end": (1.0, 0.0, 0.0)}))
+    arm = model.add(
+        fm.RigidBody("arm", mass=1.0, inertia=(0.1,) * 3, frames={"end": (1.0, 0.0, 0.0)})
+    )
     model.add(fm.Revolute("shaft", model.ground, arm, axis="y"))
     model.add(fm.Revolute("pin", arm["end"], cube, axis="y", q0=np.pi / 4))
     found = scene(fm.simulate(model, t_end=1e-3, step=1e-3))
     half = 0.15 * np.sqrt(2.0)
-    np.testing.assert_allclose([found["high"][0], found["high"][2], found["low"][2]], [1.0 + half, half, -half], atol=1e-5)
+    np.testing.assert_allclose(
+        [found["high"][0], found["high"][2], found["low"][2]], [1.0 + half, half, -half], atol=1e-5
+    )
     np.testing.assert_allclose([found["high"][1], found["low"][1]], [0.15, -0.15], atol=1e-5)
 
 
@@ -145,8 +158,13 @@ def test_frames_joints_and_forces_are_where_the_solution_has_them(solution: Solu
     push = read(text, arrows["push", "beam/tip"]["vector"])
     np.testing.assert_allclose(push, np.tile([0.5, 1.0, 3.0], (len(push), 1)), atol=1e-3)
     elbow = read(text, arrows["elbow", "other/hub"]["vector"])
-    np.testing.assert_allclose(elbow, solution.joint("elbow").force, atol=1e-3 * np.abs(elbow).max())
-    assert [joint["axes"][0]["axis"] for joint in table["joints"]] == [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    np.testing.assert_allclose(
+        elbow, solution.joint("elbow").force, atol=1e-3 * np.abs(elbow).max()
+    )
+    assert [joint["axes"][0]["axis"] for joint in table["joints"]] == [
+        [0.0, 1.0, 0.0],
+        [0.0, 0.0, 1.0],
+    ]
     assert table["chain"] == [
         [0, names.index("ground"), names.index("beam/hub")],
         [1, names.index("beam/tip"), names.index("other/hub")],
@@ -161,14 +179,17 @@ def test_a_spring_pulls_along_its_line(solution: Solution) -> None:
     pull = read(table["data"], arrow["vector"])
     line = np.array([2.0, 0.1, 0.5]) - solution.frame("beam/tip").position
     assert (
-        np.linalg.norm(np.cross(pull, line), axis=1) <= 2e-3 * np.linalg.norm(pull, axis=1) * np.linalg.norm(line, axis=1)
+        np.linalg.norm(np.cross(pull, line), axis=1)
+        <= 2e-3 * np.linalg.norm(pull, axis=1) * np.linalg.norm(line, axis=1)
     ).all()
 
 
 def test_rigid_bodies_have_rods_between_their_frames() -> None:
     table = scene(fm.simulate(parallelogram(), t_end=0.02, step=0.01))
     left = table["bodies"][0]["shapes"]
-    assert [(shape["kind"], shape["from"], shape["to"]) for shape in left] == [("rod", [0.0, 0.0, 0.0], [0.6, 0.0, 0.0])]
+    assert [(shape["kind"], shape["from"], shape["to"]) for shape in left] == [
+        ("rod", [0.0, 0.0, 0.0], [0.6, 0.0, 0.0])
+    ]
     assert [joint["name"] for joint in table["joints"]] == ["A", "B", "C", "D"]
     assert "stress" not in table["fields"]
 
@@ -176,10 +197,18 @@ def test_rigid_bodies_have_rods_between_their_frames() -> None:
 def test_a_body_with_one_frame_is_the_box_of_its_inertia() -> None:
     model = fm.Model("box")
     a, b, c, mass = 0.1, 0.2, 0.3, 6.0
-    inertia = (mass * (b * b + c * c) / 12, mass * (a * a + c * c) / 12, mass * (a * a + b * b) / 12)
+    inertia = (
+        mass * (b * b + c * c) / 12,
+        mass * (a * a + c * c) / 12,
+        mass * (a * a + b * b) / 12,
+    )
     body = model.add(fm.RigidBody("box", mass=mass, inertia=inertia))
     model.add(fm.Revolute("hinge", model.ground, body, axis="y"))
-    far = model.add(fm.RigidBody("far", mass=1.0, inertia=(1, 1, 1), frames={"near": (0, 0, 0), "end": (2, 0, 0)}))
+    far = model.add(
+        fm.RigidBody(
+            "far", mass=1.0, inertia=(1, 1, 1), frames={"near": (0, 0, 0), "end": (2, 0, 0)}
+        )
+    )
     model.add(fm.Revolute("other", model.ground, far["near"], axis="y"))
     shape = scene(fm.simulate(model, t_end=0.01, step=0.01))["bodies"][0]["shapes"][0]
     assert shape["kind"] == "box"
@@ -198,7 +227,8 @@ def test_many_outputs_are_thinned_and_said() -> None:
 
 def test_fast_rotation_is_said() -> None:
     assert turn_note({"disc": 200.0}, 0.01) == [
-        "body disc turns by up to 115° between two instants: its sense of rotation may appear reversed"
+        "body disc turns by up to 115° between two instants: its sense of rotation may "
+        "appear reversed"
     ]
     assert turn_note({"disc": 100.0}, 0.01) == []
     table = scene(fm.simulate(driven_rod(20.0), t_end=1.0, step=1e-2, output_step=0.1))
@@ -224,15 +254,28 @@ def test_large_surfaces_are_thinned_to_nodes_of_the_mesh() -> None:
     assert len(triangles) > MOST_TRIANGLES >= len(few) > 1000
     assert "of 38642 triangles" in notes[0]
     corners = nodes[rows][few]
-    area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum()
+    area = (
+        0.5
+        * np.linalg.norm(
+            np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
+        ).sum()
+    )
     assert area == pytest.approx(1.0, abs=0.05)
 
 
 def test_axes_between_two_rotations_are_omitted_and_others_fixed() -> None:
     axes = axes_of(Universal("u", "ground", "a").motions, np.zeros((2, 2)))
-    assert [(axis["on"], axis["axis"]) for axis in axes] == [("parent", [1.0, 0.0, 0.0]), ("child", [0.0, 1.0, 0.0])]
-    cylindrical = axes_of(fm.Cylindrical("c", "ground", "a").motions, np.array([[-0.1, 0.0], [0.3, 5.0]]))
-    assert [(axis["kind"], axis["on"]) for axis in cylindrical] == [("slide", "parent"), ("turn", "child")]
+    assert [(axis["on"], axis["axis"]) for axis in axes] == [
+        ("parent", [1.0, 0.0, 0.0]),
+        ("child", [0.0, 1.0, 0.0]),
+    ]
+    cylindrical = axes_of(
+        fm.Cylindrical("c", "ground", "a").motions, np.array([[-0.1, 0.0], [0.3, 5.0]])
+    )
+    assert [(axis["kind"], axis["on"]) for axis in cylindrical] == [
+        ("slide", "parent"),
+        ("turn", "child"),
+    ]
     assert cylindrical[0]["range"] == [-0.1, 0.3]
 
 
@@ -249,7 +292,9 @@ def test_curves_of_the_page_are_those_of_the_solution_and_its_figures(solution: 
     figure = Plots(solution).joints()
     assert figure is not None
     assert [ax.get_title("left") for ax in figure.axes] == [angles["title"], rates["title"]]
-    np.testing.assert_array_equal(figure.axes[1].get_lines()[0].get_ydata(), solution.joint("hinge").velocity[:, 0])
+    np.testing.assert_array_equal(
+        figure.axes[1].get_lines()[0].get_ydata(), solution.joint("hinge").velocity[:, 0]
+    )
 
 
 def test_the_scene_text_ends_no_element() -> None:
@@ -289,11 +334,16 @@ def test_modules_have_unique_names_and_reach_the_script() -> None:
     names = [
         name
         for text in sources.values()
-        for name in re.findall(r"^(?:export )?(?:const|class|(?:async )?function) (\w+)", text, re.M)
+        for name in re.findall(
+            r"^(?:export )?(?:const|class|(?:async )?function) (\w+)", text, re.M
+        )
     ]
     assert len(names) == len(set(names))
     script = player_code().script
-    assert all(f"class {name}" in script for name in ("Scene", "Camera", "Renderer", "Viewer", "Player", "Clock"))
+    assert all(
+        f"class {name}" in script
+        for name in ("Scene", "Camera", "Renderer", "Viewer", "Player", "Clock")
+    )
     assert not re.findall(r"^(?:import|export) ", script, re.M)
     assert "</" not in script
 
@@ -311,7 +361,9 @@ def test_bounds_hold_the_motion_and_point_up() -> None:
 
 
 def test_the_picture_holds_every_corner_of_solids() -> None:
-    """Of boxes on bodies and on the ground; one far larger than the machine, as a hall, is not to make it small."""
+    """Of boxes on bodies and on the ground; one far larger than the machine, as a hall, is not to
+    make it small.
+    """
     corners = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
     triangles = np.array([[0, 1, 3], [4, 6, 7]])
     boxes = [("ground", 0.5 * corners), ("rod", 0.3 * corners), ("ground", 50.0 * corners)]
@@ -326,25 +378,36 @@ def test_the_picture_holds_every_corner_of_solids() -> None:
 def test_a_run_that_stopped_at_its_start_has_one_instant(tmp_path: Path) -> None:
     solution = fm.simulate(hanging(), t_end=0.02, step=0.01)
     first = replace(
-        solution, trajectory=type(solution.trajectory)(*(values[:1] if len(values) else values for values in solution.trajectory))
+        solution,
+        trajectory=type(solution.trajectory)(
+            *(values[:1] if len(values) else values for values in solution.trajectory)
+        ),
     )
     assert scene(first)["time"] == [0.0, 0.0, 1]
 
 
 def test_two_runs_are_one_scene_with_one_scale(solution: Solution) -> None:
-    """Each run has its own motion and times; their surfaces are stored once, and the legend holds for both."""
+    """Each run has its own motion and times; their surfaces are stored once, and the legend holds
+    for both.
+    """
     faster = mechanism(stressed_beam(yield_stress=1e3))
     faster.joints["hinge"] = replace(faster.joints["hinge"], v0=8.0)
     second = fm.simulate(faster, t_end=0.03, step=0.002)
     table = scene_of_two(solution, second, ("A", "B"))
     other, text = table["other"], table["data"]
     own = [scene(each)["fields"] for each in (solution, second)]
-    assert table["fields"] == other["fields"] == {key: max(each[key] for each in own) for key in own[0]}
+    assert (
+        table["fields"]
+        == other["fields"]
+        == {key: max(each[key] for each in own) for key in own[0]}
+    )
     assert own[0] != own[1]
     for run, each in ((solution, table), (second, other)):
         assert each["time"] == pytest.approx([0.0, run.t[-1], len(run.t)])
         position = read(text, each["position"])
         for k, name in enumerate(run.bodies):
             np.testing.assert_allclose(position[:, k], run.body(name).position, atol=1e-5)
-    assert [part["triangles"]["at"] for part in table["parts"]] == [part["triangles"]["at"] for part in other["parts"]]
+    assert [part["triangles"]["at"] for part in table["parts"]] == [
+        part["triangles"]["at"] for part in other["parts"]
+    ]
     assert len(text) < 1.05 * sum(len(scene(each)["data"]) for each in (solution, second))

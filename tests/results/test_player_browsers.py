@@ -1,5 +1,6 @@
-"""Reports in real browsers: Chromium without a screen, Firefox on a virtual one; skipped where a browser, node or its modules are
-missing. FLEXMBS_NODE_MODULES names the folder of the modules, if it is not the one of `npm install --prefix tests/player`."""
+"""Reports in real browsers: Chromium without a screen, Firefox on a virtual one; skipped where a
+browser, node or its modules are missing. FLEXMBS_NODE_MODULES names the folder of the modules, if
+it is not the one of `npm install --prefix tests/player`."""
 
 import base64
 import contextlib
@@ -20,13 +21,18 @@ from test_stress import mechanism, stressed_beam
 
 import flexmbs as fm
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 FIREFOX, SCREEN = shutil.which("firefox-esr") or shutil.which("firefox"), shutil.which("xvfb-run")
 BROWSERS = {"chrome": CHROMIUM, "firefox": FIREFOX}
 needs_node = pytest.mark.skipif(
-    NODE is None or not (MODULES / "puppeteer-core").exists(), reason="puppeteer-core is not installed"
+    NODE is None or not (MODULES / "puppeteer-core").exists(),
+    reason="puppeteer-core is not installed",
 )
-needs_axe = pytest.mark.skipif(not (MODULES / "axe-core").exists(), reason="axe-core is not installed")
+needs_axe = pytest.mark.skipif(
+    not (MODULES / "axe-core").exists(), reason="axe-core is not installed"
+)
 PIXELS = 300
 
 
@@ -34,7 +40,9 @@ PIXELS = 300
 def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, fm.Solution]:
     plain = "<script>alert(1)<img src=x onerror=alert(2)>"
     model = mechanism(stressed_beam())
-    model.add(fm.Revolute("nasty", model.bodies["other"].handle()["tip"], model.add(rod(plain)), axis="x"))
+    model.add(
+        fm.Revolute("nasty", model.bodies["other"].handle()["tip"], model.add(rod(plain)), axis="x")
+    )
     solution = fm.simulate(model, t_end=0.2, step=0.002)
     path = tmp_path_factory.mktemp("report") / "report.html"
     solution.report(path)
@@ -54,8 +62,17 @@ def skip_without(browser: str) -> None:
 def started(browser: str, screen: bool) -> subprocess.Popen[str]:
     """A browser for all pages of this process; it ends with its input."""
     wrapped = [str(SCREEN), "-a", "-s", "-screen 0 1280x900x24"] if screen else []
-    command = [*wrapped, str(NODE), str(TESTS / "pages.mjs"), browser, str(BROWSERS[browser]), str(MODULES.parent)]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    command = [
+        *wrapped,
+        str(NODE),
+        str(TESTS / "pages.mjs"),
+        browser,
+        str(BROWSERS[browser]),
+        str(MODULES.parent),
+    ]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
 def seen(script: str, browser: str, path: Path, *, screen: bool) -> dict[str, Any]:
@@ -90,11 +107,14 @@ def test_the_report_plays(browser: str, report: tuple[Path, fm.Solution]) -> Non
     for field in ("displacement", "stress"):
         pixels = found["fields"][field]
         assert pixels["body"] > PIXELS
-        assert pixels["inside"] > 0.85 * pixels["body"], field  # the others are mixed at the silhouettes
+        # the others are mixed at the silhouettes
+        assert pixels["inside"] > 0.85 * pixels["body"], field
         assert pixels["kinds"] > 10
     middle = 0.5 * (solution.t[0] + solution.t[-1])
     np.testing.assert_allclose(found["told"], [solution.t[-1], middle])
-    np.testing.assert_allclose([found["home"], found["stepped"], found["end"]], [0.0, found["step"], solution.t[-1]])
+    np.testing.assert_allclose(
+        [found["home"], found["stepped"], found["end"]], [0.0, found["step"], solution.t[-1]]
+    )
     assert found["playing"]
     assert found["paused"]
     assert 0.0 < found["later"] < solution.t[-1]
@@ -106,7 +126,9 @@ def test_the_report_plays(browser: str, report: tuple[Path, fm.Solution]) -> Non
             surface, view = solution.compiled.data[body].surface, solution.body(body)
             assert surface is not None
             local = surface.nodes[:4] + np.einsum("nak,k->na", surface.phi[:4], view.elastic[2])
-            np.testing.assert_allclose(stored, local @ view.rotation[2].T + view.position[2], atol=1e-4)
+            np.testing.assert_allclose(
+                stored, local @ view.rotation[2].T + view.position[2], atol=1e-4
+            )
 
 
 @needs_node
@@ -117,7 +139,9 @@ def test_pictures_do_not_depend_on_the_scale(tmp_path: Path) -> None:
     for scale in (1.0, 1e-7, 1e3):
         model = fm.Model("arm", gravity=(0.0, 0.0, -9.81 * scale))
         inertia = (2e-2 * scale**5,) * 3
-        arm = fm.RigidBody("arm", mass=scale**3, inertia=inertia, frames={"end": (scale, 0.0, 0.2 * scale)})
+        arm = fm.RigidBody(
+            "arm", mass=scale**3, inertia=inertia, frames={"end": (scale, 0.0, 0.2 * scale)}
+        )
         model.add(fm.Revolute("hinge", model.ground, model.add(arm), axis="y"))
         load = fm.RigidBody("load", mass=scale**3, inertia=inertia)
         model.add(fm.Prismatic("slide", "arm/end", model.add(load), axis="y", q0=0.3 * scale))
@@ -132,7 +156,9 @@ def test_pictures_do_not_depend_on_the_scale(tmp_path: Path) -> None:
 def sliding() -> fm.Model:
     """A sledge with a ball as its foot and a spring to the ground, and a pendulum on it."""
     model = fm.Model("sledge", gravity=(0.0, 0.0, -9.81))
-    sledge = model.add(fm.RigidBody("sledge", mass=2.0, inertia=(0.1, 0.1, 0.1), frames={"top": (0.0, 0.0, 0.3)}))
+    sledge = model.add(
+        fm.RigidBody("sledge", mass=2.0, inertia=(0.1, 0.1, 0.1), frames={"top": (0.0, 0.0, 0.3)})
+    )
     model.add(fm.Translation("free", model.ground, sledge, q0=(0.0, 0.0, 0.1), v0=(2.0, 0.0, 0.0)))
     model.add(fm.SpherePlane("foot", model.ground, sledge, radius=0.1, friction=0.1))
     model.add(fm.PointSpring("spring", model.ground, sledge, k=20.0, length=0.5))
@@ -154,7 +180,9 @@ def test_every_control_changes_the_picture_and_takes_it_back(
     assert found["live"]
     own = {"ghost", "deformation", "field"} if kind == "elastic" else {"contacts", "forces"}
     views = {"front", "right", "top", "oblique"}
-    assert own | views | {"frames", "joints", "axes", "reactions", "grid", "trace", *"awAW"} <= set(found["changed"])
+    assert own | views | {"frames", "joints", "axes", "reactions", "grid", "trace", *"awAW"} <= set(
+        found["changed"]
+    )
     for name, (changed, left) in found["changed"].items():
         assert changed > 20, name
         assert left <= 0.01 * changed, name
@@ -171,7 +199,9 @@ def test_checks_of_long_names_fit_a_phone(browser: str, tmp_path: Path) -> None:
     body = model.add(fm.RigidBody("b" * 100, mass=1.0, inertia=(0.1, 0.1, 0.1)))
     model.add(fm.Translation("j" * 100, model.ground, body, q0=(0.0, 0.0, 0.2)))
     model.add(fm.SpherePlane("c" * 100, model.ground, body, radius=0.1))
-    fm.simulate(model, t_end=0.02, step=1e-3, integrator="moreau-jean").report(tmp_path / "long.html")
+    fm.simulate(model, t_end=0.02, step=1e-3, integrator="moreau-jean").report(
+        tmp_path / "long.html"
+    )
     found = seen("narrow.mjs", browser, tmp_path / "long.html", screen=browser == "firefox")
     assert found["page"] <= 0
     assert found["checks"] == [0]
@@ -180,16 +210,21 @@ def test_checks_of_long_names_fit_a_phone(browser: str, tmp_path: Path) -> None:
 @needs_node
 @pytest.mark.parametrize("speed", [0.0, 100.0, 1e4, 1e30])
 def test_motions_that_go_far_are_seen(speed: float, tmp_path: Path) -> None:
-    """A sledge of 2 m that goes 2 km, 200 km, or out of all bounds: the picture was empty. It is followed, over its ground."""
+    """A sledge of 2 m that goes 2 km, 200 km, or out of all bounds: the picture was empty. It is
+    followed, over its ground.
+    """
     skip_without("chrome")
     model = fm.Model("sledge", gravity=(0.0, 0.0, -9.81))
-    body = fm.RigidBody("sledge", mass=100.0, inertia=(20.0, 60.0, 60.0), frames={"a": (-1, 0, 0), "b": (1, 0, 0.3)})
+    body = fm.RigidBody(
+        "sledge", mass=100.0, inertia=(20.0, 60.0, 60.0), frames={"a": (-1, 0, 0), "b": (1, 0, 0.3)}
+    )
     model.add(fm.Prismatic("rail", model.ground, model.add(body), axis="x", v0=speed))
     fm.simulate(model, t_end=20.0, step=0.1).show(browser=False).save(tmp_path / "far.html")
     found = seen("far.mjs", "chrome", tmp_path / "far.html", screen=False)
     assert (found["messages"], found["requests"]) == ([], [])
     assert found["follow"] == ("0" if speed else "-1")
-    times = slice(1) if speed > 1e5 else slice(None)  # beyond there are no numbers of single precision
+    # beyond there are no numbers of single precision
+    times = slice(1) if speed > 1e5 else slice(None)
     assert min(found["body"][times]) > PIXELS, found["body"]
     assert min(found["ground"][times]) > PIXELS, found["ground"]
 
@@ -197,9 +232,13 @@ def test_motions_that_go_far_are_seen(speed: float, tmp_path: Path) -> None:
 @needs_node
 @pytest.mark.parametrize("browser", BROWSERS)
 def test_two_runs_in_one_picture(browser: str, tmp_path: Path) -> None:
-    """The second run over the first one or beside it, as long as it lasts; the bar of links covers no picture."""
+    """The second run over the first one or beside it, as long as it lasts; the bar of links covers
+    no picture.
+    """
     skip_without(browser)
-    long, short = (fm.simulate(hanging(damping=c), t_end=t, step=0.005) for c, t in ((0.0, 0.6), (3.0, 0.3)))
+    long, short = (
+        fm.simulate(hanging(damping=c), t_end=t, step=0.005) for c, t in ((0.0, 0.6), (3.0, 0.3))
+    )
     long.compare(short, tmp_path / "pair.html")
     found = seen("pair.mjs", browser, tmp_path / "pair.html", screen=browser == "firefox")
     assert (found["messages"], found["requests"]) == ([], [])
@@ -232,30 +271,55 @@ DAE = """<?xml version="1.0"?>
 
 
 def coloured_robot(folder: Path, opacity: float) -> Path:
-    """A red board behind a blue plate of this opacity, and a mesh of two colours beside them; seen from −x."""
+    """A red board behind a blue plate of this opacity, and a mesh of two colours beside them; seen
+    from −x.
+    """
     colours = {"green": "0 0.8 0", "yellow": "0.9 0.8 0"}
-    shader = "<profile_COMMON><technique><phong><diffuse><color>{} 1</color></diffuse></phong></technique></profile_COMMON>"
-    effects = [f'<effect id="e{name}">{shader.format(rgb)}</effect>' for name, rgb in colours.items()]
-    materials = [f'<material id="{name}"><instance_effect url="#e{name}"/></material>' for name in colours]
+    shader = (
+        "<profile_COMMON><technique><phong><diffuse><color>{} "
+        "1</color></diffuse></phong></technique></profile_COMMON>"
+    )
+    effects = [
+        f'<effect id="e{name}">{shader.format(rgb)}</effect>' for name, rgb in colours.items()
+    ]
+    materials = [
+        f'<material id="{name}"><instance_effect url="#e{name}"/></material>' for name in colours
+    ]
     (folder / "two.dae").write_text(DAE.format("".join(effects), "".join(materials)))
 
     def board(x: float, rgba: str) -> str:
         shape = "<geometry><box size='0.1 1.5 1.5'/></geometry>"
-        return f"<visual><origin xyz='{x} 0 0.5'/>{shape}<material name='{x}'><color rgba='{rgba}'/></material></visual>"
+        return (
+            f"<visual><origin xyz='{x} 0 0.5'/>{shape}<material name='{x}'><color "
+            f"rgba='{rgba}'/></material></visual>"
+        )
 
     boards = board(-1.0, f"0 0 1 {opacity}") + board(0.0, "1 0 0 1") + board(-0.4, "0 1 0 0")
     mesh = "<visual><origin xyz='0 1 0'/><geometry><mesh filename='two.dae'/></geometry></visual>"
-    inertia = "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial>"
-    joint = "<joint name='j' type='continuous'><parent link='base'/><child link='arm'/><axis xyz='0 0 1'/></joint>"
+    inertia = (
+        "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' "
+        "iyz='0'/></inertial>"
+    )
+    joint = (
+        "<joint name='j' type='continuous'><parent link='base'/><child link='arm'/><axis "
+        "xyz='0 0 1'/></joint>"
+    )
     path = folder / "r.urdf"
-    path.write_text(f"<robot name='r'><link name='base'>{boards}{mesh}</link><link name='arm'>{inertia}</link>{joint}</robot>")
+    path.write_text(
+        f"<robot name='r'><link name='base'>{boards}{mesh}</link><link "
+        f"name='arm'>{inertia}</link>{joint}</robot>"
+    )
     return path
 
 
 @needs_node
 @pytest.mark.parametrize("browser", BROWSERS)
-def test_one_sees_through_clear_materials_and_meshes_have_their_colours(browser: str, tmp_path: Path) -> None:
-    """Red behind blue of 0.4 is (0.6, 0, 0.4) of their shades, of an opaque plate nothing; what has opacity 0 is not there."""
+def test_one_sees_through_clear_materials_and_meshes_have_their_colours(
+    browser: str, tmp_path: Path
+) -> None:
+    """Red behind blue of 0.4 is (0.6, 0, 0.4) of their shades, of an opaque plate nothing; what has
+    opacity 0 is not there.
+    """
     skip_without(browser)
     purple = []
     for opacity, field in ((0.4, ""), (1.0, ""), (0.4, "displacement")):
@@ -264,14 +328,24 @@ def test_one_sees_through_clear_materials_and_meshes_have_their_colours(browser:
         page = (tmp_path / "robot.html").read_text(encoding="utf-8")
         named = '"format":"flexmbs-scene/1"'
         assert page.count(named) == 1
-        (tmp_path / "robot.html").write_text(page.replace(named, f'{named},"settings":{{"field":"{field}"}}'), encoding="utf-8")
+        (tmp_path / "robot.html").write_text(
+            page.replace(named, f'{named},"settings":{{"field":"{field}"}}'), encoding="utf-8"
+        )
         found = seen("picture.mjs", browser, tmp_path / "robot.html", screen=browser == "firefox")
         picture = imread(BytesIO(base64.b64decode(found["picture"])))
         r, g, b = np.moveaxis(picture[:, 40:, :3], 2, 0)  # beside the legend
         purple.append(int(((r > 0.3) & (b > 0.2) & (g < 0.15) & (b < 0.95 * r) & (r < 0.8)).sum()))
-        counts = [int(each.sum()) for each in ((g > 2 * r) & (g > 2 * b), (r > 2 * b) & (g > 2 * b), (r > 3 * g) & (r > 3 * b))]
+        counts = [
+            int(each.sum())
+            for each in (
+                (g > 2 * r) & (g > 2 * b),
+                (r > 2 * b) & (g > 2 * b),
+                (r > 3 * g) & (r > 3 * b),
+            )
+        ]
         assert field or min(counts) > PIXELS, counts  # green, yellow, red
-        blue = int(((b > r + 0.2) & (b > g + 0.1)).sum())  # a field's colours are those of its legend
+        # a field's colours are those of its legend
+        blue = int(((b > r + 0.2) & (b > g + 0.1)).sum())
         assert (blue > PIXELS) == (not field)
     assert purple[0] > 10 * PIXELS
     assert max(purple[1:]) < 0.02 * purple[0]
@@ -286,18 +360,28 @@ def held(request: pytest.FixtureRequest, report: tuple[Path, fm.Solution]) -> di
 
 @needs_node
 @needs_axe
-def test_the_report_answers_mouse_and_keys(held: dict[str, Any], report: tuple[Path, fm.Solution]) -> None:
+def test_the_report_answers_mouse_and_keys(
+    held: dict[str, Any], report: tuple[Path, fm.Solution]
+) -> None:
     t = report[1].t
     assert (held["messages"], held["requests"]) == ([], [])
-    assert held["clicked"]["time"] == pytest.approx(t[0] + 0.5 * (t[-1] - t[0]), abs=0.05 * (t[-1] - t[0]))
-    assert held["dragged"]["time"] == pytest.approx(t[0] + 0.7 * (t[-1] - t[0]), abs=0.05 * (t[-1] - t[0]))
+    assert held["clicked"]["time"] == pytest.approx(
+        t[0] + 0.5 * (t[-1] - t[0]), abs=0.05 * (t[-1] - t[0])
+    )
+    assert held["dragged"]["time"] == pytest.approx(
+        t[0] + 0.7 * (t[-1] - t[0]), abs=0.05 * (t[-1] - t[0])
+    )
     assert held["dragged"]["shown"] == f"{held['dragged']['time']:.4g} s"
     assert held["moved"]
     assert held["turned"]["azimuth"] < held["start"]["azimuth"] - 0.3
     assert held["nearer"]["distance"] < 0.9 * held["turned"]["distance"]
     keys = held["keys"]
-    np.testing.assert_allclose([keys[key]["time"] for key in ("Home", "ArrowRight", "End")], [t[0], t[1], t[-1]])
-    np.testing.assert_allclose([keys["2"]["azimuth"], keys["2"]["elevation"]], [np.pi / 2, 0.0], atol=1e-12)
+    np.testing.assert_allclose(
+        [keys[key]["time"] for key in ("Home", "ArrowRight", "End")], [t[0], t[1], t[-1]]
+    )
+    np.testing.assert_allclose(
+        [keys["2"]["azimuth"], keys["2"]["elevation"]], [np.pi / 2, 0.0], atol=1e-12
+    )
     assert keys["+"]["distance"] == pytest.approx(0.85 * keys["f"]["distance"])
     assert held["coloured"]["legend"]
 

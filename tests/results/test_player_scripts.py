@@ -1,4 +1,6 @@
-"""The scripts of the player by themselves, under node, and their types; skipped without node or TypeScript."""
+"""The scripts of the player by themselves, under node, and their types; skipped without node or
+TypeScript.
+"""
 
 import os
 import shutil
@@ -32,6 +34,10 @@ def test_modules_of_the_player() -> None:
 def test_types_of_the_player() -> None:
     compiler = MODULES / "typescript" / "bin" / "tsc"
     done = subprocess.run(
-        [str(NODE), str(compiler), "-p", str(HERE / "js")], capture_output=True, text=True, check=False, timeout=120
+        [str(NODE), str(compiler), "-p", str(HERE / "js")],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 0, done.stdout[-4000:]

@@ -1,4 +1,6 @@
-"""The plots of a page answer a real mouse, in Chromium and Firefox; skipped as `test_player_browsers` is."""
+"""The plots of a page answer a real mouse, in Chromium and Firefox; skipped as
+`test_player_browsers` is.
+"""
 
 from pathlib import Path
 

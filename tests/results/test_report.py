@@ -30,7 +30,11 @@ NASTY = '<script>alert("1")<b>'
 
 def named_nastily() -> fm.Model:
     model = fm.Model("$a_1$ & <img src=x onerror=alert(1)>", gravity=(0, 0, -9.81))
-    body = model.add(fm.RigidBody(NASTY, mass=1.0, inertia=(1, 1, 1), com=(0.5, 0, 0), frames={"=cmd()": (1, 0, 0)}))
+    body = model.add(
+        fm.RigidBody(
+            NASTY, mass=1.0, inertia=(1, 1, 1), com=(0.5, 0, 0), frames={"=cmd()": (1, 0, 0)}
+        )
+    )
     model.add(fm.Revolute('_hinge, "$x^2$"', model.ground, body, axis="y"))
     return model
 
@@ -38,7 +42,10 @@ def named_nastily() -> fm.Model:
 def test_efforts_are_those_of_coordinates_on_which_something_acts() -> None:
     """What a step leaves along a free coordinate is no force of a controller."""
     model = fm.Model("double", gravity=(0, 0, -9.81))
-    rod, bob = (model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1), com=(1, 0, 0))) for name in ("rod", "bob"))
+    rod, bob = (
+        model.add(fm.RigidBody(name, mass=1.0, inertia=(1, 1, 1), com=(1, 0, 0)))
+        for name in ("rod", "bob")
+    )
     model.add(fm.Revolute("hinge", model.ground, rod, axis="y"))
     model.add(fm.Revolute("free", rod, bob, axis="y", q0=0.5))
     model.add(fm.JointSpring("spring", "hinge", k=10.0))
@@ -50,13 +57,21 @@ def test_efforts_are_those_of_coordinates_on_which_something_acts() -> None:
 
 @pytest.mark.parametrize("driven", [False, True])
 def test_pages_of_models_without_any_coordinate(driven: bool, tmp_path: Path) -> None:
-    """All bodies are held, or all motion is given as rheonomic coordinates: no unknown and no equation is left."""
+    """All bodies are held, or all motion is given as rheonomic coordinates: no unknown and no
+    equation is left.
+    """
     model = fm.Model("table", gravity=(0, 0, -9.81))
     body = model.add(fm.RigidBody("body", mass=1.0, inertia=(1, 1, 1)))
-    model.add(fm.Revolute("turn", model.ground, body, axis="y") if driven else fm.Fixed("turn", model.ground, body))
+    model.add(
+        fm.Revolute("turn", model.ground, body, axis="y")
+        if driven
+        else fm.Fixed("turn", model.ground, body)
+    )
     if driven:
         model.add(fm.Drive("motor", "turn", fm.Sine(1.0, frequency=1.0)))
-    solution = fm.simulate(model, t_end=0.1, step=0.01, coordinates="rheonomic" if driven else "joint")
+    solution = fm.simulate(
+        model, t_end=0.1, step=0.01, coordinates="rheonomic" if driven else "joint"
+    )
     assert solution.s.shape[1] == 0
     solution.report(tmp_path / "out.html")
     assert "0 velocities in" in (tmp_path / "out.html").read_text(encoding="utf-8")
@@ -77,8 +92,18 @@ def test_page_is_one_file_and_escapes_names(tmp_path: Path) -> None:
         assert f'id="{anchor}"' in page
     drawn = re.findall(r'data-plot="(\w+)"><div class="panel">', page)  # without scripts too
     assert drawn == ["joints", "frames", "reactions", "energy"]
-    assert not re.findall(r'\sstyle="|\son\w+="', re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL))
-    for title in ("Checks", "Model", "Joints", "Reactions", "Energy balance", "Solver", "Provenance"):
+    assert not re.findall(
+        r'\sstyle="|\son\w+="', re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    )
+    for title in (
+        "Checks",
+        "Model",
+        "Joints",
+        "Reactions",
+        "Energy balance",
+        "Solver",
+        "Provenance",
+    ):
         assert f"<h2>{title}</h2>" in page
     numbers = json.loads((tmp_path / "out.summary.json").read_text())
     assert numbers["verdict"] == PASS
@@ -91,7 +116,9 @@ def test_modes_are_listed_and_drawn(tmp_path: Path) -> None:
     nodes = np.array([[0.0, 0, 0], [1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]])
     phi = np.zeros((4, 3, 1))
     phi[1, 2, 0] = 1.5
-    surface = Surface(nodes, phi, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]), np.arange(4))
+    surface = Surface(
+        nodes, phi, np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]), np.arange(4)
+    )
     model = fm.Model("beam")
     beam = model.add(fm.FlexibleBody("beam", data=replace(data, surface=surface)))
     model.add(fm.Revolute("hinge", model.ground, beam["hub"], axis="y"))
@@ -189,7 +216,9 @@ def test_peaks_that_leave_the_axis_are_marked() -> None:
     y[[300, 301, 700]] = 40.0, 90.0, -50.0
     spiked = chart([panel("Force", "N", t, {"spiked": y, "calm": 0.5 * np.sin(20 * t)})])
     (marks,) = re.findall(r'<path class="clipped (c\d)" d="([^"]*)"/>', spiked)
-    places = [(float(x), float(h)) for x, h in re.findall(r"M([\d.]+) [\d.]+l4 (-?\d+)h-8z", marks[1])]
+    places = [
+        (float(x), float(h)) for x, h in re.findall(r"M([\d.]+) [\d.]+l4 (-?\d+)h-8z", marks[1])
+    ]
     assert marks[0] == "c0"
     np.testing.assert_allclose(places, [(64 + t[301] * 928, 7), (64 + t[700] * 928, -7)], atol=0.06)
     assert '<span class="note">▲ peaks to 90</span>' in spiked
@@ -197,17 +226,22 @@ def test_peaks_that_leave_the_axis_are_marked() -> None:
 
 
 def test_reactions_at_round_off_are_zero_and_said_so() -> None:
-    """The moment in the hinge of a plane pendulum is zero, what the steps leave of it is no signal; forces keep every digit."""
+    """The moment in the hinge of a plane pendulum is zero, what the steps leave of it is no signal;
+    forces keep every digit.
+    """
     solution = fm.simulate(hanging(), t_end=0.5, step=1e-3)
     left = float(np.abs(solution.joint("hinge").torque).max())
     assert 0.0 <= left < 1e-5
     force, moment = reactions(solution)
-    np.testing.assert_array_equal(force.curves[0].y, np.linalg.norm(solution.joint("hinge").force, axis=1))
+    np.testing.assert_array_equal(
+        force.curves[0].y, np.linalg.norm(solution.joint("hinge").force, axis=1)
+    )
     assert (force.quiet, moment.quiet) == ((), ("hinge",))
     assert not moment.curves[0].y.any()
     assert "zero but for round-off: hinge" in chart([moment])
     text = page(solution, summary(solution))
-    assert text.count("zero but for round-off: hinge") == 2  # in the drawing and in what replaces it
+    # in the drawing and in what replaces it
+    assert text.count("zero but for round-off: hinge") == 2
     assert '"notes":["zero but for round-off: hinge"]' in text.replace(": [", ":[")
     row = re.search(r"<tr><td>hinge</td>.*?</tr>", text, re.DOTALL)
     assert row
@@ -222,11 +256,16 @@ def test_time_axes_are_in_line_through_the_page() -> None:
     """Also of sections whose curves begin later, such as a step size."""
     t = np.linspace(0.0, 2.0, 21)
     early, late = panel("Speed", "m/s", t, {"a": t}), panel("Step", "s", t[8:], {"a": t[8:]})
-    ticks_of = [re.findall(r'middle" x="([^"]*)"', chart([each], span_of([early, late]))) for each in (early, late)]
+    ticks_of = [
+        re.findall(r'middle" x="([^"]*)"', chart([each], span_of([early, late])))
+        for each in (early, late)
+    ]
     assert ticks_of[0] == ticks_of[1]
     assert len(ticks_of[0]) > 4
     solution = fm.simulate(driven_rod(2.0), t_end=0.05, rtol=1e-6)
-    drawn = re.findall(r'<svg viewBox="0 0 1000 .*?</svg>', page(solution, summary(solution)), re.DOTALL)
+    drawn = re.findall(
+        r'<svg viewBox="0 0 1000 .*?</svg>', page(solution, summary(solution)), re.DOTALL
+    )
     places = {tuple(re.findall(r'middle" x="([^"]*)"', each)) for each in drawn}
     assert len(drawn) > 5
     assert len(places) == 1
@@ -276,11 +315,16 @@ def test_minus_zero_is_zero() -> None:
 
 def test_the_page_of_a_controlled_robot_names_its_joints() -> None:
     """The controller acts on joint coordinates, which the table of forces lists."""
-    arm = fm.Robot.from_dh([fm.robots.Link(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0, 0.03, 0.03))])
+    arm = fm.Robot.from_dh(
+        [fm.robots.Link(a=0.4, mass=2.0, com=(-0.2, 0, 0), inertia=(0, 0.03, 0.03))]
+    )
     hold = fm.robots.PDGravity(arm, fm.robots.Quintic([0.3], [0.3], 1.0), kp=100.0, kd=10.0)
     solution = fm.simulate(fm.robots.controlled(arm.started([0.3]), hold), t_end=0.05, step=0.01)
     text = page(solution, summary(solution))
-    assert re.search(r"<td>control</td>\s*<td>robot-control</td>\s*<td>joint1</td>", text.replace("joint1.0", "joint1"))
+    assert re.search(
+        r"<td>control</td>\s*<td>robot-control</td>\s*<td>joint1</td>",
+        text.replace("joint1.0", "joint1"),
+    )
 
 
 def test_unwritable_report_says_so(tmp_path: Path) -> None:

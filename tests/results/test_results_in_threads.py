@@ -18,7 +18,9 @@ def chain(n: int) -> fm.Model:
     end = model.ground
     for k in range(n):
         inertia, frames = (0.01, 0.01, 0.01), {"end": (0, 0, -0.2)}
-        link = model.add(fm.RigidBody(f"link {k}", mass=1.0, com=(0, 0, -0.1), inertia=inertia, frames=frames))
+        link = model.add(
+            fm.RigidBody(f"link {k}", mass=1.0, com=(0, 0, -0.1), inertia=inertia, frames=frames)
+        )
         model.add(fm.Revolute(f"hinge {k}", end, link, axis="xy"[k % 2], q0=0.3))
         end = link["end"]
     return model
@@ -41,9 +43,13 @@ def test_frames_are_the_same_in_threads() -> None:
             np.testing.assert_array_equal(frame.acceleration, expected.frame(name).acceleration)
 
 
-@pytest.mark.parametrize("way", [copy.copy, copy.deepcopy, lambda solution: pickle.loads(pickle.dumps(solution))])
+@pytest.mark.parametrize(
+    "way", [copy.copy, copy.deepcopy, lambda solution: pickle.loads(pickle.dumps(solution))]
+)
 def test_copies_stand_for_themselves(way: Callable[[fm.Solution], fm.Solution]) -> None:
-    """Also of a solution that has been read, and is gone: workspaces of deep copies pointed into its memory."""
+    """Also of a solution that has been read, and is gone: workspaces of deep copies pointed into
+    its memory.
+    """
     expected, solution = (fm.simulate(chain(4), t_end=0.1, step=1e-3) for _ in range(2))
     assert len(solution.frame("link 0").position)
     made = way(solution)
@@ -65,5 +71,7 @@ def test_solutions_with_user_functions_are_copied_but_not_pickled() -> None:
     made = copy.deepcopy(fm.simulate(model, t_end=0.1, step=1e-3))
     gc.collect()
     np.testing.assert_array_equal(made.joint("hinge 0").effort, expected.joint("hinge 0").effort)
-    with pytest.raises(fm.InputError, match="results of a model with user functions are not pickled; save them"):
+    with pytest.raises(
+        fm.InputError, match="results of a model with user functions are not pickled; save them"
+    ):
         pickle.dumps(made)

@@ -1,4 +1,6 @@
-"""A bushing's moment follows its rotation vector, which changes sign at half a turn: such runs do not pass."""
+"""A bushing's moment follows its rotation vector, which changes sign at half a turn: such runs do
+not pass.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,6 @@
-"""Data of bodies by themselves: modes, fields, regions and marks that the page stores are those of the body and the run."""
+"""Data of bodies by themselves: modes, fields, regions and marks that the page stores are those of
+the body and the run.
+"""
 
 import json
 import re
@@ -30,7 +32,12 @@ def plate(n: int, *, modes: int) -> Surface:
     k = np.arange(n * n).reshape(n, n)
     a, b, c, d = k[:-1, :-1].ravel(), k[1:, :-1].ravel(), k[1:, 1:].ravel(), k[:-1, 1:].ravel()
     phi = np.random.default_rng(0).normal(size=(n * n, 3, modes))
-    return Surface(nodes, phi, np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)]), np.arange(n * n) + 7)
+    return Surface(
+        nodes,
+        phi,
+        np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)]),
+        np.arange(n * n) + 7,
+    )
 
 
 def test_modes_are_those_of_the_body() -> None:
@@ -45,13 +52,17 @@ def test_modes_are_those_of_the_body() -> None:
     np.testing.assert_allclose(read(table["data"], mode["shapes"])[0], u[rows] / largest, atol=6e-4)
     names = [frame["name"] for frame in table["frames"]]
     tip = data.frames["tip"]
-    np.testing.assert_allclose(mode["frames"][names.index("tip")], [*tip.phi[:, 0] / largest, *tip.psi[:, 0] / largest])
+    np.testing.assert_allclose(
+        mode["frames"][names.index("tip")], [*tip.phi[:, 0] / largest, *tip.psi[:, 0] / largest]
+    )
     of_row = von_mises(data.stress.modes[:, :, 0]) / largest
     expected = np.zeros(len(data.surface.nodes))
     np.maximum.at(expected, data.stress.rows, of_row)  # node 28 has two materials
     assert mode["largest"] == pytest.approx(1e-9 * expected.max())
     np.testing.assert_allclose(
-        read(table["data"], mode["stress"]) * mode["largest"], 1e-9 * expected[rows], atol=1e-4 * mode["largest"]
+        read(table["data"], mode["stress"]) * mode["largest"],
+        1e-9 * expected[rows],
+        atol=1e-4 * mode["largest"],
     )
     assert table["settings"] == {"grid": False, "mode": -1}
 
@@ -77,10 +88,15 @@ def test_frames_are_coupled_with_the_vertices_of_their_regions() -> None:
     surface = data.surface
     assert surface is not None
     name = next(iter(data.frames))
-    regions = [Region(name, np.unique(surface.triangles[:2]), "#ff0000"), Region("no frame", np.arange(4), "#00ff00")]
+    regions = [
+        Region(name, np.unique(surface.triangles[:2]), "#ff0000"),
+        Region("no frame", np.arange(4), "#00ff00"),
+    ]
     [spider] = body_page_scene(data, regions, Show("part", {}, frames=True))["spiders"]
     assert (spider["frame"], spider["colour"]) == (0, "#ff0000")
-    np.testing.assert_array_equal(np.unique(surface.triangles)[spider["vertices"]], regions[0].nodes)
+    np.testing.assert_array_equal(
+        np.unique(surface.triangles)[spider["vertices"]], regions[0].nodes
+    )
 
 
 def test_regions_take_their_triangles_from_the_surface() -> None:
@@ -88,7 +104,9 @@ def test_regions_take_their_triangles_from_the_surface() -> None:
     surface = data.surface
     assert surface is not None
     chosen = np.unique(surface.triangles[:2])
-    table = body_page_scene(data, [Region("base", chosen, "#ff0000"), Region("again", chosen, "#00ff00")], SHOW)
+    table = body_page_scene(
+        data, [Region("base", chosen, "#ff0000"), Region("again", chosen, "#00ff00")], SHOW
+    )
     [part] = table["parts"]
     [region] = part["regions"]
     rows = np.unique(surface.triangles)
@@ -96,7 +114,9 @@ def test_regions_take_their_triangles_from_the_surface() -> None:
     rest = rows[read(table["data"], part["triangles"]).astype(int)]
     assert np.isin(own, chosen).all()
     assert len(own) >= 2
-    assert {from_the_first(*row) for row in np.concatenate([own, rest])} == {from_the_first(*row) for row in surface.triangles}
+    assert {from_the_first(*row) for row in np.concatenate([own, rest])} == {
+        from_the_first(*row) for row in surface.triangles
+    }
     assert len(own) + len(rest) == len(surface.triangles)
 
 
@@ -104,7 +124,10 @@ def test_modes_of_large_surfaces_are_few() -> None:
     data, buffer = stressed_beam(), Buffer()
     assert modes_shown(data, stored_skin(buffer, plate(5, modes=1))) == data.nf
     large = type("Body", (), {"nf": 60})()
-    assert [modes_shown(large, stored_skin(buffer, plate(n, modes=1))) for n in (5, 105)] == [24, 22]
+    assert [modes_shown(large, stored_skin(buffer, plate(n, modes=1))) for n in (5, 105)] == [
+        24,
+        22,
+    ]
 
 
 def damage(*values: float) -> Field:
@@ -118,7 +141,9 @@ def test_legends_by_decades() -> None:
     assert ends(damage(0.0, 0.0)) == (0.0, 1.0)
     assert ends(field._replace(logarithmic=False)) == (0.0, 3e-4)
     places = fractions(field.values, 1e-9, 1e-3, True)
-    np.testing.assert_allclose(places, [np.log10(3e5) / 6, np.log10(2) / 6, 0.0, np.nan, 0.0], atol=1e-12)
+    np.testing.assert_allclose(
+        places, [np.log10(3e5) / 6, np.log10(2) / 6, 0.0, np.nan, 0.0], atol=1e-12
+    )
     life = legend(field._replace(inverse=True))
     assert [legend(field)["ticks"][k] for k in (0, -1)] == [[0.0, "≤ 10⁻⁹"], [1.0, "10⁻³"]]
     assert [life["ticks"][k] for k in (0, -1)] == [[0.0, "≥ 10⁹"], [1.0, "10³"]]
@@ -130,7 +155,10 @@ def test_legends_by_decades() -> None:
 
 def test_bodies_share_the_legend_of_a_field() -> None:
     buffer, rows = Buffer(), np.array([1, 0])
-    given = {"a": [Field("f", "f, m", np.array([1.0, 2.0]))], "b": [Field("f", "f, m", np.array([4.0, np.nan]))]}
+    given = {
+        "a": [Field("f", "f, m", np.array([1.0, 2.0]))],
+        "b": [Field("f", "f, m", np.array([4.0, np.nan]))],
+    }
     [shown], arrays = stored_fields(buffer, given, {"a": rows, "b": rows})
     assert (shown["low"], shown["high"]) == (0.0, 4.0)
     np.testing.assert_allclose(read(buffer.text(), arrays["a"]["f"]), [0.5, 0.25])
@@ -172,13 +200,19 @@ def test_the_page_of_a_run_has_envelope_hot_spots_and_modes() -> None:
     assert surface is not None
     rows = np.unique(surface.triangles)
     expected = at_nodes(surface.node_ids, view.envelope.node_ids, view.envelope.von_mises)[rows]
-    found = read(table["data"], alone["bodies"][0]["values"]["envelope"]) * alone["legends"][0]["high"]
+    found = (
+        read(table["data"], alone["bodies"][0]["values"]["envelope"]) * alone["legends"][0]["high"]
+    )
     np.testing.assert_allclose(found, 1e-6 * expected, atol=1e-4 * alone["legends"][0]["high"])
     spots = view.hot_spots()
     assert [mark["name"] for mark in alone["marks"]] == [str(k) for k in range(1, len(spots) + 1)]
-    np.testing.assert_allclose([mark["at"] for mark in alone["marks"]], [spot.position for spot in spots])
+    np.testing.assert_allclose(
+        [mark["at"] for mark in alone["marks"]], [spot.position for spot in spots]
+    )
     # in the motion one legend for both
-    largest = max(float(solution.body(name).stress.envelope.von_mises.max()) for name in ("beam", "other"))
+    largest = max(
+        float(solution.body(name).stress.envelope.von_mises.max()) for name in ("beam", "other")
+    )
     assert table["legends"][0]["high"] == pytest.approx(1e-6 * largest)
     assert {mark["body"] for mark in table["marks"]} == {0, 1}
 

@@ -1,5 +1,5 @@
-"""Bodies by themselves in real browsers: modes swing, and the colours at vertices are those of the legend for the values there;
-skipped as `test_player_browsers` is."""
+"""Bodies by themselves in real browsers: modes swing, and the colours at vertices are those of the
+legend for the values there; skipped as `test_player_browsers` is."""
 
 import re
 import shutil
@@ -25,10 +25,19 @@ NASTY = "<img src=x onerror=alert(1)>"
 
 @pytest.fixture(scope="module")
 def data() -> fm.FlexibleBodyData:
-    mesh = box_mesh((LENGTH, WIDTH, HEIGHT), (12, 4, 2), "hex20", origin=(0.0, -WIDTH / 2, -HEIGHT / 2))
+    mesh = box_mesh(
+        (LENGTH, WIDTH, HEIGHT), (12, 4, 2), "hex20", origin=(0.0, -WIDTH / 2, -HEIGHT / 2)
+    )
     steel = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
     interfaces = {"base": Rigid("x0"), NASTY: Rigid("x1")}
-    return reduce(mesh, steel, interfaces=interfaces, method=CraigBampton(modes=2), reference="base", name=NASTY)
+    return reduce(
+        mesh,
+        steel,
+        interfaces=interfaces,
+        method=CraigBampton(modes=2),
+        reference="base",
+        name=NASTY,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +66,11 @@ def agree(data: fm.FlexibleBodyData, found: list[list[float]], expected: np.ndar
     assert data.surface is not None
     rows = np.unique(data.surface.triangles)
     x = data.surface.nodes[rows]
-    inside = [(i, u) for i, u in found if 0.05 < x[int(i), 0] < 0.95 * LENGTH and abs(x[int(i), 1]) < 0.45 * WIDTH]
+    inside = [
+        (i, u)
+        for i, u in found
+        if 0.05 < x[int(i), 0] < 0.95 * LENGTH and abs(x[int(i), 1]) < 0.45 * WIDTH
+    ]
     assert len(inside) > 20
     ids, places = np.array(inside).T
     np.testing.assert_allclose(places, expected[rows[ids.astype(int)]], atol=NEAR)
@@ -67,7 +80,9 @@ def agree(data: fm.FlexibleBodyData, found: list[list[float]], expected: np.ndar
 @needs_node
 @pytest.mark.parametrize("browser", BROWSERS)
 def test_the_page_of_a_part(browser: str, data: fm.FlexibleBodyData, tmp_path: Path) -> None:
-    """Every mode moves, its colours are the displacement and the stress of the mode, regions and frames are there."""
+    """Every mode moves, its colours are the displacement and the stress of the mode, regions and
+    frames are there.
+    """
     path = tmp_path / "part.html"
     path.write_text(page(data), encoding="utf-8")
     assert NASTY not in path.read_text(encoding="utf-8")
@@ -83,15 +98,21 @@ def test_the_page_of_a_part(browser: str, data: fm.FlexibleBodyData, tmp_path: P
         assert swing["moved"] > 2e-3, k
         u = data.frames[NASTY].phi[:, k] / np.linalg.norm(data.surface.phi[:, :, k], axis=1).max()
         size = np.linalg.norm([LENGTH, WIDTH, HEIGHT])
-        np.testing.assert_allclose(swing["frame"][1], data.frames[NASTY].x + 0.1 * size * u, atol=1e-5)
+        np.testing.assert_allclose(
+            swing["frame"][1], data.frames[NASTY].x + 0.1 * size * u, atol=1e-5
+        )
     u = np.linalg.norm(data.surface.phi[:, :, 0], axis=1)
     displacement, stress = found["colours"]
     agree(data, displacement["values"], u / u.max())
     assert displacement["legend"]["ticks"] == ["0", "0.25", "0.5", "0.75", "1"]
     values = np.zeros(len(u))
-    np.maximum.at(values, data.stress.rows, von_mises(np.asarray(data.stress.modes[:, :, 0], float)))
+    np.maximum.at(
+        values, data.stress.rows, von_mises(np.asarray(data.stress.modes[:, :, 0], float))
+    )
     agree(data, stress["values"], values / values.max())
-    assert float(stress["legend"]["ticks"][-1]) == pytest.approx(1e-9 * values.max() / u.max(), rel=0.01)
+    assert float(stress["legend"]["ticks"][-1]) == pytest.approx(
+        1e-9 * values.max() / u.max(), rel=0.01
+    )
     assert picked["mode"] == 0
     assert picked["field"] == "displacement"
     assert picked["playing"]
@@ -113,7 +134,9 @@ class Run(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=BROWSERS)
-def run(request: pytest.FixtureRequest, solution: fm.Solution, tmp_path_factory: pytest.TempPathFactory) -> Run:
+def run(
+    request: pytest.FixtureRequest, solution: fm.Solution, tmp_path_factory: pytest.TempPathFactory
+) -> Run:
     path, damage = tmp_path_factory.mktemp("run") / "run.html", None
     if find_spec("rainflow") is not None:
         with warnings.catch_warnings(action="ignore", category=fm.ModelWarning):
@@ -123,13 +146,23 @@ def run(request: pytest.FixtureRequest, solution: fm.Solution, tmp_path_factory:
 
 
 @needs_node
-def test_stress_and_modes_on_the_page_of_a_run(run: Run, data: fm.FlexibleBodyData, solution: fm.Solution) -> None:
-    """The largest stress over the run as colours, hot spots where nothing hides them, modes of the part."""
+def test_stress_and_modes_on_the_page_of_a_run(
+    run: Run, data: fm.FlexibleBodyData, solution: fm.Solution
+) -> None:
+    """The largest stress over the run as colours, hot spots where nothing hides them, modes of the
+    part.
+    """
     players, picked = run.players, run.picked
     damaged = run.damage is not None
     assert set(players) == {"", "modes-0", "stress-0", *["fatigue-0"] * damaged}
     fields = [value for value, _ in players[""]["fields"]]
-    assert fields == ["", "displacement", "stress", "envelope", *["damage", "life", "amplitude"] * damaged]
+    assert fields == [
+        "",
+        "displacement",
+        "stress",
+        "envelope",
+        *["damage", "life", "amplitude"] * damaged,
+    ]
     film = players[""]["film"]
     assert film["size"] > 1000
     assert film["own"]
@@ -150,8 +183,12 @@ def test_stress_and_modes_on_the_page_of_a_run(run: Run, data: fm.FlexibleBodyDa
     [colours] = found["colours"]
     agree(data, colours["values"], values / values.max())
     assert colours["legend"]["title"] == "largest von Mises stress, MPa"
-    above = {str(k) for k, spot in enumerate(view.hot_spots(), 1) if spot.position[2] > 0.49 * HEIGHT}
-    below = {str(k) for k, spot in enumerate(view.hot_spots(), 1) if spot.position[2] < -0.49 * HEIGHT}
+    above = {
+        str(k) for k, spot in enumerate(view.hot_spots(), 1) if spot.position[2] > 0.49 * HEIGHT
+    }
+    below = {
+        str(k) for k, spot in enumerate(view.hot_spots(), 1) if spot.position[2] < -0.49 * HEIGHT
+    }
     assert above
     assert below
     assert above <= set(found["marks"]["top"])
@@ -162,7 +199,9 @@ def test_stress_and_modes_on_the_page_of_a_run(run: Run, data: fm.FlexibleBodyDa
 
 @needs_node
 def test_damage_as_colours(run: Run, data: fm.FlexibleBodyData) -> None:
-    """Places of the colours are the decades of the damage, 1/damage has the same colours, hidden nodes have no numbers."""
+    """Places of the colours are the decades of the damage, 1/damage has the same colours, hidden
+    nodes have no numbers.
+    """
     if run.damage is None:
         pytest.skip("rainflow is not installed")
     found, shown = run.damage, run.players["fatigue-0"]
@@ -173,7 +212,11 @@ def test_damage_as_colours(run: Run, data: fm.FlexibleBodyData) -> None:
     assert first < np.log10(found.damage.max()) <= last
     assert [decade(life["legend"]["ticks"][k]) for k in (0, -1)] == [-first, -last]
     with np.errstate(divide="ignore"):
-        places = np.clip((np.log10(of_nodes(data, found.node_ids, found.damage)) - first) / (last - first), 0.0, 1.0)
+        places = np.clip(
+            (np.log10(of_nodes(data, found.node_ids, found.damage)) - first) / (last - first),
+            0.0,
+            1.0,
+        )
     agree(data, damage["values"], places)
     agree(data, life["values"], places)
     sizes = of_nodes(data, found.node_ids, found.amplitude)
@@ -216,5 +259,10 @@ def of_nodes(data: fm.FlexibleBodyData, node_ids: np.ndarray, values: np.ndarray
 
 def table_of(path: Path) -> list[int]:
     """Nodes of the table of the worst nodes."""
-    section = path.read_text(encoding="utf-8").split('<section id="fatigue">')[1].split("</section>")[0]
-    return [int(node) for node in re.findall(r'<tr><td class="n">\d+</td><td class="n">(\d+)</td>', section)]
+    section = (
+        path.read_text(encoding="utf-8").split('<section id="fatigue">')[1].split("</section>")[0]
+    )
+    return [
+        int(node)
+        for node in re.findall(r'<tr><td class="n">\d+</td><td class="n">(\d+)</td>', section)
+    ]

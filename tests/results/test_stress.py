@@ -1,4 +1,6 @@
-"""Stress over a run: loads of a body against Newton's law, histories, envelope, hot spots, files, report and export."""
+"""Stress over a run: loads of a body against Newton's law, histories, envelope, hot spots, files,
+report and export.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -40,8 +42,12 @@ def compliance(s: float) -> np.ndarray:
     return np.block([[normal, np.zeros((3, 3))], [np.zeros((3, 3)), 2.6 * s * np.eye(3)]])
 
 
-def stressed_beam(*, yield_stress: float = np.inf, interfaces: tuple[str, ...] = ("hub", "tip")) -> fm.FlexibleBodyData:
-    """The beam of `flexible_pendulum` as a box with arbitrary stress modes; node 28 has two materials."""
+def stressed_beam(
+    *, yield_stress: float = np.inf, interfaces: tuple[str, ...] = ("hub", "tip")
+) -> fm.FlexibleBodyData:
+    """The beam of `flexible_pendulum` as a box with arbitrary stress modes; node 28 has two
+    materials.
+    """
     rng = np.random.default_rng(3)
     data = flexible_pendulum().bodies["beam"].load()  # type: ignore[attr-defined]
     phi = np.zeros((8, 3, 1))
@@ -49,20 +55,30 @@ def stressed_beam(*, yield_stress: float = np.inf, interfaces: tuple[str, ...] =
     rows = np.array([*range(8), 7])
     material = np.array([0] * 8 + [1])
     modes = StressModes(
-        rows, rng.normal(size=(9, 6, 1)) * 1e8, rng.normal(size=(9, 6, 12 + 6 * len(interfaces))) * 1e5, interfaces, material,
-        np.array([compliance(STEEL), compliance(SOFT)]), np.array([np.inf, yield_stress]),
-    )  # fmt: skip
+        rows,
+        rng.normal(size=(9, 6, 1)) * 1e8,
+        rng.normal(size=(9, 6, 12 + 6 * len(interfaces))) * 1e5,
+        interfaces,
+        material,
+        np.array([compliance(STEEL), compliance(SOFT)]),
+        np.array([np.inf, yield_stress]),
+    )
     return replace(data, surface=Surface(CORNERS, phi, TRIANGLES, IDS), stress=modes)
 
 
 def mechanism(data: fm.FlexibleBodyData) -> fm.Model:
     """Beam on a hinge that carries a second one, with a force, a spring and a bushing at its tip."""
     model = fm.Model("two beams", gravity=(0.0, 1.0, -9.81), frames={"wall": (2.0, 0.1, 0.5)})
-    beam, other = model.add(fm.FlexibleBody("beam", data=data, qf_dot0=(0.3,))), model.add(fm.FlexibleBody("other", data=data))
+    beam, other = (
+        model.add(fm.FlexibleBody("beam", data=data, qf_dot0=(0.3,))),
+        model.add(fm.FlexibleBody("other", data=data)),
+    )
     model.add(fm.Revolute("hinge", model.ground, beam["hub"], axis="y", q0=0.3, v0=2.0))
     model.add(fm.Revolute("elbow", beam["tip"], other["hub"], axis="z", q0=0.4, v0=-1.0))
     model.add(fm.FrameForce("push", beam["tip"], force=(0.5, 1.0, 3.0), torque=(0.1, 0.2, 0.3)))
-    model.add(fm.PointSpring("spring", beam["tip"], model.ground["wall"], k=30.0, c=0.2, length=0.3))
+    model.add(
+        fm.PointSpring("spring", beam["tip"], model.ground["wall"], k=30.0, c=0.2, length=0.3)
+    )
     model.add(fm.Bushing("bushing", other["tip"], model.ground["wall"], k=(2.0,) * 6, c=(0.1,) * 6))
     return model
 
@@ -78,12 +94,15 @@ def view_of(solution: Solution, body: str = "beam") -> StressView:
 
 @pytest.mark.parametrize("body", ["beam", "other"])
 def test_wrenches_on_frames_obey_newton_and_euler(solution: Solution, body: str) -> None:
-    """Σ F = ∫ (r̈ − g) dm and Σ (x × F + M) = ∫ u × (r̈ − g) dm, r̈ − g = a − g + ω̇ × u + ω × (ω × u) + 2 ω × u̇ + φ q̈."""
+    """Σ F = ∫ (r̈ − g) dm and Σ (x × F + M) = ∫ u × (r̈ − g) dm, r̈ − g = a − g + ω̇ × u + ω × (ω ×
+    u) + 2 ω × u̇ + φ q̈.
+    """
     data, view = solution.compiled.data[body], solution.body(body)
     A = view.rotation
     gravity = solution.compiled.model.gravity
     a, al, w = (
-        np.einsum("tji,tj->ti", A, v) for v in (view.acceleration - gravity, view.angular_acceleration, view.angular_velocity)
+        np.einsum("tji,tj->ti", A, v)
+        for v in (view.acceleration - gravity, view.angular_acceleration, view.angular_velocity)
     )
     q, qd = view.elastic[:, 0], view.elastic_rate[:, 0]
     qdd = solution.sd[:, 1 if body == "beam" else 3]
@@ -92,7 +111,9 @@ def test_wrenches_on_frames_obey_newton_and_euler(solution: Solution, body: str)
     force = data.mass * a + np.cross(al, c) + np.cross(w, np.cross(w, c))
     force += 2 * np.cross(w, np.outer(qd, S)) + np.outer(qdd, S)
     found = frame_wrenches(solution, body)
-    np.testing.assert_allclose(sum(each[:, :3] for each in found.values()), force, atol=1e-9 * np.abs(force).max())
+    np.testing.assert_allclose(
+        sum(each[:, :3] for each in found.values()), force, atol=1e-9 * np.abs(force).max()
+    )
     # second moments P_ij = ∫u_i u_j dm and N_ij = ∫u_i φ_j dm of the deformed body
     N = data.xS[:, :, 0] + q[:, None, None] * data.SS[:, :, 0, 0]
     P = data.second_moment + q[:, None, None] * (data.xS[:, :, 0] + N.transpose(0, 2, 1))
@@ -105,7 +126,8 @@ def test_wrenches_on_frames_obey_newton_and_euler(solution: Solution, body: str)
         turned = np.cross(w[:, None, :], N)  # ω × φ weighted by each u_i
         moment[:, i] += 2 * qd * (turned[:, j, k] - turned[:, k, j])
     about = sum(
-        np.cross(data.frames[name].x + np.outer(q, data.frames[name].phi[:, 0]), each[:, :3]) + each[:, 3:]
+        np.cross(data.frames[name].x + np.outer(q, data.frames[name].phi[:, 0]), each[:, :3])
+        + each[:, 3:]
         for name, each in found.items()
     )
     np.testing.assert_allclose(about, moment, atol=1e-9 * np.abs(moment).max())
@@ -118,9 +140,15 @@ def test_factors_of_unit_loads(solution: Solution) -> None:
     i = 4
     A = view.rotation[i]
     w = A.T @ view.angular_velocity[i]
-    np.testing.assert_allclose(loads.factors[i, :3], A.T @ (view.acceleration[i] - [0, 1.0, -9.81]), rtol=1e-12)
-    np.testing.assert_allclose(loads.factors[i, 6:12], [*(w * w), w[0] * w[1], w[1] * w[2], w[2] * w[0]], rtol=1e-12)
-    np.testing.assert_allclose(loads.factors[i, 12:15], A.T @ solution.joint("hinge").force[i], rtol=1e-12)
+    np.testing.assert_allclose(
+        loads.factors[i, :3], A.T @ (view.acceleration[i] - [0, 1.0, -9.81]), rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        loads.factors[i, 6:12], [*(w * w), w[0] * w[1], w[1] * w[2], w[2] * w[0]], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        loads.factors[i, 12:15], A.T @ solution.joint("hinge").force[i], rtol=1e-12
+    )
     assert body_loads(solution, "beam", ("hub",)).uncorrected == ("beam/tip",)
 
 
@@ -131,15 +159,28 @@ def test_history_is_the_sum_of_its_parts(solution: Solution) -> None:
     np.testing.assert_array_equal(found.node_ids, [26, 28, 28])
     zeta = body_loads(solution, "beam", ("hub", "tip")).factors
     for column, row in enumerate((5, 7, 8)):
-        expected = solution.body("beam").elastic @ data.stress.modes[row].T + zeta @ data.stress.correction[row].T
+        expected = (
+            solution.body("beam").elastic @ data.stress.modes[row].T
+            + zeta @ data.stress.correction[row].T
+        )
         np.testing.assert_allclose(found.stress[:, column], expected, rtol=1e-12)
-    np.testing.assert_allclose(found.strain[:, 1, 0], found.stress[:, 1, :3] @ [STEEL, -0.3 * STEEL, -0.3 * STEEL], rtol=1e-12)
-    np.testing.assert_allclose(found.strain[:, 2, 4], 2.6 * SOFT * found.stress[:, 2, 4], rtol=1e-12)
+    np.testing.assert_allclose(
+        found.strain[:, 1, 0],
+        found.stress[:, 1, :3] @ [STEEL, -0.3 * STEEL, -0.3 * STEEL],
+        rtol=1e-12,
+    )
+    np.testing.assert_allclose(
+        found.strain[:, 2, 4], 2.6 * SOFT * found.stress[:, 2, 4], rtol=1e-12
+    )
     tensor = found.stress[3, 0][[[0, 3, 5], [3, 1, 4], [5, 4, 2]]]
     sizes, directions = found.principal[3, 0], found.directions[3, 0]
-    np.testing.assert_allclose(directions @ np.diag(sizes) @ directions.T, tensor, atol=1e-9 * np.abs(tensor).max())
+    np.testing.assert_allclose(
+        directions @ np.diag(sizes) @ directions.T, tensor, atol=1e-9 * np.abs(tensor).max()
+    )
     assert sizes[0] >= sizes[1] >= sizes[2]
-    differences = (sizes[0] - sizes[1]) ** 2 + (sizes[1] - sizes[2]) ** 2 + (sizes[2] - sizes[0]) ** 2
+    differences = (
+        (sizes[0] - sizes[1]) ** 2 + (sizes[1] - sizes[2]) ** 2 + (sizes[2] - sizes[0]) ** 2
+    )
     np.testing.assert_allclose(found.von_mises[3, 0], np.sqrt(differences / 2), rtol=1e-12)
     field = view.field(solution.t[3] + 4e-4)
     assert field.t == solution.t[3]
@@ -163,13 +204,16 @@ def test_reactions_that_are_not_unique_are_named() -> None:
     model.add(fm.Revolute("right", model.ground["second"], beam["hub"], axis="y"))
     solution = fm.simulate(model, t_end=0.004, step=0.002)
     assert view_of(solution).open_joints == ("left", "right")
-    assert "reactions of left, right are not unique" in " ".join(summary(solution)["stress"]["beam"]["notes"])
+    assert "reactions of left, right are not unique" in " ".join(
+        summary(solution)["stress"]["beam"]["notes"]
+    )
 
 
 def test_von_mises_of_textbook_states() -> None:
     """Tension σ, pure shear √3 τ, hydrostatic pressure nothing."""
     np.testing.assert_allclose(
-        von_mises(np.array([[5.0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 2, 0], [7, 7, 7, 0, 0, 0]])), [5, 2 * 3**0.5, 0]
+        von_mises(np.array([[5.0, 0, 0, 0, 0, 0], [0, 0, 0, 0, 2, 0], [7, 7, 7, 0, 0, 0]])),
+        [5, 2 * 3**0.5, 0],
     )
 
 
@@ -177,12 +221,18 @@ def test_envelope_in_blocks(solution: Solution, monkeypatch: pytest.MonkeyPatch)
     histories = view_of(solution).history(sorted(set(IDS)))
     monkeypatch.setattr(stress, "BLOCK", 2 * 6 * 8 * len(solution.t))
     fresh = replace(solution).body("beam").stress
-    np.testing.assert_allclose(fresh.envelope.von_mises, histories.von_mises.max(axis=0), rtol=1e-12)
-    np.testing.assert_array_equal(fresh.envelope.time, solution.t[histories.von_mises.argmax(axis=0)])
+    np.testing.assert_allclose(
+        fresh.envelope.von_mises, histories.von_mises.max(axis=0), rtol=1e-12
+    )
+    np.testing.assert_array_equal(
+        fresh.envelope.time, solution.t[histories.von_mises.argmax(axis=0)]
+    )
     np.testing.assert_allclose(fresh.field(0.0).stress, histories.stress[0], rtol=1e-12)
 
 
-def test_report_of_a_long_run_looks_at_some_of_its_times(solution: Solution, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_report_of_a_long_run_looks_at_some_of_its_times(
+    solution: Solution, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(stress, "MOST_TIMES", 4)
     assert (short := replace(solution).body("beam").stress).glance is short
     monkeypatch.setattr(stress, "MOST_VALUES", 0)
@@ -191,8 +241,12 @@ def test_report_of_a_long_run_looks_at_some_of_its_times(solution: Solution, mon
     pick = np.flatnonzero(np.isin(solution.t, glance.t))
     assert {0, 10} <= {*pick.tolist()}
     assert len(pick) == len(glance.t) <= 4
-    np.testing.assert_allclose(glance.history(26).stress, view_of(solution).history(26).stress[pick], rtol=1e-12)
-    assert f"evaluated at {len(pick)} of 11 output times" in " ".join(summary(fresh)["stress"]["beam"]["notes"])
+    np.testing.assert_allclose(
+        glance.history(26).stress, view_of(solution).history(26).stress[pick], rtol=1e-12
+    )
+    assert f"evaluated at {len(pick)} of 11 output times" in " ".join(
+        summary(fresh)["stress"]["beam"]["notes"]
+    )
     monkeypatch.undo()
     short = replace(solution).body("beam").stress
     assert short.glance is short
@@ -201,8 +255,17 @@ def test_report_of_a_long_run_looks_at_some_of_its_times(solution: Solution, mon
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 def test_short_pulses_of_long_runs_are_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither their stress nor their deflection, which are evaluated at some outputs only."""
-    steel, ends = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0, yield_stress=350e6), {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    bar = pp.reduce(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), steel, interfaces=ends, reference="root", damping=0.5)
+    steel, ends = (
+        pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0, yield_stress=350e6),
+        {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")},
+    )
+    bar = pp.reduce(
+        pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)),
+        steel,
+        interfaces=ends,
+        reference="root",
+        damping=0.5,
+    )
     model = fm.Model("hit", gravity=(0, 0, 0))
     model.add(fm.FlexibleBody("beam", data=bar))
     model.add(fm.Fixed("clamp", "ground", "beam/root"))
@@ -221,7 +284,9 @@ def test_short_pulses_of_long_runs_are_not_missed(monkeypatch: pytest.MonkeyPatc
     assert (glance / largest)[hot].min() > 0.95
     moved = np.linalg.norm(fresh.body("beam").displacement(shape.surface.node_ids), axis=2).max()
     found = {check.title: check.found for check in checks(fresh)}
-    assert float(found["Deflection of beam"].partition(" mm")[0]) == pytest.approx(1e3 * moved, rel=0.01)
+    assert float(found["Deflection of beam"].partition(" mm")[0]) == pytest.approx(
+        1e3 * moved, rel=0.01
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -246,7 +311,9 @@ def test_hot_spots_keep_their_distance_and_tell_of_yielding(solution: Solution) 
     spots = view.hot_spots(5, spacing=0.15)
     largest = view.envelope.von_mises
     assert spots[0].von_mises == largest.max()
-    assert [spot.von_mises for spot in spots] == sorted((spot.von_mises for spot in spots), reverse=True)
+    assert [spot.von_mises for spot in spots] == sorted(
+        (spot.von_mises for spot in spots), reverse=True
+    )
     positions = np.array([spot.position for spot in spots])
     apart = np.linalg.norm(positions[:, None] - positions, axis=2)[~np.eye(len(spots), dtype=bool)]
     assert apart.min() > 0.15
@@ -254,7 +321,9 @@ def test_hot_spots_keep_their_distance_and_tell_of_yielding(solution: Solution) 
     worst = view.history(spots[0].node)
     at = int(np.argmax(worst.von_mises.max(axis=1)))
     assert spots[0].time == solution.t[at]
-    np.testing.assert_allclose(spots[0].principal, worst.principal[at][worst.von_mises[at].argmax()], rtol=1e-10)
+    np.testing.assert_allclose(
+        spots[0].principal, worst.principal[at][worst.von_mises[at].argmax()], rtol=1e-10
+    )
     check = next(check for check in checks(solution) if check.title == "Stress of beam")
     assert check.status == WARN
     assert "at node 28" in check.found
@@ -307,10 +376,14 @@ def test_file_and_other_times(solution: Solution, tmp_path: Path) -> None:
     read = Solution.load(tmp_path / "run.h5")
     assert sorted(read.applied) == ["beam/tip", "other/tip"]
     for body in ("beam", "other"):
-        np.testing.assert_array_equal(view_of(read, body).history(26).stress, view_of(solution, body).history(26).stress)
+        np.testing.assert_array_equal(
+            view_of(read, body).history(26).stress, view_of(solution, body).history(26).stress
+        )
     between = solution.at([0.005, 0.01])
     assert view_of(between).t.tolist() == [0.005, 0.01]
-    np.testing.assert_allclose(view_of(between).history(26).stress[1], view_of(solution).history(26).stress[5], rtol=1e-6)
+    np.testing.assert_allclose(
+        view_of(between).history(26).stress[1], view_of(solution).history(26).stress[5], rtol=1e-6
+    )
     around = view_of(solution).history(26).stress[2:4, 0]
     middle = view_of(between).history(26).stress[0, 0]
     np.testing.assert_allclose(middle, around.mean(axis=0), atol=0.02 * np.abs(around).max())
@@ -333,11 +406,19 @@ def test_report_tables_and_export(solution: Solution, tmp_path: Path) -> None:
     assert heading.startswith("node,x [m],y [m],z [m],t [s],von Mises [Pa]")
     assert float(first.split(",")[5]) == spot.von_mises
     files = write_bodies(solution, tmp_path, 1, lambda fraction, text: None, times=[0.01])
-    assert [path.name for path in files] == ["bodies.pvd", "1-beam-envelope.vtu", "2-other-envelope.vtu"]
+    assert [path.name for path in files] == [
+        "bodies.pvd",
+        "1-beam-envelope.vtu",
+        "2-other-envelope.vtu",
+    ]
     mesh = meshio.read(tmp_path / "1-beam-0000.vtu")
     field = view_of(solution).field(0.01)
-    np.testing.assert_allclose(mesh.point_data["stress in body axes"][:7], field.stress[:7], rtol=1e-12)
-    np.testing.assert_allclose(mesh.point_data["von Mises stress"][7], field.von_mises[7:].max(), rtol=1e-12)
+    np.testing.assert_allclose(
+        mesh.point_data["stress in body axes"][:7], field.stress[:7], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        mesh.point_data["von Mises stress"][7], field.von_mises[7:].max(), rtol=1e-12
+    )
     envelope = meshio.read(files[1]).point_data["largest von Mises stress"]
     np.testing.assert_allclose(envelope.max(), spot.von_mises, rtol=1e-12)
     with pytest.raises(InputError, match="--at 3 s is outside"):

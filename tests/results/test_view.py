@@ -64,7 +64,10 @@ def test_a_model_at_its_start_has_frames_and_joints_and_no_forces() -> None:
 def test_a_loop_that_does_not_close_is_shown_as_declared_with_the_reason() -> None:
     model = parallelogram()
     model.bodies["coupler"] = fm.RigidBody(
-        "coupler", mass=1.0, inertia=(1e-3, 0.1, 0.1), frames={"left": (0.0, 0.0, 0.0), "right": (5.0, 0.0, 0.0)}
+        "coupler",
+        mass=1.0,
+        inertia=(1e-3, 0.1, 0.1),
+        frames={"left": (0.0, 0.0, 0.0), "right": (5.0, 0.0, 0.0)},
     )
     start = start_of(model)
     assert "declared positions, not assembled" in start.notes[0]
@@ -101,8 +104,12 @@ def test_the_command_writes_pages_of_models_solutions_and_robots(
         with pytest.raises(SystemExit) as stopped:
             main(["view", file])
         assert not stopped.value.code
-    pages = {path.name: scene_in(path.read_text(encoding="utf-8")) for path in tmp_path.glob("*.html")}
-    assert set(pages) == {f"{name}.view.html" for name in ("arm", "run", "two", "beam", "finger", "door")}
+    pages = {
+        path.name: scene_in(path.read_text(encoding="utf-8")) for path in tmp_path.glob("*.html")
+    }
+    assert set(pages) == {
+        f"{name}.view.html" for name in ("arm", "run", "two", "beam", "finger", "door")
+    }
     assert capsys.readouterr().err == f"warning: finger.xml: left out: {LIMITS}\n"
     assert pages["finger.view.html"]["notes"] == [f"left out: {LIMITS}"]
     assert [joint["name"] for joint in pages["door.view.html"]["joints"]] == ["hinge"]
@@ -114,7 +121,9 @@ def test_the_command_writes_pages_of_models_solutions_and_robots(
     with pytest.raises(SystemExit) as stopped:
         main(["view", "arm.toml", "-o", "arm.pdf"])
     assert stopped.value.code == 2
-    assert capsys.readouterr().err.endswith("reports of one run alone as PDF; let its name end with .html\n")
+    assert capsys.readouterr().err.endswith(
+        "reports of one run alone as PDF; let its name end with .html\n"
+    )
 
 
 def test_visuals_of_a_robot_are_in_the_axes_of_its_bodies(tmp_path: Path) -> None:
@@ -124,29 +133,44 @@ def test_visuals_of_a_robot_are_in_the_axes_of_its_bodies(tmp_path: Path) -> Non
     base, cylinder, part = robot.solids()
     assert (base.body, cylinder.body, part.body) == ("ground", "arm", "arm")
     np.testing.assert_allclose(np.ptp(base.vertices, axis=0), [0.2, 0.1, 0.4])
-    np.testing.assert_allclose(cylinder.vertices.min(axis=0), [-0.1, -0.5, 0.4], atol=2e-3)  # along y, about (0, 0, 0.5)
+    # along y, about (0, 0, 0.5)
+    np.testing.assert_allclose(cylinder.vertices.min(axis=0), [-0.1, -0.5, 0.4], atol=2e-3)
     np.testing.assert_allclose(cylinder.vertices.max(axis=0), [0.1, 0.5, 0.6], atol=2e-3)
     assert cylinder.colour == (1.0, 0.0, 0.0, 1.0)
     assert part.vertices.max() == pytest.approx(1.0)
     a, b, c = np.moveaxis(cylinder.vertices[cylinder.triangles], 1, 0)
-    assert np.einsum("ta,ta->", a, np.cross(b, c)) / 6 == pytest.approx(np.pi * 0.01, rel=0.02)  # outward
+    # outward
+    assert np.einsum("ta,ta->", a, np.cross(b, c)) / 6 == pytest.approx(np.pi * 0.01, rel=0.02)
     table = scene_in(robot.show([0.3], browser=False).text)
     assert any("part.dae" in note for note in table["notes"])
     assert len(table["scenery"]) == 1
     assert len(table["bodies"][0]["solids"]) == 2
     solution = fm.simulate(robot.model, t_end=0.02, step=0.01)
-    assert len(scene_in(solution.show(solids=robot.solids(), browser=False).text)["bodies"][0]["solids"]) == 2
+    assert (
+        len(
+            scene_in(solution.show(solids=robot.solids(), browser=False).text)["bodies"][0][
+                "solids"
+            ]
+        )
+        == 2
+    )
 
 
 def test_balls_and_wheels_have_the_size_of_their_contacts() -> None:
     model = fm.Model("ball")
-    body = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1e-3,) * 3, frames={"centre": (0.1, 0.0, 0.0)}))
+    body = model.add(
+        fm.RigidBody("ball", mass=1.0, inertia=(1e-3,) * 3, frames={"centre": (0.1, 0.0, 0.0)})
+    )
     model.add(fm.SpherePlane("floor", model.ground, body["centre"], radius=0.05))
     model.add(fm.Free("free", model.ground, body, q0=(0, 0, 1, 1, 0, 0, 0)))
     other = model.add(rod("other"))
     model.add(fm.Revolute("hinge", model.ground, other["hinge"], axis="y"))
     table = scene(start_of(model).solution, Extras(forces=False))
-    assert table["bodies"][0]["shapes"][0] == {"kind": "ball", "at": [0.1, 0.0, 0.0], "radius": 0.05}
+    assert table["bodies"][0]["shapes"][0] == {
+        "kind": "ball",
+        "at": [0.1, 0.0, 0.0],
+        "radius": 0.05,
+    }
     wheel = fm.Model("wheel")
     disc = wheel.add(fm.RigidBody("disc", mass=1.0, inertia=(1e-3, 2e-3, 1e-3)))
     wheel.add(fm.RollingDisc("rolls", wheel.ground, disc, radius=0.3))
@@ -154,9 +178,15 @@ def test_balls_and_wheels_have_the_size_of_their_contacts() -> None:
     assert (str(ref), shape["kind"], shape["radius"]) == ("disc", "rod", 0.3)
 
 
-def test_a_solution_whose_user_functions_are_missing_has_a_page_without_their_arrows(tmp_path: Path) -> None:
+def test_a_solution_whose_user_functions_are_missing_has_a_page_without_their_arrows(
+    tmp_path: Path,
+) -> None:
     model = hanging()
-    model.add(fm.UserForce("wind", "rod/tip", lambda t, r, A, v, w: [1.0 + 0.0 * t, 0.0, 0.0, 0.0, 0.0, 0.0]))
+    model.add(
+        fm.UserForce(
+            "wind", "rod/tip", lambda t, r, A, v, w: [1.0 + 0.0 * t, 0.0, 0.0, 0.0, 0.0, 0.0]
+        )
+    )
     solution = fm.simulate(model, t_end=0.05, step=0.01)
     assert {arrow["name"] for arrow in scene(solution)["arrows"]} == {"hinge", "wind"}
     solution.save(tmp_path / "run.h5")
@@ -171,7 +201,9 @@ def test_contacts_show_when_they_are_closed() -> None:
     body = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1e-3,) * 3))
     model.add(fm.Free("free", model.ground, body, q0=(0, 0, 0.25, 1, 0, 0, 0)))
     model.add(fm.SpherePlane("floor", model.ground, body, radius=0.05))
-    table = scene(fm.simulate(model, t_end=0.4, step=1e-3, output_step=1e-2, integrator="moreau-jean"))
+    table = scene(
+        fm.simulate(model, t_end=0.4, step=1e-3, output_step=1e-2, integrator="moreau-jean")
+    )
     [touch] = table["touches"]
     closed = read(table["data"], touch["closed"])
     fall = np.sqrt(2 * 0.2 / 9.81)  # s
@@ -185,7 +217,9 @@ def test_a_rail_has_its_stops() -> None:
     carriage = model.add(fm.RigidBody("carriage", mass=1.0, inertia=(0.01, 0.01, 0.01)))
     model.add(fm.Prismatic("rail", model.ground, carriage, axis="x", v0=1.0))
     model.add(fm.JointLimit("buffer", "rail", lower=-0.2, upper=0.5))
-    pendulum = model.add(fm.RigidBody("pendulum", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.0, 0.0, -0.3)))
+    pendulum = model.add(
+        fm.RigidBody("pendulum", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.0, 0.0, -0.3))
+    )
     model.add(fm.Revolute("hinge", carriage, pendulum, axis="y"))
     model.add(fm.JointLimit("turned", "hinge", upper=1.0))
     rail, hinge = scene(start_of(model).solution)["joints"]
@@ -202,17 +236,23 @@ def test_a_page_of_one_picture_has_no_empty_bars() -> None:
 
 
 def standing(height: float, *, hanging: bool = False) -> list[np.ndarray]:
-    """Heights of the vertices of each stand of a turning arm, or of a pendulum, on a joint above the ground."""
+    """Heights of the vertices of each stand of a turning arm, or of a pendulum, on a joint above
+    the ground.
+    """
     model = fm.Model("standing", frames={"post": (0.2, 0.0, height)})
     axis, sizes = ("y", (0.01, 0.1, 0.1)) if hanging else ("z", (0.01, 0.1, 0.1))
-    arm = model.add(fm.RigidBody("arm", mass=1.0, com=(0.3, 0, 0), inertia=sizes, frames={"tip": (0.6, 0, 0)}))
+    arm = model.add(
+        fm.RigidBody("arm", mass=1.0, com=(0.3, 0, 0), inertia=sizes, frames={"tip": (0.6, 0, 0)})
+    )
     model.add(fm.Revolute("hinge", model.ground["post"], arm, axis=axis, v0=1.0))
     table = scene(fm.simulate(model, t_end=1.0, step=0.05))
     return [read(table["data"], each["vertices"])[:, 2] for each in table["scenery"]]
 
 
 def test_machines_above_the_ground_stand_on_it() -> None:
-    """From the grid to the joint, where nothing moves below it; a pendulum hangs, and what lies on the ground needs no stand."""
+    """From the grid to the joint, where nothing moves below it; a pendulum hangs, and what lies on
+    the ground needs no stand.
+    """
     (heights,) = standing(0.5)
     assert heights.min() == pytest.approx(0.0, abs=1e-4)
     assert heights.max() == pytest.approx(0.5, abs=1e-4)

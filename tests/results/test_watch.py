@@ -37,7 +37,9 @@ def serving(folder: pathlib.Path) -> Iterator[int]:
             thread.join()
 
 
-def answer(port: int, path: str = "/", host: str | None = None, method: str = "GET") -> tuple[int, str]:
+def answer(
+    port: int, path: str = "/", host: str | None = None, method: str = "GET"
+) -> tuple[int, str]:
     """Status and text of a request."""
     connection = http.client.HTTPConnection(HERE, port, timeout=30)
     connection.request(method, path, headers={} if host is None else {"Host": host})
@@ -82,5 +84,8 @@ def test_only_this_page_and_only_under_its_own_name(folder: pathlib.Path) -> Non
 def test_wrong_folders_and_ports(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
     with pytest.raises(fm.InputError, match="holds no run; give the folder of flexmbs run"):
         server(tmp_path)
-    with serving(folder) as port, pytest.raises(fm.InputError, match=rf"--port {port}: cannot be used"):
+    with (
+        serving(folder) as port,
+        pytest.raises(fm.InputError, match=rf"--port {port}: cannot be used"),
+    ):
         server(folder, port)

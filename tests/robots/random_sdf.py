@@ -1,4 +1,6 @@
-"""Random SDF files: trees of links with poses of every form, frames, axes in other frames and a nested model."""
+"""Random SDF files: trees of links with poses of every form, frames, axes in other frames and a
+nested model.
+"""
 
 import numpy as np
 
@@ -17,21 +19,40 @@ class RandomSdf:
         return " ".join(f"{x:.9f}" for x in self._rng.uniform(-largest, largest, count))
 
     def _pose(self, frames: list[str]) -> str:
-        relative = f' relative_to="{self._rng.choice(frames)}"' if frames and self._rng.random() < 0.7 else ""
-        kind = self._rng.choice(("quaternion", "degrees", "radians", "none"), p=(0.25, 0.25, 0.4, 0.1))
+        relative = (
+            f' relative_to="{self._rng.choice(frames)}"'
+            if frames and self._rng.random() < 0.7
+            else ""
+        )
+        kind = self._rng.choice(
+            ("quaternion", "degrees", "radians", "none"), p=(0.25, 0.25, 0.4, 0.1)
+        )
         if kind == "quaternion":
             turn = self._rng.normal(size=4)
             text = " ".join(f"{x:.12f}" for x in turn / np.linalg.norm(turn))
             return f'<pose rotation_format="quat_xyzw"{relative}>{self._numbers()} {text}</pose>'
         if kind == "degrees":
-            return f'<pose degrees="true"{relative}>{self._numbers()} {self._numbers(3, 90.0)}</pose>'
-        return "" if kind == "none" else f"<pose{relative}>{self._numbers()} {self._numbers(3, 2.0)}</pose>"
+            return (
+                f'<pose degrees="true"{relative}>{self._numbers()} {self._numbers(3, 90.0)}</pose>'
+            )
+        return (
+            ""
+            if kind == "none"
+            else f"<pose{relative}>{self._numbers()} {self._numbers(3, 2.0)}</pose>"
+        )
 
     def _inertial(self) -> str:
         masses = self._rng.uniform(0.1, 1.0, 6)
         points = self._rng.normal(size=(6, 3)) * 0.1
         J = np.einsum("k,kij->ij", masses, [x @ x * np.eye(3) - np.outer(x, x) for x in points])
-        names = (("ixx", 0, 0), ("iyy", 1, 1), ("izz", 2, 2), ("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2))
+        names = (
+            ("ixx", 0, 0),
+            ("iyy", 1, 1),
+            ("izz", 2, 2),
+            ("ixy", 0, 1),
+            ("ixz", 0, 2),
+            ("iyz", 1, 2),
+        )
         inertia = "".join(f"<{name}>{J[i, j]:.12f}</{name}>" for name, i, j in names)
         return f"<inertial>{self._pose([])}<mass>{masses.sum():.9f}</mass><inertia>{inertia}</inertia></inertial>"
 
@@ -39,12 +60,19 @@ class RandomSdf:
         within = f' expressed_in="{self._rng.choice(frames)}"' if self._rng.random() < 0.5 else ""
         values = {"damping": 2.0, "spring_stiffness": 5.0, "spring_reference": 0.5}
         drawn = [name for name in values if self._rng.random() < 0.5]
-        drawn = [name for name in drawn if kind != "screw" or name == "damping"]  # Drake has no springs of screws
-        dynamics = "".join(f"<{name}>{self._rng.uniform(0.0, values[name]):.9f}</{name}>" for name in drawn)
+        # Drake has no springs of screws
+        drawn = [name for name in drawn if kind != "screw" or name == "damping"]
+        dynamics = "".join(
+            f"<{name}>{self._rng.uniform(0.0, values[name]):.9f}</{name}>" for name in drawn
+        )
         return f"<axis><xyz{within}>{self._numbers()}</xyz><dynamics>{dynamics}</dynamics></axis>"
 
     def _joint(self, name: str, kind: str, parent: str, child: str, frames: list[str]) -> str:
-        axes = "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>" if kind == "universal" else ""
+        axes = (
+            "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>"
+            if kind == "universal"
+            else ""
+        )
         axes = self._axis(frames, kind) if kind in AXES else axes
         if kind == "screw":
             axes += f"<screw_thread_pitch>{self._rng.uniform(0.1, 1.0):.9f}</screw_thread_pitch>"
@@ -63,13 +91,27 @@ class RandomSdf:
             parts.append(f'<link name="{link}">{self._pose(frames)}{self._inertial()}</link>')
             frames.append(link)
             if outer or links:
-                parent = self._rng.choice(links) if links and self._rng.random() < 0.8 else "world" if outer else links[0]
-                parts.append(self._joint(joint, self._rng.choice(KINDS), parent, link, [*frames, "__model__"]))
+                parent = (
+                    self._rng.choice(links)
+                    if links and self._rng.random() < 0.8
+                    else "world"
+                    if outer
+                    else links[0]
+                )
+                parts.append(
+                    self._joint(
+                        joint, self._rng.choice(KINDS), parent, link, [*frames, "__model__"]
+                    )
+                )
                 frames.append(joint)
             links.append(link)
         if outer and self._rng.random() < 0.5:
             parts.append(self._model("hand", outer=False))
             kind = self._rng.choice(("revolute", "prismatic", "fixed"))
-            parts.append(self._joint("wrist", kind, self._rng.choice(links), "hand::link0", [*frames, "hand"]))
+            parts.append(
+                self._joint(
+                    "wrist", kind, self._rng.choice(links), "hand::link0", [*frames, "hand"]
+                )
+            )
         pose = self._pose([]) if outer else f"<pose>{self._numbers()} {self._numbers()}</pose>"
         return f'<model name="{name}">{pose}{"".join(self._rng.permutation(parts))}</model>'

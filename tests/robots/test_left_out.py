@@ -12,31 +12,49 @@ from flexmbs.robots.sdf.elements import KNOWN
 
 # names of the schema of urdfdom, xsd/urdf.xsd
 URDF = {
-    "robot": "name version", "link": "name type", "inertial": "", "mass": "value", "inertia": "ixx ixy ixz iyy iyz izz",
-    "origin": "xyz rpy", "joint": "name type", "parent": "link", "child": "link", "axis": "xyz",
-    "calibration": "reference_position rising falling", "dynamics": "damping friction", "limit": "lower upper effort velocity",
-    "safety_controller": "soft_lower_limit soft_upper_limit k_position k_velocity", "mimic": "joint multiplier offset",
-}  # fmt: skip
+    "robot": "name version",
+    "link": "name type",
+    "inertial": "",
+    "mass": "value",
+    "inertia": "ixx ixy ixz iyy iyz izz",
+    "origin": "xyz rpy",
+    "joint": "name type",
+    "parent": "link",
+    "child": "link",
+    "axis": "xyz",
+    "calibration": "reference_position rising falling",
+    "dynamics": "damping friction",
+    "limit": "lower upper effort velocity",
+    "safety_controller": "soft_lower_limit soft_upper_limit k_position k_velocity",
+    "mimic": "joint multiplier offset",
+}
 # elements within others, SDFormat 1.12
 SDF = {
-    "model": "static self_collide allow_auto_disable include model enable_wind frame pose link joint plugin gripper",
-    "link": "gravity enable_wind self_collide kinematic must_be_base_link velocity_decay pose inertial collision visual sensor "
+    "model": "static self_collide allow_auto_disable include model enable_wind frame pose link "
+    "joint plugin gripper",
+    "link": "gravity enable_wind self_collide kinematic must_be_base_link velocity_decay pose "
+    "inertial collision visual sensor "
     "projector audio_sink audio_source battery light particle_emitter",
-    "joint": "parent child gearbox_ratio gearbox_reference_body thread_pitch screw_thread_pitch axis axis2 physics pose sensor",
-    "axis": "xyz dynamics limit mimic", "dynamics": "damping friction spring_reference spring_stiffness",
+    "joint": "parent child gearbox_ratio gearbox_reference_body thread_pitch screw_thread_pitch "
+    "axis axis2 physics pose sensor",
+    "axis": "xyz dynamics limit mimic",
+    "dynamics": "damping friction spring_reference spring_stiffness",
     "limit": "lower upper effort velocity stiffness dissipation",
     "inertial": "mass density auto_inertia_params pose inertia fluid_added_mass",
-}  # fmt: skip
+}
 ROTOR, RATIO = "drake:rotor_inertia", "drake:gear_ratio"
 
 
 def urdf(transmission: str = "", more: str = "", robot: str = "") -> str:
-    """Two links on revolute joints about y, the second 0.5 m along x, with every element of the schema."""
+    """Two links on revolute joints about y, the second 0.5 m along x, with every element of the
+    schema.
+    """
     inertia = '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
     link = f'<inertial><origin xyz=".25 0 0" rpy="0 0 0"/><mass value="2"/>{inertia}</inertial>'
     shape = '<geometry><sphere radius="1"/></geometry>'
     joint = (
-        '<origin xyz=".5 0 0" rpy="0 0 0"/><axis xyz="0 1 0"/><calibration rising="0"/><dynamics damping="0" friction="0"/>'
+        '<origin xyz=".5 0 0" rpy="0 0 0"/><axis xyz="0 1 0"/><calibration '
+        'rising="0"/><dynamics damping="0" friction="0"/>'
         '<limit lower="-1" upper="1" effort="5" velocity="3"/><safety_controller k_velocity="1"/>'
     )
     return f"""<robot name="r" {robot}><link name="a">{link}<visual>{shape}</visual><collision>{shape}</collision>{more}</link>
@@ -66,11 +84,20 @@ def test_nothing_of_the_schema_is_misspelt(file: Path) -> None:
 
 @pytest.mark.parametrize("element", URDF)
 def test_other_attributes_and_elements_of_urdf_are_named(element: str, file: Path) -> None:
-    """With a wrong name in every place where the schema knows a right one; those of the schema are not."""
-    text = urdf(transmission='<joint name="three" type="fixed"><parent link="b"/><child link="c"/><mimic joint="one"/></joint>')
+    """With a wrong name in every place where the schema knows a right one; those of the schema are
+    not.
+    """
+    text = urdf(
+        transmission='<joint name="three" type="fixed"><parent link="b"/><child link="c"/><mimic '
+        'joint="one"/></joint>'
+    )
     text = text.replace('<link name="base"/>', '<link name="base"/><link name="c"/>')
     assert f"<{element} " in text or f"<{element}>" in text
-    file.write_text(text.replace(f"<{element}>", f"<{element} >").replace(f"<{element} ", f'<{element} misspelt="1" ', 1))
+    file.write_text(
+        text.replace(f"<{element}>", f"<{element} >").replace(
+            f"<{element} ", f'<{element} misspelt="1" ', 1
+        )
+    )
     assert f"attribute 'misspelt' of <{element}>" in left_out(model_from_urdf, file)
     for name in URDF[element].split():
         from flexmbs.robots.urdf_elements import ATTRIBUTES
@@ -84,18 +111,29 @@ def test_other_attributes_and_elements_of_urdf_are_named(element: str, file: Pat
         (urdf(more="<drake:collision_filter/>"), "<drake:collision_filter> in <link>"),
         (urdf(more='<damping value="1"/>'), "<damping> in <link>"),
         (urdf("<loop_joint/>"), "<loop_joint> in <robot>"),
-        (urdf('<transmission><joint name="one"/><actuator><drake:stiffness value="1"/></actuator></transmission>'), "stiffness>"),
+        (
+            urdf(
+                '<transmission><joint name="one"/><actuator><drake:stiffness '
+                'value="1"/></actuator></transmission>'
+            ),
+            "stiffness>",
+        ),
         (urdf().replace('damping="0"', 'damping="0.5"'), "damping and friction of one, two"),
     ],
 )
-def test_elements_of_urdf_without_a_part_in_the_model_are_named(text: str, named: str, file: Path) -> None:
+def test_elements_of_urdf_without_a_part_in_the_model_are_named(
+    text: str, named: str, file: Path
+) -> None:
     file.write_text(text)
     assert named in left_out(model_from_urdf, file)
 
 
 def transmission(joint: str, inertia: float, ratio: float) -> str:
     within = f'<{RATIO} value="{ratio}"/><{ROTOR} value="{inertia}"/>'
-    return f'<transmission><joint name="{joint}"/><actuator name="m">{within}</actuator></transmission>'
+    return (
+        f'<transmission><joint name="{joint}"/><actuator '
+        f'name="m">{within}</actuator></transmission>'
+    )
 
 
 @pytest.mark.parametrize(
@@ -103,11 +141,17 @@ def transmission(joint: str, inertia: float, ratio: float) -> str:
     [
         (f'<joint name="one"/><{ROTOR} value="1"/>', "transmission"),
         (f'<joint name="one"><{ROTOR} value="1"/></joint><actuator name="m"/>', "joint"),
-        (f'<joint name="one"/><joint name="two"/><actuator name="m"><{ROTOR} value="1"/></actuator>', "actuator"),
+        (
+            f'<joint name="one"/><joint name="two"/><actuator name="m"><{ROTOR} '
+            'value="1"/></actuator>',
+            "actuator",
+        ),
     ],
 )
 def test_rotors_that_belong_to_no_single_joint_are_named(text: str, place: str, file: Path) -> None:
-    """Beside an actuator, in a joint of a transmission, of two joints: no inertia is reflected, and the message says so."""
+    """Beside an actuator, in a joint of a transmission, of two joints: no inertia is reflected, and
+    the message says so.
+    """
     file.write_text(urdf(f"<transmission>{text}</transmission>"))
     assert f"<{ROTOR}> in <{place}>" in left_out(model_from_urdf, file)
 
@@ -144,7 +188,11 @@ def test_quaternions_of_urdf(file: Path) -> None:
     half = np.sqrt(0.5)
     found = []
     for rotation in ('rpy="0 0 1.5707963267948966"', f'quat_xyzw="0 0 {half} {half}"'):
-        file.write_text(urdf().replace('<origin xyz=".5 0 0" rpy="0 0 0"/>', f'<origin xyz=".5 0 0" {rotation}/>'))
+        file.write_text(
+            urdf().replace(
+                '<origin xyz=".5 0 0" rpy="0 0 0"/>', f'<origin xyz=".5 0 0" {rotation}/>'
+            )
+        )
         found.append(fm.matrices(model_from_urdf(file)).M)
     np.testing.assert_allclose(*found, atol=1e-12)
     file.write_text(urdf().replace('rpy="0 0 0"/><axis', 'rpy="0 0 1" quat_xyzw="0 0 1 1"/><axis'))
@@ -160,11 +208,16 @@ def sdf(inside: dict[str, str]) -> str:
     limit, dynamics = f"<limit>{text['limit']}</limit>", f"<dynamics>{text['dynamics']}</dynamics>"
     axis = f"<axis><xyz>0 1 0</xyz>{limit}{dynamics}{text['axis']}</axis>"
     link = f'<link name="a">{inertial}{text["link"]}</link>'
-    joint = f'<joint name="j" type="revolute"><parent>world</parent><child>a</child>{axis}{text["joint"]}</joint>'
+    joint = (
+        '<joint name="j" '
+        f'type="revolute"><parent>world</parent><child>a</child>{axis}{text["joint"]}</joint>'
+    )
     return f'<sdf version="1.11"><model name="m">{link}{joint}{text["model"]}</model></sdf>'
 
 
-@pytest.mark.parametrize(("element", "name"), [(element, name) for element in SDF for name in SDF[element].split()])
+@pytest.mark.parametrize(
+    ("element", "name"), [(element, name) for element in SDF for name in SDF[element].split()]
+)
 def test_every_element_of_sdf_is_known_or_named(element: str, name: str, file: Path) -> None:
     if name in KNOWN[element].split():
         return
@@ -178,7 +231,9 @@ def test_other_elements_of_sdf_are_named(element: str, name: str, file: Path) ->
     file.write_text(sdf({element: f"<{name}>1</{name}>"}))
     assert f"<{name}> of <{element}>" in left_out(fm.from_sdf, file)
     file.write_text(
-        sdf({}).replace(f"<{element}>", f'<{element} misspelt="1">', 1).replace(f"<{element} n", f'<{element} misspelt="1" n')
+        sdf({})
+        .replace(f"<{element}>", f'<{element} misspelt="1">', 1)
+        .replace(f"<{element} n", f'<{element} misspelt="1" n')
     )
     assert f"attribute 'misspelt' of <{element}>" in left_out(fm.from_sdf, file)
 

@@ -1,4 +1,6 @@
-"""MJCF files against MuJoCo itself: mass matrix, forces and accelerations at random states, to round-off."""
+"""MJCF files against MuJoCo itself: mass matrix, forces and accelerations at random states, to
+round-off.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -92,10 +94,16 @@ class Both:
         """Coordinates or velocities by joint."""
         out: dict[str, list[float]] = {}
         for j in range(self.model.njnt):
-            kind, a, d = KINDS[self.model.jnt_type[j]], self.model.jnt_qposadr[j], self.model.jnt_dofadr[j]
+            kind, a, d = (
+                KINDS[self.model.jnt_type[j]],
+                self.model.jnt_qposadr[j],
+                self.model.jnt_dofadr[j],
+            )
             nq, nv = {"free": (7, 6), "ball": (4, 3)}.get(kind, (1, 1))
             ref = self.model.qpos0[a] if nq == 1 else 0.0
-            both = from_mujoco_coordinates(kind, ref, self.data.qpos[a : a + nq], self.data.qvel[d : d + nv])
+            both = from_mujoco_coordinates(
+                kind, ref, self.data.qpos[a : a + nq], self.data.qvel[d : d + nv]
+            )
             use = self.found.joints[mujoco.mj_id2name(self.model, mujoco.mjtObj.mjOBJ_JOINT, j)]
             out.setdefault(use.joint, []).extend(both[0 if position else 1])
         return out
@@ -117,7 +125,9 @@ class Both:
                 a = self.model.jnt_qposadr[j]
                 R = quaternion_rotation(self.data.qpos[a + 3 : a + 7])
                 T[np.ix_(rows[:3], range(d, d + 3))] = R.T
-                rate[rows[:3]] = -np.cross(self.data.qvel[d + 3 : d + 6], R.T @ self.data.qvel[d : d + 3])
+                rate[rows[:3]] = -np.cross(
+                    self.data.qvel[d + 3 : d + 6], R.T @ self.data.qvel[d : d + 3]
+                )
         return T, rate
 
     def mass_matrix(self) -> np.ndarray:
@@ -146,12 +156,16 @@ def assert_same(both: Both) -> None:
     wanted = parts[0] + parts[1] - parts[2]
     np.testing.assert_allclose(T.T @ (known.k - known.M @ rate), wanted, atol=1e-11 * size)
     far = 1e-13 * np.linalg.cond(M) * size / np.abs(M).max()
-    np.testing.assert_allclose(np.linalg.solve(T, here.sd - rate), both.data.qacc, rtol=1e-8, atol=far)
+    np.testing.assert_allclose(
+        np.linalg.solve(T, here.sd - rate), both.data.qacc, rtol=1e-8, atol=far
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_inertias_frames_and_joints_of_every_kind(tmp_path: Path, seed: int) -> None:
-    both = Both(written(tmp_path, INERTIAS.replace("<geom", '<geom contype="0" conaffinity="0"', 1)))
+    both = Both(
+        written(tmp_path, INERTIAS.replace("<geom", '<geom contype="0" conaffinity="0"', 1))
+    )
     both.model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
     random_state(both, np.random.default_rng(seed))
     assert_same(both)
@@ -169,7 +183,9 @@ def test_places_of_bodies_and_sites_are_those_of_mujoco(tmp_path: Path) -> None:
         "edge": both.data.site("edge").xpos
     }
     for name, wanted in where.items():
-        np.testing.assert_allclose(solution.frame(str(both.found.frames[name])).position[0], wanted, atol=1e-12)
+        np.testing.assert_allclose(
+            solution.frame(str(both.found.frames[name])).position[0], wanted, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -207,7 +223,9 @@ def test_equalities_hold_exactly(tmp_path: Path) -> None:
     force = both.data.qfrc_passive - both.data.qfrc_bias
     wanted = np.linalg.lstsq(matrix, np.concatenate([force, np.zeros(len(J))]), rcond=1e-13)[0][:n]
     T, _ = both.velocity_map(list(velocity_names(here.compiled)))
-    np.testing.assert_allclose(np.linalg.solve(T, here.sd), wanted, atol=1e-9 * np.abs(wanted).max())
+    np.testing.assert_allclose(
+        np.linalg.solve(T, here.sd), wanted, atol=1e-9 * np.abs(wanted).max()
+    )
     assert both.found.model.cuts == ("close", "glue")
 
 
@@ -223,7 +241,8 @@ def test_a_curved_coupling_of_joints(tmp_path: Path) -> None:
 
 def test_keyframes_and_limits(tmp_path: Path) -> None:
     text = ACTUATORS.replace(
-        "</mujoco>", """<keyframe><key name="up" qpos="1 .2 .3" qvel="1 2 3" ctrl=".5 .1 0 0 0 0 0"/></keyframe></mujoco>"""
+        "</mujoco>",
+        """<keyframe><key name="up" qpos="1 .2 .3" qvel="1 2 3" ctrl=".5 .1 0 0 0 0 0"/></keyframe></mujoco>""",
     )
     text = text.replace('name="b" axis', 'name="b" range="-10 30" axis')
     found = fm.from_mujoco(written(tmp_path, text), keyframe="up", limits=True)
@@ -238,7 +257,8 @@ def test_keyframes_and_limits(tmp_path: Path) -> None:
 
 def test_included_files_and_nested_classes(tmp_path: Path) -> None:
     (tmp_path / "classes.xml").write_text(
-        '<mujocoinclude><default><default class="arm"><joint damping="1" axis="0 1 0"/><default class="wrist">'
+        '<mujocoinclude><default><default class="arm"><joint damping="1" axis="0 1 '
+        '0"/><default class="wrist">'
         '<joint damping="3"/></default></default></default></mujocoinclude>'
     )
     text = """<mujoco><include file="classes.xml"/><worldbody><body name="a" childclass="arm"><joint name="one"/><geom size=".1"/>
@@ -252,29 +272,48 @@ BODY = '<body name="b"><joint name="j"/><geom size=".1"/></body>'
 WRONG = {
     "the root element must be <mujoco>": ("<robot/>", ""),
     "no default class 'x'; known: main": ('<geom class="x"/>', ""),
-    "<joint 'j'>.axis: must be 3 numbers, not '1 0'": (BODY.replace('name="j"', 'name="j" axis="1 0"'), ""),
+    "<joint 'j'>.axis: must be 3 numbers, not '1 0'": (
+        BODY.replace('name="j"', 'name="j" axis="1 0"'),
+        "",
+    ),
     "<joint 'j'>.type: 'screw' is unknown": (BODY.replace('name="j"', 'name="j" type="screw"'), ""),
     "<replicate> is not read": ('<replicate count="3"/>', ""),
     "inertia of a 'mesh' geom": (BODY.replace("size", 'type="mesh" mesh="m" size'), ""),
     "a sphere needs 1 number > 0": (BODY.replace('size=".1"', 'size="0"'), ""),
     "body 'b' is defined twice": (BODY + BODY.replace('"j"', '"k"'), ""),
     "is not inside the file's folder": ("", '<include file="../other.xml"/>'),
-    "<compiler>.angle: must be degree or radian, not 'gradian'": (BODY, '<compiler angle="gradian"/>'),
-    "<body 'b'>.euler: quat gives the orientation already": (BODY.replace("<body", '<body euler="0 0 9" quat="1 0 0 0"'), ""),
-    "<joint 'j'>.type: a ball joint before it turns": (BODY.replace("<joint", '<joint type="ball"/><joint'), ""),
+    "<compiler>.angle: must be degree or radian, not 'gradian'": (
+        BODY,
+        '<compiler angle="gradian"/>',
+    ),
+    "<body 'b'>.euler: quat gives the orientation already": (
+        BODY.replace("<body", '<body euler="0 0 9" quat="1 0 0 0"'),
+        "",
+    ),
+    "<joint 'j'>.type: a ball joint before it turns": (
+        BODY.replace("<joint", '<joint type="ball"/><joint'),
+        "",
+    ),
     "size: must be within ±1e+60, not '1e300'": (BODY.replace('size=".1"', 'size="1e300"'), ""),
     "<motor 'a'>.ctrlrange: its first number must be below the second, not 1 -1": (
         BODY,
         '<actuator><motor name="a" joint="j" ctrllimited="true" ctrlrange="1 -1"/></actuator>',
     ),
-    "site1 and site2: both must be sites": (BODY, '<equality><weld site1="x" site2="y"/></equality>'),
+    "site1 and site2: both must be sites": (
+        BODY,
+        '<equality><weld site1="x" site2="y"/></equality>',
+    ),
 }
 
 
 @pytest.mark.parametrize("message", WRONG)
 def test_what_cannot_be_read_is_named(tmp_path: Path, message: str) -> None:
     bodies, more = WRONG[message]
-    text = bodies if bodies == "<robot/>" else f"<mujoco><worldbody>{bodies}</worldbody>{more}</mujoco>"
+    text = (
+        bodies
+        if bodies == "<robot/>"
+        else f"<mujoco><worldbody>{bodies}</worldbody>{more}</mujoco>"
+    )
     with pytest.raises(fm.InputError) as error:
         fm.from_mujoco(written(tmp_path, text))
     assert message in str(error.value)
@@ -286,11 +325,15 @@ def test_what_is_left_out_is_named(tmp_path: Path) -> None:
       <actuator><muscle name="biceps" joint="j"/><general name="i" joint="j" dyntype="integrator"/>
       <motor name="damped" joint="j"/></actuator>"""
     text = f'<mujoco><worldbody><geom size="1"/><site name="s"/>{BODY}</worldbody>{more}</mujoco>'
-    with pytest.warns(fm.ModelWarning, match="left out: spatial tendon 'rope'; actuator 'biceps' is a muscle"):
+    with pytest.warns(
+        fm.ModelWarning, match="left out: spatial tendon 'rope'; actuator 'biceps' is a muscle"
+    ):
         found = fm.from_mujoco(written(tmp_path, text))
     assert len(found.notes) == 6
     assert "actuator 'damped' has damping" in found.notes
     with pytest.raises(fm.InputError, match=r"left out: forces of a fluid \(option density\)"):
         fm.from_mujoco(written(tmp_path, text), strict=True)
-    with pytest.raises(fm.InputError, match="commands: no actuator 'triceps'; did you mean 'biceps'"):
+    with pytest.raises(
+        fm.InputError, match="commands: no actuator 'triceps'; did you mean 'biceps'"
+    ):
         fm.from_mujoco(written(tmp_path, text), commands={"triceps": 1.0})

@@ -54,7 +54,10 @@ def same_rates(path: Path, times: np.ndarray, h: float = 1e-5) -> None:
 def test_quintic_meets_its_ends() -> None:
     path = Quintic(A, B, 2.0, start=1.0, v0=(0.3, 0.0), v1=(0.0, -1.0), a0=2.0, a1=(1.0, 3.0))
     same_rates(path, np.linspace(1.01, 2.99, 7))
-    for found, wanted in ((path.at(1.0), (A, (0.3, 0.0), (2.0, 2.0))), (path.at(3.0), (B, (0.0, -1.0), (1.0, 3.0)))):
+    for found, wanted in (
+        (path.at(1.0), (A, (0.3, 0.0), (2.0, 2.0))),
+        (path.at(3.0), (B, (0.0, -1.0), (1.0, 3.0))),
+    ):
         for value, expected in zip(found, wanted):
             np.testing.assert_allclose(value, expected, atol=1e-12)
     np.testing.assert_allclose(path.at(5.0).q, B)
@@ -66,7 +69,9 @@ def test_quintic_from_rest_is_the_smooth_step() -> None:
     laws = path.laws()
     assert [law.kind for law in laws] == ["smooth-step", "smooth-step"]
     for t in (0.5, 1.3, 2.0, 2.9, 4.0):
-        np.testing.assert_allclose(np.transpose([law.state(t) for law in laws]), path.at(t), atol=1e-13)
+        np.testing.assert_allclose(
+            np.transpose([law.state(t) for law in laws]), path.at(t), atol=1e-13
+        )
 
 
 @pytest.mark.parametrize("rate", [0.8, 5.0])
@@ -93,7 +98,9 @@ def test_paths_keep_their_own_numbers() -> None:
 
 
 def test_paths_without_way() -> None:
-    """Neither a coordinate at rest nor a path of zero duration gives non-finite values; the others keep their timing."""
+    """Neither a coordinate at rest nor a path of zero duration gives non-finite values; the others
+    keep their timing.
+    """
     path = Trapezoid((0.0, 2.0), (1.0, 2.0), rate=np.inf, acceleration=(4.0, 1e50))
     assert path.end == pytest.approx(1.0)
     np.testing.assert_allclose(path.at(0.25), [(0.125, 2.0), (1.0, 0.0), (4.0, 0.0)], atol=1e-12)
@@ -104,7 +111,9 @@ def test_paths_without_way() -> None:
 
 
 def test_line_of_half_a_turn() -> None:
-    """Slerp by 180° about an axis that is not unique before round-off still turns about one axis, from end to end."""
+    """Slerp by 180° about an axis that is not unique before round-off still turns about one axis,
+    from end to end.
+    """
     wrist = fm.Robot.from_dh([Link(0.3), Link(0.25), Link(0.08)])
     q0 = np.array([0.2, 1.8, -0.4])
     first = wrist.pose(q0)
@@ -126,7 +135,10 @@ def test_line_is_straight_and_turns_evenly() -> None:
     tau = np.linspace(0.0, 1.0, 21)
     np.testing.assert_allclose(s, tau**3 * (10.0 - 15.0 * tau + 6.0 * tau**2), atol=1e-6)
     np.testing.assert_allclose(poses[:, :3, 3], first[:3, 3] + s[:, None] * way, atol=1e-6)
-    turned = [np.arccos(np.clip((np.trace(first[:3, :3].T @ X[:3, :3]) - 1.0) / 2.0, -1.0, 1.0)) for X in poses]
+    turned = [
+        np.arccos(np.clip((np.trace(first[:3, :3].T @ X[:3, :3]) - 1.0) / 2.0, -1.0, 1.0))
+        for X in poses
+    ]
     np.testing.assert_allclose(turned, s * turned[-1], atol=1e-5)
     np.testing.assert_allclose(motion.qd[[0, -1]], 0.0, atol=1e-12)
     far = np.eye(4)
@@ -137,7 +149,9 @@ def test_line_is_straight_and_turns_evenly() -> None:
 
 @pytest.mark.parametrize(("make", "order"), [(zero_vibration, 1), (zero_vibration_derivative, 2)])
 def test_shapers_leave_no_vibration(make: Callable[[float, float], Shaper], order: int) -> None:
-    """Residual |Σ A exp((ζ ω + i ω_d) t)| of an oscillator after impulses; |cos(π f/2f₀)| or its square for others."""
+    """Residual |Σ A exp((ζ ω + i ω_d) t)| of an oscillator after impulses; |cos(π f/2f₀)| or its
+    square for others.
+    """
 
     def residual(f: float, damping: float) -> float:
         w, shaper = 2.0 * np.pi * f, make(3.0, damping)
@@ -157,24 +171,32 @@ def test_shaped_paths_arrive_later() -> None:
 
 
 def test_computed_torque_gives_a_linear_error() -> None:
-    """ë + Kd ė + Kp e = 0: with Kd = 2 ω, Kp = ω² from rest e = e0 (1 + ω t) exp(−ω t), whatever the path."""
+    """ë + Kd ė + Kp e = 0: with Kd = 2 ω, Kp = ω² from rest e = e0 (1 + ω t) exp(−ω t), whatever
+    the path.
+    """
     robot, path, w, e0 = arm(), Quintic(A, B, 0.3), 20.0, np.array([0.05, -0.03])
     start = robot.started(A - e0)
     model = controlled(start, ComputedTorque(robot, path, kp=w**2, kd=2.0 * w))
     run = fm.simulate(model, t_end=0.3, step=1e-3)
-    error = path.table(run.t).q - np.hstack([run.joint(name).position for name in ("joint1", "joint2")])
+    error = path.table(run.t).q - np.hstack(
+        [run.joint(name).position for name in ("joint1", "joint2")]
+    )
     expected = e0 * ((1.0 + w * run.t) * np.exp(-w * run.t))[:, None]
     np.testing.assert_allclose(error, expected, atol=2e-5)
 
 
 def test_pd_with_gravity_comes_to_rest_at_its_goal() -> None:
-    """No steady-state error under the weight, unlike PD only; the forces of the model are those of the controller."""
+    """No steady-state error under the weight, unlike PD only; the forces of the model are those of
+    the controller.
+    """
     robot = arm()
     still = Quintic(A, A, 1.0)
     model = controlled(robot.started(A), PDGravity(robot, still, kp=100.0, kd=10.0))
     run = fm.simulate(model, t_end=0.05, step=1e-3)
     np.testing.assert_allclose(run.joint("joint1").position[:, 0], A[0], atol=1e-9)
-    np.testing.assert_allclose(run.joint("joint1").effort[-1, 0], robot.gravity_forces(A)[0], rtol=1e-9)
+    np.testing.assert_allclose(
+        run.joint("joint1").effort[-1, 0], robot.gravity_forces(A)[0], rtol=1e-9
+    )
 
 
 def every_path() -> dict[str, Path]:
@@ -197,13 +219,22 @@ CONTROLLERS = (ComputedTorque, PDGravity, PDFeedforward)
 
 @pytest.mark.parametrize("controller", CONTROLLERS)
 @pytest.mark.parametrize("path", every_path())
-def test_model_files_hold_controlled_robots(controller: type[Any], path: str, tmp_path: File) -> None:
-    """Written and read again they are the same model, with the same forces to the last bit, as are `parameters` of the gains."""
-    motors = {"joint1": Motor(inertia=2e-4, gear=-50.0, viscous=1e-3, coulomb=(0.02, -0.03)), "joint2": Motor(viscous=0.1)}
+def test_model_files_hold_controlled_robots(
+    controller: type[Any], path: str, tmp_path: File
+) -> None:
+    """Written and read again they are the same model, with the same forces to the last bit, as are
+    `parameters` of the gains.
+    """
+    motors = {
+        "joint1": Motor(inertia=2e-4, gear=-50.0, viscous=1e-3, coulomb=(0.02, -0.03)),
+        "joint2": Motor(viscous=0.1),
+    }
     robot = fm.Robot(arm().model, motors=motors)
     robot.model.add(fm.RotorInertia("fan", "joint2", inertia=1e-3, ratio=3.0, axis="z"))
     robot = fm.Robot(robot.model, motors=motors)
-    model = controlled(robot.started(A), controller(robot, every_path()[path], kp=(100.0, 80.0), kd=7.0))
+    model = controlled(
+        robot.started(A), controller(robot, every_path()[path], kp=(100.0, 80.0), kd=7.0)
+    )
     model.save(tmp_path / "arm.toml")
     again = fm.load(tmp_path / "arm.toml")
     assert again == model
@@ -215,7 +246,9 @@ def test_model_files_hold_controlled_robots(controller: type[Any], path: str, tm
 
 def test_a_model_file_does_not_hold_a_controller_of_an_own_class() -> None:
     model = controlled(arm(), Faulty(arm()))
-    with pytest.raises(fm.InputError, match=r"^a model file holds no controller of an own class; save robot\.model") as error:
+    with pytest.raises(
+        fm.InputError, match=r"^a model file holds no controller of an own class; save robot\.model"
+    ) as error:
         model.to_toml()
     assert len(error.value.problems) == 1
     assert "control" in model.to_toml(complete=False)
@@ -224,23 +257,43 @@ def test_a_model_file_does_not_hold_a_controller_of_an_own_class() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('kind = "pd-gravity"', 'kind = "pd"', r"controller.kind: unknown kind 'pd'; known: computed-torque"),
+        (
+            'kind = "pd-gravity"',
+            'kind = "pd"',
+            r"controller.kind: unknown kind 'pd'; known: computed-torque",
+        ),
         ("kp = 100.0", "kp = -1", "controller.kp: must be >= 0, not -1"),
         ("kp = 100.0", "kp = [1, 2, 3]", "controller.kp: must be one number or 2, not 3 numbers"),
         ("duration = 0.2", "duration = 0", "controller.path.duration: must be > 0"),
-        ("parent = 0", "parent = 1", "controller.robot.links.1.parent: must be below its own number 1, not 1"),
-        ("parent = 0", 'parent = "base"', "controller.robot.links.1.parent: must be a number, not 'base'"),
+        (
+            "parent = 0",
+            "parent = 1",
+            "controller.robot.links.1.parent: must be below its own number 1, not 1",
+        ),
+        (
+            "parent = 0",
+            'parent = "base"',
+            "controller.robot.links.1.parent: must be a number, not 'base'",
+        ),
         (
             'of = ["joint1.0", "joint2.0"]',
             'of = ["joint1.0"]',
             "controller: its robot has the coordinates joint1.0, joint2.0, and",
         ),
-        ('of = ["joint1.0", "joint2.0"]', 'of = ["joint1.0", "joint1"]', "controller: its robot has"),
+        (
+            'of = ["joint1.0", "joint2.0"]',
+            'of = ["joint1.0", "joint1"]',
+            "controller: its robot has",
+        ),
         ("joint2.0", "joint3.0", "of: no joint 'joint3'; did you mean"),
     ],
 )
-def test_files_of_controlled_robots_that_are_wrong(old: str, new: str, message: str, tmp_path: File) -> None:
-    text = controlled(arm().started(A), PDGravity(arm(), Quintic(A, B, 0.2), kp=100.0, kd=10.0)).to_toml()
+def test_files_of_controlled_robots_that_are_wrong(
+    old: str, new: str, message: str, tmp_path: File
+) -> None:
+    text = controlled(
+        arm().started(A), PDGravity(arm(), Quintic(A, B, 0.2), kp=100.0, kd=10.0)
+    ).to_toml()
     assert old in text
     (tmp_path / "arm.toml").write_text(text.replace(old, new))
     with pytest.raises(fm.InputError, match=rf"forces\.control\.{message}"):
@@ -248,7 +301,9 @@ def test_files_of_controlled_robots_that_are_wrong(old: str, new: str, message: 
 
 
 def test_feedforward_follows_up_to_the_error_of_the_integrator() -> None:
-    """The inverse dynamics of the path keep the robot on it: the error decreases with the square of the step."""
+    """The inverse dynamics of the path keep the robot on it: the error decreases with the square of
+    the step.
+    """
     robot, path = arm(), Quintic(A, B, 0.1)
     model = controlled(robot.started(A), PDFeedforward(robot, path, kp=200.0, kd=20.0))
 
@@ -266,17 +321,27 @@ def test_controllers_act_in_absolute_coordinates() -> None:
     """Every joint is cut: the wrenches of one joint evaluate its forces again."""
     robot, path = arm(), Quintic(A, B, 0.1)
     controller = PDGravity(robot, path, kp=100.0, kd=10.0)
-    run = fm.simulate(controlled(robot.started(A), controller), t_end=2e-3, step=1e-3, coordinates="absolute")
+    run = fm.simulate(
+        controlled(robot.started(A), controller), t_end=2e-3, step=1e-3, coordinates="absolute"
+    )
     joints = [run.joint(name.removesuffix(".0")) for name in robot.coordinates]
-    found, q, qd = (np.hstack(parts) for parts in zip(*((joint.effort, joint.position, joint.velocity) for joint in joints)))
-    np.testing.assert_allclose(found, [controller.forces(*state) for state in zip(run.t, q, qd)], rtol=1e-8)
+    found, q, qd = (
+        np.hstack(parts)
+        for parts in zip(*((joint.effort, joint.position, joint.velocity) for joint in joints))
+    )
+    np.testing.assert_allclose(
+        found, [controller.forces(*state) for state in zip(run.t, q, qd)], rtol=1e-8
+    )
 
 
 def test_all_items_of_a_model_stay_with_its_robot() -> None:
     """Forces, drives and contacts of a model are those of its copies."""
     robot = arm()
     body = robot.model.bodies["link2"].handle()
-    items = [fm.SpherePlane("floor", robot.model.ground, body), fm.JointSpring("spring", "joint1", k=1.0)]
+    items = [
+        fm.SpherePlane("floor", robot.model.ground, body),
+        fm.JointSpring("spring", "joint1", k=1.0),
+    ]
     for item in items:
         robot.model.add(item)
     copy = controlled(robot.started(A), PDGravity(robot, Quintic(A, A, 1.0), 1.0, 1.0))
@@ -285,7 +350,10 @@ def test_all_items_of_a_model_stay_with_its_robot() -> None:
 
 
 def test_friction_of_motors_acts_in_the_model() -> None:
-    motors = {"joint1": Motor(gear=-50.0, viscous=1e-3, coulomb=(0.02, -0.03)), "joint2": Motor(gear=10.0, coulomb=0.1)}
+    motors = {
+        "joint1": Motor(gear=-50.0, viscous=1e-3, coulomb=(0.02, -0.03)),
+        "joint2": Motor(gear=10.0, coulomb=0.1),
+    }
     robot = fm.Robot(arm().model, motors=motors)
     qd = np.array([-0.8, 1.5])
     model = controlled(robot, PDGravity(robot, Quintic(A, A, 1.0), kp=0.0, kd=0.0))
@@ -296,10 +364,18 @@ def test_friction_of_motors_acts_in_the_model() -> None:
 
 def test_friction_of_every_coordinate_of_a_joint() -> None:
     model = fm.Model("table", gravity=(0.0, 0.0, 0.0))
-    model.add(fm.Planar("drive", model.ground, model.add(fm.RigidBody("cart", mass=1.0, inertia=(1.0, 1.0, 1.0)))))
+    model.add(
+        fm.Planar(
+            "drive",
+            model.ground,
+            model.add(fm.RigidBody("cart", mass=1.0, inertia=(1.0, 1.0, 1.0))),
+        )
+    )
     robot = fm.Robot(model, motors={"drive": Motor(viscous=2.0, coulomb=0.5)})
     still, qd = Quintic(np.zeros(3), np.zeros(3), 1.0), np.array([1.0, -2.0, 3.0])
-    found = fm.matrices(controlled(robot, PDGravity(robot, still, 0.0, 0.0)), at=robot.state(np.zeros(3), qd)).k
+    found = fm.matrices(
+        controlled(robot, PDGravity(robot, still, 0.0, 0.0)), at=robot.state(np.zeros(3), qd)
+    ).k
     np.testing.assert_allclose(found, -robot.friction(qd), rtol=1e-12)
 
 
@@ -318,13 +394,18 @@ class Faulty(Controller):
 
 
 def test_controllers_that_fail() -> None:
-    """The message names the controller; afterwards the same model works with its original coordinates."""
+    """The message names the controller; afterwards the same model works with its original
+    coordinates.
+    """
     robot = arm()
     faulty = Faulty(robot)
     model = controlled(robot, faulty)
     with pytest.raises(Exception, match="no sensor signal"):
         fm.matrices(model, at=robot.state((1.0, 1.0)))
-    for wrong, message in ((np.zeros(3), r"must be 2 joint forces, not the shape \(3,\)"), ((np.nan, 0.0), "must be finite")):
+    for wrong, message in (
+        (np.zeros(3), r"must be 2 joint forces, not the shape \(3,\)"),
+        ((np.nan, 0.0), "must be finite"),
+    ):
         faulty.result = wrong
         with pytest.raises(fm.FlexmbsError, match=rf"Faulty.forces at t = 0 s: {message}"):
             fm.matrices(model, at=robot.state((2.0, 1.0)))
@@ -337,62 +418,102 @@ def beam(length: float, mass: float) -> fm.FlexibleBodyData:
     """A slender beam along x from its root, with one bending shape x²/L² in y."""
     S, xS, SS = np.zeros((3, 1)), np.zeros((3, 3, 1)), np.zeros((3, 3, 1, 1))
     S[1], xS[0, 1], SS[1, 1] = mass / 3.0, mass * length / 4.0, mass / 5.0
-    zero, one, slope = np.zeros((3, 1)), np.array([[0.0], [1.0], [0.0]]), np.array([[0.0], [0.0], [2.0 / length]])
+    zero, one, slope = (
+        np.zeros((3, 1)),
+        np.array([[0.0], [1.0], [0.0]]),
+        np.array([[0.0], [0.0], [2.0 / length]]),
+    )
     return fm.FlexibleBodyData.from_integrals(
-        "beam", mass=mass, first_moment=(mass * length / 2.0, 0, 0), second_moment=np.diag([mass * length**2 / 3.0, 1e-4, 1e-4]),
-        S_bar=S, xS=xS, SS=SS, K_ff=np.array([[8e3]]),
+        "beam",
+        mass=mass,
+        first_moment=(mass * length / 2.0, 0, 0),
+        second_moment=np.diag([mass * length**2 / 3.0, 1e-4, 1e-4]),
+        S_bar=S,
+        xS=xS,
+        SS=SS,
+        K_ff=np.array([[8e3]]),
         frames={
             "root": fm.FlexibleFrame.at_node((0, 0, 0), zero),
             "end": fm.FlexibleFrame.at_node((length, 0, 0), one, psi=slope),
         },
-    )  # fmt: skip
+    )
 
 
 def test_flexible_link_replaces_a_rigid_one() -> None:
-    """Undeformed it has the terms of the rigid robot; the joints keep their axes on interfaces with other axes."""
+    """Undeformed it has the terms of the rigid robot; the joints keep their axes on interfaces with
+    other axes.
+    """
     L, m, twist = 0.5, 1.2, 0.7
     moments = np.diag([2e-4, m * L**2 / 12.0 + 1e-4, m * L**2 / 12.0 + 1e-4])
     c, s = np.cos(twist), np.sin(twist)
-    turn = np.array([[1, 0, 0], [0, c, -s], [0, s, c]]).T  # beam axes to link axes, turned by −α about x
+    # beam axes to link axes, turned by −α about x
+    turn = np.array([[1, 0, 0], [0, c, -s], [0, s, c]]).T
     rows = [
         Link(a=L, alpha=twist, mass=m, com=(-L / 2, 0, 0), inertia=turn @ moments @ turn.T),
         Link(a=0.3, mass=1.0, inertia=(1e-2,) * 3),
     ]
-    link = FlexibleLink(beam(L, m), {"joint1": "root", "joint2": "end"}, pose=fm.Frame((-L, 0, 0), turn))
+    link = FlexibleLink(
+        beam(L, m), {"joint1": "root", "joint2": "end"}, pose=fm.Frame((-L, 0, 0), turn)
+    )
     rigid, soft = fm.Robot.from_dh(rows), fm.Robot.from_dh(rows, links={"link1": link})
     q, qd = np.array([0.4, -0.9]), np.array([1.0, 2.0])
     np.testing.assert_allclose(soft.pose(q), rigid.pose(q), atol=1e-14)
     np.testing.assert_allclose(soft.mass_matrix(q), rigid.mass_matrix(q), atol=1e-14)
-    np.testing.assert_allclose(soft.inverse_dynamics(q, qd, q), rigid.inverse_dynamics(q, qd, q), atol=1e-13)
+    np.testing.assert_allclose(
+        soft.inverse_dynamics(q, qd, q), rigid.inverse_dynamics(q, qd, q), atol=1e-13
+    )
     last = FlexibleLink(beam(L, m), {"joint1": "root", "tool": "end"}, pose=link.pose)
     single = fm.Robot.from_dh(rows[:1], links={"link1": last})
-    np.testing.assert_allclose(single.pose(q[:1]), fm.Robot.from_dh(rows[:1]).pose(q[:1]), atol=1e-14)
+    np.testing.assert_allclose(
+        single.pose(q[:1]), fm.Robot.from_dh(rows[:1]).pose(q[:1]), atol=1e-14
+    )
     assert fm.matrices(single.model).M.shape == (2, 2)
     found = fm.matrices(soft.model, at=soft.state(q, qd))
     rows_ = [found.velocities.index(name) for name in soft.coordinates]
     assert len(found.velocities) == 3
     np.testing.assert_allclose(found.M[np.ix_(rows_, rows_)], rigid.mass_matrix(q), atol=1e-12)
     load = fm.RigidBody("load", mass=2.0, inertia=(0.0, 0.0, 0.0))
-    carrying = fm.Robot.from_dh(rows[:1], links={"link1": last}, payload=load)  # on the interface of the tool
+    # on the interface of the tool
+    carrying = fm.Robot.from_dh(rows[:1], links={"link1": last}, payload=load)
     np.testing.assert_allclose(
-        carrying.mass_matrix(q[:1]), fm.Robot.from_dh(rows[:1], payload=load).mass_matrix(q[:1]), atol=1e-14
+        carrying.mass_matrix(q[:1]),
+        fm.Robot.from_dh(rows[:1], payload=load).mass_matrix(q[:1]),
+        atol=1e-14,
     )
-    with pytest.raises(fm.InputError, match=r"links.link1: 'joint2' is 0.1 m from interface 'end'; correct pose or frames"):
-        fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L - 0.1, m), link.frames, pose=link.pose)})
-    with pytest.raises(fm.InputError, match="'joint1' needs an interface, but there is no 'joint1'; the body has: root"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"links.link1: 'joint2' is 0.1 m from interface 'end'; correct pose or frames",
+    ):
+        fm.Robot.from_dh(
+            rows, links={"link1": FlexibleLink(beam(L - 0.1, m), link.frames, pose=link.pose)}
+        )
+    with pytest.raises(
+        fm.InputError,
+        match="'joint1' needs an interface, but there is no 'joint1'; the body has: root",
+    ):
         fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L, m))})
 
 
 def soft_arm(mass: float = 1.2, length: float = 0.5) -> tuple[fm.Robot, fm.Robot]:
     """Two links, rigid and with the first one flexible."""
     moments = (1e-4, 1.2 * 0.25 / 12.0 + 1e-4, 1.2 * 0.25 / 12.0 + 1e-4)
-    rows = [Link(a=0.5, mass=1.2, com=(-0.25, 0, 0), inertia=moments), Link(a=0.3, mass=1.0, inertia=(1e-2,) * 3)]
-    link = FlexibleLink(beam(length, mass), {"joint1": "root", "joint2": "end"}, pose=fm.Frame((-length, 0, 0)), offset=0.2)
+    rows = [
+        Link(a=0.5, mass=1.2, com=(-0.25, 0, 0), inertia=moments),
+        Link(a=0.3, mass=1.0, inertia=(1e-2,) * 3),
+    ]
+    link = FlexibleLink(
+        beam(length, mass),
+        {"joint1": "root", "joint2": "end"},
+        pose=fm.Frame((-length, 0, 0)),
+        offset=0.2,
+    )
     return fm.Robot.from_dh(rows), fm.Robot.from_dh(rows, links={"link1": link})
 
 
 def test_computed_torque_on_a_flexible_link() -> None:
-    """The controller is based on the rigid robot; steps with Newton's method converge and agree with explicit ones."""
+    """The controller is based on the rigid robot; steps with Newton's method converge and agree
+    with explicit ones.
+    """
     rigid, soft = soft_arm()
     path = Quintic((0.4, -0.9), (1.4, 0.1), 0.4)
     model = controlled(soft, ComputedTorque(rigid, path, 2500.0, 100.0))
@@ -401,7 +522,9 @@ def test_computed_torque_on_a_flexible_link() -> None:
     for given in ({}, {"step": 1e-3}):
         found = fm.simulate(model, t_end=0.12, start=start, **given)
         assert found.verdict == "PASS"
-        assert found.joint("joint1").position[-1, 0] == pytest.approx(exact.joint("joint1").position[-1, 0], abs=2e-5)
+        assert found.joint("joint1").position[-1, 0] == pytest.approx(
+            exact.joint("joint1").position[-1, 0], abs=2e-5
+        )
 
 
 @pytest.mark.parametrize(
@@ -411,11 +534,14 @@ def test_computed_torque_on_a_flexible_link() -> None:
         (
             1.2,
             0.65,
-            r"links.link1: has its centre of mass at \(-0.325, 0, 0\) m in the frame of the link, the rigid one at \(-0.25,",
+            r"links.link1: has its centre of mass at \(-0.325, 0, 0\) m in the frame of "
+            r"the link, the rigid one at \(-0.25,",
         ),
     ],
 )
-def test_flexible_links_of_another_mass_are_reported(mass: float, length: float, message: str) -> None:
+def test_flexible_links_of_another_mass_are_reported(
+    mass: float, length: float, message: str
+) -> None:
     with pytest.warns(fm.ModelWarning, match=message):
         soft_arm(mass, length)
     with warnings.catch_warnings():

@@ -1,4 +1,6 @@
-"""Random MJCF files, every pair of actuators, and every attribute of MuJoCo's schema: read, without effect, or noted."""
+"""Random MJCF files, every pair of actuators, and every attribute of MuJoCo's schema: read, without
+effect, or noted.
+"""
 
 import re
 from collections.abc import Iterator
@@ -54,7 +56,10 @@ def assembled(both: Both) -> State:
     start = fm.simulate(both.found.model, t_end=1e-9, step=1e-9)
     both.data.qpos[:] = both.model.qpos0
     for j in range(both.model.njnt):
-        a, use = both.model.jnt_qposadr[j], both.found.joints[mujoco.mj_id2name(both.model, mujoco.mjtObj.mjOBJ_JOINT, j)]
+        a, use = (
+            both.model.jnt_qposadr[j],
+            both.found.joints[mujoco.mj_id2name(both.model, mujoco.mjtObj.mjOBJ_JOINT, j)],
+        )
         count, first = {"free": 7, "ball": 4}.get(KINDS[both.model.jnt_type[j]], 1), 0
         motions, before = list(both.found.model.joints[use.joint].motions), 0
         while before < use.coordinate or not motions[0].nv:
@@ -68,7 +73,9 @@ def assembled(both: Both) -> State:
 @pytest.mark.filterwarnings("ignore::flexmbs.AssemblyWarning", "ignore::flexmbs.AuditWarning")
 @pytest.mark.parametrize("seed", drawn((1, 2, 3, 5, 6, 20, 78, 106, 115), 400))
 def test_equalities_of_random_files_are_those_of_mujoco(tmp_path: Path, seed: int) -> None:
-    """Where they hold here they do there, and accelerations from rest are those that keep MuJoCo's rows J: J q̈ = 0."""
+    """Where they hold here they do there, and accelerations from rest are those that keep MuJoCo's
+    rows J: J q̈ = 0.
+    """
     file = written(tmp_path, RandomMjcf(seed, closed=True).text)
     try:
         mujoco.MjModel.from_xml_path(str(file))
@@ -117,9 +124,13 @@ def test_most_random_files_are_compared(tmp_path: Path) -> None:
 
 
 GIVEN = {
-    "general": 'gaintype="{gain}" gainprm="2 3 -4" biastype="affine" biasprm="5 6 -7" dyntype="{lag}" dynprm=".7"',
-    "motor": "", "position": 'kp="3" kv="2" timeconst=".3"', "velocity": 'kv="5"', "damper": 'kv="6" ctrlrange="0 1"',
-}  # fmt: skip
+    "general": 'gaintype="{gain}" gainprm="2 3 -4" biastype="affine" biasprm="5 6 -7" '
+    'dyntype="{lag}" dynprm=".7"',
+    "motor": "",
+    "position": 'kp="3" kv="2" timeconst=".3"',
+    "velocity": 'kv="5"',
+    "damper": 'kv="6" ctrlrange="0 1"',
+}
 LAGS = {"none": 0, "filter": 2, "filterexact": 3}
 
 
@@ -130,7 +141,11 @@ def test_actuators_take_from_defaults_of_other_kinds_what_they_do_in_mujoco(
 ) -> None:
     gain, lag = ("fixed", "filterexact") if nested else ("affine", "none")
     first, second = (f"<{each} {GIVEN[each].format(gain=gain, lag=lag)}/>" for each in (one, other))
-    inner = f'{first}<default class="inner">{second}</default>' if nested else f'{first}{second}<default class="inner"/>'
+    inner = (
+        f'{first}<default class="inner">{second}</default>'
+        if nested
+        else f'{first}{second}<default class="inner"/>'
+    )
     bounds = 'ctrlrange="0 1"' if kind == "damper" else ""
     file = written(
         tmp_path,
@@ -147,7 +162,9 @@ def test_actuators_take_from_defaults_of_other_kinds_what_they_do_in_mujoco(
         return
     law: Any = here.model.forces["a"].law
     bias = theirs.actuator_biasprm[0][:3] * (theirs.actuator_biastype[0] == 1)
-    bias += 0.5 * np.array([0.0, *theirs.actuator_gainprm[0][1:3]]) * (theirs.actuator_gaintype[0] == 1)
+    bias += (
+        0.5 * np.array([0.0, *theirs.actuator_gainprm[0][1:3]]) * (theirs.actuator_gaintype[0] == 1)
+    )
     lags = theirs.actuator_dyntype[0] in (LAGS["filter"], LAGS["filterexact"])
     wanted = theirs.actuator_gainprm[0][0], *bias, theirs.actuator_dynprm[0][0] * lags
     assert (law.gain, law.bias, -law.k, -law.c, law.lag) == pytest.approx(wanted)
@@ -174,17 +191,25 @@ def schema() -> Iterator[tuple[str, str, list[str]]]:
 
 OF_BODIES = ("body", "inertial", "joint", "freejoint", "geom", "site")
 NOTED = {  # what changes the motion and is not read
-    "compiler": {"alignfree"}, "joint": {"springyield"}, "freejoint": {"align"}, "site": set(),
-    "general": {"actdim", "actlimited", "actrange", "input", "ffrange", "velrange"}, "option": set(), "flag": set(),
-    "fixed": {"springyield", "actuatorfrcrange", "actuatorfrclimited"}, "key": {"act", "plastic"},
-}  # fmt: skip
+    "compiler": {"alignfree"},
+    "joint": {"springyield"},
+    "freejoint": {"align"},
+    "site": set(),
+    "general": {"actdim", "actlimited", "actrange", "input", "ffrange", "velrange"},
+    "option": set(),
+    "flag": set(),
+    "fixed": {"springyield", "actuatorfrcrange", "actuatorfrclimited"},
+    "key": {"act", "plastic"},
+}
 
 
 def test_every_attribute_of_the_schema_is_read_or_idle_or_noted() -> None:
     for element, around, given in schema():
         kind = f"{element} of {around}" if around in ("equality", "fixed") else element
         kind = "fixed" if (element, around) == ("tendon", "default") else kind
-        if kind not in attributes.READ or (element in OF_BODIES and around not in ("body", "default", "fixed", "equality")):
+        if kind not in attributes.READ or (
+            element in OF_BODIES and around not in ("body", "default", "fixed", "equality")
+        ):
             continue
         known = set(f"{attributes.READ[kind]} {attributes.IDLE.get(kind, '')} name class".split())
         known |= set(attributes.OF_ACTUATORS.split()) if element in ACTUATORS else set()
@@ -192,11 +217,26 @@ def test_every_attribute_of_the_schema_is_read_or_idle_or_noted() -> None:
 
 
 SAMPLES = {
-    "user": "1", "group": "1", "margin": "0.1", "actuatorgravcomp": "false", "simple": "false", "rgba": "1 0 0 1",
-    "friction": ".1", "condim": "1", "priority": "1", "gap": "0.01", "solmix": "2", "integrator": "implicit",
-    "solver": "CG", "cone": "elliptic",
-    "jacobian": "dense", "magnetic": "1 0 0", "castshadow": "false", "adhesion": "0.1", "fluidcoef": "1 1 1 1 1",
-}  # fmt: skip
+    "user": "1",
+    "group": "1",
+    "margin": "0.1",
+    "actuatorgravcomp": "false",
+    "simple": "false",
+    "rgba": "1 0 0 1",
+    "friction": ".1",
+    "condim": "1",
+    "priority": "1",
+    "gap": "0.01",
+    "solmix": "2",
+    "integrator": "implicit",
+    "solver": "CG",
+    "cone": "elliptic",
+    "jacobian": "dense",
+    "magnetic": "1 0 0",
+    "castshadow": "false",
+    "adhesion": "0.1",
+    "fluidcoef": "1 1 1 1 1",
+}
 PLAIN = """<mujoco><compiler{compiler}/><option{option}><flag{flag}/></option><worldbody><body{body} pos="0 0 1">
 <joint{joint} axis="0 1 0" damping="0.1" stiffness="2"/><geom{geom} size=".1" pos="1 0 0"/><body pos="1 0 0"><joint axis="1 0 0"/>
 <geom type="box" size=".1 .2 .3" contype="0" conaffinity="0"/></body></body></worldbody></mujoco>"""
@@ -220,7 +260,13 @@ IDLE = [(place, key) for place in PLACES for key in attributes.IDLE[place].split
 
 @pytest.mark.parametrize(("place", "key"), IDLE)
 def test_idle_attributes_do_not_change_accelerations_in_mujoco(place: str, key: str) -> None:
-    values = [SAMPLES[key]] if key in SAMPLES else ["disable", "enable"] if place == "flag" else ["1", "true", "0.5", "0.01 1"]
+    values = (
+        [SAMPLES[key]]
+        if key in SAMPLES
+        else ["disable", "enable"]
+        if place == "flag"
+        else ["1", "true", "0.5", "0.01 1"]
+    )
     changed = []
     for value in values:
         try:
@@ -236,8 +282,11 @@ def test_misspelt_attributes_and_elements_are_noted(tmp_path: Path) -> None:
       </worldbody><keyframe><key act="0.5"/></keyframe><contact><pair geom1="a" geom2="b"/></contact></mujoco>"""
     notes = fm.from_mujoco(written(tmp_path, text)).notes
     assert notes[:4] == (
-        "attribute 'gravty' of <option>", "attribute 'stifness' of <joint>", "<jiont> in <body>", "attribute 'act' of <key>",
-    )  # fmt: skip
+        "attribute 'gravty' of <option>",
+        "attribute 'stifness' of <joint>",
+        "<jiont> in <body>",
+        "attribute 'act' of <key>",
+    )
     assert notes[4].startswith("1 contact pairs")
 
 
@@ -249,8 +298,16 @@ OF_BODY = '<body name="b"><joint name="j" {joint}/><geom size=".1"/></body>'
     [
         ('type="ball" range="0 30"', "", "joint 'j': limit of a ball joint"),
         ("", '<compiler alignfree="true"/>', "attribute 'alignfree' of <compiler>"),
-        ("", '<actuator><general joint="j" dyntype="filter" actrange="0 1"/></actuator>', "attribute 'actrange' of <general>"),
-        ("", '<default><muscle/></default><actuator><general joint="j"/></actuator>', "has the defaults of a muscle"),
+        (
+            "",
+            '<actuator><general joint="j" dyntype="filter" actrange="0 1"/></actuator>',
+            "attribute 'actrange' of <general>",
+        ),
+        (
+            "",
+            '<default><muscle/></default><actuator><general joint="j"/></actuator>',
+            "has the defaults of a muscle",
+        ),
     ],
 )
 def test_what_moves_otherwise_is_noted(tmp_path: Path, joint: str, rest: str, note: str) -> None:
@@ -284,11 +341,21 @@ def test_a_weld_without_torque_is_a_point(tmp_path: Path) -> None:
             '<actuator><motor name="m" joint="j"/><motor name="m" joint="j"/></actuator>',
             "'m' is defined twice",
         ),
-        ('<body><joint/><inertial pos="0 0 0" diaginertia="1 1 1"/></body>', "", "mass: is missing"),
-        (OF_BODY.format(joint=""), '<keyframe><key ctrl="1 2"/></keyframe>', "ctrl: has 2 numbers for 0 actuators"),
+        (
+            '<body><joint/><inertial pos="0 0 0" diaginertia="1 1 1"/></body>',
+            "",
+            "mass: is missing",
+        ),
+        (
+            OF_BODY.format(joint=""),
+            '<keyframe><key ctrl="1 2"/></keyframe>',
+            "ctrl: has 2 numbers for 0 actuators",
+        ),
     ],
 )
-def test_what_mujoco_refuses_is_refused(tmp_path: Path, bodies: str, rest: str, message: str) -> None:
+def test_what_mujoco_refuses_is_refused(
+    tmp_path: Path, bodies: str, rest: str, message: str
+) -> None:
     file = written(tmp_path, f"<mujoco><worldbody>{bodies}</worldbody>{rest}</mujoco>")
     with pytest.raises(fm.InputError, match=re.escape(message)):
         fm.from_mujoco(file, keyframe=0 if "key" in rest else None)
@@ -297,4 +364,12 @@ def test_what_mujoco_refuses_is_refused(tmp_path: Path, bodies: str, rest: str, 
 def test_a_quaternion_of_zeros_is_no_rotation(tmp_path: Path) -> None:
     text = """<mujoco><worldbody><body name="b"><freejoint name="j"/><geom size=".1"/></body></worldbody>
       <keyframe><key qpos="1 2 3 0 0 0 0"/></keyframe></mujoco>"""
-    assert fm.from_mujoco(written(tmp_path, text), keyframe=0).model.joints["j"].q0 == (1.0, 2.0, 3.0, 1.0, 0.0, 0.0, 0.0)
+    assert fm.from_mujoco(written(tmp_path, text), keyframe=0).model.joints["j"].q0 == (
+        1.0,
+        2.0,
+        3.0,
+        1.0,
+        0.0,
+        0.0,
+        0.0,
+    )

@@ -31,7 +31,9 @@ class Both:
     """A file in Drake and here, at the same random state."""
 
     def __init__(self, file: Path, rng: np.random.Generator) -> None:
-        plants, parsing = (pytest.importorskip(f"pydrake.multibody.{name}") for name in ("plant", "parsing"))
+        plants, parsing = (
+            pytest.importorskip(f"pydrake.multibody.{name}") for name in ("plant", "parsing")
+        )
         logging.getLogger("drake").setLevel(logging.ERROR)
         self.plant = plants.MultibodyPlant(0.0)
         parsing.Parser(self.plant).AddModels(str(file))
@@ -39,14 +41,20 @@ class Both:
         self.context = self.plant.CreateDefaultContext()
         self.found = fm.from_sdf(file, gravity=self.plant.gravity_field().gravity_vector())
         self.order: list[tuple[str, int]] = []  # names of velocities here, their numbers in Drake
-        q, v = self.plant.GetPositions(self.context), rng.uniform(-1.0, 1.0, self.plant.num_velocities())
+        q, v = (
+            self.plant.GetPositions(self.context),
+            rng.uniform(-1.0, 1.0, self.plant.num_velocities()),
+        )
         position: dict[str, list[float]] = {}
         velocity: dict[str, list[float]] = {}
         for joint in map(self.plant.get_joint, self.plant.GetJointIndices()):
             n = joint.num_velocities()
             path = f"hand::{joint.name()}" if joint.name().startswith("inner") else joint.name()
             name = self.found.joints[path].joint if n else ""
-            own, begin = slice(joint.velocity_start(), joint.velocity_start() + n), joint.position_start()
+            own, begin = (
+                slice(joint.velocity_start(), joint.velocity_start() + n),
+                joint.position_start(),
+            )
             if n == 3:  # a ball joint at its origin, where velocities are those of both conventions
                 position[name] = [1.0, 0.0, 0.0, 0.0]
             elif n:
@@ -61,12 +69,20 @@ class Both:
 
     def compared(self) -> tuple[Any, Any, Any, Any]:
         """M and ṡ here, and in Drake."""
-        names = [name.split(" ")[0].removeprefix("joint ") for name in velocity_names(self.state.compiled)]
+        names = [
+            name.split(" ")[0].removeprefix("joint ")
+            for name in velocity_names(self.state.compiled)
+        ]
         mine, theirs = [names.index(name) for name, _ in self.order], [k for _, k in self.order]
         M = fm.matrices(self.found.model, at=self.state).M
         acceleration = self.plant.get_generalized_acceleration_output_port().Eval(self.context)
         their_M = self.plant.CalcMassMatrix(self.context)
-        return M[np.ix_(mine, mine)], self.state.sd[mine], their_M[np.ix_(theirs, theirs)], acceleration[theirs]
+        return (
+            M[np.ix_(mine, mine)],
+            self.state.sd[mine],
+            their_M[np.ix_(theirs, theirs)],
+            acceleration[theirs],
+        )
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -1,4 +1,6 @@
-"""Files that other files name: within reach, or refused; for every reader, by ``..``, absolute paths, links and packages."""
+"""Files that other files name: within reach, or refused; for every reader, by ``..``, absolute
+paths, links and packages.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -11,14 +13,27 @@ import flexmbs as fm
 import preprocess as pp
 
 SECRET = "hunter2"  # a word of the file outside, which no message and no page may have
-STL = f"solid {SECRET}\n" + "facet normal 0 0 1\nouter loop\n" + "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n" + (
-    f"endloop\nendfacet\nendsolid {SECRET}\n"
-)  # fmt: skip
-INERTIAL = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
-SDF_INERTIAL = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
-GRIDS = "".join(f"GRID,{k + 1},,{x}.,{y}.,{z}.\n" for k, (x, y, z) in enumerate([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]))
+STL = (
+    f"solid {SECRET}\n"
+    + "facet normal 0 0 1\nouter loop\n"
+    + "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\n"
+    + (f"endloop\nendfacet\nendsolid {SECRET}\n")
+)
+INERTIAL = (
+    '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" '
+    'iyz="0"/></inertial>'
+)
+SDF_INERTIAL = (
+    "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>"
+)
+GRIDS = "".join(
+    f"GRID,{k + 1},,{x}.,{y}.,{z}.\n"
+    for k, (x, y, z) in enumerate([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+)
 NODES = "*NODE\n1,0,0,0\n2,1,0,0\n3,0,1,0\n4,0,0,1\n"
-SDF_MODEL = f'<sdf version="1.11"><model name="inner"><link name="b">{SDF_INERTIAL}</link></model></sdf>'
+SDF_MODEL = (
+    f'<sdf version="1.11"><model name="inner"><link name="b">{SDF_INERTIAL}</link></model></sdf>'
+)
 
 PART = """format = "flexmbs-part/1"
 mesh = "{}"
@@ -33,7 +48,8 @@ def urdf(folder: Path, name: str, **options: object) -> int:
     (folder / "r.urdf").write_text(
         f'<robot name="r"><link name="a"/><link name="b">{INERTIAL}'
         f'<visual><geometry><mesh filename="{name}"/></geometry></visual></link>'
-        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/></joint></robot>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/><axis '
+        'xyz="0 1 0"/></joint></robot>'
     )
     robot = fm.Robot.from_urdf(folder / "r.urdf", **options)  # type: ignore[arg-type]
     assert SECRET not in robot.show(browser=False).text
@@ -42,8 +58,10 @@ def urdf(folder: Path, name: str, **options: object) -> int:
 
 def mjcf(folder: Path, name: str, **options: object) -> int:
     (folder / "m.xml").write_text(
-        f'<mujoco><asset><mesh name="m" file="{name}"/></asset><worldbody><body name="b"><freejoint/>'
-        '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="mesh" mesh="m"/></body></worldbody></mujoco>'
+        f'<mujoco><asset><mesh name="m" file="{name}"/></asset><worldbody><body '
+        'name="b"><freejoint/>'
+        '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/><geom type="mesh" '
+        'mesh="m"/></body></worldbody></mujoco>'
     )
     found = fm.from_mujoco(folder / "m.xml", **options)  # type: ignore[arg-type]
     assert SECRET not in found.show(browser=False).text
@@ -104,13 +122,21 @@ def vtu(path: Path) -> None:
     meshio.write(path, meshio.Mesh(points, [("tetra", [[0, 1, 2, 3]])]))
 
 
-MJCF_BODY = '<mujoco><worldbody><body name="b"><freejoint/><geom size="1"/></body></worldbody></mujoco>'
-READERS: dict[str, tuple[Callable[..., int], str, str | Callable[[Path], None]]] = {  # ending and content of the file outside
-    "URDF": (urdf, "stl", STL), "MJCF": (mjcf, "stl", STL), "SDF": (sdf, "stl", STL),
-    "MJCF include": (mjcf_include, "xml", MJCF_BODY), "SDF include": (sdf_include, "sdf", SDF_MODEL),
-    "Nastran": (nastran, "bdf", GRIDS), "Abaqus": (abaqus, "inp", NODES), "part": (part, "inp", NODES),
+MJCF_BODY = (
+    '<mujoco><worldbody><body name="b"><freejoint/><geom size="1"/></body></worldbody></mujoco>'
+)
+# ending and content of the file outside
+READERS: dict[str, tuple[Callable[..., int], str, str | Callable[[Path], None]]] = {
+    "URDF": (urdf, "stl", STL),
+    "MJCF": (mjcf, "stl", STL),
+    "SDF": (sdf, "stl", STL),
+    "MJCF include": (mjcf_include, "xml", MJCF_BODY),
+    "SDF include": (sdf_include, "sdf", SDF_MODEL),
+    "Nastran": (nastran, "bdf", GRIDS),
+    "Abaqus": (abaqus, "inp", NODES),
+    "part": (part, "inp", NODES),
     "mesh of a part": (part_mesh, "vtu", vtu),
-}  # fmt: skip
+}
 WAYS = ("..", "absolute", "link", "link of a folder")
 
 
@@ -135,11 +161,18 @@ def named(way: str, place: Path, file: Path) -> str:
         (place / "models" / file.name).symlink_to(file)
     if way == "link of a folder":
         (place / "models" / "sub").symlink_to(file.parent, target_is_directory=True)
-    names = {"..": f"../outside/{file.name}", "absolute": str(file), "link": file.name, "link of a folder": f"sub/{file.name}"}
+    names = {
+        "..": f"../outside/{file.name}",
+        "absolute": str(file),
+        "link": file.name,
+        "link of a folder": f"sub/{file.name}",
+    }
     return names[way]
 
 
-def attempt(read: Callable[..., int], folder: Path, name: str, **options: object) -> tuple[int, str]:
+def attempt(
+    read: Callable[..., int], folder: Path, name: str, **options: object
+) -> tuple[int, str]:
     """What was read, and what was said."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -167,14 +200,19 @@ def test_files_outside_are_read_only_if_allowed(reader: str, way: str, place: Pa
 def test_packages_are_found_in_search_paths_alone(
     reader: str, how: str, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
-    """A package beside the folder of the file was found without them, as was any folder up to the root."""
+    """A package beside the folder of the file was found without them, as was any folder up to the
+    root.
+    """
     read, ending, content = READERS[reader]
     written(place, ending, content)
     name = f"{'model' if reader == 'SDF include' else 'package'}://outside/f.{ending}"
     assert attempt(read, place / "models", name)[0] == 0
     if how != "argument":
         monkeypatch.setenv(how, f":{place / 'nothing'}:{place}")
-    assert read(place / "models", name, **({"package_path": [place]} if how == "argument" else {})) == 1
+    assert (
+        read(place / "models", name, **({"package_path": [place]} if how == "argument" else {}))
+        == 1
+    )
 
 
 @pytest.mark.parametrize("reader", ["URDF", "SDF", "SDF include"])

@@ -24,17 +24,25 @@ def trans(axis: int, way: float) -> np.ndarray:
     return A
 
 
-ROWS = [Link(0.1, 0.3, 0.2, 0.5), Link(0.4, -0.7, 0.05, -0.2, joint="prismatic"), Link(0.2, 1.1, -0.1, 0.9)]
+ROWS = [
+    Link(0.1, 0.3, 0.2, 0.5),
+    Link(0.4, -0.7, 0.05, -0.2, joint="prismatic"),
+    Link(0.2, 1.1, -0.1, 0.9),
+]
 Q = np.array([0.7, 0.3, -1.2])
 
 
 @pytest.mark.parametrize("convention", ["standard", "modified"])
 def test_transforms_are_the_products_of_the_table(convention: str) -> None:
-    robot = fm.Robot.from_dh(ROWS, convention, base=fm.Frame((0.1, 0.2, 0.3), ("y", 0.4)), tool=(0.0, 0.0, 0.1))
+    robot = fm.Robot.from_dh(
+        ROWS, convention, base=fm.Frame((0.1, 0.2, 0.3), ("y", 0.4)), tool=(0.0, 0.0, 0.1)
+    )
     found = robot.transforms(Q)
     total = trans(0, 0.1) @ trans(1, 0.2) @ trans(2, 0.3) @ rot(1, 0.4)
     for i, row in enumerate(ROWS):
-        turn, slide = (row.theta, row.d + Q[i]) if row.joint == "prismatic" else (row.theta + Q[i], row.d)
+        turn, slide = (
+            (row.theta, row.d + Q[i]) if row.joint == "prismatic" else (row.theta + Q[i], row.d)
+        )
         z, x = rot(2, turn) @ trans(2, slide), rot(0, row.alpha) @ trans(0, row.a)
         A = z @ x if convention == "standard" else x @ z
         np.testing.assert_allclose(found[f"link{i + 1}"], A, atol=1e-14)
@@ -53,11 +61,15 @@ def test_jacobians_are_derivatives_of_the_pose(angles: str) -> None:
         X = puma.pose(q, "link5")
         return np.concatenate([X[:3, 3], Rotation.from_matrix(X[:3, :3]).as_euler(angles)])
 
-    slopes = np.array([(numbers(q + STEP * e) - numbers(q - STEP * e)) / (2.0 * STEP) for e in np.eye(6)]).T
+    slopes = np.array(
+        [(numbers(q + STEP * e) - numbers(q - STEP * e)) / (2.0 * STEP) for e in np.eye(6)]
+    ).T
     np.testing.assert_allclose(puma.analytic_jacobian(q, "link5", angles=angles), slopes, atol=1e-8)
     R = puma.pose(q, "link5")[:3, :3]
     for k, e in enumerate(np.eye(6)):
-        turned = Rotation.from_matrix(puma.pose(q + STEP * e, "link5")[:3, :3] @ R.T).as_rotvec() / STEP
+        turned = (
+            Rotation.from_matrix(puma.pose(q + STEP * e, "link5")[:3, :3] @ R.T).as_rotvec() / STEP
+        )
         np.testing.assert_allclose(puma.jacobian(q, "link5")[3:, k], turned, atol=1e-5)
 
 
@@ -65,7 +77,9 @@ def test_manipulability_of_two_links() -> None:
     """l1 l2 |sin q2|, Yoshikawa (1985)."""
     arm = fm.Robot.from_dh([(0.5, 0.0, 0.0, 0.0), (0.3, 0.0, 0.0, 0.0)])
     q = np.random.default_rng(1).uniform(-3.0, 3.0, (20, 2))
-    np.testing.assert_allclose(arm.manipulability(q, part="translation"), 0.15 * np.abs(np.sin(q[:, 1])), atol=1e-12)
+    np.testing.assert_allclose(
+        arm.manipulability(q, part="translation"), 0.15 * np.abs(np.sin(q[:, 1])), atol=1e-12
+    )
 
 
 def test_positions_only_leave_the_rotation_free() -> None:
@@ -79,19 +93,40 @@ def test_positions_only_leave_the_rotation_free() -> None:
 
 
 def test_tree_with_a_screw_and_a_child_that_is_the_parent() -> None:
-    """Terms of an odd tree against those of its model: branches, a chain joint, a joint declared from its child."""
+    """Terms of an odd tree against those of its model: branches, a chain joint, a joint declared
+    from its child.
+    """
     model = fm.Model("tree", gravity=(1.0, 2.0, -9.0))
     trunk = model.add(
-        fm.RigidBody("trunk", mass=2.0, inertia=(0.3, 0.2, 0.25), com=(0.1, 0.2, 0.0), frames={"top": (0.0, 0.3, 0.1)})
+        fm.RigidBody(
+            "trunk",
+            mass=2.0,
+            inertia=(0.3, 0.2, 0.25),
+            com=(0.1, 0.2, 0.0),
+            frames={"top": (0.0, 0.3, 0.1)},
+        )
     )
     left = model.add(
-        fm.RigidBody("left", mass=1.0, inertia=(0.1, 0.1, 0.15), com=(0.0, 0.2, 0.1), frames={"root": (0.1, 0.0, 0.0)})
+        fm.RigidBody(
+            "left",
+            mass=1.0,
+            inertia=(0.1, 0.1, 0.15),
+            com=(0.0, 0.2, 0.1),
+            frames={"root": (0.1, 0.0, 0.0)},
+        )
     )
-    right = model.add(fm.RigidBody("right", mass=1.5, inertia=(0.1, 0.2, 0.15), com=(0.3, 0.0, 0.0)))
+    right = model.add(
+        fm.RigidBody("right", mass=1.5, inertia=(0.1, 0.2, 0.15), com=(0.3, 0.0, 0.0))
+    )
     model.add(fm.RigidBody("tip", mass=0.5, inertia=(0.01, 0.01, 0.01), com=(0.1, 0.0, 0.0)))
     model.add(fm.Screw("lift", model.ground, trunk, axis="z", pitch=0.1))
     model.add(fm.Universal("shoulder", left["root"], trunk["top"]))
-    chain = (Slide("x"), FixedTranslation((0.2, 0.1, 0.0)), FixedRotation("y", 0.4), Rotate((1.0, 1.0, 0.0)))
+    chain = (
+        Slide("x"),
+        FixedTranslation((0.2, 0.1, 0.0)),
+        FixedRotation("y", 0.4),
+        Rotate((1.0, 1.0, 0.0)),
+    )
     model.add(fm.Chain("arm", trunk["top"], right, motions=chain))
     model.add(fm.Fixed("grip", right, "tip"))
     robot = fm.Robot(model)
@@ -99,13 +134,17 @@ def test_tree_with_a_screw_and_a_child_that_is_the_parent() -> None:
     found = fm.matrices(model, at=robot.state(q, qd))
     order = [found.velocities.index(name) for name in robot.coordinates]
     np.testing.assert_allclose(robot.mass_matrix(q), found.M[np.ix_(order, order)], atol=1e-12)
-    np.testing.assert_allclose(robot.coriolis_matrix(q, qd) @ qd + robot.gravity_forces(q), -found.k[order], atol=1e-11)
+    np.testing.assert_allclose(
+        robot.coriolis_matrix(q, qd) @ qd + robot.gravity_forces(q), -found.k[order], atol=1e-11
+    )
 
 
 def test_transforms_of_a_joint_declared_from_its_child() -> None:
     """Each body in the frame of its supporting body, whichever of them is the parent of the joint."""
     model = fm.Model("tree")
-    trunk = model.add(fm.RigidBody("trunk", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"top": (0.0, 0.0, 2.0)}))
+    trunk = model.add(
+        fm.RigidBody("trunk", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"top": (0.0, 0.0, 2.0)})
+    )
     arm = model.add(fm.RigidBody("arm", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     model.add(fm.Revolute("turn", model.ground, trunk, axis="z"))
     model.add(fm.Prismatic("slide", arm, trunk["top"], axis="x"))
@@ -116,7 +155,13 @@ def test_transforms_of_a_joint_declared_from_its_child() -> None:
 
 def test_inverse_kinematics_without_coordinates_or_with_far_limits() -> None:
     model = fm.Model("stand")
-    model.add(fm.Fixed("screws", model.ground, model.add(fm.RigidBody("plate", mass=1.0, inertia=(1.0, 1.0, 1.0)))))
+    model.add(
+        fm.Fixed(
+            "screws",
+            model.ground,
+            model.add(fm.RigidBody("plate", mass=1.0, inertia=(1.0, 1.0, 1.0))),
+        )
+    )
     plate = fm.Robot(model)
     assert plate.inverse_kinematics(np.eye(4)).success
     assert not plate.inverse_kinematics(trans(0, 1.0), starts=2).success
@@ -134,7 +179,9 @@ def test_base_and_tool_as_matrices() -> None:
 
 def test_what_is_no_robot() -> None:
     model = fm.Model("loop")
-    body = model.add(fm.RigidBody("bar", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"end": (1.0, 0.0, 0.0)}))
+    body = model.add(
+        fm.RigidBody("bar", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"end": (1.0, 0.0, 0.0)})
+    )
     model.add(fm.Free("float", model.ground, body))
     with pytest.raises(fm.InputError, match="joint 'float': the terms of a robot need single"):
         fm.Robot(model)
@@ -206,12 +253,16 @@ def inverse(pose: object = np.eye(4), **more: object) -> object:
 def test_a_table_may_be_an_array() -> None:
     table = np.array([(0.5, 0.3, 0.1, 0.2), (0.3, 0.0, 0.0, 0.0)])
     q = (0.4, -0.7)
-    np.testing.assert_array_equal(fm.Robot.from_dh(table).pose(q), fm.Robot.from_dh([*map(tuple, table)]).pose(q))
+    np.testing.assert_array_equal(
+        fm.Robot.from_dh(table).pose(q), fm.Robot.from_dh([*map(tuple, table)]).pose(q)
+    )
 
 
 def test_forward_dynamics_without_mass_names_the_joint() -> None:
     rows = [Link(0.5, mass=1.0, inertia=(0.1, 0.1, 0.1)), Link(0.3)]
-    with pytest.raises(fm.SolverError, match=r"D is singular, joint2\.0 moves no mass; give its links mass"):
+    with pytest.raises(
+        fm.SolverError, match=r"D is singular, joint2\.0 moves no mass; give its links mass"
+    ):
         fm.Robot.from_dh(rows).forward_dynamics((0.1, 0.2), (0.0, 0.0), (1.0, 1.0))
     rows[1] = Link(0.3, mass=1.0, com=(-0.3, 0.0, 0.0))  # a mass on the axis of the joint
     with pytest.raises(fm.SolverError, match=r"D is singular, joint2\.0 moves no mass"):

@@ -1,4 +1,6 @@
-"""Surfaces of STL, OBJ, PLY, OFF and DAE files: as meshio reads them, and cut off or changed anywhere within limits of time."""
+"""Surfaces of STL, OBJ, PLY, OFF and DAE files: as meshio reads them, and cut off or changed
+anywhere within limits of time.
+"""
 
 import time
 from pathlib import Path
@@ -17,7 +19,10 @@ from flexmbs.robots.visuals import Visual
 SECONDS = 2.0  # for a file of some kB, which is read in milliseconds
 CUBE = meshio.Mesh(
     [(x, y, z) for x in (0.0, 1.0) for y in (0.0, 2.0) for z in (0.0, 3.0)],
-    [("triangle", [(0, 1, 2), (1, 3, 2), (4, 6, 5), (5, 6, 7)]), ("quad", [(0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4)])],
+    [
+        ("triangle", [(0, 1, 2), (1, 3, 2), (4, 6, 5), (5, 6, 7)]),
+        ("quad", [(0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4)]),
+    ],
 )
 TRIANGLES = meshio.Mesh(CUBE.points, CUBE.cells[:1])
 PLY = """ply
@@ -86,7 +91,10 @@ def test_surfaces_are_those_of_meshio(kind: str, tmp_path: Path) -> None:
     file = surface(tmp_path, kind)
     points, triangles = read_surface(file)
     read = meshio.read(file)
-    cells = {each.type: np.concatenate([block.data for block in read.cells if block.type == each.type]) for each in read.cells}
+    cells = {
+        each.type: np.concatenate([block.data for block in read.cells if block.type == each.type])
+        for each in read.cells
+    }
     quads = cells.get("quad", np.zeros((0, 4), int))
     wanted = np.concatenate([cells["triangle"], quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
     np.testing.assert_array_equal(rows(points[triangles]), rows(read.points[wanted]))
@@ -94,10 +102,14 @@ def test_surfaces_are_those_of_meshio(kind: str, tmp_path: Path) -> None:
 
 def test_polygons_lists_and_relative_numbers(tmp_path: Path) -> None:
     points, triangles = read_surface(surface(tmp_path, "ply by hand"))
-    corners = np.array([(0, 0, 3), (1, 0, 3), (1, 1, 3), (0, 1, 3), (-1, 0.5, 3)], float)[:, [0, 1, 2]]
+    corners = np.array([(0, 0, 3), (1, 0, 3), (1, 1, 3), (0, 1, 3), (-1, 0.5, 3)], float)[
+        :, [0, 1, 2]
+    ]
     wanted = corners[np.array([(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 1, 2)])]
     np.testing.assert_array_equal(rows(points[triangles]), rows(wanted))
-    (tmp_path / "r.obj").write_text("v 0 0 3\nv 1 0 3\nv 1 1 3 1 0 0\nvn 0 0 1\nf -3/1/1 -2//1 \\\n -1\nv 9 9 9\n")
+    (tmp_path / "r.obj").write_text(
+        "v 0 0 3\nv 1 0 3\nv 1 1 3 1 0 0\nvn 0 0 1\nf -3/1/1 -2//1 \\\n -1\nv 9 9 9\n"
+    )
     points, triangles = read_surface(tmp_path / "r.obj")
     np.testing.assert_array_equal(points[triangles[0]], corners[:3])
 
@@ -111,7 +123,9 @@ def test_files_cut_off_anywhere_are_shown_or_one_line(kind: str, tmp_path: Path)
     for length in range(len(data)):
         file.write_bytes(data[:length])
         told = shown(file)
-        if kind in ("stl binary", "ply binary", "dae") or (kind == "stl" and b"endsolid" not in data[:length]):
+        if kind in ("stl binary", "ply binary", "dae") or (
+            kind == "stl" and b"endsolid" not in data[:length]
+        ):
             assert told, length  # other text may end within a number
 
 
@@ -153,7 +167,9 @@ def test_changed_files_are_shown_or_one_line(kind: str, seed: int, tmp_path: Pat
         (f"{'a' * 250}.stl", "solid secret", "is damaged or cut off"),
     ],
 )  # fmt: skip
-def test_faults_are_named_without_words_of_the_file(name: str, text: str, message: str, tmp_path: Path) -> None:
+def test_faults_are_named_without_words_of_the_file(
+    name: str, text: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(text)
     told = shown(tmp_path / name)
     assert message in told

@@ -1,4 +1,6 @@
-"""Robots from URDF files: the KUKA LBR iiwa of Drake's tests, Pinocchio on the same file, invalid files."""
+"""Robots from URDF files: the KUKA LBR iiwa of Drake's tests, Pinocchio on the same file, invalid
+files.
+"""
 
 import time
 from pathlib import Path
@@ -22,21 +24,38 @@ def iiwa() -> fm.Robot:
 
 
 def test_iiwa_as_in_the_benchmark(iiwa: fm.Robot) -> None:
-    """Drake's MotionGenesis benchmark (BSD-3): position to all digits; torques from an independent recursive evaluation."""
+    """Drake's MotionGenesis benchmark (BSD-3): position to all digits; torques from an independent
+    recursive evaluation.
+    """
     pose = iiwa.pose(BENT, "link7")
-    np.testing.assert_allclose(pose[:3, 3], (0.2970356451892219, 0.1727696964662288, 1.154681973689345), atol=1e-15)
+    np.testing.assert_allclose(
+        pose[:3, 3], (0.2970356451892219, 0.1727696964662288, 1.154681973689345), atol=1e-15
+    )
     first = (-0.5939002959880229, 0.8043869080239552, -0.015625000000000187)
     np.testing.assert_allclose(pose[0, :3], first, atol=1e-15)
-    gravity = (0.0, -33.92939760238633, -4.858966393519989, -4.406252126063217, 0.36232707403429004, -0.022780341623847396, 0.0)
+    gravity = (
+        0.0,
+        -33.92939760238633,
+        -4.858966393519989,
+        -4.406252126063217,
+        0.36232707403429004,
+        -0.022780341623847396,
+        0.0,
+    )
     np.testing.assert_allclose(iiwa.gravity_forces(BENT), gravity, atol=1e-13)
     spin = 1000.0 * np.eye(7)[6]
     found = iiwa.inverse_dynamics(np.zeros(7), np.zeros(7), spin)
     np.testing.assert_allclose(found, (1.0, 0.02212155, 1.0, -0.0034335, 1.0, 0.0, 1.0), atol=1e-14)
     rates, growth = (0.1, -0.2, 0.3, -0.4, 0.5, -0.6, 0.7), (1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 4.0)
     full = (
-        1.9366448327737524, -35.30937955034325, -5.1743052779245025, -5.855465426698118, 0.45498419128325657,
-        0.013780755377075208, 0.010336700794995012,
-    )  # fmt: skip
+        1.9366448327737524,
+        -35.30937955034325,
+        -5.1743052779245025,
+        -5.855465426698118,
+        0.45498419128325657,
+        0.013780755377075208,
+        0.010336700794995012,
+    )
     np.testing.assert_allclose(iiwa.inverse_dynamics(BENT, rates, growth), full, atol=1e-13)
 
 
@@ -44,7 +63,9 @@ def test_iiwa_terms_are_those_of_the_model(iiwa: fm.Robot) -> None:
     q, qd = np.random.default_rng(3).uniform(-1.5, 1.5, (2, 7))
     found = fm.matrices(iiwa.model, at=iiwa.state(q, qd))
     np.testing.assert_allclose(iiwa.mass_matrix(q), found.M, atol=1e-12)
-    np.testing.assert_allclose(iiwa.coriolis_matrix(q, qd) @ qd + iiwa.gravity_forces(q), -found.k, atol=1e-12)
+    np.testing.assert_allclose(
+        iiwa.coriolis_matrix(q, qd) @ qd + iiwa.gravity_forces(q), -found.k, atol=1e-12
+    )
 
 
 def test_iiwa_inverse_kinematics_returns(iiwa: fm.Robot) -> None:
@@ -61,8 +82,14 @@ def test_pinocchio_on_the_same_file(iiwa: fm.Robot) -> None:
     model = pinocchio.buildModelFromUrdf(str(FILE))
     data = model.createData()
     for q, qd, qdd in np.random.default_rng(4).uniform(-1.5, 1.5, (20, 3, 7)):
-        np.testing.assert_allclose(iiwa.inverse_dynamics(q, qd, qdd), pinocchio.rnea(model, data, q, qd, qdd), atol=1e-11)
-        np.testing.assert_allclose(iiwa.coriolis_matrix(q, qd), pinocchio.computeCoriolisMatrix(model, data, q, qd), atol=1e-11)
+        np.testing.assert_allclose(
+            iiwa.inverse_dynamics(q, qd, qdd), pinocchio.rnea(model, data, q, qd, qdd), atol=1e-11
+        )
+        np.testing.assert_allclose(
+            iiwa.coriolis_matrix(q, qd),
+            pinocchio.computeCoriolisMatrix(model, data, q, qd),
+            atol=1e-11,
+        )
 
 
 def test_links_without_inertia_are_frames(iiwa: fm.Robot) -> None:
@@ -76,14 +103,31 @@ def test_other_joints_become_joints_of_the_model(tmp_path: Path) -> None:
     file = tmp_path / "cart.urdf"
     file.write_text(
         robot(
-            *(link(name) for name in ("cart", "mast", "boom", "hook", "hat")), '<link name="world"/>',
+            *(link(name) for name in ("cart", "mast", "boom", "hook", "hat")),
+            '<link name="world"/>',
             joint("drive", "planar", "world", "cart", '<axis xyz="0 0 1"/>'),
-            joint("lift", "prismatic", "cart", "mast", '<axis xyz="0 0 2"/><limit lower="0" upper="1.5"/>'),
-            joint("slew", "continuous", "mast", "boom", '<axis xyz="0 0 1"/><dynamics damping="0.5" friction="2"/>'),
-            joint("rope", "floating", "boom", "hook"), joint("glue", "fixed", "mast", "hat"),
+            joint(
+                "lift",
+                "prismatic",
+                "cart",
+                "mast",
+                '<axis xyz="0 0 2"/><limit lower="0" upper="1.5"/>',
+            ),
+            joint(
+                "slew",
+                "continuous",
+                "mast",
+                "boom",
+                '<axis xyz="0 0 1"/><dynamics damping="0.5" friction="2"/>',
+            ),
+            joint("rope", "floating", "boom", "hook"),
+            joint("glue", "fixed", "mast", "hat"),
         )
-    )  # fmt: skip
-    with pytest.raises(fm.InputError, match="joint 'rope': the terms of a robot need single rotations and translations"):
+    )
+    with pytest.raises(
+        fm.InputError,
+        match="joint 'rope': the terms of a robot need single rotations and translations",
+    ):
         fm.Robot.from_urdf(file)
     free = model_from_urdf(file, base="floating")
     assert free.joints["rope"].kind == "free"
@@ -92,12 +136,18 @@ def test_other_joints_become_joints_of_the_model(tmp_path: Path) -> None:
     file.write_text(text)
     crane = fm.Robot.from_urdf(file)
     assert {name: found.kind for name, found in crane.model.joints.items()} == {
-        "drive": "planar", "lift": "prismatic", "slew": "revolute", "rope": "fixed", "glue": "fixed",
-    }  # fmt: skip
+        "drive": "planar",
+        "lift": "prismatic",
+        "slew": "revolute",
+        "rope": "fixed",
+        "glue": "fixed",
+    }
     assert crane.coordinates == ("drive.0", "drive.1", "drive.2", "lift.0", "slew.0")
     np.testing.assert_allclose(crane.limits[3], (0.0, 1.5))
     np.testing.assert_allclose(crane.friction((0, 0, 0, 0, -2.0)), (0, 0, 0, 0, -3.0))
-    np.testing.assert_allclose(crane.pose((0.3, 0.2, 0.1, 0.5, 0.0), "mast")[:3, 3], (0.3, 0.2, 0.5), atol=1e-15)
+    np.testing.assert_allclose(
+        crane.pose((0.3, 0.2, 0.1, 0.5, 0.0), "mast")[:3, 3], (0.3, 0.2, 0.5), atol=1e-15
+    )
 
 
 def robot(*elements: str, head: str = "") -> str:
@@ -110,7 +160,10 @@ def link(name: str, more: str = "") -> str:
 
 
 def joint(name: str, kind: str, parent: str, child: str, more: str = "") -> str:
-    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{more}</joint>'
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child '
+        f'link="{child}"/>{more}</joint>'
+    )
 
 
 def mesh(name: str) -> str:
@@ -125,42 +178,114 @@ AB, CD = (link("a"), link("b")), (link("c"), link("d"))
 FIXED = joint("j", "fixed", "a", "b")
 BOMB = '<!DOCTYPE r [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
 WRONG = {
-    "document type": (robot(*AB, FIXED, head=BOMB), r":1: declares a document type \(DTD\); entities are not read"),
-    "external entity": (robot(*AB, FIXED, head='<!DOCTYPE r SYSTEM "file:///etc/passwd">'), "declares a document type"),
-    "undefined entity": (robot(*AB, joint("&a;", "fixed", "a", "b")), ":4: is not XML: undefined entity"),
+    "document type": (
+        robot(*AB, FIXED, head=BOMB),
+        r":1: declares a document type \(DTD\); entities are not read",
+    ),
+    "external entity": (
+        robot(*AB, FIXED, head='<!DOCTYPE r SYSTEM "file:///etc/passwd">'),
+        "declares a document type",
+    ),
+    "undefined entity": (
+        robot(*AB, joint("&a;", "fixed", "a", "b")),
+        ":4: is not XML: undefined entity",
+    ),
     "not closed": ("<robot><link name='a'>", ":1: is not XML"),
     "empty": ("", "is not XML: no element found"),
-    "deep": ("<robot>" + "<a>" * DEEPEST + "</a>" * DEEPEST + "</robot>", f"more than {DEEPEST} levels"),
+    "deep": (
+        "<robot>" + "<a>" * DEEPEST + "</a>" * DEEPEST + "</robot>",
+        f"more than {DEEPEST} levels",
+    ),
     "other root": ("<model/>", ":1: the root element must be <robot>, not <model>"),
     "no links": (robot(), "has no <link>"),
     "no mass at all": (robot('<link name="a"/>'), "model 'r': has no bodies; add a link with mass"),
-    "macro": (robot('<xacro:include filename="a"/>').replace("<robot", '<robot xmlns:xacro="x"'), "expand the file with xacro"),
-    "missing link": (robot(AB[0], joint("j", "fixed", "a", "c")), ":3: joint 'j'.child: there is no link 'c'"),
+    "macro": (
+        robot('<xacro:include filename="a"/>').replace("<robot", '<robot xmlns:xacro="x"'),
+        "expand the file with xacro",
+    ),
+    "missing link": (
+        robot(AB[0], joint("j", "fixed", "a", "c")),
+        ":3: joint 'j'.child: there is no link 'c'",
+    ),
     "link twice": (robot(AB[0], AB[0]), "link 'a' is defined twice, first in line 2"),
-    "two parents": (robot(*AB, FIXED, link("c"), joint("k", "fixed", "c", "b")), "link 'b' has two parents"),
-    "ring": (robot(*AB, FIXED, *CD, joint("k", "fixed", "c", "d"), joint("m", "fixed", "d", "c")), "c → d → c form"),
+    "two parents": (
+        robot(*AB, FIXED, link("c"), joint("k", "fixed", "c", "b")),
+        "link 'b' has two parents",
+    ),
+    "ring": (
+        robot(*AB, FIXED, *CD, joint("k", "fixed", "c", "d"), joint("m", "fixed", "d", "c")),
+        "c → d → c form",
+    ),
     "two roots": (robot(*AB), "2 links have no parent: a, b; join them to one"),
-    "joint type": (robot(*AB, joint("j", "ball", "a", "b")), "joint 'j': type 'ball' is unknown; it is one of revolute"),
-    "mimic": (robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="j"/>')), "'j'.mimic: follows itself, j → j"),
-    "mimic of none": (robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="k"/>')), "'j'.mimic: there is no joint 'k'"),
-    "mimic's factor": (robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="j" multiplier="x"/>')), "mimic.multiplier:"),
+    "joint type": (
+        robot(*AB, joint("j", "ball", "a", "b")),
+        "joint 'j': type 'ball' is unknown; it is one of revolute",
+    ),
+    "mimic": (
+        robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="j"/>')),
+        "'j'.mimic: follows itself, j → j",
+    ),
+    "mimic of none": (
+        robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="k"/>')),
+        "'j'.mimic: there is no joint 'k'",
+    ),
+    "mimic's factor": (
+        robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="j" multiplier="x"/>')),
+        "mimic.multiplier:",
+    ),
     "long name": (robot(link(101 * "x")), "<link>.name: a name must have 1 to 100"),
-    "box": (robot(link("a", visual('<box size="1 2"/>'))), "link 'a'.visual.box.size: must be 3 numbers, not '1 2'"),
-    "colour": (robot(link("a", visual("", '<material name="m"><color rgba="red"/></material>'))), "rgba: must be 4 numbers"),
-    "no parent": (robot(*AB, '<joint name="j" type="fixed"><child link="b"/></joint>'), "joint 'j': <parent> is missing"),
+    "box": (
+        robot(link("a", visual('<box size="1 2"/>'))),
+        "link 'a'.visual.box.size: must be 3 numbers, not '1 2'",
+    ),
+    "colour": (
+        robot(link("a", visual("", '<material name="m"><color rgba="red"/></material>'))),
+        "rgba: must be 4 numbers",
+    ),
+    "no parent": (
+        robot(*AB, '<joint name="j" type="fixed"><child link="b"/></joint>'),
+        "joint 'j': <parent> is missing",
+    ),
     "no limits": (robot(*AB, joint("j", "revolute", "a", "b")), "joint 'j': <limit> is missing"),
-    "limits": (robot(*AB, joint("j", "prismatic", "a", "b", '<limit lower="1" upper="0"/>')), "lower = 1 is above upper = 0"),
-    "axis": (robot(*AB, joint("j", "continuous", "a", "b", '<axis xyz="0 0 0"/>')), ".axis.xyz: the axis has zero length"),
-    "numbers": (robot(*AB, joint("j", "fixed", "a", "b", '<origin xyz="0 zero 0"/>')), "joint 'j'.origin.xyz: must be numbers"),
-    "not finite": (robot(*AB, joint("j", "fixed", "a", "b", '<origin xyz="0 nan 0"/>')), "must be finite"),
-    "no mass": (robot(AB[0].replace('<mass value="1"/>', '')), "link 'a'.inertial: <mass> is missing"),
-    "negative mass": (robot(AB[0].replace('mass value="1"', 'mass value="-1"'), AB[1], FIXED), "'a'.inertial.mass: must be >= 0"),
-    "Python's numbers": (robot(AB[0].replace('mass value="1"', 'mass value="1_0"'), AB[1], FIXED), "must be a number, not '1_0'"),
-    "effort": (robot(*AB, joint("j", "continuous", "a", "b", '<limit effort="x"/>')), "joint 'j'.limit.effort: must be a number"),
-    "velocity": (robot(*AB, joint("j", "continuous", "a", "b", '<limit velocity="-1"/>')), "velocity: must be >= 0, not -1"),
+    "limits": (
+        robot(*AB, joint("j", "prismatic", "a", "b", '<limit lower="1" upper="0"/>')),
+        "lower = 1 is above upper = 0",
+    ),
+    "axis": (
+        robot(*AB, joint("j", "continuous", "a", "b", '<axis xyz="0 0 0"/>')),
+        ".axis.xyz: the axis has zero length",
+    ),
+    "numbers": (
+        robot(*AB, joint("j", "fixed", "a", "b", '<origin xyz="0 zero 0"/>')),
+        "joint 'j'.origin.xyz: must be numbers",
+    ),
+    "not finite": (
+        robot(*AB, joint("j", "fixed", "a", "b", '<origin xyz="0 nan 0"/>')),
+        "must be finite",
+    ),
+    "no mass": (
+        robot(AB[0].replace('<mass value="1"/>', "")),
+        "link 'a'.inertial: <mass> is missing",
+    ),
+    "negative mass": (
+        robot(AB[0].replace('mass value="1"', 'mass value="-1"'), AB[1], FIXED),
+        "'a'.inertial.mass: must be >= 0",
+    ),
+    "Python's numbers": (
+        robot(AB[0].replace('mass value="1"', 'mass value="1_0"'), AB[1], FIXED),
+        "must be a number, not '1_0'",
+    ),
+    "effort": (
+        robot(*AB, joint("j", "continuous", "a", "b", '<limit effort="x"/>')),
+        "joint 'j'.limit.effort: must be a number",
+    ),
+    "velocity": (
+        robot(*AB, joint("j", "continuous", "a", "b", '<limit velocity="-1"/>')),
+        "velocity: must be >= 0, not -1",
+    ),
     "mesh": (robot(link("a", mesh("package://../../x.stl"))), "mesh 'package://../../x.stl'"),
     "mesh of the net": (robot(link("a", mesh("http://x.org/x.stl"))), "is an address; only files"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -177,23 +302,40 @@ def test_wrong_files_are_rejected_in_one_line(case: str, tmp_path: Path) -> None
 
 def test_all_problems_of_a_file_at_once(tmp_path: Path) -> None:
     file = tmp_path / "robot.urdf"
-    file.write_text(robot(link("a"), joint("j", "ball", "a", "c", '<axis xyz="1"/>'), joint("k", "fixed", "b", "a")))
+    file.write_text(
+        robot(
+            link("a"),
+            joint("j", "ball", "a", "c", '<axis xyz="1"/>'),
+            joint("k", "fixed", "b", "a"),
+        )
+    )
     with pytest.raises(fm.InputError) as error:
         fm.Robot.from_urdf(file)
     assert len(error.value.problems) == 4
 
 
 def test_a_link_and_a_joint_of_one_name(tmp_path: Path) -> None:
-    """Links and joints have separate names: here a camera on the arm, and another joint named like it."""
+    """Links and joints have separate names: here a camera on the arm, and another joint named like
+    it.
+    """
     file = tmp_path / "robot.urdf"
     file.write_text(
         robot(
-            link("a"), '<link name="cam"/>', link("b"), link("cam joint"),
+            link("a"),
+            '<link name="cam"/>',
+            link("b"),
+            link("cam joint"),
             joint("glue", "fixed", "a", "cam", '<origin xyz="1 0 0"/>'),
             joint("cam", "continuous", "a", "b", '<origin xyz="2 0 0"/>'),
-            joint("a", "prismatic", "cam", "cam joint", '<origin xyz="0 3 0"/><limit lower="0" upper="1"/>'),
+            joint(
+                "a",
+                "prismatic",
+                "cam",
+                "cam joint",
+                '<origin xyz="0 3 0"/><limit lower="0" upper="1"/>',
+            ),
         )
-    )  # fmt: skip
+    )
     found = fm.Robot.from_urdf(file)
     places = [found.pose((0.0, 0.0), name)[:3, 3] for name in ("cam", "b", "cam joint")]
     np.testing.assert_allclose(places, [(1, 0, 0), (2, 0, 0), (1, 3, 0)], atol=1e-15)
@@ -215,12 +357,21 @@ def test_limits_of_motors(iiwa: fm.Robot, tmp_path: Path) -> None:
 def test_friction_of_fixed_joints_is_none(tmp_path: Path) -> None:
     file = tmp_path / "robot.urdf"
     more = '<dynamics damping="1" friction="1"/>'
-    file.write_text(robot(*AB, link("c"), joint("j", "fixed", "a", "b", more), joint("k", "continuous", "b", "c", more)))
+    file.write_text(
+        robot(
+            *AB,
+            link("c"),
+            joint("j", "fixed", "a", "b", more),
+            joint("k", "continuous", "b", "c", more),
+        )
+    )
     assert list(fm.Robot.from_urdf(file).motors) == ["k"]
 
 
 def test_long_chains_are_read_in_time(tmp_path: Path) -> None:
-    """Reading time is linear in the number of links: 5000 links, with a closed ring that is detected."""
+    """Reading time is linear in the number of links: 5000 links, with a closed ring that is
+    detected.
+    """
     file, n = tmp_path / "robot.urdf", 5_000
     joints = [joint(f"j{i}", "fixed", f"l{i}", f"l{i + 1}") for i in range(n - 1)]
     links = [f'<link name="l{i}"/>' for i in range(n)]
@@ -228,7 +379,9 @@ def test_long_chains_are_read_in_time(tmp_path: Path) -> None:
     begun = time.process_time()
     assert read_urdf(file).outward()[-1] == f"l{n - 1}"
     file.write_text(robot(*links, *joints, joint("back", "fixed", f"l{n - 1}", "l0")))
-    with pytest.raises(fm.InputError, match=r"links l0 → l4999 → .* → l0 form a closed ring") as error:
+    with pytest.raises(
+        fm.InputError, match=r"links l0 → l4999 → .* → l0 form a closed ring"
+    ) as error:
         read_urdf(file)
     assert len(str(error.value)) < 500
     assert time.process_time() - begun < 10.0  # cubic growth took minutes

@@ -12,23 +12,36 @@ F = np.geomspace(0.1, 10.0, 200)
 def response() -> FrequencyResponse:
     """An open loop 4/(s(s + 1)(s + 2)) without unit, and a displacement per force."""
     s = 2j * np.pi * F
-    values = np.stack([4.0 / (s * (s + 1.0) * (s + 2.0)), 1e-3 / (1.0 + 0.1 * s + s**2)], axis=1)[:, :, None]
+    values = np.stack([4.0 / (s * (s + 1.0) * (s + 2.0)), 1e-3 / (1.0 + 0.1 * s + s**2)], axis=1)[
+        :, :, None
+    ]
     return FrequencyResponse(F, values, ("force",), ("loop", "tip"), ("N",), ("N", "m"))
 
 
 def test_bode_has_a_panel_for_each_unit_and_one_for_the_phase(response: FrequencyResponse) -> None:
     figure = response.plot.bode()
-    assert [ax.get_title(loc="left") for ax in figure.axes] == ["Magnitude  [1]", "Magnitude  [m/N]", "Phase  [deg]"]
+    assert [ax.get_title(loc="left") for ax in figure.axes] == [
+        "Magnitude  [1]",
+        "Magnitude  [m/N]",
+        "Phase  [deg]",
+    ]
     np.testing.assert_allclose(figure.axes[0].lines[0].get_ydata(), response.magnitude[:, 0, 0])
     phase = figure.axes[2].lines[0].get_ydata()
     w = 2.0 * np.pi * F
-    np.testing.assert_allclose(phase, -90.0 - np.rad2deg(np.arctan(w) + np.arctan(w / 2.0)), atol=1e-9)
+    np.testing.assert_allclose(
+        phase, -90.0 - np.rad2deg(np.arctan(w) + np.arctan(w / 2.0)), atol=1e-9
+    )
 
 
 def test_nyquist_marks_the_critical_point_of_open_loops_only(response: FrequencyResponse) -> None:
     first, second = response.plot.nyquist().axes
-    assert (first.get_legend_handles_labels()[1], second.get_legend_handles_labels()[1]) == (["loop", "−1"], ["tip"])
-    np.testing.assert_allclose(first.lines[0].get_xdata() + 1j * first.lines[0].get_ydata(), response["loop", "force"])
+    assert (first.get_legend_handles_labels()[1], second.get_legend_handles_labels()[1]) == (
+        ["loop", "−1"],
+        ["tip"],
+    )
+    np.testing.assert_allclose(
+        first.lines[0].get_xdata() + 1j * first.lines[0].get_ydata(), response["loop", "force"]
+    )
 
 
 def test_contours_of_nichols_are_gains_of_the_closed_loop(response: FrequencyResponse) -> None:

@@ -23,7 +23,9 @@ def test_amplitudes_and_phases_of_tones(window: str) -> None:
     found = signal.fft(window)
     lines = [round(f / (found.f[1] - found.f[0])) for f in (0.0, 50.0, 120.0)]
     np.testing.assert_allclose(found.f[lines], (0.0, 50.0, 120.0))
-    np.testing.assert_allclose(found.values[lines], [0.7, 3.0 * np.exp(0.4j), 0.2 * np.exp(-1j)], atol=1e-3)
+    np.testing.assert_allclose(
+        found.values[lines], [0.7, 3.0 * np.exp(0.4j), 0.2 * np.exp(-1j)], atol=1e-3
+    )
     assert found.unit == "m/s²"
     first = fm.Signal(T, signal.values - 0.7).fft(window).peaks(2)
     np.testing.assert_allclose([each.place for each in first], [50.0, 120.0], atol=1e-2)
@@ -33,7 +35,9 @@ def test_amplitudes_and_phases_of_tones(window: str) -> None:
 def test_a_mean_is_on_the_line_0_alone(window: str) -> None:
     """A window spreads a large mean over the lines beside, where it looked like a slow oscillation."""
     found = fm.Signal(T, np.full(len(T), 5.0)).fft(window)
-    np.testing.assert_allclose(found.amplitude, np.append(5.0, np.zeros(len(found.f) - 1)), atol=1e-12)
+    np.testing.assert_allclose(
+        found.amplitude, np.append(5.0, np.zeros(len(found.f) - 1)), atol=1e-12
+    )
     orders = fm.Signal(T, np.full(len(T), -5.0)).orders(20.0 * T)
     np.testing.assert_allclose(orders.amplitude[0], 5.0)
     np.testing.assert_allclose(orders.amplitude[1:], 0.0, atol=1e-12)
@@ -45,7 +49,8 @@ def test_density_has_the_power_of_a_tone_and_the_level_of_noise() -> None:
     assert tones.f[np.argmax(tones.values)] == pytest.approx(80.0)
     noise = np.random.default_rng(5).normal(0.0, 3.0, 200_000)
     found = fm.Signal(np.arange(200_000) / RATE, noise).psd(segment=1000)
-    assert np.mean(found.values[5:-5]) == pytest.approx(2.0 * 9.0 / RATE, rel=0.01)  # σ² over half of the rate
+    # σ² over half of the rate
+    assert np.mean(found.values[5:-5]) == pytest.approx(2.0 * 9.0 / RATE, rel=0.01)
 
 
 def test_statistics() -> None:
@@ -68,15 +73,27 @@ def test_filters_have_the_gain_of_butterworth(zero_phase: bool) -> None:
     for f in (20.0, 50.0, 100.0):
         ratio = np.tan(np.pi * f / RATE) / np.tan(np.pi * 50.0 / RATE)
         gain = 1.0 / np.sqrt(1.0 + ratio**8)
-        found = fm.Signal(T, tone(f)).filter("lowpass", 50.0, zero_phase=zero_phase).between(1.0, 3.0)
-        assert found.rms * np.sqrt(2.0) == pytest.approx(gain**2 if zero_phase else gain, rel=2e-3, abs=1e-5)
+        found = (
+            fm.Signal(T, tone(f)).filter("lowpass", 50.0, zero_phase=zero_phase).between(1.0, 3.0)
+        )
+        assert found.rms * np.sqrt(2.0) == pytest.approx(
+            gain**2 if zero_phase else gain, rel=2e-3, abs=1e-5
+        )
     mixed = fm.Signal(T, tone(5.0) + tone(100.0))
-    np.testing.assert_allclose(mixed.filter("lowpass", 30.0).between(1, 3).values, tone(5.0)[1000:3001], atol=5e-3)
-    np.testing.assert_allclose(mixed.filter("bandpass", [60.0, 160.0]).between(1, 3).values, tone(100.0)[1000:3001], atol=0.03)
+    np.testing.assert_allclose(
+        mixed.filter("lowpass", 30.0).between(1, 3).values, tone(5.0)[1000:3001], atol=5e-3
+    )
+    np.testing.assert_allclose(
+        mixed.filter("bandpass", [60.0, 160.0]).between(1, 3).values,
+        tone(100.0)[1000:3001],
+        atol=0.03,
+    )
 
 
 def test_spectrogram_of_two_tones_after_each_other() -> None:
-    found = fm.Signal(T, np.where(T < 2.0, tone(50.0, 2.0), tone(200.0, 0.5))).spectrogram(segment=400)
+    found = fm.Signal(T, np.where(T < 2.0, tone(50.0, 2.0), tone(200.0, 0.5))).spectrogram(
+        segment=400
+    )
     early, late = found.t < 1.7, found.t > 2.3
     for part, f, amplitude in ((early, 50.0, 2.0), (late, 200.0, 0.5)):
         row = int(np.argmin(np.abs(found.f - f)))
@@ -85,7 +102,9 @@ def test_spectrogram_of_two_tones_after_each_other() -> None:
 
 
 def test_orders_of_a_run_up() -> None:
-    """x = 2 cos(3θ) + 0.5 cos(5.5θ) of a shaft that accelerates: its orders have constant amplitudes, whatever the speed."""
+    """x = 2 cos(3θ) + 0.5 cos(5.5θ) of a shaft that accelerates: its orders have constant
+    amplitudes, whatever the speed.
+    """
     theta = 20.0 * T + 0.5 * 30.0 * T**2
     for sign in (1.0, -1.0):
         signal = fm.Signal(T, 2.0 * np.cos(3.0 * theta + 0.3) + 0.5 * np.cos(5.5 * theta), "a", "m")
@@ -102,22 +121,40 @@ def test_peaks_are_the_tops_of_parabolas() -> None:
     shift = np.arctan(0.2 / (4.0 * np.pi))
     expected = [(k * 2.0 * np.pi - 0.3 - shift) / (4.0 * np.pi) for k in (1, 2, 3)]
     np.testing.assert_allclose([each.place for each in found], expected, atol=1e-6)
-    np.testing.assert_allclose([each.value for each in found], 3.0 * np.exp(-0.2 * np.array(expected)) * np.cos(shift), rtol=1e-6)
+    np.testing.assert_allclose(
+        [each.value for each in found],
+        3.0 * np.exp(-0.2 * np.array(expected)) * np.cos(shift),
+        rtol=1e-6,
+    )
     assert str(found).splitlines()[0].split() == ["t", "[s]", "signal", "[1]", "prominence"]
 
 
 def test_specifications_are_straight_on_logarithmic_axes() -> None:
     """20 Hz … 2000 Hz with +3 dB/oct, flat, −6 dB/oct: areas in closed form."""
-    psd = Psd([20.0, 80.0, 350.0, 2000.0], [0.01, 0.04, 0.04, 0.04 * (350.0 / 2000.0) ** 2], "spec", "m/s²", logarithmic=True)
-    area = 0.01 / 20.0 * (80.0**2 - 20.0**2) / 2.0 + 0.04 * 270.0 + 0.04 * 350.0**2 * (1.0 / 350.0 - 1.0 / 2000.0)
+    psd = Psd(
+        [20.0, 80.0, 350.0, 2000.0],
+        [0.01, 0.04, 0.04, 0.04 * (350.0 / 2000.0) ** 2],
+        "spec",
+        "m/s²",
+        logarithmic=True,
+    )
+    area = (
+        0.01 / 20.0 * (80.0**2 - 20.0**2) / 2.0
+        + 0.04 * 270.0
+        + 0.04 * 350.0**2 * (1.0 / 350.0 - 1.0 / 2000.0)
+    )
     assert psd.rms == pytest.approx(np.sqrt(area), rel=1e-12)
-    np.testing.assert_allclose(psd.at(np.array([10.0, 40.0, 700.0, 3000.0])), [0.0, 0.02, 0.01, 0.0], rtol=1e-12)
+    np.testing.assert_allclose(
+        psd.at(np.array([10.0, 40.0, 700.0, 3000.0])), [0.0, 0.02, 0.01, 0.0], rtol=1e-12
+    )
 
 
 def test_resampling_and_unequal_times() -> None:
     uneven = np.sort(np.random.default_rng(1).uniform(0.0, 4.0, 4000))
     signal = fm.Signal(uneven, np.sin(uneven))
-    with pytest.raises(fm.InputError, match=r"its times are not equally spaced; take .resampled\(rate\)"):
+    with pytest.raises(
+        fm.InputError, match=r"its times are not equally spaced; take .resampled\(rate\)"
+    ):
         signal.fft()
     again = signal.resampled(100.0)
     assert again.rate == pytest.approx(100.0)
@@ -138,7 +175,9 @@ BAD = {
     "t: must be two or more times": lambda: fm.Signal([0.0, 0.0], [1.0, 2.0]),
     "window: ": lambda: fm.Signal(T, T).fft("house"),
     "kind: must be one of": lambda: fm.Signal(T, T).filter("low", 3.0),
-    "f: a lowpass filter takes one frequency": lambda: fm.Signal(T, T).filter("lowpass", [3.0, 4.0]),
+    "f: a lowpass filter takes one frequency": lambda: fm.Signal(T, T).filter(
+        "lowpass", [3.0, 4.0]
+    ),
     "half of the sampling rate": lambda: fm.Signal(T, T).filter("lowpass", 500.0),
     "segment: must be a whole number within 2 … 4000": lambda: fm.Signal(T, T).psd(segment=5000),
     "angle: must increase or decrease": lambda: fm.Signal(T, T).orders(np.sin(T)),
@@ -147,7 +186,9 @@ BAD = {
     "rate: must give 2 …": lambda: fm.Signal(T, T).resampled(-1.0),
     "psd: on logarithmic axes": lambda: Psd([0.0, 1.0], [1.0, 1.0], logarithmic=True),
     "as many as values": lambda: Psd([2.0, 1.0], [1.0, 1.0]),
-    "order: must be a whole number within 1 … 20": lambda: fm.Signal(T, T).filter("lowpass", 5.0, order=2.5),
+    "order: must be a whole number within 1 … 20": lambda: fm.Signal(T, T).filter(
+        "lowpass", 5.0, order=2.5
+    ),
     "filter: 10 samples are too few": lambda: fm.Signal(T[:10], T[:10]).filter("lowpass", 200.0),
     r"not within 0\.25 …": lambda: fm.Signal(T, T).filter("lowpass", 1e-3),
     r"rate: must give 2 … 1e\+08 samples": lambda: fm.Signal(T, T).resampled(1e12),
@@ -170,7 +211,8 @@ def test_moments_of_specifications(order: int, logarithmic: bool) -> None:
     """Few points far apart: the curve between them is integrated, not its values at them."""
     psd = fm.Psd([20.0, 80.0, 350.0, 2000.0], [0.01, 0.04, 0.04, 0.007], logarithmic=logarithmic)
     expected = sum(
-        quad(lambda f: f**order * float(psd.at(f)), low, high, epsabs=0.0, epsrel=1e-12)[0] for low, high in pairwise(psd.f)
+        quad(lambda f: f**order * float(psd.at(f)), low, high, epsabs=0.0, epsrel=1e-12)[0]
+        for low, high in pairwise(psd.f)
     )
     assert psd.moment(order) == pytest.approx(expected, rel=1e-10)
 

@@ -36,8 +36,18 @@ def body(height: float = 0.02, E: float = 2.1e9) -> fm.FlexibleBodyData:
     if "BEAM_MARKS" in os.environ:
         (pathlib.Path(os.environ["BEAM_MARKS"]) / f"{height}-{secrets.token_hex(4)}").touch()
     ends = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    mesh, material = pp.box_mesh((0.4, 0.02, height), (2, 1, 1)), pp.Isotropic(E=E, nu=0.3, rho=7850.0)
-    return pp.reduce(mesh, material, interfaces=ends, method=pp.CraigBampton(modes=2), reference="root", damping=0.01)
+    mesh, material = (
+        pp.box_mesh((0.4, 0.02, height), (2, 1, 1)),
+        pp.Isotropic(E=E, nu=0.3, rho=7850.0),
+    )
+    return pp.reduce(
+        mesh,
+        material,
+        interfaces=ends,
+        method=pp.CraigBampton(modes=2),
+        reference="root",
+        damping=0.01,
+    )
 
 
 def write_part(folder: pathlib.Path) -> pathlib.Path:
@@ -45,7 +55,10 @@ def write_part(folder: pathlib.Path) -> pathlib.Path:
     import meshio
 
     mesh = pp.box_mesh((0.4, 0.02, 0.02), (2, 1, 1))
-    meshio.write(folder / "bar.vtu", meshio.Mesh(mesh.nodes, [("hexahedron20", mesh.blocks["hex20"].connectivity)]))
+    meshio.write(
+        folder / "bar.vtu",
+        meshio.Mesh(mesh.nodes, [("hexahedron20", mesh.blocks["hex20"].connectivity)]),
+    )
     path = folder / "bar.toml"
     path.write_text(PART, encoding="utf-8")
     return path

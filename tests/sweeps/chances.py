@@ -22,4 +22,8 @@ def ishigami(solution: fm.Solution) -> float:
 
 def energy(solution: fm.Solution) -> float:
     """½ m v²."""
-    return 0.5 * float(solution.model.bodies["stone"].mass) * float(solution.body("stone").velocity[-1, 2]) ** 2
+    return (
+        0.5
+        * float(solution.model.bodies["stone"].mass)
+        * float(solution.body("stone").velocity[-1, 2]) ** 2
+    )

@@ -1,4 +1,6 @@
-"""The machine of the tests of sweeps, in a module that processes import, and functions that misbehave."""
+"""The machine of the tests of sweeps, in a module that processes import, and functions that
+misbehave.
+"""
 
 import os
 import pathlib
@@ -18,7 +20,11 @@ def pendulum(q0: float = 0.1, mass: float = 1.0) -> fm.Model:
     """A pendulum with a spring and a frame."""
     model = fm.Model("pendulum", run=RUN)
     inertia = (0.01, 0.01, 0.01)
-    bob = model.add(fm.RigidBody("bob", mass=mass, inertia=inertia, frames={"pin": (0, 0, 1.0), "low": (0, 0, -0.1)}))
+    bob = model.add(
+        fm.RigidBody(
+            "bob", mass=mass, inertia=inertia, frames={"pin": (0, 0, 1.0), "low": (0, 0, -0.1)}
+        )
+    )
     hinge = model.add(fm.Revolute("hinge", model.ground, bob["pin"], axis="y", q0=q0))
     model.add(fm.JointTorque("motor", hinge, fm.PD(kp=2.0, kd=0.1, reference=0.3)))
     return model
@@ -80,16 +86,26 @@ def broken(solution: fm.Solution) -> float:
 def bar(mass: float) -> fm.FlexibleBodyData:
     """A flexible body with one mode."""
     return fm.FlexibleBodyData.from_integrals(
-        "bar", mass=mass, first_moment=np.zeros(3), second_moment=0.1 * np.eye(3), S_bar=np.zeros((3, 1)),
-        xS=np.zeros((3, 3, 1)), SS=np.einsum("a,b,i,j->abij", *np.eye(3)[[2, 2]], [1.0], [0.5]), K_ff=[[100.0]],
+        "bar",
+        mass=mass,
+        first_moment=np.zeros(3),
+        second_moment=0.1 * np.eye(3),
+        S_bar=np.zeros((3, 1)),
+        xS=np.zeros((3, 3, 1)),
+        SS=np.einsum("a,b,i,j->abij", *np.eye(3)[[2, 2]], [1.0], [0.5]),
+        K_ff=[[100.0]],
         frames={"a": fm.FlexibleFrame.at_node(np.zeros(3), np.zeros((3, 1)))},
-    )  # fmt: skip
+    )
 
 
 def rail(file: str) -> fm.Model:
     """A flexible body that slides at 1 m/s."""
     model = fm.Model("rail", gravity=(0, 0, 0), run=RUN)
-    model.add(fm.Prismatic("guide", model.ground, model.add(fm.FlexibleBody("bar", file)), axis="x", v0=1.0))
+    model.add(
+        fm.Prismatic(
+            "guide", model.ground, model.add(fm.FlexibleBody("bar", file)), axis="x", v0=1.0
+        )
+    )
     return model
 
 

@@ -1,4 +1,6 @@
-"""Sweeps in processes that are killed: workers, the process that started them, everything; nothing that was told is lost."""
+"""Sweeps in processes that are killed: workers, the process that started them, everything; nothing
+that was told is lost.
+"""
 
 import multiprocessing
 import os
@@ -47,7 +49,9 @@ def started(folder: pathlib.Path) -> "subprocess.Popen[str]":
     """The sweep as a program of its own, in its own session."""
     script = folder.with_suffix(".py")
     script.write_text(SCRIPT.format(here=str(HERE), n=N, angles=ANGLES, folder=str(folder)))
-    return subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    return subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
 
 
 def children(process: int) -> list[int]:
@@ -68,7 +72,10 @@ def ended(process: int) -> bool:
     """Whether a process has ended, waiting for it."""
     for _ in range(200):
         try:
-            if pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+            if (
+                pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+                == "Z"
+            ):
                 return True
         except OSError:
             return True
@@ -78,9 +85,13 @@ def ended(process: int) -> bool:
 
 @POSIX
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc")
-@pytest.mark.parametrize("whom", ["workers", pytest.param("scheduler", marks=pytest.mark.slow), "everything"])
+@pytest.mark.parametrize(
+    "whom", ["workers", pytest.param("scheduler", marks=pytest.mark.slow), "everything"]
+)
 def test_killed(whom: str, tmp_path: pathlib.Path) -> None:
-    """After some cases were told: killed, then resumed; what was told is there, and the table is that of single runs."""
+    """After some cases were told: killed, then resumed; what was told is there, and the table is
+    that of single runs.
+    """
     folder = tmp_path / "s"
     process = started(folder)
     assert process.stdout
@@ -98,14 +109,16 @@ def test_killed(whom: str, tmp_path: pathlib.Path) -> None:
         assert process.wait(300) == 0
     else:
         process.wait(60)
-        assert all(ended(worker) for worker in workers)  # they end with the process that started them
+        # they end with the process that started them
+        assert all(ended(worker) for worker in workers)
         there = fm.SweepResult.load(folder)
         assert N > len(there) >= told
         kept = dict(zip(there.parameters["q0"], there.seconds))
         second = started(folder)
         assert second.wait(300) == 0
         again = fm.SweepResult.load(folder)
-        assert {q0: s for q0, s in zip(again.parameters["q0"], again.seconds) if q0 in kept} == kept  # not done again
+        # not done again
+        assert {q0: s for q0, s in zip(again.parameters["q0"], again.seconds) if q0 in kept} == kept
     found = fm.SweepResult.load(folder)
     assert len(found) == N
     assert not logs_in(folder)
@@ -115,7 +128,9 @@ def test_killed(whom: str, tmp_path: pathlib.Path) -> None:
 
 @POSIX
 def test_a_case_that_kills_its_process_is_a_failure() -> None:
-    with pytest.warns(fm.AuditWarning, match=r"1 failed; case 2: its process ended 3 times without a result"):
+    with pytest.warns(
+        fm.AuditWarning, match=r"1 failed; case 2: its process ended 3 times without a result"
+    ):
         found = fm.sweep(deadly, {"q0": [0.1, 0.2, 0.3, 0.4]}, outputs=SPEED, workers=2)
     assert found.verdict == ("PASS", "PASS", "failed", "PASS")
 
@@ -126,13 +141,18 @@ def test_an_executor_of_the_user_that_breaks_ends_the_sweep(tmp_path: pathlib.Pa
     angles, folder = [0.1, 0.2, 0.3, 0.4], tmp_path / "s"
     with (
         ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool,
-        pytest.raises(fm.MachineError, match=r"executor: .*; results so far are kept, continue with resume and a new one"),
+        pytest.raises(
+            fm.MachineError,
+            match=r"executor: .*; results so far are kept, continue with resume and a new one",
+        ),
     ):
         fm.sweep(deadly, {"q0": angles}, outputs=SPEED, executor=pool, folder=folder)
     there = fm.SweepResult.load(folder).parameters["q0"].tolist()
     assert 0.3 not in there
     with pytest.warns(fm.AuditWarning, match=r"1 failed; case 2: its process ended 3 times"):
-        found = fm.sweep(deadly, {"q0": angles}, outputs=SPEED, workers=1, folder=folder, resume=True)
+        found = fm.sweep(
+            deadly, {"q0": angles}, outputs=SPEED, workers=1, folder=folder, resume=True
+        )
     assert found.verdict == ("PASS", "PASS", "failed", "PASS")
 
 
@@ -145,7 +165,9 @@ def test_a_case_whose_process_was_killed_once_is_run_again() -> None:
 def test_a_script_without_its_guard_is_told(tmp_path: pathlib.Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        SCRIPT.format(here=str(HERE), n=N, angles=[0.1], folder=str(tmp_path / "s")).replace('"__main__"', "__name__")
+        SCRIPT.format(here=str(HERE), n=N, angles=[0.1], folder=str(tmp_path / "s")).replace(
+            '"__main__"', "__name__"
+        )
     )
     run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=300)
     assert run.returncode == 1
@@ -167,7 +189,9 @@ def test_interrupted(tmp_path: pathlib.Path) -> None:
 
 def test_processes_give_what_threads_give(tmp_path: pathlib.Path) -> None:
     one, other = (
-        fm.sweep(pendulum(), {"joints.hinge.q0": [0.1, 0.2]}, outputs=SPEED, workers=2, executor=executor)
+        fm.sweep(
+            pendulum(), {"joints.hinge.q0": [0.1, 0.2]}, outputs=SPEED, workers=2, executor=executor
+        )
         for executor in ("processes", "threads")
     )
     np.testing.assert_array_equal(one.outputs["speed"], other.outputs["speed"])

@@ -1,4 +1,6 @@
-"""The page of a sweep: response surfaces are exact for polynomials, nothing of a name is markup, the axes answer a mouse."""
+"""The page of a sweep: response surfaces are exact for polynomials, nothing of a name is markup,
+the axes answer a mouse.
+"""
 
 import json
 import os
@@ -19,19 +21,36 @@ from flexmbs.studies.sweeps.table import result_of
 
 HERE = pathlib.Path(__file__).parent
 NODE = shutil.which("node")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-MODULES = pathlib.Path(os.environ.get("FLEXMBS_NODE_MODULES", HERE.parent / "player" / "node_modules"))
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+MODULES = pathlib.Path(
+    os.environ.get("FLEXMBS_NODE_MODULES", HERE.parent / "player" / "node_modules")
+)
 NASTY = "<script>alert(1)</script>"
 
 
 def result() -> fm.SweepResult:
     """64 cases of which the last one failed."""
-    axes = {"joints.a.q0": fm.Range(0.0, 1.0), "bodies.b.mass": fm.Range(0.1, 10.0, log=True), NASTY: ("x", "<b>y")}
+    axes = {
+        "joints.a.q0": fm.Range(0.0, 1.0),
+        "bodies.b.mass": fm.Range(0.1, 10.0, log=True),
+        NASTY: ("x", "<b>y"),
+    }
     records = []
     for k, (q0, mass, text) in enumerate(fm.Sobol(count=64).points(axes)):
-        outputs = {"sag": (q0 * np.log(mass), "m"), f"{NASTY} out": (1.0 + q0, "")} if k < 63 else {}
-        records.append(Record(f"{k:032x}", dict(zip(axes, (q0, mass, text))), outputs, "PASS" if k < 63 else "",
-                              failure="" if k < 63 else f"RuntimeError: {NASTY}"))  # fmt: skip
+        outputs = (
+            {"sag": (q0 * np.log(mass), "m"), f"{NASTY} out": (1.0 + q0, "")} if k < 63 else {}
+        )
+        records.append(
+            Record(
+                f"{k:032x}",
+                dict(zip(axes, (q0, mass, text))),
+                outputs,
+                "PASS" if k < 63 else "",
+                failure="" if k < 63 else f"RuntimeError: {NASTY}",
+            )
+        )
     return result_of(records, None)
 
 
@@ -53,15 +72,23 @@ def test_q2_is_that_of_fits_without_each_case() -> None:
     whole = fitted(x, y)
     assert whole is not None
     A = np.stack([np.prod(x[:, list(term)], axis=1) for term in whole.terms], axis=1)
-    errors = [y[k] - A[k] @ np.linalg.lstsq(np.delete(A, k, 0), np.delete(y, k), rcond=None)[0] for k in range(20)]
-    assert whole.q2 == pytest.approx(1.0 - np.square(errors).sum() / np.square(y - y.mean()).sum(), abs=1e-10)
+    errors = [
+        y[k] - A[k] @ np.linalg.lstsq(np.delete(A, k, 0), np.delete(y, k), rcond=None)[0]
+        for k in range(20)
+    ]
+    assert whole.q2 == pytest.approx(
+        1.0 - np.square(errors).sum() / np.square(y - y.mean()).sum(), abs=1e-10
+    )
 
 
 def test_too_few_cases_have_no_surface() -> None:
     x = np.array([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)])
     assert fitted(x, x[:, 0]) is None
     assert fitted(np.ones((9, 2)), np.arange(9.0)) is None
-    few = fitted(np.array([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.2)]), np.array([0.0, 1.0, 2.0, 3.0, 0.9]))
+    few = fitted(
+        np.array([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (0.5, 0.2)]),
+        np.array([0.0, 1.0, 2.0, 3.0, 0.9]),
+    )
     assert few is not None
     assert len(few.terms) == 3  # linear
 
@@ -80,7 +107,9 @@ def test_nothing_of_a_name_is_markup(tmp_path: pathlib.Path) -> None:
     assert "<b>y" not in text
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy
-    assert policy[1].startswith("default-src &#39;none&#39;") or policy[1].startswith("default-src 'none'")
+    assert policy[1].startswith("default-src &#39;none&#39;") or policy[1].startswith(
+        "default-src 'none'"
+    )
     assert not re.search(r'\sstyle="|\son\w+="|https?://(?!www.w3.org)', text)
     cases = json.loads(re.search(r'id="flexmbs-cases">(.*?)</script>', text, re.DOTALL)[1])  # type: ignore[index]
     assert len(cases) == 64
@@ -88,19 +117,29 @@ def test_nothing_of_a_name_is_markup(tmp_path: pathlib.Path) -> None:
 
 
 @pytest.mark.skipif(
-    not (NODE and CHROMIUM and (MODULES / "puppeteer-core").exists()), reason="node, Chromium or puppeteer-core is missing"
+    not (NODE and CHROMIUM and (MODULES / "puppeteer-core").exists()),
+    reason="node, Chromium or puppeteer-core is missing",
 )
 def test_the_axes_answer_a_mouse(tmp_path: pathlib.Path) -> None:
     found_result = result()
     found_result.report(tmp_path / "page.html")
-    command = [str(NODE), str(HERE / "sweep.mjs"), str(CHROMIUM), str(tmp_path / "page.html"), str(MODULES.parent)]
+    command = [
+        str(NODE),
+        str(HERE / "sweep.mjs"),
+        str(CHROMIUM),
+        str(tmp_path / "page.html"),
+        str(MODULES.parent),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     seen = json.loads(done.stdout.splitlines()[-1])
     assert (seen["messages"], seen["requests"]) == ([], [])
     assert (seen["start"]["lines"], seen["start"]["off"], seen["start"]["maps"]) == (63, 0, 2)
     q0 = found_result.parameters["joints.a.q0"][:63]
-    low, high = found_result.parameters["joints.a.q0"].min(), found_result.parameters["joints.a.q0"].max()
+    low, high = (
+        found_result.parameters["joints.a.q0"].min(),
+        found_result.parameters["joints.a.q0"].max(),
+    )
     kept = int((q0 <= high - 0.55 * (high - low)).sum())
     assert abs(63 - seen["kept"]["off"] - kept) <= 1
     assert seen["kept"]["told"] == f"{63 - seen['kept']['off']} of 63 cases in the ranges"
@@ -117,7 +156,10 @@ def test_numbers_below_a_plot_do_not_touch(largest: float) -> None:
     values = np.linspace(0.25, 1.0, 9) * largest
     axis = column("mass", "kg", values)
     drawing = scatter(axis, column("force", "N", values), range(9), ["h0"] * 9)
-    found = [(float(x), text) for x, text in re.findall('<text class="middle" x="([^"]*)"[^>]*>([^<]*)<', drawing)]
+    found = [
+        (float(x), text)
+        for x, text in re.findall('<text class="middle" x="([^"]*)"[^>]*>([^<]*)<', drawing)
+    ]
     assert len(found) >= 2
     for (a, left), (b, right) in pairwise(found):
         assert b - a > 0.5 * LETTER * (len(left) + len(right))

@@ -1,4 +1,6 @@
-"""Parameters of parts: bodies as if reduced by hand, each once, whoever wants it; derivatives and optima through reductions."""
+"""Parameters of parts: bodies as if reduced by hand, each once, whoever wants it; derivatives and
+optima through reductions.
+"""
 
 import pathlib
 import threading
@@ -46,7 +48,9 @@ def by_hand(data: fm.FlexibleBodyData, q0: float = 0.0) -> float:
     return float(fm.simulate(model).frame("bar/tip").position[-1, 2])
 
 
-def test_each_body_is_reduced_once_in_processes_and_after_a_restart(marks: pathlib.Path, tmp_path: pathlib.Path) -> None:
+def test_each_body_is_reduced_once_in_processes_and_after_a_restart(
+    marks: pathlib.Path, tmp_path: pathlib.Path
+) -> None:
     both = fm.ModelWithParts(beams.model(), {"bar": body})
     axes: dict[str, Any] = {"parts.bar.height": [0.01, 0.02], "joints.hinge.q0": [0.0, 0.1, 0.2]}
     given = {"outputs": TIP, "folder": tmp_path / "s", "workers": 2}
@@ -59,7 +63,10 @@ def test_each_body_is_reduced_once_in_processes_and_after_a_restart(marks: pathl
     assert reductions(marks) == {"0.01": 1, "0.02": 1, "0.03": 1}
     assert sorted(path.suffix for path in (tmp_path / "s" / "parts").iterdir()) == 3 * [".h5"]
     for k in range(len(more)):
-        height, angle = more.parameters["parts.bar.height"][k], more.parameters["joints.hinge.q0"][k]
+        height, angle = (
+            more.parameters["parts.bar.height"][k],
+            more.parameters["joints.hinge.q0"][k],
+        )
         assert more.outputs["tip"][k] == by_hand(body(height), angle)
 
 
@@ -68,7 +75,10 @@ def test_threads_wait_for_the_one_that_reduces(marks: pathlib.Path, tmp_path: pa
         fm.ModelWithParts(beams.model(), {"bar": body}),
         fm.ModelWithParts(beams.model(), {"bar": body}, folder=tmp_path / "p"),
     ):
-        threads = [threading.Thread(target=both.made, args=({"parts.bar.height": 0.01 + 0.01 * (k % 2)},)) for k in range(6)]
+        threads = [
+            threading.Thread(target=both.made, args=({"parts.bar.height": 0.01 + 0.01 * (k % 2)},))
+            for k in range(6)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -124,7 +134,9 @@ def test_keys_of_a_part_file(tmp_path: pathlib.Path) -> None:
         E, angle = (found.parameters[name][k] for name in axes)
         assert found.outputs["tip"][k] == by_hand(part.changed({"material.E": E}).reduce(), angle)
     assert len(list((tmp_path / "p").iterdir())) == 2
-    assert part.changed({"interfaces.tip.plane.point.x": 0.2}).document.table["interfaces"]["tip"]["plane"]["point"] == [
+    assert part.changed({"interfaces.tip.plane.point.x": 0.2}).document.table["interfaces"]["tip"][
+        "plane"
+    ]["point"] == [
         0.2,
         0,
         0,
@@ -139,11 +151,19 @@ def test_other_contents_of_a_part_are_another_sweep(tmp_path: pathlib.Path) -> N
     fm.sweep(fm.ModelWithParts(beams.model(), {"bar": pp.read_part(path)}), axes, **given)
     path.write_text(path.read_text().replace("damping = 0.01", "damping = 0.02"))
     with pytest.raises(fm.InputError, match="part 'bar' was"):
-        fm.sweep(fm.ModelWithParts(beams.model(), {"bar": pp.read_part(path)}), axes, resume=True, **given)
+        fm.sweep(
+            fm.ModelWithParts(beams.model(), {"bar": pp.read_part(path)}),
+            axes,
+            resume=True,
+            **given,
+        )
 
 
 def test_a_reduction_that_fails_is_the_failure_of_its_cases() -> None:
-    both, heights = fm.ModelWithParts(beams.model(), {"bar": body}), {"parts.bar.height": [0.02, -0.01]}
+    both, heights = (
+        fm.ModelWithParts(beams.model(), {"bar": body}),
+        {"parts.bar.height": [0.02, -0.01]},
+    )
     with pytest.warns(fm.AuditWarning, match="of 2 cases 1 failed"):
         found = fm.sweep(both, heights, outputs=TIP, executor="threads")
     assert found.verdict[0] != "failed"
@@ -152,10 +172,14 @@ def test_a_reduction_that_fails_is_the_failure_of_its_cases() -> None:
 
 
 def test_derivatives_by_scaling_laws(tmp_path: pathlib.Path) -> None:
-    """Motions under gravity depend on E/ρ: E ∂y/∂E = −ρ ∂y/∂ρ; and the function and the file are the same part."""
+    """Motions under gravity depend on E/ρ: E ∂y/∂E = −ρ ∂y/∂ρ; and the function and the file are
+    the same part.
+    """
     part = pp.read_part(write_part(tmp_path))
     by_file = fm.ModelWithParts(beams.model(), {"bar": part})
-    found = fm.sensitivities(by_file, ["parts.bar.material.E", "parts.bar.material.rho"], TIP, run=beams.RUN)
+    found = fm.sensitivities(
+        by_file, ["parts.bar.material.E", "parts.bar.material.rho"], TIP, run=beams.RUN
+    )
     assert found.relative[0, 0] != 0.0
     assert found.relative[0, 0] == pytest.approx(-found.relative[0, 1], rel=1e-6)
     by_function = fm.ModelWithParts(beams.model(), {"bar": body})
@@ -165,8 +189,8 @@ def test_derivatives_by_scaling_laws(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize("given", ["part", "function"])
 def test_the_modulus_of_a_part_is_identified(given: str) -> None:
-    """Of a square bar, whose modes of equal frequency turn from one reduction to the next: tangents of its states have no
-    meaning, and the search stayed where it began."""
+    """Of a square bar, whose modes of equal frequency turn from one reduction to the next: tangents
+    of its states have no meaning, and the search stayed where it began."""
     model, run = beams.model(), fm.Run(t_end=0.02, step=1e-3)
 
     def built(E: float) -> fm.Model:
@@ -177,8 +201,14 @@ def test_the_modulus_of_a_part_is_identified(given: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", fm.AuditWarning)
         solution = fm.simulate(built(2.1e9), t_end=0.02, step=1e-3)
-        measured = {"frame bar/tip position z [m]": (solution.t, solution.frame("bar/tip").position[:, 2])}
-        whole, name = (fm.ModelWithParts(model, {"bar": body}), "parts.bar.E") if given == "part" else (built, "E")
+        measured = {
+            "frame bar/tip position z [m]": (solution.t, solution.frame("bar/tip").position[:, 2])
+        }
+        whole, name = (
+            (fm.ModelWithParts(model, {"bar": body}), "parts.bar.E")
+            if given == "part"
+            else (built, "E")
+        )
         found = fm.identify(whole, {name: 1.9e9}, measured, run=run)
     assert found.values == pytest.approx([2.1e9], rel=1e-5)
 
@@ -190,13 +220,20 @@ def mass(solution: fm.Solution) -> float:
 
 def test_an_optimum_over_a_part() -> None:
     """The lightest clamped beam that sags no more than one of 15 mm is that one."""
-    model = fm.Model("cantilever", run=fm.Run(t_end=0.08, integrator="dormand-prince", output_step=5e-4))
+    model = fm.Model(
+        "cantilever", run=fm.Run(t_end=0.08, integrator="dormand-prince", output_step=5e-4)
+    )
     model.add(fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("bar", "bar.h5"))["root"]))
     both = fm.ModelWithParts(model, {"bar": body})
     lowest = "min frame bar/tip position z"
     allowed = fm.sensitivities(both, {"parts.bar.height": 0.015}, lowest).values[0]
-    found = fm.optimize(both, {"parts.bar.height": 0.02}, mass, bounds={"parts.bar.height": (0.01, 0.03)},
-                        limits={lowest: (allowed, None)})  # fmt: skip
+    found = fm.optimize(
+        both,
+        {"parts.bar.height": 0.02},
+        mass,
+        bounds={"parts.bar.height": (0.01, 0.03)},
+        limits={lowest: (allowed, None)},
+    )
     np.testing.assert_allclose(found.values, [0.015], rtol=1e-6)
     assert found.results[0] == pytest.approx(7850.0 * 0.4 * 0.02 * 0.015)
 
@@ -221,17 +258,28 @@ def test_the_study_file(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[st
     expected = [by_hand(part.changed({"material.E": E}).reduce()) for E in (1e9, 2e9)]
     assert fm.SweepResult.load(tmp_path / "study").outputs["tip"].tolist() == expected
     study.write_text(study.read_text().replace("bar.toml", "beams:body").replace("material.E", "E"))
-    with pytest.raises(fm.InputError, match=r"study\.toml:3: parts\.bar: 'beams:body' is code and is not imported"):
+    with pytest.raises(
+        fm.InputError, match=r"study\.toml:3: parts\.bar: 'beams:body' is code and is not imported"
+    ):
         read_study(study)
     assert read_study(study, allow_code=True).parts == {"bar": body}
     study.write_text(study.read_text().replace('"beams:body"', '"../bar.toml"'))
-    with pytest.raises(fm.InputError, match=r"study\.toml:3: parts\.bar: '\.\./bar\.toml' is not inside the study's folder"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"study\.toml:3: parts\.bar: '\.\./bar\.toml' is not inside the study's folder",
+    ):
         read_study(study)
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "part": ({"parts.lever.height": [1.0]}, "parts.lever.height: names no part and parameter; known: bar"),
-    "argument": ({"parts.bar.width": [1.0]}, "parts.bar: parts: body(width): got an unexpected keyword argument 'width'"),
+    "part": (
+        {"parts.lever.height": [1.0]},
+        "parts.lever.height: names no part and parameter; known: bar",
+    ),
+    "argument": (
+        {"parts.bar.width": [1.0]},
+        "parts.bar: parts: body(width): got an unexpected keyword argument 'width'",
+    ),
     "whole": ({"parts.bar": [1.0]}, "parts.bar: names no part and parameter"),
     "path": ({"joints.hinge.q1": [1.0]}, "joints.hinge.q1: 'q1' is not in joints.hinge"),
 }
@@ -241,33 +289,59 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_wrong_parameter_is_named_before_any_reduction(what: str, marks: pathlib.Path) -> None:
     axes, text = WRONG[what]
     with pytest.raises(fm.InputError) as error:
-        fm.sweep(fm.ModelWithParts(beams.model(), {"bar": body}), axes, outputs=TIP, executor="threads")
+        fm.sweep(
+            fm.ModelWithParts(beams.model(), {"bar": body}), axes, outputs=TIP, executor="threads"
+        )
     assert text in str(error.value)
     assert not list(marks.iterdir())
 
 
 def test_wrong_parts(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(fm.InputError, match=r"parts\.bar: 3 is no part; give preprocess\.read_part\('bar\.toml'\), or"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"parts\.bar: 3 is no part; give preprocess\.read_part\('bar\.toml'\), or",
+    ):
         fm.ModelWithParts(beams.model(), {"bar": 3})  # type: ignore[dict-item]
     with pytest.raises(fm.InputError, match="parts: give at least one by its name"):
         fm.ModelWithParts(beams.model(), {})
-    with pytest.raises(fm.InputError, match=r"parts\.wheel: no flexible body of the model has this part; known: bar"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"parts\.wheel: no flexible body of the model has this part; known: bar",
+    ):
         fm.ModelWithParts(beams.model(), {"wheel": body}).made({})
-    with pytest.raises(fm.InputError, match=r"parts\.bar: the function gave 3; it must give a flexible body"):
+    with pytest.raises(
+        fm.InputError, match=r"parts\.bar: the function gave 3; it must give a flexible body"
+    ):
         fm.ModelWithParts(beams.model(), {"bar": lambda: 3}).made({})  # type: ignore[dict-item, return-value]
-    with pytest.raises(fm.InputError, match=r"parts\.bar\.heigth: is no number of the part; did you mean 'parts\.bar\.height'"):
-        fm.sensitivities(fm.ModelWithParts(beams.model(), {"bar": body}), ["parts.bar.heigth"], TIP, run=beams.RUN)
+    with pytest.raises(
+        fm.InputError,
+        match=r"parts\.bar\.heigth: is no number of the part; did you mean 'parts\.bar\.height'",
+    ):
+        fm.sensitivities(
+            fm.ModelWithParts(beams.model(), {"bar": body}),
+            ["parts.bar.heigth"],
+            TIP,
+            run=beams.RUN,
+        )
     part = pp.read_part(write_part(tmp_path))
-    with pytest.raises(fm.InputError, match=r"parts\.bar: .*bar\.toml:8: material\.nu: nu = 0\.7 is outside"):
+    with pytest.raises(
+        fm.InputError, match=r"parts\.bar: .*bar\.toml:8: material\.nu: nu = 0\.7 is outside"
+    ):
         fm.ModelWithParts(beams.model(), {"bar": part}).made({"parts.bar.material.nu": 0.7})
-    with pytest.raises(fm.InputError, match=r"parts\.bar: material\.E\.x: 'x' is not in 2100000000\.0"):
+    with pytest.raises(
+        fm.InputError, match=r"parts\.bar: material\.E\.x: 'x' is not in 2100000000\.0"
+    ):
         fm.ModelWithParts(beams.model(), {"bar": part}).made({"parts.bar.material.E.x": 0.7})
 
 
 def test_a_body_by_its_name_where_no_file_has_it(tmp_path: pathlib.Path) -> None:
     model = fm.Model("two")
     for name in ("left", "right"):
-        model.add(fm.Fixed(f"clamp {name}", model.ground, model.add(fm.FlexibleBody(name, "bar.h5"))["root"]))
+        model.add(
+            fm.Fixed(
+                f"clamp {name}", model.ground, model.add(fm.FlexibleBody(name, "bar.h5"))["root"]
+            )
+        )
     alone = fm.ModelWithParts(model, {"left": body}).made({"parts.left.height": 0.01})
     assert alone.bodies["left"].load().mass == pytest.approx(7850.0 * 0.4 * 0.02 * 0.01)
     assert alone.bodies["right"].file == model.bodies["right"].file

@@ -47,8 +47,13 @@ def written(folder: pathlib.Path, *changes: tuple[str, str]) -> pathlib.Path:
 
 
 def test_a_study_is_the_arguments_of_sweep(tmp_path: pathlib.Path) -> None:
-    study = read_study(written(tmp_path, ("[outputs]", '[design]\nkind = "sobol"\ncount = 8\n[outputs]')))
-    assert study.parameters == {"joints.hinge.q0": fm.Range(0.1, 0.3, count=3), "bodies.bob.mass": (1.0, 2.0)}
+    study = read_study(
+        written(tmp_path, ("[outputs]", '[design]\nkind = "sobol"\ncount = 8\n[outputs]'))
+    )
+    assert study.parameters == {
+        "joints.hinge.q0": fm.Range(0.1, 0.3, count=3),
+        "bodies.bob.mass": (1.0, 2.0),
+    }
     assert study.design == fm.Sobol(count=8)
     assert study.run == fm.Run(t_end=0.05, step=1e-3)
     assert study.model == pendulum()
@@ -78,11 +83,17 @@ def test_the_command(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str])
     again = fm.SweepResult.load(tmp_path / "study")
     kept = dict(zip(again.case, again.seconds))
     assert [kept[case] for case in found.case] == found.seconds.tolist()
-    np.testing.assert_array_equal(sorted(row["speed"] for row in table["rows"]), np.sort(again.outputs["speed"]))
+    np.testing.assert_array_equal(
+        sorted(row["speed"] for row in table["rows"]), np.sort(again.outputs["speed"])
+    )
 
 
-def test_exit_code_of_failed_cases(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "laws_of_sweep.py").write_text("def value(solution):\n    return 1.0 / int(solution.q[0, 0] > 0.15)\n")
+def test_exit_code_of_failed_cases(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "laws_of_sweep.py").write_text(
+        "def value(solution):\n    return 1.0 / int(solution.q[0, 0] > 0.15)\n"
+    )
     output = ("speed = ", 'late = "laws_of_sweep:value"\nspeed = ')
     assert call("sweep", written(tmp_path, output), "--threads") == 2
     assert "is code and is not imported by default" in capsys.readouterr().err
@@ -100,25 +111,49 @@ def test_exit_code_of_failed_cases(tmp_path: pathlib.Path, capsys: pytest.Captur
             "study.toml:2: format: is 'flexmbs-sweep/2'; this version reads 'flexmbs-sweep/1'",
         ),
         (("[outputs]", "[output]"), "study.toml:7: output: unknown key; did you mean 'outputs'?"),
-        (('model = "pendulum.toml"', ""), 'study.toml: model: names no model file; give one, model = "arm.toml"'),
+        (
+            ('model = "pendulum.toml"', ""),
+            'study.toml: model: names no model file; give one, model = "arm.toml"',
+        ),
         (("pendulum.toml", "../pendulum.toml"), "is not inside the study's folder"),
         (("pendulum.toml", "other.toml"), "other.toml: cannot be read: No such file or directory"),
         (
             ("count = 3", "number = 3"),
-            "study.toml:5: parameters.joints.hinge.q0.number: unknown key; known: count, high, log, low",
+            "study.toml:5: parameters.joints.hinge.q0.number: unknown key; known: count, "
+            "high, log, low",
         ),
-        (("low = 0.1", "low = 1.0"), "study.toml:5: parameters.joints.hinge.q0.high: must be above low = 1, not 0.3"),
-        (("[1.0, 2.0]", "[]"), "study.toml:6: parameters.'bodies.bob.mass': has no values; give at least one"),
+        (
+            ("low = 0.1", "low = 1.0"),
+            "study.toml:5: parameters.joints.hinge.q0.high: must be above low = 1, not 0.3",
+        ),
+        (
+            ("[1.0, 2.0]", "[]"),
+            "study.toml:6: parameters.'bodies.bob.mass': has no values; give at least one",
+        ),
         (("[1.0, 2.0]", "[1.0, nan]"), "its value 2 is nan; give finite numbers"),
         (("[1.0, 2.0]", "2.0"), "2.0 is no list of values"),
-        (("[outputs]", '[design]\nkind = "cube"\n[outputs]'), "study.toml:8: design.kind: unknown kind 'cube'; known: grid, "),
+        (
+            ("[outputs]", '[design]\nkind = "cube"\n[outputs]'),
+            "study.toml:8: design.kind: unknown kind 'cube'; known: grid, ",
+        ),
         (("peak joint", "top joint"), "outputs.speed: 'top' begins no output"),
-        (("step = 1e-3", "stp = 1e-3"), "study.toml:11: run.stp: unknown key; did you mean 'step'?"),
-        (("bodies.bob", "bodies.bop"), "bodies.bop.mass: 'bop' is not in bodies; did you mean 'bob'?"),
-        (('"bodies.bob.mass" = ', '"joints.hinge.q0" = '), "parameters.'joints.hinge.q0': is given twice; keep one"),
+        (
+            ("step = 1e-3", "stp = 1e-3"),
+            "study.toml:11: run.stp: unknown key; did you mean 'step'?",
+        ),
+        (
+            ("bodies.bob", "bodies.bop"),
+            "bodies.bop.mass: 'bop' is not in bodies; did you mean 'bob'?",
+        ),
+        (
+            ('"bodies.bob.mass" = ', '"joints.hinge.q0" = '),
+            "parameters.'joints.hinge.q0': is given twice; keep one",
+        ),
     ],
 )
-def test_wrong_studies(change: tuple[str, str], text: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_studies(
+    change: tuple[str, str], text: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert call("sweep", written(tmp_path, change), "--threads") == 2
     assert text in capsys.readouterr().err
     assert not (tmp_path / "study").exists()
@@ -131,9 +166,13 @@ def test_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
     table = tomllib.loads(STUDY)
     validator.validate(table)
     for key, value in (
-        ("design", {"kind": "sobol"}), ("outputs", {"a": "top x"}), ("parameters", {}), ("other", 1), ("run", {"step": 1.0}),
+        ("design", {"kind": "sobol"}),
+        ("outputs", {"a": "top x"}),
+        ("parameters", {}),
+        ("other", 1),
+        ("run", {"step": 1.0}),
         ("parameters", {"a.b": {"low": 0.0, "hihg": 1.0}}),
-    ):  # fmt: skip
+    ):
         assert not validator.is_valid(table | {key: value}), key
     schema("sweep", None)
     assert json.loads(capsys.readouterr().out) == sweep_schema()

@@ -1,4 +1,6 @@
-"""Sweeps: each case is the run of `simulate`, bitwise; what is done is done once; failures are rows."""
+"""Sweeps: each case is the run of `simulate`, bitwise; what is done is done once; failures are
+rows.
+"""
 
 import csv
 import errno
@@ -11,7 +13,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from swinging import RUN, SPEED, bar, broken, growing, kinetic, last_angle, nothing, pendulum, rail, refusing
+from swinging import (
+    RUN,
+    SPEED,
+    bar,
+    broken,
+    growing,
+    kinetic,
+    last_angle,
+    nothing,
+    pendulum,
+    rail,
+    refusing,
+)
 
 import flexmbs as fm
 from flexmbs.studies.sweeps import sweep as module
@@ -30,20 +44,31 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("flexmbs.audit.audit.second_run", lambda *_: [])
 
 
-def sweep(parameters: dict[str, Any] | None = None, model: Any = None, **options: Any) -> fm.SweepResult:
+def sweep(
+    parameters: dict[str, Any] | None = None, model: Any = None, **options: Any
+) -> fm.SweepResult:
     """A small sweep in threads."""
     given = {"outputs": SPEED, "executor": "threads", "workers": 2} | options
-    return fm.sweep(pendulum() if model is None else model, parameters or {"joints.hinge.q0": ANGLES}, **given)
+    return fm.sweep(
+        pendulum() if model is None else model, parameters or {"joints.hinge.q0": ANGLES}, **given
+    )
 
 
 def test_each_case_is_the_run_of_simulate(tmp_path: pathlib.Path) -> None:
-    found = sweep({"joints.hinge.q0": ANGLES, "bodies.bob.mass": [1.0, 2.0]}, outputs=SPEED | {"end": last_angle}, keep=True,
-                  folder=tmp_path / "s")  # fmt: skip
+    found = sweep(
+        {"joints.hinge.q0": ANGLES, "bodies.bob.mass": [1.0, 2.0]},
+        outputs=SPEED | {"end": last_angle},
+        keep=True,
+        folder=tmp_path / "s",
+    )
     assert found.verdict == 6 * ("PASS",)
     assert found.units == {"speed": "rad/s", "end": ""}
     for k, (angle, mass) in enumerate(itertools.product(ANGLES, (1.0, 2.0))):
         alone = fm.simulate(pendulum(angle, mass))
-        assert (found.parameters["joints.hinge.q0"][k], found.parameters["bodies.bob.mass"][k]) == (angle, mass)
+        assert (found.parameters["joints.hinge.q0"][k], found.parameters["bodies.bob.mass"][k]) == (
+            angle,
+            mass,
+        )
         assert found.outputs["end"][k] == alone.q[-1, 0]
         assert found.outputs["speed"][k] == alone.joint("hinge").velocity[-1, 0]
         kept = fm.Solution.load(found.solution_file(k))
@@ -69,10 +94,17 @@ def test_threads_take_short_turns_while_there_are_some() -> None:
 
 
 def test_functions_build_models_and_paths_change_them() -> None:
-    found = sweep({"q0": [0.1, 0.2], "forces.motor.law.kp": [1.0, 3.0]}, pendulum, design="list", outputs={"end": last_angle})
+    found = sweep(
+        {"q0": [0.1, 0.2], "forces.motor.law.kp": [1.0, 3.0]},
+        pendulum,
+        design="list",
+        outputs={"end": last_angle},
+    )
     for k, (angle, gain) in enumerate(((0.1, 1.0), (0.2, 3.0))):
         model = pendulum(angle)
-        model.forces["motor"] = fm.JointTorque("motor", "hinge", fm.PD(kp=gain, kd=0.1, reference=0.3))
+        model.forces["motor"] = fm.JointTorque(
+            "motor", "hinge", fm.PD(kp=gain, kd=0.1, reference=0.3)
+        )
         assert found.outputs["end"][k] == fm.simulate(model).q[-1, 0]
 
 
@@ -87,33 +119,62 @@ def test_designs() -> None:
     np.testing.assert_allclose(ratios, [1.0, 10.0, 100.0], rtol=1e-15)
     n = 10
     latin = points(fm.LatinHypercube(count=n, seed=3), a=fm.Range(2.0, 4.0), b=(5.0, 6.0))
-    np.testing.assert_array_equal(np.sort(((latin[:, 0] - 2.0) / 2.0 * n).astype(int)), np.arange(n))
+    np.testing.assert_array_equal(
+        np.sort(((latin[:, 0] - 2.0) / 2.0 * n).astype(int)), np.arange(n)
+    )
     assert (latin[:, 1] == 5.0).sum() == n // 2  # both values equally often
-    np.testing.assert_array_equal(latin, points(fm.LatinHypercube(count=n, seed=3), a=fm.Range(2.0, 4.0), b=(5.0, 6.0)))
-    few, many = (points(fm.Sobol(count=count), a=fm.Range(0.0, 1.0), b=fm.Range(0.0, 1.0)) for count in (16, 64))
+    np.testing.assert_array_equal(
+        latin, points(fm.LatinHypercube(count=n, seed=3), a=fm.Range(2.0, 4.0), b=(5.0, 6.0))
+    )
+    few, many = (
+        points(fm.Sobol(count=count), a=fm.Range(0.0, 1.0), b=fm.Range(0.0, 1.0))
+        for count in (16, 64)
+    )
     np.testing.assert_array_equal(few, many[:16])
-    assert points(fm.Grid(), a=fm.Range(1e-60, 1e60, count=3, log=True))[:, 0] == pytest.approx([1e-60, 1.0, 1e60])
-    assert points(fm.Grid(), a=fm.Range(-1e59, 1e59, count=3))[:, 0] == pytest.approx([-1e59, 0.0, 1e59])
+    assert points(fm.Grid(), a=fm.Range(1e-60, 1e60, count=3, log=True))[:, 0] == pytest.approx(
+        [1e-60, 1.0, 1e60]
+    )
+    assert points(fm.Grid(), a=fm.Range(-1e59, 1e59, count=3))[:, 0] == pytest.approx(
+        [-1e59, 0.0, 1e59]
+    )
     cells = {(int(4 * a), int(4 * b)) for a, b in few}
     assert len(cells) == 16  # one point in each cell
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"joints.hing.q0": [1.0]}, r"joints.hing.q0: 'hing' is not in joints; did you mean 'hinge'\?"),
-    ({"joints.hinge.angle": [1.0]}, r"joints.hinge.angle: 'angle' is not in joints.hinge; (did you mean|known)"),
+    (
+        {"joints.hinge.angle": [1.0]},
+        r"joints.hinge.angle: 'angle' is not in joints.hinge; (did you mean|known)",
+    ),
     ({"joint.hinge.q0": [1.0]}, r"'joint' is not in model 'pendulum'; did you mean 'joints'\?"),
     ({"joints.hinge": [1.0]}, "joints.hinge: is no argument of an item"),
     ({"bodies.bob.com.3": [1.0]}, "bodies.bob.com.3: '3' is not in bodies.bob.com"),
     ({"bodies.bob.mass": [1.0, "heavy"]}, "bodies.bob.mass: must be a number, not 'heavy'"),
     ({"bodies.bob.mass": [1.0, -2.0]}, "bodies.bob.mass: must be >= 0, not -2"),
-    ({"bodies.bob.mass": [1.0, math.nan]}, "parameters.bodies.bob.mass: its value 2 is nan; give finite numbers"),
+    (
+        {"bodies.bob.mass": [1.0, math.nan]},
+        "parameters.bodies.bob.mass: its value 2 is nan; give finite numbers",
+    ),
     ({"bodies.bob.mass": []}, "parameters.bodies.bob.mass: has no values; give at least one"),
-    ({"bodies.bob.mass": 3.0}, r"3.0 is no list of values; give \[1.0, 2.0\], or fm.Range\(1.0, 2.0\)"),
+    (
+        {"bodies.bob.mass": 3.0},
+        r"3.0 is no list of values; give \[1.0, 2.0\], or fm.Range\(1.0, 2.0\)",
+    ),
     ({"bodies.bob.mass": [None]}, "its value 1 is None; give numbers"),
-    ({"bodies.bob.mass": fm.Range(1.0, 2.0)}, "a grid needs the number of values of the range; give it a count"),
+    (
+        {"bodies.bob.mass": fm.Range(1.0, 2.0)},
+        "a grid needs the number of values of the range; give it a count",
+    ),
     ({"bodies.bob.mass": [10**400]}, "its value 1 is a whole number beyond"),
-    ({"joints.hinge.axis": ["x"], "joints.hinge.axis.x": [1.0]}, "joints.hinge.axis.x: is not in 'x', the value of"),
-    ({"bodies.bob.com.x": [0.0], "bodies.bob.com.0": [0.1]}, "bodies.bob.com.0: is the same number as bodies.bob.com.x"),
+    (
+        {"joints.hinge.axis": ["x"], "joints.hinge.axis.x": [1.0]},
+        "joints.hinge.axis.x: is not in 'x', the value of",
+    ),
+    (
+        {"bodies.bob.com.x": [0.0], "bodies.bob.com.0": [0.1]},
+        "bodies.bob.com.0: is the same number as bodies.bob.com.x",
+    ),
     ({3: [1.0]}, "parameters: 3 is no name"),
     ({"q0": [1.0]}, "q0: 'q0' is not in model 'pendulum'"),
     ({"run.t_end": [1.0, 0.0]}, r"run.t_end: must be > 0"),
@@ -131,12 +192,18 @@ def test_wrong_parameters(parameters: dict[str, Any], text: str, tmp_path: pathl
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"outputs": {}}, "outputs: give at least one by its name"),
-    ({"outputs": {"a": "largest joint hinge.0 velocity"}}, "outputs.a: 'largest' begins no output; "),
+    (
+        {"outputs": {"a": "largest joint hinge.0 velocity"}},
+        "outputs.a: 'largest' begins no output; ",
+    ),
     ({"outputs": {"a": "max"}}, "outputs.a: names no channel"),
     ({"outputs": {"a": "at 0.5"}}, "outputs.a: names no channel"),
     ({"outputs": {"a": 3}}, "outputs.a: 3 is neither a text such as"),
     ({"outputs": {"": "max x"}}, "outputs: '' is no name"),
-    ({"outputs": {"a": "max joint hing.0 velocity"}}, r"outputs.a: signal: .* did you mean 'joint hinge.0 velocity'\?"),
+    (
+        {"outputs": {"a": "max joint hing.0 velocity"}},
+        r"outputs.a: signal: .* did you mean 'joint hinge.0 velocity'\?",
+    ),
     ({"design": "sobol"}, r"design: 'sobol' needs a number of cases; give fm.Sobol\(count=64\)"),
     ({"design": "gird"}, "design: unknown 'gird'; known: grid, list"),
     ({"executor": "cloud"}, "executor: unknown 'cloud'; give 'processes' or 'threads'"),
@@ -145,7 +212,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"run": fm.Run(t_end=0.05, formalism="euler")}, "formalism: unknown 'euler'"),
     ({"keep": True}, "keep: solutions are kept in a folder"),
     ({"resume": 1}, "resume: must be True or False"),
-    ({"executor": "processes", "outputs": {"a": lambda solution: 1.0}}, "executor: 'processes' cannot be sent the model"),
+    (
+        {"executor": "processes", "outputs": {"a": lambda solution: 1.0}},
+        "executor: 'processes' cannot be sent the model",
+    ),
 ]
 
 
@@ -158,15 +228,38 @@ def test_wrong_options(options: dict[str, Any], text: str) -> None:
 def test_wrong_designs_and_models() -> None:
     for make, text in (
         (lambda: fm.Range(2.0, 1.0), "Range.high: must be above low = 2, not 1"),
-        (lambda: fm.Range(0.0, 1.0, log=True), "Range.low: must be > 0 in a logarithmic range, not 0"),
+        (
+            lambda: fm.Range(0.0, 1.0, log=True),
+            "Range.low: must be > 0 in a logarithmic range, not 0",
+        ),
         (lambda: fm.Range(0.0, math.inf), "Range.high: must be finite"),
-        (lambda: fm.LatinHypercube(count=0), "LatinHypercube.count: must be within 1 … 1000000, not 0"),
-        (lambda: fm.Sobol(count=100), "must be a power of two, in which Sobol points are balanced, not 100: 64 or 128"),
-        (lambda: sweep({"q0": [1.0], "b": [1.0, 2.0]}, pendulum, design="list"), "b: has 2 values, 'q0' has 1; a list needs"),
-        (lambda: sweep({"angle": [1.0]}, pendulum), r"parameters: pendulum\(angle\): got an unexpected .* arguments"),
-        (lambda: sweep({"a": [1.0]}, lambda a: 3), "build: the function gave 3; it must give a Model"),
+        (
+            lambda: fm.LatinHypercube(count=0),
+            "LatinHypercube.count: must be within 1 … 1000000, not 0",
+        ),
+        (
+            lambda: fm.Sobol(count=100),
+            "must be a power of two, in which Sobol points are balanced, not 100: 64 or 128",
+        ),
+        (
+            lambda: sweep({"q0": [1.0], "b": [1.0, 2.0]}, pendulum, design="list"),
+            "b: has 2 values, 'q0' has 1; a list needs",
+        ),
+        (
+            lambda: sweep({"angle": [1.0]}, pendulum),
+            r"parameters: pendulum\(angle\): got an unexpected .* arguments",
+        ),
+        (
+            lambda: sweep({"a": [1.0]}, lambda a: 3),
+            "build: the function gave 3; it must give a Model",
+        ),
         (lambda: sweep(model=3), "model: 3 is no Model"),
-        (lambda: sweep({"joints.hinge.q0": list(range(1001)), "bodies.bob.mass": list(range(1001))}), "1002001 cases; at most"),
+        (
+            lambda: sweep(
+                {"joints.hinge.q0": list(range(1001)), "bodies.bob.mass": list(range(1001))}
+            ),
+            "1002001 cases; at most",
+        ),
         (lambda: fm.SweepResult.load("nowhere"), "nowhere: holds no sweep"),
     ):
         with pytest.raises(fm.InputError, match=text):
@@ -175,7 +268,9 @@ def test_wrong_designs_and_models() -> None:
 
 @LINUX
 @pytest.mark.parametrize("lasting", [True, False])
-def test_only_logs_of_a_folder_wait_for_the_disk(lasting: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_logs_of_a_folder_wait_for_the_disk(
+    lasting: bool, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     synced, sync = [], os.fsync
 
     def recorded(file: int) -> None:
@@ -189,16 +284,23 @@ def test_only_logs_of_a_folder_wait_for_the_disk(lasting: bool, tmp_path: pathli
 
 def test_an_output_that_ends_the_program_is_a_failure() -> None:
     with pytest.warns(fm.AuditWarning, match="of 1 cases 1 failed"):
-        assert sweep({"joints.hinge.q0": [0.1]}, outputs={"y": lambda solution: sys.exit(3)}).failure == ("SystemExit: 3",)
+        assert sweep(
+            {"joints.hinge.q0": [0.1]}, outputs={"y": lambda solution: sys.exit(3)}
+        ).failure == ("SystemExit: 3",)
 
 
 def test_failures_are_rows_with_their_messages() -> None:
-    with pytest.warns(fm.AuditWarning, match=r"sweep: of 3 cases 1 failed; case 2: RuntimeError: no pendulum at 0.3"):
+    with pytest.warns(
+        fm.AuditWarning,
+        match=r"sweep: of 3 cases 1 failed; case 2: RuntimeError: no pendulum at 0.3",
+    ):
         found = sweep({"q0": ANGLES}, refusing)
     assert found.verdict == ("PASS", "PASS", "failed")
     assert found.failure == ("", "", "RuntimeError: no pendulum at 0.3")
     assert np.isnan(found.outputs["speed"]).tolist() == [False, False, True]
-    with pytest.warns(fm.AuditWarning, match=r"1 failed; case 1: .*smaller steps|1 failed; case 1: "):
+    with pytest.warns(
+        fm.AuditWarning, match=r"1 failed; case 1: .*smaller steps|1 failed; case 1: "
+    ):
         found = sweep({"forces.motor.law.kd": [0.1, -1e9]})
     assert found.verdict[0] == "PASS"
     with pytest.warns(fm.AuditWarning, match="'a' is nan; it must be a finite number"):
@@ -225,7 +327,9 @@ def test_what_is_done_is_not_done_again(tmp_path: pathlib.Path) -> None:
 
 def test_a_folder_is_not_taken_for_another_sweep(tmp_path: pathlib.Path) -> None:
     sweep(folder=tmp_path / "s")
-    with pytest.raises(fm.InputError, match=r"model was .* resume with what the sweep began with, or with --force"):
+    with pytest.raises(
+        fm.InputError, match=r"model was .* resume with what the sweep began with, or with --force"
+    ):
         sweep(model=pendulum(mass=2.0), folder=tmp_path / "s", resume=True)
     with pytest.raises(fm.InputError, match=r"outputs.speed was"):
         sweep(outputs={"speed": "max joint hinge.0 velocity"}, folder=tmp_path / "s", resume=True)
@@ -238,12 +342,17 @@ def test_a_folder_is_not_taken_for_another_sweep(tmp_path: pathlib.Path) -> None
         sweep(folder=tmp_path / "other")
     with pytest.raises(fm.InputError, match="is a file"):
         sweep(folder=tmp_path / "other" / "notes.txt")
-    with module.SweepFolder.opened(tmp_path / "s", resume=True), pytest.raises(fm.InputError, match="another run is writing it"):
+    with (
+        module.SweepFolder.opened(tmp_path / "s", resume=True),
+        pytest.raises(fm.InputError, match="another run is writing it"),
+    ):
         sweep(folder=tmp_path / "s", resume=True)
 
 
 def test_what_is_forced_is_a_finding_of_the_results_that_were_there(tmp_path: pathlib.Path) -> None:
-    """Not of those that the forced sweep adds; and no value is taken for that of another output of the same name."""
+    """Not of those that the forced sweep adds; and no value is taken for that of another output of
+    the same name.
+    """
     sweep({"joints.hinge.q0": ANGLES[:1]}, pendulum(), folder=tmp_path / "s")
     heavy: dict[str, Any] = {"model": pendulum(mass=2.0), "folder": tmp_path / "s", "resume": True}
     with pytest.warns(fm.AuditWarning, match="forced: model was"):
@@ -259,23 +368,37 @@ def test_what_is_forced_is_a_finding_of_the_results_that_were_there(tmp_path: pa
 
 
 def test_results_of_other_values_of_the_model_are_not_taken(tmp_path: pathlib.Path) -> None:
-    """Cases are known by their parameters: a folder holds one set of these, in which the rest of the model is the same."""
+    """Cases are known by their parameters: a folder holds one set of these, in which the rest of
+    the model is the same.
+    """
     sweep({"bodies.bob.mass": [1.0, 2.0]}, pendulum(), folder=tmp_path / "s")
-    with pytest.raises(fm.InputError, match=r"parameters was \['bodies.bob.mass'\], is \['joints.hinge.q0'\]"):
+    with pytest.raises(
+        fm.InputError, match=r"parameters was \['bodies.bob.mass'\], is \['joints.hinge.q0'\]"
+    ):
         sweep({"joints.hinge.q0": ANGLES}, pendulum(mass=7.0), folder=tmp_path / "s", resume=True)
 
 
-@pytest.mark.parametrize("by", ["path of the model", "argument of a function", "argument of a part"])
+@pytest.mark.parametrize(
+    "by", ["path of the model", "argument of a function", "argument of a part"]
+)
 def test_cases_follow_the_content_of_files_that_they_name(by: str, tmp_path: pathlib.Path) -> None:
     """Only the case of the changed file is run again, and has one row in the folder."""
     files = [str(tmp_path / f"{name}.h5") for name in "ab"]
     for file, mass in zip(files, (1.0, 2.0)):
         bar(mass).save(file)
     base, name = {
-        "path of the model": (rail(files[0]), "bodies.bar.file"), "argument of a function": (rail, "file"),
-        "argument of a part": (fm.ModelWithParts(rail(files[0]), {"a": fm.FlexibleBodyData.load}), "parts.a.path"),
-    }[by]  # fmt: skip
-    given: dict[str, Any] = {"model": base, "folder": tmp_path / "s", "outputs": {"energy": kinetic}}
+        "path of the model": (rail(files[0]), "bodies.bar.file"),
+        "argument of a function": (rail, "file"),
+        "argument of a part": (
+            fm.ModelWithParts(rail(files[0]), {"a": fm.FlexibleBodyData.load}),
+            "parts.a.path",
+        ),
+    }[by]
+    given: dict[str, Any] = {
+        "model": base,
+        "folder": tmp_path / "s",
+        "outputs": {"energy": kinetic},
+    }
     first = sweep({name: files}, **given)
     bar(5.0).save(files[1])
     again = sweep({name: files}, resume=True, **given)
@@ -284,10 +407,13 @@ def test_cases_follow_the_content_of_files_that_they_name(by: str, tmp_path: pat
     assert again.seconds[0] == first.seconds[0]
     both = {name: files, "run.integrator": ["generalized-alpha"]}
     ordered = [
-        sweep(dict(pairs), **given | {"folder": tmp_path / "o"}, resume=True) for pairs in (both.items(), reversed(both.items()))
+        sweep(dict(pairs), **given | {"folder": tmp_path / "o"}, resume=True)
+        for pairs in (both.items(), reversed(both.items()))
     ]
     assert ordered[0].seconds.tolist() == ordered[1].seconds.tolist()
-    assert sorted(fm.SweepResult.load(tmp_path / "s").outputs["energy"]) == pytest.approx([0.5, 2.5])
+    assert sorted(fm.SweepResult.load(tmp_path / "s").outputs["energy"]) == pytest.approx(
+        [0.5, 2.5]
+    )
 
 
 def test_a_folder_follows_the_content_of_files_that_functions_name(tmp_path: pathlib.Path) -> None:
@@ -308,7 +434,9 @@ def test_a_folder_follows_the_content_of_files_that_functions_name(tmp_path: pat
     assert sweep({"angle": ANGLES[:2]}, built, **given).seconds.tolist() == first.seconds.tolist()
     for file in files:
         file.write_text("2.0")
-        with pytest.raises(fm.InputError, match=rf"sweep.json: files\.\S*{file.name} was '[0-9a-f.]+', is "):
+        with pytest.raises(
+            fm.InputError, match=rf"sweep.json: files\.\S*{file.name} was '[0-9a-f.]+', is "
+        ):
             sweep({"angle": ANGLES[:2]}, built, **given)
         file.write_text("1.0")
 
@@ -342,7 +470,9 @@ SLOW = [pytest.param(number, marks=pytest.mark.slow) for number in (errno.EIO, e
 @LINUX
 @pytest.mark.parametrize("number", [errno.ENOSPC, *SLOW])
 def test_disks_that_fail_at_any_call(number: int, tmp_path: pathlib.Path) -> None:
-    """From its k-th call on the disk fails, for every k: one message, what was told stays, and the sweep goes on later."""
+    """From its k-th call on the disk fails, for every k: one message, what was told stays, and the
+    sweep goes on later.
+    """
     whole = sweep(workers=1)
     for k in itertools.count(1):
         folder, error, told = tmp_path / f"s{k}", None, [0]
@@ -350,7 +480,11 @@ def test_disks_that_fail_at_any_call(number: int, tmp_path: pathlib.Path) -> Non
         with pytest.MonkeyPatch.context() as patch:
             Failing(folder, patch, k, number)
             try:
-                sweep(folder=folder, workers=1, progress=lambda part, text, told=told: told.append(round(3 * part)))
+                sweep(
+                    folder=folder,
+                    workers=1,
+                    progress=lambda part, text, told=told: told.append(round(3 * part)),
+                )
             except fm.MachineError as found:
                 error = str(found)
         if error is None:
@@ -358,7 +492,9 @@ def test_disks_that_fail_at_any_call(number: int, tmp_path: pathlib.Path) -> Non
         assert os.strerror(number) in error
         if (folder / "sweep.json").exists():
             assert len(fm.SweepResult.load(folder)) >= max(told)
-        np.testing.assert_array_equal(sweep(folder=folder, resume=True).outputs["speed"], whole.outputs["speed"])
+        np.testing.assert_array_equal(
+            sweep(folder=folder, resume=True).outputs["speed"], whole.outputs["speed"]
+        )
     assert k > 10
 
 
@@ -405,7 +541,12 @@ def test_bodies_in_memory_are_written_once(tmp_path: pathlib.Path) -> None:
         model.add(fm.Revolute("hinge", model.ground, body["root"], axis="y"))
         return model
 
-    found = sweep({"bodies.bar.stiffening": [True, False]}, beam(), folder=tmp_path / "s", outputs={"end": last_angle})
+    found = sweep(
+        {"bodies.bar.stiffening": [True, False]},
+        beam(),
+        folder=tmp_path / "s",
+        outputs={"end": last_angle},
+    )
     assert [path.name for path in (tmp_path / "s" / "parts").iterdir()] == [f"{bar.digest}.h5"]
     for k, value in enumerate((True, False)):
         assert found.outputs["end"][k] == fm.simulate(beam(value)).q[-1, 0]

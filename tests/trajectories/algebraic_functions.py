@@ -12,7 +12,12 @@ U, R, KAPPA, DROP, SATURATION = 12.0, 2.0, 0.3, 0.5, 1e-3
 
 def with_diode(t: float, x: float, v: float, y: Any) -> tuple[float]:
     """R i + U_d ln(1 + i/i_s) + κ ω − U = 0 of the current i = y."""
-    return (R * y[0] + DROP * math.log(1.0 + max(y[0], -0.999 * SATURATION) / SATURATION) + KAPPA * v - U,)
+    return (
+        R * y[0]
+        + DROP * math.log(1.0 + max(y[0], -0.999 * SATURATION) / SATURATION)
+        + KAPPA * v
+        - U,
+    )
 
 
 @fm.algebraic(with_diode, guess=1.0)

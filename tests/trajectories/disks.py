@@ -1,4 +1,6 @@
-"""Disks that fail, and disks that lose their power: calls of the system on files of one folder, counted, failed, recorded."""
+"""Disks that fail, and disks that lose their power: calls of the system on files of one folder,
+counted, failed, recorded.
+"""
 
 import os
 import pathlib
@@ -14,12 +16,18 @@ CALLS = ("open", "write", "fsync", "ftruncate", "replace")
 
 
 class Disk:
-    """The calls of ``os`` that concern a folder, in their order; ``before(number, name, arguments)`` may raise OSError."""
+    """The calls of ``os`` that concern a folder, in their order; ``before(number, name,
+    arguments)`` may raise OSError.
+    """
 
     def __init__(self, folder: pathlib.Path, patch: pytest.MonkeyPatch) -> None:
         self.folder, self.count = str(folder), 0
-        self.before: Callable[[int, str, tuple[Any, ...]], None] = lambda number, name, arguments: None
-        self.after: Callable[[str, tuple[Any, ...], Any], None] = lambda name, arguments, result: None
+        self.before: Callable[[int, str, tuple[Any, ...]], None] = lambda number, name, arguments: (
+            None
+        )
+        self.after: Callable[[str, tuple[Any, ...], Any], None] = lambda name, arguments, result: (
+            None
+        )
         for name in CALLS:
             patch.setattr(os, name, self._watched(name, getattr(os, name)))
 
@@ -42,9 +50,13 @@ class Disk:
 
 
 class Failing(Disk):
-    """A disk that fails with an error from its k-th call on; ``flushed``: rows of the log that are on it."""
+    """A disk that fails with an error from its k-th call on; ``flushed``: rows of the log that are
+    on it.
+    """
 
-    def __init__(self, folder: pathlib.Path, patch: pytest.MonkeyPatch, k: int, number: int) -> None:
+    def __init__(
+        self, folder: pathlib.Path, patch: pytest.MonkeyPatch, k: int, number: int
+    ) -> None:
         super().__init__(folder, patch)
         self.k, self.number, self.flushed = k, number, 0
         self.before, self.after = self._fail, self._flushed
@@ -61,7 +73,9 @@ class Failing(Disk):
 
 
 class Power(Disk):
-    """A disk whose content after a power cut is known: what was synchronized, names by their folder, contents by their file."""
+    """A disk whose content after a power cut is known: what was synchronized, names by their
+    folder, contents by their file.
+    """
 
     def __init__(self, folder: pathlib.Path, patch: pytest.MonkeyPatch) -> None:
         super().__init__(folder, patch)

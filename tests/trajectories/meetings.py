@@ -9,8 +9,8 @@ import flexmbs as fm
 
 
 class Meeting(NamedTuple):
-    """A model without the contact of its bodies "first" and "second"; radius of both, speed of the first ball, a time long after
-    they met, and the direction in which the second one is pushed."""
+    """A model without the contact of its bodies "first" and "second"; radius of both, speed of the
+    first ball, a time long after they met, and the direction in which the second one is pushed."""
 
     model: fm.Model
     radius: float
@@ -22,7 +22,11 @@ class Meeting(NamedTuple):
 def meeting(seed, radii, speeds, sideways):
     """Radii and speeds by their powers of ten, how far aside at most over the radius."""
     rng = np.random.default_rng(seed)
-    radius, speed, distance = 10.0 ** rng.uniform(*radii), 10.0 ** rng.uniform(*speeds), 10.0 ** rng.uniform(0, 1)
+    radius, speed, distance = (
+        10.0 ** rng.uniform(*radii),
+        10.0 ** rng.uniform(*speeds),
+        10.0 ** rng.uniform(0, 1),
+    )
     aside, late = rng.uniform(-sideways, sideways) * radius, rng.uniform(1.5, 60.0)
     model = fm.Model("pass", gravity=(0, 0, 0))
     for name, y, v in (("first", 0.0, speed), ("second", aside, 0.0)):

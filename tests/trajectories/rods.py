@@ -5,11 +5,15 @@ import numpy as np
 import flexmbs as fm
 
 MASS, LENGTH, BENDING = 1.2, 1.0, 2.5  # kg, m, EI in N m²
-FREQUENCIES = np.array([3.53009, 34.8068]) * np.sqrt(BENDING / (MASS * LENGTH**3))  # Ritz values of x², x³, rad/s
+# Ritz values of x², x³, rad/s
+FREQUENCIES = np.array([3.53009, 34.8068]) * np.sqrt(BENDING / (MASS * LENGTH**3))
 
 
-def rod(*, mass: float = MASS, length: float = LENGTH, bending: float = BENDING) -> fm.FlexibleBodyData:
-    """Uniform rod along x attached at its root, bending by (x/L)² and (x/L)³ in y and in z (exact under a tip force).
+def rod(
+    *, mass: float = MASS, length: float = LENGTH, bending: float = BENDING
+) -> fm.FlexibleBodyData:
+    """Uniform rod along x attached at its root, bending by (x/L)² and (x/L)³ in y and in z (exact
+    under a tip force).
 
     ∫ (x/L)^(m+n) dm = mass/(m+n+1); K = EI/L³ [[4, 6], [6, 12]] from ∫ φ'' φ'' dx.
     """
@@ -31,17 +35,32 @@ def rod(*, mass: float = MASS, length: float = LENGTH, bending: float = BENDING)
         "tip": fm.FlexibleFrame.at_node((length, 0, 0), tip, psi=turn),
     }
     return fm.FlexibleBodyData.from_integrals(
-        "rod", mass=mass, first_moment=(mass * length / 2, 0, 0), second_moment=np.diag([mass * length**2 / 3, 1e-3, 1e-3]),
-        S_bar=S_bar, xS=xS, SS=SS, K_ff=K, frames=frames,
-    )  # fmt: skip
+        "rod",
+        mass=mass,
+        first_moment=(mass * length / 2, 0, 0),
+        second_moment=np.diag([mass * length**2 / 3, 1e-3, 1e-3]),
+        S_bar=S_bar,
+        xS=xS,
+        SS=SS,
+        K_ff=K,
+        frames=frames,
+    )
 
 
 def double_pendulum(**options) -> fm.Model:
     """Two soft rods on a spherical and a universal joint, out of the plane, without damping."""
     model = fm.Model("two rods", gravity=(0, 0, -9.81))
     upper = model.add(fm.FlexibleBody("upper", data=rod(), qf0=(0.02, 0.0, 0.03, 0.0), **options))
-    lower = model.add(fm.FlexibleBody("lower", data=rod(bending=4.0), qf_dot0=(0.1, 0.0, 0.0, 0.2), **options))
+    lower = model.add(
+        fm.FlexibleBody("lower", data=rod(bending=4.0), qf_dot0=(0.1, 0.0, 0.0, 0.2), **options)
+    )
     c = np.sqrt(0.5)
-    model.add(fm.Spherical("shoulder", model.ground, upper["root"], q0=(c, 0, c, 0), v0=(0.3, 0.5, 0.2)))
-    model.add(fm.Universal("elbow", upper["tip"], lower["root"], axes=("y", "z"), q0=(0.4, -0.3), v0=(0.2, 1.0)))
+    model.add(
+        fm.Spherical("shoulder", model.ground, upper["root"], q0=(c, 0, c, 0), v0=(0.3, 0.5, 0.2))
+    )
+    model.add(
+        fm.Universal(
+            "elbow", upper["tip"], lower["root"], axes=("y", "z"), q0=(0.4, -0.3), v0=(0.2, 1.0)
+        )
+    )
     return model

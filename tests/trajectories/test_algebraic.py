@@ -25,14 +25,22 @@ def motor(function: Any) -> fm.Model:
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), FORMS)
 def test_a_motor_behind_a_diode(formalism: str, coordinates: str, integrator: str) -> None:
     """The rate of J ω̇ = κ i(ω) by integration of dω = …: ∫ J dω/(κ i) = t, with ω(i) explicit."""
-    options: Any = {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-9, "atol": 1e-11}
+    options: Any = (
+        {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-9, "atol": 1e-11}
+    )
     chosen = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
     found = fm.simulate(motor(fast_diode), t_end=0.4, output_step=0.1, **chosen, **options)
-    current = np.array([fast_diode.unknowns(0.0, 0.0, rate)[0] for rate in found.joint("shaft").velocity[:, 0]])
+    current = np.array(
+        [fast_diode.unknowns(0.0, 0.0, rate)[0] for rate in found.joint("shaft").velocity[:, 0]]
+    )
     fine = np.linspace(current[0], current[-1], 20001)
     slope = -(2.0 + 0.5 / (fine + 1e-3)) / 0.3  # dω/di of R i + 0.5 ln(1 + i/1e-3) = U − κ ω
-    time = np.concatenate([[0.0], np.cumsum(0.5 * np.diff(fine) * (0.02 / 0.3) * (slope / fine)[:-1] * 1.0)])
-    time += np.concatenate([[0.0], np.cumsum(0.5 * np.diff(fine) * (0.02 / 0.3) * (slope / fine)[1:] * 1.0)])
+    time = np.concatenate(
+        [[0.0], np.cumsum(0.5 * np.diff(fine) * (0.02 / 0.3) * (slope / fine)[:-1] * 1.0)]
+    )
+    time += np.concatenate(
+        [[0.0], np.cumsum(0.5 * np.diff(fine) * (0.02 / 0.3) * (slope / fine)[1:] * 1.0)]
+    )
     at = np.interp(found.t, time, fine)
     assert np.abs(at - current).max() < (2e-5 if integrator == "generalized-alpha" else 1e-6)
     assert found.verdict == "PASS"
@@ -49,7 +57,9 @@ def test_plain_and_compiled_functions_and_files_agree(tmp_path: Path) -> None:
 
 
 def test_unknowns_follow_reactions() -> None:
-    """Dry friction as h(y) = y + μ N tanh(v/…) with the load of a reaction: the deceleration of a block is μ g."""
+    """Dry friction as h(y) = y + μ N tanh(v/…) with the load of a reaction: the deceleration of a
+    block is μ g.
+    """
     model = fm.Model("block", gravity=(0, 0, -G))
     model.add(fm.RigidBody("block", mass=2.0, inertia=(0.1,) * 3))
     model.add(fm.Prismatic("guide", model.ground, "block", axis="x", v0=2.0))
@@ -62,7 +72,9 @@ def test_unknowns_follow_reactions() -> None:
 
     model.add(fm.UserForce("rubbing", "block", fm.algebraic(equation)(law), reads=["guide"]))
     found = fm.simulate(model, t_end=0.3, output_step=0.1, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(found.joint("guide").velocity[:, 0], 2.0 - 0.2 * G * found.t, atol=1e-6)
+    np.testing.assert_allclose(
+        found.joint("guide").velocity[:, 0], 2.0 - 0.2 * G * found.t, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("compiled", [False, True])
@@ -74,14 +86,18 @@ def test_an_equation_without_solution_ends_the_run(compiled: bool) -> None:
         return (y[0] ** 2 + 1.0,)
 
     made = numba.njit if compiled else lambda function: function
-    with pytest.raises(ValueError, match=r"no y with h\(\.\.\., y\) = 0 is found from the guess") as raised:
+    with pytest.raises(
+        ValueError, match=r"no y with h\(\.\.\., y\) = 0 is found from the guess"
+    ) as raised:
         fm.simulate(motor(fm.algebraic(made(equation), guess=0.3)(made(law))), t_end=0.1)
     assert "in the function of forces.motor at t = 0 s" in raised.value.__notes__
 
 
 @pytest.mark.parametrize("compiled", [False, True])
 def test_unknowns_of_any_size(compiled: bool) -> None:
-    """z + z³ = 2 and eᶻ = 3 of z = y/x: differences over longer steps than the size x are no slopes."""
+    """z + z³ = 2 and eᶻ = 3 of z = y/x: differences over longer steps than the size x are no
+    slopes.
+    """
 
     def law(t, x, v, y):  # type: ignore[no-untyped-def]
         return y[0] / x
@@ -124,32 +140,50 @@ def test_corners_beside_the_solution(corner: float) -> None:
 )
 def test_a_residual_that_gives_no_numbers(equation: Any, words: str) -> None:
     with pytest.raises(
-        fm.InputError, match=rf"^forces\.motor: its function has a residual that gives .*{words} in a list or tuple"
+        fm.InputError,
+        match=rf"^forces\.motor: its function has a residual that gives .*{words} in a list or "
+        r"tuple",
     ):
         fm.simulate(motor(fm.algebraic(equation)(lambda t, x, v, y: y[0])), t_end=0.1)
 
 
-@pytest.mark.parametrize("equation", [lambda t, x, v, y: y[0] - 1.0, lambda t, x, v, y: (y[0], "a")])
+@pytest.mark.parametrize(
+    "equation", [lambda t, x, v, y: y[0] - 1.0, lambda t, x, v, y: (y[0], "a")]
+)
 def test_a_compiled_residual_that_gives_no_numbers(equation: Any) -> None:
     solved = fm.algebraic(numba.njit(equation))(numba.njit(lambda t, x, v, y: y[0]))
-    with pytest.raises(fm.InputError, match=r"^forces\.motor: its function has a residual that gives .*; return 1 numbers"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"^forces\.motor: its function has a residual that gives .*; return 1 numbers",
+    ):
         fm.simulate(motor(solved), t_end=0.1)
 
 
 def test_any_callable_is_decorated() -> None:
-    solved = fm.algebraic(lambda t, y: [y[0] - t])(functools.partial(lambda factor, t, y: factor * y[0], 2.0))
+    solved = fm.algebraic(lambda t, y: [y[0] - t])(
+        functools.partial(lambda factor, t, y: factor * y[0], 2.0)
+    )
     assert solved(3.0) == pytest.approx(6.0, rel=1e-12)
 
 
 def test_wrong_declarations() -> None:
     with pytest.raises(fm.InputError, match=r"^residual: must be a function, not 3\.0"):
         fm.algebraic(3.0)  # type: ignore[arg-type]
-    with pytest.raises(fm.InputError, match=r"^residual: takes 3 arguments; it must take those of the function, 4"):
+    with pytest.raises(
+        fm.InputError, match=r"^residual: takes 3 arguments; it must take those of the function, 4"
+    ):
         fm.algebraic(lambda t, x, y: [y[0]])(lambda t, x, v, y: y[0])
     for guess in ("a", [np.nan], [], [[1.0]]):
         with pytest.raises(fm.InputError, match=r"^guess: must be"):
             fm.algebraic(with_diode, guess=guess)  # type: ignore[arg-type]
-    with pytest.raises(fm.InputError, match="takes 1 arguments; it must take those of a user function, then y"):
+    with pytest.raises(
+        fm.InputError, match="takes 1 arguments; it must take those of a user function, then y"
+    ):
         fm.algebraic(with_diode)(lambda t: 0.0)
-    with pytest.raises(ValueError, match="the residual gives another number of equations than the guess has unknowns"):
-        fm.simulate(motor(fm.algebraic(lambda t, x, v, y: (0.0, 0.0))(lambda t, x, v, y: y[0])), t_end=0.1)
+    with pytest.raises(
+        ValueError,
+        match="the residual gives another number of equations than the guess has unknowns",
+    ):
+        fm.simulate(
+            motor(fm.algebraic(lambda t, x, v, y: (0.0, 0.0))(lambda t, x, v, y: y[0])), t_end=0.1
+        )

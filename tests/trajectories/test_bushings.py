@@ -1,4 +1,6 @@
-"""Bushings with Maxwell branches and tables: dynamic stiffness on each axis, oscillation on a table."""
+"""Bushings with Maxwell branches and tables: dynamic stiffness on each axis, oscillation on a
+table.
+"""
 
 from typing import Any
 
@@ -40,8 +42,13 @@ def test_dynamic_stiffness(axis: str, place: int) -> None:
     found = fm.linearize(model, inputs=[("effort", "guide")], outputs=[("coordinate", "guide")])
     inertia = MASS if place < 3 else INERTIA
     for w in (0.5, 5.0, 20.0, 80.0):
-        transfer = found.C @ np.linalg.solve(1j * w * np.eye(len(found.A)) - found.A, found.B) + found.feedthrough
-        assert transfer[0, 0] == pytest.approx(1.0 / (stiffness(place, w) - inertia * w * w), rel=1e-6)
+        transfer = (
+            found.C @ np.linalg.solve(1j * w * np.eye(len(found.A)) - found.A, found.B)
+            + found.feedthrough
+        )
+        assert transfer[0, 0] == pytest.approx(
+            1.0 / (stiffness(place, w) - inertia * w * w), rel=1e-6
+        )
 
 
 @pytest.mark.parametrize(
@@ -55,11 +62,15 @@ def test_dynamic_stiffness(axis: str, place: int) -> None:
     ],
 )
 @pytest.mark.parametrize(("axis", "place"), [("y", 1), ("z", 5)])
-def test_steady_oscillation(axis: str, place: int, formalism: str, coordinates: str, integrator: str) -> None:
+def test_steady_oscillation(
+    axis: str, place: int, formalism: str, coordinates: str, integrator: str
+) -> None:
     w, load = 9.0, 20.0
     model = mount(axis, place, branch_k=BRANCH, relaxation_time=TIMES)
     model.add(fm.JointTorque("shaker", "guide", fm.Sine(load, w / (2 * np.pi))))
-    how: dict[str, Any] = {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-8, "atol": 1e-10}
+    how: dict[str, Any] = (
+        {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-8, "atol": 1e-10}
+    )
     how |= {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
     found = fm.simulate(model, t_end=5.0, output_step=0.01, **how)
     inertia = MASS if place < 3 else INERTIA
@@ -87,16 +98,27 @@ def test_oscillation_on_a_table(axis: str, place: int) -> None:
         return float(cubic(inside) + cubic.derivative()(inside) * (x - inside))
 
     exact = solve_ivp(
-        lambda t, y: [y[1], -force(y[0]) / inertia], (0.0, 1.0), [0.0, speed], rtol=1e-10, atol=1e-12, max_step=1e-3,
+        lambda t, y: [y[1], -force(y[0]) / inertia],
+        (0.0, 1.0),
+        [0.0, speed],
+        rtol=1e-10,
+        atol=1e-12,
+        max_step=1e-3,
         t_eval=found.t,
-    ).y  # fmt: skip
+    ).y
     assert np.abs(exact[0]).max() > 0.36
     assert np.abs(found.joint("guide").position[:, 0] - exact[0]).max() < 1e-5
     assert found.verdict == "PASS"
 
 
 def test_a_model_file(tmp_path: Any) -> None:
-    model = mount("x", 0, branch_k=BRANCH, relaxation_time=TIMES, curve_rz=((-1.0, 0.0, 2.0), (-3.0, 0.0, 4.0)))
+    model = mount(
+        "x",
+        0,
+        branch_k=BRANCH,
+        relaxation_time=TIMES,
+        curve_rz=((-1.0, 0.0, 2.0), (-3.0, 0.0, 4.0)),
+    )
     model.save(tmp_path / "mount.toml")
     assert fm.load(tmp_path / "mount.toml") == model
 
@@ -104,14 +126,23 @@ def test_a_model_file(tmp_path: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"branch_k": BRANCH}, "forces.bushing.relaxation_time.0: must be > 0 for branch_k = 400, not 0"),
+        (
+            {"branch_k": BRANCH},
+            "forces.bushing.relaxation_time.0: must be > 0 for branch_k = 400, not 0",
+        ),
         ({"branch_k": (1.0, 2.0)}, "forces.bushing.branch_k: must have 6 numbers"),
         (
             {"curve_x": ((0.0, 1.0), (1.0,))},
             "curve_x: must have as many values as points, at least 2; given are 2 and 1",
         ),
-        ({"curve_rz": ((1.0, 0.0), (1.0, 2.0))}, "forces.bushing.curve_rz: points must increase; 0 follows 1"),
-        ({"curve_y": (1.0, 2.0, 3.0)}, "forces.bushing.curve_y: must be two lists, points and values"),
+        (
+            {"curve_rz": ((1.0, 0.0), (1.0, 2.0))},
+            "forces.bushing.curve_rz: points must increase; 0 follows 1",
+        ),
+        (
+            {"curve_y": (1.0, 2.0, 3.0)},
+            "forces.bushing.curve_y: must be two lists, points and values",
+        ),
         ({"curve_y": (1.0, 2.0)}, "forces.bushing.curve_y: must be a list, not 1.0"),
     ],
 )

@@ -17,17 +17,23 @@ MOTIONS = {
 }
 
 
-@pytest.mark.parametrize("method, tolerance", [(TIGHT, 1e-8), (ALPHA, 2e-5)], ids=["explicit", "alpha"])
+@pytest.mark.parametrize(
+    "method, tolerance", [(TIGHT, 1e-8), (ALPHA, 2e-5)], ids=["explicit", "alpha"]
+)
 @pytest.mark.parametrize("coordinates", COORDINATES)
 def test_controller_with_integral_part(coordinates, method, tolerance):
-    """I ẍ = kp (r − x) + ki ∫(r − x) dt − kd ẋ − T: the matrix exponential, without steady-state error."""
+    """I ẍ = kp (r − x) + ki ∫(r − x) dt − kd ẋ − T: the matrix exponential, without steady-state
+    error.
+    """
     inertia, load, (kp, ki, kd), r = 0.5, 3.0, (40.0, 60.0, 6.0), 0.3
     model = fm.Model("rotor", gravity=(0, 0, 0))
     rotor = model.add(fm.RigidBody("rotor", mass=1.0, inertia=(0.3, 0.3, inertia)))
     model.add(fm.Revolute("axle", model.ground, rotor, axis="z", q0=-0.2, v0=0.5))
     model.add(fm.JointTorque("control", "axle", fm.PID(kp, ki, kd, reference=r)))
     model.add(fm.JointTorque("load", "axle", -load))
-    solution = fm.simulate(model, t_end=4.0, output_step=0.1, coordinates=coordinates, integrator=method)
+    solution = fm.simulate(
+        model, t_end=4.0, output_step=0.1, coordinates=coordinates, integrator=method
+    )
     rates = np.array([-kp, -kd, ki, kp * r - load]) / inertia
     A = np.array([[0, 1, 0, 0], rates, [-1, 0, 0, r], [0, 0, 0, 0]])
     exact = np.array([expm(A * t) @ [-0.2, 0.5, 0.0, 1.0] for t in solution.t])
@@ -44,7 +50,9 @@ def test_drive_torque_is_inverse_dynamics(coordinates, motion):
     """τ = (I + m l²) ẍ + m g l sin x of a driven pendulum; its power is the drive's."""
     mass, length, inertia = 2.0, 0.4, 0.05
     model = fm.Model("pendulum")
-    arm = model.add(fm.RigidBody("arm", mass=mass, inertia=(inertia, inertia, inertia), com=(0, 0, -length)))
+    arm = model.add(
+        fm.RigidBody("arm", mass=mass, inertia=(inertia, inertia, inertia), com=(0, 0, -length))
+    )
     model.add(fm.Revolute("hinge", model.ground, arm, axis="y"))
     model.add(fm.Drive("motor", "hinge", motion))
     solution = fm.simulate(model, t_end=1.0, step=2e-3, coordinates=coordinates)
@@ -95,11 +103,17 @@ def test_damped_vibration(coordinates):
     omega = np.sqrt(omega2)
     start = modes @ [0.01, 0.02, 0.005, -0.003]
     solution = fm.simulate(
-        cantilever(damping=ratio, qf0=tuple(start)), t_end=1.5, output_step=0.01, coordinates=coordinates, integrator=TIGHT
+        cantilever(damping=ratio, qf0=tuple(start)),
+        t_end=1.5,
+        output_step=0.01,
+        coordinates=coordinates,
+        integrator=TIGHT,
     )
     zeta, t = np.array(ratio), solution.t[:, None]
     damped = omega * np.sqrt(1 - zeta**2)
-    decay = np.exp(-zeta * omega * t) * (np.cos(damped * t) + zeta * omega / damped * np.sin(damped * t))
+    decay = np.exp(-zeta * omega * t) * (
+        np.cos(damped * t) + zeta * omega / damped * np.sin(damped * t)
+    )
     exact = (decay * [0.01, 0.02, 0.005, -0.003]) @ modes.T
     assert np.abs(solution.body("rod").elastic - exact).max() < 1e-8 * np.abs(start).max()
     assert solution.energy.dissipated[-1] > 0.3 * solution.energy.strain[0]

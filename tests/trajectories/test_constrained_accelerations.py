@@ -1,7 +1,8 @@
-"""Accelerations and reactions of constrained motions under generalized-α are of second order from the first step on.
+"""Accelerations and reactions of constrained motions under generalized-α are of second order from
+the first step on.
 
-With exact initial values the index-3 method has errors of order h in them that fade over many steps (order reduction); its own
-values, a = ṡ + Δ h s̈ and G s = exact + h² κ, are free of them.
+With exact initial values the index-3 method has errors of order h in them that fade over many steps
+(order reduction); its own values, a = ṡ + Δ h s̈ and G s = exact + h² κ, are free of them.
 """
 
 import numpy as np
@@ -17,10 +18,20 @@ def driven():
     model = fm.Model("driven", gravity=(0, 0, -9.81))
     end = model.ground
     for i in range(2):
-        rod = model.add(fm.RigidBody(f"rod{i}", mass=1.0, inertia=(0.1,) * 3, com=(0.5, 0, 0), frames={"tip": (1, 0, 0)}))
+        rod = model.add(
+            fm.RigidBody(
+                f"rod{i}", mass=1.0, inertia=(0.1,) * 3, com=(0.5, 0, 0), frames={"tip": (1, 0, 0)}
+            )
+        )
         model.add(fm.Revolute(f"hinge{i}", end, rod, axis="y", q0=0.3))
         end = rod["tip"]
-    model.add(fm.Drive("motor", "hinge0", fm.Sine(amplitude=AMPLITUDE, frequency=OMEGA / (2 * np.pi), offset=0.3)))
+    model.add(
+        fm.Drive(
+            "motor",
+            "hinge0",
+            fm.Sine(amplitude=AMPLITUDE, frequency=OMEGA / (2 * np.pi), offset=0.3),
+        )
+    )
     return model
 
 
@@ -28,9 +39,17 @@ def worst(step, coordinates):
     """Largest error of the driven acceleration, and of the driving torque, over the run."""
     run = fm.simulate(driven(), t_end=0.4, step=step, output_step=0.01, coordinates=coordinates)
     exact = fm.simulate(
-        driven(), t_end=0.4, output_step=0.01, formalism="embedding", integrator="dormand-prince", rtol=1e-10, atol=1e-11
+        driven(),
+        t_end=0.4,
+        output_step=0.01,
+        formalism="embedding",
+        integrator="dormand-prince",
+        rtol=1e-10,
+        atol=1e-11,
     )
-    acceleration = run.joint("hinge0").acceleration[:, 0] + AMPLITUDE * OMEGA**2 * np.sin(OMEGA * run.t)
+    acceleration = run.joint("hinge0").acceleration[:, 0] + AMPLITUDE * OMEGA**2 * np.sin(
+        OMEGA * run.t
+    )
     torque = run.drive("motor").torque - exact.drive("motor").torque
     return np.abs(acceleration).max(), np.abs(torque).max()
 

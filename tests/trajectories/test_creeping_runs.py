@@ -14,13 +14,19 @@ def noisy(quiet):
     mass = model.add(fm.RigidBody("mass", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Prismatic("guide", model.ground, mass, axis="x", q0=0.1))
     model.add(fm.JointSpring("spring", "guide", k=40.0))
-    model.add(fm.JointTorque("noise", "guide", lambda t, x, v: 0.0 if t < quiet else 50.0 * math.sin(1e15 * t * t)))
+    model.add(
+        fm.JointTorque(
+            "noise", "guide", lambda t, x, v: 0.0 if t < quiet else 50.0 * math.sin(1e15 * t * t)
+        )
+    )
     return model
 
 
 def test_a_run_that_creeps_is_stopped(monkeypatch):
     monkeypatch.setattr(time_stepping, "PATIENCE", 5.0)
-    with pytest.raises(fm.SolverError, match=r"stopped at t = 0\.300.* s: the step shrank to .* at body 'mass'") as caught:
+    with pytest.raises(
+        fm.SolverError, match=r"stopped at t = 0\.300.* s: the step shrank to .* at body 'mass'"
+    ) as caught:
         fm.simulate(noisy(0.3), t_end=10.0, integrator="dormand-prince")
     assert caught.value.solution.t[-1] == pytest.approx(0.3, abs=0.05)
 

@@ -9,7 +9,10 @@ import flexmbs as fm
 
 
 def circle(radius: float, n: int = 48) -> list[tuple[float, float]]:
-    return [(radius * math.cos(a), radius * math.sin(a)) for a in np.linspace(0.0, 2.0 * np.pi, n + 1)[:-1]]
+    return [
+        (radius * math.cos(a), radius * math.sin(a))
+        for a in np.linspace(0.0, 2.0 * np.pi, n + 1)[:-1]
+    ]
 
 
 def peanut(n: int) -> list[tuple[float, float]]:
@@ -28,12 +31,20 @@ def meeting(shape, **options) -> fm.Model:
 
 
 @pytest.mark.parametrize(
-    "how", [{"restitution": 0.4, "friction": 0.2}, {"law": fm.HuntCrossley(1e5, damping=0.2), "friction": 0.2}]
+    "how",
+    [
+        {"restitution": 0.4, "friction": 0.2},
+        {"law": fm.HuntCrossley(1e5, damping=0.2), "friction": 0.2},
+    ],
 )
 def test_discs_are_those_of_spheres(how: dict) -> None:
     spheres = meeting(fm.SphereSphere, radius_parent=0.1, radius_child=0.07, **how)
     curves = meeting(fm.CurveContact, points_parent=circle(0.1), points_child=circle(0.07), **how)
-    options = {"t_end": 0.11, "output_step": 0.01, "integrator": fm.EventDriven(rtol=1e-7, atol=1e-9)}
+    options = {
+        "t_end": 0.11,
+        "output_step": 0.01,
+        "integrator": fm.EventDriven(rtol=1e-7, atol=1e-9),
+    }
     one, other = (fm.simulate(model, **options) for model in (curves, spheres))
     assert other.contact("hit").gap.min() < 0.01
     assert np.abs(one.joint("plane").position - other.joint("plane").position).max() < 2e-5
@@ -43,6 +54,12 @@ def test_a_run_stops_where_two_points_touch() -> None:
     model = fm.Model("bridge", gravity=(0, -9.81, 0))
     model.add(fm.RigidBody("disc", mass=0.4, inertia=(1e-3, 1e-3, 1e-3)))
     model.add(fm.Prismatic("way", "ground", "disc", axis="y", q0=0.27))
-    model.add(fm.CurveContact("bridge", "ground", "disc", points_parent=peanut(60), points_child=circle(0.2, 60)))
-    with pytest.raises(fm.SolverError, match="contact 'bridge': its curves touch at two points at once"):
+    model.add(
+        fm.CurveContact(
+            "bridge", "ground", "disc", points_parent=peanut(60), points_child=circle(0.2, 60)
+        )
+    )
+    with pytest.raises(
+        fm.SolverError, match="contact 'bridge': its curves touch at two points at once"
+    ):
         fm.simulate(model, t_end=0.3, output_step=0.05, integrator=fm.MoreauJean(step=5e-3))

@@ -1,4 +1,6 @@
-"""Discrete controllers against their difference equations: a mass under forces held between samples moves on exact parabolas."""
+"""Discrete controllers against their difference equations: a mass under forces held between samples
+moves on exact parabolas.
+"""
 
 import dataclasses
 import math
@@ -73,7 +75,9 @@ class Exact:
         return self.x[k] + s * self.v[k] + 0.5 * s * s * a, self.v[k] + s * a
 
 
-def motion(control: Control, memory: list[float], end: float, delay: float = 0.0, computing: float = 0.0) -> Exact:
+def motion(
+    control: Control, memory: list[float], end: float, delay: float = 0.0, computing: float = 0.0
+) -> Exact:
     """Samples u_k = f(x(kT − d), v(kT − d)), which act from kT + c on."""
     exact, coming = Exact(START), []
     for k in range(round(end / PERIOD) + 1):
@@ -91,17 +95,38 @@ def motion(control: Control, memory: list[float], end: float, delay: float = 0.0
 def difference(solution: fm.Solution, exact: Exact) -> float:
     joint = solution.joint("guide")
     values = np.array([exact.at(t) for t in solution.t])
-    return float(max(np.abs(joint.position[:, 0] - values[:, 0]).max(), np.abs(joint.velocity[:, 0] - values[:, 1]).max()))
+    return float(
+        max(
+            np.abs(joint.position[:, 0] - values[:, 0]).max(),
+            np.abs(joint.velocity[:, 0] - values[:, 1]).max(),
+        )
+    )
 
 
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), PAIRS)
-def test_a_digital_pid_is_its_difference_equation(formalism: str, coordinates: str, integrator: str) -> None:
-    """All methods are exact for constant forces: fixed steps that do not divide the sample time, and controlled ones."""
+def test_a_digital_pid_is_its_difference_equation(
+    formalism: str, coordinates: str, integrator: str
+) -> None:
+    """All methods are exact for constant forces: fixed steps that do not divide the sample time,
+    and controlled ones.
+    """
     law = fm.DigitalPID(*GAINS, sample_time=PERIOD, reference=SWING)
     exact = motion(pid, [0.0, 0.0, 0.0], 0.4)
-    for options in [STEPS[integrator]] if integrator in STEPS else [{}] if integrator == "event-driven" else [{}, {"step": 3e-3}]:
-        how = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator, **options}
-        outputs = PERIOD if integrator == "moreau-jean" else 4e-3  # it knows works at ends of steps only
+    for options in (
+        [STEPS[integrator]]
+        if integrator in STEPS
+        else [{}]
+        if integrator == "event-driven"
+        else [{}, {"step": 3e-3}]
+    ):
+        how = {
+            "formalism": formalism,
+            "coordinates": coordinates,
+            "integrator": integrator,
+            **options,
+        }
+        # it knows works at ends of steps only
+        outputs = PERIOD if integrator == "moreau-jean" else 4e-3
         solution = fm.simulate(slider(law), t_end=0.4, output_step=outputs, **how)
         assert difference(solution, exact) < 1e-12
         assert solution.verdict == "PASS"
@@ -109,15 +134,31 @@ def test_a_digital_pid_is_its_difference_equation(formalism: str, coordinates: s
         if integrator == "moreau-jean":  # its accelerations are those of the step before
             continue
         # the force at an output is the one held from then on
-        held = [exact.u[max(k for k, begun in enumerate(exact.t) if begun <= t + 1e-12)] for t in solution.t]
+        held = [
+            exact.u[max(k for k, begun in enumerate(exact.t) if begun <= t + 1e-12)]
+            for t in solution.t
+        ]
         assert np.abs(solution.joint("guide").effort[:, 0] - held).max() < 1e-11
 
 
-DELAYS = [(0.0, 0.0), (2.0, 0.0), (0.4, 0.0), (2.3, 0.0), (1.0, 0.5), (0.7, 1.0), (1.7, 2.25), (0.0, 0.3)]
+DELAYS = [
+    (0.0, 0.0),
+    (2.0, 0.0),
+    (0.4, 0.0),
+    (2.3, 0.0),
+    (1.0, 0.5),
+    (0.7, 1.0),
+    (1.7, 2.25),
+    (0.0, 0.3),
+]
 
 
 @pytest.mark.parametrize(("delay", "computing"), DELAYS)
-@pytest.mark.parametrize("how", [{}, {"step": 2.7e-3}, {"integrator": "dormand-prince"}, {"coordinates": "absolute"}], ids=str)
+@pytest.mark.parametrize(
+    "how",
+    [{}, {"step": 2.7e-3}, {"integrator": "dormand-prince"}, {"coordinates": "absolute"}],
+    ids=str,
+)
 def test_delays(delay: float, computing: float, how: dict[str, Any]) -> None:
     """Whole and fractional delays of the sensor and of the output, with a function of the user."""
     times = {"delay": delay * PERIOD, "computing_time": computing * PERIOD}
@@ -130,13 +171,25 @@ def test_delays(delay: float, computing: float, how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("at", [0.1, 0.104, 0.1073, 0.11])
 @pytest.mark.parametrize(("delay", "computing"), [(0.0, 0.0), (1.4, 0.25), (2.0, 1.0)])
-def test_a_run_continues_from_its_file(tmp_path: Any, at: float, delay: float, computing: float) -> None:
-    """At a sample, between samples, at a measurement or an output: what was measured and what is to come is in the state."""
+def test_a_run_continues_from_its_file(
+    tmp_path: Any, at: float, delay: float, computing: float
+) -> None:
+    """At a sample, between samples, at a measurement or an output: what was measured and what is to
+    come is in the state.
+    """
     times = {"delay": delay * PERIOD, "computing_time": computing * PERIOD}
     model = slider(fm.DigitalController(gain, sample_time=PERIOD, memory=(5.0,), **times))
-    fm.simulate(model, t_end=at, output_step=at, integrator="dormand-prince").save(tmp_path / "half.h5")
+    fm.simulate(model, t_end=at, output_step=at, integrator="dormand-prince").save(
+        tmp_path / "half.h5"
+    )
     half = fm.Solution.load(tmp_path / "half.h5", model=model)
-    rest = fm.simulate(model, t_end=0.15, output_step=1e-3, start=fm.state_of(half, at), integrator="dormand-prince")
+    rest = fm.simulate(
+        model,
+        t_end=0.15,
+        output_step=1e-3,
+        start=fm.state_of(half, at),
+        integrator="dormand-prince",
+    )
     exact = motion(gain, [5.0], 0.3, delay * PERIOD, computing * PERIOD)
     values = np.array([exact.at(at + t) for t in rest.t])
     assert np.abs(rest.joint("guide").position[:, 0] - values[:, 0]).max() < 1e-12
@@ -176,7 +229,12 @@ def test_two_controllers_with_their_own_clocks() -> None:
             u = -k * x / MASS
             x, v = x + period * v + 0.5 * period**2 * u, v + period * u
         last, u = 0.3 - period * math.floor(0.3 / period), -k * x / MASS
-        assert abs(solution.joint(f"guide {name}").position[-1, 0] - (x + last * v + 0.5 * last**2 * u)) < 1e-12
+        assert (
+            abs(
+                solution.joint(f"guide {name}").position[-1, 0] - (x + last * v + 0.5 * last**2 * u)
+            )
+            < 1e-12
+        )
 
 
 def rough(t: float, x: float, v: float) -> float:
@@ -202,9 +260,21 @@ def test_rejected_steps_leave_no_trace(integrator: str) -> None:
 def linkage(law: Any) -> fm.Model:
     """A four-bar loop with a controlled crank."""
     model = fm.Model("four-bar", gravity=(0, 0, -9.81), frames={"right": fm.Frame((1.0, 0, 0))})
-    crank = model.add(fm.RigidBody("crank", mass=1.0, inertia=(0.1,) * 3, com=(0, 0, 0.2), frames={"tip": (0, 0, 0.4)}))
-    rod = model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.1,) * 3, com=(0.5, 0, 0), frames={"tip": (1.0, 0, 0)}))
-    rocker = model.add(fm.RigidBody("rocker", mass=1.0, inertia=(0.1,) * 3, com=(0, 0, 0.2), frames={"tip": (0, 0, 0.4)}))
+    crank = model.add(
+        fm.RigidBody(
+            "crank", mass=1.0, inertia=(0.1,) * 3, com=(0, 0, 0.2), frames={"tip": (0, 0, 0.4)}
+        )
+    )
+    rod = model.add(
+        fm.RigidBody(
+            "rod", mass=1.0, inertia=(0.1,) * 3, com=(0.5, 0, 0), frames={"tip": (1.0, 0, 0)}
+        )
+    )
+    rocker = model.add(
+        fm.RigidBody(
+            "rocker", mass=1.0, inertia=(0.1,) * 3, com=(0, 0, 0.2), frames={"tip": (0, 0, 0.4)}
+        )
+    )
     model.add(fm.Revolute("a", model.ground, crank, axis="y"))
     model.add(fm.Revolute("b", crank["tip"], rod, axis="y"))
     model.add(fm.Revolute("c", model.ground["right"], rocker, axis="y"))
@@ -215,20 +285,42 @@ def linkage(law: Any) -> fm.Model:
 
 
 def test_a_loop_under_all_methods() -> None:
-    """A parallel crank has one degree of freedom; the motion of all pairs is that of the most accurate one."""
-    law = fm.DigitalPID(60.0, 40.0, 12.0, sample_time=0.02, delay=0.006, computing_time=0.005, reference=0.3)
-    best = fm.simulate(linkage(law), t_end=0.5, output_step=0.05, integrator="dormand-prince", rtol=1e-11, atol=1e-13)
+    """A parallel crank has one degree of freedom; the motion of all pairs is that of the most
+    accurate one.
+    """
+    law = fm.DigitalPID(
+        60.0, 40.0, 12.0, sample_time=0.02, delay=0.006, computing_time=0.005, reference=0.3
+    )
+    best = fm.simulate(
+        linkage(law),
+        t_end=0.5,
+        output_step=0.05,
+        integrator="dormand-prince",
+        rtol=1e-11,
+        atol=1e-13,
+    )
     for formalism, coordinates, integrator in PAIRS:
         if integrator == "event-driven":
             continue
-        options: dict[str, Any] = {"step": 1e-3} if integrator in ("generalized-alpha", "rattle", "moreau-jean") else {}
+        options: dict[str, Any] = (
+            {"step": 1e-3} if integrator in ("generalized-alpha", "rattle", "moreau-jean") else {}
+        )
         run = fm.simulate(
-            linkage(law), t_end=0.5, output_step=0.05, formalism=formalism, coordinates=coordinates, integrator=integrator,
+            linkage(law),
+            t_end=0.5,
+            output_step=0.05,
+            formalism=formalism,
+            coordinates=coordinates,
+            integrator=integrator,
             **options,
-        )  # fmt: skip
+        )
         apart = np.abs(run.joint("a").position - best.joint("a").position).max()
         assert apart < (5e-5 if options else 2e-6), (formalism, coordinates, integrator)
-        wrong = [str(check) for check in run.audit if check.status != "PASS" and check.title != "Redundancy"]
+        wrong = [
+            str(check)
+            for check in run.audit
+            if check.status != "PASS" and check.title != "Redundancy"
+        ]
         assert not wrong, (formalism, coordinates, integrator)
 
 
@@ -249,7 +341,9 @@ def test_a_sample_opens_a_rigid_contact(integrator: Any) -> None:
 
 def test_lost_samples_do_not_pass() -> None:
     """A run whose controller misses a sample, or is late."""
-    solution = fm.simulate(slider(fm.DigitalPID(40.0, sample_time=0.02)), t_end=0.1, output_step=0.005)
+    solution = fm.simulate(
+        slider(fm.DigitalPID(40.0, sample_time=0.02)), t_end=0.1, output_step=0.005
+    )
     assert instants_of_samples(solution) == []
     for change in (0.02, -1e-3):
         z = solution.trajectory.z.copy()
@@ -267,16 +361,26 @@ def test_outputs_between_those_of_the_run_are_held() -> None:
 def test_studies_of_single_states_refuse_it() -> None:
     model = slider(fm.DigitalPID(40.0, sample_time=0.1))
     for study in (fm.statics, fm.linearize):
-        with pytest.raises(fm.InputError, match=r"^forces\.control: \w+ does not support discrete controllers"):
+        with pytest.raises(
+            fm.InputError, match=r"^forces\.control: \w+ does not support discrete controllers"
+        ):
             study(model)
-    with pytest.raises(fm.InputError, match=r"^forces\.control: fm\.matrices without a state of a run does not support"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"^forces\.control: fm\.matrices without a state of a run does not support",
+    ):
         fm.matrices(model)
-    with pytest.raises(fm.InputError, match=r"^forces\.control: inverse_dynamics does not support discrete controllers"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"^forces\.control: inverse_dynamics does not support discrete controllers",
+    ):
         fm.inverse_dynamics(fm.state(model))
 
 
 def test_a_model_file(tmp_path: Any) -> None:
-    model = slider(fm.DigitalPID(40.0, 3.0, 2.0, sample_time=0.1, delay=0.05, lower=-3.0, reference=SWING))
+    model = slider(
+        fm.DigitalPID(40.0, 3.0, 2.0, sample_time=0.1, delay=0.05, lower=-3.0, reference=SWING)
+    )
     model.save(tmp_path / "model.toml")
     assert fm.load(tmp_path / "model.toml") == model
 
@@ -287,7 +391,10 @@ def faulty(memory: Any, t: float, x: float, v: float) -> Any:
 
 def test_a_function_with_other_results() -> None:
     law = fm.DigitalController(faulty, sample_time=0.1, memory=(0.0,))
-    with pytest.raises(fm.InputError, match=r"forces\.control\.function: its function gives 3 numbers; return 2 numbers"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"forces\.control\.function: its function gives 3 numbers; return 2 numbers",
+    ):
         fm.simulate(slider(law), t_end=0.5)
 
 
@@ -296,13 +403,22 @@ def test_a_function_with_other_results() -> None:
     [
         (lambda: fm.DigitalPID(1.0, sample_time=0.0), "DigitalPID.sample_time: must be > 0, not 0"),
         (lambda: fm.DigitalPID(1.0, sample_time=0.1, delay=-1.0), "delay: must be >= 0, not -1"),
-        (lambda: fm.DigitalPID(1.0, sample_time=0.1, delay=11.0), "delay: must be at most 100 sample times of 0.1 s, not 11 s"),
-        (lambda: fm.DigitalPID(1.0, sample_time=0.1, lower=1.0, upper=0.0), "upper: must be above lower = 1, not 0"),
+        (
+            lambda: fm.DigitalPID(1.0, sample_time=0.1, delay=11.0),
+            "delay: must be at most 100 sample times of 0.1 s, not 11 s",
+        ),
+        (
+            lambda: fm.DigitalPID(1.0, sample_time=0.1, lower=1.0, upper=0.0),
+            "upper: must be above lower = 1, not 0",
+        ),
         (
             lambda: fm.DigitalController(lambda t: 1.0, sample_time=0.1),
             "f(memory, t, x, v) -> (output, memory), with 4 arguments",
         ),
-        (lambda: fm.DigitalController(gain, sample_time=0.1, memory="one"), "memory: must be a list"),
+        (
+            lambda: fm.DigitalController(gain, sample_time=0.1, memory="one"),
+            "memory: must be a list",
+        ),
     ],
 )
 def test_bad_values(make: Any, message: str) -> None:

@@ -1,4 +1,6 @@
-"""Divided bodies: the model of their pieces, the same numbers as pieces welded by hand, files, frames of one part."""
+"""Divided bodies: the model of their pieces, the same numbers as pieces welded by hand, files,
+frames of one part.
+"""
 
 import dataclasses
 import functools
@@ -25,9 +27,15 @@ EXPLICIT = ("embedding", "partitioning")
 @functools.cache
 def bare() -> DividedBodyData:
     return pp.reduce_divided(
-        pp.divide(MESH, pieces=3), STEEL, interfaces=ENDS, reference="root", method=pp.CraigBampton(modes=2), estimate=False,
-        name="boom", cuts="averaged",
-    )  # fmt: skip
+        pp.divide(MESH, pieces=3),
+        STEEL,
+        interfaces=ENDS,
+        reference="root",
+        method=pp.CraigBampton(modes=2),
+        estimate=False,
+        name="boom",
+        cuts="averaged",
+    )
 
 
 @functools.cache
@@ -60,34 +68,56 @@ def loaded(model: fm.Model, root: fm.FrameRef, tip: fm.FrameRef) -> fm.Model:
 
 def by_hand() -> fm.Model:
     model = fm.Model("crane")
-    first, second, third = (model.add(fm.FlexibleBody(f"piece {k}", data=piece)) for k, piece in enumerate(damped().pieces))
+    first, second, third = (
+        model.add(fm.FlexibleBody(f"piece {k}", data=piece))
+        for k, piece in enumerate(damped().pieces)
+    )
     model.add(fm.Fixed("weld 1", first["cut 1"], second["cut 1"]))
     model.add(fm.Fixed("weld 2", second["cut 2"], third["cut 2"]))
     return loaded(model, first["root"], third["tip"])
 
 
 def test_one_piece_is_the_undivided_body(tmp_path: Path) -> None:
-    options = {"interfaces": ENDS, "reference": "root", "method": pp.CraigBampton(modes=2), "estimate": False}
-    pp.reduce_divided(pp.divide(MESH, pieces=1), STEEL, name="boom", **options).save(tmp_path / "one.h5")
-    models = (fm.FlexibleBody("boom", tmp_path / "one.h5"), fm.FlexibleBody("boom", data=pp.reduce(MESH, STEEL, **options)))
+    options = {
+        "interfaces": ENDS,
+        "reference": "root",
+        "method": pp.CraigBampton(modes=2),
+        "estimate": False,
+    }
+    pp.reduce_divided(pp.divide(MESH, pieces=1), STEEL, name="boom", **options).save(
+        tmp_path / "one.h5"
+    )
+    models = (
+        fm.FlexibleBody("boom", tmp_path / "one.h5"),
+        fm.FlexibleBody("boom", data=pp.reduce(MESH, STEEL, **options)),
+    )
     found, expected = (fm.simulate(swung(body), **SHORT) for body in models)
     nodes = expected.shape("boom").surface.node_ids
     for key in ("q", "s", "sd"):
         assert np.array_equal(getattr(found, key), getattr(expected, key)), key
-    assert np.array_equal(found.body("boom").displacement(nodes), expected.body("boom").displacement(nodes))
-    assert np.array_equal(found.body("boom").stress.envelope.von_mises, expected.body("boom").stress.envelope.von_mises)
+    assert np.array_equal(
+        found.body("boom").displacement(nodes), expected.body("boom").displacement(nodes)
+    )
+    assert np.array_equal(
+        found.body("boom").stress.envelope.von_mises,
+        expected.body("boom").stress.envelope.von_mises,
+    )
 
 
 @pytest.mark.parametrize("formalism", FORMALISMS)
 def test_a_divided_body_is_its_pieces_welded_by_hand(formalism: str, file: Path) -> None:
     method = "dormand-prince" if formalism in EXPLICIT else "generalized-alpha"
     models = swung(fm.FlexibleBody("boom", file)), by_hand()
-    found, expected = (fm.simulate(model, formalism=formalism, integrator=method, **SHORT) for model in models)
+    found, expected = (
+        fm.simulate(model, formalism=formalism, integrator=method, **SHORT) for model in models
+    )
     for key in ("q", "s", "sd", "lam"):
         assert np.array_equal(getattr(found, key), getattr(expected, key)), key
     assert np.array_equal(found.energy.total, expected.energy.total)
     assert np.array_equal(found.frame("boom/tip").position, expected.frame("piece 2/tip").position)
-    assert np.array_equal(found.frame("boom[2]/cut 2").velocity, expected.frame("piece 1/cut 2").velocity)
+    assert np.array_equal(
+        found.frame("boom[2]/cut 2").velocity, expected.frame("piece 1/cut 2").velocity
+    )
     assert np.array_equal(found.joint("boom cut 2").wrench, expected.joint("weld 2").wrench)
     assert np.array_equal(found.frame("boom").rotation, expected.frame("piece 0").rotation)
 
@@ -109,14 +139,24 @@ def test_a_model_has_one_body_and_so_has_its_file(file: Path) -> None:
 def test_a_solution_file_keeps_the_frames_of_the_part(file: Path) -> None:
     run = fm.simulate(swung(fm.FlexibleBody("boom", file)), **SHORT)
     run.save(file.parent / "run.h5")
-    for kept in (fm.Solution.load(file.parent / "run.h5"), fm.Solution.load(file.parent / "run.h5", model=run.model)):
+    for kept in (
+        fm.Solution.load(file.parent / "run.h5"),
+        fm.Solution.load(file.parent / "run.h5", model=run.model),
+    ):
         assert kept.bodies == ("boom", "tool")
-        assert np.array_equal(kept.body("boom").stress.envelope.von_mises, run.body("boom").stress.envelope.von_mises)
-        assert np.array_equal(kept.frame("boom/tip").acceleration, run.frame("boom/tip").acceleration)
+        assert np.array_equal(
+            kept.body("boom").stress.envelope.von_mises, run.body("boom").stress.envelope.von_mises
+        )
+        assert np.array_equal(
+            kept.frame("boom/tip").acceleration, run.frame("boom/tip").acceleration
+        )
 
 
 def test_data_in_memory_are_the_same() -> None:
-    found, expected = (fm.simulate(model, **SHORT) for model in (swung(fm.FlexibleBody("boom", data=damped())), by_hand()))
+    found, expected = (
+        fm.simulate(model, **SHORT)
+        for model in (swung(fm.FlexibleBody("boom", data=damped())), by_hand())
+    )
     assert np.array_equal(found.q, expected.q)
 
 
@@ -132,10 +172,12 @@ def test_values_by_mode_are_those_of_all_pieces() -> None:
         hand.bodies[f"piece {k}"] = dataclasses.replace(hand.bodies[f"piece {k}"], **given)
     assert np.array_equal(state.sd, fm.state(hand).sd)
     assert np.array_equal(fm.simulate(model, **SHORT).body("boom").elastic[0], q)
-    assert [name for name in velocity_names(fm.state(model).compiled) if name.startswith("boom")] == [
-        f"boom.mode{k + 1}" for k in range(damped().nf)
-    ]
-    with pytest.raises(InputError, match=rf"bodies\.boom\.qf0: must have one number per mode, {damped().nf}, not 1"):
+    assert [
+        name for name in velocity_names(fm.state(model).compiled) if name.startswith("boom")
+    ] == [f"boom.mode{k + 1}" for k in range(damped().nf)]
+    with pytest.raises(
+        InputError, match=rf"bodies\.boom\.qf0: must have one number per mode, {damped().nf}, not 1"
+    ):
         fm.simulate(swung(fm.FlexibleBody("boom", data=damped(), qf0=(0.0,))), **SHORT)
 
 
@@ -145,13 +187,20 @@ def test_unknown_frames_and_names_in_use(file: Path) -> None:
         model.add(fm.FlexibleBody("boom", data=damped()))["cut 1"]
     other = fm.Model("m")
     other.add(fm.Fixed("clamp", other.ground, other.add(fm.FlexibleBody("boom", file))["cut 1"]))
-    assert "joints.clamp.child: body 'boom' has no frame 'cut 1'; it has: root, tip" in other.check().errors
+    assert (
+        "joints.clamp.child: body 'boom' has no frame 'cut 1'; it has: root, tip"
+        in other.check().errors
+    )
     model.add(fm.RigidBody("boom[2]", mass=1.0, inertia=(1.0, 1.0, 1.0)))
-    assert any(r"bodies.boom[2]: the name belongs to a piece" in error for error in model.check().errors)
+    assert any(
+        r"bodies.boom[2]: the name belongs to a piece" in error for error in model.check().errors
+    )
     twins = fm.Model("m")
     for name in ("boom", "boom[1]"):
         twins.add(fm.FlexibleBody(name, data=damped()))
-    assert any("bodies.boom[1]: the name belongs to a piece" in error for error in twins.check().errors)
+    assert any(
+        "bodies.boom[1]: the name belongs to a piece" in error for error in twins.check().errors
+    )
     with pytest.raises(InputError, match="body 'bom' is not in the solution; did you mean 'boom'"):
         fm.simulate(swung(fm.FlexibleBody("boom", file)), **SHORT).body("bom")
     with pytest.raises(InputError, match="is a divided body, of several pieces"):
@@ -159,7 +208,10 @@ def test_unknown_frames_and_names_in_use(file: Path) -> None:
 
 
 def test_a_file_of_pieces_is_checked(tmp_path: Path) -> None:
-    lone, other = (pp.reduce(MESH, STEEL, interfaces={name: pp.Rigid("x0")}, reference=name, estimate=False) for name in "ab")
+    lone, other = (
+        pp.reduce(MESH, STEEL, interfaces={name: pp.Rigid("x0")}, reference=name, estimate=False)
+        for name in "ab"
+    )
     with pytest.raises(InputError, match="boom: piece 2 is not welded to the first"):
         DividedBodyData("boom", (lone, other))
     with pytest.raises(InputError, match="boom: has no pieces; a divided body has one or more"):
@@ -167,7 +219,9 @@ def test_a_file_of_pieces_is_checked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="frame 'a' belongs to more than two pieces"):
         DividedBodyData("boom", (lone, lone, lone))
     lone.save(tmp_path / "lone.h5")
-    with pytest.raises(InputError, match="format: is 'flexmbs-flexible-body/1'; a divided body has"):
+    with pytest.raises(
+        InputError, match="format: is 'flexmbs-flexible-body/1'; a divided body has"
+    ):
         DividedBodyData.load(tmp_path / "lone.h5")
 
 
@@ -177,6 +231,10 @@ def test_welds_belong_to_their_body_where_its_name_begins_with_that_of_another()
         body = model.add(fm.FlexibleBody(name, data=damped()))
         model.add(fm.Revolute(f"hinge of {name}", model.ground, body["root"], axis="y"))
     compiled = fm.state(model).compiled
-    assert [compiled.owner_of(each) for each in ("boom cut 1", "boom 2 cut 1", "hinge of boom 2")] == [
-        "boom", "boom 2", "hinge of boom 2",
-    ]  # fmt: skip
+    assert [
+        compiled.owner_of(each) for each in ("boom cut 1", "boom 2 cut 1", "hinge of boom 2")
+    ] == [
+        "boom",
+        "boom 2",
+        "hinge of boom 2",
+    ]

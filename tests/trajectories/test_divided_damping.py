@@ -1,4 +1,6 @@
-"""Damping ratios of divided bodies: those of the part as in one piece, under every formalism, and what runs do with them."""
+"""Damping ratios of divided bodies: those of the part as in one piece, under every formalism, and
+what runs do with them.
+"""
 
 import itertools
 from pathlib import Path
@@ -21,13 +23,23 @@ ENDS = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
 REDUCED = {"interfaces": ENDS, "reference": "root", "estimate": False, "stress": None}
 CLAMPS = [("root",), ("tip",), ("root", "tip")]
 PAIRS = [
-    *itertools.product(("multiplier",), ("joint", "absolute"), ("generalized-alpha", "esdirk", "rattle", "moreau-jean")),
-    *itertools.product(("recursive",), ("joint",), ("generalized-alpha", "esdirk", "rattle", "moreau-jean")),
-    *itertools.product(("multiplier", "embedding", "partitioning"), ("joint", "absolute"), ("dormand-prince",)),
+    *itertools.product(
+        ("multiplier",),
+        ("joint", "absolute"),
+        ("generalized-alpha", "esdirk", "rattle", "moreau-jean"),
+    ),
+    *itertools.product(
+        ("recursive",), ("joint",), ("generalized-alpha", "esdirk", "rattle", "moreau-jean")
+    ),
+    *itertools.product(
+        ("multiplier", "embedding", "partitioning"), ("joint", "absolute"), ("dormand-prince",)
+    ),
     ("recursive", "joint", "dormand-prince"),
 ]
 CUTS = [  # alternating, so that each formalism and each method has both; the others are slow
-    pytest.param(*pair, cuts, marks=[pytest.mark.slow] if (k + k // 4) % 2 == (cuts == "averaged") else [])
+    pytest.param(
+        *pair, cuts, marks=[pytest.mark.slow] if (k + k // 4) % 2 == (cuts == "averaged") else []
+    )
     for k, pair in enumerate(PAIRS)
     for cuts in ("averaged", "full")
 ]
@@ -42,7 +54,9 @@ def strip(pieces: int, **given: object) -> DividedBodyData:
     return pp.reduce_divided(meshes, FOAM, **options)
 
 
-def held(body: fm.FlexibleBodyData | DividedBodyData, clamps: tuple[str, ...], **given: object) -> fm.Model:
+def held(
+    body: fm.FlexibleBodyData | DividedBodyData, clamps: tuple[str, ...], **given: object
+) -> fm.Model:
     places = {name: tuple(body.frames[name].x) for name in clamps}
     model = fm.Model("held", gravity=(0, 0, 0), frames=places)
     part = model.add(fm.FlexibleBody("part", data=body, **given))
@@ -74,7 +88,9 @@ def test_ratios_are_those_of_the_part_in_one_piece(seed: int) -> None:
     given = 0.02 if seed < 4 else lambda f: 0.01 + 2e-5 * f
     cuts = ("full", "averaged")[seed // 2 % 2] if seed % 2 == 0 else "full"
     one = pp.reduce(mesh, STEEL, method=pp.CraigBampton(modes=30), damping=given, **REDUCED)
-    body = pp.reduce_divided(pieces, STEEL, method=pp.CraigBampton(modes=16), damping=given, cuts=cuts, **REDUCED)
+    body = pp.reduce_divided(
+        pieces, STEEL, method=pp.CraigBampton(modes=16), damping=given, cuts=cuts, **REDUCED
+    )
     for clamps in CLAMPS:
         found, expected = (fm.linearize(held(each, clamps)).modes for each in (body, one))
         assert found.frequency[:3] == pytest.approx(expected.frequency[:3], rel=3e-3), clamps
@@ -89,20 +105,32 @@ def test_every_mode_together_has_its_ratio(pieces: int) -> None:
     body = strip(pieces, damping=tuple(ratio))
     together = body.assembled()
     assert together.modes.damping == pytest.approx(ratio, abs=1e-6)
-    assert np.abs(together.D_ff - np.diag(2.0 * ratio * np.sqrt(np.diag(together.K_ff)))).max() < 1e-6 * together.D_ff.max()
+    assert (
+        np.abs(together.D_ff - np.diag(2.0 * ratio * np.sqrt(np.diag(together.K_ff)))).max()
+        < 1e-6 * together.D_ff.max()
+    )
     assert body.provenance["damping: pieces, held at root"].count("Hz") == 6
     for given in ({"damping": tuple(ratio)}, {}):  # of the model, and of the data
         modes = fm.linearize(held(bare if given else body, ("root",), **given)).modes
         assert modes.damping[:6] == pytest.approx(ratio[:6], abs=1e-5)
-    with pytest.raises(InputError, match=rf"bodies\.part\.damping: must have one number per mode, {bare.number_of_modes}, not 2"):
+    with pytest.raises(
+        InputError,
+        match=rf"bodies\.part\.damping: must have one number per mode, {bare.number_of_modes}, "
+        r"not 2",
+    ):
         fm.state(held(bare, ("root",), damping=(0.1, 0.2)))
 
 
 def test_ratios_of_the_model_replace_those_of_the_data() -> None:
     body, other = strip(3, damping=0.3), strip(3, damping=RATIO)
-    found, expected = fm.linearize(held(body, ("root",), damping=RATIO)), fm.linearize(held(other, ("root",)))
+    found, expected = (
+        fm.linearize(held(body, ("root",), damping=RATIO)),
+        fm.linearize(held(other, ("root",))),
+    )
     assert np.abs(found.D - expected.D).max() < 1e-9 * np.abs(expected.D).max()
-    assert fm.linearize(held(body, ("root",), damping=0.0)).modes.damping == pytest.approx(0.0, abs=1e-9)
+    assert fm.linearize(held(body, ("root",), damping=0.0)).modes.damping == pytest.approx(
+        0.0, abs=1e-9
+    )
 
 
 def test_dampers_act_beside_the_ratios() -> None:
@@ -111,7 +139,9 @@ def test_dampers_act_beside_the_ratios() -> None:
     far = meshes[0].nodes.sum(axis=1)
     ends = (int(meshes[0].node_ids[k]) for k in (far.argmin(), far.argmax()))
     dashpot = {"dashpot": pp.Spring(*ends, 0.0, damping=2.0)}
-    models = [pp.assemble(mesh, FOAM, connections={} if k else dashpot) for k, mesh in enumerate(meshes)]
+    models = [
+        pp.assemble(mesh, FOAM, connections={} if k else dashpot) for k, mesh in enumerate(meshes)
+    ]
 
     def ratios(damping: float) -> np.ndarray:
         body = pp.reduce_divided(models, damping=damping, **REDUCED)
@@ -123,12 +153,21 @@ def test_dampers_act_beside_the_ratios() -> None:
 
 
 @pytest.mark.parametrize(("formalism", "coordinates", "method", "cuts"), CUTS)
-def test_free_vibrations_decay_as_the_ratio_says(formalism: str, coordinates: str, method: str, cuts: str) -> None:
+def test_free_vibrations_decay_as_the_ratio_says(
+    formalism: str, coordinates: str, method: str, cuts: str
+) -> None:
     """x = v/ω_d exp(−ζωt) sin ω_d t of the first mode; every check of the run passes."""
     body = strip(3, damping=RATIO, cuts=cuts)
     model = struck(body)
     step = {"generalized-alpha": 2e-4, "moreau-jean": 2e-4, "rattle": 2e-5}.get(method)
-    run = fm.simulate(model, t_end=0.15, step=step, formalism=formalism, coordinates=coordinates, integrator=method)
+    run = fm.simulate(
+        model,
+        t_end=0.15,
+        step=step,
+        formalism=formalism,
+        coordinates=coordinates,
+        integrator=method,
+    )
     first = Welded.of(body.pieces, body.poses).in_modes(1)
     omega = np.sqrt(first.K[0, 0])
     turning = omega * np.sqrt(1.0 - RATIO**2)
@@ -137,8 +176,13 @@ def test_free_vibrations_decay_as_the_ratio_says(formalism: str, coordinates: st
     u = run.frame("part/tip").position - body.frames["tip"].x
     assert np.abs(u - expected[:, None] * tip).max() < 2e-3 * np.abs(tip).max() / omega
     energy = run.energy
-    assert energy.dissipated[-1] == pytest.approx(energy.total[0] - energy.total[-1], abs=1e-3 * energy.total[0])
-    assert energy.dissipated[-1] > 0.9 * (1.0 - np.exp(-2.0 * RATIO * omega * run.t[-1])) * energy.total[0]
+    assert energy.dissipated[-1] == pytest.approx(
+        energy.total[0] - energy.total[-1], abs=1e-3 * energy.total[0]
+    )
+    assert (
+        energy.dissipated[-1]
+        > 0.9 * (1.0 - np.exp(-2.0 * RATIO * omega * run.t[-1])) * energy.total[0]
+    )
     assert run.verdict == "PASS", run.audit
 
 
@@ -182,10 +226,15 @@ def test_files_keep_it(tmp_path: Path) -> None:
         assert np.array_equal(run.q, expected.q)
         run.save(tmp_path / "run.h5")
         kept = fm.Solution.load(tmp_path / "run.h5")
-        assert fm.linearize(kept.model).modes.damping[:4] == pytest.approx(given.get("damping", RATIO), rel=1e-6)
+        assert fm.linearize(kept.model).modes.damping[:4] == pytest.approx(
+            given.get("damping", RATIO), rel=1e-6
+        )
         assert kept.energy.dissipated[-1] == run.energy.dissipated[-1] > 0.0
     lone, other = data.pieces[0], strip(3).pieces[1]
-    with pytest.raises(InputError, match=r"strip: the pieces have 0 and \d+ rows of damping together; take all pieces of one"):
+    with pytest.raises(
+        InputError,
+        match=r"strip: the pieces have 0 and \d+ rows of damping together; take all pieces of one",
+    ):
         DividedBodyData("strip", (lone, other))
 
 
@@ -195,12 +244,16 @@ def test_pieces_of_other_damping_do_not_fit(cuts: str) -> None:
     body, other = (strip(3, damping=ratio, cuts=cuts) for ratio in (0.02, 0.3))
     assert len({len(piece.damping_rows) for each in (body, other) for piece in each.pieces}) == 1
     with pytest.raises(
-        InputError, match=r"strip: cut \d is of different parts or reductions in pieces 1 and 2; take all pieces of one"
+        InputError,
+        match=r"strip: cut \d is of different parts or reductions in pieces 1 and 2; take all "
+        r"pieces of one",
     ):
         DividedBodyData("strip", (body.pieces[0], *other.pieces[1:]))
     for some in (body.pieces[:1], body.pieces[:2]):
         with pytest.raises(
-            InputError, match=r"strip: piece \d has the damping of all pieces, of which that at its cut \d is missing"
+            InputError,
+            match=r"strip: piece \d has the damping of all pieces, of which that at its cut \d "
+            r"is missing",
         ):
             DividedBodyData("strip", some)
     assert strip(3, cuts=cuts).pieces[0].frames["cut 1"].cut != body.pieces[0].frames["cut 1"].cut
@@ -211,7 +264,9 @@ def test_pieces_of_other_damping_do_not_fit(cuts: str) -> None:
 def test_files_of_other_programs_say_that_they_lack_it(tmp_path: Path, suffix: str) -> None:
     for damping in (0.0, RATIO):
         lost = pp.write_body(strip(2, damping=damping).pieces[0], tmp_path / f"piece{suffix}")
-        assert any("does not support the damping of all pieces together" in each for each in lost) == (damping > 0.0)
+        assert any(
+            "does not support the damping of all pieces together" in each for each in lost
+        ) == (damping > 0.0)
 
 
 def held_and_pushed(data: DividedBodyData, **given: object) -> fm.Model:
@@ -237,4 +292,7 @@ def test_steps_one_by_one_go_on_from_any_state() -> None:
 def test_a_piece_alone_warns() -> None:
     model = fm.Model("m")
     model.add(fm.FlexibleBody("lone", data=strip(3, damping=RATIO).pieces[1]))
-    assert any("bodies.lone.data: is a piece of a divided body, without" in each for each in model.check().warnings)
+    assert any(
+        "bodies.lone.data: is a piece of a divided body, without" in each
+        for each in model.check().warnings
+    )

@@ -1,4 +1,6 @@
-"""Dry friction that sticks, against closed forms: holding, sliding to rest, forced oscillation, a block on a belt."""
+"""Dry friction that sticks, against closed forms: holding, sliding to rest, forced oscillation, a
+block on a belt.
+"""
 
 from typing import Any
 
@@ -10,7 +12,12 @@ import flexmbs as fm
 
 METHODS: list[dict[str, Any]] = [
     {"integrator": "moreau-jean", "step": 1e-3, "formalism": "multiplier", "coordinates": "joint"},
-    {"integrator": "moreau-jean", "step": 1e-3, "formalism": "multiplier", "coordinates": "absolute"},
+    {
+        "integrator": "moreau-jean",
+        "step": 1e-3,
+        "formalism": "multiplier",
+        "coordinates": "absolute",
+    },
     {"integrator": "event-driven", "formalism": "multiplier", "coordinates": "absolute"},
     {"integrator": "event-driven", "formalism": "recursive", "coordinates": "joint"},
     {"integrator": "event-driven", "formalism": "embedding", "coordinates": "absolute"},
@@ -50,7 +57,9 @@ def test_an_arm_is_held_for_a_minute(how: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("seed", drawn(2, 20))
 def test_it_moves_where_the_load_is_above_the_limit_alone(seed: int) -> None:
-    """Released with a random limit the arm stays or falls; where it falls, it ends on the level that friction leaves."""
+    """Released with a random limit the arm stays or falls; where it falls, it ends on the level
+    that friction leaves.
+    """
     rng = np.random.default_rng(seed)
     limit = 4.905 * rng.uniform(0.3, 1.7)
     run = fm.simulate(arm(limit), t_end=0.05, output_step=0.01, **[EVENTS, STEPS][seed % 2])
@@ -71,12 +80,15 @@ def test_a_block_slides_to_rest(how: dict[str, Any]) -> None:
 
 
 def test_forced_oscillation_with_dry_friction() -> None:
-    """m ẍ + k x + F sgn ẋ = P cos ωt without stops: amplitude a √(V² − (x_f/a)² U²), a = P/k, x_f = F/k, β = ω/ω_n,
-    V = 1/(1 − β²), U = sin(π/β)/(β (1 + cos(π/β))): Den Hartog, Trans. ASME 53 (1931) 107."""
+    """m ẍ + k x + F sgn ẋ = P cos ωt without stops: amplitude a √(V² − (x_f/a)² U²), a = P/k, x_f =
+    F/k, β = ω/ω_n, V = 1/(1 − β²), U = sin(π/β)/(β (1 + cos(π/β))): Den Hartog, Trans. ASME 53
+    (1931) 107."""
     k, P, F, beta = 100.0, 10.0, 4.0, 0.8
     model = block(0.0, mass=1.0, coulomb=F)
     model.add(fm.JointSpring("spring", "rail", k=k))
-    model.add(fm.JointTorque("load", "rail", fm.Sine(P, beta * 10.0 / (2 * np.pi), phase=np.pi / 2)))
+    model.add(
+        fm.JointTorque("load", "rail", fm.Sine(P, beta * 10.0 / (2 * np.pi), phase=np.pi / 2))
+    )
     run = fm.simulate(model, t_end=20.0, output_step=2e-3, **EVENTS)
     x = run.joint("rail").position[run.t > 14.0, 0]
     a, xf, V = P / k, F / k, 1.0 / (1.0 - beta**2)
@@ -97,10 +109,12 @@ def belt(speed: float, k: float, mass: float, **friction: Any) -> fm.Model:
     return model
 
 
-@pytest.mark.parametrize("how", [STEPS, EVENTS, METHODS[2]], ids=["moreau-jean", "recursive", "multiplier"])
+@pytest.mark.parametrize(
+    "how", [STEPS, EVENTS, METHODS[2]], ids=["moreau-jean", "recursive", "multiplier"]
+)
 def test_stick_and_slip_on_a_belt(how: dict[str, Any]) -> None:
-    """Sticking for 2 (F_s − F_c)/(k V), slipping for (2/ω)(π − atan((F_s − F_c) ω/(k V))), between F_s/k and its mirror image
-    about F_c/k."""
+    """Sticking for 2 (F_s − F_c)/(k V), slipping for (2/ω)(π − atan((F_s − F_c) ω/(k V))), between
+    F_s/k and its mirror image about F_c/k."""
     V, k, m, Fs, Fc = 0.1, 100.0, 1.0, 3.0, 2.0
     run = fm.simulate(belt(V, k, m, coulomb=Fc, static=Fs), t_end=1.8, output_step=1e-3, **how)
     w = np.sqrt(k / m)
@@ -125,7 +139,15 @@ def test_friction_of_a_driven_joint_loads_its_drive(how: dict[str, Any]) -> None
 
 def test_integrators_without_it_name_those_that_have_it() -> None:
     for integrator in ("esdirk", "generalized-alpha", "dormand-prince", "rattle"):
-        with pytest.raises(fm.InputError, match="does not support friction that sticks; use 'moreau-jean' or 'event-driven'"):
-            fm.simulate(arm(8.0), t_end=0.1, step=1e-2 if integrator != "dormand-prince" else None, integrator=integrator)
+        with pytest.raises(
+            fm.InputError,
+            match="does not support friction that sticks; use 'moreau-jean' or 'event-driven'",
+        ):
+            fm.simulate(
+                arm(8.0),
+                t_end=0.1,
+                step=1e-2 if integrator != "dormand-prince" else None,
+                integrator=integrator,
+            )
     with pytest.raises(fm.InputError, match="statics does not support friction that sticks"):
         fm.statics(arm(8.0))

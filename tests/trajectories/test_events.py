@@ -1,5 +1,5 @@
-"""Events against closed forms for every integrator: a falling mass, the crossings of a pendulum, loops, files, rejected
-events."""
+"""Events against closed forms for every integrator: a falling mass, the crossings of a pendulum,
+loops, files, rejected events."""
 
 import re
 
@@ -9,12 +9,22 @@ from numba import njit
 from scipy.special import ellipk
 
 import flexmbs as fm
-from flexmbs.integrators import ESDIRK, INTEGRATORS, DormandPrince, EventDriven, GeneralizedAlpha, MoreauJean, Rattle
+from flexmbs.integrators import (
+    ESDIRK,
+    INTEGRATORS,
+    DormandPrince,
+    EventDriven,
+    GeneralizedAlpha,
+    MoreauJean,
+    Rattle,
+)
 
 G, LENGTH, HEIGHT, START = 9.81, 0.7, 1.3, 1.1
 FALL = np.sqrt(2.0 * HEIGHT / G)
-CROSSING = ellipk(np.sin(START / 2.0) ** 2) / np.sqrt(G / LENGTH)  # from rest at START to the lowest point
-# integrator, error in time of a fall at constant acceleration, error in time of the pendulum's crossings
+# from rest at START to the lowest point
+CROSSING = ellipk(np.sin(START / 2.0) ** 2) / np.sqrt(G / LENGTH)
+# integrator, error in time of a fall at constant acceleration, error in time of the pendulum's
+# crossings
 CASES = {
     "generalized-alpha": (GeneralizedAlpha(step=1e-3, newton_tolerance=1e-12), 1e-11, 2e-6),
     "generalized-alpha controlled": (GeneralizedAlpha(rtol=1e-7, atol=1e-9), 1e-9, 2e-5),
@@ -37,7 +47,13 @@ def falling() -> fm.Model:
 def pendulum() -> fm.Model:
     """A point-like bob at LENGTH below a hinge, released at START."""
     model = fm.Model("pendulum", gravity=(0, 0, -G))
-    bob = fm.RigidBody("bob", mass=1.5, inertia=(1e-9, 1e-9, 1e-9), com=(0, 0, -LENGTH), frames={"end": (0, 0, -LENGTH)})
+    bob = fm.RigidBody(
+        "bob",
+        mass=1.5,
+        inertia=(1e-9, 1e-9, 1e-9),
+        com=(0, 0, -LENGTH),
+        frames={"end": (0, 0, -LENGTH)},
+    )
     model.add(fm.Revolute("hinge", model.ground, model.add(bob), axis="y", q0=START))
     return model
 
@@ -60,7 +76,9 @@ def test_a_falling_mass_stops_at_the_floor(method, fall, swing):
         "function": fm.Event("floor", height, frame="ball", terminal=True),
     }
     for kind in functions if method.name == "dormand-prince" else ["frame"]:
-        solution = fm.simulate(falling(), t_end=2.0, output_step=0.2, integrator=method, events=[functions[kind]])
+        solution = fm.simulate(
+            falling(), t_end=2.0, output_step=0.2, integrator=method, events=[functions[kind]]
+        )
         (event,) = solution.events
         assert event.name == "floor"
         assert abs(event.t - FALL) < fall
@@ -75,7 +93,9 @@ def test_a_falling_mass_stops_at_the_floor(method, fall, swing):
 @named
 @pytest.mark.parametrize("coordinates", ["joint", "absolute"])
 def test_crossings_of_a_pendulum(coordinates, method, fall, swing):
-    """Quarter periods K(sin²(φ/2)) √(l/g): every crossing, those of one direction, and turning points."""
+    """Quarter periods K(sin²(φ/2)) √(l/g): every crossing, those of one direction, and turning
+    points.
+    """
     explicit = method.needs == "accelerations" and coordinates == "absolute"
     form = fm.Multiplier(stabilization=fm.Baumgarte(20.0)) if explicit else "multiplier"
     events = [
@@ -86,10 +106,20 @@ def test_crossings_of_a_pendulum(coordinates, method, fall, swing):
     ]
     how = {"integrator": method, "coordinates": coordinates, "formalism": form}
     solution = fm.simulate(pendulum(), t_end=2.5, output_step=0.5, events=events, **how)
-    found = {event.name: [other.t for other in solution.events if other.name == event.name] for event in events}
-    for name, quarters in {"down": [1, 5], "lowest": [1, 3, 5], "turn": [2], "user": [1, 5]}.items():
+    found = {
+        event.name: [other.t for other in solution.events if other.name == event.name]
+        for event in events
+    }
+    for name, quarters in {
+        "down": [1, 5],
+        "lowest": [1, 3, 5],
+        "turn": [2],
+        "user": [1, 5],
+    }.items():
         factor = 10.0 if coordinates == "absolute" and method.step is None else 1.0
-        np.testing.assert_allclose(found[name], CROSSING * np.array(quarters), rtol=0.0, atol=4 * factor * swing)
+        np.testing.assert_allclose(
+            found[name], CROSSING * np.array(quarters), rtol=0.0, atol=4 * factor * swing
+        )
     assert [event.t for event in solution.events] == sorted(event.t for event in solution.events)
     assert solution.run.outcome == "finished"
     assert len(solution.t) == 6
@@ -108,18 +138,36 @@ def test_events_of_cut_joints_are_those_of_tree_joints():
     model.add(fm.Revolute("foot", model.ground["far"], c, axis="y"))
     times = []
     for coordinates in ("joint", "absolute"):
-        events = [fm.Event("angle", joint="crank", value=2.0), fm.Event("rate", joint="foot", velocity=True)]
+        events = [
+            fm.Event("angle", joint="crank", value=2.0),
+            fm.Event("rate", joint="foot", velocity=True),
+        ]
         how = {"integrator": DormandPrince(rtol=1e-9, atol=1e-11), "stabilization": "none"}
-        how = {"integrator": how["integrator"], "formalism": fm.Multiplier(stabilization=fm.Projection())}
-        times.append([(e.name, e.t) for e in fm.simulate(model, t_end=0.6, coordinates=coordinates, events=events, **how).events])
+        how = {
+            "integrator": how["integrator"],
+            "formalism": fm.Multiplier(stabilization=fm.Projection()),
+        }
+        times.append(
+            [
+                (e.name, e.t)
+                for e in fm.simulate(
+                    model, t_end=0.6, coordinates=coordinates, events=events, **how
+                ).events
+            ]
+        )
     assert [name for name, _ in times[0]] == [name for name, _ in times[1]]
     assert {name for name, _ in times[0]} == {"angle", "rate"}
-    np.testing.assert_allclose([t for _, t in times[0]], [t for _, t in times[1]], rtol=0.0, atol=1e-7)
+    np.testing.assert_allclose(
+        [t for _, t in times[0]], [t for _, t in times[1]], rtol=0.0, atol=1e-7
+    )
 
 
 def test_events_come_back_from_a_file(tmp_path):
     solution = fm.simulate(
-        falling(), t_end=1.0, output_step=0.1, events=[fm.Event("floor", frame="ball", axis="z", terminal=True)]
+        falling(),
+        t_end=1.0,
+        output_step=0.1,
+        events=[fm.Event("floor", frame="ball", axis="z", terminal=True)],
     )
     solution.save(tmp_path / "fall.h5")
     read = fm.Solution.load(tmp_path / "fall.h5")
@@ -128,7 +176,10 @@ def test_events_come_back_from_a_file(tmp_path):
     np.testing.assert_array_equal(read.events[0].q, solution.events[0].q)
     assert read.run.finished
     solution.report(tmp_path / "fall.html")
-    assert re.search(r"Event floor at <button [^>]*>t = 0\.51", (tmp_path / "fall.html").read_text(encoding="utf-8"))
+    assert re.search(
+        r"Event floor at <button [^>]*>t = 0\.51",
+        (tmp_path / "fall.html").read_text(encoding="utf-8"),
+    )
 
 
 def test_a_function_that_fails_stops_the_run():
@@ -138,11 +189,22 @@ def test_a_function_that_fails_stops_the_run():
         return 1.0
 
     with pytest.raises(LookupError, match="no floor") as raised:
-        fm.simulate(falling(), t_end=1.0, integrator="generalized-alpha", events=[fm.Event("floor", broken, frame="ball")])
-    assert raised.value.__notes__[0].startswith("in the function of events.floor at t = 0.05")
-    with pytest.raises(fm.SolverError, match=r"the function of events\.floor gave no finite number at .*\(t = 0\.0"):
         fm.simulate(
-            falling(), t_end=1.0, events=[fm.Event("floor", lambda t, r, A, v, w: np.nan if t > 0.05 else 1.0, frame="ball")]
+            falling(),
+            t_end=1.0,
+            integrator="generalized-alpha",
+            events=[fm.Event("floor", broken, frame="ball")],
+        )
+    assert raised.value.__notes__[0].startswith("in the function of events.floor at t = 0.05")
+    with pytest.raises(
+        fm.SolverError, match=r"the function of events\.floor gave no finite number at .*\(t = 0\.0"
+    ):
+        fm.simulate(
+            falling(),
+            t_end=1.0,
+            events=[
+                fm.Event("floor", lambda t, r, A, v, w: np.nan if t > 0.05 else 1.0, frame="ball")
+            ],
         )
 
 
@@ -157,10 +219,19 @@ def test_a_function_that_fails_stops_the_run():
         ({}, "events.stop: give a joint, or a frame"),
         ({"joint": "guide", "axis": "z"}, "events.stop: a joint goes without"),
         ({"joint": "guide", "direction": 2}, "events.stop.direction: must be 1"),
-        ({"joint": "guide", "velocity": np.array([1, 2])}, "events.stop.velocity: must be true or false"),
-        ({"joint": "guide", "terminal": "no"}, "events.stop.terminal: must be true or false, not 'no'"),
+        (
+            {"joint": "guide", "velocity": np.array([1, 2])},
+            "events.stop.velocity: must be true or false",
+        ),
+        (
+            {"joint": "guide", "terminal": "no"},
+            "events.stop.terminal: must be true or false, not 'no'",
+        ),
         ({"joint": "guide", "value": np.nan}, "events.stop.value: "),
-        ({"frame": "ball", "function": lambda t: t}, "events.stop: the function must be function(t, r, A, v, w)"),
+        (
+            {"frame": "ball", "function": lambda t: t},
+            "events.stop: the function must be function(t, r, A, v, w)",
+        ),
     ],
 )
 def test_what_is_wrong_with_an_event_is_reported(given, message):
@@ -170,7 +241,13 @@ def test_what_is_wrong_with_an_event_is_reported(given, message):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("coordinate", "x"), ("coordinate", np.nan), ("coordinate", 0.7), ("direction", np.array([1, 1]))]
+    ("key", "value"),
+    [
+        ("coordinate", "x"),
+        ("coordinate", np.nan),
+        ("coordinate", 0.7),
+        ("direction", np.array([1, 1])),
+    ],
 )
 def test_odd_numbers_are_rejected_by_name(key: str, value: object) -> None:
     with pytest.raises(fm.InputError, match=rf"events\.turn\.{key}"):

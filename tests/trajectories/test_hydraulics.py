@@ -1,4 +1,6 @@
-"""Hydraulic cylinders against closed forms: steady speed, stiffness of the oil that is shut in, leakage past the piston."""
+"""Hydraulic cylinders against closed forms: steady speed, stiffness of the oil that is shut in,
+leakage past the piston.
+"""
 
 from typing import Any
 
@@ -12,9 +14,18 @@ MASS, BULK, SUPPLY, TANK = 400.0, 1.4e9, 2.1e7, 2e5
 A, B, VOLUME_A, VOLUME_B = 2.0e-3, 1.2e-3, 8e-4, 7e-4
 VALVE = 3e-7
 OIL: dict[str, Any] = {
-    "length": 1.0, "area_a": A, "area_b": B, "volume_a": VOLUME_A, "volume_b": VOLUME_B, "bulk_modulus": BULK, "supply": SUPPLY,
-    "valve": VALVE, "tank": TANK, "pressure_a": 6e6, "pressure_b": 1e7,
-}  # fmt: skip
+    "length": 1.0,
+    "area_a": A,
+    "area_b": B,
+    "volume_a": VOLUME_A,
+    "volume_b": VOLUME_B,
+    "bulk_modulus": BULK,
+    "supply": SUPPLY,
+    "valve": VALVE,
+    "tank": TANK,
+    "pressure_a": 6e6,
+    "pressure_b": 1e7,
+}
 FORMS = [
     ("multiplier", "joint", "esdirk"),
     ("multiplier", "absolute", "generalized-alpha"),
@@ -36,7 +47,9 @@ def press(load: float = 0.0, **oil: Any) -> fm.Model:
 
 
 def speed(opening: float, load: float) -> float:
-    """p_S − p_A = (A v/(K u))², p_B − p_T = (B v/(K u))² and A p_A − B p_B = P, or with both reversed."""
+    """p_S − p_A = (A v/(K u))², p_B − p_T = (B v/(K u))² and A p_A − B p_B = P, or with both
+    reversed.
+    """
     if opening > 0.0:
         return VALVE * opening * np.sqrt((SUPPLY * A - TANK * B - load) / (A**3 + B**3))
     return VALVE * opening * np.sqrt((SUPPLY * B - TANK * A + load) / (A**3 + B**3))
@@ -44,7 +57,9 @@ def speed(opening: float, load: float) -> float:
 
 @pytest.mark.parametrize(("opening", "load"), [(0.8, 0.0), (0.8, 9e3), (-0.5, 4e3)])
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), FORMS)
-def test_steady_speed(opening: float, load: float, formalism: str, coordinates: str, integrator: str) -> None:
+def test_steady_speed(
+    opening: float, load: float, formalism: str, coordinates: str, integrator: str
+) -> None:
     """After the valve has opened."""
     model = press(load, opening=fm.SmoothStep(opening, duration=0.05), friction=0.0, smoothing=1e3)
     how = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
@@ -58,22 +73,38 @@ def test_steady_speed(opening: float, load: float, formalism: str, coordinates: 
 
 def shut(e: np.ndarray) -> np.ndarray:
     """Force of the shut cylinder: p = p_0 ∓ β ln(V/V_0) in both chambers."""
-    return A * (6e6 - BULK * np.log(1.0 + A * e / VOLUME_A)) - B * (1e7 - BULK * np.log(1.0 - B * e / VOLUME_B))
+    return A * (6e6 - BULK * np.log(1.0 + A * e / VOLUME_A)) - B * (
+        1e7 - BULK * np.log(1.0 - B * e / VOLUME_B)
+    )
 
 
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), FORMS)
 def test_stiffness_of_the_shut_cylinder(formalism: str, coordinates: str, integrator: str) -> None:
-    """The balanced mass, pushed, vibrates with k = β (A²/V_A + B²/V_B); its motion is that on the exact spring of the oil."""
+    """The balanced mass, pushed, vibrates with k = β (A²/V_A + B²/V_B); its motion is that on the
+    exact spring of the oil.
+    """
     model = press()
-    how: dict[str, Any] = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
+    how: dict[str, Any] = {
+        "formalism": formalism,
+        "coordinates": coordinates,
+        "integrator": integrator,
+    }
     how |= {"step": 2e-5} if integrator == "generalized-alpha" else {"rtol": 1e-9, "atol": 1e-11}
     start = fm.state(model, velocity={"guide": 0.1})
     found = fm.simulate(model, t_end=0.1, output_step=1e-3, start=start, **how)
     exact = solve_ivp(
-        lambda t, y: [y[1], shut(y[0]) / MASS], (0.0, 0.1), [0.0, 0.1], rtol=1e-11, atol=1e-14, t_eval=found.t
-    ).y  # fmt: skip
+        lambda t, y: [y[1], shut(y[0]) / MASS],
+        (0.0, 0.1),
+        [0.0, 0.1],
+        rtol=1e-11,
+        atol=1e-14,
+        t_eval=found.t,
+    ).y
     size = np.abs(exact[0]).max()
-    assert np.abs(found.joint("guide").position[:, 0] - 1.0 - exact[0]).max() < (2e-3 if "step" in how else 1e-6) * size
+    assert (
+        np.abs(found.joint("guide").position[:, 0] - 1.0 - exact[0]).max()
+        < (2e-3 if "step" in how else 1e-6) * size
+    )
     k = BULK * (A**2 / VOLUME_A + B**2 / VOLUME_B)
     assert size == pytest.approx(0.1 / np.sqrt(k / MASS), rel=1e-2)
     assert found.verdict == "PASS"

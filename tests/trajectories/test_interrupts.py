@@ -15,8 +15,10 @@ def test_interrupt_far_from_the_next_output_keeps_the_start(integrator: str) -> 
     model = fm.Model("pendulum", gravity=(0.0, 0.0, -9.81))
     bar = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0)))
     model.add(fm.Revolute("hinge", model.ground, bar, axis="y", v0=1.0))
-    fm.simulate(model, t_end=0.01, integrator=integrator)  # loads the kernels: a run that has not started has no results
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # processes started in the background by a shell ignore it
+    # loads the kernels: a run that has not started has no results
+    fm.simulate(model, t_end=0.01, integrator=integrator)
+    # processes started in the background by a shell ignore it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     solution = fm.simulate(model, t_end=1e6, output_step=5e5, integrator=integrator)
@@ -33,7 +35,9 @@ def test_progress_within_a_long_output_step(monkeypatch):
     model.add(fm.RigidBody("rod", mass=1.0, inertia=(0.1, 0.1, 0.1), com=(0.5, 0.0, 0.0)))
     model.add(fm.Revolute("pivot", model.ground, "rod", axis="y"))
     told = []
-    fm.simulate(model, t_end=0.5, step=1e-4, output_step=0.5, progress=lambda done, text: told.append(done))
+    fm.simulate(
+        model, t_end=0.5, step=1e-4, output_step=0.5, progress=lambda done, text: told.append(done)
+    )
     assert told == sorted(told)
     assert told[-1] == 1.0
     assert len([done for done in told if 0.0 < done < 1.0]) >= 4

@@ -1,4 +1,6 @@
-"""Short changes of laws of time are resolved by error-controlled steps, and reported if a fixed step may miss them."""
+"""Short changes of laws of time are resolved by error-controlled steps, and reported if a fixed
+step may miss them.
+"""
 
 import math
 
@@ -23,25 +25,35 @@ def slider(law=None):
 @pytest.mark.parametrize("integrator", CONTROLLED)
 @pytest.mark.parametrize("seed", range(3))
 def test_short_pulses(integrator, seed):
-    """Impulse over mass, for a pulse anywhere in the run: triangular tables, a ramp up and its end, a smooth bump."""
+    """Impulse over mass, for a pulse anywhere in the run: triangular tables, a ramp up and its end,
+    a smooth bump.
+    """
     rng = np.random.default_rng(seed)
     t, width = rng.uniform(1.0, 9.0), 10.0 ** rng.uniform(-3, -1.5)
     height = 1.0 / width
-    triangle = fm.Table((0.0, t, t + width, t + 2 * width, 20.0), (0, 0, height, 0, 0), interpolation="linear")
-    box = fm.Table((0.0, t, t + 1e-3 * width, t + width, t + 1.001 * width, 20.0), (0, 0, height, height, 0, 0))
+    triangle = fm.Table(
+        (0.0, t, t + width, t + 2 * width, 20.0), (0, 0, height, 0, 0), interpolation="linear"
+    )
+    box = fm.Table(
+        (0.0, t, t + 1e-3 * width, t + width, t + 1.001 * width, 20.0), (0, 0, height, height, 0, 0)
+    )
     for law in (triangle, box):
         solution = fm.simulate(slider(law), t_end=10.0, integrator=integrator)
         assert solution.frame("mass").velocity[-1, 0] == pytest.approx(1.0, rel=2e-4), law
 
 
 @pytest.mark.parametrize("integrator", CONTROLLED)
-@pytest.mark.parametrize("law", [fm.SmoothStep(0.1, start=5.03, duration=0.01), fm.Ramp(0.0, 10.0, start=5.03, end=5.04)])
+@pytest.mark.parametrize(
+    "law", [fm.SmoothStep(0.1, start=5.03, duration=0.01), fm.Ramp(0.0, 10.0, start=5.03, end=5.04)]
+)
 def test_short_motion_of_a_reference(integrator, law):
     """A damper to a reference that moves by 0.1 m within 0.01 s: x → 0.1 (1 − exp(−t)) after it."""
     model = slider()
     model.add(fm.JointTorque("damper", "guide", fm.PD(kp=0.0, kd=1.0, reference=law)))
     solution = fm.simulate(model, t_end=10.0, integrator=integrator)
-    assert solution.frame("mass").position[-1, 0] == pytest.approx(0.1 * (1.0 - math.exp(-4.965)), rel=2e-3)
+    assert solution.frame("mass").position[-1, 0] == pytest.approx(
+        0.1 * (1.0 - math.exp(-4.965)), rel=2e-3
+    )
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
@@ -87,7 +99,10 @@ def cart(motion):
     [
         (lambda t: (0.2 * np.sin(3 * t), 0.0, 0.0), "returns the rate 0"),
         (lambda t: (0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t), 0.0), "returns the acceleration 0"),
-        (lambda t: (0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t), -1.8 * np.cos(3 * t)), "returns the acceleration"),
+        (
+            lambda t: (0.2 * np.sin(3 * t), 0.6 * np.cos(3 * t), -1.8 * np.cos(3 * t)),
+            "returns the acceleration",
+        ),
     ],
 )
 def test_stated_rates_that_are_not_those_of_the_function(motion, wrong):
@@ -109,7 +124,9 @@ def test_stated_rates_that_are(motion):
     assert fm.simulate(cart(motion), t_end=0.1).run.finished
 
 
-@pytest.mark.parametrize("pair", [("recursive", "esdirk"), ("embedding", "dormand-prince")], ids=" ".join)
+@pytest.mark.parametrize(
+    "pair", [("recursive", "esdirk"), ("embedding", "dormand-prince")], ids=" ".join
+)
 def test_jumps_of_velocities_at_any_time_and_at_the_end(pair):
     """Corners whose times come to lie an ulp off: the run includes each jump, with its work."""
     corners = [8.01, 8.04, 8.31, 9.0, 9.9, 11.0, 11.07]
@@ -119,7 +136,9 @@ def test_jumps_of_velocities_at_any_time_and_at_the_end(pair):
     slide = model.add(fm.Prismatic("slide", model.ground, body, axis="z"))
     model.add(fm.Drive("motor", slide, fm.Table((0.0, *corners), values, interpolation="linear")))
     for t_end in (9.9, 11.07, 11.5):
-        run = fm.simulate(model, t_end=t_end, output_step=0.1, formalism=pair[0], integrator=pair[1])
+        run = fm.simulate(
+            model, t_end=t_end, output_step=0.1, formalism=pair[0], integrator=pair[1]
+        )
         rate = np.append(np.diff(values) / np.diff([0.0, *corners]), 0.0)
         aside = np.where(run.t < t_end, run.t + 1e-12, run.t)
         expected = rate[np.searchsorted([0.0, *corners], aside, "right") - 1]

@@ -1,4 +1,6 @@
-"""Friction that depends on reactions against closed forms, an independent integration, and the other formalisms."""
+"""Friction that depends on reactions against closed forms, an independent integration, and the
+other formalisms.
+"""
 
 from typing import Any
 
@@ -45,11 +47,15 @@ def swing(t: float, y: np.ndarray) -> list[float]:
 
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), FORMS)
 def test_pendulum_on_a_pin(formalism: str, coordinates: str, integrator: str) -> None:
-    options: Any = {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-8, "atol": 1e-10}
+    options: Any = (
+        {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-8, "atol": 1e-10}
+    )
     chosen = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
     found = fm.simulate(pendulum(), t_end=2.0, output_step=0.1, **chosen, **options)
     exact = solve_ivp(swing, (0, 2), [1.0, 0.0], rtol=1e-10, atol=1e-12, t_eval=found.t).y
-    assert np.abs(found.joint("pin").position[:, 0] - exact[0]).max() < (2e-5 if integrator == "generalized-alpha" else 1e-7)
+    assert np.abs(found.joint("pin").position[:, 0] - exact[0]).max() < (
+        2e-5 if integrator == "generalized-alpha" else 1e-7
+    )
     force = found.joint("pin").wrench[:, :3]
     torque = -MU * PIN * np.hypot(force[:, 0], force[:, 2]) * np.tanh(exact[1] / SLOW)
     assert np.abs(found.joint("pin").effort[:, 0] - torque)[1:].max() < 1e-3 * np.abs(torque).max()
@@ -57,7 +63,9 @@ def test_pendulum_on_a_pin(formalism: str, coordinates: str, integrator: str) ->
 
 
 def slide(height: float, length: float) -> fm.Model:
-    """A block whose centre of mass is above its guide, so that its deceleration presses on the ends of the guide."""
+    """A block whose centre of mass is above its guide, so that its deceleration presses on the ends
+    of the guide.
+    """
     model = fm.Model("slide", gravity=(0, 0, -G))
     block = model.add(fm.RigidBody("block", mass=MASS, inertia=(INERTIA,) * 3, com=(0, 0, height)))
     model.add(fm.Prismatic("guide", model.ground, block, axis="x", v0=2.0))
@@ -66,9 +74,13 @@ def slide(height: float, length: float) -> fm.Model:
 
 
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), FORMS)
-def test_slide_with_a_high_centre_of_mass(formalism: str, coordinates: str, integrator: str) -> None:
+def test_slide_with_a_high_centre_of_mass(
+    formalism: str, coordinates: str, integrator: str
+) -> None:
     """a = μ (g + 2 a h/l), so a = μ g/(1 − 2 μ h/l)."""
-    options: Any = {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-7, "atol": 1e-9}
+    options: Any = (
+        {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-7, "atol": 1e-9}
+    )
     chosen = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
     found = fm.simulate(slide(0.3, 0.4), t_end=0.3, output_step=0.05, **chosen, **options)
     slower = MU * G / (1.0 - 2.0 * MU * 0.3 / 0.4)
@@ -78,7 +90,9 @@ def test_slide_with_a_high_centre_of_mass(formalism: str, coordinates: str, inte
 @pytest.mark.parametrize("integrator", ["esdirk", "dormand-prince", "generalized-alpha"])
 def test_a_slide_that_locks_itself_stops_the_run(integrator: str) -> None:
     """2 μ h/l > 1: no deceleration agrees with the friction that it causes."""
-    with pytest.raises(fm.InputError, match="no reactions agree with the friction 'rubbing' that they cause"):
+    with pytest.raises(
+        fm.InputError, match="no reactions agree with the friction 'rubbing' that they cause"
+    ):
         fm.simulate(slide(0.3, 0.1), t_end=0.3, output_step=0.05, integrator=integrator)
 
 
@@ -96,16 +110,29 @@ def linkage(*, flexible: bool = False) -> fm.Model:
     model.add(fm.JointTorque("motor", "main", 1.5))
     rubs = {"friction": 0.15, "radius": 0.03, "regularization": 0.05}
     model.add(fm.PinFriction("at main", "main", length=0.05, **rubs))
-    model.add(fm.PinFriction("at foot", "foot", preload=0.02, static=0.25, stribeck_velocity=0.3, arm=0.02, **rubs))
+    model.add(
+        fm.PinFriction(
+            "at foot", "foot", preload=0.02, static=0.25, stribeck_velocity=0.3, arm=0.02, **rubs
+        )
+    )
     return model
 
 
 def test_errors_of_generalized_alpha_fall_with_the_square_of_the_step() -> None:
-    """Newton's method converges slowly along the reactions, by which friction follows them: it must not end early."""
-    options = {"t_end": 0.1, "output_step": 0.02, "formalism": "multiplier", "coordinates": "absolute"}
+    """Newton's method converges slowly along the reactions, by which friction follows them: it must
+    not end early.
+    """
+    options = {
+        "t_end": 0.1,
+        "output_step": 0.02,
+        "formalism": "multiplier",
+        "coordinates": "absolute",
+    }
     exact = fm.simulate(linkage(), **options, integrator="esdirk", rtol=1e-10, atol=1e-12)
     coarse, fine = (
-        np.abs(fm.simulate(linkage(), **options, integrator="generalized-alpha", step=step).s - exact.s).max()
+        np.abs(
+            fm.simulate(linkage(), **options, integrator="generalized-alpha", step=step).s - exact.s
+        ).max()
         for step in (2.5e-4, 6.25e-5)
     )
     assert 12.0 < coarse / fine < 20.0
@@ -115,15 +142,24 @@ def test_formalisms_agree_on_a_closed_loop() -> None:
     model = linkage()
     runs = [
         fm.simulate(
-            model, t_end=0.3, output_step=0.05, formalism=formalism, coordinates=coordinates, integrator=integrator,
-            rtol=1e-7, atol=1e-9,
+            model,
+            t_end=0.3,
+            output_step=0.05,
+            formalism=formalism,
+            coordinates=coordinates,
+            integrator=integrator,
+            rtol=1e-7,
+            atol=1e-9,
         )
         for formalism, coordinates, integrator in FORMS[2:]
-    ]  # fmt: skip
+    ]
     for run in runs[1:]:
         for joint in ("main", "foot"):
             assert np.abs(run.joint(joint).position - runs[0].joint(joint).position).max() < 3e-5
-            assert np.abs(run.joint(joint).effort[:, 0] - runs[0].joint(joint).effort[:, 0]).max() < 1e-2
+            assert (
+                np.abs(run.joint(joint).effort[:, 0] - runs[0].joint(joint).effort[:, 0]).max()
+                < 1e-2
+            )
         assert np.abs(run.energy.balance).max() < 1e-5 * run.energy.scale
         assert run.energy.dissipated[-1] > 0.001
         assert run.verdict == "PASS"
@@ -134,7 +170,8 @@ def test_inverse_dynamics_gives_the_torque_of_the_run() -> None:
     run = fm.simulate(linkage(), t_end=0.2, output_step=0.02, rtol=1e-8, atol=1e-10)
     for coordinates in ("joint", "absolute"):
         found = fm.inverse_dynamics(
-            fm.simulate(linkage(), t_end=0.2, output_step=0.02, coordinates=coordinates), actuators="main"
+            fm.simulate(linkage(), t_end=0.2, output_step=0.02, coordinates=coordinates),
+            actuators="main",
         )
         assert np.abs(found.effort["main"][:, 0]).max() < 1e-2  # beside the motor of the model
     assert np.abs(run.joint("main").effort[:, 0]).max() > 1.0
@@ -143,22 +180,31 @@ def test_inverse_dynamics_gives_the_torque_of_the_run() -> None:
 @pytest.mark.parametrize("integrator", ["rattle", "moreau-jean", "event-driven"])
 def test_methods_without_reactions_are_rejected(integrator: str) -> None:
     options: Any = {} if integrator == "event-driven" else {"step": 1e-3}
-    with pytest.raises(fm.InputError, match="takes no forces that depend on reactions; use one of generalized-alpha"):
+    with pytest.raises(
+        fm.InputError,
+        match="takes no forces that depend on reactions; use one of generalized-alpha",
+    ):
         fm.simulate(pendulum(), t_end=0.1, integrator=integrator, **options)
 
 
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (lambda: fm.PinFriction("f", "pin", friction=-0.1, radius=0.1), "forces.f.friction: must be >= 0, not -0.1"),
+        (
+            lambda: fm.PinFriction("f", "pin", friction=-0.1, radius=0.1),
+            "forces.f.friction: must be >= 0, not -0.1",
+        ),
         (lambda: fm.PinFriction("f", "pin", friction=0.1), "forces.f.radius: is missing"),
         (
-            lambda: fm.PinFriction("f", "pin", friction=0.1, radius=0.1, static=0.05, stribeck_velocity=1.0),
+            lambda: fm.PinFriction(
+                "f", "pin", friction=0.1, radius=0.1, static=0.05, stribeck_velocity=1.0
+            ),
             "forces.f.static: must be >= friction = 0.1, not 0.05",
         ),
         (
             lambda: fm.GuideFriction("f", "pin", friction=0.1, static=0.2),
-            "forces.f.stribeck_velocity: is missing; static and stribeck_velocity must be given together",
+            "forces.f.stribeck_velocity: is missing; static and stribeck_velocity must be "
+            "given together",
         ),
     ],
 )
@@ -171,7 +217,9 @@ def test_bad_values(item: Any, message: str) -> None:
 def test_the_wrong_kind_of_freedom_is_rejected() -> None:
     model = pendulum()
     model.add(fm.GuideFriction("wrong", "pin", friction=0.1))
-    assert model.check().errors == ["forces.wrong.coordinate: coordinate 0 of joint 'pin' is a rotation; take 'pin-friction'"]
+    assert model.check().errors == [
+        "forces.wrong.coordinate: coordinate 0 of joint 'pin' is a rotation; take 'pin-friction'"
+    ]
 
 
 def test_undetermined_reactions_are_rejected() -> None:
@@ -188,13 +236,17 @@ def test_undetermined_reactions_are_rejected() -> None:
 
 
 def test_a_guide_declared_backwards() -> None:
-    """The load is that at the declared child's frame: the rail on the block gives another arm than the block on the rail."""
+    """The load is that at the declared child's frame: the rail on the block gives another arm than
+    the block on the rail.
+    """
     runs = []
     for parent, child, sign in (("ground", "block", 1.0), ("block", "ground", -1.0)):
         model = slide(0.3, 0.8)
         model.joints["guide"] = fm.Prismatic("guide", parent, child, axis="x", v0=sign * 2.0)
         for coordinates in ("joint", "absolute"):
-            found = fm.simulate(model, t_end=0.2, output_step=0.1, coordinates=coordinates, rtol=1e-7, atol=1e-9)
+            found = fm.simulate(
+                model, t_end=0.2, output_step=0.1, coordinates=coordinates, rtol=1e-7, atol=1e-9
+            )
             runs.append(found.body("block").position[:, 0])
         assert np.abs(runs[-1] - runs[-2]).max() < 1e-6
     assert np.abs(runs[0] - runs[-1]).max() > 1e-3
@@ -208,7 +260,10 @@ def test_joints_with_several_axes_and_screws_are_rejected() -> None:
     model.add(fm.PinFriction("fourth", "thread", friction=0.1, radius=0.1))
     found = model.check().errors
     assert len(found) == 2
-    assert all("friction of reactions needs a revolute, prismatic or cylindrical one" in line for line in found)
+    assert all(
+        "friction of reactions needs a revolute, prismatic or cylindrical one" in line
+        for line in found
+    )
 
 
 def pin(t: float, x: float, v: float, loads: np.ndarray) -> float:
@@ -240,15 +295,25 @@ def with_function(model: fm.Model, joint: str, function: Any) -> fm.Model:
 
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), FORMS)
 def test_a_pin_by_a_user_function(formalism: str, coordinates: str, integrator: str) -> None:
-    """The same motion as an independent integration, energy and friction torque as those of the built-in pin."""
-    options: Any = {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-8, "atol": 1e-10}
+    """The same motion as an independent integration, energy and friction torque as those of the
+    built-in pin.
+    """
+    options: Any = (
+        {"step": 1e-3} if integrator == "generalized-alpha" else {"rtol": 1e-8, "atol": 1e-10}
+    )
     chosen = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator}
     built_in = fm.simulate(pendulum(), t_end=1.0, output_step=0.1, **chosen, **options)
-    own = fm.simulate(with_function(pendulum(), "pin", fast_pin), t_end=1.0, output_step=0.1, **chosen, **options)
+    own = fm.simulate(
+        with_function(pendulum(), "pin", fast_pin), t_end=1.0, output_step=0.1, **chosen, **options
+    )
     exact = solve_ivp(swing, (0, 1), [1.0, 0.0], rtol=1e-10, atol=1e-12, t_eval=own.t).y
-    assert np.abs(own.joint("pin").position[:, 0] - exact[0]).max() < (2e-5 if integrator == "generalized-alpha" else 1e-7)
+    assert np.abs(own.joint("pin").position[:, 0] - exact[0]).max() < (
+        2e-5 if integrator == "generalized-alpha" else 1e-7
+    )
     assert np.abs(own.joint("pin").effort - built_in.joint("pin").effort).max() < 1e-3
-    assert np.abs(own.energy.dissipated - built_in.energy.dissipated).max() < 1e-5 * own.energy.scale
+    assert (
+        np.abs(own.energy.dissipated - built_in.energy.dissipated).max() < 1e-5 * own.energy.scale
+    )
     assert own.verdict == "PASS"
 
 
@@ -258,13 +323,17 @@ def test_a_guide_by_a_user_function(function: Any) -> None:
     model = with_function(slide(0.3, 0.4), "guide", function)
     slower = MU * G / (1.0 - 2.0 * MU * 0.3 / 0.4)
     for coordinates in ("joint", "absolute"):
-        found = fm.simulate(model, t_end=0.3, output_step=0.05, coordinates=coordinates, rtol=1e-7, atol=1e-9)
+        found = fm.simulate(
+            model, t_end=0.3, output_step=0.05, coordinates=coordinates, rtol=1e-7, atol=1e-9
+        )
         assert np.abs(found.joint("guide").velocity[:, 0] - (2.0 - slower * found.t)).max() < 1e-6
 
 
 def test_a_user_function_that_locks_its_guide_stops_the_run() -> None:
     model = with_function(slide(1.2, 0.4), "guide", fast_guide)  # 2 μ h/l = 1.2
-    with pytest.raises(fm.InputError, match="no reactions agree with the friction 'rubbing' that they cause"):
+    with pytest.raises(
+        fm.InputError, match="no reactions agree with the friction 'rubbing' that they cause"
+    ):
         fm.simulate(model, t_end=0.3, output_step=0.05)
 
 
@@ -285,13 +354,21 @@ def test_forces_along_the_freedom_are_no_loads(coordinates: str) -> None:
 
 
 def test_user_functions_of_reactions_are_checked() -> None:
-    with pytest.raises(fm.InputError, match=r"^forces\.f\.function: the function must be f\(t, x, v, loads\) -> Q"):
+    with pytest.raises(
+        fm.InputError, match=r"^forces\.f\.function: the function must be f\(t, x, v, loads\) -> Q"
+    ):
         fm.UserFriction("f", "pin", lambda t, x, v: 0.0)
     model = linkage()
     model.add(fm.UserFriction("third", "cross", pin))
-    assert "friction of reactions needs a revolute, prismatic or cylindrical one" in model.check().errors[0]
+    assert (
+        "friction of reactions needs a revolute, prismatic or cylindrical one"
+        in model.check().errors[0]
+    )
     model = with_function(pendulum(), "pin", pin)
-    with pytest.raises(fm.InputError, match="takes no forces that depend on reactions; use one of generalized-alpha"):
+    with pytest.raises(
+        fm.InputError,
+        match="takes no forces that depend on reactions; use one of generalized-alpha",
+    ):
         fm.simulate(model, t_end=0.1, integrator="rattle", step=1e-3)
     for study in (fm.linearize, fm.statics):
         with pytest.raises(fm.InputError, match="supports no user functions of reactions"):

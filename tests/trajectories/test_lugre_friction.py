@@ -1,4 +1,6 @@
-"""Friction by bristles against closed forms and an independent integration: presliding, hysteresis, stick and slip."""
+"""Friction by bristles against closed forms and an independent integration: presliding, hysteresis,
+stick and slip.
+"""
 
 from typing import Any
 
@@ -38,7 +40,9 @@ def reference(load: Any, t: np.ndarray) -> np.ndarray:
         zd = v - 1e4 * abs(v) * z / g
         return v, load(time, x, v) - (1e4 * z + 100.0 * zd + 0.4 * v), zd
 
-    return solve_ivp(rates, (0.0, t[-1]), (0.0, 0.0, 0.0), method="Radau", rtol=1e-9, atol=1e-12, t_eval=t).y
+    return solve_ivp(
+        rates, (0.0, t[-1]), (0.0, 0.0, 0.0), method="Radau", rtol=1e-9, atol=1e-12, t_eval=t
+    ).y
 
 
 def pull(t: float, x: float, v: float) -> float:
@@ -46,7 +50,9 @@ def pull(t: float, x: float, v: float) -> float:
     return 20.0 * (2.0 * t - x)
 
 
-@pytest.mark.parametrize("how", METHODS, ids=[f"{how['integrator']} {k}" for k, how in enumerate(METHODS)])
+@pytest.mark.parametrize(
+    "how", METHODS, ids=[f"{how['integrator']} {k}" for k, how in enumerate(METHODS)]
+)
 def test_stick_and_slip_of_a_block_drawn_by_a_spring(how: dict[str, Any]) -> None:
     run = fm.simulate(block(pull, **BRISTLES), t_end=0.2, output_step=0.01, **how)
     x, v, _ = reference(pull, run.t)
@@ -59,16 +65,24 @@ def test_stick_and_slip_of_a_block_drawn_by_a_spring(how: dict[str, Any]) -> Non
 
 
 def test_presliding_is_elastic() -> None:
-    """Below the limit the block moves by Q/σ₀ at first, slowly forwards by x = −(F_c/σ₀) ln(1 − Q/F_c)."""
+    """Below the limit the block moves by Q/σ₀ at first, slowly forwards by x = −(F_c/σ₀) ln(1 −
+    Q/F_c).
+    """
     load = 0.4
-    run = fm.simulate(block(fm.Ramp(0.0, load), coulomb=1.0, stiffness=1e4, damping=50.0), t_end=1.0, output_step=0.1)
+    run = fm.simulate(
+        block(fm.Ramp(0.0, load), coulomb=1.0, stiffness=1e4, damping=50.0),
+        t_end=1.0,
+        output_step=0.1,
+    )
     q = load * (run.t[1:] - 50.0 / 1e4)  # its rate σ₁ z' is ahead by σ₁/σ₀
     assert run.joint("rail").position[1:, 0] == pytest.approx(-1e-4 * np.log(1.0 - q), rel=5e-3)
 
 
 @pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")  # the rate of the drive jumps
 def test_hysteresis_of_a_driven_joint() -> None:
-    """Under a slow rate v the force rises as F_c (1 − exp(−σ₀ x/F_c)), and after a reversal as −F_c + 2 F_c exp(…)."""
+    """Under a slow rate v the force rises as F_c (1 − exp(−σ₀ x/F_c)), and after a reversal as −F_c
+    + 2 F_c exp(…).
+    """
     model = block(0.0, coulomb=1.0, stiffness=1e4)
     way: Any = fm.Table((0.0, 1.0, 2.0), (0.0, 4e-4, 0.0), interpolation="linear")
     model.forces.pop("load")
@@ -84,9 +98,12 @@ def test_hysteresis_of_a_driven_joint() -> None:
 
 
 def test_stiff_bristles_hold_and_slide_with_controlled_steps() -> None:
-    """Bristles a thousand times stiffer: deflected by Q/σ₀ after damped oscillations, above F_c sliding with F_c."""
+    """Bristles a thousand times stiffer: deflected by Q/σ₀ after damped oscillations, above F_c
+    sliding with F_c.
+    """
     bristles = {"coulomb": 1.0, "stiffness": 1e7, "damping": 5e3}
     held = fm.simulate(block(0.5, **bristles), t_end=0.1, output_step=0.05)
     assert held.joint("rail").position[-1, 0] == pytest.approx(0.5e-7, rel=0.5)
     slid = fm.simulate(block(1.6, **bristles), t_end=0.2, output_step=0.1)
-    assert slid.joint("rail").position[-1, 0] == pytest.approx(0.5 * 0.6 * 0.2**2, rel=3e-3)  # but for the way to break away
+    # but for the way to break away
+    assert slid.joint("rail").position[-1, 0] == pytest.approx(0.5 * 0.6 * 0.2**2, rel=3e-3)

@@ -1,4 +1,6 @@
-"""A new one-step method is one file: the classical Runge–Kutta method, with dense output and events like all others."""
+"""A new one-step method is one file: the classical Runge–Kutta method, with dense output and events
+like all others.
+"""
 
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
@@ -10,7 +12,15 @@ from flexmbs._jit.address import entry
 from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.integrators.between import between_ends, nothing_kept
 from flexmbs.integrators.integrator import Facts, MethodCalls, check_step
-from flexmbs.integrators.run_context import DERIVATIVE, DISPLACE, DONE, INDEFINITE, STATE, TIME, derivative
+from flexmbs.integrators.run_context import (
+    DERIVATIVE,
+    DISPLACE,
+    DONE,
+    INDEFINITE,
+    STATE,
+    TIME,
+    derivative,
+)
 
 
 class Memory(NamedTuple):
@@ -28,7 +38,9 @@ def step_at(memory, context, same, h, a, b):
         for i in range(state.y.shape[0]):
             slope = part * memory.k[j - 1, i] if j > 0 else 0.0
             if j == 4:
-                slope = (memory.k[0, i] + 2.0 * memory.k[1, i] + 2.0 * memory.k[2, i] + memory.k[3, i]) / 6.0
+                slope = (
+                    memory.k[0, i] + 2.0 * memory.k[1, i] + 2.0 * memory.k[2, i] + memory.k[3, i]
+                ) / 6.0
             state.y[i] = start.y[i] + h * slope
         if derivative(context, STATE, context.clock[TIME] + part * h) < 0:
             return INDEFINITE
@@ -40,7 +52,9 @@ def step_at(memory, context, same, h, a, b):
                 memory.k[j, i] = state.yd[i]
     for i in range(state.s.shape[0]):
         state.d[i] = h / 6.0 * (start.s[i] * 6.0) + h * h / 6.0 * (
-            memory.k[0, state.q.shape[0] + i] + memory.k[1, state.q.shape[0] + i] + memory.k[2, state.q.shape[0] + i]
+            memory.k[0, state.q.shape[0] + i]
+            + memory.k[1, state.q.shape[0] + i]
+            + memory.k[2, state.q.shape[0] + i]
         )
     return DONE
 
@@ -76,13 +90,19 @@ def pendulum() -> fm.Model:
 
 
 def test_it_runs_with_order_four_within_steps_and_at_events() -> None:
-    exact = fm.simulate(pendulum(), t_end=1.0, output_step=0.07, integrator=fm.DormandPrince(rtol=1e-12, atol=1e-13))
+    exact = fm.simulate(
+        pendulum(), t_end=1.0, output_step=0.07, integrator=fm.DormandPrince(rtol=1e-12, atol=1e-13)
+    )
     errors = []
     for step in (0.02, 0.01):
         found = fm.simulate(
-            pendulum(), t_end=1.0, output_step=0.07, integrator=RungeKutta(step), formalism="recursive",
+            pendulum(),
+            t_end=1.0,
+            output_step=0.07,
+            integrator=RungeKutta(step),
+            formalism="recursive",
             events=[fm.Event("down", joint="hinge", value=1.5, terminal=False)],
-        )  # fmt: skip
+        )
         errors.append(np.abs(found.joint("hinge").position - exact.joint("hinge").position).max())
         assert [event.name for event in found.run.events] == ["down"]
     assert 12.0 < errors[0] / errors[1] < 20.0

@@ -1,4 +1,6 @@
-"""Runs in folders: killed, stopped, on disks that fail or lose their power, they go on bitwise equal, and no row is lost."""
+"""Runs in folders: killed, stopped, on disks that fail or lose their power, they go on bitwise
+equal, and no row is lost.
+"""
 
 import errno
 import itertools
@@ -31,18 +33,40 @@ LINUX = pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="needs /pr
 def pendulum(**changes: Any) -> fm.Model:
     """With a sampled controller with delay, and a stop with a force law."""
     model = fm.Model("pendulum", frames={"stop": (0.0, 0.0, -0.3)})
-    bar = model.add(fm.RigidBody("bar", **({"mass": 1.0, "inertia": (0.02, 0.1, 0.1), "com": (0.5, 0, 0)} | changes),
-                                 frames={"tip": (1.0, 0, 0)}))  # fmt: skip
+    bar = model.add(
+        fm.RigidBody(
+            "bar",
+            **({"mass": 1.0, "inertia": (0.02, 0.1, 0.1), "com": (0.5, 0, 0)} | changes),
+            frames={"tip": (1.0, 0, 0)},
+        )
+    )
     hinge = model.add(fm.Revolute("hinge", model.ground, bar, axis="y", q0=0.2, v0=0.5))
-    model.add(fm.SpherePlane("stop", "ground/stop", "bar/tip", normal="z", radius=0.02, law=fm.HuntCrossley(1e4, damping=0.2)))
-    model.add(fm.JointTorque("push", hinge, fm.DigitalPID(15.0, 1.0, 0.2, sample_time=0.02, delay=0.03, reference=0.1)))
+    model.add(
+        fm.SpherePlane(
+            "stop",
+            "ground/stop",
+            "bar/tip",
+            normal="z",
+            radius=0.02,
+            law=fm.HuntCrossley(1e4, damping=0.2),
+        )
+    )
+    model.add(
+        fm.JointTorque(
+            "push",
+            hinge,
+            fm.DigitalPID(15.0, 1.0, 0.2, sample_time=0.02, delay=0.03, reference=0.1),
+        )
+    )
     return model
 
 
 def run(folder: pathlib.Path, model: fm.Model | None = None, **options: Any) -> fm.Solution:
     """A short run in the folder, begun or continued, with a checkpoint at every output."""
     kept = fm.RunFolder(folder, **({"resume": True, "checkpoint": 1e-9} | options))
-    return fm.simulate(model or pendulum(), t_end=T_END, output_step=T_END / 5, rtol=1e-5, atol=1e-7, folder=kept)
+    return fm.simulate(
+        model or pendulum(), t_end=T_END, output_step=T_END / 5, rtol=1e-5, atol=1e-7, folder=kept
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -82,7 +106,9 @@ def test_the_folder_holds_the_run(tmp_path: pathlib.Path, whole: fm.Solution) ->
     assert "checkpoint every 1e-09 s" in told[0]
     again = run(tmp_path / "run")
     same(again, whole)
-    assert any(note.startswith("resumed from the checkpoint at t = 0.1 s") for note in again.run.notes)
+    assert any(
+        note.startswith("resumed from the checkpoint at t = 0.1 s") for note in again.run.notes
+    )
     (tmp_path / "run" / CHECKPOINT).unlink()  # everything is computed again and compared
     same(run(tmp_path / "run"), whole)
 
@@ -97,7 +123,9 @@ def test_an_edited_user_function_is_named(tmp_path: pathlib.Path) -> None:
 
     run(tmp_path / "run", pushed(3.0))
     assert run(tmp_path / "run", pushed(3.0)).run.finished
-    with pytest.raises(fm.InputError, match=r"run.json: function forces\.spring\.law\S* was '[0-9a-f.]+', is "):
+    with pytest.raises(
+        fm.InputError, match=r"run.json: function forces\.spring\.law\S* was '[0-9a-f.]+', is "
+    ):
         run(tmp_path / "run", pushed(4.0))
 
 
@@ -107,7 +135,13 @@ def test_an_edited_file_that_a_function_names_is_named(tmp_path: pathlib.Path) -
 
     def pushed() -> fm.Model:
         model = pendulum()
-        model.add(fm.JointTorque("spring", "hinge", fm.Function(lambda t: t * float(np.loadtxt(table)) + 0.0 * len(written))))
+        model.add(
+            fm.JointTorque(
+                "spring",
+                "hinge",
+                fm.Function(lambda t: t * float(np.loadtxt(table)) + 0.0 * len(written)),
+            )
+        )
         return model
 
     pathlib.Path(table).write_text("3.0")
@@ -117,17 +151,32 @@ def test_an_edited_file_that_a_function_names_is_named(tmp_path: pathlib.Path) -
     pathlib.Path(table).write_text("4.0")
     with pytest.raises(fm.InputError, match=r"run.json: files\.\S*table.csv was '[0-9a-f.]+', is "):
         run(tmp_path / "run", pushed())
-    assert any("forced, though files." in note for note in run(tmp_path / "run", pushed(), force=True).run.notes)
+    assert any(
+        "forced, though files." in note
+        for note in run(tmp_path / "run", pushed(), force=True).run.notes
+    )
 
 
 def test_options_are_those_of_the_run_though_it_is_forced(tmp_path: pathlib.Path) -> None:
-    """The checkpoint has the end, the steps and the memory of the method: with others it would end where the first run did."""
+    """The checkpoint has the end, the steps and the memory of the method: with others it would end
+    where the first run did.
+    """
     fm.simulate(pendulum(), **SHORT, folder=fm.RunFolder(tmp_path / "run"))
     forced = fm.RunFolder(tmp_path / "run", resume=True, force=True)
-    for name, value in (("t_end", 2 * T_END), ("rtol", 1e-5), ("output_step", T_END / 4), ("integrator", "dormand-prince")):
-        with pytest.raises(fm.InputError, match=rf"(?s)options\.\S*{name} was .* is .*not even --force .* begin another folder"):
+    for name, value in (
+        ("t_end", 2 * T_END),
+        ("rtol", 1e-5),
+        ("output_step", T_END / 4),
+        ("integrator", "dormand-prince"),
+    ):
+        with pytest.raises(
+            fm.InputError,
+            match=rf"(?s)options\.\S*{name} was .* is .*not even --force .* begin another folder",
+        ):
             fm.simulate(pendulum(), **SHORT | {name: value}, folder=forced)
-    assert fm.simulate(pendulum(), **SHORT, folder=fm.RunFolder(tmp_path / "run", resume=True)).run.finished
+    assert fm.simulate(
+        pendulum(), **SHORT, folder=fm.RunFolder(tmp_path / "run", resume=True)
+    ).run.finished
 
 
 def rising(t: float, r: Any, A: Any, v: Any, w: Any) -> float:
@@ -138,9 +187,14 @@ def test_other_events_are_other_options(tmp_path: pathlib.Path) -> None:
     """Of the same name, each of another state function."""
     tip, hinge = {"frame": "bar/tip"}, {"joint": "hinge"}
     given = [
-        tip | {"axis": "x"}, tip | {"axis": "z"}, {"frame": "bar", "axis": "z"}, hinge | {"velocity": True}, hinge,
-        tip | {"function": rising}, tip | {"function": lambda t, r, A, v, w: float(r[0])},
-    ]  # fmt: skip
+        tip | {"axis": "x"},
+        tip | {"axis": "z"},
+        {"frame": "bar", "axis": "z"},
+        hinge | {"velocity": True},
+        hinge,
+        tip | {"function": rising},
+        tip | {"function": lambda t, r, A, v, w: float(r[0])},
+    ]
     for k, (before, after) in enumerate(itertools.pairwise(given)):
         kept = fm.RunFolder(tmp_path / str(k), resume=True)
         for event in (before, before):
@@ -155,7 +209,8 @@ def test_a_folder_is_not_taken_for_another_run(tmp_path: pathlib.Path) -> None:
     with pytest.raises(fm.InputError, match="holds a run; continue it with --resume"):
         run(tmp_path / "run", resume=False)
     with pytest.raises(
-        fm.InputError, match=r"run.json: model was '[0-9a-f.]+', is .*resume with what the run began with"
+        fm.InputError,
+        match=r"run.json: model was '[0-9a-f.]+', is .*resume with what the run began with",
     ) as found:
         run(tmp_path / "run", pendulum(mass=1.1))
     assert "versions" not in str(found.value)
@@ -198,7 +253,9 @@ def test_wrong_options(options: dict[str, Any], text: str, tmp_path: pathlib.Pat
         fm.RunFolder(tmp_path, **options)
     with pytest.raises(fm.InputError, match="folder: 3 is no path"):
         fm.RunFolder(3)  # type: ignore[arg-type]
-    with pytest.raises(fm.InputError, match=r"folder: 'run' is no RunFolder; give fm.RunFolder\(path\)"):
+    with pytest.raises(
+        fm.InputError, match=r"folder: 'run' is no RunFolder; give fm.RunFolder\(path\)"
+    ):
         fm.simulate(pendulum(), t_end=T_END, folder="run")  # type: ignore[arg-type]
 
 
@@ -210,8 +267,12 @@ def test_a_locked_folder_names_the_process(tmp_path: pathlib.Path) -> None:
     assert run(tmp_path / "run").run.finished
 
 
-def test_outputs_that_are_computed_otherwise_are_reported(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows behind the checkpoint have to be the same: a function of the environment, which no digest sees."""
+def test_outputs_that_are_computed_otherwise_are_reported(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows behind the checkpoint have to be the same: a function of the environment, which no
+    digest sees.
+    """
     monkeypatch.setenv("GAIN", "1.0")
 
     def law(t: float, x: float, v: float) -> float:
@@ -222,7 +283,10 @@ def test_outputs_that_are_computed_otherwise_are_reported(tmp_path: pathlib.Path
     run(tmp_path / "run", model)
     (tmp_path / "run" / CHECKPOINT).unlink()
     monkeypatch.setenv("GAIN", "1.1")
-    with pytest.raises(fm.SolverError, match=r"the outputs at t = 0 s are other ones than before; resume where it ran"):
+    with pytest.raises(
+        fm.SolverError,
+        match=r"the outputs at t = 0 s are other ones than before; resume where it ran",
+    ):
         run(tmp_path / "run", model)
 
 
@@ -240,11 +304,15 @@ def test_a_user_function_that_raises_keeps_what_was_computed(tmp_path: pathlib.P
     np.testing.assert_array_equal(found.value.solution.t, rows(tmp_path / "run"))  # type: ignore[attr-defined]
 
 
-def test_a_full_disk_is_known_before(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_known_before(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Row 37: how much is needed."""
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=1000))
-    with pytest.raises(fm.MachineError, match=r"the run needs 0\.\d+ MB, 0.001 MB are free; free some"):
+    with pytest.raises(
+        fm.MachineError, match=r"the run needs 0\.\d+ MB, 0.001 MB are free; free some"
+    ):
         run(tmp_path / "run")
 
 
@@ -254,7 +322,9 @@ SLOW = [pytest.param(number, marks=pytest.mark.slow) for number in (errno.EIO, e
 @LINUX
 @pytest.mark.parametrize("number", [errno.ENOSPC, *SLOW])
 def test_disks_that_fail_at_any_call(number: int, tmp_path: pathlib.Path) -> None:
-    """From its k-th call on the disk fails, for every k: one message, rows that were on it stay, and the run goes on later."""
+    """From its k-th call on the disk fails, for every k: one message, rows that were on it stay,
+    and the run goes on later.
+    """
     short = fm.simulate(pendulum(), **SHORT)
     for k in itertools.count(1):
         folder, error = tmp_path / f"run{k}", None
@@ -276,7 +346,9 @@ def test_disks_that_fail_at_any_call(number: int, tmp_path: pathlib.Path) -> Non
     assert disk.count == k - 1 > 25
 
 
-def test_drafts_of_a_killed_process_are_no_other_files(tmp_path: pathlib.Path, whole: fm.Solution) -> None:
+def test_drafts_of_a_killed_process_are_no_other_files(
+    tmp_path: pathlib.Path, whole: fm.Solution
+) -> None:
     """A kill while the first file is written leaves ``.model.toml.….tmp`` alone in the folder."""
     folder = tmp_path / "run"
     folder.mkdir()
@@ -311,12 +383,17 @@ def test_a_flipped_bit_is_no_torn_end(seed: int, tmp_path: pathlib.Path) -> None
         if hit == len(contents) - 1:
             assert list(found) == []
         else:
-            text = f"damaged at byte {starts[hit]}; {hit} frames before it and {7 - hit} behind it are intact"
+            text = (
+                f"damaged at byte {starts[hit]}; {hit} frames before it and {7 - hit} behind "
+                "it are intact"
+            )
             with pytest.raises(fm.InputError, match=text):
                 next(found)
     for end in rng.integers(len(data), size=50):
         path.write_bytes(data[:end])
-        assert [each.content for each in frames(path)] == contents[: int(np.searchsorted(starts, end, side="right")) - 1]
+        assert [each.content for each in frames(path)] == contents[
+            : int(np.searchsorted(starts, end, side="right")) - 1
+        ]
 
 
 def test_a_damaged_run_is_refused(tmp_path: pathlib.Path, whole: fm.Solution) -> None:
@@ -341,7 +418,9 @@ def test_a_damaged_run_is_refused(tmp_path: pathlib.Path, whole: fm.Solution) ->
 
 @LINUX
 def test_power_cuts(tmp_path: pathlib.Path, whole: fm.Solution) -> None:
-    """After each call of the system only what was synchronized is left, or with it a torn end of the log."""
+    """After each call of the system only what was synchronized is left, or with it a torn end of
+    the log.
+    """
     folder = tmp_path / "run"
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
@@ -378,9 +457,17 @@ def program(tmp_path: pathlib.Path) -> list[str]:
     """The command that begins or continues a run of some seconds in the folder ``run``."""
     (tmp_path / "pendulum.toml").write_text(MODEL)
     return [
-        sys.executable, "-m", "flexmbs", "run", str(tmp_path / "pendulum.toml"), "-o", f"{tmp_path}/run/", "--resume",
-        "--checkpoint", "0.1",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "flexmbs",
+        "run",
+        str(tmp_path / "pendulum.toml"),
+        "-o",
+        f"{tmp_path}/run/",
+        "--resume",
+        "--checkpoint",
+        "0.1",
+    ]
 
 
 def until(folder: pathlib.Path, count: int, process: "subprocess.Popen[bytes]") -> None:
@@ -394,7 +481,11 @@ def arrays(path: pathlib.Path) -> dict[str, bytes]:
     """Contents of the arrays of a solution file."""
     found: dict[str, bytes] = {}
     with h5py.File(path) as file:
-        file.visititems(lambda name, item: found.update({name: item[()].tobytes()} if isinstance(item, h5py.Dataset) else {}))
+        file.visititems(
+            lambda name, item: found.update(
+                {name: item[()].tobytes()} if isinstance(item, h5py.Dataset) else {}
+            )
+        )
     return {name: content for name, content in found.items() if name != "run"}
 
 

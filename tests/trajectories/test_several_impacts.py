@@ -1,4 +1,6 @@
-"""Impacts of several contacts at once by both laws, impacts without collision, starts inside of contacts."""
+"""Impacts of several contacts at once by both laws, impacts without collision, starts inside of
+contacts.
+"""
 
 import itertools
 import math
@@ -20,7 +22,11 @@ def cradle(masses: list[float], *, restitution: float = 1.0) -> fm.Model:
     for i, mass in enumerate(masses):
         ball = model.add(fm.RigidBody(f"ball{i}", mass=mass, inertia=(1e-5,) * 3))
         place = 0.0 if i == 0 else 0.1 + 0.04 * (i - 1)
-        model.add(fm.Prismatic(f"rail{i}", model.ground, ball, axis="x", q0=place, v0=1.0 if i == 0 else 0.0))
+        model.add(
+            fm.Prismatic(
+                f"rail{i}", model.ground, ball, axis="x", q0=place, v0=1.0 if i == 0 else 0.0
+            )
+        )
     for i in range(len(masses) - 1):
         pair = {"radius_parent": 0.02, "radius_child": 0.02, "restitution": restitution}
         model.add(fm.SphereSphere(f"pair{i}", f"ball{i}", f"ball{i + 1}", **pair))
@@ -38,7 +44,9 @@ def lines(run: fm.Solution) -> dict[str, tuple[str, str]]:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("restitution", [1.0, 0.7])
 def test_sequence_along_a_chain(method: str, restitution: float) -> None:
-    """Each collision hands over (1 + e) m/(m + m') of the speed and leaves (m − e m')/(m + m'), where masses fall."""
+    """Each collision hands over (1 + e) m/(m + m') of the speed and leaves (m − e m')/(m + m'),
+    where masses fall.
+    """
     masses = [0.5, 0.4, 0.3, 0.2, 0.1] if restitution < 1.0 else [0.1] * 5
     speed, expected = 1.0, []
     for one, other in itertools.pairwise(masses):
@@ -56,7 +64,9 @@ def test_sequence_along_a_chain(method: str, restitution: float) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_says_that_velocities_depend_on_the_law(method: str) -> None:
-    """One problem for all contacts shares the momentum among the other balls, which no row of balls does."""
+    """One problem for all contacts shares the momentum among the other balls, which no row of balls
+    does.
+    """
     with pytest.warns(fm.AuditWarning, match="several contacts at once"):
         run = fm.simulate(cradle([0.1] * 5), t_end=0.1, integrator=METHODS[method]())
     assert speeds(run) == pytest.approx([-0.6, 0.4, 0.4, 0.4, 0.4], abs=1e-6)
@@ -67,7 +77,9 @@ def test_a_run_says_that_velocities_depend_on_the_law(method: str) -> None:
 
 
 def test_wrong_laws_are_refused() -> None:
-    with pytest.raises(fm.InputError, match=r"multiple_impacts: 'binary' is not 'simultaneous' or 'sequential'"):
+    with pytest.raises(
+        fm.InputError, match=r"multiple_impacts: 'binary' is not 'simultaneous' or 'sequential'"
+    ):
         fm.EventDriven(multiple_impacts="binary")
 
 
@@ -75,7 +87,9 @@ def rod(*, rate: float, friction: float = 2.0, angle: float = 0.25) -> fm.Model:
     """Painlevé's rod of 1 kg and 2 m, ``angle`` from the upright, whose lower end slides at 3 m/s."""
     model = fm.Model("rod", gravity=(0, -9.81, 0))
     s, c = math.sin(angle), math.cos(angle)
-    body = model.add(fm.RigidBody("rod", mass=1.0, inertia=(1 / 3,) * 3, frames={"tip": (0, -1.0, 0)}))
+    body = model.add(
+        fm.RigidBody("rod", mass=1.0, inertia=(1 / 3,) * 3, frames={"tip": (0, -1.0, 0)})
+    )
     q0, v0 = (s, c, -angle), (-3.0 - c * rate, s * rate, rate)
     model.add(fm.Planar("plane", model.ground, body, axis="z", q0=q0, v0=v0))
     model.add(fm.CornerLine("tip", model.ground, body["tip"], friction=friction))
@@ -85,7 +99,9 @@ def rod(*, rate: float, friction: float = 2.0, angle: float = 0.25) -> fm.Model:
 @pytest.mark.parametrize("method", ["event-driven", "moreau-jean"])
 @pytest.mark.parametrize("rate", [0.0, 1e-8, -1e-8, 1e-3, -1e-3])
 def test_a_rod_that_jams_strikes_without_collision(method: str, rate: float) -> None:
-    """The impulse −D⁻¹ (0, γ_T) that stops its lower end, with W of the end: D = W M⁻¹ Wᵀ; no other one exists beside none."""
+    """The impulse −D⁻¹ (0, γ_T) that stops its lower end, with W of the end: D = W M⁻¹ Wᵀ; no other
+    one exists beside none.
+    """
     s, c = math.sin(0.25), math.cos(0.25)
     W = np.array([[0.0, 1.0, -s], [1.0, 0.0, c]])
     D = W @ np.diag([1.0, 1.0, 3.0]) @ W.T
@@ -114,8 +130,13 @@ def pressed(overlap: float, *, gravity: float = 9.81, **options: object) -> fm.M
 
 @pytest.mark.parametrize("integrator", ["esdirk", "event-driven", "moreau-jean", "dormand-prince"])
 def test_a_start_inside_of_a_contact_is_refused_for_all_laws(integrator: str) -> None:
-    how = {"t_end": 0.02, "integrator": integrator} | ({"step": 1e-4} if integrator == "moreau-jean" else {})
-    with pytest.raises(fm.InputError, match=r"contacts\.floor: overlaps by 0\.005 .* throws its bodies apart at 1\.3.* m/s"):
+    how = {"t_end": 0.02, "integrator": integrator} | (
+        {"step": 1e-4} if integrator == "moreau-jean" else {}
+    )
+    with pytest.raises(
+        fm.InputError,
+        match=r"contacts\.floor: overlaps by 0\.005 .* throws its bodies apart at 1\.3.* m/s",
+    ):
         fm.simulate(pressed(5e-3), **how)
     if integrator in ("event-driven", "moreau-jean"):
         with pytest.raises(fm.InputError, match=r"contacts\.floor: overlaps by 0\.005"):
@@ -126,7 +147,12 @@ def test_a_start_inside_of_a_contact_is_refused_for_all_laws(integrator: str) ->
     assert np.abs(fm.simulate(pressed(static), **how).joint("guide").velocity).max() < 1e-9
     fm.simulate(pressed(1e-4), **how)  # it falls
     with pytest.raises(fm.InputError, match="throws its bodies apart"):
-        fm.simulate(pressed(1e-4, gravity=0.0), t_end=1.0, integrator=how["integrator"], step=how.get("step"))
+        fm.simulate(
+            pressed(1e-4, gravity=0.0),
+            t_end=1.0,
+            integrator=how["integrator"],
+            step=how.get("step"),
+        )
 
 
 def test_preloads_need_a_law() -> None:

@@ -1,4 +1,6 @@
-"""A run led step by step: the motion of `simulate`, inputs against laws of time, outputs against views, states put back."""
+"""A run led step by step: the motion of `simulate`, inputs against laws of time, outputs against
+views, states put back.
+"""
 
 import copy
 import dataclasses
@@ -16,7 +18,8 @@ import preprocess as pp
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 
-pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.errors.AuditWarning")  # coarse steps, compared with themselves
+# coarse steps, compared with themselves
+pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.errors.AuditWarning")
 T = 0.12
 PAIRS = [
     (form, coordinates, integrator)
@@ -31,7 +34,11 @@ FIXED = ("generalized-alpha", "rattle", "moreau-jean")
 def bar(**law: Any) -> fm.Model:
     """A pendulum, with a motor by a law of time if one is given."""
     model = fm.Model("bar")
-    body = model.add(fm.RigidBody("bar", mass=1.0, inertia=(0.02, 0.1, 0.1), com=(0.5, 0, 0), frames={"tip": (1, 0, 0)}))
+    body = model.add(
+        fm.RigidBody(
+            "bar", mass=1.0, inertia=(0.02, 0.1, 0.1), com=(0.5, 0, 0), frames={"tip": (1, 0, 0)}
+        )
+    )
     model.add(fm.Revolute("hinge", model.ground, body, axis="y", q0=0.3))
     if law:
         model.add(fm.JointTorque("motor", "hinge", **law))
@@ -45,8 +52,12 @@ def accuracy(integrator: str) -> dict[str, Any]:
 @pytest.mark.parametrize("model", [arm, linkage])
 @pytest.mark.parametrize("integrator", ["generalized-alpha", "rattle", "esdirk", "dormand-prince"])
 def test_steps_are_those_of_simulate(model: Any, integrator: str) -> None:
-    """One call for each step, and calls to times that are ends of steps, give the bits of a run in one piece."""
-    options = {"integrator": integrator} | ({"step": 4e-3} if integrator in FIXED else {"rtol": 1e-4, "atol": 1e-6})
+    """One call for each step, and calls to times that are ends of steps, give the bits of a run in
+    one piece.
+    """
+    options = {"integrator": integrator} | (
+        {"step": 4e-3} if integrator in FIXED else {"rtol": 1e-4, "atol": 1e-6}
+    )
     whole = fm.simulate(model(), t_end=T, output_step=T, **options)
     stepper = fm.Stepper(model(), t_end=T, **options)
     times = [0.0]
@@ -70,30 +81,61 @@ def test_steps_are_those_of_simulate(model: Any, integrator: str) -> None:
 
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), PAIRS)
 def test_inputs_are_forces_that_are_held(formalism: str, coordinates: str, integrator: str) -> None:
-    """An input set at 0.02 s and 0.05 s against a sampled controller that gives the same values there."""
+    """An input set at 0.02 s and 0.05 s against a sampled controller that gives the same values
+    there.
+    """
 
     def levels(memory: Any, t: float, x: float, v: float) -> tuple[float, tuple[()]]:
         return (2.0 if t < 0.0199 else -6.0 if t < 0.0499 else 1.0), ()
 
-    chosen = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator} | accuracy(integrator)
+    chosen = {
+        "formalism": formalism,
+        "coordinates": coordinates,
+        "integrator": integrator,
+    } | accuracy(integrator)
     law = fm.DigitalController(levels, sample_time=0.01)
     held = fm.simulate(bar(law=law), t_end=0.1, output_step=0.1, **chosen)
-    stepper = fm.Stepper(bar(), t_end=0.1, inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")], **chosen)
+    stepper = fm.Stepper(
+        bar(), t_end=0.1, inputs=[("effort", "hinge")], outputs=[("coordinate", "hinge")], **chosen
+    )
     for value, t in ((2.0, 0.02), (-6.0, 0.05), (1.0, 0.1)):
         stepper.inputs["effort hinge"] = value
         assert stepper.advance(t) == pytest.approx(t, abs=1e-12)
     found = held.joint("hinge").position[-1, 0]
-    assert stepper.outputs["coordinate hinge"] == pytest.approx(found, abs=1e-9)  # samples without a change restart too
-    assert abs(found - fm.simulate(bar(), t_end=0.1, output_step=0.1, **chosen).joint("hinge").position[-1, 0]) > 1e-3
+    # samples without a change restart too
+    assert stepper.outputs["coordinate hinge"] == pytest.approx(found, abs=1e-9)
+    assert (
+        abs(
+            found
+            - fm.simulate(bar(), t_end=0.1, output_step=0.1, **chosen)
+            .joint("hinge")
+            .position[-1, 0]
+        )
+        > 1e-3
+    )
 
 
 @pytest.mark.parametrize(("formalism", "coordinates", "integrator"), PAIRS)
 @pytest.mark.parametrize("value", [1e308, -1e300])
-def test_inputs_beyond_all_bounds_are_named(value: float, formalism: str, coordinates: str, integrator: str) -> None:
-    chosen = {"formalism": formalism, "coordinates": coordinates, "integrator": integrator} | accuracy(integrator)
-    stepper = fm.Stepper(bar(), t_end=0.1, inputs={"u": ("effort", "hinge"), "push": ("force", "bar/tip", "z")}, **chosen)
+def test_inputs_beyond_all_bounds_are_named(
+    value: float, formalism: str, coordinates: str, integrator: str
+) -> None:
+    chosen = {
+        "formalism": formalism,
+        "coordinates": coordinates,
+        "integrator": integrator,
+    } | accuracy(integrator)
+    stepper = fm.Stepper(
+        bar(),
+        t_end=0.1,
+        inputs={"u": ("effort", "hinge"), "push": ("force", "bar/tip", "z")},
+        **chosen,
+    )
     stepper.inputs["push"], stepper.inputs["u"] = 1.0, value
-    with pytest.raises(fm.SolverError, match=rf"inputs\.u: {value:g} N m is more than the bodies can follow".replace("+", r"\+")):
+    with pytest.raises(
+        fm.SolverError,
+        match=rf"inputs\.u: {value:g} N m is more than the bodies can follow".replace("+", r"\+"),
+    ):
         stepper.advance(0.05)
 
 
@@ -106,18 +148,28 @@ def test_forces_on_frames(kind: str) -> None:
     wanted = fm.simulate(model, t_end=0.2, output_step=0.2, rtol=1e-9, atol=1e-11).frame("bar/tip")
     port = (kind, "bar/tip", "z" if kind == "force" else "y")
     outputs = {axis: ("position", "bar/tip", axis) for axis in "xyz"} | {"rate": ("rate", "hinge")}
-    stepper = fm.Stepper(bar(), t_end=0.2, inputs={"u": port}, outputs=outputs, rtol=1e-9, atol=1e-11)
+    stepper = fm.Stepper(
+        bar(), t_end=0.2, inputs={"u": port}, outputs=outputs, rtol=1e-9, atol=1e-11
+    )
     stepper.inputs["u"] = component[2] if kind == "force" else component[1]
     stepper.advance(0.2)
-    np.testing.assert_allclose([stepper.outputs[axis] for axis in "xyz"], wanted.position[-1], atol=1e-8)
+    np.testing.assert_allclose(
+        [stepper.outputs[axis] for axis in "xyz"], wanted.position[-1], atol=1e-8
+    )
     assert stepper.outputs["rate"] == pytest.approx(wanted.angular_velocity[-1, 1], abs=1e-7)
 
 
-@pytest.mark.parametrize(("model", "integrator"), [(arm, "esdirk"), (blocks, "event-driven"), (blocks, "moreau-jean")])
+@pytest.mark.parametrize(
+    ("model", "integrator"), [(arm, "esdirk"), (blocks, "event-driven"), (blocks, "moreau-jean")]
+)
 def test_a_state_put_back_gives_the_same_future(model: Any, integrator: str) -> None:
-    """In the same stepper and in another one, with an input that was set and not yet used; reading outputs changes nothing."""
+    """In the same stepper and in another one, with an input that was set and not yet used; reading
+    outputs changes nothing.
+    """
     joint = next(iter(model().joints))
-    options = {"t_end": T, "integrator": integrator, "inputs": {"u": ("effort", joint)}} | accuracy(integrator)
+    options = {"t_end": T, "integrator": integrator, "inputs": {"u": ("effort", joint)}} | accuracy(
+        integrator
+    )
     options |= {"outputs": {"x": ("coordinate", joint)}}
     stepper = fm.Stepper(model(), **options)
     stepper.advance(0.03)
@@ -141,7 +193,10 @@ def test_a_state_put_back_gives_the_same_future(model: Any, integrator: str) -> 
 
 def test_ports_in_a_list_are_named_by_their_parts() -> None:
     """Names of frames too; the end is met in spite of the round-off of a sum."""
-    ports = {"inputs": [("force", "bar/tip", "z"), ("effort", "hinge", 0)], "outputs": [("position", "bar/tip", "z")]}
+    ports = {
+        "inputs": [("force", "bar/tip", "z"), ("effort", "hinge", 0)],
+        "outputs": [("position", "bar/tip", "z")],
+    }
     stepper = fm.Stepper(bar(), t_end=0.3, step=1e-2, **ports)
     assert list(stepper.inputs) == ["force bar/tip z", "effort hinge 0"]
     stepper.inputs["force bar/tip z"] = 4.905  # holds the bar
@@ -153,11 +208,22 @@ def test_ports_in_a_list_are_named_by_their_parts() -> None:
 
 
 def test_contacts_divide_the_steps_of_a_stepper() -> None:
-    """A ball that is too fast for a soft contact passes through another one, with the energy that it had."""
+    """A ball that is too fast for a soft contact passes through another one, with the energy that
+    it had.
+    """
     model = fm.Model("balls", gravity=(0, 0, 0), frames={"post": (0.5, 0.0, 0.0)})
     ball = model.add(fm.RigidBody("ball", mass=1.0, inertia=(1, 1, 1)))
     model.add(fm.Prismatic("way", model.ground, ball, axis="x", v0=5.0))
-    model.add(fm.SphereSphere("knock", "ground/post", ball, radius_parent=0.01, radius_child=0.01, law=fm.HuntCrossley(1e4)))
+    model.add(
+        fm.SphereSphere(
+            "knock",
+            "ground/post",
+            ball,
+            radius_parent=0.01,
+            radius_child=0.01,
+            law=fm.HuntCrossley(1e4),
+        )
+    )
     stepper = fm.Stepper(model, t_end=0.3, step=0.027)
     stepper.advance(0.3)
     assert stepper.s[0] == pytest.approx(5.0, rel=1e-3)
@@ -168,7 +234,12 @@ def test_contacts_divide_the_steps_of_a_stepper() -> None:
 def test_jumps_of_drives_are_passed() -> None:
     """A ramp of a drive begins and ends within the run: the velocities jump there."""
     drive = linkage().drives["motor"].motion
-    stepper = fm.Stepper(linkage(), t_end=T, step=1e-3, outputs={"shaft": ("coordinate", "shaft"), "rate": ("rate", "shaft")})
+    stepper = fm.Stepper(
+        linkage(),
+        t_end=T,
+        step=1e-3,
+        outputs={"shaft": ("coordinate", "shaft"), "rate": ("rate", "shaft")},
+    )
     for t in (0.01, 0.03, 0.05, 0.08, 0.1, T):
         assert stepper.advance(t) == pytest.approx(t, abs=1e-9)
         assert stepper.outputs["shaft"] == pytest.approx(drive(t), abs=1e-9)
@@ -200,20 +271,29 @@ def test_a_failing_function_leaves_the_state_before() -> None:
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"inputs": "motor"}, "inputs: must be a mapping of names to tuples, or a list of tuples, not 'motor'"),
+    (
+        {"inputs": "motor"},
+        "inputs: must be a mapping of names to tuples, or a list of tuples, not 'motor'",
+    ),
     ({"inputs": [("effort", "hing")]}, "hing"),
     (
         {"inputs": {"u": ("push", "hinge")}},
         "inputs.u: .* is no port; give a tuple that starts with one of: effort, force",
     ),
-    ({"inputs": {"u": ("drive", "motor")}}, "inputs.u: .*: a drive prescribes rate and acceleration too"),
+    (
+        {"inputs": {"u": ("drive", "motor")}},
+        "inputs.u: .*: a drive prescribes rate and acceleration too",
+    ),
     ({"inputs": {"": ("effort", "hinge")}}, "its name must be a text"),
     ({"inputs": [("effort", "hinge"), ("effort", "hinge")]}, "inputs: a port is given twice"),
     ({"inputs": {"u": ("force", "bar/tip")}}, "inputs.u: .*give a frame and one of the world axes"),
     ({"inputs": {"u": ("effort", "hinge", 3)}}, "3"),
     ({"outputs": {"y": ("coordinate", "knee")}}, "outputs|no joint 'knee'"),
     ({"outputs": {"y": ("position", "bar/top", "x")}}, "no frame 'bar/top'"),
-    ({"outputs": {"y": ("coordinate", "hinge", 0, 1)}}, "outputs.y: .*the index of one of its coordinates"),
+    (
+        {"outputs": {"y": ("coordinate", "hinge", 0, 1)}},
+        "outputs.y: .*the index of one of its coordinates",
+    ),
 ]
 
 
@@ -231,40 +311,62 @@ def test_a_motion_beyond_all_numbers_is_stopped_by_name() -> None:
     guide = model.add(fm.Prismatic("guide", model.ground, block, axis="x", q0=1.0))
     model.add(fm.JointSpring("spring", guide, k=1e12))
     stepper = fm.Stepper(model, t_end=1.0, step=0.01, integrator="dormand-prince")
-    with pytest.raises(fm.SolverError, match=r"stopped at t = .* the state is no longer finite, worst at body 'block'"):
+    with pytest.raises(
+        fm.SolverError,
+        match=r"stopped at t = .* the state is no longer finite, worst at body 'block'",
+    ):
         stepper.advance(1.0)
 
 
 def test_states_of_other_models_are_refused() -> None:
-    """As many coordinates, of other joints or of other modes; other values of parameters are the same coordinates."""
+    """As many coordinates, of other joints or of other modes; other values of parameters are the
+    same coordinates.
+    """
     one, other = bar(), bar()
     other.joints["pin"] = dataclasses.replace(other.joints.pop("hinge"), name="pin")
     others = {"hinge": one, "pin": other}
     steppers = {name: fm.Stepper(model, t_end=T, step=1e-3) for name, model in others.items()}
-    with pytest.raises(fm.InputError, match="state: belongs to a model with other coordinates; give one of this model"):
+    with pytest.raises(
+        fm.InputError,
+        match="state: belongs to a model with other coordinates; give one of this model",
+    ):
         steppers["pin"].state = steppers["hinge"].state
 
     def beam(width: float) -> fm.Stepper:
         mesh = pp.box_mesh((0.4, width, 0.02), (4, 1, 1))
-        data = pp.reduce(mesh, pp.Isotropic(E=2e11, nu=0.3, rho=7800.0), interfaces={"root": pp.Rigid("x0")}, reference="root")
+        data = pp.reduce(
+            mesh,
+            pp.Isotropic(E=2e11, nu=0.3, rho=7800.0),
+            interfaces={"root": pp.Rigid("x0")},
+            reference="root",
+        )
         model = fm.Model("cantilever")
-        model.add(fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("beam", data=data))["root"]))
+        model.add(
+            fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("beam", data=data))["root"])
+        )
         return fm.Stepper(model, t_end=T, step=1e-3)
 
     thin, wide = beam(0.02), beam(0.03)
     thin.step()
     beam(0.02).state = thin.state
-    with pytest.raises(fm.InputError, match="state: body 'beam' was another reduction, its elastic coordinates are of other"):
+    with pytest.raises(
+        fm.InputError,
+        match="state: body 'beam' was another reduction, its elastic coordinates are of other",
+    ):
         wide.state = thin.state
 
 
-@pytest.mark.parametrize("change", [{"step": 5e-4}, {"t_end": 2 * T}, {"rho_inf": 0.5}, {"step": None, "rtol": 1e-5}])
+@pytest.mark.parametrize(
+    "change", [{"step": 5e-4}, {"t_end": 2 * T}, {"rho_inf": 0.5}, {"step": None, "rtol": 1e-5}]
+)
 def test_states_of_other_options_are_refused(change: dict[str, Any]) -> None:
     """A state holds the steps and the end of its run: they were taken in place of those asked for."""
     given = {"t_end": T, "step": 1e-3, "integrator": "generalized-alpha"}
     one, other = (fm.Stepper(bar(), **options) for options in (given, given | change))
     one.step()
-    with pytest.raises(fm.InputError, match=r"state: of a run with (integrator.\w+|t_end) = .*, this one has "):
+    with pytest.raises(
+        fm.InputError, match=r"state: of a run with (integrator.\w+|t_end) = .*, this one has "
+    ):
         other.state = one.state
 
 
@@ -296,11 +398,19 @@ def test_a_stepper_is_not_copied(way: Any) -> None:
 
 
 def test_wrong_values_and_states() -> None:
-    stepper = fm.Stepper(bar(), t_end=T, step=1e-3, inputs={"u": ("effort", "hinge")}, outputs={"y": ("coordinate", "hinge")})
+    stepper = fm.Stepper(
+        bar(),
+        t_end=T,
+        step=1e-3,
+        inputs={"u": ("effort", "hinge")},
+        outputs={"y": ("coordinate", "hinge")},
+    )
     for value in (math.nan, "much", True):
         with pytest.raises(fm.InputError, match=r"inputs.u: .* is no finite number"):
             stepper.inputs["u"] = value  # type: ignore[assignment]
-    with pytest.raises(fm.InputError, match=r"inputs: no 'v'; did you mean|inputs: no 'v'; known: u"):
+    with pytest.raises(
+        fm.InputError, match=r"inputs: no 'v'; did you mean|inputs: no 'v'; known: u"
+    ):
         stepper.inputs["v"] = 1.0
     with pytest.raises(fm.InputError, match="cannot be removed"):
         del stepper.inputs["u"]
@@ -323,7 +433,9 @@ def test_wrong_values_and_states() -> None:
     ):
         with pytest.raises(fm.InputError, match="state: "):
             stepper.state = wrong  # type: ignore[assignment]
-    with pytest.raises(fm.InputError, match=r"state: 'context.clock' has float64 \(3,\), this run float64"):
+    with pytest.raises(
+        fm.InputError, match=r"state: 'context.clock' has float64 \(3,\), this run float64"
+    ):
         stepper.state = state | {"context.clock": np.zeros(3)}
     with pytest.raises(fm.InputError, match="state: belongs to a model with other coordinates"):
         fm.Stepper(arm(), t_end=T, step=1e-3).state = state

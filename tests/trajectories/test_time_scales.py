@@ -1,4 +1,6 @@
-"""Runs of any length: a damped vibration with frequencies of 1e-9 … 1e12 rad/s against its closed form."""
+"""Runs of any length: a damped vibration with frequencies of 1e-9 … 1e12 rad/s against its closed
+form.
+"""
 
 import numpy as np
 import pytest
@@ -23,14 +25,23 @@ def test_three_periods(omega: float, integrator: str, steps: int | None, toleran
     end = 6.0 * np.pi / omega
     events = [fm.Event("crossing", joint="guide")]
     found = fm.simulate(
-        model, t_end=end, integrator=integrator, step=end / steps if steps else None, events=events, output_step=end / 200
+        model,
+        t_end=end,
+        integrator=integrator,
+        step=end / steps if steps else None,
+        events=events,
+        output_step=end / 200,
     )
     root = np.sqrt(1.0 - DAMPING**2)
     angle = omega * found.t
-    exact = np.exp(-DAMPING * angle) * (np.cos(root * angle) + DAMPING / root * np.sin(root * angle))
+    exact = np.exp(-DAMPING * angle) * (
+        np.cos(root * angle) + DAMPING / root * np.sin(root * angle)
+    )
     assert np.abs(found.joint("guide").position[:, 0] - exact).max() < tolerance
     crossings = (np.arange(6) * np.pi + np.pi - np.arctan(root / DAMPING)) / root
-    assert [omega * event.t for event in found.events] == pytest.approx(crossings, abs=5.0 * tolerance)
+    assert [omega * event.t for event in found.events] == pytest.approx(
+        crossings, abs=5.0 * tolerance
+    )
     assert found.verdict == "PASS"
 
 

@@ -14,13 +14,17 @@ SUNK = MASS * G / STIFFNESS
 
 
 def ball(law: dict[str, float] | None = None, slope: float = 0.0, **given: Any) -> fm.Model:
-    """A ball on a plane that slopes down along x, in balance with its normal force; it slides, rolls about y, turns about z."""
+    """A ball on a plane that slopes down along x, in balance with its normal force; it slides,
+    rolls about y, turns about z.
+    """
     model = fm.Model("ball", gravity=(G * math.sin(slope), 0.0, -G * math.cos(slope)))
     body = model.add(fm.RigidBody("ball", mass=MASS, inertia=(INERTIA,) * 3))
     start = {key: given.pop(key) for key in ("v0",) if key in given}
     height = RADIUS - SUNK * math.cos(slope)
     motions = (Slide("x"), Slide("z"), Rotate("z"), Rotate("y"))
-    model.add(fm.Chain("way", model.ground, body, motions=motions, q0=(0.0, height, 0.0, 0.0), **start))
+    model.add(
+        fm.Chain("way", model.ground, body, motions=motions, q0=(0.0, height, 0.0, 0.0), **start)
+    )
     contact_law = fm.HuntCrossley(STIFFNESS, exponent=1.0, damping=1.0, **(law or {}))
     model.add(fm.SpherePlane("floor", model.ground, body, radius=RADIUS, law=contact_law, **given))
     return model
@@ -32,18 +36,26 @@ def check(run: fm.Solution, title: str) -> Any:
 
 @pytest.mark.parametrize("integrator", ["generalized-alpha", "esdirk"])
 def test_a_rolling_ball_slows_down_and_stays(integrator: str) -> None:
-    """v̇ = −ρ g/(R (1 + J/(m R²))), up to the creep of the slip that the friction needs, v_r artanh(T/(μ N))."""
+    """v̇ = −ρ g/(R (1 + J/(m R²))), up to the creep of the slip that the friction needs, v_r
+    artanh(T/(μ N)).
+    """
     arm, speed = 2e-3, 0.1
     model = ball(v0=(speed, 0.0, 0.0, speed / RADIUS), friction=0.8, rolling_friction=arm)
     rate = arm * G / (RADIUS * (1.0 + INERTIA / (MASS * RADIUS**2)))
     run = fm.simulate(model, t_end=2.0 * speed / rate, output_step=0.01, integrator=integrator)
     moves = run.t < 0.8 * speed / rate
-    np.testing.assert_allclose(run.joint("way").velocity[moves, 0], speed - rate * run.t[moves], atol=5e-3 * speed)
+    np.testing.assert_allclose(
+        run.joint("way").velocity[moves, 0], speed - rate * run.t[moves], atol=5e-3 * speed
+    )
     assert run.joint("way").position[-1, 0] == pytest.approx(0.5 * speed**2 / rate, rel=0.02)
     still = run.t > 1.5 * speed / rate
     crept = np.ptp(run.joint("way").position[still, 3])
     assert crept < 1e-6
-    np.testing.assert_allclose(np.abs(run.contact("floor").moment[moves]).max(axis=0), [0.0, 0.0, arm * MASS * G], rtol=1e-3)
+    np.testing.assert_allclose(
+        np.abs(run.contact("floor").moment[moves]).max(axis=0),
+        [0.0, 0.0, arm * MASS * G],
+        rtol=1e-3,
+    )
     assert np.abs(run.energy.balance).max() < 1e-4 * run.energy.scale
     assert run.energy.dissipated[-1] == pytest.approx(0.7 * MASS * speed**2, rel=1e-3)
     assert check(run, "Sticking").status == "PASS"
@@ -52,10 +64,14 @@ def test_a_rolling_ball_slows_down_and_stays(integrator: str) -> None:
 def test_a_spinning_ball_stops() -> None:
     """T = J ω₀/(ρ_t m g), and without rolling friction the arm of the other has no effect."""
     arm, rate = 3e-3, 6.0
-    run = fm.simulate(ball(v0=(0.0, 0.0, rate, 0.0), torsional_friction=arm), t_end=1.5, output_step=0.01)
+    run = fm.simulate(
+        ball(v0=(0.0, 0.0, rate, 0.0), torsional_friction=arm), t_end=1.5, output_step=0.01
+    )
     time = INERTIA * rate / (arm * MASS * G)
     moves = run.t < 0.95 * time
-    np.testing.assert_allclose(run.joint("way").velocity[moves, 2], rate * (1.0 - run.t[moves] / time), atol=1e-3 * rate)
+    np.testing.assert_allclose(
+        run.joint("way").velocity[moves, 2], rate * (1.0 - run.t[moves] / time), atol=1e-3 * rate
+    )
     assert np.abs(run.joint("way").velocity[run.t > 1.1 * time, 2]).max() < 1e-4
     assert run.energy.dissipated[-1] == pytest.approx(0.5 * INERTIA * rate**2, rel=1e-4)
 
@@ -63,12 +79,19 @@ def test_a_spinning_ball_stops() -> None:
 def test_creep_of_rolling_on_a_slope_is_stated() -> None:
     """A ball that its rolling friction should hold rolls on at ω_r artanh(tan α R/ρ)."""
     slope, arm, turn = 0.01, 2e-3, 0.05
-    run = fm.simulate(ball({"turn_velocity": turn}, slope, friction=0.8, rolling_friction=arm), t_end=4.0, output_step=0.01)
+    run = fm.simulate(
+        ball({"turn_velocity": turn}, slope, friction=0.8, rolling_friction=arm),
+        t_end=4.0,
+        output_step=0.01,
+    )
     expected = turn * math.atanh(math.tan(slope) * RADIUS / arm)
     assert run.joint("way").velocity[-1, 3] == pytest.approx(expected, rel=0.01)
     sticking = check(run, "Sticking")
     assert sticking.status == "WARN"
-    assert f"rolling friction of contacts.floor moved {run.joint('way').position[-1, 3]:.2e} rad" in sticking.found
+    assert (
+        f"rolling friction of contacts.floor moved {run.joint('way').position[-1, 3]:.2e} rad"
+        in sticking.found
+    )
 
 
 def test_slopes_of_friction_at_rest() -> None:
@@ -85,5 +108,7 @@ def test_slopes_of_friction_at_rest() -> None:
 
 
 def test_rigid_contacts_have_no_rolling_friction() -> None:
-    with pytest.raises(fm.InputError, match="rolling_friction: applies to contacts with a force law"):
+    with pytest.raises(
+        fm.InputError, match="rolling_friction: applies to contacts with a force law"
+    ):
         fm.SpherePlane("floor", "ground", "ball", rolling_friction=1e-3)

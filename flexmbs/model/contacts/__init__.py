@@ -1,4 +1,6 @@
-"""Contacts between shapes on frames, and joint limits. One file per kind of contact; one line here registers it."""
+"""Contacts between shapes on frames, and joint limits. One file per kind of contact; one line here
+registers it.
+"""
 
 from flexmbs.model.contacts.cam import CamFace as CamFace
 from flexmbs.model.contacts.cam import CamRoller as CamRoller

@@ -5,7 +5,8 @@ With the outward normal N of the curve and y the child's origin in the plane of 
     roller of radius ρ:  g = N · (y − c(u)) − ρ at the nearest point, (y − c) · c' = 0,
     flat face of the normal −n towards the cam:  g = n · y − max_u n · c(u),  n · c' = 0.
 
-Norton, Cam Design and Manufacturing Handbook (2009), chapter 7 (roller and flat-faced followers); docs/theory.md, section 40.
+Norton, Cam Design and Manufacturing Handbook (2009), chapter 7 (roller and flat-faced followers);
+docs/theory.md, section 40.
 """
 
 import dataclasses
@@ -61,12 +62,13 @@ def flat_face(p, u, x, out):
 
 
 class CamRoller(FrameContact, kind="cam-roller"):
-    """A roller on the child touches a plane cam on the parent: g = N·(y − c) − radius, at the nearest point c of its profile.
+    """A roller on the child touches a plane cam on the parent: g = N·(y − c) − radius, at the
+    nearest point c of its profile.
 
-    The profile is a cubic spline in the x-y plane of the parent frame; the axis of the roller, through the origin of the child
-    frame, is along z. Its concave parts are less curved than the roller, which touches in one point. A closed profile is touched
-    from outside, an open one on the left of its direction; beyond its ends the contact is open.
-    Source: docs/theory.md, section 40.
+    The profile is a cubic spline in the x-y plane of the parent frame; the axis of the roller,
+    through the origin of the child frame, is along z. Its concave parts are less curved than the
+    roller, which touches in one point. A closed profile is touched from outside, an open one on the
+    left of its direction; beyond its ends the contact is open. Source: docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -106,7 +108,10 @@ class CamRoller(FrameContact, kind="cam-roller"):
             require_outline("points", self.points)
         hollow = float(sharpest(curve_numbers(self.points, self.closed), self._side()))
         if self.radius * hollow > 1.0:
-            text = f"{self.radius:g} is above the least radius of curvature of a concave part, {1.0 / hollow:.3g}; reduce it"
+            text = (
+                f"{self.radius:g} is above the least radius of curvature of a concave part, "
+                f"{1.0 / hollow:.3g}; reduce it"
+            )
             raise NestedError([Problem(("radius",), text)])
         return self
 
@@ -120,15 +125,21 @@ class CamRoller(FrameContact, kind="cam-roller"):
         return min(self.radius or math.inf, half_width(self.points))
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
-        return roller, (self.radius, self._side(), 0.0, 0.0, *curve_numbers(self.points, self.closed))
+        return roller, (
+            self.radius,
+            self._side(),
+            0.0,
+            0.0,
+            *curve_numbers(self.points, self.closed),
+        )
 
 
 class CamFace(FrameContact, kind="cam-face"):
-    """A flat face on the child touches a closed, plane cam on the parent: g = n·(y − c) at the point c farthest along n.
+    """A flat face on the child touches a closed, plane cam on the parent: g = n·(y − c) at the
+    point c farthest along n.
 
-    The profile is a cubic spline in the x-y plane of the parent frame. The face is unbounded and goes through the origin of the
-    child frame.
-    Source: docs/theory.md, section 40.
+    The profile is a cubic spline in the x-y plane of the parent frame. The face is unbounded and
+    goes through the origin of the child frame. Source: docs/theory.md, section 40.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
-"""What all contacts share: unilateral constraints g(q) ≥ 0 between shapes on two frames, and bounds of joint coordinates.
+"""What all contacts share: unilateral constraints g(q) ≥ 0 between shapes on two frames, and bounds
+of joint coordinates.
 
-A kind of contact defines its geometry only: between frames by a kernel (`flexmbs.law_kernel.LawKernel`) in the file of
-its declaration.
+A kind of contact defines its geometry only: between frames by a kernel
+(`flexmbs.law_kernel.LawKernel`) in the file of its declaration.
 """
 
 import dataclasses
@@ -46,7 +47,8 @@ Coefficient = Annotated[float, BeforeValidator(_coefficient)]
 class Contact(Item, section="contacts"):
     """What methods with set-valued forces solve together: unilateral constraints, dry friction."""
 
-    undefined: ClassVar[str] = "its gap is no number; check its geometry"  # why a gap may have no value
+    # why a gap may have no value
+    undefined: ClassVar[str] = "its gap is no number; check its geometry"
     named: ClassVar[str] = "rigid contacts"  # in messages
 
     @property
@@ -56,7 +58,9 @@ class Contact(Item, section="contacts"):
 
     @property
     def size(self) -> float:
-        """Length (m) or angle of its shapes, beside which an overlap is small; infinite if they have none."""
+        """Length (m) or angle of its shapes, beside which an overlap is small; infinite if they
+        have none.
+        """
         return math.inf
 
     @property
@@ -79,7 +83,8 @@ class UnilateralContact(Contact):
     restitution_law : 'newton' or 'poisson'
         γ⁺ = −e_N γ⁻, or impulse of expansion e_N times that of compression.
     law : contact law or None
-        A force law (`HuntCrossley`, with a restitution of its own) instead of the constraint, for every integrator.
+        A force law (`HuntCrossley`, with a restitution of its own) instead of the constraint, for
+        every integrator.
     preloaded : bool
         Whether a contact with a ``law`` may overlap at the start by more than static loads explain.
     """
@@ -97,9 +102,18 @@ class UnilateralContact(Contact):
     @model_validator(mode="after")
     def _one_restitution(self) -> "UnilateralContact":
         if self.law is not None and self.restitution:
-            raise NestedError([Problem(("restitution",), "applies to rigid contacts; give it to the law instead")])
+            raise NestedError(
+                [Problem(("restitution",), "applies to rigid contacts; give it to the law instead")]
+            )
         if self.law is None and self.preloaded:
-            raise NestedError([Problem(("preloaded",), "applies to contacts with a law; a rigid contact cannot overlap")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("preloaded",),
+                        "applies to contacts with a law; a rigid contact cannot overlap",
+                    )
+                ]
+            )
         return self
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
@@ -108,12 +122,14 @@ class UnilateralContact(Contact):
 
 
 class FrameContact(UnilateralContact):
-    """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of the ground.
+    """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of
+    the ground.
 
-    Law of the geometry: x = (r (3), R (9, by rows)), the position of the child relative to the parent and R child → parent, in
-    parent axes → out = (g, beside, n (3), t (3), c (3)): the gap, 1 if the point is outside the bounds of the shape and cannot
-    close, the normal, the first tangent (the second is n × t), and the position of the contact point relative to the child frame.
-    The rate of g is n · (v + ω × c). `touching` writes them.
+    Law of the geometry: x = (r (3), R (9, by rows)), the position of the child relative to the
+    parent and R child → parent, in parent axes → out = (g, beside, n (3), t (3), c (3)): the gap, 1
+    if the point is outside the bounds of the shape and cannot close, the normal, the first tangent
+    (the second is n × t), and the position of the contact point relative to the child frame. The
+    rate of g is n · (v + ω × c). `touching` writes them.
 
     Parameters
     ----------
@@ -126,9 +142,11 @@ class FrameContact(UnilateralContact):
     friction : float
         Coulomb's coefficient μ ≥ 0.
     rolling_friction : float [m]
-        Arm ρ_r ≥ 0 of rolling friction, the moment ρ_r N against the angular velocity in the plane of contact; with a law.
+        Arm ρ_r ≥ 0 of rolling friction, the moment ρ_r N against the angular velocity in the plane
+        of contact; with a law.
     torsional_friction : float [m]
-        Arm ρ_t ≥ 0 of torsional friction, the moment ρ_t N against the angular velocity about the normal; with a law.
+        Arm ρ_t ≥ 0 of torsional friction, the moment ρ_t N against the angular velocity about the
+        normal; with a law.
     """
 
     parent: FrameLike = dataclasses.field(kw_only=False)
@@ -142,22 +160,42 @@ class FrameContact(UnilateralContact):
     def _turns_with_a_law(self) -> "FrameContact":
         for key in ("rolling_friction", "torsional_friction"):
             if getattr(self, key) and self.law is None:
-                raise NestedError([Problem((key,), "applies to contacts with a force law; give a law, or set it to 0")])
+                raise NestedError(
+                    [
+                        Problem(
+                            (key,),
+                            "applies to contacts with a force law; give a law, or set it to 0",
+                        )
+                    ]
+                )
         return self
 
     @model_validator(mode="after")
     def _newton_along(self) -> "FrameContact":
         if self.tangential_restitution and self.restitution_law == "poisson":
-            text = f"{self.tangential_restitution:g} requires Newton's law; set it to 0, or use restitution_law 'newton'"
+            text = (
+                f"{self.tangential_restitution:g} requires Newton's law; set it to 0, or use "
+                "restitution_law 'newton'"
+            )
             raise NestedError([Problem(("tangential_restitution",), text)])
         return self
 
     @model_validator(mode="after")
     def _two_bodies(self) -> "FrameContact":
         if self.law is not None and self.tangential_restitution:
-            raise NestedError([Problem(("tangential_restitution",), "applies to rigid contacts only; omit it with a force law")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("tangential_restitution",),
+                        "applies to rigid contacts only; omit it with a force law",
+                    )
+                ]
+            )
         if self.parent.body == self.child.body:
-            text = f"is a frame of '{self.parent.body}' like the parent; a contact needs frames of two different bodies"
+            text = (
+                f"is a frame of '{self.parent.body}' like the parent; a contact needs frames "
+                "of two different bodies"
+            )
             raise NestedError([Problem(("child",), text)])
         return self
 
@@ -192,7 +230,11 @@ class CoordinateContact(UnilateralContact):
 
     def stops(self) -> list[Row]:
         """Records of the forces at its bounds, if it has a force law."""
-        return [] if self.law is None else [self.law.stop(bound, sign) for sign, bound in self.bounds().values()]
+        return (
+            []
+            if self.law is None
+            else [self.law.stop(bound, sign) for sign, bound in self.bounds().values()]
+        )
 
 
 @LawPart

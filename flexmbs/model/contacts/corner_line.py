@@ -16,7 +16,9 @@ SQUARE = 1e-9  # cosine of the angle between a normal and a direction across it
 
 @law_kernel
 def over_edge(p, u, x, out):
-    """g = n · r where t · r is between the ends of the edge, else the distance from its end; p = (n, t, ends)"""
+    """g = n · r where t · r is between the ends of the edge, else the distance from its end; p =
+    (n, t, ends)
+    """
     n, t, r = load3(p, 0), load3(p, 3), load3(x, 0)
     g, along = dot(n, r), dot(t, r)
     beyond = min(along - p[6], 0.0) + max(along - p[7], 0.0)
@@ -30,7 +32,8 @@ def over_edge(p, u, x, out):
 
 
 class CornerLine(FrameContact, kind="corner-line"):
-    """Corner (the origin of frame ``child``) over an edge of a body in planar motion, g = n·r along the edge.
+    """Corner (the origin of frame ``child``) over an edge of a body in planar motion, g = n·r along
+    the edge.
 
     The edge begins at the origin of frame ``parent``. Beyond its ends the contact is open.
     Source: docs/theory.md, section 40.
@@ -66,7 +69,14 @@ class CornerLine(FrameContact, kind="corner-line"):
     def _across(self) -> "CornerLine":
         cosine = sum(a * b for a, b in zip(self.normal, self.direction))
         if abs(cosine) > SQUARE:
-            raise NestedError([Problem(("direction",), f"must be perpendicular to the normal, but their cosine is {cosine:g}")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("direction",),
+                        f"must be perpendicular to the normal, but their cosine is {cosine:g}",
+                    )
+                ]
+            )
         return self
 
     @property

@@ -1,13 +1,15 @@
-"""Contact of two plane curves of any shape, one on each frame: cams and followers of general profile, gear teeth, Geneva drives.
+"""Contact of two plane curves of any shape, one on each frame: cams and followers of general
+profile, gear teeth, Geneva drives.
 
-With y a point c₁(u₁) of the parent's curve in the axes of the child, the signed distance to the child's
-curve of outward normal N₂ is
+With y a point c₁(u₁) of the parent's curve in the axes of the child, the signed distance to the
+child's curve of outward normal N₂ is
 
     s(u₁) = N₂ · (y − c₂(u₂)),  (y − c₂) · c₂' = 0,      g = min s,  s' = N₂ · y' = 0:
 
-the common normal; z in the axes of the child does not enter, so that its profile is a cylinder along z. All minima are searched
-for in each evaluation, which so is a function of the pose alone. Litvin and Fuentes, Gear Geometry and Applied Theory (2004),
-chapter 6 (conjugate profiles); Pfeiffer and Glocker (1996), the chapter on contact kinematics; docs/theory.md, section 40.
+the common normal; z in the axes of the child does not enter, so that its profile is a cylinder
+along z. All minima are searched for in each evaluation, which so is a function of the pose alone.
+Litvin and Fuentes, Gear Geometry and Applied Theory (2004), chapter 6 (conjugate profiles);
+Pfeiffer and Glocker (1996), the chapter on contact kinematics; docs/theory.md, section 40.
 """
 
 import math
@@ -33,8 +35,10 @@ from flexmbs.model.curves import (
 )  # fmt: skip
 from flexmbs.model.fields import Switch, Vector
 
-SIDE_1, SIDE_2, AT_2, AT_SAMPLES_1, N_1, AT_SAMPLES_2, N_2, CURVE_1 = range(8)  # places in the parameters
-TWO = 1e-6  # of the length of the parent's curve: a second point as close as this, or closer, touches too
+# places in the parameters
+SIDE_1, SIDE_2, AT_2, AT_SAMPLES_1, N_1, AT_SAMPLES_2, N_2, CURVE_1 = range(8)
+# of the length of the parent's curve: a second point as close as this, or closer, touches too
+TWO = 1e-6
 SAME = 1e-9  # of the length: one point
 ROOT, EXACT = 200, 1e-14  # iterations at most; last bracket, of the length
 
@@ -78,8 +82,9 @@ def distance_at(p, x, v):
 
 @LawPart
 def minimum(p, x, low, high):
-    """u₁ of the minimum of s between ``low`` and ``high``, where s' changes its sign, by regula falsi (Illinois) and bisection,
-    never nearer to an end than half the last bracket: a root there is enclosed at once; NaN where the sign does not change"""
+    """u₁ of the minimum of s between ``low`` and ``high``, where s' changes its sign, by regula
+    falsi (Illinois) and bisection, never nearer to an end than half the last bracket: a root there
+    is enclosed at once; NaN where the sign does not change"""
     last = EXACT * p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
     _, a, _ = distance_at(p, x, low)
     _, b, _ = distance_at(p, x, high)
@@ -116,13 +121,18 @@ def touches_there(p, x, v, at):
 
 @LawPart
 def closest_points(p, x):
-    """(g, u₁, u₂, the next larger minimum) of all minima of s; without one the least distance of samples, u₁ negative"""
+    """(g, u₁, u₂, the next larger minimum) of all minima of s; without one the least distance of
+    samples, u₁ negative
+    """
     n, at, size = int(p[N_1]), int(p[AT_SAMPLES_1]), p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
     closed = p[CURVE_1] > 0.0
     best, second, v1, v2, far = math.inf, math.inf, -1.0, -1.0, math.inf
     before, now = math.inf, math.inf
     if closed:
-        before, now = distance_at(p, x, p[at + 3 * (n - 2) + 2])[0], distance_at(p, x, p[at + 3 * (n - 1) + 2])[0]
+        before, now = (
+            distance_at(p, x, p[at + 3 * (n - 2) + 2])[0],
+            distance_at(p, x, p[at + 3 * (n - 1) + 2])[0],
+        )
     else:
         now = distance_at(p, x, p[at + 2])[0]
     for i in range(n):
@@ -152,12 +162,16 @@ def closest_points(p, x):
 
 @law_kernel
 def two_curves(p, u, x, out):
-    """g, n = −R N₂ and c = c₁ + g n − r at the common normal; NaN where two points touch, or where closed curves have none"""
+    """g, n = −R N₂ and c = c₁ + g n − r at the common normal; NaN where two points touch, or where
+    closed curves have none
+    """
     R, o = load9(x, 3), int(p[AT_2])
     g, v, at, second = closest_points(p, x)
     if v < 0.0:
         both = p[CURVE_1] > 0.0 and p[o] > 0.0
-        touching(out, math.nan if both else g, 1.0, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0))
+        touching(
+            out, math.nan if both else g, 1.0, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 0.0)
+        )
         return
     limit = TWO * p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
     if g <= limit and second <= limit:
@@ -168,14 +182,16 @@ def two_curves(p, u, x, out):
 
 
 class CurveContact(FrameContact, kind="curve-contact"):
-    """Two plane curves, one on each frame, touch: g = N₁ · (c₂ − c₁) along their common normal where they are closest.
+    """Two plane curves, one on each frame, touch: g = N₁ · (c₂ − c₁) along their common normal
+    where they are closest.
 
-    Each profile is a cubic spline in the x-y plane of its frame, that of the child extended along z: an offset of the planes does
-    not matter, and where they tilt the parent's curve touches this cylinder. Closed profiles are touched from outside, open ones
-    on the left of their direction; beyond the ends of an open profile the contact is open. The contact has one point: where two
-    points touch at once, as of two pairs of gear teeth or in a hollow more curved than the other profile, the run stops; give
-    each flank a contact of its own.
-    Source: docs/theory.md, section 40.
+    Each profile is a cubic spline in the x-y plane of its frame, that of the child extended along
+    z: an offset of the planes does not matter, and where they tilt the parent's curve touches this
+    cylinder. Closed profiles are touched from outside, open ones on the left of their direction;
+    beyond the ends of an open profile the contact is open. The contact has one point: where two
+    points touch at once, as of two pairs of gear teeth or in a hollow more curved than the other
+    profile, the run stops; give each flank a contact of its own. Source: docs/theory.md, section
+    40.
 
     Parameters
     ----------
@@ -188,7 +204,8 @@ class CurveContact(FrameContact, kind="curve-contact"):
     closed_child : bool
         Whether the last point of the child's profile is followed by the first.
     reverse_parent : bool
-        The other side of the parent's profile is touched: closed profiles from inside, open ones on the right.
+        The other side of the parent's profile is touched: closed profiles from inside, open ones on
+        the right.
     reverse_child : bool
         The other side of the child's profile is touched.
 
@@ -215,7 +232,8 @@ class CurveContact(FrameContact, kind="curve-contact"):
     reverse_child: Switch = False
 
     undefined: ClassVar[str] = (
-        "its curves touch at two points at once, or one lies within the other; give each flank a contact of its own"
+        "its curves touch at two points at once, or one lies within the other; give each "
+        "flank a contact of its own"
     )
 
     @model_validator(mode="after")
@@ -230,7 +248,10 @@ class CurveContact(FrameContact, kind="curve-contact"):
         return min(half_width(self.points_parent), half_width(self.points_child))
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
-        one, other = curve_numbers(self.points_parent, self.closed_parent), curve_numbers(self.points_child, self.closed_child)
+        one, other = (
+            curve_numbers(self.points_parent, self.closed_parent),
+            curve_numbers(self.points_child, self.closed_child),
+        )
         samples = _samples(one), _samples(other)
         sides = (
             _side(self.points_parent, self.closed_parent, self.reverse_parent),
@@ -250,6 +271,8 @@ def _side(points: tuple[Vector, ...], closed: bool, reverse: bool) -> float:
 def _samples(numbers: tuple[float, ...]) -> tuple[float, ...]:
     """(x, y, u) of `SAMPLES` points of each segment, and of the last point of an open curve."""
     n = int(numbers[1])
-    u = np.interp(np.arange(SAMPLES * (n - 1) + 1) / SAMPLES, np.arange(n), numbers[KNOTS : KNOTS + n])
+    u = np.interp(
+        np.arange(SAMPLES * (n - 1) + 1) / SAMPLES, np.arange(n), numbers[KNOTS : KNOTS + n]
+    )
     u = u[:-1] if numbers[0] else u
     return tuple(float(each) for v in u for each in (*curve_at(numbers, 0, float(v))[0][:2], v))

@@ -13,13 +13,16 @@ from flexmbs.model.item import CoordinateUse
 
 
 class DryFriction(Contact, kind="dry-friction"):
-    """Dry friction in one rotation or translation of a joint with the rate η, which holds the joint where it can:
+    """Dry friction in one rotation or translation of a joint with the rate η, which holds the joint
+    where it can:
 
-    Q = −F(η) sgn η where it slips, |Q| ≤ F_s with η = 0 where it sticks, F(η) = F_c + (F_s − F_c) exp(−(η/v_s)²).
+    Q = −F(η) sgn η where it slips, |Q| ≤ F_s with η = 0 where it sticks, F(η) = F_c + (F_s − F_c)
+    exp(−(η/v_s)²).
 
-    Sticking is a constraint, so that nothing creeps. It is solved with the rigid contacts of the model, by the integrators
-    that have these. Viscous friction: `JointSpring` with c.
-    Source: docs/theory.md, section 43; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical Systems (2008), chapter 3.
+    Sticking is a constraint, so that nothing creeps. It is solved with the rigid contacts of the
+    model, by the integrators that have these. Viscous friction: `JointSpring` with c. Source:
+    docs/theory.md, section 43; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
+    Systems (2008), chapter 3.
 
     Parameters
     ----------
@@ -60,7 +63,11 @@ class DryFriction(Contact, kind="dry-friction"):
     @property
     def limits(self) -> tuple[float, float, float]:
         """(F_c, F_s, v_s), v_s = 0 for none."""
-        return self.coulomb, self.coulomb if self.static is None else self.static, self.stribeck_velocity or 0.0
+        return (
+            self.coulomb,
+            self.coulomb if self.static is None else self.static,
+            self.stribeck_velocity or 0.0,
+        )
 
     @model_validator(mode="after")
     def _curve(self) -> "DryFriction":

@@ -50,12 +50,18 @@ class JointLimit(CoordinateContact, kind="joint-limit"):
 
     @property
     def size(self) -> float:
-        return math.inf if self.lower is None or self.upper is None else float(self.upper - self.lower)
+        return (
+            math.inf if self.lower is None or self.upper is None else float(self.upper - self.lower)
+        )
 
     @model_validator(mode="after")
     def _ordered(self) -> "JointLimit":
         if self.lower is None and self.upper is None:
-            raise NestedError([Problem(("lower",), "and upper are missing; give at least one of them")])
+            raise NestedError(
+                [Problem(("lower",), "and upper are missing; give at least one of them")]
+            )
         if self.lower is not None and self.upper is not None and self.lower >= self.upper:
-            raise NestedError([Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")])
+            raise NestedError(
+                [Problem(("upper",), f"must be above lower = {self.lower:g}, not {self.upper:g}")]
+            )
         return self

@@ -23,10 +23,11 @@ def taut(p, u, x, out):
 
 
 class Rope(FrameContact, kind="rope"):
-    """A massless rope between the origins of two frames, g = length − distance ≥ 0: tension only, when it is taut.
+    """A massless rope between the origins of two frames, g = length − distance ≥ 0: tension only,
+    when it is taut.
 
-    Rigid, or with a contact ``law`` of its stretch. A rod, which also pushes, is the joint `Distance`.
-    Source: docs/theory.md, section 40.
+    Rigid, or with a contact ``law`` of its stretch. A rod, which also pushes, is the joint
+    `Distance`. Source: docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -52,7 +53,13 @@ class Rope(FrameContact, kind="rope"):
     def _no_plane(self) -> "Rope":
         for key in ("friction", "tangential_restitution"):
             if getattr(self, key):
-                raise NestedError([Problem((key,), "does not apply to a rope, which has no contact plane; omit it")])
+                raise NestedError(
+                    [
+                        Problem(
+                            (key,), "does not apply to a rope, which has no contact plane; omit it"
+                        )
+                    ]
+                )
         return self
 
     @property

@@ -49,7 +49,10 @@ class SphereSphere(FrameContact, kind="sphere-sphere"):
 
     @property
     def size(self) -> float:
-        return min((radius for radius in (self.radius_parent, self.radius_child) if radius > 0.0), default=math.inf)
+        return min(
+            (radius for radius in (self.radius_parent, self.radius_child) if radius > 0.0),
+            default=math.inf,
+        )
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
         return two_spheres, (self.radius_parent, self.radius_child)

@@ -12,10 +12,12 @@ from flexmbs.model.general_couplings import CoordinateFunction, OptionalCoordina
 class UnilateralCoupling(UnilateralContact, kind="unilateral-coupling"):
     """g(t, x) ≥ 0 between any joint coordinates x by a user function, without friction.
 
-    With ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the force N ≥ 0 makes the torque or force aᵢ N on each coordinate, and an
-    impact by Newton's law changes ġ by −(1 + e) ġ. Coordinates of points follow from a joint `Pose`, which constrains nothing.
-    Derivatives that are not given are computed by complex steps, or by differences if the function takes no complex numbers.
-    Lurie, Analytical Mechanics (2002), chapter 1; Pfeiffer and Glocker, Multibody Dynamics with Unilateral Contacts (1996).
+    With ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the force N ≥ 0 makes the torque or force aᵢ N on
+    each coordinate, and an impact by Newton's law changes ġ by −(1 + e) ġ. Coordinates of points
+    follow from a joint `Pose`, which constrains nothing. Derivatives that are not given are
+    computed by complex steps, or by differences if the function takes no complex numbers. Lurie,
+    Analytical Mechanics (2002), chapter 1; Pfeiffer and Glocker, Multibody Dynamics with Unilateral
+    Contacts (1996).
 
     Parameters
     ----------
@@ -24,7 +26,8 @@ class UnilateralCoupling(UnilateralContact, kind="unilateral-coupling"):
     function : function
         ``function(t, x)`` returns g.
     gradient : function or None
-        ``gradient(t, x)`` returns ∂g/∂x, one number for each coordinate, and ∂g/∂t as one more if ``rheonomic``.
+        ``gradient(t, x)`` returns ∂g/∂x, one number for each coordinate, and ∂g/∂t as one more if
+        ``rheonomic``.
     rheonomic : bool
         Whether g depends on time.
 
@@ -53,4 +56,8 @@ class UnilateralCoupling(UnilateralContact, kind="unilateral-coupling"):
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         timed = self.rheonomic
-        return (ConstraintClass(1, scleronomic=not timed, bilateral=False, active=timed),) if self.rigid else ()
+        return (
+            (ConstraintClass(1, scleronomic=not timed, bilateral=False, active=timed),)
+            if self.rigid
+            else ()
+        )

@@ -15,11 +15,12 @@ from flexmbs.model.relations.relation import FunctionRows
 class UserContact(FrameContact, kind="user"):
     """g(t, x, A) ≥ 0 between two frames by a user function of their relative pose.
 
-    x (3) is the position of the child frame from the parent frame in the parent's axes (m), A (9, by rows) the rotation matrix
-    child → parent. With ġ = d · v + m · ω + ∂g/∂t of the relative velocities v = ẋ and ω in the parent's axes, the force N ≥ 0
-    makes the force N d and the moment N m on the child: N is in newtons if g is a distance, |d| = 1. Derivatives that are not
-    given are computed by complex steps, or by differences if the function does not support complex numbers.
-    Source: docs/theory.md, section 40.
+    x (3) is the position of the child frame from the parent frame in the parent's axes (m), A (9,
+    by rows) the rotation matrix child → parent. With ġ = d · v + m · ω + ∂g/∂t of the relative
+    velocities v = ẋ and ω in the parent's axes, the force N ≥ 0 makes the force N d and the moment
+    N m on the child: N is in newtons if g is a distance, |d| = 1. Derivatives that are not given
+    are computed by complex steps, or by differences if the function does not support complex
+    numbers. Source: docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -28,9 +29,10 @@ class UserContact(FrameContact, kind="user"):
     jacobian : function or None
         ``jacobian(t, x, A)`` returns the 6 numbers (d, m), or 7 with ∂g/∂t if ``rheonomic``.
     slip : function or None
-        ``slip(t, x, A)`` returns the two rows of 6 numbers of the velocities of slip (m/s) on (v, ω), perpendicular to the normal
-        and to each other; 7 with a part at rest, such as that of a belt, if ``rheonomic``. Friction and tangential restitution
-        need it. Coulomb's law holds for the normal force N |d|; slip is told times |d|, forces along it over |d|.
+        ``slip(t, x, A)`` returns the two rows of 6 numbers of the velocities of slip (m/s) on (v,
+        ω), perpendicular to the normal and to each other; 7 with a part at rest, such as that of a
+        belt, if ``rheonomic``. Friction and tangential restitution need it. Coulomb's law holds for
+        the normal force N |d|; slip is told times |d|, forces along it over |d|.
     rheonomic : bool
         Whether g or the slip depends on time.
 
@@ -56,11 +58,19 @@ class UserContact(FrameContact, kind="user"):
     def _slips(self) -> "UserContact":
         if self.slip is None and (self.friction or self.tangential_restitution):
             raise NestedError(
-                [Problem(("slip",), "is missing: friction needs the rows of the velocities of slip; give a function")]
+                [
+                    Problem(
+                        ("slip",),
+                        "is missing: friction needs the rows of the velocities of slip; "
+                        "give a function",
+                    )
+                ]
             )
         for key in ("rolling_friction", "torsional_friction"):
             if getattr(self, key):
-                raise NestedError([Problem((key,), "has no arm here: the gap need not be a distance; omit it")])
+                raise NestedError(
+                    [Problem((key,), "has no arm here: the gap need not be a distance; omit it")]
+                )
         return self
 
     @property
@@ -69,8 +79,14 @@ class UserContact(FrameContact, kind="user"):
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
         timed = self.rheonomic
-        return (ConstraintClass(1, scleronomic=not timed, bilateral=False, active=timed),) if self.rigid else ()
+        return (
+            (ConstraintClass(1, scleronomic=not timed, bilateral=False, active=timed),)
+            if self.rigid
+            else ()
+        )
 
     def row(self) -> FunctionRows:
         """The gap and its row as user functions."""
-        return FunctionRows(values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic)
+        return FunctionRows(
+            values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic
+        )

@@ -1,1 +1,3 @@
-"""Controllers of whole robots as declarations: paths of joint coordinates, terms of rigid trees, laws of feedback."""
+"""Controllers of whole robots as declarations: paths of joint coordinates, terms of rigid trees,
+laws of feedback.
+"""

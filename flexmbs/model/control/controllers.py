@@ -17,10 +17,15 @@ Gains = Annotated[Any, BeforeValidator(one_or_each(nonnegative))]
 
 
 class Controller(abc.ABC):
-    """Joint forces τ (n,) = f(t, q, q̇) of a robot's motors. They must depend on these arguments alone."""
+    """Joint forces τ (n,) = f(t, q, q̇) of a robot's motors. They must depend on these arguments
+    alone.
+    """
 
     robot: Any  # what has the names of the ``coordinates``: a `Robot`, or its `RigidTerms`
-    not_in_files = "a model file holds no controller of an own class; save robot.model, and call controlled(robot, controller)"
+    not_in_files = (
+        "a model file holds no controller of an own class; save robot.model, and call "
+        "controlled(robot, controller)"
+    )
 
     @abc.abstractmethod
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
@@ -33,7 +38,8 @@ class PathController(Declaration, Controller, section="controllers"):
     Parameters
     ----------
     robot : robot
-        Whose terms it uses, with a payload if the controller is to account for it: a `Robot`, of which its `RigidTerms` are kept.
+        Whose terms it uses, with a payload if the controller is to account for it: a `Robot`, of
+        which its `RigidTerms` are kept.
     path : path of coordinates
         The path.
     kp : float, floats
@@ -51,11 +57,15 @@ class PathController(Declaration, Controller, section="controllers"):
     def _fitting(self) -> Self:
         n = self.robot.n
         if self.path.n != n:
-            raise NestedError([Problem(("path",), f"has {self.path.n} coordinates and the robot {n}")])
+            raise NestedError(
+                [Problem(("path",), f"has {self.path.n} coordinates and the robot {n}")]
+            )
         require_each(self, ("kp", "kd"), n)
         return self
 
-    def errors(self, t: float, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def errors(
+        self, t: float, q: np.ndarray, qd: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Kp e, Kd ė and q̈_d at time t."""
         wanted = self.path.at(t)
         return self.kp * (wanted.q - q), self.kd * (wanted.qd - qd), wanted.qdd
@@ -63,11 +73,12 @@ class PathController(Declaration, Controller, section="controllers"):
 
 @final
 class ComputedTorque(PathController, kind="computed-torque"):
-    """τ = D(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + friction with e = q_d − q: the error obeys ë + Kd ė + Kp e = 0.
+    """τ = D(q) (q̈_d + Kd ė + Kp e) + C q̇ + g + friction with e = q_d − q: the error obeys ë + Kd
+    ė + Kp e = 0.
 
-    It couples all joints, but the iteration matrix of implicit steps includes only the slopes of each joint by itself; if they do
-    not converge, use smaller steps or ``PDFeedforward``.
-    Luh, Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
+    It couples all joints, but the iteration matrix of implicit steps includes only the slopes of
+    each joint by itself; if they do not converge, use smaller steps or ``PDFeedforward``. Luh,
+    Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
 
     Parameters
     ----------
@@ -108,7 +119,8 @@ class PDGravity(PDController, kind="pd-gravity"):
 
 @final
 class PDFeedforward(PDController, kind="pd-feedforward"):
-    """τ = τ_d(t) + Kp e + Kd ė with e = q_d − q and the inverse dynamics τ_d = D(q_d) q̈_d + C q̇_d + g + friction of the path.
+    """τ = τ_d(t) + Kp e + Kd ė with e = q_d − q and the inverse dynamics τ_d = D(q_d) q̈_d + C q̇_d
+    + g + friction of the path.
 
     An, Atkeson, Hollerbach, Model-Based Control of a Robot Manipulator (1988).
     """

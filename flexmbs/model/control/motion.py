@@ -1,4 +1,6 @@
-"""Positions, velocities and accelerations of a tree for many coordinates at once: arrays q (..., n)."""
+"""Positions, velocities and accelerations of a tree for many coordinates at once: arrays q (...,
+n).
+"""
 
 from typing import NamedTuple
 
@@ -53,7 +55,9 @@ def pose_of(pose: Pose, place: Place) -> tuple[np.ndarray, np.ndarray]:
 
 
 def axes(tree: Tree, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
-    """World angular velocity and velocity (..., n, 3) of each node relative to its parent, per unit rate."""
+    """World angular velocity and velocity (..., n, 3) of each node relative to its parent, per unit
+    rate.
+    """
     return (pose.R @ tree.turn[:, :, None])[..., 0], (pose.R @ tree.slide[:, :, None])[..., 0]
 
 

@@ -1,4 +1,6 @@
-"""Reference motions of the joint coordinates: values, rates and accelerations (n,) over time, and laws for drives and forces."""
+"""Reference motions of the joint coordinates: values, rates and accelerations (n,) over time, and
+laws for drives and forces.
+"""
 
 import abc
 import dataclasses
@@ -72,21 +74,29 @@ class Path(abc.ABC):
         return Motion(*(np.array([row[k] for row in rows]).reshape(-1, self.n) for k in range(3)))
 
     def laws(self) -> tuple[TimeLaw, ...]:
-        """A law of time per coordinate, for drives and references of controllers: functions of this path."""
+        """A law of time per coordinate, for drives and references of controllers: functions of this
+        path.
+        """
         return tuple(Function(functools.partial(_component, self, i)) for i in range(self.n))
 
     def tables(self, step: float) -> tuple[Table, ...]:
-        """Cubic splines through the path every ``step`` (s), one per coordinate: laws that can be saved in model files.
+        """Cubic splines through the path every ``step`` (s), one per coordinate: laws that can be
+        saved in model files.
 
         Raises `InputError`, also for more than a million steps.
         """
         step = checked("step", positive, step)
         start, end = self.span
         if end - start > MOST_STEPS * step:
-            raise InputError(f"step: {step:g} s divides the path of {end - start:g} s into more than {MOST_STEPS} pieces")
+            raise InputError(
+                f"step: {step:g} s divides the path of {end - start:g} s into more than "
+                f"{MOST_STEPS} pieces"
+            )
         count = max(2, 1 + round((end - start) / step))
         times = np.linspace(start, max(end, start + step), count)
-        return tuple(Table(times, values, interpolation="spline") for values in self.table(times).q.T)
+        return tuple(
+            Table(times, values, interpolation="spline") for values in self.table(times).q.T
+        )
 
 
 def _component(path: Path, i: int, t: float) -> tuple[float, float, float]:
@@ -123,7 +133,12 @@ def require_each(declaration: Declaration, keys: Iterable[str], n: int) -> None:
     shapes = {key: np.shape(getattr(declaration, key)) for key in keys}
     wrong = [(key, shape) for key, shape in shapes.items() if shape not in ((), (n,))]
     if wrong:
-        raise NestedError([Problem((key,), f"must be one number or {n}, not {shape[0]} numbers") for key, shape in wrong])
+        raise NestedError(
+            [
+                Problem((key,), f"must be one number or {n}, not {shape[0]} numbers")
+                for key, shape in wrong
+            ]
+        )
 
 
 def _coordinates(value: object) -> tuple[float, ...]:
@@ -143,7 +158,9 @@ class DeclaredPath(Declaration, Path, section="paths"):
 
 
 class MadePath(Path):
-    """A path that its constructor computes: another one, ``made``, which model files hold in its place."""
+    """A path that its constructor computes: another one, ``made``, which model files hold in its
+    place.
+    """
 
     made: DeclaredPath
 
@@ -183,7 +200,10 @@ class FromTo(DeclaredPath):
     @model_validator(mode="after")
     def _as_many(self) -> Self:
         if len(self.q0) != len(self.q1) or not self.q0:
-            text = f"q0 and q1: must be as many numbers, at least one, not {len(self.q0)} and {len(self.q1)}"
+            text = (
+                f"q0 and q1: must be as many numbers, at least one, not {len(self.q0)} and "
+                f"{len(self.q1)}"
+            )
             raise NestedError([Problem((), text)])
         return self
 
@@ -193,7 +213,8 @@ class FromTo(DeclaredPath):
 
 @final
 class Quintic(FromTo, kind="quintic"):
-    """The polynomial of fifth degree with given values, rates and accelerations at both ends; at rest there by default.
+    """The polynomial of fifth degree with given values, rates and accelerations at both ends; at
+    rest there by default.
 
     Craig, Introduction to Robotics (1989), §7.3.
 
@@ -239,8 +260,21 @@ class Quintic(FromTo, kind="quintic"):
     def _coefficients(self) -> np.ndarray:
         """(6, n) of the powers of the time over the duration."""
         T = self.duration
-        ends = (self._each("q0"), self._each("v0"), self._each("a0"), self._each("q1"), self._each("v1"), self._each("a1"))
-        powers = np.array([[_falling(k, d) * t ** max(k - d, 0) for k in range(6)] for t in (0.0, 1.0) for d in range(3)])
+        ends = (
+            self._each("q0"),
+            self._each("v0"),
+            self._each("a0"),
+            self._each("q1"),
+            self._each("v1"),
+            self._each("a1"),
+        )
+        powers = np.array(
+            [
+                [_falling(k, d) * t ** max(k - d, 0) for k in range(6)]
+                for t in (0.0, 1.0)
+                for d in range(3)
+            ]
+        )
         return np.linalg.solve(powers, np.array([x * T ** (i % 3) for i, x in enumerate(ends)]))
 
     def at(self, t: float) -> Motion:
@@ -269,10 +303,11 @@ def _falling(k: int, d: int) -> float:
 
 @final
 class Trapezoid(FromTo, kind="trapezoid"):
-    """Constant acceleration, constant rate, constant deceleration; all coordinates start and end together.
+    """Constant acceleration, constant rate, constant deceleration; all coordinates start and end
+    together.
 
-    The slowest coordinate determines the duration; if it does not reach its rate, the trapezoid is a triangle. Siciliano et al.,
-    Robotics (2009), §4.2.
+    The slowest coordinate determines the duration; if it does not reach its rate, the trapezoid is
+    a triangle. Siciliano et al., Robotics (2009), §4.2.
 
     Parameters
     ----------
@@ -303,8 +338,14 @@ class Trapezoid(FromTo, kind="trapezoid"):
 
     @functools.cached_property
     def _timing(self) -> tuple[float, float, float, float]:
-        """Acceleration and rate of the common path s = 0 … 1, time of rise and of the whole path (s)."""
-        way, v, a = np.abs(np.subtract(self.q1, self.q0)), self._each("rate"), self._each("acceleration")
+        """Acceleration and rate of the common path s = 0 … 1, time of rise and of the whole path
+        (s).
+        """
+        way, v, a = (
+            np.abs(np.subtract(self.q1, self.q0)),
+            self._each("rate"),
+            self._each("acceleration"),
+        )
         moving = way > NO_WAY
         # over the common path the smallest of all coordinates' limits applies
         rise = float((a[moving] / way[moving]).min(initial=np.inf))
@@ -359,10 +400,23 @@ class SplinePath(DeclaredPath, kind="spline"):
     def _of_fifth_degree(self) -> Self:
         m = len(self.coefficients)
         if m <= QUINTIC or not self.coefficients[0]:
-            raise NestedError([Problem(("coefficients",), f"must be {QUINTIC + 1} rows or more of one number or more")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("coefficients",),
+                        f"must be {QUINTIC + 1} rows or more of one number or more",
+                    )
+                ]
+            )
         if len(self.knots) != m + QUINTIC + 1:
             raise NestedError(
-                [Problem(("knots",), f"must be {m + QUINTIC + 1} times for {m} coefficients, not {len(self.knots)}")]
+                [
+                    Problem(
+                        ("knots",),
+                        f"must be {m + QUINTIC + 1} times for {m} coefficients, not "
+                        f"{len(self.knots)}",
+                    )
+                ]
             )
         if min(np.diff(self.knots)) < 0.0 or self.knots[QUINTIC] >= self.knots[m]:
             raise NestedError([Problem(("knots",), "must not decrease, and end after they begin")])

@@ -1,4 +1,6 @@
-"""Terms of the equations of motion of a rigid tree as numbers: what a controller knows of its robot."""
+"""Terms of the equations of motion of a rigid tree as numbers: what a controller knows of its
+robot.
+"""
 
 import functools
 from collections.abc import Mapping
@@ -104,7 +106,12 @@ def _declared(kind: type[Declaration]) -> Any:
             try:
                 made.append(each if isinstance(each, kind) else kind.read(each))  # type: ignore[arg-type]
             except NestedError as error:
-                raise NestedError([Problem((str(k), *problem.path), problem.message) for problem in error.problems]) from None
+                raise NestedError(
+                    [
+                        Problem((str(k), *problem.path), problem.message)
+                        for problem in error.problems
+                    ]
+                ) from None
         return tuple(made)
 
     return Annotated[Any, BeforeValidator(check)]
@@ -113,8 +120,8 @@ def _declared(kind: type[Declaration]) -> Any:
 class RigidTerms(Declaration):
     """D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ of a rigid tree, for controllers.
 
-    `flexmbs.Robot.rigid_terms` has them of a robot. All take arrays of states q (..., n). Siciliano et al., Robotics (2009),
-    ch. 7.
+    `flexmbs.Robot.rigid_terms` has them of a robot. All take arrays of states q (..., n). Siciliano
+    et al., Robotics (2009), ch. 7.
 
     Parameters
     ----------
@@ -134,29 +141,47 @@ class RigidTerms(Declaration):
     def _in_order(self) -> Self:
         n = len(self.links)
         problems = [
-            Problem(("links", str(k), "parent"), f"must be below its own number {k}, not {link.parent}")
-            for k, link in enumerate(self.links) if link.parent >= k
-        ]  # fmt: skip
+            Problem(
+                ("links", str(k), "parent"), f"must be below its own number {k}, not {link.parent}"
+            )
+            for k, link in enumerate(self.links)
+            if link.parent >= k
+        ]
         for k, spun in enumerate(self.spins):
             for key in ("axis", "carrier"):
                 if not 0 <= getattr(spun, key) < n:
-                    problems.append(Problem(("spins", str(k), key), f"must be the number of a link, 0 … {n - 1}"))
+                    problems.append(
+                        Problem(
+                            ("spins", str(k), key), f"must be the number of a link, 0 … {n - 1}"
+                        )
+                    )
         if problems:
             raise NestedError(problems)
         return self
 
     @classmethod
     def of(cls, tree: Tree, armature: np.ndarray, friction: np.ndarray) -> "RigidTerms":
-        """Those of a tree with the armature (n,) and friction (n, 3) of its motors: viscous, Coulomb at rates > 0 and < 0."""
+        """Those of a tree with the armature (n,) and friction (n, 3) of its motors: viscous,
+        Coulomb at rates > 0 and < 0.
+        """
         links = [
             LinkTerms(
-                coordinate=f"{use.joint}.{use.number}", parent=int(tree.parent[k]), position=tree.x[k], rotation=tree.R[k],
-                turn=tree.turn[k], slide=tree.slide[k], mass=float(tree.mass[k]), first_moment=tree.first[k],
-                inertia=0.5 * (tree.inertia[k] + tree.inertia[k].T), armature=float(tree.rotors.reflected[k] + armature[k]),
-                viscous=float(friction[k, 0]), coulomb=float(friction[k, 1]), reverse=-float(friction[k, 2]),
+                coordinate=f"{use.joint}.{use.number}",
+                parent=int(tree.parent[k]),
+                position=tree.x[k],
+                rotation=tree.R[k],
+                turn=tree.turn[k],
+                slide=tree.slide[k],
+                mass=float(tree.mass[k]),
+                first_moment=tree.first[k],
+                inertia=0.5 * (tree.inertia[k] + tree.inertia[k].T),
+                armature=float(tree.rotors.reflected[k] + armature[k]),
+                viscous=float(friction[k, 0]),
+                coulomb=float(friction[k, 1]),
+                reverse=-float(friction[k, 2]),
             )
             for k, use in enumerate(tree.coordinates)
-        ]  # fmt: skip
+        ]
         spun = zip(tree.rotors.coordinate, tree.rotors.node, tree.rotors.spin)
         spins = [SpinTerms(axis=int(k), carrier=int(node), spin=spin) for k, node, spin in spun]
         return cls(links=links, gravity=tree.gravity, spins=spins)
@@ -183,21 +208,46 @@ class RigidTerms(Declaration):
         for k in range(n):
             if parent[k] >= 0:
                 above[k] += above[parent[k]]
-        R, x, turn, slide = each("rotation", 3, 3), each("position", 3), each("turn", 3), each("slide", 3)
+        R, x, turn, slide = (
+            each("rotation", 3, 3),
+            each("position", 3),
+            each("turn", 3),
+            each("slide", 3),
+        )
         K = np.cross(turn[:, None, :], np.eye(3)).swapaxes(1, 2)
         rotors = TreeRotors(
-            each("armature"), np.array([s.axis for s in spins], int), np.array([s.carrier for s in spins], int),
+            each("armature"),
+            np.array([s.axis for s in spins], int),
+            np.array([s.carrier for s in spins], int),
             np.array([s.spin for s in spins], float).reshape(-1, 3),
-        )  # fmt: skip
+        )
         names = tuple(Coordinate(*_parted(name)) for name in self.coordinates)
         return Tree(
-            names, parent, above, R, x, R @ K, R @ K @ K, (R @ slide[:, :, None])[..., 0], turn, slide, each("mass"),
-            each("first_moment", 3), each("inertia", 3, 3), np.array(self.gravity), rotors, {}, {},
-        )  # fmt: skip
+            names,
+            parent,
+            above,
+            R,
+            x,
+            R @ K,
+            R @ K @ K,
+            (R @ slide[:, :, None])[..., 0],
+            turn,
+            slide,
+            each("mass"),
+            each("first_moment", 3),
+            each("inertia", 3, 3),
+            np.array(self.gravity),
+            rotors,
+            {},
+            {},
+        )
 
     @functools.cached_property
     def _friction(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        viscous, up, down = (np.array([getattr(link, key) for link in self.links]) for key in ("viscous", "coulomb", "reverse"))
+        viscous, up, down = (
+            np.array([getattr(link, key) for link in self.links])
+            for key in ("viscous", "coulomb", "reverse")
+        )
         return viscous, up, down
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:

@@ -14,10 +14,12 @@ SINGULAR = 1e-14  # smallest eigenvalue of D scaled to unit diagonal
 def newton_euler(
     tree: Tree, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, gravity: np.ndarray | None = None
 ) -> np.ndarray:  # fmt: skip
-    """τ (..., n) of positions, velocities and accelerations (..., n): the recursive Newton–Euler algorithm.
+    """τ (..., n) of positions, velocities and accelerations (..., n): the recursive Newton–Euler
+    algorithm.
 
-    Outward ω, ω̇ and the accelerations of the nodes, inward forces and moments; both recursions are sums over the links above
-    and below a joint; rotors as in `flexmbs.dynamics.rotors`. Luh, Walker, Paul, J. Dyn. Sys. Meas. Control 102 (1980) 69.
+    Outward ω, ω̇ and the accelerations of the nodes, inward forces and moments; both recursions are
+    sums over the links above and below a joint; rotors as in `flexmbs.dynamics.rotors`. Luh,
+    Walker, Paul, J. Dyn. Sys. Meas. Control 102 (1980) 69.
     """
     g = tree.gravity if gravity is None else gravity
     pose = poses(tree, q)
@@ -35,7 +37,11 @@ def newton_euler(
     first = (pose.R @ tree.first[:, :, None])[..., 0]
     inertia = pose.R @ tree.inertia @ np.swapaxes(pose.R, -1, -2)
     F = tree.mass[:, None] * a + cross(wd, first) + cross(w, cross(w, first))
-    N = (inertia @ wd[..., None])[..., 0] + cross(w, (inertia @ w[..., None])[..., 0]) + cross(first, a)
+    N = (
+        (inertia @ wd[..., None])[..., 0]
+        + cross(w, (inertia @ w[..., None])[..., 0])
+        + cross(first, a)
+    )
     tau = tree.rotors.reflected * qdd
     for k, m, spun in zip(tree.rotors.coordinate, tree.rotors.node, tree.rotors.spin):
         b = pose.R[..., m, :, :] @ spun
@@ -50,7 +56,9 @@ def mass_matrix(tree: Tree, q: np.ndarray) -> np.ndarray:
     """D (..., n, n): its columns are the forces of unit accelerations."""
     n = len(tree.parent)
     rest = np.zeros((*q.shape[:-1], n, n))
-    D = newton_euler(tree, np.broadcast_to(q[..., None, :], rest.shape), rest, rest + np.eye(n), np.zeros(3))
+    D = newton_euler(
+        tree, np.broadcast_to(q[..., None, :], rest.shape), rest, rest + np.eye(n), np.zeros(3)
+    )
     return 0.5 * (D + np.swapaxes(D, -1, -2))
 
 
@@ -61,29 +69,39 @@ def gravity_forces(tree: Tree, q: np.ndarray) -> np.ndarray:
 
 
 def accelerations(D: np.ndarray, forces: np.ndarray, coordinates: Sequence[str]) -> np.ndarray:
-    """q̈ (..., n) = D⁻¹ forces. Raises `SolverError` with a coordinate that moves no mass, by itself or with others."""
+    """q̈ (..., n) = D⁻¹ forces. Raises `SolverError` with a coordinate that moves no mass, by
+    itself or with others.
+    """
     size = np.sqrt(np.diagonal(D, axis1=-2, axis2=-1))
     if not size.all():
         raise SolverError(_without_mass(coordinates[int(np.argwhere(size == 0.0)[0, -1])]))
     least, shapes = np.linalg.eigh(D / (size[..., :, None] * size[..., None, :]))
     if (least[..., :1] < SINGULAR).any():
         worst = np.argwhere(least[..., 0] < SINGULAR)[0]
-        raise SolverError(_without_mass(coordinates[int(np.abs(shapes[(*worst, slice(None), 0)]).argmax())]))
+        raise SolverError(
+            _without_mass(coordinates[int(np.abs(shapes[(*worst, slice(None), 0)]).argmax())])
+        )
     return np.asarray(np.linalg.solve(D, forces[..., None])[..., 0])
 
 
 def _without_mass(coordinate: str) -> str:
-    return f"forward dynamics: D is singular, {coordinate} moves no mass; give its links mass or its motor inertia"
+    return (
+        f"forward dynamics: D is singular, {coordinate} moves no mass; give its links mass or "
+        "its motor inertia"
+    )
 
 
 def coriolis_matrix(tree: Tree, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """C (..., n, n) of Christoffel's symbols: C_ij = Σ_k Γ_ijk q̇_k, Γ_ijk = ½(∂D_ij/∂q_k + ∂D_ik/∂q_j − ∂D_jk/∂q_i).
+    """C (..., n, n) of Christoffel's symbols: C_ij = Σ_k Γ_ijk q̇_k, Γ_ijk = ½(∂D_ij/∂q_k +
+    ∂D_ik/∂q_j − ∂D_jk/∂q_i).
 
-    The velocity forces h(q, q̇) = C q̇ are quadratic in q̇, so that Γ, symmetric in j and k, follows by polarisation without any
-    derivative: column j is ¼[h(q̇ + e_j) − h(q̇ − e_j)].
+    The velocity forces h(q, q̇) = C q̇ are quadratic in q̇, so that Γ, symmetric in j and k,
+    follows by polarisation without any derivative: column j is ¼[h(q̇ + e_j) − h(q̇ − e_j)].
     """
     n = len(tree.parent)
     q, unit = np.broadcast_to(q[..., None, :], (*q.shape[:-1], n, n)), np.eye(n)
     none, rest = np.zeros(3), np.zeros(q.shape)
-    up, low = (newton_euler(tree, q, qd[..., None, :] + sign * unit, rest, none) for sign in (1.0, -1.0))
+    up, low = (
+        newton_euler(tree, q, qd[..., None, :] + sign * unit, rest, none) for sign in (1.0, -1.0)
+    )
     return np.asarray(np.swapaxes(0.25 * (up - low), -1, -2))

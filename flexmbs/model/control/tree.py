@@ -28,7 +28,9 @@ class Coordinate(NamedTuple):
 
 
 class TreeRotors(NamedTuple):
-    """Rotors of the model: n² I (n,) by coordinate; coordinate, node of the carrier (r,) and n I a (r, 3) of gyroscopic ones."""
+    """Rotors of the model: n² I (n,) by coordinate; coordinate, node of the carrier (r,) and n I a
+    (r, 3) of gyroscopic ones.
+    """
 
     reflected: np.ndarray
     coordinate: np.ndarray

@@ -1,4 +1,6 @@
-"""Forces: on joint coordinates, on frames, between frames. One file per kind of force; one line here registers it."""
+"""Forces: on joint coordinates, on frames, between frames. One file per kind of force; one line
+here registers it.
+"""
 
 from flexmbs.model.forces.bushing import Bushing as Bushing
 from flexmbs.model.forces.force import AlongLine as AlongLine

@@ -35,7 +35,9 @@ def linear_slopes(p, u, x, out):
 
 @LawPart
 def on_curve(p, at, x):
-    """(f, f') of the piecewise cubic at p[at:] = (n, n points, 4 (n − 1) coefficients), straight on beyond its ends"""
+    """(f, f') of the piecewise cubic at p[at:] = (n, n points, 4 (n − 1) coefficients), straight on
+    beyond its ends
+    """
     n = int(p[at])
     i = 0
     while i < n - 2 and x >= p[at + 2 + i]:
@@ -49,9 +51,11 @@ def on_curve(p, at, x):
 
 @nonlinear_law
 def viscoelastic(p, u, x, out):
-    """−k δ or −f(δ), −c v, and Maxwell branches: −z, ż = k₁ δ̇ − z/T; p = (k, c, k₁, T, places of the curves, 0 none)
+    """−k δ or −f(δ), −c v, and Maxwell branches: −z, ż = k₁ δ̇ − z/T; p = (k, c, k₁, T, places of
+    the curves, 0 none)
 
-    Rates of the rotation vector ϑ from ω in axes of a: ϑ̇ = ω − ½ ϑ × ω + (1 − ½ ϑ cot ½ϑ)/ϑ² ϑ × (ϑ × ω).
+    Rates of the rotation vector ϑ from ω in axes of a: ϑ̇ = ω − ½ ϑ × ω + (1 − ½ ϑ cot ½ϑ)/ϑ² ϑ ×
+    (ϑ × ω).
     """
     t2 = x[4] * x[4] + x[5] * x[5] + x[6] * x[6]
     half = 0.5 * math.sqrt(t2)
@@ -91,8 +95,9 @@ def viscoelastic_slopes(p, u, x, out):
 class Bushing(BetweenFrames, kind="bushing"):
     """Elastic bearing between two frames, in the axes of ``frame_a``.
 
-    A Maxwell branch f, ḟ = k₁·δ̇ − f/T, beside each spring gives under δ sin Ωt the dynamic stiffness
-    k + iΩ·c + k₁·iΩT/(1 + iΩT). Several branches are several bushings. Source: Lakes, Viscoelastic Materials (2009), section 2.6.
+    A Maxwell branch f, ḟ = k₁·δ̇ − f/T, beside each spring gives under δ sin Ωt the dynamic
+    stiffness k + iΩ·c + k₁·iΩT/(1 + iΩT). Several branches are several bushings. Source: Lakes,
+    Viscoelastic Materials (2009), section 2.6.
 
     Parameters
     ----------
@@ -105,7 +110,8 @@ class Bushing(BetweenFrames, kind="bushing"):
     relaxation_time : 6 floats [s]
         Relaxation times T of these, positive where there is a branch.
     curve_x : two lists of floats or None [m, N]
-        Displacements, increasing, and the restoring forces there, in place of k along x: monotone cubics, straight on beyond.
+        Displacements, increasing, and the restoring forces there, in place of k along x: monotone
+        cubics, straight on beyond.
     curve_y : two lists of floats or None [m, N]
         The same along y.
     curve_z : two lists of floats or None [m, N]
@@ -143,7 +149,14 @@ class Bushing(BetweenFrames, kind="bushing"):
     def _times(self) -> "Bushing":
         for a, (k, T) in enumerate(zip(self.branch_k, self.relaxation_time)):
             if k > 0.0 and not T > 0.0:
-                raise NestedError([Problem(("relaxation_time", str(a)), f"must be > 0 for branch_k = {k:g}, not {T:g}")])
+                raise NestedError(
+                    [
+                        Problem(
+                            ("relaxation_time", str(a)),
+                            f"must be > 0 for branch_k = {k:g}, not {T:g}",
+                        )
+                    ]
+                )
         return self
 
     def row(self) -> Row:
@@ -159,4 +172,6 @@ class Bushing(BetweenFrames, kind="bushing"):
                 found = monotone(np.array(points), np.array(values))
                 data += [float(len(points)), *points, *found.T.ravel().tolist()]
         times = tuple(T if k > 0.0 else 1.0 for k, T in zip(self.branch_k, self.relaxation_time))
-        return Row(viscoelastic, (*self.k, *self.c, *self.branch_k, *times, *places, *data), states=6)
+        return Row(
+            viscoelastic, (*self.k, *self.c, *self.branch_k, *times, *places, *data), states=6
+        )

@@ -1,7 +1,8 @@
 """Base classes of forces: where a force acts determines the arguments and results of its law.
 
-Forces act at five kinds of location, each with one loop over its forces (`flexmbs.dynamics.forces`): a joint coordinate, several
-joint coordinates, a frame, the line between two frames, two frames. A kind of force defines its law only: the kernel
+Forces act at five kinds of location, each with one loop over its forces
+(`flexmbs.dynamics.forces`): a joint coordinate, several joint coordinates, a frame, the line
+between two frames, two frames. A kind of force defines its law only: the kernel
 (`flexmbs.law_kernel.LawKernel`) is in the file of its declaration.
 """
 
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 
 class Force(Item, section="forces"):
-    """A force element. ``place``: where such forces act, a field of `flexmbs.system.records.Forces`."""
+    """A force element. ``place``: where such forces act, a field of
+    `flexmbs.system.records.Forces`.
+    """
 
     place: ClassVar[str]
-    undefined: ClassVar[str] = "its law gives no finite force in this state; correct its values, or start in another state"
+    undefined: ClassVar[str] = (
+        "its law gives no finite force in this state; correct its values, or start in another state"
+    )
 
     def row(self) -> Row:
         """Its record."""
@@ -40,8 +45,9 @@ class Force(Item, section="forces"):
 class JointForce(Force):
     """A generalized force τ (N or N m) on one degree of freedom of a joint.
 
-    Law: x = (t, coordinate, rate η, force states z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x, −∂τ/∂η). A ``loaded``
-    law gets F_across, F_along, M_bending, M_torsion of the joint's reaction (`flexmbs.dynamics.joint_loads`) as z.
+    Law: x = (t, coordinate, rate η, force states z) → out = (τ, its dissipative part, ż); slopes
+    (−∂τ/∂x, −∂τ/∂η). A ``loaded`` law gets F_across, F_along, M_bending, M_torsion of the joint's
+    reaction (`flexmbs.dynamics.joint_loads`) as z.
 
     Parameters
     ----------
@@ -58,7 +64,9 @@ class JointForce(Force):
 
     @property
     def creep_rate(self) -> float:
-        """Rate (m/s or rad/s) below which a friction that is smooth at rest creeps, at 99 % of its limit; 0 for other laws."""
+        """Rate (m/s or rad/s) below which a friction that is smooth at rest creeps, at 99 % of its
+        limit; 0 for other laws.
+        """
         return 0.0
 
     def coordinate_used(self) -> CoordinateUse:
@@ -83,7 +91,8 @@ class OnSeveral(Force):
 class OnCombination(OnSeveral):
     """Generalized forces aᵢ τ on joint coordinates qᵢ, τ by a law of the combination x = Σ aᵢ qᵢ.
 
-    Law: x = (t, x, rate of x, force states z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x, −∂τ/∂ẋ).
+    Law: x = (t, x, rate of x, force states z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x,
+    −∂τ/∂ẋ).
 
     Parameters
     ----------
@@ -95,14 +104,17 @@ class OnCombination(OnSeveral):
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        return tuple(Term("factors", coordinate, factor) for coordinate, factor in self.factors.items())
+        return tuple(
+            Term("factors", coordinate, factor) for coordinate, factor in self.factors.items()
+        )
 
 
 class OnJoints(OnSeveral):
     """Generalized forces τ (n,) on n joint coordinates that depend on all of them.
 
-    Law: x = (t, coordinates (n), rates (n), force states z) → out = (τ (n), their dissipative parts (n), ż); slopes
-    (−∂τᵢ/∂xᵢ (n), −∂τᵢ/∂ẋᵢ (n)): what couples joints has no place in the iteration matrix.
+    Law: x = (t, coordinates (n), rates (n), force states z) → out = (τ (n), their dissipative parts
+    (n), ż); slopes (−∂τᵢ/∂xᵢ (n), −∂τᵢ/∂ẋᵢ (n)): what couples joints has no place in the iteration
+    matrix.
 
     Parameters
     ----------
@@ -132,8 +144,9 @@ def joints_read(force: Force) -> tuple[str, ...]:
 class OnFrame(Force):
     """A force and a torque on a frame.
 
-    Law: x = (t, r (3), A (9, by rows), v (3), ω (3), constraint wrenches of joints that it reads (6 each), force states z), the
-    motion of the frame in world axes → out = (force, torque in world axes, ż).
+    Law: x = (t, r (3), A (9, by rows), v (3), ω (3), constraint wrenches of joints that it reads (6
+    each), force states z), the motion of the frame in world axes → out = (force, torque in world
+    axes, ż).
 
     Parameters
     ----------
@@ -152,10 +165,12 @@ class OnFrame(Force):
 class BetweenFrames(Force):
     """A force and a torque on frame b, and their reaction on frame a.
 
-    Law: x = (t, displacement (3) and rotation vector θ (3) of b in a, velocity (3) and angular velocity (3) of b relative to a,
-    constraint wrenches of joints that it reads (6 each), force states z), axes of a → out = elastic force and moment conjugate to
-    displacement and θ, dissipative ones conjugate to the velocities, ż; slopes: −∂/∂(displacement, θ) (6, 6), −∂/∂velocities
-    (6, 6), row by row, both symmetric: what is not has no place in the iteration matrix.
+    Law: x = (t, displacement (3) and rotation vector θ (3) of b in a, velocity (3) and angular
+    velocity (3) of b relative to a, constraint wrenches of joints that it reads (6 each), force
+    states z), axes of a → out = elastic force and moment conjugate to displacement and θ,
+    dissipative ones conjugate to the velocities, ż; slopes: −∂/∂(displacement, θ) (6, 6),
+    −∂/∂velocities (6, 6), row by row, both symmetric: what is not has no place in the iteration
+    matrix.
 
     Parameters
     ----------
@@ -166,7 +181,8 @@ class BetweenFrames(Force):
     """
 
     place: ClassVar[str] = "pair"
-    turns_freely: ClassVar[bool] = False  # whether its law depends on exp(θ) alone, not on θ, which jumps at half a turn
+    # whether its law depends on exp(θ) alone, not on θ, which jumps at half a turn
+    turns_freely: ClassVar[bool] = False
 
     frame_a: FrameLike = dataclasses.field(kw_only=False)
     frame_b: FrameLike = dataclasses.field(kw_only=False)
@@ -174,7 +190,9 @@ class BetweenFrames(Force):
     @model_validator(mode="after")
     def _two_frames(self) -> "BetweenFrames":
         if self.frame_a == self.frame_b:
-            raise NestedError([Problem(("frame_b",), f"is frame_a itself ('{self.frame_a}'); give two frames")])
+            raise NestedError(
+                [Problem(("frame_b",), f"is frame_a itself ('{self.frame_a}'); give two frames")]
+            )
         return self
 
     def frames(self) -> tuple[Any, ...]:
@@ -184,7 +202,8 @@ class BetweenFrames(Force):
 class AlongLine(BetweenFrames):
     """A tension F (N) along the line between two frames.
 
-    Law: x = (t, elongation e = l − l₀, ė, force states z) → out = (F, its dissipative part, ż); slopes (∂F/∂e, ∂F/∂ė).
+    Law: x = (t, elongation e = l − l₀, ė, force states z) → out = (F, its dissipative part, ż);
+    slopes (∂F/∂e, ∂F/∂ė).
     """
 
     place: ClassVar[str] = "line"

@@ -11,7 +11,21 @@ from flexmbs.model.forces.force import AlongLine
 from flexmbs.model.laws import LawOfTime
 
 # indices in p
-AREA_A, AREA_B, VOLUME_A, VOLUME_B, BULK, VALVE, SUPPLY, TANK, LEAK, FRICTION, SMOOTHING, FIRST_A, FIRST_B = range(13)
+(
+    AREA_A,
+    AREA_B,
+    VOLUME_A,
+    VOLUME_B,
+    BULK,
+    VALVE,
+    SUPPLY,
+    TANK,
+    LEAK,
+    FRICTION,
+    SMOOTHING,
+    FIRST_A,
+    FIRST_B,
+) = range(13)
 
 
 @LawPart
@@ -22,19 +36,24 @@ def root(x, width):
 
 @nonlinear_law
 def cylinder(p, u, x, out):
-    """F = A_B p_B − A_A p_A + c ė,  ṗ_A = β/V_A (Q_A − A_A ė − G (p_A − p_B)),  ṗ_B = β/V_B (Q_B + A_B ė + G (p_A − p_B))
+    """F = A_B p_B − A_A p_A + c ė,  ṗ_A = β/V_A (Q_A − A_A ė − G (p_A − p_B)),  ṗ_B = β/V_B (Q_B +
+    A_B ė + G (p_A − p_B))
 
-    V_A = V_A0 + A_A e, V_B = V_B0 − A_B e; with opening u: Q_A = K (u⁺ r(p_S − p_A) − u⁻ r(p_A − p_T)),
-    Q_B = K (u⁻ r(p_S − p_B) − u⁺ r(p_B − p_T)), r the smooth root. The states z are the changes of the pressures since the start
-    over p_S.
+    V_A = V_A0 + A_A e, V_B = V_B0 − A_B e; with opening u: Q_A = K (u⁺ r(p_S − p_A) − u⁻ r(p_A −
+    p_T)), Q_B = K (u⁻ r(p_S − p_B) − u⁺ r(p_B − p_T)), r the smooth root. The states z are the
+    changes of the pressures since the start over p_S.
     """
     unit = p[SUPPLY]
     a = p[FIRST_A] + unit * x[3]
     b = p[FIRST_B] + unit * x[4]
     opened = max(u[0], 0.0)
     reversed_by = max(-u[0], 0.0)
-    flow_a = p[VALVE] * (opened * root(p[SUPPLY] - a, p[SMOOTHING]) - reversed_by * root(a - p[TANK], p[SMOOTHING]))
-    flow_b = p[VALVE] * (reversed_by * root(p[SUPPLY] - b, p[SMOOTHING]) - opened * root(b - p[TANK], p[SMOOTHING]))
+    flow_a = p[VALVE] * (
+        opened * root(p[SUPPLY] - a, p[SMOOTHING]) - reversed_by * root(a - p[TANK], p[SMOOTHING])
+    )
+    flow_b = p[VALVE] * (
+        reversed_by * root(p[SUPPLY] - b, p[SMOOTHING]) - opened * root(b - p[TANK], p[SMOOTHING])
+    )
     leak = p[LEAK] * (a - b)
     volume_a = p[VOLUME_A] + p[AREA_A] * x[1]
     volume_b = p[VOLUME_B] - p[AREA_B] * x[1]
@@ -61,14 +80,16 @@ def cylinder_slopes(p, u, x, out):
 class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
     """Double-acting cylinder along the line between two frames, with a valve to supply and tank:
 
-    F = A_B·p_B − A_A·p_A + c·ė, dp_A/dt = β/V_A·(Q_A − A_A·ė − G·(p_A − p_B)), dp_B/dt = β/V_B·(Q_B + A_B·ė + G·(p_A − p_B)).
+    F = A_B·p_B − A_A·p_A + c·ė, dp_A/dt = β/V_A·(Q_A − A_A·ė − G·(p_A − p_B)), dp_B/dt = β/V_B·(Q_B
+    + A_B·ė + G·(p_A − p_B)).
 
-    F is the tension, e the elongation beyond ``length``, V_A = volume_a + A_A·e, V_B = volume_b − A_B·e. With the opening
-    u(t) > 0 supply feeds A by Q_A = K·u·√(p_S − p_A), and B drains to the tank by Q_B = −K·u·√(p_B − p_T); u < 0 reverses both.
-    The root is x/(x² + δ²)^(1/4) with the smoothing δ. Pressures are relative to the surroundings. A run stops where a chamber is
-    used up.
-    Shut valve: stiffness β·(A_A²/V_A + A_B²/V_B). Steady speed against the load P:
-    K·u·√((p_S·A_A − p_T·A_B − P)/(A_A³ + A_B³)). Source: Jelali and Kroll, Hydraulic Servo-systems (2003), chapter 4.
+    F is the tension, e the elongation beyond ``length``, V_A = volume_a + A_A·e, V_B = volume_b −
+    A_B·e. With the opening u(t) > 0 supply feeds A by Q_A = K·u·√(p_S − p_A), and B drains to the
+    tank by Q_B = −K·u·√(p_B − p_T); u < 0 reverses both. The root is x/(x² + δ²)^(1/4) with the
+    smoothing δ. Pressures are relative to the surroundings. A run stops where a chamber is used up.
+    Shut valve: stiffness β·(A_A²/V_A + A_B²/V_B). Steady speed against the load P: K·u·√((p_S·A_A −
+    p_T·A_B − P)/(A_A³ + A_B³)). Source: Jelali and Kroll, Hydraulic Servo-systems (2003), chapter
+    4.
 
     Parameters
     ----------
@@ -134,7 +155,9 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
     @model_validator(mode="after")
     def _drop(self) -> "HydraulicCylinder":
         if not self.tank < self.supply:
-            raise NestedError([Problem(("tank",), f"must be below supply = {self.supply:g}, not {self.tank:g}")])
+            raise NestedError(
+                [Problem(("tank",), f"must be below supply = {self.supply:g}, not {self.tank:g}")]
+            )
         return self
 
     def unloaded_length(self) -> float:
@@ -142,7 +165,18 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
 
     def row(self) -> Row:
         parameters = (
-            self.area_a, self.area_b, self.volume_a, self.volume_b, self.bulk_modulus, self.valve, self.supply, self.tank,
-            self.leakage, self.friction, self.smoothing, self.pressure_a, self.pressure_b,
-        )  # fmt: skip
+            self.area_a,
+            self.area_b,
+            self.volume_a,
+            self.volume_b,
+            self.bulk_modulus,
+            self.valve,
+            self.supply,
+            self.tank,
+            self.leakage,
+            self.friction,
+            self.smoothing,
+            self.pressure_a,
+            self.pressure_b,
+        )
         return Row(cylinder, parameters, (self.opening,), keys=("opening",), states=2)

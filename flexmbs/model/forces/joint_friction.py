@@ -10,7 +10,8 @@ from flexmbs.model.fields import Nonnegative, OptionalNonnegative, OptionalPosit
 from flexmbs.model.forces.force import JointForce
 
 REACHED = math.atanh(0.99)  # rate over the regularization at which tanh reaches 99 % of the limit
-CHORD = 0.6  # fraction of the secant slope: from 0.5 on Newton's method does not oscillate about sticking
+# fraction of the secant slope: from 0.5 on Newton's method does not oscillate about sticking
+CHORD = 0.6
 COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION, REVERSE = range(6)  # indices in p
 
 
@@ -28,7 +29,9 @@ def friction(p, u, x, out):
 
 @friction.slopes
 def friction_slopes(p, u, x, out):
-    """−∂τ/∂η, or the fraction of the secant −τ/η that keeps the iteration from overshooting near sticking."""
+    """−∂τ/∂η, or the fraction of the secant −τ/η that keeps the iteration from overshooting near
+    sticking.
+    """
     v = x[2]
     stribeck = v / p[STRIBECK]
     rise = (p[STATIC] - p[COULOMB]) * math.exp(-stribeck * stribeck)
@@ -43,16 +46,28 @@ def friction_slopes(p, u, x, out):
     out[1] = max(tangent, CHORD * size * th / v) + p[VISCOUS]
 
 
-def check_static(key: str, sliding: float, static: float | None, stribeck_velocity: float | None, *, jumps: bool = False) -> None:
-    """Raise for a static friction below that of sliding, whose name is ``key``, and for one of static and stribeck_velocity
-    alone; a static friction that ``jumps`` to that of sliding needs no rate."""
+def check_static(
+    key: str,
+    sliding: float,
+    static: float | None,
+    stribeck_velocity: float | None,
+    *,
+    jumps: bool = False,
+) -> None:
+    """Raise for a static friction below that of sliding, whose name is ``key``, and for one of
+    static and stribeck_velocity alone; a static friction that ``jumps`` to that of sliding needs no
+    rate."""
     if static is not None and static < sliding:
         raise NestedError([Problem(("static",), f"must be >= {key} = {sliding:g}, not {static:g}")])
     if static is None and stribeck_velocity is not None and jumps:
-        raise NestedError([Problem(("static",), "is missing; stribeck_velocity is the rate over which it decays")])
+        raise NestedError(
+            [Problem(("static",), "is missing; stribeck_velocity is the rate over which it decays")]
+        )
     if (static is None) != (stribeck_velocity is None) and not jumps:
         missing = "static" if static is None else "stribeck_velocity"
-        raise NestedError([Problem((missing,), "is missing; static and stribeck_velocity must be given together")])
+        raise NestedError(
+            [Problem((missing,), "is missing; static and stribeck_velocity must be given together")]
+        )
 
 
 class JointFriction(JointForce, kind="joint-friction"):
@@ -75,8 +90,8 @@ class JointFriction(JointForce, kind="joint-friction"):
     viscous : float [N s/m or N m s/rad]
         Viscous coefficient c.
     regularization : float [m/s or rad/s]
-        Rate v_r at which tanh(1) = 76 % of the force is reached; below it a loaded joint creeps at η ≈ v_r Q/F_s instead of
-        sticking.
+        Rate v_r at which tanh(1) = 76 % of the force is reached; below it a loaded joint creeps at
+        η ≈ v_r Q/F_s instead of sticking.
 
     Examples
     --------
@@ -100,7 +115,9 @@ class JointFriction(JointForce, kind="joint-friction"):
     def _curve(self) -> "JointFriction":
         check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity)
         if self.reverse is not None and self.static is not None:
-            raise NestedError([Problem(("reverse",), "goes with Coulomb and viscous friction alone; omit static")])
+            raise NestedError(
+                [Problem(("reverse",), "goes with Coulomb and viscous friction alone; omit static")]
+            )
         return self
 
     @property
@@ -111,7 +128,17 @@ class JointFriction(JointForce, kind="joint-friction"):
     def row(self) -> Row:
         static = self.coulomb if self.static is None else self.static
         reverse = self.coulomb if self.reverse is None else self.reverse
-        return Row(friction, (self.coulomb, static, self.stribeck_velocity or 1.0, self.viscous, self.regularization, reverse))
+        return Row(
+            friction,
+            (
+                self.coulomb,
+                static,
+                self.stribeck_velocity or 1.0,
+                self.viscous,
+                self.regularization,
+                reverse,
+            ),
+        )
 
     def warnings(self) -> list[Problem]:
         if self.stribeck_velocity is None or self.regularization < 0.5 * self.stribeck_velocity:

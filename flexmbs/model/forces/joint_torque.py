@@ -20,7 +20,9 @@ def law_row(law: Any) -> Row:
     """The record of a law of a coordinate, of a function (t, x, v), or of a law of time."""
     if isinstance(law, JointLaw):
         return law.row()
-    return Row(given, laws=(law.function if isinstance(law, Function) and law.parameters == 3 else law,))
+    return Row(
+        given, laws=(law.function if isinstance(law, Function) and law.parameters == 3 else law,)
+    )
 
 
 class JointTorque(JointForce, kind="joint-torque"):
@@ -31,8 +33,9 @@ class JointTorque(JointForce, kind="joint-torque"):
     Parameters
     ----------
     law : law [N or N m]
-        `PD`, `PID`, `LimitedPID`, `SpringDamper`, `Maxwell`, `DCMotor`, `Curve`, `DigitalPID`, `DigitalController`, a function
-        (t, x, v) → Q, or a law of time, a number or a function of t.
+        `PD`, `PID`, `LimitedPID`, `SpringDamper`, `Maxwell`, `DCMotor`, `Curve`, `DigitalPID`,
+        `DigitalController`, a function (t, x, v) → Q, or a law of time, a number or a function of
+        t.
 
     Examples
     --------

@@ -2,8 +2,8 @@
 
     Q = −(P + μ(η) W) tanh(η/v_r),   μ(η) = μ_d + (μ_s − μ_d) exp(−(η/v_s)²),
 
-with a preload P and the load W of the bearing or guide. ṡ, λ and W depend on each other and are solved together; where none
-solves them, as in a guide that locks itself, the run stops.
+with a preload P and the load W of the bearing or guide. ṡ, λ and W depend on each other and are
+solved together; where none solves them, as in a guide that locks itself, the run stops.
 """
 
 import math
@@ -20,7 +20,8 @@ from flexmbs.model.motions import Motion
 
 MOST = 1e3  # of friction coefficients
 PRELOAD, DYNAMIC, STATIC, STRIBECK, REGULARIZATION = range(5)  # indices in p, before the arms
-ACROSS, ALONG, BENDING, TORSION = range(3, 7)  # in x: F_across, F_along, M_bending, M_torsion of the joint
+# in x: F_across, F_along, M_bending, M_torsion of the joint
+ACROSS, ALONG, BENDING, TORSION = range(3, 7)
 
 
 @LawPart
@@ -35,7 +36,9 @@ def rubbing(p, x, out, load):
 
 @LawPart
 def rubbing_slopes(p, x, out, load):
-    """−∂τ/∂η at the load, or the fraction of the secant −τ/η that keeps the iteration from overshooting near sticking."""
+    """−∂τ/∂η at the load, or the fraction of the secant −τ/η that keeps the iteration from
+    overshooting near sticking.
+    """
     v, vr = x[2], p[REGULARIZATION]
     stribeck = v / p[STRIBECK]
     rise = (p[STATIC] - p[DYNAMIC]) * math.exp(-stribeck * stribeck) * load
@@ -109,7 +112,8 @@ class LoadedFriction(JointForce):
     preload : float [N or N m]
         Friction P without load, such as that of seals.
     regularization : float [m/s or rad/s]
-        Rate v_r at which 76 % of the friction is reached; below it a loaded joint creeps instead of sticking.
+        Rate v_r at which 76 % of the friction is reached; below it a loaded joint creeps instead of
+        sticking.
     """
 
     friction: Annotated[float, BeforeValidator(_coefficient)]
@@ -121,10 +125,13 @@ class LoadedFriction(JointForce):
     turns: ClassVar[bool]  # whether it belongs to rotations or to translations
 
     def unfit_for(self, joint: Joint, motion: Motion) -> str:
-        """Loads are those of joints with one axis: what forces along their freedoms transmit is no load."""
+        """Loads are those of joints with one axis: what forces along their freedoms transmit is no
+        load.
+        """
         if joint.kind not in ("revolute", "prismatic", "cylindrical"):
             return (
-                f"is that of a joint of kind '{joint.kind}'; friction of reactions needs a revolute, prismatic or cylindrical one"
+                f"is that of a joint of kind '{joint.kind}'; friction of reactions needs a "
+                "revolute, prismatic or cylindrical one"
             )
         if motion.turns != self.turns:
             other = "guide-friction" if self.turns else "pin-friction"
@@ -138,19 +145,30 @@ class LoadedFriction(JointForce):
 
     @property
     def creep_rate(self) -> float:
-        return REACHED * self.regularization if max(self.friction, self.static or 0.0, self.preload) else 0.0
+        return (
+            REACHED * self.regularization
+            if max(self.friction, self.static or 0.0, self.preload)
+            else 0.0
+        )
 
     def _curve_parameters(self) -> tuple[float, ...]:
         static = self.friction if self.static is None else self.static
-        return self.preload, self.friction, static, self.stribeck_velocity or 1.0, self.regularization
+        return (
+            self.preload,
+            self.friction,
+            static,
+            self.stribeck_velocity or 1.0,
+            self.regularization,
+        )
 
 
 class PinFriction(LoadedFriction, kind="pin-friction"):
-    """Friction torque of a pin or bearing on a rotation: W = radius·(F_across + 2 M_bending/length) + arm·F_along.
+    """Friction torque of a pin or bearing on a rotation: W = radius·(F_across + 2 M_bending/length)
+    + arm·F_along.
 
-    F_across and F_along are the reaction force across and along the axis (F_along of a revolute joint), M_bending its moment
-    across it, about the frame of the child.
-    Source: docs/theory.md, section 39.
+    F_across and F_along are the reaction force across and along the axis (F_along of a revolute
+    joint), M_bending its moment across it, about the frame of the child. Source: docs/theory.md,
+    section 39.
 
     Parameters
     ----------
@@ -184,11 +202,12 @@ class PinFriction(LoadedFriction, kind="pin-friction"):
 
 
 class GuideFriction(LoadedFriction, kind="guide-friction"):
-    """Friction force of a slide on a translation: W = F_across + 2 M_bending/length + 2 M_torsion/width.
+    """Friction force of a slide on a translation: W = F_across + 2 M_bending/length + 2
+    M_torsion/width.
 
-    F_across is the reaction force across the axis, M_bending and M_torsion its moments across and about it (M_torsion of a
-    prismatic joint), about the frame of the child.
-    Source: docs/theory.md, section 39.
+    F_across is the reaction force across the axis, M_bending and M_torsion its moments across and
+    about it (M_torsion of a prismatic joint), about the frame of the child. Source: docs/theory.md,
+    section 39.
 
     Parameters
     ----------
@@ -214,5 +233,8 @@ class GuideFriction(LoadedFriction, kind="guide-friction"):
     turns: ClassVar[bool] = False
 
     def row(self) -> Row:
-        arms = 0.0 if self.length is None else 2.0 / self.length, 0.0 if self.width is None else 2.0 / self.width
+        arms = (
+            0.0 if self.length is None else 2.0 / self.length,
+            0.0 if self.width is None else 2.0 / self.width,
+        )
         return Row(guide_friction, (*self._curve_parameters(), *arms), loaded=True)

@@ -1,4 +1,6 @@
-"""Friction on a joint coordinate with a force state: the deflection of bristles, by the law of Canudas de Wit and others."""
+"""Friction on a joint coordinate with a force state: the deflection of bristles, by the law of
+Canudas de Wit and others.
+"""
 
 import math
 
@@ -9,13 +11,14 @@ from flexmbs.model.fields import Nonnegative, OptionalPositive, Positive
 from flexmbs.model.forces.force import JointForce
 from flexmbs.model.forces.joint_friction import CHORD, check_static
 
-STIFFNESS, DAMPING, VISCOUS, COULOMB, STATIC, STRIBECK = range(6)  # indices in p: σ₀, σ₁, σ₂, F_c, F_s, v_s
+# indices in p: σ₀, σ₁, σ₂, F_c, F_s, v_s
+STIFFNESS, DAMPING, VISCOUS, COULOMB, STATIC, STRIBECK = range(6)
 
 
 @LawPart
 def bristles(p, x):
-    """(z, ż, g, σ₀ |η|/g, g') of the rate η, ż = η − σ₀ |η| z/g; in an implicit stage z = c + a ż, x = (t, q, η, z, c, a):
-    z = (c + a η)/(1 + a σ₀ |η|/g)"""
+    """(z, ż, g, σ₀ |η|/g, g') of the rate η, ż = η − σ₀ |η| z/g; in an implicit stage z = c + a ż,
+    x = (t, q, η, z, c, a): z = (c + a η)/(1 + a σ₀ |η|/g)"""
     v, a = x[2], x[5]
     y = v / p[STRIBECK]
     rise = (p[STATIC] - p[COULOMB]) * math.exp(-y * y)
@@ -27,7 +30,9 @@ def bristles(p, x):
 
 @nonlinear_law
 def lugre(p, u, x, out):
-    """τ = −(σ₀ z + σ₁ ż + σ₂ η); elastic is what makes the power σ₀ z ż of the bristles, −σ₀ z (1 − σ₀ z sgn η/g)"""
+    """τ = −(σ₀ z + σ₁ ż + σ₂ η); elastic is what makes the power σ₀ z ż of the bristles, −σ₀ z (1 −
+    σ₀ z sgn η/g)
+    """
     v = x[2]
     z, zd, g, _, _ = bristles(p, x)
     sign = 1.0 if v > 0.0 else -1.0 if v < 0.0 else 0.0
@@ -38,7 +43,9 @@ def lugre(p, u, x, out):
 
 @lugre.slopes
 def lugre_slopes(p, u, x, out):
-    """−∂τ/∂η with z of the stage, or the fraction of its secant from η = 0 that keeps Newton's method from overshooting"""
+    """−∂τ/∂η with z of the stage, or the fraction of its secant from η = 0 that keeps Newton's
+    method from overshooting
+    """
     v, a = x[2], x[5]
     z, zd, g, rate, slope = bristles(p, x)
     sign = 1.0 if v > 0.0 else -1.0 if v < 0.0 else 0.0
@@ -50,13 +57,15 @@ def lugre_slopes(p, u, x, out):
 
 
 class LuGreFriction(JointForce, kind="lugre-friction"):
-    """Friction in one rotation or translation of a joint with the rate η, by elastic bristles with the deflection z:
+    """Friction in one rotation or translation of a joint with the rate η, by elastic bristles with
+    the deflection z:
 
     Q = −(σ₀ z + σ₁ ż + σ₂ η),  ż = η − σ₀ |η| z/g(η),  g(η) = F_c + (F_s − F_c) exp(−(η/v_s)²).
 
-    It sticks elastically with the stiffness σ₀ before it slides, z = 0 at the start; steady sliding: −g(η) sgn η − σ₂ η. For
-    all integrators; steps must resolve the period of the mass on σ₀ where the joint sticks, unless σ₁ damps it.
-    Source: Canudas de Wit, Olsson, Åström and Lischinsky, IEEE Trans. Automat. Contr. 40 (1995) 419.
+    It sticks elastically with the stiffness σ₀ before it slides, z = 0 at the start; steady
+    sliding: −g(η) sgn η − σ₂ η. For all integrators; steps must resolve the period of the mass on
+    σ₀ where the joint sticks, unless σ₁ damps it. Source: Canudas de Wit, Olsson, Åström and
+    Lischinsky, IEEE Trans. Automat. Contr. 40 (1995) 419.
 
     Parameters
     ----------
@@ -100,5 +109,12 @@ class LuGreFriction(JointForce, kind="lugre-friction"):
 
     def row(self) -> Row:
         static = self.coulomb if self.static is None else self.static
-        parameters = self.stiffness, self.damping, self.viscous, self.coulomb, static, self.stribeck_velocity or 1.0
+        parameters = (
+            self.stiffness,
+            self.damping,
+            self.viscous,
+            self.coulomb,
+            static,
+            self.stribeck_velocity or 1.0,
+        )
         return Row(lugre, parameters, states=1)

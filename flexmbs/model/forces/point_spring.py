@@ -10,7 +10,9 @@ from flexmbs.model.forces.force import AlongLine
 from flexmbs.model.functions import OptionalFunction, function_of
 from flexmbs.model.laws import first_two
 
-TensionFunction = Annotated[OptionalFunction, AfterValidator(function_of(3, "f(t, elongation, rate) -> tension"))]
+TensionFunction = Annotated[
+    OptionalFunction, AfterValidator(function_of(3, "f(t, elongation, rate) -> tension"))
+]
 
 
 @law_kernel
@@ -41,7 +43,8 @@ class PointSpring(AlongLine, kind="point-spring"):
     c : float [N s/m]
         Damping.
     length : float or None [m]
-        Unloaded length; None: the initial distance. With 0 the force is k r, which balances a weight in every position.
+        Unloaded length; None: the initial distance. With 0 the force is k r, which balances a
+        weight in every position.
     law : function or None
         ``law(t, elongation, rate)`` returns the tension [N] and replaces k and c.
 
@@ -65,4 +68,8 @@ class PointSpring(AlongLine, kind="point-spring"):
         return self.length
 
     def row(self) -> Row:
-        return Row(linear, (self.k, self.c)) if self.law is None else Row(given_tension, laws=(self.law,))
+        return (
+            Row(linear, (self.k, self.c))
+            if self.law is None
+            else Row(given_tension, laws=(self.law,))
+        )

@@ -17,15 +17,17 @@ from flexmbs.model.forces.user_joint_forces import as_given
 
 
 class RobotControl(OnJoints, kind="robot-control"):
-    """Generalized forces τ = f(t, q, q̇) on the joint coordinates of a robot by a controller of all of them.
+    """Generalized forces τ = f(t, q, q̇) on the joint coordinates of a robot by a controller of all
+    of them.
 
-    `flexmbs.robots.controlled` adds them to a robot's model, with the inertia and friction of its motors.
-    Source: docs/theory.md, section 40.
+    `flexmbs.robots.controlled` adds them to a robot's model, with the inertia and friction of its
+    motors. Source: docs/theory.md, section 40.
 
     Parameters
     ----------
     controller : controller
-        `ComputedTorque`, `PDGravity`, `PDFeedforward`, or an object of an own class of `Controller`, which files do not hold.
+        `ComputedTorque`, `PDGravity`, `PDFeedforward`, or an object of an own class of
+        `Controller`, which files do not hold.
 
     Examples
     --------
@@ -46,9 +48,16 @@ class RobotControl(OnJoints, kind="robot-control"):
         """In the same order: a controller takes arrays of them."""
         if isinstance(self.controller, PathController):
             known = self.controller.robot.coordinates
-            if [name.removesuffix(".0") for name in known] != [name.removesuffix(".0") for name in self.of]:
-                text = f"its robot has the coordinates {', '.join(known)}, and 'of' names {', '.join(self.of)}"
-                raise NestedError([Problem(("controller",), f"{text}; name the same in the same order")])
+            if [name.removesuffix(".0") for name in known] != [
+                name.removesuffix(".0") for name in self.of
+            ]:
+                text = (
+                    f"its robot has the coordinates {', '.join(known)}, and 'of' names "
+                    f"{', '.join(self.of)}"
+                )
+                raise NestedError(
+                    [Problem(("controller",), f"{text}; name the same in the same order")]
+                )
         return self
 
     def row(self) -> Row:

@@ -13,17 +13,17 @@ from flexmbs.model.laws import JointForceLaw
 
 
 class Transmission(OnCombination, kind="transmission"):
-    """Generalized forces aᵢ τ on joint coordinates qᵢ with τ by a law of x = Σ aᵢ qᵢ and its rate: compliant gears, belts and
-    shafts, backlash, tendons over several joints with what pulls them.
+    """Generalized forces aᵢ τ on joint coordinates qᵢ with τ by a law of x = Σ aᵢ qᵢ and its rate:
+    compliant gears, belts and shafts, backlash, tendons over several joints with what pulls them.
 
-    With a₁ = 1 and a₂ = −n it is a gear of the ratio n whose teeth give way, where a `Gear` is rigid.
-    Source: docs/theory.md, section 39.
+    With a₁ = 1 and a₂ = −n it is a gear of the ratio n whose teeth give way, where a `Gear` is
+    rigid. Source: docs/theory.md, section 39.
 
     Parameters
     ----------
     law : law [N or N m]
-        τ of x, its rate v and t: `SpringDamper`, `Maxwell`, `Curve`, `AffineActuator`, …, a function (t, x, v) → τ, or a law of
-        time, a number or a function of t.
+        τ of x, its rate v and t: `SpringDamper`, `Maxwell`, `Curve`, `AffineActuator`, …, a
+        function (t, x, v) → τ, or a law of time, a number or a function of t.
 
     Examples
     --------
@@ -42,7 +42,10 @@ class Transmission(OnCombination, kind="transmission"):
     def _continuous(self) -> "Transmission":
         if self.row().sampler:
             law: Any = self.law
-            text = f"{law.kind} measures one coordinate at sample times; put it on a joint, as a JointTorque"
+            text = (
+                f"{law.kind} measures one coordinate at sample times; put it on a joint, as a "
+                "JointTorque"
+            )
             raise NestedError([Problem(("law",), text)])
         return self
 

@@ -24,27 +24,30 @@ def _reaction_axes(value: object) -> str:
 
 
 class UserForce(OnFrame, kind="user-force"):
-    """Force and torque on a frame by a user function, also of the reactions of joints, solved together with these.
+    """Force and torque on a frame by a user function, also of the reactions of joints, solved
+    together with these.
 
-    Its results must depend on its arguments alone: integrators call it at trial states and in rejected steps. A run stops where
-    no reactions agree with the force that they cause.
-    Source: docs/theory.md, section 39.
+    Its results must depend on its arguments alone: integrators call it at trial states and in
+    rejected steps. A run stops where no reactions agree with the force that they cause. Source:
+    docs/theory.md, section 39.
 
     Parameters
     ----------
     function : function
-        ``function(t, r, A, v, w)`` returns 6 numbers (force [N], torque [N m], world axes) for position r (3), rotation
-        matrix A (9, by rows), velocity v (3) and angular velocity w (3) of the frame in world axes; with ``reads``
-        ``function(t, r, A, v, w, reactions)``.
+        ``function(t, r, A, v, w)`` returns 6 numbers (force [N], torque [N m], world axes) for
+        position r (3), rotation matrix A (9, by rows), velocity v (3) and angular velocity w (3) of
+        the frame in world axes; with ``reads`` ``function(t, r, A, v, w, reactions)``.
     reads : list of joints
-        Joints and relations whose reactions the function takes, ``reactions`` (n, 6): force [N] and moment [N m] of the
-        constraint on the child, at its frame, without what drives, couplings and forces transmit. At the start they are those of
-        the model without this force, then those that agree with it.
+        Joints and relations whose reactions the function takes, ``reactions`` (n, 6): force [N] and
+        moment [N m] of the constraint on the child, at its frame, without what drives, couplings
+        and forces transmit. At the start they are those of the model without this force, then those
+        that agree with it.
     axes : 'world' or 'child'
-        Axes of the reactions: those of the world, as of ``solution.joint(…).force``, or of the frame of the child.
+        Axes of the reactions: those of the world, as of ``solution.joint(…).force``, or of the
+        frame of the child.
     parameters : floats
-        Numbers that the function takes as an array behind its other arguments; a function compiled with Numba is compiled once
-        for all forces with other parameters.
+        Numbers that the function takes as an array behind its other arguments; a function compiled
+        with Numba is compiled once for all forces with other parameters.
 
     Examples
     --------
@@ -72,5 +75,10 @@ class UserForce(OnFrame, kind="user-force"):
     def row(self) -> Row:
         world = self.axes == "world"
         return Row(
-            in_world_axes, laws=(self.function,), gives=6, reads=self.reads, world_axes=world, constants=self.parameters
-        )  # fmt: skip
+            in_world_axes,
+            laws=(self.function,),
+            gives=6,
+            reads=self.reads,
+            world_axes=world,
+            constants=self.parameters,
+        )

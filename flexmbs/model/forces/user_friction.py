@@ -23,19 +23,20 @@ def as_given(p, u, x, out):
 
 
 class UserFriction(JointForce, kind="user-friction"):
-    """Generalized force Q = f(t, x, v, loads) on one degree of freedom of a joint by a user function of the reaction that it
-    carries, solved together with it; its work counts as dissipated.
+    """Generalized force Q = f(t, x, v, loads) on one degree of freedom of a joint by a user
+    function of the reaction that it carries, solved together with it; its work counts as
+    dissipated.
 
-    The function must depend on its arguments alone. As with `PinFriction`, a run stops where no reactions agree with the force
-    that they cause.
-    Source: docs/theory.md, section 39.
+    The function must depend on its arguments alone. As with `PinFriction`, a run stops where no
+    reactions agree with the force that they cause. Source: docs/theory.md, section 39.
 
     Parameters
     ----------
     function : function
-        ``function(t, x, v, loads)`` returns Q (N or N m) for coordinate x, rate v and loads (4) of a revolute, prismatic or
-        cylindrical joint: force across and along its axis [N], moment across and about it [N m], sizes about the frame of the
-        child; along and about the axis zero where the joint is free.
+        ``function(t, x, v, loads)`` returns Q (N or N m) for coordinate x, rate v and loads (4) of
+        a revolute, prismatic or cylindrical joint: force across and along its axis [N], moment
+        across and about it [N m], sizes about the frame of the child; along and about the axis zero
+        where the joint is free.
     parameters : floats
         Numbers that the function takes as an array behind its other arguments.
 
@@ -66,7 +67,10 @@ class UserFriction(JointForce, kind="user-friction"):
         """Loads are those of joints with one axis."""
         if joint.kind in LOADED_KINDS:
             return ""
-        return f"is that of a joint of kind '{joint.kind}'; friction of reactions needs a revolute, prismatic or cylindrical one"
+        return (
+            f"is that of a joint of kind '{joint.kind}'; friction of reactions needs a "
+            "revolute, prismatic or cylindrical one"
+        )
 
     def row(self) -> Row:
         return Row(as_given, laws=(self.function,), loaded=True, constants=self.parameters)

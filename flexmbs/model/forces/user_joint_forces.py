@@ -20,16 +20,17 @@ def as_given(p, u, x, out):
 
 
 class UserJointForces(OnJoints, kind="user-joint-forces"):
-    """Generalized forces Q = f(t, x, v) on several joint coordinates by a user function of all of them: controllers of a whole
-    machine, cables and tendons over several joints, load maps.
+    """Generalized forces Q = f(t, x, v) on several joint coordinates by a user function of all of
+    them: controllers of a whole machine, cables and tendons over several joints, load maps.
 
-    Its results must depend on its arguments alone: integrators call it at trial states and in rejected steps.
-    Source: docs/theory.md, section 39.
+    Its results must depend on its arguments alone: integrators call it at trial states and in
+    rejected steps. Source: docs/theory.md, section 39.
 
     Parameters
     ----------
     function : function
-        ``function(t, x, v)`` returns Q, one number for each coordinate (N or N m), for time t, coordinates x (n) and rates v (n).
+        ``function(t, x, v)`` returns Q, one number for each coordinate (N or N m), for time t,
+        coordinates x (n) and rates v (n).
     parameters : floats
         Numbers that the function takes as an array behind its other arguments.
 
@@ -58,4 +59,10 @@ class UserJointForces(OnJoints, kind="user-joint-forces"):
         return self
 
     def row(self) -> Row:
-        return Row(as_given, (float(len(self.of)),), laws=(self.function,), gives=len(self.of), constants=self.parameters)
+        return Row(
+            as_given,
+            (float(len(self.of)),),
+            laws=(self.function,),
+            gives=len(self.of),
+            constants=self.parameters,
+        )

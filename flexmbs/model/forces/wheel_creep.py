@@ -1,15 +1,17 @@
 """Creep force of a wheel on a plane: tyres, and wheels on rails.
 
-With the plane's normal n and the axle a, the contact point is c = −(R − ρ) m/|m| − ρ n from the centre, m = n − (n·a) a, of a
-wheel of radius R with a rim of radius ρ; t₁ = a × n/|m| is the direction of the track and t₂ = n × t₁ the one across it. The
-velocity of the wheel's material there over the speed V of the centre along the track is the creepage ξ; with the coefficients C
-and the load N
+With the plane's normal n and the axle a, the contact point is c = −(R − ρ) m/|m| − ρ n from the
+centre, m = n − (n·a) a, of a wheel of radius R with a rim of radius ρ; t₁ = a × n/|m| is the
+direction of the track and t₂ = n × t₁ the one across it. The velocity of the wheel's material there
+over the speed V of the centre along the track is the creepage ξ; with the coefficients C and the
+load N
 
     F = −μN [1 − (1 − x)³] C ξ/|C ξ|,   x = min(1, |C ξ|/(3 μN)),   M = t₀ (1 − x)³ C₂ ξ₂ (v·t₁)/V n about the contact point;
 
-at small creepages F = −C ξ, behind the contact point by the trail t₀. It is the force of a brush with a parabola of pressure
-(Pacejka, Tire and Vehicle Dynamics, 2012, ch. 3), and that of Vermeulen and Johnson (1964, J. Appl. Mech. 31, 338) for rolling
-bodies with C₁ = G a b C₁₁, C₂ = G a b C₂₂ of Kalker (1967).
+at small creepages F = −C ξ, behind the contact point by the trail t₀. It is the force of a brush
+with a parabola of pressure (Pacejka, Tire and Vehicle Dynamics, 2012, ch. 3), and that of Vermeulen
+and Johnson (1964, J. Appl. Mech. 31, 338) for rolling bodies with C₁ = G a b C₁₁, C₂ = G a b C₂₂ of
+Kalker (1967).
 """
 
 import math
@@ -26,7 +28,11 @@ from flexmbs.model.frames import OptionalJoint
 from flexmbs.model.laws import Constant, OptionalLaw
 
 GIVEN, READ, SPRING = range(3)  # what gives the load
-AXLE, RADIUS, ALONG, ACROSS, FRICTION, SLOW, TRAIL, STIFFNESS, DAMPING, SOURCE, RIM = 3, *range(6, 16)  # in p
+# in p
+AXLE, RADIUS, ALONG, ACROSS, FRICTION, SLOW, TRAIL, STIFFNESS, DAMPING, SOURCE, RIM = (
+    3,
+    *range(6, 16),
+)
 REACTION = 13  # in x
 FLAT = 1e-9  # sine of the angle between axle and normal
 
@@ -36,7 +42,11 @@ def coefficients(th):
     """sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³ of a rotation vector"""
     t2 = dot(th, th)
     if t2 < 1e-4:
-        return 1.0 - t2 / 6.0 * (1.0 - t2 / 20.0), 0.5 - t2 / 24.0 * (1.0 - t2 / 30.0), 1.0 / 6.0 - t2 / 120.0 * (1.0 - t2 / 42.0)
+        return (
+            1.0 - t2 / 6.0 * (1.0 - t2 / 20.0),
+            0.5 - t2 / 24.0 * (1.0 - t2 / 30.0),
+            1.0 / 6.0 - t2 / 120.0 * (1.0 - t2 / 42.0),
+        )
     t = math.sqrt(t2)
     return math.sin(t) / t, (1.0 - math.cos(t)) / t2, (t - math.sin(t)) / (t2 * t)
 
@@ -67,7 +77,9 @@ def saturated(size, most):
 
 @LawPart
 def contact_of(p, th):
-    """Sine of the angle between axle and normal, contact point from the centre, directions along and across the track"""
+    """Sine of the angle between axle and normal, contact point from the centre, directions along
+    and across the track
+    """
     n, axle = load3(p, 0), turned(th, load3(p, AXLE))
     m = sub(n, scale(dot(n, axle), axle))
     sine = max(math.sqrt(dot(m, m)), FLAT)
@@ -93,24 +105,35 @@ def creep(p, load, forward, slip):
     """C ξ along and across the track of the ``slip`` (m/s), speed V, F/|C ξ| and (1 − x)³"""
     speed = math.sqrt(forward * forward + p[SLOW] * p[SLOW])
     f1, f2 = p[ALONG] * slip[0] / speed, p[ACROSS] * slip[1] / speed
-    part, left = saturated(math.sqrt(f1 * f1 + f2 * f2), p[FRICTION] * load) if load > 0.0 else (0.0, 0.0)
+    part, left = (
+        saturated(math.sqrt(f1 * f1 + f2 * f2), p[FRICTION] * load) if load > 0.0 else (0.0, 0.0)
+    )
     return f1, f2, speed, part, left
 
 
 @LawPart
 def rolling(p, u, x):
-    """The contact of `contact_of`, the load of `load_of`, the speed of the centre along the track, the creep of `creep`"""
+    """The contact of `contact_of`, the load of `load_of`, the speed of the centre along the track,
+    the creep of `creep`
+    """
     n, th, v = load3(p, 0), load3(x, 4), load3(x, 7)
     contact = contact_of(p, th)
     _, c, t1, t2 = contact
     touching = add(v, cross(load3(x, 10), c))
     pressed, forward = load_of(p, u, x, th, c, -dot(n, touching)), dot(v, t1)
-    return contact, pressed, forward, creep(p, pressed[0], forward, (dot(touching, t1), dot(touching, t2)))
+    return (
+        contact,
+        pressed,
+        forward,
+        creep(p, pressed[0], forward, (dot(touching, t1), dot(touching, t2))),
+    )
 
 
 @nonlinear_law
 def wheel_creep(p, u, x, out):
-    """Force and moment on the wheel in axes of a: elastic ones of the tread, dissipative ones of its damping and of creep"""
+    """Force and moment on the wheel in axes of a: elastic ones of the tread, dissipative ones of
+    its damping and of creep
+    """
     (sine, c, t1, t2), (load, elastic), forward, (f1, f2, speed, part, left) = rolling(p, u, x)
     n = load3(p, 0)
     force = scale(elastic, n)
@@ -120,13 +143,16 @@ def wheel_creep(p, u, x, out):
     force = add(scale(damped, n), add(scale(-part * f1, t1), scale(-part * f2, t2)))
     store3(out, 6, force)
     store3(out, 9, add(cross(c, force), scale(p[TRAIL] * left * f2 * forward / speed, n)))
-    if sine <= FLAT or load != load:  # a load that is no number presses the wheel as little as a negative one
+    # a load that is no number presses the wheel as little as a negative one
+    if sine <= FLAT or load != load:
         out[0] = math.nan
 
 
 @wheel_creep.slopes
 def wheel_creep_slopes(p, u, x, out):
-    """Symmetric parts: k g gᵀ of the tread, damping Σ d g gᵀ, g = (t, c × t) for the velocity of the contact point along t"""
+    """Symmetric parts: k g gᵀ of the tread, damping Σ d g gᵀ, g = (t, c × t) for the velocity of
+    the contact point along t
+    """
     (_, c, t1, t2), (load, elastic), _, (_, _, speed, part, _) = rolling(p, u, x)
     n, pressed = load3(p, 0), 1.0 if elastic > 0.0 and load > 0.0 else 0.0
     along_direction(out, 0, pressed * p[STIFFNESS], n, c)
@@ -148,13 +174,15 @@ def along_direction(out, at, d, t, c):
 
 
 class WheelCreep(BetweenFrames, kind="wheel-creep"):
-    """Creep force of a wheel on the plane through the origin of frame_a, as of a tyre or of a wheel on a rail:
+    """Creep force of a wheel on the plane through the origin of frame_a, as of a tyre or of a wheel
+    on a rail:
 
-    F = μ·N·(1 − (1 − x)³), x = min(1, |C·ξ|/(3·μ·N)), against the creepage ξ; |C·ξ| at small creepages.
+    F = μ·N·(1 − (1 − x)³), x = min(1, |C·ξ|/(3·μ·N)), against the creepage ξ; |C·ξ| at small
+    creepages.
 
-    ξ is the velocity of the wheel at the contact point over the speed along the track. Exactly one of ``load``, ``contact`` and
-    ``stiffness`` gives the load N. Source: Pacejka, Tire and Vehicle Dynamics (2012), ch. 3 (brush model); Vermeulen and Johnson,
-    J. Appl. Mech. 31 (1964) 338.
+    ξ is the velocity of the wheel at the contact point over the speed along the track. Exactly one
+    of ``load``, ``contact`` and ``stiffness`` gives the load N. Source: Pacejka, Tire and Vehicle
+    Dynamics (2012), ch. 3 (brush model); Vermeulen and Johnson, J. Appl. Mech. 31 (1964) 338.
 
     Parameters
     ----------
@@ -173,7 +201,8 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     load : law of time, float or None [N]
         Given load N; where it is negative, there is no force.
     contact : joint or None
-        Relation whose reaction on its child, which has to be frame_b, is the load, such as `DiscOnPlane`.
+        Relation whose reaction on its child, which has to be frame_b, is the load, such as
+        `DiscOnPlane`.
     stiffness : float or None [N/m]
         Radial stiffness: N = stiffness·depth + damping·rate, not below 0.
     damping : float [N s/m]
@@ -204,7 +233,8 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
 
     turns_freely: ClassVar[bool] = True
     undefined: ClassVar[str] = (
-        "the wheel is flat on its plane, without a single contact point; tilt it, or correct axis or normal"
+        "the wheel is flat on its plane, without a single contact point; tilt it, or "
+        "correct axis or normal"
     )
 
     radius: Positive
@@ -225,10 +255,23 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     def _one_load(self) -> "WheelCreep":
         given = [key for key in ("load", "contact", "stiffness") if getattr(self, key) is not None]
         if len(given) != 1:
-            text = f"{' and '.join(given)} are given; give one of" if given else "is missing; give one of"
-            raise NestedError([Problem((given[0] if given else "load",), f"{text} load, contact and stiffness")])
+            text = (
+                f"{' and '.join(given)} are given; give one of"
+                if given
+                else "is missing; give one of"
+            )
+            raise NestedError(
+                [Problem((given[0] if given else "load",), f"{text} load, contact and stiffness")]
+            )
         if self.damping > 0.0 and self.stiffness is None:
-            raise NestedError([Problem(("damping",), "acts with a stiffness alone; omit it, or give stiffness as the load")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("damping",),
+                        "acts with a stiffness alone; omit it, or give stiffness as the load",
+                    )
+                ]
+            )
         if isinstance(self.load, Constant) and self.load.value < 0.0:
             raise NestedError([Problem(("load",), f"must be >= 0, not {self.load.value:g}")])
         return self
@@ -236,9 +279,19 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     def row(self) -> Row:
         source = GIVEN if self.load is not None else READ if self.contact is not None else SPRING
         parameters = (
-            *self.normal, *self.axis, self.radius, self.along, self.across, self.friction, self.slow, self.trail,
-            self.stiffness or 0.0, self.damping, float(source), self.rim,
-        )  # fmt: skip
+            *self.normal,
+            *self.axis,
+            self.radius,
+            self.along,
+            self.across,
+            self.friction,
+            self.slow,
+            self.trail,
+            self.stiffness or 0.0,
+            self.damping,
+            float(source),
+            self.rim,
+        )
         load = self.load if self.load is not None else Constant(0.0)
         reads = () if self.contact is None else (self.contact,)
         return Row(wheel_creep, parameters, (load,), keys=("load",), reads=reads)

@@ -1,4 +1,6 @@
-"""Relations: constraints between two frames other than joints. One file per kind; one line here registers it."""
+"""Relations: constraints between two frames other than joints. One file per kind; one line here
+registers it.
+"""
 
 from flexmbs.model.relations.distance import Distance as Distance
 from flexmbs.model.relations.holonomic import Holonomic as Holonomic

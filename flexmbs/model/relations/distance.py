@@ -2,7 +2,8 @@
 
     g = |y| − L,   ġ = e · ẏ with e = y/|y|,   g̈ = e · ÿ + ė · ẏ,   ė = (ẏ − (e · ẏ) e)/|y|,
 
-y from the origin of the parent frame to that of the child frame. The multiplier is the force in the rod, negative for tension.
+y from the origin of the parent frame to that of the child frame. The multiplier is the force in the
+rod, negative for tension.
 """
 
 import math
@@ -12,7 +13,8 @@ from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.fields import Axis, Positive
 from flexmbs.model.relations.relation import Relation, point_row
 
-COINCIDING = 1e-6  # of the length: points closer than this have no direction, the assembly leaves them along the axis
+# of the length: points closer than this have no direction, the assembly leaves them along the axis
+COINCIDING = 1e-6
 
 
 @law_kernel
@@ -28,12 +30,13 @@ def at_distance(p, u, x, out):
 
 
 class Distance(Relation, kind="distance"):
-    """Two points at a constant distance: a massless rod with spherical joints at its ends; one equation g = |y| − length.
+    """Two points at a constant distance: a massless rod with spherical joints at its ends; one
+    equation g = |y| − length.
 
-    It has no coordinates and no singular position. A body that no other joint holds starts at the end of the rod, along ``axis``,
-    with the axes of the parent frame; a point mass moves by three translations. For another position or a velocity at the start
-    declare a `Translation`, `Pose` or `Free` joint beside it.
-    Source: docs/theory.md, section 37.
+    It has no coordinates and no singular position. A body that no other joint holds starts at the
+    end of the rod, along ``axis``, with the axes of the parent frame; a point mass moves by three
+    translations. For another position or a velocity at the start declare a `Translation`, `Pose` or
+    `Free` joint beside it. Source: docs/theory.md, section 37.
 
     Parameters
     ----------

@@ -12,9 +12,9 @@ from flexmbs.model.relations.relation import FunctionRows, Relation
 class Holonomic(Relation, kind="holonomic"):
     """g(pose, t) = 0 by a user function.
 
-    Derivatives that are not given are computed by complex steps, or by differences if the function does not support complex
-    numbers. The work of rheonomic constraints is not part of the energy balance.
-    Source: docs/theory.md, section 15.
+    Derivatives that are not given are computed by complex steps, or by differences if the function
+    does not support complex numbers. The work of rheonomic constraints is not part of the energy
+    balance. Source: docs/theory.md, section 15.
 
     Parameters
     ----------
@@ -23,7 +23,8 @@ class Holonomic(Relation, kind="holonomic"):
     equations : int
         Number of values.
     jacobian : function or None
-        ``jacobian(t, x, A)`` returns for each value 6 numbers, ġ = J (v, ω) in parent axes, or 7 with ∂g/∂t if ``rheonomic``.
+        ``jacobian(t, x, A)`` returns for each value 6 numbers, ġ = J (v, ω) in parent axes, or 7
+        with ∂g/∂t if ``rheonomic``.
     rheonomic : bool
         Whether g depends on time.
 
@@ -58,12 +59,21 @@ class Holonomic(Relation, kind="holonomic"):
         return self.equations
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        return (ConstraintClass(self.equations, scleronomic=not self.rheonomic, active=self.rheonomic),)
+        return (
+            ConstraintClass(self.equations, scleronomic=not self.rheonomic, active=self.rheonomic),
+        )
 
     def warnings(self) -> list[Problem]:
-        text = "its derivatives take 10 to 40 calls per evaluation (complex steps or differences); give a jacobian for speed"
-        found = [Problem((self.section, self.name, "jacobian"), text)] if self.jacobian is None else []
+        text = (
+            "its derivatives take 10 to 40 calls per evaluation (complex steps or "
+            "differences); give a jacobian for speed"
+        )
+        found = (
+            [Problem((self.section, self.name, "jacobian"), text)] if self.jacobian is None else []
+        )
         return [*found, Problem((self.section, self.name), WORK)] if self.rheonomic else found
 
     def row(self) -> FunctionRows:
-        return FunctionRows(values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic)
+        return FunctionRows(
+            values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic
+        )

@@ -14,7 +14,8 @@ def no_motion_along(p, u, x, out):
 
 
 class KnifeEdge(Relation, kind="knife-edge"):
-    """A blade or skate: the child frame does not move along its own ``axis`` relative to the parent, d · v = 0.
+    """A blade or skate: the child frame does not move along its own ``axis`` relative to the
+    parent, d · v = 0.
 
     This is one nonholonomic equation; contact of the blade with its plane needs another joint.
     Source: docs/theory.md, section 37.

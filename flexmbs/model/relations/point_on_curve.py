@@ -1,11 +1,13 @@
 """Points that slide along a curve: beads, slots, pins in grooves, cars on tracks.
 
-The child's origin y is held at the nearest point c(u) of a curve of the parent, (y − c) · c' = 0, by g_k = n_k · (y − c) with two
-normals n₁, n₂ of the curve. As n_k stays across the tangent t, n_k' · t = −n_k · t', and on the curve
+The child's origin y is held at the nearest point c(u) of a curve of the parent, (y − c) · c' = 0,
+by g_k = n_k · (y − c) with two normals n₁, n₂ of the curve. As n_k stays across the tangent t, n_k'
+· t = −n_k · t', and on the curve
 
     ġ_k = n_k · ẏ,   g̈_k = n_k · ÿ − u̇ (n_k · t') (t · ẏ),   u̇ = c' · ẏ / (c'² + (c − y) · c'').
 
-Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), section 3.3; docs/theory.md, section 37.
+Haug, Computer Aided Kinematics and Dynamics of Mechanical Systems (1989), section 3.3;
+docs/theory.md, section 37.
 """
 
 import dataclasses
@@ -32,17 +34,19 @@ from flexmbs.model.curves import (
 from flexmbs.model.fields import Switch
 from flexmbs.model.relations.relation import Relation, point_row
 
-CURVE = 2  # place of the curve in the parameters, after the number of rows and the place of the normals
+# place of the curve in the parameters, after the number of rows and the place of the normals
+CURVE = 2
 TURNING_BACK = 1e-6  # rad between a chord and the reverse of the one before it
 FLAT = 1e-9  # of its size: distance of the points of a plane curve from its plane
 
 
 @law_kernel
 def on_curve(p, u, x, out):
-    """g_k = n_k · (y − c(u)), k = 1 in the plane of the curve, 2 out of it; p = (rows, place of the normals e, the curve, e at
-    its knots); its memory is u.
+    """g_k = n_k · (y − c(u)), k = 1 in the plane of the curve, 2 out of it; p = (rows, place of the
+    normals e, the curve, e at its knots); its memory is u.
 
-    n₂ is e(u) without its part along the tangent, n₁ = n₂ × t. Beyond the ends the rows are not a number.
+    n₂ is e(u) without its part along the tangent, n₁ = n₂ × t. Beyond the ends the rows are not a
+    number.
     """
     A, v, w = load9(x, 4), load3(x, 13), load3(x, 16)
     y, rate = mul(A, load3(x, 1)), mul(A, v)
@@ -70,10 +74,11 @@ def on_curve(p, u, x, out):
 
 
 class PointOnCurve(Relation, kind="point-on-curve"):
-    """The origin of the child frame slides along a curve of the parent: two equations, g = n₁·(y − c), n₂·(y − c).
+    """The origin of the child frame slides along a curve of the parent: two equations, g = n₁·(y −
+    c), n₂·(y − c).
 
-    The curve is a cubic spline through its points. A run that reaches an end of an open curve stops there.
-    Source: docs/theory.md, section 37.
+    The curve is a cubic spline through its points. A run that reaches an end of an open curve stops
+    there. Source: docs/theory.md, section 37.
 
     Parameters
     ----------
@@ -82,7 +87,8 @@ class PointOnCurve(Relation, kind="point-on-curve"):
     closed : bool
         Whether the last point is followed by the first.
     planar : bool
-        Only the equation in the plane of the curve, for mechanisms that are held in this plane by other joints.
+        Only the equation in the plane of the curve, for mechanisms that are held in this plane by
+        other joints.
 
     Examples
     --------
@@ -103,8 +109,12 @@ class PointOnCurve(Relation, kind="point-on-curve"):
     planar: Switch = False
 
     extended: ClassVar[tuple[str, ...]] = ("parent",)
-    undefined: ClassVar[str] = "the point is beyond the ends of its curve; start within it, or add points"
-    lost: ClassVar[str] = "point {names} has reached an end of its curve; end the run before it, or add points"
+    undefined: ClassVar[str] = (
+        "the point is beyond the ends of its curve; start within it, or add points"
+    )
+    lost: ClassVar[str] = (
+        "point {names} has reached an end of its curve; end the run before it, or add points"
+    )
 
     @property
     def rows(self) -> int:
@@ -125,7 +135,10 @@ class PointOnCurve(Relation, kind="point-on-curve"):
     def row(self) -> Row:
         numbers = curve_numbers(self.points, self.closed)
         normals = normals_along(numbers, self._across())
-        return Row(on_curve, (float(self.rows), float(CURVE + len(numbers)), *numbers, *normals.ravel().tolist()))
+        return Row(
+            on_curve,
+            (float(self.rows), float(CURVE + len(numbers)), *numbers, *normals.ravel().tolist()),
+        )
 
     def clearance(self, R: Any, x: Any) -> float:
         """Zero beyond the ends of an open curve, below 0.3 within 3 % of its length from an end."""
@@ -137,22 +150,29 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         return 0.0 if is_beyond(numbers, 0, u) else float(min(max(10.0 * end, 0.0) + 1e-3, 1.0))
 
     def _across(self) -> np.ndarray:
-        """Normal of the plane of the curve; of a straight line, any direction across it; of a spatial curve that of the plane
-        nearest to it."""
+        """Normal of the plane of the curve; of a straight line, any direction across it; of a
+        spatial curve that of the plane nearest to it."""
         x = np.array(self.points) - np.mean(self.points, axis=0)
         return np.linalg.svd(x)[2][2]
 
     @model_validator(mode="after")
     def _has_tangents(self) -> "PointOnCurve":
         x = np.array(self.points)
-        ends = np.vstack([x, x[:2]] if self.closed and np.ptp(x[[0, -1]], axis=0).any() else [x, x[1:2]] if self.closed else [x])
+        ends = np.vstack(
+            [x, x[:2]]
+            if self.closed and np.ptp(x[[0, -1]], axis=0).any()
+            else [x, x[1:2]]
+            if self.closed
+            else [x]
+        )
         chords = np.diff(ends, axis=0)
         chords /= np.linalg.norm(chords, axis=1)[:, None]
         back = np.flatnonzero(np.linalg.norm(chords[1:] + chords[:-1], axis=1) < TURNING_BACK)
         if len(back):
             k = (int(back[0]) + 1) % len(x)
             text = (
-                f"the curve turns back on itself at point {k}, {self.points[k]}, where it has no tangent; correct or omit points"
+                f"the curve turns back on itself at point {k}, {self.points[k]}, where it has "
+                "no tangent; correct or omit points"
             )
             raise NestedError([Problem(("points",), text)])
         return self
@@ -161,5 +181,7 @@ class PointOnCurve(Relation, kind="point-on-curve"):
     def _has_normals(self) -> "PointOnCurve":
         x, e = np.array(self.points), self._across()
         if self.planar and np.abs((x - x[0]) @ e).max() > FLAT * np.ptp(x, axis=0).max():
-            raise NestedError([Problem(("planar",), "the points are not in a plane; omit it, or correct them")])
+            raise NestedError(
+                [Problem(("planar",), "the points are not in a plane; omit it, or correct them")]
+            )
         return self

@@ -2,8 +2,8 @@
 
     g = z − f,   ġ = d · ẏ with d = (−f_x, −f_y, 1),   g̈ = d · ÿ + ḋ · ẏ,   ḋ = −(f_xx ẋ + f_xy ẏ, f_xy ẋ + f_yy ẏ, 0).
 
-The multiplier is the component of the constraint force along z. Haug, Computer Aided Kinematics and Dynamics of Mechanical
-Systems (1989), chapter 9; docs/theory.md, section 37.
+The multiplier is the component of the constraint force along z. Haug, Computer Aided Kinematics and
+Dynamics of Mechanical Systems (1989), chapter 9; docs/theory.md, section 37.
 """
 
 import itertools
@@ -43,7 +43,9 @@ Grid = Annotated[Any, BeforeValidator(_grid)]
 
 @law_kernel
 def on_surface(p, u, x, out):
-    """z − f(x, y) of the child's origin in the parent's axes; p = the surface; not a number beyond its edges"""
+    """z − f(x, y) of the child's origin in the parent's axes; p = the surface; not a number beyond
+    its edges
+    """
     A, v, w = load9(x, 4), load3(x, 13), load3(x, 16)
     y, rate = mul(A, load3(x, 1)), mul(A, v)
     f, fx, fy, fxx, fxy, fyy = surface_at(p, SURFACE, y[0], y[1])
@@ -56,10 +58,11 @@ def on_surface(p, u, x, out):
 
 
 class PointOnSurface(Relation, kind="point-on-surface"):
-    """The origin of the child frame slides on the surface z = f(x, y) of the parent frame: one equation g = z − f(x, y).
+    """The origin of the child frame slides on the surface z = f(x, y) of the parent frame: one
+    equation g = z − f(x, y).
 
-    The surface is a bicubic spline through heights over a grid. A run that reaches its edge stops there.
-    Source: docs/theory.md, section 37.
+    The surface is a bicubic spline through heights over a grid. A run that reaches its edge stops
+    there. Source: docs/theory.md, section 37.
 
     Parameters
     ----------
@@ -88,8 +91,13 @@ class PointOnSurface(Relation, kind="point-on-surface"):
     heights: Annotated[Any, BeforeValidator(_rows)]
 
     extended: ClassVar[tuple[str, ...]] = ("parent",)
-    undefined: ClassVar[str] = "the point is beyond the edges of its surface; start within them, or extend its grid"
-    lost: ClassVar[str] = "point {names} has reached an edge of its surface; end the run before it, or extend its grid"
+    undefined: ClassVar[str] = (
+        "the point is beyond the edges of its surface; start within them, or extend its grid"
+    )
+    lost: ClassVar[str] = (
+        "point {names} has reached an edge of its surface; end the run before it, or "
+        "extend its grid"
+    )
 
     @property
     def rows(self) -> int:
@@ -107,7 +115,10 @@ class PointOnSurface(Relation, kind="point-on-surface"):
     def _one_height_each(self) -> "PointOnSurface":
         if len(self.heights) != len(self.x) or any(len(row) != len(self.y) for row in self.heights):
             lengths = ", ".join(map(str, sorted({len(row) for row in self.heights})))
-            text = f"must be {len(self.x)} rows of {len(self.y)} numbers, not {len(self.heights)} of {lengths}"
+            text = (
+                f"must be {len(self.x)} rows of {len(self.y)} numbers, not "
+                f"{len(self.heights)} of {lengths}"
+            )
             raise NestedError([Problem(("heights",), text)])
         return self
 
@@ -122,5 +133,7 @@ class PointOnSurface(Relation, kind="point-on-surface"):
         """Zero beyond the edges, below 0.3 within 3 % of the size from an edge."""
         ends = [(grid[0], grid[-1], a) for grid, a in ((self.x, x[0]), (self.y, x[1]))]
         edge = min(min(a - low, high - a) / (high - low) for low, high, a in ends)
-        outside = is_outside(np.array(surface_numbers(self.x, self.y, self.heights)), SURFACE, x[0], x[1])
+        outside = is_outside(
+            np.array(surface_numbers(self.x, self.y, self.heights)), SURFACE, x[0], x[1]
+        )
         return 0.0 if outside else float(min(max(10.0 * edge, 0.0) + 1e-3, 1.0))

@@ -1,7 +1,8 @@
 """Fields of relations whose equations are user functions.
 
-Functions receive the pose as ``(t, x, A)``: time (s), position x (3) of the child frame from the parent frame in the parent's
-axes (m), rotation matrix A (9, by rows) child → parent. A twist is V = (v, ω), v = ẋ and Ȧ = ω̃ A in the parent's axes.
+Functions receive the pose as ``(t, x, A)``: time (s), position x (3) of the child frame from the
+parent frame in the parent's axes (m), rotation matrix A (9, by rows) child → parent. A twist is V =
+(v, ω), v = ẋ and Ȧ = ω̃ A in the parent's axes.
 """
 
 from typing import Annotated
@@ -12,7 +13,10 @@ from flexmbs.model.fields import index
 from flexmbs.model.functions import OptionalFunction, UserFunction, function_of
 
 MOST = 6
-WORK = "the work of its forces is not in the energy balance; use a drive for a balance that includes it"
+WORK = (
+    "the work of its forces is not in the energy balance; use a drive for a balance that "
+    "includes it"
+)
 
 
 def _equations(value: object) -> int:

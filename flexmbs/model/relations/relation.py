@@ -1,7 +1,9 @@
-"""Base class of relations: equations between the poses and twists of two frames that do not define a joint.
+"""Base class of relations: equations between the poses and twists of two frames that do not define
+a joint.
 
-They have no coordinates of their own; bodies keep those of their joints, or of a free joint. A kind of relation defines the rows
-of its equations only, by a kernel (`flexmbs.law_kernel.LawKernel`) in the file of its declaration, or by user functions.
+They have no coordinates of their own; bodies keep those of their joints, or of a free joint. A kind
+of relation defines the rows of its equations only, by a kernel (`flexmbs.law_kernel.LawKernel`) in
+the file of its declaration, or by user functions.
 """
 
 import abc
@@ -18,9 +20,9 @@ from flexmbs.model.motions import Motion
 class FunctionRows(NamedTuple):
     """The record of rows given by user functions of the pose (t, x, A) in the parent's axes.
 
-    values: of g.  rows: of (A | a₀), by default the derivatives of the values.  constants: of (A | a₀)
-    instead of functions, seven for each row.  key: of ``rows`` in the declaration.  in_parent: the rows are in the parent's
-    axes.  rheonomic: the functions depend on time.
+    values: of g.  rows: of (A | a₀), by default the derivatives of the values.  constants: of (A |
+    a₀) instead of functions, seven for each row.  key: of ``rows`` in the declaration.  in_parent:
+    the rows are in the parent's axes.  rheonomic: the functions depend on time.
     """
 
     values: Any = None
@@ -32,19 +34,25 @@ class FunctionRows(NamedTuple):
 
 
 class Relation(Joint):
-    """Equations between the poses and twists of two frames: first ``position_rows`` on positions, the others on velocities.
+    """Equations between the poses and twists of two frames: first ``position_rows`` on positions,
+    the others on velocities.
 
-    Law: x = (t, x (3), R (9, by rows), v (3), ω (3)): time, position of the child relative to the parent, R child → parent, twist
-    of the child relative to the parent, all else in the child's axes; u = (3) memory of the last accepted step, initially zero →
-    out = memory of this state (3), then for each row (g, a₀, b, a (6)): ġ = a · (v, ω) + a₀ and
-    g̈ = a · (v̇, ω̇) + b, where b is the rate of a · (v, ω) + a₀ with v, ω held. `point_row` makes a row that is the velocity of
-    a point of the child along a direction.
+    Law: x = (t, x (3), R (9, by rows), v (3), ω (3)): time, position of the child relative to the
+    parent, R child → parent, twist of the child relative to the parent, all else in the child's
+    axes; u = (3) memory of the last accepted step, initially zero → out = memory of this state (3),
+    then for each row (g, a₀, b, a (6)): ġ = a · (v, ω) + a₀ and g̈ = a · (v̇, ω̇) + b, where b is
+    the rate of a · (v, ω) + a₀ with v, ω held. `point_row` makes a row that is the velocity of a
+    point of the child along a direction.
     """
 
     carries: ClassVar[bool] = False
     # messages for a start without `clearance`, and for a run that stopped almost without it
-    undefined: ClassVar[str] = "its rows are not defined in this position; start in another position"
-    lost: ClassVar[str] = "the rows of {names} are not defined near this position; end the run before it"
+    undefined: ClassVar[str] = (
+        "its rows are not defined in this position; start in another position"
+    )
+    lost: ClassVar[str] = (
+        "the rows of {names} are not defined near this position; end the run before it"
+    )
 
     @property
     def motions(self) -> tuple[Motion, ...]:
@@ -74,13 +82,16 @@ class Relation(Joint):
         return math.inf
 
     def clearance(self, R: Any, x: Any) -> float:
-        """Sine of the angle between the rotation R (3, 3), child → parent, and the nearest one at which its rows are
-        undefined; a like measure where the position x (3,) of the child in the parent decides."""
+        """Sine of the angle between the rotation R (3, 3), child → parent, and the nearest one at
+        which its rows are undefined; a like measure where the position x (3,) of the child in the
+        parent decides."""
         return 1.0
 
 
 class Rolling(Relation):
-    """Rolling without slip: one holonomic equation (contact), two nonholonomic ones (no slip in the plane)."""
+    """Rolling without slip: one holonomic equation (contact), two nonholonomic ones (no slip in the
+    plane).
+    """
 
     @property
     def rows(self) -> int:
@@ -98,8 +109,8 @@ def nonholonomic(joints: Iterable[Joint]) -> list[str]:
 
 @LawPart
 def point_row(out, r, g, d, dd, c, cd, v, w):
-    """Row r: g, and the velocity of the point c (rate ċ) of the child along d (rate ḋ), d · (v + ω × c) = (d, c × d) · (v, ω);
-    b = ḋ · (v + ω × c) + d · (ω × ċ)."""
+    """Row r: g, and the velocity of the point c (rate ċ) of the child along d (rate ḋ), d · (v + ω
+    × c) = (d, c × d) · (v, ω); b = ḋ · (v + ω × c) + d · (ω × ċ)."""
     at = KEPT + ROW * r
     out[at] = g
     out[at + 2] = dot(dd, add(v, cross(w, c))) + dot(d, cross(w, cd))

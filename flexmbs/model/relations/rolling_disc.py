@@ -1,9 +1,10 @@
 """Wheels that roll on a plane.
 
-With the plane's normal n and the axle a, the contact point is c = −R m/|m| − ρ n with m = n − (n·a) a, its height
-g = n · (x + c) with x the centre relative to a point of the plane; rows are n, the direction of the track t₁ = a × n/|m| and the
-one across it t₂ = n × t₁ (Neimark & Fufaev, Dynamics of Nonholonomic Systems, 1972, ch. I). Directions fixed in the parent turn
-with ḋ = d × ω in the child's axes.
+With the plane's normal n and the axle a, the contact point is c = −R m/|m| − ρ n with m = n − (n·a)
+a, its height g = n · (x + c) with x the centre relative to a point of the plane; rows are n, the
+direction of the track t₁ = a × n/|m| and the one across it t₂ = n × t₁ (Neimark & Fufaev, Dynamics
+of Nonholonomic Systems, 1972, ch. I). Directions fixed in the parent turn with ḋ = d × ω in the
+child's axes.
 """
 
 import math
@@ -18,17 +19,20 @@ from flexmbs.law_kernel import KEPT, Row, law_kernel
 from flexmbs.model.fields import Axis, Nonnegative, Positive
 from flexmbs.model.relations.relation import Rolling, point_row
 
-LEANING = 0.5  # sine of that angle, below which a reversal of the track means that the wheel has fallen flat
-FLAT = 1e-9  # sine of the angle between axle and normal, below which a wheel is flat on its plane, without a single contact point
+# sine of that angle, below which a reversal of the track means that the wheel has fallen flat
+LEANING = 0.5
+# sine of the angle between axle and normal, below which a wheel is flat on its plane, without a
+# single contact point
+FLAT = 1e-9
 
 
 @law_kernel
 def rolling_disc(p, u, x, out):
-    """Contact and no slip of a wheel, p = (n in the parent's axes, a in the child's, R, ρ); its memory is t₁ in the parent's
-    axes.
+    """Contact and no slip of a wheel, p = (n in the parent's axes, a in the child's, R, ρ); its
+    memory is t₁ in the parent's axes.
 
-    If the wheel fell flat since the last accepted step, its contact point jumps to the other side of the rim; it then returns
-    NaN, and the step is rejected.
+    If the wheel fell flat since the last accepted step, its contact point jumps to the other side
+    of the rim; it then returns NaN, and the step is rejected.
     """
     y, A, v, w = load3(x, 1), load9(x, 4), load3(x, 13), load3(x, 16)
     n, a, R, rim = tmul(A, load3(p, 0)), load3(p, 3), p[6], p[7]
@@ -56,9 +60,8 @@ def rolling_disc(p, u, x, out):
 class RollingDisc(Rolling, kind="rolling-disc"):
     """A wheel that rolls without slip on the plane through the origin of the parent frame.
 
-    The child frame is at the centre of the wheel. One holonomic equation (contact), two nonholonomic ones (no slip along and
-    across the track).
-    Source: docs/theory.md, section 37.
+    The child frame is at the centre of the wheel. One holonomic equation (contact), two
+    nonholonomic ones (no slip along and across the track). Source: docs/theory.md, section 37.
 
     Parameters
     ----------
@@ -88,8 +91,14 @@ class RollingDisc(Rolling, kind="rolling-disc"):
     normal: Axis = "z"
 
     extended: ClassVar[tuple[str, ...]] = ("parent",)
-    undefined: ClassVar[str] = "the wheel is flat on its plane without a single contact point; tilt it, or correct axis or normal"
-    lost: ClassVar[str] = "wheel {names} has fallen flat on its plane, without a single contact point; end the run before it"
+    undefined: ClassVar[str] = (
+        "the wheel is flat on its plane without a single contact point; tilt it, or "
+        "correct axis or normal"
+    )
+    lost: ClassVar[str] = (
+        "wheel {names} has fallen flat on its plane, without a single contact point; end "
+        "the run before it"
+    )
 
     def row(self) -> Row:
         return Row(rolling_disc, (*self.normal, *self.axis, self.radius - self.rim, self.rim))
@@ -100,17 +109,21 @@ class RollingDisc(Rolling, kind="rolling-disc"):
     @model_validator(mode="after")
     def _round_within(self) -> "RollingDisc":
         if self.rim > self.radius:
-            text = f"{self.rim:g} is larger than the radius {self.radius:g}; reduce it, the rim is part of the wheel"
+            text = (
+                f"{self.rim:g} is larger than the radius {self.radius:g}; reduce it, the rim "
+                "is part of the wheel"
+            )
             raise NestedError([Problem(("rim",), text)])
         return self
 
 
 class DiscOnPlane(RollingDisc, kind="disc-on-plane"):
-    """A wheel that touches the plane through the origin of the parent frame and slips without friction.
+    """A wheel that touches the plane through the origin of the parent frame and slips without
+    friction.
 
-    The contact of `RollingDisc` alone, one holonomic equation: for wheels with `WheelCreep`, or that lie on rails or rollers. It
-    holds the wheel down, too: where it would lift, the reaction pulls and a `WheelCreep` that reads it has no force.
-    Source: docs/theory.md, section 37.
+    The contact of `RollingDisc` alone, one holonomic equation: for wheels with `WheelCreep`, or
+    that lie on rails or rollers. It holds the wheel down, too: where it would lift, the reaction
+    pulls and a `WheelCreep` that reads it has no force. Source: docs/theory.md, section 37.
 
     Examples
     --------

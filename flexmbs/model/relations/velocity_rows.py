@@ -21,7 +21,10 @@ def _covectors(value: object) -> Any:
     made = tuple(vector(row) for row in rows)
     if not 1 <= len(made) <= MOST or any(len(row) not in (6, 7) for row in made):
         sizes = ", ".join(str(len(row)) for row in made)
-        raise ValueError(f"must be 1 … {MOST} rows of 6 numbers on (v, ω), or 7 with a₀, not {len(made)} of {sizes or 'none'}")
+        raise ValueError(
+            f"must be 1 … {MOST} rows of 6 numbers on (v, ω), or 7 with a₀, not "
+            f"{len(made)} of {sizes or 'none'}"
+        )
     return tuple(row if len(row) == 7 else (*row, 0.0) for row in made)
 
 
@@ -37,9 +40,8 @@ Covectors = Annotated[Any, BeforeValidator(_covectors)]
 class VelocityRows(Relation, kind="velocity-rows"):
     """A V + a₀ = 0 for the twist V = (v, ω) of the child relative to the parent.
 
-    The rows are constant ``covectors``, or a ``function`` of the pose. The work of rows with a₀ is not
-    part of the energy balance.
-    Source: docs/theory.md, section 15.
+    The rows are constant ``covectors``, or a ``function`` of the pose. The work of rows with a₀ is
+    not part of the energy balance. Source: docs/theory.md, section 15.
 
     Parameters
     ----------
@@ -86,11 +88,21 @@ class VelocityRows(Relation, kind="velocity-rows"):
     def row(self) -> FunctionRows:
         constants = tuple(x for row in self.covectors or () for x in row)
         return FunctionRows(
-            rows=self.function, constants=constants, in_parent=self.axes == "parent", rheonomic=self.rheonomic
-        )  # fmt: skip
+            rows=self.function,
+            constants=constants,
+            in_parent=self.axes == "parent",
+            rheonomic=self.rheonomic,
+        )
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        return (ConstraintClass(self.equations, holonomic=False, scleronomic=not self.rheonomic, active=self.rheonomic),)
+        return (
+            ConstraintClass(
+                self.equations,
+                holonomic=False,
+                scleronomic=not self.rheonomic,
+                active=self.rheonomic,
+            ),
+        )
 
     def warnings(self) -> list[Problem]:
         works = self.rheonomic or any(row[6] for row in self.covectors or ())
@@ -100,9 +112,22 @@ class VelocityRows(Relation, kind="velocity-rows"):
     def _one_of_two(self) -> "VelocityRows":
         """Covectors or a function; the number of equations from the covectors."""
         if (self.covectors is None) == (self.function is None):
-            raise NestedError([Problem(("covectors",), "give either constant covectors or a function of the pose")])
+            raise NestedError(
+                [
+                    Problem(
+                        ("covectors",), "give either constant covectors or a function of the pose"
+                    )
+                ]
+            )
         if self.covectors is not None:
             if self.rheonomic:
-                raise NestedError([Problem(("rheonomic",), "constant covectors do not depend on time; give a function")])
+                raise NestedError(
+                    [
+                        Problem(
+                            ("rheonomic",),
+                            "constant covectors do not depend on time; give a function",
+                        )
+                    ]
+                )
             object.__setattr__(self, "equations", len(self.covectors))
         return self

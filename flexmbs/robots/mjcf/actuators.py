@@ -1,4 +1,5 @@
-"""Actuators of MJCF files: force = gain w + bias, w the command or its first-order lag, on joints, fixed tendons and sites.
+"""Actuators of MJCF files: force = gain w + bias, w the command or its first-order lag, on joints,
+fixed tendons and sites.
 
 Source: MuJoCo documentation, Computation, section Actuation model; XML reference, section actuator.
 """
@@ -24,12 +25,15 @@ from flexmbs.robots.xml_tree import Element
 
 LAGS = ("filter", "filterexact")
 TARGETS = ("joint", "jointinparent", "tendon", "site", "cranksite", "body")
-OF_GENERAL = {"position": "fixed", "velocity": "fixed", "damper": "affine"}  # gains of <general> that shortcuts go on from
+# gains of <general> that shortcuts go on from
+OF_GENERAL = {"position": "fixed", "velocity": "fixed", "damper": "affine"}
 EXTRA = ("delay", "armature", "damping")  # of actuators, not read
 
 
 class Gains:
-    """What an actuator makes of its command; a shortcut such as <position> replaces what another one has set."""
+    """What an actuator makes of its command; a shortcut such as <position> replaces what another
+    one has set.
+    """
 
     def __init__(self) -> None:
         self.kind = "general"
@@ -49,9 +53,14 @@ class Gains:
         return self
 
     def _general(self, given: Given) -> None:
-        self.gain_kind, self.bias_kind = given.text("gaintype", self.gain_kind), given.text("biastype", self.bias_kind)
+        self.gain_kind, self.bias_kind = (
+            given.text("gaintype", self.gain_kind),
+            given.text("biastype", self.bias_kind),
+        )
         self.dynamics = given.text("dyntype", self.dynamics)
-        self.gain, self.bias = (_three(given, key, old) for key, old in (("gainprm", self.gain), ("biasprm", self.bias)))
+        self.gain, self.bias = (
+            _three(given, key, old) for key, old in (("gainprm", self.gain), ("biasprm", self.bias))
+        )
         self.lag = float(_three(given, "dynprm", np.array([self.lag or 1.0, 0.0, 0.0]))[0])
 
     def _motor(self, given: Given) -> None:
@@ -62,7 +71,9 @@ class Gains:
         self.gain[0], self.bias[1] = kp, -kp
         if "kv" in given:
             self.bias[2] = -given.number("kv", 0.0)
-        self.dampratio = given.number("dampratio", 0.0) > 0.0 or (self.dampratio and "kv" not in given)
+        self.dampratio = given.number("dampratio", 0.0) > 0.0 or (
+            self.dampratio and "kv" not in given
+        )
         if "timeconst" in given:
             self.lag = given.number("timeconst", 0.0)
             self.dynamics = "filterexact" if self.lag > 0.0 else "none"
@@ -79,14 +90,20 @@ class Gains:
     def why_not(self) -> str:
         """Why it has no place in a model, "" if it has."""
         if self.other:
-            return f"is a {self.other}" if self.other == self.kind else f"has the defaults of a {self.other}"
+            return (
+                f"is a {self.other}"
+                if self.other == self.kind
+                else f"has the defaults of a {self.other}"
+            )
         if self.dynamics not in ("none", *LAGS):
             return f"has dynamics '{self.dynamics}'"
         if self.gain_kind not in ("fixed", "affine") or self.bias_kind not in ("none", "affine"):
             return f"has gain '{self.gain_kind}' and bias '{self.bias_kind}'"
         if self.gain_kind == "affine" and self.dynamics != "none":
             return "has a gain that depends on the motion, with a lag"
-        if self.dampratio or (self.bias_kind == "affine" and self.bias[2] > 0.0 and self.gain[0] == -self.bias[1]):
+        if self.dampratio or (
+            self.bias_kind == "affine" and self.bias[2] > 0.0 and self.gain[0] == -self.bias[1]
+        ):
             return "has its damping by a ratio (dampratio); give kv"
         return ""
 
@@ -94,8 +111,8 @@ class Gains:
 def gains_of(classes: Sequence[Sequence[Element]], element: Element, report: Report) -> Gains:
     """The gains of an actuator with the defaults of its class, whose outermost class is the first.
 
-    <general> goes on from what its class has, by whatever element; a shortcut from the innermost class whose last element is the
-    same shortcut, or a <general> with such a gain, or anew.
+    <general> goes on from what its class has, by whatever element; a shortcut from the innermost
+    class whose last element is the same shortcut, or a <general> with such a gain, or anew.
     """
     states: list[Gains] = []  # the innermost first
     for defaults in classes:
@@ -134,11 +151,16 @@ def _of_general(kind: str, state: Gains) -> Gains:
 
 
 class Actuator:
-    """Gear and ranges, as its default class and its own element set them one after the other, and gains."""
+    """Gear and ranges, as its default class and its own element set them one after the other, and
+    gains.
+    """
 
     def __init__(self, gains: Gains, elements: Sequence[Element], report: Report) -> None:
         self.gains, self.gear = gains, np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
-        self.ranges: dict[str, tuple[bool | None, np.ndarray | None]] = {"ctrl": (None, None), "force": (None, None)}
+        self.ranges: dict[str, tuple[bool | None, np.ndarray | None]] = {
+            "ctrl": (None, None),
+            "force": (None, None),
+        }
         self.group, self.own = 0, Given(elements[-1], elements[-1].attributes, report)
         for element in elements:
             given = Given(element, element.attributes, report)
@@ -154,7 +176,10 @@ class Actuator:
         if bounds is None or not counts(limited, bounds, autolimits):
             return -np.inf, np.inf
         if not bounds[0] < bounds[1]:
-            self.own.problem(f"{key}range: its first number must be below the second, not {bounds[0]:g} {bounds[1]:g}")
+            self.own.problem(
+                f"{key}range: its first number must be below the second, not "
+                f"{bounds[0]:g} {bounds[1]:g}"
+            )
         return float(bounds[0]), float(bounds[1])
 
 
@@ -167,11 +192,17 @@ def _three(given: Given, key: str, old: np.ndarray) -> np.ndarray:
 
 
 def add_actuators(
-    draft: Draft, section: Element, defaults: Defaults, commands: Mapping[str, Any], start: np.ndarray, known: dict[str, TimeLaw],
-    off: set[str], disabled: set[int],
-) -> None:  # fmt: skip
-    """Forces of the actuators; ``known``: commands by name so far, those of ``start`` where none is given; ``off``, ``disabled``:
-    flags and groups that the file disables."""
+    draft: Draft,
+    section: Element,
+    defaults: Defaults,
+    commands: Mapping[str, Any],
+    start: np.ndarray,
+    known: dict[str, TimeLaw],
+    off: set[str],
+    disabled: set[int],
+) -> None:
+    """Forces of the actuators; ``known``: commands by name so far, those of ``start`` where none is
+    given; ``off``, ``disabled``: flags and groups that the file disables."""
     for element in section.children:
         name = element.attributes.get("name") or free_name(f"actuator {len(known) + 1}", known)
         at = len(known)
@@ -179,7 +210,9 @@ def add_actuators(
             draft.report.problem(element, f"actuator {shown(name)} is defined twice; rename one")
             continue
         try:
-            known[name] = command = time_law(commands.get(name, float(start[at]) if at < len(start) else 0.0))
+            known[name] = command = time_law(
+                commands.get(name, float(start[at]) if at < len(start) else 0.0)
+            )
         except ValueError as error:
             raise InputError(f"commands.{name}: {error}") from None
         if element.tag not in ACTUATORS:
@@ -190,17 +223,25 @@ def add_actuators(
         actuator = Actuator(gains_of(classes, element, draft.report), steps, draft.report)
         if actuator.group in disabled:
             continue
-        extra = [key for key in EXTRA for step in steps if step.attributes.get(key, "").strip("0. ")]
+        extra = [
+            key for key in EXTRA for step in steps if step.attributes.get(key, "").strip("0. ")
+        ]
         why = actuator.gains.why_not() or (f"has {extra[0]}" if extra else "")
-        why = why or _attach(draft, actuator, Given(element, element.attributes, draft.report), name, command, off)
+        why = why or _attach(
+            draft, actuator, Given(element, element.attributes, draft.report), name, command, off
+        )
         if why:
             draft.report.note(f"actuator '{name}' {why}")
     for name in commands:
         if name not in known:
-            raise InputError(f"commands: no actuator {shown(name)}; {close_names(str(name), known)}")
+            raise InputError(
+                f"commands: no actuator {shown(name)}; {close_names(str(name), known)}"
+            )
 
 
-def _attach(draft: Draft, actuator: Actuator, given: Given, name: str, command: TimeLaw, off: set[str]) -> str:
+def _attach(
+    draft: Draft, actuator: Actuator, given: Given, name: str, command: TimeLaw, off: set[str]
+) -> str:
     """Add the force of an actuator; why not, if it is left out."""
     target = next((key for key in TARGETS if key in given), "")
     aim = given.text(target)
@@ -209,7 +250,10 @@ def _attach(draft: Draft, actuator: Actuator, given: Given, name: str, command: 
     if gains.gain_kind == "affine" and gains.gain[1:].any():
         if not isinstance(command, Constant):
             return "has a gain that depends on the motion; give it a constant command"
-        gains.bias = gains.bias * (gains.bias_kind == "affine") + np.array([0.0, *gains.gain[1:]]) * command.value
+        gains.bias = (
+            gains.bias * (gains.bias_kind == "affine")
+            + np.array([0.0, *gains.gain[1:]]) * command.value
+        )
         gains.bias_kind = "affine"
     if gains.bias_kind == "none":
         gains.bias = np.zeros(3)
@@ -238,16 +282,24 @@ def _within(command: TimeLaw, actuator: Actuator, given: Given, draft: Draft) ->
     return command
 
 
-def _law(actuator: Actuator, draft: Draft, factor: float, command: TimeLaw, ref: float = 0.0) -> AffineActuator:
+def _law(
+    actuator: Actuator, draft: Draft, factor: float, command: TimeLaw, ref: float = 0.0
+) -> AffineActuator:
     """factor · force, with its length factor · q."""
     low, high = actuator.range("force", draft.compiler.autolimits)
     bounds = sorted((factor * low, factor * high)) if factor else (-np.inf, np.inf)
     gains = actuator.gains
     b0, b1, b2 = gains.bias
     return AffineActuator(
-        command, gain=factor * gains.gain[0], bias=factor * (b0 + b1 * factor * ref), k=-factor * factor * b1,
-        c=-factor * factor * b2, lag=gains.lag if gains.dynamics in LAGS else 0.0, lower=bounds[0], upper=bounds[1],
-    )  # fmt: skip
+        command,
+        gain=factor * gains.gain[0],
+        bias=factor * (b0 + b1 * factor * ref),
+        k=-factor * factor * b1,
+        c=-factor * factor * b2,
+        lag=gains.lag if gains.dynamics in LAGS else 0.0,
+        lower=bounds[0],
+        upper=bounds[1],
+    )
 
 
 def _on_joint(draft: Draft, actuator: Actuator, aim: str, name: str, command: TimeLaw) -> str:
@@ -259,7 +311,11 @@ def _on_joint(draft: Draft, actuator: Actuator, aim: str, name: str, command: Ti
         return f"acts on joint '{aim}', a {joint.kind} joint"
     use = draft.coordinates[aim]
     law = _law(actuator, draft, float(actuator.gear[0]), command, joint.ref)
-    draft.add(JointTorque(draft.name("forces", item_name(name)), use.joint, law, coordinate=use.coordinate))
+    draft.add(
+        JointTorque(
+            draft.name("forces", item_name(name)), use.joint, law, coordinate=use.coordinate
+        )
+    )
     return ""
 
 
@@ -267,7 +323,13 @@ def _on_tendon(draft: Draft, actuator: Actuator, aim: str, name: str, command: T
     if aim not in draft.tendons:
         return f"acts on tendon '{aim}', which is not a fixed tendon of hinges and slides"
     if factors := draft.tendon(aim):
-        law = _law(actuator, draft, float(actuator.gear[0]), command, draft.tendon_sum(aim, lambda joint: joint.ref))
+        law = _law(
+            actuator,
+            draft,
+            float(actuator.gear[0]),
+            command,
+            draft.tendon_sum(aim, lambda joint: joint.ref),
+        )
         draft.add(Transmission(draft.name("forces", item_name(name)), factors, law))
     return ""
 
@@ -278,7 +340,17 @@ def _on_site(draft: Draft, actuator: Actuator, aim: str, name: str, command: Tim
     if not isinstance(command, Constant) or actuator.gains.dynamics in LAGS:
         return "acts on a site with a command that changes"
     low, high = actuator.range("force", draft.compiler.autolimits)
-    wrench = actuator.gear * min(max(actuator.gains.gain[0] * command.value + actuator.gains.bias[0], low), high)
+    wrench = actuator.gear * min(
+        max(actuator.gains.gain[0] * command.value + actuator.gains.bias[0], low), high
+    )
     force, torque = tuple(wrench[:3]), tuple(wrench[3:])
-    draft.add(FrameForce(draft.name("forces", item_name(name)), draft.refs[aim], force=force, torque=torque, axes="follower"))
+    draft.add(
+        FrameForce(
+            draft.name("forces", item_name(name)),
+            draft.refs[aim],
+            force=force,
+            torque=torque,
+            axes="follower",
+        )
+    )
     return ""

@@ -1,7 +1,8 @@
-"""Which attributes of MJCF files are read, and which have no part in the motion: all others are noted, also misspelt ones.
+"""Which attributes of MJCF files are read, and which have no part in the motion: all others are
+noted, also misspelt ones.
 
-Contacts of geoms are left out, and equality constraints hold exactly: what only shapes these is among the idle attributes.
-Source: MuJoCo documentation, XML reference.
+Contacts of geoms are left out, and equality constraints hold exactly: what only shapes these is
+among the idle attributes. Source: MuJoCo documentation, XML reference.
 """
 
 from collections import Counter
@@ -12,63 +13,126 @@ from flexmbs.robots.mjcf.document import ACTUATORS
 from flexmbs.robots.xml_tree import Element
 
 ELSEWHERE = {  # sections that describe pictures, sensors, sizes and data, or are noted as a whole
-    "asset", "visual", "statistic", "size", "sensor", "custom", "extension", "deformable", "contact",
-}  # fmt: skip
+    "asset",
+    "visual",
+    "statistic",
+    "size",
+    "sensor",
+    "custom",
+    "extension",
+    "deformable",
+    "contact",
+}
 TURNED = "quat axisangle xyaxes zaxis euler"
 SOFTNESS = "solref solimp"
 LOOKS = "rgba material user group"
-DRIVEN = "gear ctrlrange ctrllimited forcerange forcelimited joint jointinparent tendon site refsite body cranksite"
+DRIVEN = (
+    "gear ctrlrange ctrllimited forcerange forcelimited joint jointinparent tendon site "
+    "refsite body cranksite"
+)
 READ = {
     "mujoco": "model",
-    "compiler": "angle eulerseq autolimits inertiafromgeom inertiagrouprange boundmass boundinertia balanceinertia settotalmass "
+    "compiler": "angle eulerseq autolimits inertiafromgeom inertiagrouprange boundmass boundinertia "
+    "balanceinertia settotalmass "
     "coordinate",
     "option": "gravity actuatorgroupdisable density viscosity wind",
-    "flag": "gravity passive spring damper frictionloss limit equality constraint actuation clampctrl",
-    "worldbody": "childclass", "frame": f"pos childclass {TURNED}",
+    "flag": "gravity passive spring damper frictionloss limit equality constraint actuation "
+    "clampctrl",
+    "worldbody": "childclass",
+    "frame": f"pos childclass {TURNED}",
     "body": f"pos childclass gravcomp mocap {TURNED}",
     "inertial": f"pos mass diaginertia fullinertia {TURNED}",
-    "joint": "type axis pos ref range limited stiffness damping springref springdamper armature frictionloss actuatorfrcrange "
+    "joint": "type axis pos ref range limited stiffness damping springref springdamper armature "
+    "frictionloss actuatorfrcrange "
     "actuatorfrclimited",
     "freejoint": "",
-    "geom": f"type size pos fromto mass density group mesh contype conaffinity fluidshape shellinertia {TURNED}",
+    "geom": "type size pos fromto mass density group mesh contype conaffinity fluidshape "
+    f"shellinertia {TURNED}",
     "site": f"pos fromto {TURNED}",
     "general": f"{DRIVEN} gaintype gainprm biastype biasprm dyntype dynprm inheritrange",
-    "motor": DRIVEN, "position": f"{DRIVEN} kp kv dampratio timeconst inheritrange", "velocity": f"{DRIVEN} kv",
+    "motor": DRIVEN,
+    "position": f"{DRIVEN} kp kv dampratio timeconst inheritrange",
+    "velocity": f"{DRIVEN} kv",
     "damper": f"{DRIVEN} kv",
-    "fixed": "stiffness damping springlength frictionloss armature limited range", "tendon": "",
-    "connect": "active body1 body2 anchor site1 site2", "weld": "active body1 body2 anchor relpose site1 site2 torquescale",
-    "joint of equality": "active joint1 joint2 polycoef", "tendon of equality": "active tendon1 tendon2 polycoef",
-    "equality": "active", "joint of fixed": "joint coef",
+    "fixed": "stiffness damping springlength frictionloss armature limited range",
+    "tendon": "",
+    "connect": "active body1 body2 anchor site1 site2",
+    "weld": "active body1 body2 anchor relpose site1 site2 torquescale",
+    "joint of equality": "active joint1 joint2 polycoef",
+    "tendon of equality": "active tendon1 tendon2 polycoef",
+    "equality": "active",
+    "joint of fixed": "joint coef",
     "key": "qpos qvel ctrl",
-}  # fmt: skip
+}
 IDLE = {
-    "compiler": "assetdir meshdir texturedir strippath discardvisual fusestatic usethread saveinertial savecanonical "
+    "compiler": "assetdir meshdir texturedir strippath discardvisual fusestatic usethread "
+    "saveinertial savecanonical "
     "savecompiled fitaabb convexhull conflict passthrough exactmeshinertia",
-    "option": "timestep integrator solver cone jacobian iterations tolerance ls_iterations ls_tolerance noslip_iterations "
-    "noslip_tolerance ccd_iterations ccd_tolerance sdf_iterations sdf_initpoints mpr_iterations mpr_tolerance impratio magnetic "
+    "option": "timestep integrator solver cone jacobian iterations tolerance ls_iterations "
+    "ls_tolerance noslip_iterations "
+    "noslip_tolerance ccd_iterations ccd_tolerance sdf_iterations sdf_initpoints "
+    "mpr_iterations mpr_tolerance impratio magnetic "
     "sleep_tolerance o_margin o_solref o_solimp o_friction apirate collision",
-    "flag": "contact warmstart filterparent refsafe sensor midphase eulerdamp autoreset nativeccd island energy fwdinv "
+    "flag": "contact warmstart filterparent refsafe sensor midphase eulerdamp autoreset nativeccd "
+    "island energy fwdinv "
     "invdiscrete multiccd sleep override diagexact ipc speculative",
     "body": "user simple sleep fuse",
-    "joint": "group user margin solreflimit solimplimit solreffriction solimpfriction actuatorgravcomp", "freejoint": "group",
-    "geom": f"{LOOKS} {SOFTNESS} friction condim priority margin gap solmix hfield fitscale castshadow fluidcoef adhesion "
+    "joint": "group user margin solreflimit solimplimit solreffriction solimpfriction "
+    "actuatorgravcomp",
+    "freejoint": "group",
+    "geom": f"{LOOKS} {SOFTNESS} friction condim priority margin gap solmix hfield fitscale "
+    "castshadow fluidcoef adhesion "
     "surfacevel",
     "site": f"type size mesh {LOOKS}",
-    "connect": SOFTNESS, "weld": SOFTNESS, "joint of equality": SOFTNESS, "tendon of equality": SOFTNESS, "equality": SOFTNESS,
+    "connect": SOFTNESS,
+    "weld": SOFTNESS,
+    "joint of equality": SOFTNESS,
+    "tendon of equality": SOFTNESS,
+    "equality": SOFTNESS,
     "fixed": f"{LOOKS} margin width solreflimit solimplimit solreffriction solimpfriction",
     "key": "time mpos mquat",
-}  # fmt: skip
-OF_ACTUATORS = "group user lengthrange cranklength slidersite actearly interp nsample delay armature damping"
+}
+OF_ACTUATORS = (
+    "group user lengthrange cranklength slidersite actearly interp nsample delay armature damping"
+)
 INNER = {  # elements by the one around them; the others are noted, or refused where they are read
-    "mujoco": "compiler option default worldbody tendon equality constraint actuator keyframe include",
-    "option": "flag", "compiler": "lengthrange", "equality": "connect weld joint tendon flex flexvert flexstrain",
-    "tendon": "fixed spatial", "fixed": "joint", "actuator": " ".join((*ACTUATORS, "plugin")), "keyframe": "key",
-    "worldbody": "body frame geom site joint freejoint camera light replicate attach composite flexcomp inertial",
-    "default": "default mesh texture material joint geom site camera light pair equality tendon general " + " ".join(ACTUATORS),
-}  # fmt: skip
-INNER |= {"body": f"{INNER['worldbody']} plugin", "frame": f"{INNER['worldbody']} plugin", "constraint": INNER["equality"]}
-UNMOVED = {"camera", "light", "mesh", "texture", "material", "pair", "plugin", "replicate", "attach", "composite", "flexcomp",
-           "spatial", "lengthrange", "flex", "flexvert", "flexstrain"}  # fmt: skip
+    "mujoco": "compiler option default worldbody tendon equality constraint actuator keyframe "
+    "include",
+    "option": "flag",
+    "compiler": "lengthrange",
+    "equality": "connect weld joint tendon flex flexvert flexstrain",
+    "tendon": "fixed spatial",
+    "fixed": "joint",
+    "actuator": " ".join((*ACTUATORS, "plugin")),
+    "keyframe": "key",
+    "worldbody": "body frame geom site joint freejoint camera light replicate attach composite "
+    "flexcomp inertial",
+    "default": "default mesh texture material joint geom site camera light pair equality tendon "
+    "general " + " ".join(ACTUATORS),
+}
+INNER |= {
+    "body": f"{INNER['worldbody']} plugin",
+    "frame": f"{INNER['worldbody']} plugin",
+    "constraint": INNER["equality"],
+}
+UNMOVED = {
+    "camera",
+    "light",
+    "mesh",
+    "texture",
+    "material",
+    "pair",
+    "plugin",
+    "replicate",
+    "attach",
+    "composite",
+    "flexcomp",
+    "spatial",
+    "lengthrange",
+    "flex",
+    "flexvert",
+    "flexstrain",
+}
 NOTHING = ("", "false", "none", "auto")  # values that switch nothing on
 
 

@@ -32,22 +32,30 @@ LEFT_OUT = {"deformable": "deformable bodies", "extension": "plugins"}
 
 
 def from_mujoco(
-    path: str | Path, *, keyframe: str | int | None = None, commands: Mapping[str, Any] | None = None, limits: bool = False,
-    strict: bool = False, allow_outside: bool = False,
-) -> Imported:  # fmt: skip
+    path: str | Path,
+    *,
+    keyframe: str | int | None = None,
+    commands: Mapping[str, Any] | None = None,
+    limits: bool = False,
+    strict: bool = False,
+    allow_outside: bool = False,
+) -> Imported:
     """The model of an MJCF file of MuJoCo.
 
-    Bodies with their inertia, given or from geoms, hinges, slides, balls and free joints, of which a body may have several,
-    springs, dampers, armature, friction and gravity compensation, actuators (general, motor, position, velocity, damper) with
-    ranges and lag, equality constraints of bodies, joints and fixed tendons; default classes, frames and included files. A
-    coordinate is qpos − ref. Equality constraints hold exactly, friction is that of `JointFriction`. What a file
-    has beyond that (contacts of geoms, spatial tendons, muscles, fluids, attributes that are not read or misspelt) is named by
-    ``notes`` and one `ModelWarning`.
+    Bodies with their inertia, given or from geoms, hinges, slides, balls and free joints, of which
+    a body may have several, springs, dampers, armature, friction and gravity compensation,
+    actuators (general, motor, position, velocity, damper) with ranges and lag, equality constraints
+    of bodies, joints and fixed tendons; default classes, frames and included files. A coordinate is
+    qpos − ref. Equality constraints hold exactly, friction is that of `JointFriction`. What a file
+    has beyond that (contacts of geoms, spatial tendons, muscles, fluids, attributes that are not
+    read or misspelt) is named by ``notes`` and one `ModelWarning`.
 
-    keyframe: name or number of the one whose positions, velocities and commands are the initial ones.  commands: laws of time or
-    numbers by actuator; otherwise those of the keyframe, or zero.  limits: whether limits of joints become `JointLimit` contacts.
-    strict: raise `InputError` for what is left out.  allow_outside: whether files that it names may lie outside the folder of
-    the file. Raises `InputError` with every problem and its line. Source: MuJoCo documentation, XML reference.
+    keyframe: name or number of the one whose positions, velocities and commands are the initial
+    ones.  commands: laws of time or numbers by actuator; otherwise those of the keyframe, or zero.
+    limits: whether limits of joints become `JointLimit` contacts. strict: raise `InputError` for
+    what is left out.  allow_outside: whether files that it names may lie outside the folder of the
+    file. Raises `InputError` with every problem and its line. Source: MuJoCo documentation, XML
+    reference.
 
     Examples
     --------
@@ -65,7 +73,12 @@ def from_mujoco(
     root, report = read_document(path, reach), Report(path)
     compiler, defaults = compiler_of(root, report), Defaults(root, report)
     options = _options(root, report)
-    off = {key for flag in _elements(root, "option", "flag") for key, value in flag.attributes.items() if value == "disable"}
+    off = {
+        key
+        for flag in _elements(root, "option", "flag")
+        for key, value in flag.attributes.items()
+        if value == "disable"
+    }
     gravity = np.zeros(3) if "gravity" in off else options.vector("gravity", DOWN)
     if "passive" in off:  # of versions before 3.4
         off |= {"spring", "damper"}
@@ -86,7 +99,11 @@ def from_mujoco(
         closing += add_equalities(draft, section, defaults)
     key = None if keyframe is None else _keyframe(root, keyframe, report)
     known: dict[str, Any] = {}
-    start = np.zeros(0) if key is None else key.numbers("ctrl", (0.0,) * len(key.text("ctrl").split()), 0)
+    start = (
+        np.zeros(0)
+        if key is None
+        else key.numbers("ctrl", (0.0,) * len(key.text("ctrl").split()), 0)
+    )
     for section in [] if "actuation" in off else root.all("actuator"):
         add_actuators(draft, section, defaults, given_commands, start, known, off, disabled)
     if key is not None and len(start) > len(known) and "actuation" not in off:
@@ -98,7 +115,9 @@ def from_mujoco(
             _start(model.joints, draft, key)
         model.cuts = closing
     notes = report.finish(strict=strict)
-    return Imported(model, draft.coordinates, draft.refs, draft.limits, notes, tuple(draft.tree.visuals))
+    return Imported(
+        model, draft.coordinates, draft.refs, draft.limits, notes, tuple(draft.tree.visuals)
+    )
 
 
 def _elements(root: Element, section: str, tag: str) -> list[Element]:
@@ -118,7 +137,10 @@ def _note_rest(root: Element, options: Given, draft: Draft, *, limits: bool) -> 
     report = draft.report
     note_unread(root, report)
     if draft.tree.touching > 1:
-        report.note(f"contacts between {draft.tree.touching} geoms; add those that matter, such as fm.SpherePlane")
+        report.note(
+            f"contacts between {draft.tree.touching} geoms; add those that matter, such "
+            "as fm.SpherePlane"
+        )
     if draft.limits and not limits:
         report.note(f"limits of {len(draft.limits)} joints; limits=True adds them")
     fluid = [key for key in FLUID if key in options and options.text(key).strip("0. ")]
@@ -141,7 +163,9 @@ def _keyframe(root: Element, wanted: str | int, report: Report) -> Given:
     names = [each.attributes.get("name", str(k)) for k, each in enumerate(keys)]
     k = names.index(wanted) if wanted in names else wanted
     if not isinstance(k, int) or isinstance(k, bool) or not 0 <= k < len(keys):
-        raise InputError(f"keyframe: no {shown(wanted)}; the file has: {', '.join(names) or 'none'}")
+        raise InputError(
+            f"keyframe: no {shown(wanted)}; the file has: {', '.join(names) or 'none'}"
+        )
     return Given(keys[k], keys[k].attributes, report)
 
 
@@ -150,7 +174,10 @@ def _start(joints: dict[str, Joint], draft: Draft, key: Given) -> None:
     every = [(body, joint) for body in draft.tree.bodies for joint in body.joints]
     nq = sum(POSITIONS[joint.kind] for _, joint in every)
     nv = sum({"ball": 3, "free": 6}.get(joint.kind, 1) for _, joint in every)
-    rest = [_rest(body.pose.o, joints[draft.coordinates[joint.name].joint], joint.kind, joint.ref) for body, joint in every]
+    rest = [
+        _rest(body.pose.o, joints[draft.coordinates[joint.name].joint], joint.kind, joint.ref)
+        for body, joint in every
+    ]
     qpos = key.numbers("qpos", tuple(np.concatenate(rest)) if rest else (), nq)
     qvel = key.numbers("qvel", (0.0,) * nv, nv)
     position: dict[str, list[float]] = {}
@@ -158,7 +185,10 @@ def _start(joints: dict[str, Joint], draft: Draft, key: Given) -> None:
     i = j = 0
     for _, joint in every:
         name = draft.coordinates[joint.name].joint
-        q, v = qpos[i : i + POSITIONS[joint.kind]], qvel[j : j + {"ball": 3, "free": 6}.get(joint.kind, 1)]
+        q, v = (
+            qpos[i : i + POSITIONS[joint.kind]],
+            qvel[j : j + {"ball": 3, "free": 6}.get(joint.kind, 1)],
+        )
         i, j = i + len(q), j + len(v)
         q, v = from_mujoco_coordinates(joint.kind, joint.ref, q, v)
         position.setdefault(name, []).extend(q)
@@ -174,13 +204,19 @@ def _rest(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
     return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "ball" else np.array([ref])
 
 
-def from_mujoco_coordinates(kind: str, ref: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and velocities of a joint here from MuJoCo's: a free one has its velocity in world axes there."""
+def from_mujoco_coordinates(
+    kind: str, ref: float, q: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and velocities of a joint here from MuJoCo's: a free one has its velocity in
+    world axes there.
+    """
     if kind == "ball":
         return _unit(q), v
     if kind == "free":
         quat = _unit(q[3:])
-        return np.concatenate([q[:3], quat]), np.concatenate([quaternion_rotation(quat).T @ v[:3], v[3:]])
+        return np.concatenate([q[:3], quat]), np.concatenate(
+            [quaternion_rotation(quat).T @ v[:3], v[3:]]
+        )
     return q - ref, v
 
 

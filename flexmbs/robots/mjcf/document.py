@@ -12,14 +12,26 @@ from flexmbs.robots.xml_tree import Element, read_xml
 
 INCLUDED = ("mujoco", "mujocoinclude")
 ACTUATORS = (
-    "general", "motor", "position", "velocity", "intvelocity", "damper", "cylinder", "muscle", "adhesion", "dcmotor",
-    "orientation", "pid",
-)  # fmt: skip
+    "general",
+    "motor",
+    "position",
+    "velocity",
+    "intvelocity",
+    "damper",
+    "cylinder",
+    "muscle",
+    "adhesion",
+    "dcmotor",
+    "orientation",
+    "pid",
+)
 MAIN = "main"
 
 
 def read_document(path: Path, reach: Reach) -> Element:
-    """The root <mujoco> with the content of included files in place of <include>. Raises `InputError`."""
+    """The root <mujoco> with the content of included files in place of <include>. Raises
+    `InputError`.
+    """
     root = read_xml(path)
     if root.tag != "mujoco":
         raise InputError(f"{root.place}: the root element must be <mujoco>, not <{root.tag[:40]}>")
@@ -47,11 +59,17 @@ class _Includes:
         except ValueError as error:
             raise InputError(f"{element.place}: include {error}") from None
         if path in self.seen:
-            raise InputError(f"{element.place}: include {shown(name)}: the file is included already; a file can be included once")
+            raise InputError(
+                f"{element.place}: include {shown(name)}: the file is included already; a "
+                "file can be included once"
+            )
         self.seen.add(path)
         root = read_xml(path)
         if root.tag not in INCLUDED:
-            raise InputError(f"{root.place}: the root element of an included file must be <mujoco>, not <{root.tag[:40]}>")
+            raise InputError(
+                f"{root.place}: the root element of an included file must be <mujoco>, "
+                f"not <{root.tag[:40]}>"
+            )
         return self.expanded(root).children
 
 
@@ -61,7 +79,8 @@ class Defaults:
     def __init__(self, root: Element, report: Report) -> None:
         self.report = report
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
-        self.actuators: dict[str, tuple[list[Element], ...]] = {MAIN: ([],)}  # of the outermost class first
+        # of the outermost class first
+        self.actuators: dict[str, tuple[list[Element], ...]] = {MAIN: ([],)}
         for section in root.all("default"):
             main = section.attributes.get("class", MAIN)
             self.classes.setdefault(main, self.classes[MAIN])
@@ -78,26 +97,38 @@ class Defaults:
         for nested in section.all("default"):
             inner = nested.attributes.get("class", "")
             if not inner or (inner in self.classes and inner != MAIN):
-                self.report.problem(nested, f"default class {shown(inner)} has no name of its own; name each class once")
+                self.report.problem(
+                    nested,
+                    f"default class {shown(inner)} has no name of its own; name each class once",
+                )
                 continue
             self.classes[inner] = {tag: dict(each) for tag, each in known.items()}
             self.actuators[inner] = (*map(list, self.actuators[name]), [])  # as they are here
             self._fill(inner, nested)
 
     def of(self, element: Element, around: str, tag: str = "") -> dict[str, str]:
-        """The attributes of an element, its own before those of its class, or of the class ``around`` it."""
-        return merged(self.classes[self.name_of(element, around)].get(tag or element.tag, {}), element.attributes)
+        """The attributes of an element, its own before those of its class, or of the class
+        ``around`` it.
+        """
+        return merged(
+            self.classes[self.name_of(element, around)].get(tag or element.tag, {}),
+            element.attributes,
+        )
 
     def name_of(self, element: Element, around: str) -> str:
         """The default class of an element."""
         name = element.attributes.get("class", around)
         if name in self.classes:
             return name
-        self.report.problem(element, f"there is no default class {shown(name)}; {close_names(name, self.classes)}")
+        self.report.problem(
+            element, f"there is no default class {shown(name)}; {close_names(name, self.classes)}"
+        )
         return MAIN
 
 
 def merged(defaults: dict[str, str], own: dict[str, str]) -> dict[str, str]:
     """Own attributes before the defaults; an orientation of its own replaces one of another form."""
     turned = any(key in own for key in ORIENTATIONS)
-    return {key: value for key, value in defaults.items() if not (turned and key in ORIENTATIONS)} | own
+    return {
+        key: value for key, value in defaults.items() if not (turned and key in ORIENTATIONS)
+    } | own

@@ -44,7 +44,9 @@ class Draft:
                 self.refs.setdefault(site, self.frame(body, pose, site))
 
     def _place(self, body: MjBody) -> None:
-        """Bodies without joint and mass, and those that stand in the world, are frames on what carries them."""
+        """Bodies without joint and mass, and those that stand in the world, are frames on what
+        carries them.
+        """
         above = None if body.parent is None else self.places[body.parent]
         if above is None:
             self.places[body] = (GROUND, body.pose)
@@ -66,17 +68,23 @@ class Draft:
         at = place.then(pose)
         if np.abs(at.o).max() < NEAR and np.abs(at.R - np.eye(3)).max() < NEAR:
             return FrameRef(carrier)
-        return FrameRef(carrier, add_frame(self.frames[carrier], item_name(name), Frame(at.o, at.R)))
+        return FrameRef(
+            carrier, add_frame(self.frames[carrier], item_name(name), Frame(at.o, at.R))
+        )
 
     def tendon(self, name: str) -> dict[str, float]:
         """Factors of the coordinates of a fixed tendon."""
         uses = {joint: self.coordinates[joint] for joint in self.tendons[name]}
         return {
-            f"{use.joint}.{use.coordinate}": factor for use, factor in zip(uses.values(), self.tendons[name].values()) if factor
+            f"{use.joint}.{use.coordinate}": factor
+            for use, factor in zip(uses.values(), self.tendons[name].values())
+            if factor
         }
 
     def tendon_sum(self, name: str, of: Callable[[MjJoint], float]) -> float:
-        """Σ aᵢ of the joints of a fixed tendon; of their ``ref`` it is its length less that in the coordinates here."""
+        """Σ aᵢ of the joints of a fixed tendon; of their ``ref`` it is its length less that in the
+        coordinates here.
+        """
         joints = [(self.tree.joint(joint), factor) for joint, factor in self.tendons[name].items()]
         return float(sum(factor * of(found[1]) for found, factor in joints if found))
 
@@ -98,14 +106,18 @@ class Draft:
             if not self.stands_alone(body):
                 continue
             mass, com, inertia = body.lump or (0.0, np.zeros(3), np.zeros((3, 3)))
-            model.add(RigidBody(carrier, mass=mass, com=com, inertia=inertia, frames=self.frames[carrier]))
+            model.add(
+                RigidBody(carrier, mass=mass, com=com, inertia=inertia, frames=self.frames[carrier])
+            )
         for item in self.items:
             model.add(item)  # type: ignore[call-overload]
         return model
 
 
 def add_joints(draft: Draft, body: MjBody) -> None:
-    """The joint between a body and its parent: one chain of all its joints; nothing for a frame on another body."""
+    """The joint between a body and its parent: one chain of all its joints; nothing for a frame on
+    another body.
+    """
     if not draft.stands_alone(body):
         return
     single = len(body.joints) == 1
@@ -122,7 +134,9 @@ def _joint(draft: Draft, body: MjBody, name: str) -> Joint:
     joints = body.joints
     if joints and joints[0].kind == "free":
         x, y, z, w = Rotation.from_matrix(body.pose.R).as_quat()
-        return Free(name, FrameRef(GROUND), FrameRef(draft.places[body][0]), q0=(*body.pose.o, w, x, y, z))
+        return Free(
+            name, FrameRef(GROUND), FrameRef(draft.places[body][0]), q0=(*body.pose.o, w, x, y, z)
+        )
     first, last = (joints[0].pos, joints[-1].pos) if joints else (np.zeros(3), np.zeros(3))
     mark = f"{name} joint"
     parent = draft.frame(body.parent, body.pose.then(Pose(np.eye(3), first)), mark)
@@ -144,12 +158,18 @@ def _motions(joints: list[MjJoint]) -> tuple[Motion, ...]:
         if np.abs(joint.pos - at).max() > 0.0:
             found.append(FixedTranslation(joint.pos - at))
         at = joint.pos
-        found.append({"hinge": Rotate, "slide": Slide}[joint.kind](joint.axis) if joint.kind != "ball" else Ball())
+        found.append(
+            {"hinge": Rotate, "slide": Slide}[joint.kind](joint.axis)
+            if joint.kind != "ball"
+            else Ball()
+        )
     return tuple(found)
 
 
 def add_passive(draft: Draft, body: MjBody, joint: MjJoint, off: set[str], *, limits: bool) -> None:
-    """Springs, dampers, armature, friction and limits of a joint; those in ``off`` are disabled in the file."""
+    """Springs, dampers, armature, friction and limits of a joint; those in ``off`` are disabled in
+    the file.
+    """
     given = joint.given
     k, c = (given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping"))
     for key, value in (("stiffness", k), ("damping", c)):
@@ -158,10 +178,11 @@ def add_passive(draft: Draft, body: MjBody, joint: MjJoint, off: set[str], *, li
     if given.numbers("springdamper", (0.0, 0.0)).any():
         draft.report.note(f"joint '{joint.name}': springdamper, a spring by its time constant")
     values = {
-        "spring": 0.0 if "spring" in off else float(k[0]), "damper": 0.0 if "damper" in off else float(c[0]),
+        "spring": 0.0 if "spring" in off else float(k[0]),
+        "damper": 0.0 if "damper" in off else float(c[0]),
         "armature": given.number("armature", 0.0),
         "frictionloss": 0.0 if "frictionloss" in off else given.number("frictionloss", 0.0),
-    }  # fmt: skip
+    }
     for key, number in values.items():
         if number < 0.0:
             given.problem(f"{key}: must be >= 0, not {number:g}")
@@ -174,7 +195,11 @@ def add_passive(draft: Draft, body: MjBody, joint: MjJoint, off: set[str], *, li
         if limits:
             use = draft.coordinates[joint.name]
             name = draft.name("contacts", item_name(joint.name))
-            draft.add(JointLimit(name, use.joint, lower=found[0], upper=found[1], coordinate=use.coordinate))
+            draft.add(
+                JointLimit(
+                    name, use.joint, lower=found[0], upper=found[1], coordinate=use.coordinate
+                )
+            )
     elif joint.limited(draft.compiler) and FREEDOMS[joint.kind] == 3 and "limit" not in off:
         draft.report.note(f"joint '{joint.name}': limit of a ball joint")
 
@@ -184,12 +209,28 @@ def _on_coordinate(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str,
     on: dict[str, Any] = dict(zip(("joint", "coordinate"), draft.coordinates[joint.name]))
     own = item_name(joint.name)
     if values["spring"] or values["damper"]:
-        x0 = joint.unit * joint.given.number("springref", 0.0) - joint.ref if values["spring"] else 0.0
-        draft.add(JointSpring(draft.name("forces", own), k=values["spring"], c=values["damper"], x0=x0, **on))
+        x0 = (
+            joint.unit * joint.given.number("springref", 0.0) - joint.ref
+            if values["spring"]
+            else 0.0
+        )
+        draft.add(
+            JointSpring(
+                draft.name("forces", own), k=values["spring"], c=values["damper"], x0=x0, **on
+            )
+        )
     if values["frictionloss"]:
-        draft.add(JointFriction(draft.name("forces", f"{own} friction"), coulomb=values["frictionloss"], **on))
+        draft.add(
+            JointFriction(
+                draft.name("forces", f"{own} friction"), coulomb=values["frictionloss"], **on
+            )
+        )
     if values["armature"]:
-        draft.add(RotorInertia(draft.name("rotors", own), inertia=values["armature"], gyroscopic=False, **on))
+        draft.add(
+            RotorInertia(
+                draft.name("rotors", own), inertia=values["armature"], gyroscopic=False, **on
+            )
+        )
 
 
 def _on_pose(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str, float]) -> None:
@@ -200,13 +241,19 @@ def _on_pose(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str, float
     if not (values["spring"] or values["damper"]):
         return
     if len(body.joints) > 1:
-        draft.report.note(f"joint '{joint.name}' ({joint.kind}): springs and dampers beside other joints of its body")
+        draft.report.note(
+            f"joint '{joint.name}' ({joint.kind}): springs and dampers beside other "
+            "joints of its body"
+        )
         return
     assert body.parent is not None
     along = float(joint.kind == "free")
     start = body.pose.then(Pose(np.eye(3), joint.pos * (1.0 - along)))
     own = f"{joint.name} joint"
-    a, b = draft.frame(body.parent, start, own), draft.frame(body, Pose(np.eye(3), joint.pos * (1.0 - along)), own)
+    a, b = (
+        draft.frame(body.parent, start, own),
+        draft.frame(body, Pose(np.eye(3), joint.pos * (1.0 - along)), own),
+    )
     k, c = ((along * values[key],) * 3 + (values[key],) * 3 for key in ("spring", "damper"))
     draft.add(Bushing(draft.name("forces", item_name(joint.name)), a, b, k=k, c=c))
 
@@ -217,4 +264,8 @@ def add_gravity_compensation(draft: Draft, body: MjBody, gravity: np.ndarray) ->
     if share and body.lump and draft.places[body][0] != GROUND:
         at = draft.frame(body, Pose(np.eye(3), body.lump.com), f"{body.name} centre of mass")
         force = -share * body.lump.mass * gravity
-        draft.add(FrameForce(draft.name("forces", f"{item_name(body.name)} gravcomp"), at, force=tuple(force)))
+        draft.add(
+            FrameForce(
+                draft.name("forces", f"{item_name(body.name)} gravcomp"), at, force=tuple(force)
+            )
+        )

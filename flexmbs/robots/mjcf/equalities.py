@@ -1,4 +1,6 @@
-"""Equality constraints and fixed tendons of MJCF files, which MuJoCo softens and a model keeps exactly."""
+"""Equality constraints and fixed tendons of MJCF files, which MuJoCo softens and a model keeps
+exactly.
+"""
 
 from dataclasses import dataclass
 
@@ -38,14 +40,20 @@ class Polynomial:
 
 
 def read_tendons(draft: Draft, section: Element, defaults: Defaults, off: set[str]) -> None:
-    """Fixed tendons as factors of the coordinates of hinges and slides, their springs and dampers; what they do else is noted."""
+    """Fixed tendons as factors of the coordinates of hinges and slides, their springs and dampers;
+    what they do else is noted.
+    """
     for element in section.children:
         given = Given(element, defaults.of(element, MAIN, "tendon"), draft.report)
         name = element.attributes.get("name", "")
         if element.tag != "fixed":
             draft.report.note(f"{element.tag} tendon '{name}'")
             continue
-        acts = [key for key in UNREAD if key in given and given.text(key).strip("0. ") not in ("", "false")]
+        acts = [
+            key
+            for key in UNREAD
+            if key in given and given.text(key).strip("0. ") not in ("", "false")
+        ]
         if acts:
             draft.report.note(f"{acts[0]} of tendon '{name}'")
         parts = [Given(each, each.attributes, draft.report) for each in element.all("joint")]
@@ -57,16 +65,30 @@ def read_tendons(draft: Draft, section: Element, defaults: Defaults, off: set[st
 
 
 def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
-    """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length, L₀ that of the joints' springs unless it is given."""
-    stiffness, damping = (given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping"))
-    k, c = (0.0 if key in off else float(each[0]) for key, each in (("spring", stiffness), ("damper", damping)))
+    """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length, L₀ that of the joints'
+    springs unless it is given.
+    """
+    stiffness, damping = (
+        given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping")
+    )
+    k, c = (
+        0.0 if key in off else float(each[0])
+        for key, each in (("spring", stiffness), ("damper", damping))
+    )
     lengths = given.numbers("springlength", (-1.0, -1.0), 1)
     if stiffness[1:].any() or damping[1:].any():
         draft.report.note(f"tendon '{name}': stiffness or damping that is not constant")
     if not (k or c):
         return
-    if "springlength" in given and len(given.text("springlength").split()) > 1 and lengths[0] != lengths[1] and k:
-        draft.report.note(f"tendon '{name}': a spring that is slack between two lengths (springlength)")
+    if (
+        "springlength" in given
+        and len(given.text("springlength").split()) > 1
+        and lengths[0] != lengths[1]
+        and k
+    ):
+        draft.report.note(
+            f"tendon '{name}': a spring that is slack between two lengths (springlength)"
+        )
         k = 0.0
     rest = draft.tendon_sum(name, lambda joint: joint.unit * joint.given.number("springref", 0.0))
     rest = float(lengths[0]) if "springlength" in given and lengths[0] >= 0.0 else rest
@@ -75,7 +97,9 @@ def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
 
 
 def add_equalities(draft: Draft, section: Element, defaults: Defaults) -> list[str]:
-    """Joints and couplings of the active constraints; returns names of the joints, which close loops."""
+    """Joints and couplings of the active constraints; returns names of the joints, which close
+    loops.
+    """
     closing: list[str] = []
     for k, element in enumerate(section.children):
         given = Given(element, defaults.of(element, MAIN, "equality"), draft.report)
@@ -92,7 +116,9 @@ def add_equalities(draft: Draft, section: Element, defaults: Defaults) -> list[s
 
 
 def _closing(draft: Draft, given: Given, name: str) -> list[str]:
-    """A spherical joint (connect) or a fixed one (weld) between two bodies, where they are at qpos0 if not stated."""
+    """A spherical joint (connect) or a fixed one (weld) between two bodies, where they are at qpos0
+    if not stated.
+    """
     weld = given.element.tag == "weld"
     turns = not weld or given.number("torquescale", 1.0) == 0.0
     ends = _sites(draft, given) if "site1" in given else _bodies(draft, given, weld)
@@ -116,8 +142,13 @@ def _sites(draft: Draft, given: Given) -> tuple[tuple[MjBody, Pose], tuple[MjBod
     return found[0], found[1]
 
 
-def _bodies(draft: Draft, given: Given, weld: bool) -> tuple[tuple[MjBody, Pose], tuple[MjBody, Pose]] | None:
-    first, second = draft.tree.body(given.text("body1")), draft.tree.body(given.text("body2", "world"))
+def _bodies(
+    draft: Draft, given: Given, weld: bool
+) -> tuple[tuple[MjBody, Pose], tuple[MjBody, Pose]] | None:
+    first, second = (
+        draft.tree.body(given.text("body1")),
+        draft.tree.body(given.text("body2", "world")),
+    )
     if first is None or second is None:
         key = "body1" if first is None else "body2"
         given.problem(f"{key}: there is no body {shown(given.text(key))}")
@@ -126,8 +157,13 @@ def _bodies(draft: Draft, given: Given, weld: bool) -> tuple[tuple[MjBody, Pose]
     between = _relative(first.world, second.world)  # pose of body 2 in body 1
     relpose = given.numbers("relpose", (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     if weld:
-        at = Pose(np.eye(3), anchor)  # in body 2; it matters where torquescale is 0, and to a given place in body 1
-        own = Pose(quaternion_rotation(relpose[3:]), relpose[:3]) if relpose[3:].any() else between.then(at)
+        # in body 2; it matters where torquescale is 0, and to a given place in body 1
+        at = Pose(np.eye(3), anchor)
+        own = (
+            Pose(quaternion_rotation(relpose[3:]), relpose[:3])
+            if relpose[3:].any()
+            else between.then(at)
+        )
         return (first, own), (second, at)
     place = Pose(np.eye(3), anchor)
     return (first, place), (second, Pose(between.R.T, between.R.T @ (anchor - between.o)))
@@ -143,7 +179,9 @@ def _coupling(draft: Draft, given: Given, name: str) -> None:
     polynomial = given.numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), 1)
     one, other = (_factors(draft, given, f"{kind}{k}") for k in (1, 2))
     if one is None or other is None:
-        draft.report.note(f"equality '{name}' ({kind}) of what are not hinges, slides, or fixed tendons of these")
+        draft.report.note(
+            f"equality '{name}' ({kind}) of what are not hinges, slides, or fixed tendons of these"
+        )
         return
     if polynomial[LINEAR:].any() and other:
         if kind == "tendon":
@@ -151,10 +189,17 @@ def _coupling(draft: Draft, given: Given, name: str) -> None:
             return
         function = Polynomial(tuple(float(c) for c in polynomial))
         of = [_coordinate(draft, joint) for joint in (*one, *other)]
-        draft.add(HolonomicCoupling(draft.name("couplings", name), of, function=function, gradient=function.gradient))
+        draft.add(
+            HolonomicCoupling(
+                draft.name("couplings", name), of, function=function, gradient=function.gradient
+            )
+        )
         return
     factors: dict[str, float] = {}
-    for joint, factor in (*one.items(), *((joint, -polynomial[1] * factor) for joint, factor in other.items())):
+    for joint, factor in (
+        *one.items(),
+        *((joint, -polynomial[1] * factor) for joint, factor in other.items()),
+    ):
         coordinate = _coordinate(draft, joint)
         factors[coordinate] = factors.get(coordinate, 0.0) + float(factor)
     kept = {key: value for key, value in factors.items() if value}

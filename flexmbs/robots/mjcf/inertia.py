@@ -1,6 +1,7 @@
 """Inertia of bodies from <inertial> or from their geoms.
 
-Source: MuJoCo documentation, XML reference (body/inertial, body/geom, compiler); moments of solids in closed form.
+Source: MuJoCo documentation, XML reference (body/inertial, body/geom, compiler); moments of solids
+in closed form.
 """
 
 import math
@@ -34,7 +35,9 @@ def explicit(given: Given, compiler: Compiler) -> Lump:
     else:
         R, J = rotation_of(given, compiler), np.diag(given.numbers("diaginertia", (0.0,) * 3))
     if mass < 0.0 or "mass" not in given:
-        given.problem(f"mass: must be >= 0, not {mass:g}" if "mass" in given else "mass: is missing")
+        given.problem(
+            f"mass: must be >= 0, not {mass:g}" if "mass" in given else "mass: is missing"
+        )
     return Lump(mass, com, R @ J @ R.T)
 
 
@@ -48,7 +51,8 @@ def of_geom(given: Given, compiler: Compiler, frame: Pose) -> Lump | None:
         return None
     if kind not in SIZES or "mesh" in given:
         given.problem(
-            f"type: inertia of a {shown(kind)} geom by its mesh is not computed; give the body <inertial>, or the geom mass 0"
+            f"type: inertia of a {shown(kind)} geom by its mesh is not computed; give the "
+            "body <inertial>, or the geom mass 0"
         )
         return None
     if given.switch("shellinertia", False):
@@ -57,7 +61,10 @@ def of_geom(given: Given, compiler: Compiler, frame: Pose) -> Lump | None:
     size, pose = size_and_pose(given, kind, compiler)
     needed = SIZES[kind]
     if min(size[:needed]) <= 0.0:
-        given.problem(f"size: a {kind} needs {needed} number{'s' if needed > 1 else ''} > 0, not {shown(given.text('size'))}")
+        given.problem(
+            f"size: a {kind} needs {needed} number{'s' if needed > 1 else ''} > 0, not "
+            f"{shown(given.text('size'))}"
+        )
         return None
     pose = frame.then(pose)
     volume, moments = _moments(kind, size)
@@ -73,10 +80,14 @@ def size_and_pose(given: Given, kind: str, compiler: Compiler) -> tuple[np.ndarr
     first, last = np.split(given.numbers("fromto", (0.0,) * 6), 2)
     length = float(np.linalg.norm(first - last))
     if length < LEAST or kind == "sphere":
-        given.problem(f"fromto: needs two points, and a capsule, cylinder, ellipsoid or box, not a {kind}")
+        given.problem(
+            f"fromto: needs two points, and a capsule, cylinder, ellipsoid or box, not a {kind}"
+        )
         return size, Pose(np.eye(3), first)
     half = 0.5 * length
-    size = np.array([size[0], half, 0.0]) if SIZES[kind] == 2 else np.array([size[0], size[0], half])
+    size = (
+        np.array([size[0], half, 0.0]) if SIZES[kind] == 2 else np.array([size[0], size[0], half])
+    )
     return size, Pose(turned_z(first - last), 0.5 * (first + last))
 
 
@@ -117,7 +128,9 @@ def joined(lumps: Sequence[Lump]) -> Lump | None:
 
 
 def bounded(lump: Lump, compiler: Compiler) -> Lump:
-    """Least mass and moments, and moments that a distribution of mass has, as the compiler of the file asks for."""
+    """Least mass and moments, and moments that a distribution of mass has, as the compiler of the
+    file asks for.
+    """
     mass = max(lump.mass, compiler.least_mass)
     moments, axes = np.linalg.eigh(lump.inertia)
     raised = np.maximum(moments, compiler.least_inertia)

@@ -1,6 +1,8 @@
-"""What the bodies of an MJCF file look like: geoms of the groups that MuJoCo shows, materials, files of meshes.
+"""What the bodies of an MJCF file look like: geoms of the groups that MuJoCo shows, materials,
+files of meshes.
 
-Planes and height fields are left out. Source: MuJoCo documentation, XML reference (asset, body/geom).
+Planes and height fields are left out. Source: MuJoCo documentation, XML reference (asset,
+body/geom).
 """
 
 from collections.abc import Iterator
@@ -17,8 +19,10 @@ from flexmbs.robots.mjcf.values import Compiler, Given, Pose, pose_of
 from flexmbs.robots.visuals import Visual
 from flexmbs.robots.xml_tree import Element
 
-SHOWN = 2  # the last group of geoms that MuJoCo shows at first; meshes of collisions have higher ones
-DOUBLED = {"box": (2.0, 2.0, 2.0), "cylinder": (1.0, 2.0), "capsule": (1.0, 2.0)}  # MuJoCo gives halves of lengths
+# the last group of geoms that MuJoCo shows at first; meshes of collisions have higher ones
+SHOWN = 2
+# MuJoCo gives halves of lengths
+DOUBLED = {"box": (2.0, 2.0, 2.0), "cylinder": (1.0, 2.0), "capsule": (1.0, 2.0)}
 
 
 class Looks:
@@ -26,10 +30,16 @@ class Looks:
 
     def __init__(self, root: Element, defaults: Defaults, report: Report, reach: Reach) -> None:
         self.defaults, self.report, self.reach = defaults, report, reach
-        compiler = {key: value for each in root.all("compiler") for key, value in each.attributes.items()}
+        compiler = {
+            key: value for each in root.all("compiler") for key, value in each.attributes.items()
+        }
         self.meshes_in = reach.folder / (compiler.get("meshdir") or compiler.get("assetdir") or "")
-        self.colours = {each.text("name"): self._colour(each) for each in self._assets(root, "material")}
-        self.meshes = dict(self._mesh(each) for each in self._assets(root, "mesh") if "file" in each)
+        self.colours = {
+            each.text("name"): self._colour(each) for each in self._assets(root, "material")
+        }
+        self.meshes = dict(
+            self._mesh(each) for each in self._assets(root, "mesh") if "file" in each
+        )
 
     def _assets(self, root: Element, tag: str) -> Iterator[Given]:
         for section in root.all("asset"):
@@ -38,7 +48,10 @@ class Looks:
 
     def _mesh(self, given: Given) -> tuple[str, tuple[str, tuple[float, ...]]]:
         file = given.text("file").replace("\\", "/")
-        return given.text("name", Path(file).stem), (file, tuple(given.vector("scale", (1.0, 1.0, 1.0)).tolist()))
+        return given.text("name", Path(file).stem), (
+            file,
+            tuple(given.vector("scale", (1.0, 1.0, 1.0)).tolist()),
+        )
 
     def _colour(self, given: Given) -> tuple[float, ...] | None:
         return tuple(given.numbers("rgba", (1.0,) * 4).tolist()) if "rgba" in given else None
@@ -56,12 +69,16 @@ class Looks:
         sizes, pose = size_and_pose(given, kind, compiler)
         own = sizes[: SIZES[kind]] * np.asarray(DOUBLED.get(kind, 1.0))
         return (
-            Visual(body, kind, None, tuple(own.tolist()), (1.0,) * 3, _frame(frame.then(pose)), colour)
+            Visual(
+                body, kind, None, tuple(own.tolist()), (1.0,) * 3, _frame(frame.then(pose)), colour
+            )
             if own.min() > 0.0
             else None
         )
 
-    def _of_mesh(self, body: str, given: Given, pose: Pose, colour: tuple[float, ...] | None) -> Visual | None:
+    def _of_mesh(
+        self, body: str, given: Given, pose: Pose, colour: tuple[float, ...] | None
+    ) -> Visual | None:
         if given.text("mesh") not in self.meshes:
             return None
         file, scale = self.meshes[given.text("mesh")]

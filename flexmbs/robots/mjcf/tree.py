@@ -19,7 +19,9 @@ UNREAD = ("replicate", "attach", "composite", "flexcomp")
 
 
 class MjJoint(NamedTuple):
-    """A joint: motion by ``kind`` about or along ``axis`` through ``pos`` in body axes, q − ref being its coordinate here."""
+    """A joint: motion by ``kind`` about or along ``axis`` through ``pos`` in body axes, q − ref
+    being its coordinate here.
+    """
 
     name: str
     kind: str
@@ -31,7 +33,11 @@ class MjJoint(NamedTuple):
 
     def limited(self, compiler: Compiler) -> bool:
         """Whether its range counts."""
-        return counts(self.given.switch("limited", None), self.given.numbers("range", (0.0, 0.0)), compiler.autolimits)
+        return counts(
+            self.given.switch("limited", None),
+            self.given.numbers("range", (0.0, 0.0)),
+            compiler.autolimits,
+        )
 
     def limits(self, compiler: Compiler) -> tuple[float, float] | None:
         """Lower and upper limit of q − ref; None without limits."""
@@ -39,14 +45,19 @@ class MjJoint(NamedTuple):
             return None
         low, high = self.given.numbers("range", (0.0, 0.0)) * self.unit - self.ref
         if not low < high:
-            self.given.problem(f"range: its first number must be below the second, not {shown(self.given.text('range'))}")
+            self.given.problem(
+                "range: its first number must be below the second, not "
+                f"{shown(self.given.text('range'))}"
+            )
             return None
         return float(low), float(high)
 
 
 @dataclass(eq=False)
 class MjBody:
-    """A body: its pose in the parent (None: the world) at qpos0, joints in their order, inertia, sites."""
+    """A body: its pose in the parent (None: the world) at qpos0, joints in their order, inertia,
+    sites.
+    """
 
     name: str
     parent: "MjBody | None"
@@ -70,7 +81,9 @@ class MjBody:
 
 @dataclass(eq=False)
 class Tree:
-    """All bodies, a parent before its children; the world is ``bodies[0]``. touching: number of geoms that can touch."""
+    """All bodies, a parent before its children; the world is ``bodies[0]``. touching: number of
+    geoms that can touch.
+    """
 
     bodies: list[MjBody]
     visuals: list[Visual] = field(default_factory=list)
@@ -83,7 +96,10 @@ class Tree:
 
     def joint(self, name: str) -> tuple[MjBody, MjJoint] | None:
         """A joint by its name, with its body."""
-        return next(((body, joint) for body in self.bodies for joint in body.joints if joint.name == name), None)
+        return next(
+            ((body, joint) for body in self.bodies for joint in body.joints if joint.name == name),
+            None,
+        )
 
     def site(self, name: str) -> tuple[MjBody, Pose] | None:
         """A site by its name, with its body."""
@@ -117,7 +133,12 @@ class _TreeReader:
     """Bodies, frames, joints, geoms and sites."""
 
     def __init__(self, defaults: Defaults, compiler: Compiler, looks: Looks) -> None:
-        self.defaults, self.compiler, self.looks, self.report = defaults, compiler, looks, looks.report
+        self.defaults, self.compiler, self.looks, self.report = (
+            defaults,
+            compiler,
+            looks,
+            looks.report,
+        )
         self.tree = Tree([])
         self.names: dict[str, set[str]] = {"body": {WORLD}, "joint": set(), "site": set()}
 
@@ -136,13 +157,23 @@ class _TreeReader:
         taken.add(name)
         return name
 
-    def fill(self, body: MjBody, element: Element, around: str, frame: Pose, geoms: list[Lump]) -> None:
-        """Content of a body or <frame>, whose pose in the body is ``frame``; geoms gather in the list."""
+    def fill(
+        self, body: MjBody, element: Element, around: str, frame: Pose, geoms: list[Lump]
+    ) -> None:
+        """Content of a body or <frame>, whose pose in the body is ``frame``; geoms gather in the
+        list.
+        """
         for child in element.children:
             if child.tag in UNREAD:
-                self.report.problem(child, f"<{child.tag}> is not read; save the compiled model from MuJoCo and read that file")
+                self.report.problem(
+                    child,
+                    f"<{child.tag}> is not read; save the compiled model from MuJoCo and "
+                    "read that file",
+                )
             elif child.tag == "frame":
-                inner = frame.then(pose_of(Given(child, child.attributes, self.report), self.compiler))
+                inner = frame.then(
+                    pose_of(Given(child, child.attributes, self.report), self.compiler)
+                )
                 self.fill(body, child, child.attributes.get("childclass", around), inner, geoms)
             elif child.tag == "body":
                 self.body(body, child, around, frame)
@@ -162,24 +193,32 @@ class _TreeReader:
             self.report.problem(element, f"childclass: there is no default class {shown(around)}")
             around = MAIN
         if given.switch("mocap", False):
-            self.report.note(f"body {shown(element.attributes.get('name', ''))} is moved by mocap; it stands at its place")
+            self.report.note(
+                f"body {shown(element.attributes.get('name', ''))} is moved by mocap; it "
+                "stands at its place"
+            )
         name = self.name(element, "body")
         body = MjBody(name, parent, frame.then(pose_of(given, self.compiler)), given)
         self.tree.bodies.append(body)
         geoms: list[Lump] = []
         inertial = element.first("inertial")
-        body.counts = self.compiler.from_geoms is True or (self.compiler.from_geoms is None and inertial is None)
+        body.counts = self.compiler.from_geoms is True or (
+            self.compiler.from_geoms is None and inertial is None
+        )
         self.fill(body, element, around, HERE, geoms)
         lump = joined(geoms) if body.counts else None
         if lump is None and inertial is not None:
             lump = explicit(Given(inertial, inertial.attributes, self.report), self.compiler)
         if lump and not np.isfinite([lump.mass, *lump.com, *lump.inertia.ravel()]).all():
             self.report.problem(
-                element, f"body {shown(name)}: its mass or inertia is no finite number; correct its sizes and densities"
+                element,
+                f"body {shown(name)}: its mass or inertia is no finite number; correct "
+                "its sizes and densities",
             )
             lump = None
         if lump or max(self.compiler.least_mass, self.compiler.least_inertia) > 0.0:
-            # where MuJoCo has no inertia to take it from: as far from the body frame as that is from its parent
+            # where MuJoCo has no inertia to take it from: as far from the body frame as that is
+            # from its parent
             nothing = Lump(0.0, given.vector("pos"), np.zeros((3, 3)))
             body.lump = bounded(lump or nothing, self.compiler)
 
@@ -187,7 +226,9 @@ class _TreeReader:
         """The inertia of a geom, where it counts, and what is seen of it."""
         if visual := self.looks.of_geom(body.name, given, frame, self.compiler):
             self.tree.visuals.append(visual)
-        self.tree.touching += given.number("contype", 1.0) != 0.0 or given.number("conaffinity", 1.0) != 0.0
+        self.tree.touching += (
+            given.number("contype", 1.0) != 0.0 or given.number("conaffinity", 1.0) != 0.0
+        )
         self.tree.fluid_shapes += given.text("fluidshape", "none") != "none"
         if body.parent is None or not body.counts:
             return
@@ -198,13 +239,17 @@ class _TreeReader:
     def joint(self, body: MjBody, element: Element, around: str, frame: Pose) -> None:
         """A joint of a body."""
         free = element.tag == "freejoint"
-        given = Given(element, element.attributes, self.report) if free else self.given(element, around)
+        given = (
+            Given(element, element.attributes, self.report) if free else self.given(element, around)
+        )
         kind = "free" if free else given.text("type", "hinge")
         if kind not in FREEDOMS:
             given.problem(f"type: {shown(kind)} is unknown; it is one of {', '.join(FREEDOMS)}")
             return
         if body.parent is None or (kind == "free" and body.parent.parent is not None):
-            given.problem("type: a joint moves a body, and a free one a child of the world; put it there")
+            given.problem(
+                "type: a joint moves a body, and a free one a child of the world; put it there"
+            )
             return
         axis = given.vector("axis", (0.0, 0.0, 1.0))
         if not axis.any():
@@ -215,10 +260,15 @@ class _TreeReader:
         pos = frame.point(given.vector("pos"))
         axis = frame.R @ axis / np.linalg.norm(axis)
         if kind in ("ball", "hinge") and any(each.kind == "ball" for each in body.joints):
-            given.problem("type: a ball joint before it turns the body about any axis; remove one of them")
+            given.problem(
+                "type: a ball joint before it turns the body about any axis; remove one of them"
+            )
         body.joints.append(MjJoint(self.name(element, "joint"), kind, pos, axis, ref, given, unit))
         if sum(FREEDOMS[each.kind] for each in body.joints) > 6:
-            given.problem("type: a body has at most six degrees of freedom relative to its parent; remove joints")
+            given.problem(
+                "type: a body has at most six degrees of freedom relative to its parent; "
+                "remove joints"
+            )
 
     def site_pose(self, given: Given) -> Pose:
         """The pose of a site; one from point to point stands in the middle."""

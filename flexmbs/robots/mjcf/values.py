@@ -49,7 +49,9 @@ class Given:
         return self.attributes.get(key, default)
 
     def numbers(self, key: str, default: tuple[float, ...], least: int | None = None) -> np.ndarray:
-        """As many numbers as ``default`` has, the missing ones from there; at least ``least``, by default all of them."""
+        """As many numbers as ``default`` has, the missing ones from there; at least ``least``, by
+        default all of them.
+        """
         if key not in self.attributes:
             return np.array(default)
         least = len(default) if least is None else least
@@ -84,7 +86,9 @@ class Given:
     def problem(self, text: str) -> None:
         """Report what is wrong with the element."""
         name = self.attributes.get("name")
-        self.report.problem(self.element, f"<{self.element.tag}{f' {shown(name)}' if name else ''}>.{text}")
+        self.report.problem(
+            self.element, f"<{self.element.tag}{f' {shown(name)}' if name else ''}>.{text}"
+        )
 
 
 class Compiler(NamedTuple):
@@ -110,19 +114,30 @@ def compiler_of(root: Element, report: Report) -> Compiler:
     given = Given(elements[-1] if elements else root, attributes, report)
     sequence = given.text("eulerseq", "xyz")
     if len(sequence) != 3 or set(sequence) - set("xyzXYZ"):
-        given.problem(f"eulerseq: must be three of the letters x, y, z, X, Y, Z, not {shown(sequence)}")
+        given.problem(
+            f"eulerseq: must be three of the letters x, y, z, X, Y, Z, not {shown(sequence)}"
+        )
         sequence = "xyz"
     if given.text("coordinate", "local") != "local":
-        given.problem("coordinate: global coordinates are of MuJoCo before 2.3.4; save the file with a later one")
+        given.problem(
+            "coordinate: global coordinates are of MuJoCo before 2.3.4; save the file "
+            "with a later one"
+        )
     angle = given.text("angle", "degree")
     if angle not in UNITS:
         given.problem(f"angle: must be degree or radian, not {shown(angle)}")
     groups = given.numbers("inertiagrouprange", (0, 5))
     return Compiler(
-        UNITS.get(angle, 1.0), sequence, bool(given.switch("autolimits", True)),
-        given.switch("inertiafromgeom", None), (int(groups[0]), int(groups[1])), given.number("boundmass", 0.0),
-        given.number("boundinertia", 0.0), bool(given.switch("balanceinertia", False)), given.number("settotalmass", -1.0),
-    )  # fmt: skip
+        UNITS.get(angle, 1.0),
+        sequence,
+        bool(given.switch("autolimits", True)),
+        given.switch("inertiafromgeom", None),
+        (int(groups[0]), int(groups[1])),
+        given.number("boundmass", 0.0),
+        given.number("boundinertia", 0.0),
+        bool(given.switch("balanceinertia", False)),
+        given.number("settotalmass", -1.0),
+    )
 
 
 def counts(limited: bool | None, bounds: np.ndarray, autolimits: bool) -> bool:
@@ -144,7 +159,9 @@ def rotation_of(given: Given, compiler: Compiler) -> np.ndarray:
         return _euler(given.vector("euler") * compiler.radians, compiler.eulerseq)
     if "axisangle" in given:
         axis, angle = np.split(given.numbers("axisangle", (0.0, 0.0, 1.0, 0.0)), [3])
-        return Rotation.from_rotvec(_unit(given, "axisangle", axis) * angle * compiler.radians).as_matrix()
+        return Rotation.from_rotvec(
+            _unit(given, "axisangle", axis) * angle * compiler.radians
+        ).as_matrix()
     if "xyaxes" in given:
         x, y = np.split(given.numbers("xyaxes", (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)), 2)
         x = _unit(given, "xyaxes", x)

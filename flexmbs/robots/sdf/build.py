@@ -35,20 +35,35 @@ from flexmbs.robots.visuals import Visual
 from flexmbs.robots.xml_tree import Element
 
 DOWN = (0.0, 0.0, -9.8)  # default of the specification
-AXES = {"fixed": 0, "ball": 0, "revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "universal": 2, "revolute2": 2}
+AXES = {
+    "fixed": 0,
+    "ball": 0,
+    "revolute": 1,
+    "continuous": 1,
+    "prismatic": 1,
+    "screw": 1,
+    "universal": 2,
+    "revolute2": 2,
+}
 
 
 def from_sdf(
-    path: str | Path, *, gravity: Sequence[float] | None = None, limits: bool = False, strict: bool = False,
-    allow_outside: bool = False, package_path: str | Path | Iterable[str | Path] = (),
-) -> Imported:  # fmt: skip
+    path: str | Path,
+    *,
+    gravity: Sequence[float] | None = None,
+    limits: bool = False,
+    strict: bool = False,
+    allow_outside: bool = False,
+    package_path: str | Path | Iterable[str | Path] = (),
+) -> Imported:
     """The model of an SDF file (SDFormat 1.5 or later) with one world, or one model.
 
-    Links with their inertia; joints of the types fixed, ball, revolute, continuous, prismatic, screw, universal and revolute2
-    with springs, dampers and friction, also in closed loops; mimics as couplings; poses with ``relative_to``, frames, axes with
-    ``expressed_in``, nested and included models, whose items are named "model::link". Links without a joint are free, those of
-    static models stand. Collisions, plugins, and elements that are not read or misspelt are named by ``notes`` and one
-    `ModelWarning`.
+    Links with their inertia; joints of the types fixed, ball, revolute, continuous, prismatic,
+    screw, universal and revolute2 with springs, dampers and friction, also in closed loops; mimics
+    as couplings; poses with ``relative_to``, frames, axes with ``expressed_in``, nested and
+    included models, whose items are named "model::link". Links without a joint are free, those of
+    static models stand. Collisions, plugins, and elements that are not read or misspelt are named
+    by ``notes`` and one `ModelWarning`.
 
     gravity (m/s²): by default that of the world, or of the specification, 9.8 m/s² downwards.
     limits: whether limits of joints become `JointLimit` contacts.  strict: raise `InputError` for
@@ -78,17 +93,23 @@ def from_sdf(
     top = reader.scope(tops[0], "", None)
     down = tops[0].first("gravity")
     own = DOWN if down is None else tuple(reader.vector(down, 3))
-    builder = _Builder(reader, report, np.array(own if gravity is None else gravity, float), limits=limits)
+    builder = _Builder(
+        reader, report, np.array(own if gravity is None else gravity, float), limits=limits
+    )
     scopes = list(_all(top))
     for scope in scopes:
         builder.place(scope)
     for scope in scopes:
         builder.join(scope)
     builder.note_rest(scopes)
-    model = builder.model(tops[0].attributes.get("name") or path.stem) if not report.problems else None
+    model = (
+        builder.model(tops[0].attributes.get("name") or path.stem) if not report.problems else None
+    )
     notes = report.finish(strict=strict)
     assert model is not None
-    return Imported(model, builder.joints, builder.refs, builder.limits, notes, tuple(builder.visuals))
+    return Imported(
+        model, builder.joints, builder.refs, builder.limits, notes, tuple(builder.visuals)
+    )
 
 
 def _all(scope: Scope) -> Iterator[Scope]:
@@ -100,10 +121,13 @@ def _all(scope: Scope) -> Iterator[Scope]:
 class _Builder:
     """Bodies, joints and forces of all scopes."""
 
-    def __init__(self, reader: Reader, report: Report, gravity: np.ndarray, *, limits: bool) -> None:
+    def __init__(
+        self, reader: Reader, report: Report, gravity: np.ndarray, *, limits: bool
+    ) -> None:
         self.reader, self.report, self.gravity, self.with_limits = reader, report, gravity, limits
         self.poses = Poses(reader)
-        self.bodies: dict[str, tuple[Lump, Pose]] = {}  # by item name, with their place in the world
+        # by item name, with their place in the world
+        self.bodies: dict[str, tuple[Lump, Pose]] = {}
         self.frames: dict[str, dict[str, Frame]] = {GROUND: {}}
         self.refs: dict[str, FrameRef] = {}
         self.joints: dict[str, CoordinateUse] = {}
@@ -120,28 +144,46 @@ class _Builder:
             full, pose = scope.full(name), self.poses.of(scope, name, element)
             self.visuals += visuals_of(self.reader, self.poses, scope, full, pose)
             if scope.static:
-                self.refs[full] = FrameRef(GROUND, add_frame(self.frames[GROUND], item_name(full), Frame(pose.o, pose.R)))
+                self.refs[full] = FrameRef(
+                    GROUND, add_frame(self.frames[GROUND], item_name(full), Frame(pose.o, pose.R))
+                )
                 continue
             own = item_name(full)
-            self.refs[full], self.bodies[own], self.frames[own] = FrameRef(own), (self._inertia(element, full), pose), {}
+            self.refs[full], self.bodies[own], self.frames[own] = (
+                FrameRef(own),
+                (self._inertia(element, full), pose),
+                {},
+            )
             if not self.reader.switch(element, "gravity", True) and self.gravity.any():
                 mass, com, _ = self.bodies[own][0]
                 at = FrameRef(own, add_frame(self.frames[own], "centre of mass", Frame(com)))
-                self.items.append(FrameForce(f"{own} without gravity", at, force=tuple(-mass * self.gravity)))
+                self.items.append(
+                    FrameForce(f"{own} without gravity", at, force=tuple(-mass * self.gravity))
+                )
 
     def _inertia(self, link: Element, name: str) -> Lump:
         element = link.first("inertial")
         if element is None:
-            self.report.note(f"link '{name}' has no <inertial>: 1 kg and 1 kg m² about all axes, as the specification says")
+            self.report.note(
+                f"link '{name}' has no <inertial>: 1 kg and 1 kg m² about all axes, as "
+                "the specification says"
+            )
             return Lump(1.0, np.zeros(3), np.eye(3))
         if element.attributes.get("auto", "false").lower() in ("true", "1"):
-            self.report.problem(element, f"link {shown(name)}: inertia from collisions (auto) is not computed; write its values")
+            self.report.problem(
+                element,
+                f"link {shown(name)}: inertia from collisions (auto) is not computed; "
+                "write its values",
+            )
         if element.first("fluid_added_mass") is not None:
             self.report.note(f"fluid_added_mass of link '{name}'")
         given, number = element.first("inertia"), self.reader.number
         xx, yy, zz = (number(given, key, 1.0) for key in ("ixx", "iyy", "izz"))
         xy, xz, yz = (number(given, key, 0.0) for key in ("ixy", "ixz", "iyz"))
-        pose, J = self.reader.pose(element.first("pose")), np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        pose, J = (
+            self.reader.pose(element.first("pose")),
+            np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+        )
         return Lump(number(element, "mass", 1.0), pose.o, pose.R @ J @ pose.R.T)
 
     def join(self, scope: Scope) -> None:
@@ -151,7 +193,10 @@ class _Builder:
         for name, element in scope.frames.items():
             body = self._body_of(scope, name, element)
             if body is not None:
-                self.refs.setdefault(scope.full(name), self._frame(body, self.poses.of(scope, name, element), scope.full(name)))
+                self.refs.setdefault(
+                    scope.full(name),
+                    self._frame(body, self.poses.of(scope, name, element), scope.full(name)),
+                )
 
     def _frame(self, body: str, pose: Pose, name: str) -> FrameRef:
         """A frame on a body at a pose in the world."""
@@ -168,10 +213,17 @@ class _Builder:
         if own in inside.links:
             return self.refs[inside.full(own)].body
         if depth < 50 and own in inside.frames:
-            return self._body_of(inside, inside.frames[own].attributes.get("attached_to", "") or MODEL, element, depth + 1)
+            return self._body_of(
+                inside,
+                inside.frames[own].attributes.get("attached_to", "") or MODEL,
+                element,
+                depth + 1,
+            )
         if depth < 50 and (own == MODEL or own in inside.models):
             model = inside if own == MODEL else inside.models[own]
-            chosen = model.element.attributes.get("canonical_link", "") or next(iter(model.links), "")
+            chosen = model.element.attributes.get("canonical_link", "") or next(
+                iter(model.links), ""
+            )
             if chosen:
                 return self._body_of(model, chosen, element, depth + 1)
             return GROUND if model.element.tag == WORLD else None
@@ -184,7 +236,10 @@ class _Builder:
     def _joint(self, scope: Scope, name: str, element: Element) -> None:
         kind, full = element.attributes.get("type", ""), scope.full(name)
         if kind not in AXES:
-            self.report.problem(element, f"joint {shown(full)}: type {shown(kind)} is not read; it may be {', '.join(AXES)}")
+            self.report.problem(
+                element,
+                f"joint {shown(full)}: type {shown(kind)} is not read; it may be {', '.join(AXES)}",
+            )
             return
         ends = [element.first(tag) for tag in ("parent", "child")]
         if ends[0] is None or ends[1] is None:
@@ -194,10 +249,15 @@ class _Builder:
         if bodies[0] is None or bodies[1] is None:
             return
         if bodies[0] == bodies[1]:
-            self.report.note(f"joint '{full}' between parts of {'the ground' if bodies[0] == GROUND else 'one body'}")
+            self.report.note(
+                f"joint '{full}' between parts of "
+                f"{'the ground' if bodies[0] == GROUND else 'one body'}"
+            )
             return
         pose = self.poses.of(scope, name, element)
-        parent, child = (self._frame(body, pose, f"{full} joint") for body in bodies if body is not None)
+        parent, child = (
+            self._frame(body, pose, f"{full} joint") for body in bodies if body is not None
+        )
         own = item_name(full)
         axes = [self._axis(scope, element, tag, pose) for tag in ("axis", "axis2")[: AXES[kind]]]
         self.items.append(self._made(kind, own, parent, child, axes, element))
@@ -209,7 +269,15 @@ class _Builder:
         for k, tag in enumerate(("axis", "axis2")[: AXES[kind]]):
             self._along(scope, full, own, k, kind, element.first(tag))
 
-    def _made(self, kind: str, name: str, parent: FrameRef, child: FrameRef, axes: list[np.ndarray], element: Element) -> Joint:
+    def _made(
+        self,
+        kind: str,
+        name: str,
+        parent: FrameRef,
+        child: FrameRef,
+        axes: list[np.ndarray],
+        element: Element,
+    ) -> Joint:
         if kind == "fixed":
             return Fixed(name, parent, child)
         if kind == "ball":
@@ -217,10 +285,16 @@ class _Builder:
         if kind == "screw":
             if element.first("screw_thread_pitch") is None:
                 self.report.problem(
-                    element, f"joint {shown(name)}: <screw_thread_pitch> (m per turn) is needed; thread_pitch is not read"
+                    element,
+                    f"joint {shown(name)}: <screw_thread_pitch> (m per turn) is needed; "
+                    "thread_pitch is not read",
                 )
             return Screw(
-                name, parent, child, axis=axes[0], pitch=self.reader.number(element, "screw_thread_pitch", 0.0) / (2 * math.pi)
+                name,
+                parent,
+                child,
+                axis=axes[0],
+                pitch=self.reader.number(element, "screw_thread_pitch", 0.0) / (2 * math.pi),
             )
         if len(axes) == 2:
             return Chain(name, parent, child, motions=(Rotate(axes[0]), Rotate(axes[1])))
@@ -243,7 +317,10 @@ class _Builder:
 
     def _rotor(self, element: Element, full: str, own: str, kind: str) -> None:
         """Reflected inertia N² I of a joint, by Drake's extensions."""
-        inertia, ratio = (self.reader.number(element, key, default) for key, default in ((ROTOR, 0.0), (RATIO, 1.0)))
+        inertia, ratio = (
+            self.reader.number(element, key, default)
+            for key, default in ((ROTOR, 0.0), (RATIO, 1.0))
+        )
         if not inertia:
             return
         if inertia < 0.0 or ratio == 0.0 or AXES[kind] != 1:
@@ -252,25 +329,49 @@ class _Builder:
             return
         self.items.append(RotorInertia(own, own, inertia=inertia, ratio=ratio, gyroscopic=False))
 
-    def _along(self, scope: Scope, full: str, own: str, k: int, kind: str, axis: Element | None) -> None:
+    def _along(
+        self, scope: Scope, full: str, own: str, k: int, kind: str, axis: Element | None
+    ) -> None:
         """Spring, damper, friction, limits and mimic of one axis."""
         if axis is None:
             return
         number, dynamics, limit = self.reader.number, axis.first("dynamics"), axis.first("limit")
         damping, friction, stiffness, reference = (
-            number(dynamics, key, 0.0) for key in ("damping", "friction", "spring_stiffness", "spring_reference")
+            number(dynamics, key, 0.0)
+            for key in ("damping", "friction", "spring_stiffness", "spring_reference")
         )
         mark = own if k == 0 else f"{own} {k}"
         if damping or stiffness:
-            self.items.append(JointSpring(mark, own, k=stiffness, c=damping, x0=reference, coordinate=k))
+            self.items.append(
+                JointSpring(mark, own, k=stiffness, c=damping, x0=reference, coordinate=k)
+            )
         if friction:
-            self.items.append(JointFriction(f"{mark} friction", own, coulomb=friction, coordinate=k))
-        low, high = (number(limit, key, sign * 1e16) for key, sign in (("lower", -1.0), ("upper", 1.0)))
+            self.items.append(
+                JointFriction(f"{mark} friction", own, coulomb=friction, coordinate=k)
+            )
+        low, high = (
+            number(limit, key, sign * 1e16) for key, sign in (("lower", -1.0), ("upper", 1.0))
+        )
         if kind != "continuous" and (low > -1e15 or high < 1e15):
-            bounds = {key: value for key, value, far in (("lower", low, low <= -1e15), ("upper", high, high >= 1e15)) if not far}
-            self.limits[full if k == 0 else f"{full} {k}"] = (bounds.get("lower", -np.inf), bounds.get("upper", np.inf))
+            bounds = {
+                key: value
+                for key, value, far in (("lower", low, low <= -1e15), ("upper", high, high >= 1e15))
+                if not far
+            }
+            self.limits[full if k == 0 else f"{full} {k}"] = (
+                bounds.get("lower", -np.inf),
+                bounds.get("upper", np.inf),
+            )
             if self.with_limits:
-                self.items.append(JointLimit(mark, own, coordinate=k, lower=bounds.get("lower"), upper=bounds.get("upper")))
+                self.items.append(
+                    JointLimit(
+                        mark,
+                        own,
+                        coordinate=k,
+                        lower=bounds.get("lower"),
+                        upper=bounds.get("upper"),
+                    )
+                )
         mimic = axis.first("mimic")
         if mimic is not None:
             self.mimics.append((scope, full, mimic))
@@ -280,7 +381,11 @@ class _Builder:
         for scope, full, mimic in self.mimics:
             inside, name = scope.inner(mimic.attributes.get("joint", ""))
             leader = inside.full(name)
-            if leader not in self.single or full not in self.single or mimic.attributes.get("axis", "axis") != "axis":
+            if (
+                leader not in self.single
+                or full not in self.single
+                or mimic.attributes.get("axis", "axis") != "axis"
+            ):
                 self.report.note(f"mimic of joint '{full}', which follows what is no single axis")
                 continue
             factor, offset, reference = (
@@ -297,7 +402,9 @@ class _Builder:
         links = [link for scope in scopes for link in scope.links.values()]
         touching = sum(len(link.all("collision")) for link in links)
         if touching:
-            self.report.note(f"{touching} collision shapes; add the contacts that matter, such as fm.SpherePlane")
+            self.report.note(
+                f"{touching} collision shapes; add the contacts that matter, such as fm.SpherePlane"
+            )
         if self.limits and not self.with_limits:
             self.report.note(f"limits of {len(self.limits)} joints; limits=True adds them")
         plugins = sum(len(scope.element.all("plugin")) for scope in scopes)
@@ -308,7 +415,11 @@ class _Builder:
         """The model."""
         model = Model(item_name(name), gravity=self.gravity, frames=self.frames[GROUND])
         for own, (lump, _) in self.bodies.items():
-            model.add(RigidBody(own, mass=lump.mass, com=lump.com, inertia=lump.inertia, frames=self.frames[own]))
+            model.add(
+                RigidBody(
+                    own, mass=lump.mass, com=lump.com, inertia=lump.inertia, frames=self.frames[own]
+                )
+            )
         for item in self.items:
             model.add(item)  # type: ignore[call-overload]
         self._couple(model)
@@ -316,7 +427,9 @@ class _Builder:
         return model
 
     def _release(self, model: Model) -> None:
-        """Free joints of links that no chain of joints connects with the ground, one for each group."""
+        """Free joints of links that no chain of joints connects with the ground, one for each
+        group.
+        """
         reached, waiting = {GROUND}, dict(self.bodies)
         edges = [(joint.parent.body, joint.child.body) for joint in model.joints.values()]
         while True:
@@ -329,5 +442,12 @@ class _Builder:
                 return
             pose = waiting[first][1]
             x, y, z, w = Rotation.from_matrix(pose.R).as_quat()
-            model.add(Free(free_name(f"{first} free", model.joints), FrameRef(GROUND), FrameRef(first), q0=(*pose.o, w, x, y, z)))
+            model.add(
+                Free(
+                    free_name(f"{first} free", model.joints),
+                    FrameRef(GROUND),
+                    FrameRef(first),
+                    q0=(*pose.o, w, x, y, z),
+                )
+            )
             reached.add(first)

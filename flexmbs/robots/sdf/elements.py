@@ -1,7 +1,8 @@
-"""Elements of SDF files that are read or have no part in the motion; all others are noted, also misspelt ones.
+"""Elements of SDF files that are read or have no part in the motion; all others are noted, also
+misspelt ones.
 
-Collisions and plugins are noted by their numbers, limits of efforts and velocities only bound controllers.
-Source: SDFormat specification 1.12.
+Collisions and plugins are noted by their numbers, limits of efforts and velocities only bound
+controllers. Source: SDFormat specification 1.12.
 """
 
 from collections import Counter
@@ -13,27 +14,49 @@ from flexmbs.robots.urdf_elements import RATIO, ROTOR
 from flexmbs.robots.xml_tree import Element
 
 ATTRIBUTES = {  # of the elements that are read
-    "name", "type", "version", "relative_to", "attached_to", "expressed_in", "rotation_format", "degrees", "canonical_link",
-    "placement_frame", "auto", "merge", "joint", "axis", "namespace", "default",
-}  # fmt: skip
+    "name",
+    "type",
+    "version",
+    "relative_to",
+    "attached_to",
+    "expressed_in",
+    "rotation_format",
+    "degrees",
+    "canonical_link",
+    "placement_frame",
+    "auto",
+    "merge",
+    "joint",
+    "axis",
+    "namespace",
+    "default",
+}
 KNOWN = {  # inner elements that are read, then those without a part in the motion
-    "world": "gravity model include frame joint plugin light physics scene gui atmosphere magnetic_field spherical_coordinates "
+    "world": "gravity model include frame joint plugin light physics scene gui atmosphere "
+    "magnetic_field spherical_coordinates "
     "audio road static",
     "model": "static pose link joint frame model include plugin self_collide allow_auto_disable",
-    "link": "pose inertial gravity collision visual sensor light self_collide audio_source audio_sink projector particle_emitter "
+    "link": "pose inertial gravity collision visual sensor light self_collide audio_source "
+    "audio_sink projector particle_emitter "
     "battery",
     "joint": f"parent child pose axis axis2 screw_thread_pitch sensor physics {ROTOR} {RATIO}",
     "axis": "xyz dynamics limit mimic use_parent_model_frame",
     "dynamics": "damping friction spring_stiffness spring_reference",
     "limit": "lower upper effort velocity stiffness dissipation",
     "mimic": "multiplier offset reference",
-    "inertial": "pose mass inertia density fluid_added_mass", "inertia": "ixx iyy izz ixy ixz iyz",
-    "frame": "pose", "include": "uri name pose static placement_frame plugin",
-}  # fmt: skip
+    "inertial": "pose mass inertia density fluid_added_mass",
+    "inertia": "ixx iyy izz ixy ixz iyz",
+    "frame": "pose",
+    "include": "uri name pose static placement_frame plugin",
+}
 WITHIN = {  # where others are looked for
-    "world": (), "model": (), "link": ("inertial",), "inertial": ("inertia",), "joint": ("axis", "axis2"),
+    "world": (),
+    "model": (),
+    "link": ("inertial",),
+    "inertial": ("inertia",),
+    "joint": ("axis", "axis2"),
     "axis": ("dynamics", "limit", "mimic"),
-}  # fmt: skip
+}
 NOTHING = ("0", "false", "")
 
 
@@ -42,7 +65,13 @@ def note_unread(scopes: Sequence[Scope], report: Report) -> None:
     found: Counter[str] = Counter()
     for scope in scopes:
         included = scope.element.all("include")
-        for element in (scope.element, *scope.links.values(), *scope.joints.values(), *scope.frames.values(), *included):
+        for element in (
+            scope.element,
+            *scope.links.values(),
+            *scope.joints.values(),
+            *scope.frames.values(),
+            *included,
+        ):
             found.update(_unread(element))
     for what, count in found.items():
         report.note(what if count == 1 else f"{what}, {count} times")

@@ -22,7 +22,9 @@ DEEPEST = 20  # nested models
 
 @dataclass(eq=False)
 class Scope:
-    """A model, or the world: what its names mean. ``prefix``: before the names of its items, "" for the outermost model."""
+    """A model, or the world: what its names mean. ``prefix``: before the names of its items, "" for
+    the outermost model.
+    """
 
     element: Element
     prefix: str
@@ -56,8 +58,13 @@ class Reader:
         self.report, self.reach = report, reach
 
     def scope(
-        self, element: Element, prefix: str, around: Scope | None, depth: int = 0, placed: Element | None = None
-    ) -> Scope:  # fmt: skip
+        self,
+        element: Element,
+        prefix: str,
+        around: Scope | None,
+        depth: int = 0,
+        placed: Element | None = None,
+    ) -> Scope:
         """The names of a model or world, with nested and included models."""
         own = placed if placed is not None and placed.first("static") is not None else element
         static = self.switch(own, "static") or (around is not None and around.static)
@@ -67,7 +74,11 @@ class Reader:
         for tag, table in (("link", found.links), ("joint", found.joints), ("frame", found.frames)):
             for child in element.all(tag):
                 name = child.attributes.get("name", "")
-                if not name or BETWEEN in name or name in {**found.links, **found.joints, **found.frames}:
+                if (
+                    not name
+                    or BETWEEN in name
+                    or name in {**found.links, **found.joints, **found.frames}
+                ):
                     text = f"{tag} {shown(name)} needs a name of its own, without '::'; rename it"
                     self.report.problem(child, text)
                 else:
@@ -77,10 +88,18 @@ class Reader:
         for child in element.all("include"):
             model = self._included(child)
             named = child.first("name")
-            self._nest(found, model, named.text if named else model.attributes.get("name", ""), child, depth)
+            self._nest(
+                found,
+                model,
+                named.text if named else model.attributes.get("name", ""),
+                child,
+                depth,
+            )
         return found
 
-    def _nest(self, scope: Scope, element: Element, name: str, placed: Element | None, depth: int) -> None:
+    def _nest(
+        self, scope: Scope, element: Element, name: str, placed: Element | None, depth: int
+    ) -> None:
         if not name or name in scope.models:
             self.report.problem(element, f"model {shown(name)} needs a name of its own; rename it")
             return
@@ -88,7 +107,10 @@ class Reader:
 
     def _included(self, element: Element) -> Element:
         if element.attributes.get("merge", "false").lower() in ("true", "1"):
-            self.report.problem(element, "<include merge='true'> is not read; write the content of the file in its place")
+            self.report.problem(
+                element,
+                "<include merge='true'> is not read; write the content of the file in its place",
+            )
         uri = element.first("uri")
         name = "" if uri is None else uri.text
         if not name:
@@ -102,11 +124,16 @@ class Reader:
             raise InputError(f"{element.place}: include {error}") from None
         if not place.exists():
             remedy = "copy it there, or give package_path= or GZ_SIM_RESOURCE_PATH"
-            raise InputError(f"{element.place}: include {shown(name)}: no such file or folder beside the file; {remedy}")
+            raise InputError(
+                f"{element.place}: include {shown(name)}: no such file or folder beside "
+                f"the file; {remedy}"
+            )
         root = sdf_root(place)
         models = root.all("model")
         if len(models) != 1:
-            raise InputError(f"{root.place}: an included file must have one <model>, not {len(models)}")
+            raise InputError(
+                f"{root.place}: an included file must have one <model>, not {len(models)}"
+            )
         return models[0]
 
     def switch(self, element: Element, tag: str, default: bool = False) -> bool:
@@ -124,7 +151,11 @@ class Reader:
         if child is None:
             return default
         try:
-            return numbers(child.text, 1)[0] if child.text.lower() not in ("inf", "-inf") else float(child.text)
+            return (
+                numbers(child.text, 1)[0]
+                if child.text.lower() not in ("inf", "-inf")
+                else float(child.text)
+            )
         except ValueError as error:
             self.report.problem(child, f"<{tag}>: {error}")
             return default
@@ -159,9 +190,14 @@ def sdf_root(path: Path) -> Element:
         raise InputError(f"{root.place}: the root element must be <sdf>, not <{root.tag[:40]}>")
     version = root.attributes.get("version", "")
     parts = version.split(".")
-    if len(parts) != 2 or not all(part.isdecimal() for part in parts) or (int(parts[0]), int(parts[1])) < (1, 5):
+    if (
+        len(parts) != 2
+        or not all(part.isdecimal() for part in parts)
+        or (int(parts[0]), int(parts[1])) < (1, 5)
+    ):
         raise InputError(
-            f"{root.place}: version {shown(version)}: versions 1.5 and later are read; convert the file with 'gz sdf'"
+            f"{root.place}: version {shown(version)}: versions 1.5 and later are read; "
+            "convert the file with 'gz sdf'"
         )
     return root
 
@@ -175,13 +211,18 @@ class Poses:
         self.open: list[tuple[Scope, str]] = []  # those that are being found
 
     def of(self, scope: Scope, name: str, element: Element) -> Pose:
-        """The pose of a link, joint, frame, nested model (by its name), the model itself, or the world."""
+        """The pose of a link, joint, frame, nested model (by its name), the model itself, or the
+        world.
+        """
         if name == WORLD:
             return HERE
         inside, own = scope.inner(name)
         key = (inside, own)
         if key in self.open:
-            raise InputError(f"{element.place}: the pose of {shown(name)} depends on itself; correct relative_to or attached_to")
+            raise InputError(
+                f"{element.place}: the pose of {shown(name)} depends on itself; correct "
+                "relative_to or attached_to"
+            )
         if key not in self.known:
             self.open.append(key)
             self.known[key] = self._found(inside, own, element)
@@ -198,7 +239,9 @@ class Poses:
                 return self._relative(scope, table[name], default or _carrier(table[name]))
         known = [*scope.links, *scope.joints, *scope.frames, *scope.models]
         where = f"model {shown(scope.prefix)}" if scope.prefix else "the outermost model"
-        raise InputError(f"{element.place}: there is no {shown(name)} in {where}; {close_names(name, known)}")
+        raise InputError(
+            f"{element.place}: there is no {shown(name)} in {where}; {close_names(name, known)}"
+        )
 
     def _relative(self, scope: Scope, item: Element, default: str) -> Pose:
         pose = item.first("pose")
@@ -207,19 +250,32 @@ class Poses:
 
     def _model(self, scope: Scope) -> Pose:
         """The model frame: its pose in the scope around it, of the placement frame if it has one."""
-        item = scope.element if scope.placed is None or scope.placed.first("pose") is None else scope.placed
+        item = (
+            scope.element
+            if scope.placed is None or scope.placed.first("pose") is None
+            else scope.placed
+        )
         pose = item.first("pose")
         given = self.reader.pose(pose)
         around = scope.around
         if around is not None:
             base = (pose.attributes.get("relative_to", "") if pose is not None else "") or MODEL
-            given = (HERE if around.element.tag == WORLD and base == MODEL else self.of(around, base, item)).then(given)
+            given = (
+                HERE
+                if around.element.tag == WORLD and base == MODEL
+                else self.of(around, base, item)
+            ).then(given)
         placement = (scope.placed or scope.element).first("placement_frame")
-        name = placement.text if placement is not None else scope.element.attributes.get("placement_frame", "")
+        name = (
+            placement.text
+            if placement is not None
+            else scope.element.attributes.get("placement_frame", "")
+        )
         if not name:
             return given
         kept = self.known, self.open
-        self.known, self.open = {(scope, MODEL): HERE}, []  # for the place of the frame in the model
+        # for the place of the frame in the model
+        self.known, self.open = {(scope, MODEL): HERE}, []
         inside = self.of(scope, name, scope.element)
         self.known, self.open = kept
         return given.then(Pose(inside.R.T, -inside.R.T @ inside.o))

@@ -1,9 +1,11 @@
-"""Derivatives of outputs of channels by the discrete adjoint: one backward pass, whatever the number of parameters.
+"""Derivatives of outputs of channels by the discrete adjoint: one backward pass, whatever the
+number of parameters.
 
     y = Y(x₁, …, x_n),   x_i = x(state at tᵢ; p),   dy/dp = Σ_i ∂Y/∂x_i (∂x_i/∂p + ∂x_i/∂state · dstate_i/dp),
 
-where ȳ_i = ∂Y/∂x_i ∂x_i/∂state drives the adjoint of the steps (`flexmbs.studies.fitting.implicit_steps`). A channel at a time
-depends on the state at that time alone, hence one change of a coordinate at all times gives all its slopes.
+where ȳ_i = ∂Y/∂x_i ∂x_i/∂state drives the adjoint of the steps
+(`flexmbs.studies.fitting.implicit_steps`). A channel at a time depends on the state at that time
+alone, hence one change of a coordinate at all times gives all its slopes.
 """
 
 import math
@@ -28,17 +30,20 @@ FIELDS = ("s", "sd", "lam", "z", "work")
 
 
 def adjoint_derivative(tangent: Tangent, solution: Solution, outputs: Sequence[Output]) -> Exact:
-    """The outputs of the run with this solution, and their derivatives. Raises `InputError` for outputs that are functions of the
-    whole solution, and for steps without an adjoint."""
+    """The outputs of the run with this solution, and their derivatives. Raises `InputError` for
+    outputs that are functions of the whole solution, and for steps without an adjoint."""
     steps = tangent.steps
     for output in outputs:
         if output.of is None:
             raise InputError(
-                f"method: output '{output.name}' is a function of the solution, whose slopes by states are not known; name a "
+                f"method: output '{output.name}' is a function of the solution, whose "
+                "slopes by states are not known; name a "
                 "channel, or take method='tangent'"
             )
     if not isinstance(steps, ImplicitSteps):
-        raise InputError(f"method: '{tangent.base.ready.method.name}' has no adjoint; take method='tangent'")
+        raise InputError(
+            f"method: '{tangent.base.ready.method.name}' has no adjoint; take method='tangent'"
+        )
     weights = _weights(outputs, solution)
     numbers = step_numbers(tangent.points, solution.t)
     slopes = np.zeros((len(solution.t), steps.at.size, len(outputs)))
@@ -47,9 +52,14 @@ def adjoint_derivative(tangent: Tangent, solution: Solution, outputs: Sequence[O
     by_number = {int(n): slopes[i] for i, n in enumerate(numbers)}
     first = by_number.pop(0).T @ steps.output
     seen = channels(outputs, solution)
-    explicit = np.array([
-        _parts(each.slope(lambda run: seen.of(beside(solution, run.compiled, {}))), len(outputs)) for each in tangent.beside
-    ])  # fmt: skip
+    explicit = np.array(
+        [
+            _parts(
+                each.slope(lambda run: seen.of(beside(solution, run.compiled, {}))), len(outputs)
+            )
+            for each in tangent.beside
+        ]
+    )
     found = first + steps.adjoint(by_number) + np.einsum("on,mon->om", weights, explicit)
     none = np.zeros_like(found)
     return Exact(seen.outputs(seen.of(solution)), found, none, none.astype(bool))
@@ -60,44 +70,70 @@ def _weights(outputs: Sequence[Output], solution: Solution) -> FloatArray:
     t, found = solution.t, []
     for output, x in zip(outputs, observed(outputs, solution)):
         step = min(FINE * (float(np.abs(x).max()) or 1.0), PEAK * _flatness(x))
-        around = [[concluded([output], t, [x + c * step * unit])[0] for unit in np.eye(len(x))] for c in STENCIL]
+        around = [
+            [concluded([output], t, [x + c * step * unit])[0] for unit in np.eye(len(x))]
+            for c in STENCIL
+        ]
         found.append(difference(np.array(around), step))
     return np.array(found)
 
 
 def _flatness(x: FloatArray) -> float:
-    """The smallest difference of the largest or least value of a channel to its neighbours, infinite if there is none: changes of
-    single values must not make another one the largest."""
+    """The smallest difference of the largest or least value of a channel to its neighbours,
+    infinite if there is none: changes of single values must not make another one the largest."""
     apart = np.abs(np.diff(x))
-    near = [apart[max(k - 1, 0) : k + 1] for k in (int(np.argmax(x)), int(np.argmin(x)), int(np.argmax(np.abs(x))))]
+    near = [
+        apart[max(k - 1, 0) : k + 1]
+        for k in (int(np.argmax(x)), int(np.argmin(x)), int(np.argmax(np.abs(x))))
+    ]
     found = np.concatenate(near)
     return float(found[found > 0.0].min(initial=math.inf))
 
 
 def _by_states(
-    tangent: Tangent, steps: ImplicitSteps, solution: Solution, outputs: Sequence[Output], numbers: FloatArray
-) -> Iterator[tuple[int, FloatArray]]:  # fmt: skip
-    """(place in Y, slopes (outputs, n) of the channels) of every coordinate of the state on which channels depend."""
+    tangent: Tangent,
+    steps: ImplicitSteps,
+    solution: Solution,
+    outputs: Sequence[Output],
+    numbers: FloatArray,
+) -> Iterator[tuple[int, FloatArray]]:
+    """(place in Y, slopes (outputs, n) of the channels) of every coordinate of the state on which
+    channels depend.
+    """
     compiled, now = tangent.base.compiled, solution.trajectory
     H = basis(compiled, tangent.points.q[numbers])
     for k, size in enumerate(displacement_sizes(compiled)):
-        yield steps.at.q.start + k, _slope(tangent, solution, outputs, "q", H[:, :, k], STEP * float(size))
+        yield (
+            steps.at.q.start + k,
+            _slope(tangent, solution, outputs, "q", H[:, :, k], STEP * float(size)),
+        )
     places = dict(zip(FIELDS, (steps.at.s, steps.at.sd, steps.at.lam, steps.at.x, steps.at.x)))
     for name in FIELDS:
         values = getattr(now, name)
         start = places[name].start + (now.z.shape[1] if name == "work" else 0)
         for k, unit in enumerate(np.eye(values.shape[1])):
             size = STEP * (1.0 + float(np.abs(values[:, k]).max()))
-            yield start + k, _slope(tangent, solution, outputs, name, np.broadcast_to(unit, values.shape), size)
+            yield (
+                start + k,
+                _slope(tangent, solution, outputs, name, np.broadcast_to(unit, values.shape), size),
+            )
 
 
 def _slope(
-    tangent: Tangent, solution: Solution, outputs: Sequence[Output], name: str, direction: FloatArray, size: float
-) -> FloatArray:  # fmt: skip
+    tangent: Tangent,
+    solution: Solution,
+    outputs: Sequence[Output],
+    name: str,
+    direction: FloatArray,
+    size: float,
+) -> FloatArray:
     """Slopes (outputs, n) of the channels along a direction (n, ·) of one field of the trajectory."""
     values = [
-        np.array(observed(outputs, beside(solution, tangent.base.compiled, {name: c * size * direction}))) for c in STENCIL
-    ]  # fmt: skip
+        np.array(
+            observed(outputs, beside(solution, tangent.base.compiled, {name: c * size * direction}))
+        )
+        for c in STENCIL
+    ]
     return difference(np.array(values), size)
 
 

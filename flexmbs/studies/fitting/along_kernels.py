@@ -1,4 +1,6 @@
-"""Kernels along trajectories: the equations of motion at points and beside them, displaced positions."""
+"""Kernels along trajectories: the equations of motion at points and beside them, displaced
+positions.
+"""
 
 from flexmbs._jit.address import packed
 from flexmbs.dynamics.equations import residual_with_reactions
@@ -8,10 +10,11 @@ from flexmbs.system.records import Evaluation
 
 @packed()
 def equations_along(system, work, t, base, beta, steps, x, out):
-    """out[n, i] = r, g, G s + γ̄, rates of force states, powers at base[n] ⊕ steps[i]; steps[0] is zero.
+    """out[n, i] = r, g, G s + γ̄, rates of force states, powers at base[n] ⊕ steps[i]; steps[0] is
+    zero.
 
-    t (n,); base (n, 5, ·): q, s, ṡ, λ, z; beta (n, nβ): path of the cut joints; steps (m, 3 ns + nc + nz): changes of q, s, ṡ, λ,
-    z; x (5, ·) is scratch.
+    t (n,); base (n, 5, ·): q, s, ṡ, λ, z; beta (n, nβ): path of the cut joints; steps (m, 3 ns + nc
+    + nz): changes of q, s, ṡ, λ, z; x (5, ·) is scratch.
     """
     ns = work.r.shape[0]
     nc = work.gs.position.shape[0]

@@ -24,16 +24,22 @@ def read_limits(given: Any, key: str, known: Sequence[str] | None = None) -> dic
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise InputError(f"{key}: {shown(given)} is no dict of limits, {{'bodies.tool.mass': (0.1, 2.0)}}")
+        raise InputError(
+            f"{key}: {shown(given)} is no dict of limits, {{'bodies.tool.mass': (0.1, 2.0)}}"
+        )
     for name in given:
         if known is not None and name not in known:
-            raise InputError(f"{key}: '{name}' is not among the parameters; {close_names(str(name), known)}")
+            raise InputError(
+                f"{key}: '{name}' is not among the parameters; {close_names(str(name), known)}"
+            )
     return {str(name): _pair(value, f"{key}.{name}") for name, value in given.items()}
 
 
 def _pair(value: Any, key: str) -> Limits:
     if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise InputError(f"{key}: must be two numbers (low, high), or None for no limit, not {shown(value)}")
+        raise InputError(
+            f"{key}: must be two numbers (low, high), or None for no limit, not {shown(value)}"
+        )
     low, high = (
         end if part is None or (isinstance(part, float) and part == end) else read_number(part, key)
         for part, end in zip(value, (-math.inf, math.inf))
@@ -47,11 +53,17 @@ def require_within(values: Mapping[str, float], bounds: Mapping[str, Limits]) ->
     """Raise `InputError` for a value outside of its bounds."""
     for name, (low, high) in bounds.items():
         if not low <= values[name] <= high:
-            raise InputError(f"bounds.{name}: the start {values[name]:g} is not within {low:g} … {high:g}")
+            raise InputError(
+                f"bounds.{name}: the start {values[name]:g} is not within {low:g} … {high:g}"
+            )
 
 
-def sizes(values: Mapping[str, float], scales: Mapping[str, float], bounds: Mapping[str, Limits]) -> dict[str, float]:
-    """The size of each parameter: the one given, its absolute value, a zero's width of its bounds, or 1."""
+def sizes(
+    values: Mapping[str, float], scales: Mapping[str, float], bounds: Mapping[str, Limits]
+) -> dict[str, float]:
+    """The size of each parameter: the one given, its absolute value, a zero's width of its bounds,
+    or 1.
+    """
     found = {}
     for name, value in values.items():
         width = bounds[name][1] - bounds[name][0] if name in bounds else math.inf

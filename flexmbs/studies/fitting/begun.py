@@ -32,9 +32,11 @@ from flexmbs.studies.prepared import Prepared
 from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.run import Run
 
-PART, QUICK = 4e-3, 1e-4  # step of a parameter over its size, with four places, and with two for iterations
+# step of a parameter over its size, with four places, and with two for iterations
+PART, QUICK = 4e-3, 1e-4
 FINER, TRIES = 0.25, 8  # factor, and number of steps until those of starts are small enough
-BENT = 0.1  # change of the slope of a start from ± step to ± 2 step, over its size, where it is no slope yet
+# change of the slope of a start from ± step to ± 2 step, over its size, where it is no slope yet
+BENT = 0.1
 STRAIGHT = 1e-4  # the same where it is small enough: the error of D₄ is about its square
 LITTLE = 1e-3  # of values over the size of a parameter: slopes below it count as that large
 LENGTH = 1e-6  # rad, m, and per second: values below it may be round-off
@@ -69,7 +71,9 @@ class Begun(NamedTuple):
 
 
 class Variants(NamedTuple):
-    """Runs with a parameter changed by ± step, ± 2 step, or by ± step alone, in the order of `STENCIL`."""
+    """Runs with a parameter changed by ± step, ± 2 step, or by ± step alone, in the order of
+    `STENCIL`.
+    """
 
     name: str
     scale: float
@@ -82,19 +86,29 @@ class Variants(NamedTuple):
 
     @property
     def bend(self) -> float:
-        """Largest relative change of the slopes of q, s and the constants of the start from ± step to ± 2 step, or 0."""
+        """Largest relative change of the slopes of q, s and the constants of the start from ± step
+        to ± 2 step, or 0.
+        """
         if len(self.runs) == 2:
             return 0.0
         found = [0.0]
-        for values in zip(*((run.start.q, run.start.s, run.compiled.initial_constants) for run in self.runs)):
-            near, far = ((values[k] - values[k + 1]) / (2.0 * STENCIL[k] * self.step) for k in (0, 2))
+        for values in zip(
+            *((run.start.q, run.start.s, run.compiled.initial_constants) for run in self.runs)
+        ):
+            near, far = (
+                (values[k] - values[k + 1]) / (2.0 * STENCIL[k] * self.step) for k in (0, 2)
+            )
             least = LITTLE * (LENGTH + np.abs(values[0]).max(initial=0.0)) / self.scale
-            found.append(float(np.abs(near - far).max(initial=0.0) / (np.abs(near).max(initial=0.0) + least)))
+            found.append(
+                float(np.abs(near - far).max(initial=0.0) / (np.abs(near).max(initial=0.0) + least))
+            )
         return max(found)
 
 
 def difference(values: FloatArray, step: float) -> FloatArray:
-    """Derivative from values (4, …) at the places `STENCIL` times a step, or with errors of second order from the first two."""
+    """Derivative from values (4, …) at the places `STENCIL` times a step, or with errors of second
+    order from the first two.
+    """
     near = (values[0] - values[1]) / (2.0 * step)
     if len(values) == 2:
         return np.asarray(near)
@@ -102,13 +116,17 @@ def difference(values: FloatArray, step: float) -> FloatArray:
 
 
 def begun(runs: Runs, values: Values) -> Begun:
-    """The run with these values at its start, Newton's method with a small tolerance. Raises `InputError`."""
+    """The run with these values at its start, Newton's method with a small tolerance. Raises
+    `InputError`.
+    """
     ready = runs.solving().prepared(values)
     return Begun(ready, _beginning(ready))
 
 
 def _beginning(ready: Prepared) -> Beginning:
-    """The state at the start, and as the first step of generalized-α has it (`flexmbs.integrators.generalized_alpha.suit`)."""
+    """The state at the start, and as the first step of generalized-α has it
+    (`flexmbs.integrators.generalized_alpha.suit`).
+    """
     run, method, state = ready.run, ready.method, ready.run.state
     q, s, sd, lam = (each.copy() for each in (state.q, state.s, state.sd, state.lam))
     x, xd = np.concatenate([state.z, state.w]), np.concatenate([state.zd, state.power])
@@ -116,13 +134,21 @@ def _beginning(ready: Prepared) -> Beginning:
     if isinstance(method, GeneralizedAlpha) and run.memory.last[CONSTANT] > 0.0:
         h, (am, af, beta, gamma) = float(run.context.clock[NEXT]), method.parameters()
         a = sd + (am - af) * h * run.memory.jerk
-        began = s + _shift(run, h * h * run.memory.kappa, ((1.0 - am) / (h * h * beta * (1.0 - af)), gamma / (h * beta)))
+        began = s + _shift(
+            run,
+            h * h * run.memory.kappa,
+            ((1.0 - am) / (h * h * beta * (1.0 - af)), gamma / (h * beta)),
+        )
     return Beginning(q, s, began, a, sd, lam, x, xd)
 
 
 def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatArray:
     """Δs with G Δs = ``rates`` of holonomic rows, by the factor of the first step."""
-    packed, exchange, form = run.packed, run.context.exchange, equations.of_formalism(type(run.form))
+    packed, exchange, form = (
+        run.packed,
+        run.context.exchange,
+        equations.of_formalism(type(run.form)),
+    )
     of_form = packed[MODEL], packed[STATE], packed[STATE]
     equations.residual(packed[COMMON], packed[STATE], packed[STATE], 0.0, 1.0)
     form[MATRIX](*of_form, 0.0, *factors)  # type: ignore[misc]
@@ -134,7 +160,9 @@ def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatAr
 
 
 def step_of(run: Run) -> bool:
-    """One step of a run; whether it was not at its end. Raises `SolverError` and exceptions of user functions."""
+    """One step of a run; whether it was not at its end. Raises `SolverError` and exceptions of user
+    functions.
+    """
     clock, context = run.context.clock, run.packed[CONTEXT]
     if not clock[TIME] < clock[END]:
         return False
@@ -143,16 +171,24 @@ def step_of(run: Run) -> bool:
     status = integrate(context, context, context, 0.0, 0.0, float(clock[END]))
     run.compiled.callbacks.raise_error()
     if status not in (DONE, STEPPED):
-        raise SolverError(f"method: a step at t = {clock[TIME]:.6g} s is not possible; take method='differences'")
+        raise SolverError(
+            f"method: a step at t = {clock[TIME]:.6g} s is not possible; take method='differences'"
+        )
     return True
 
 
 def variants(
-    runs: Runs, base: Begun, name: str, scale: float, *, quick: bool = False, mapped: Callable[..., Iterable[Any]] = map
-) -> Variants:  # fmt: skip
-    """Runs beside the base, with steps in which their starts follow slopes: near a singular position that of assembly changes
-    within a small part of a parameter. Raises `InputError` where the model has other coordinates or constraints there, or does
-    not run."""
+    runs: Runs,
+    base: Begun,
+    name: str,
+    scale: float,
+    *,
+    quick: bool = False,
+    mapped: Callable[..., Iterable[Any]] = map,
+) -> Variants:
+    """Runs beside the base, with steps in which their starts follow slopes: near a singular
+    position that of assembly changes within a small part of a parameter. Raises `InputError` where
+    the model has other coordinates or constraints there, or does not run."""
     places = QUICK * scale * STENCIL[:2] if quick else PART * scale * STENCIL
     best = Variants(name, scale, places[0], _beside(runs, base, name, places, mapped))
     for k in range(1, TRIES):
@@ -177,24 +213,38 @@ def _beside(
             return begun(runs, {name: middle + change})
         except InputError as error:
             why = str(error).partition("\n")[0]
-            raise InputError(f"{name} = {middle + change:.6g}: {why}; take method='differences'") from None
+            raise InputError(
+                f"{name} = {middle + change:.6g}: {why}; take method='differences'"
+            ) from None
 
     found = tuple(mapped(made, changes.tolist()))
     for run in found:
         here, there = (each.compiled for each in (base, run))
         if _shape(here) != _shape(there) or run.ready.redundant != base.ready.redundant:
-            raise InputError(f"{name}: coordinates or constraints of the model depend on it; take method='differences'")
+            raise InputError(
+                f"{name}: coordinates or constraints of the model depend on it; take "
+                "method='differences'"
+            )
     return found
 
 
 def _shape(compiled: Compiled) -> tuple[Any, ...]:
-    """What of a compiled model is discrete: bodies in their order, the joints between them and which are cut, numbers."""
+    """What of a compiled model is discrete: bodies in their order, the joints between them and
+    which are cut, numbers.
+    """
     shape = compiled.topology
-    return shape.bodies, shape.cuts, tuple(each.joint for each in shape.tree), tuple(compiled.system.layout.tolist())
+    return (
+        shape.bodies,
+        shape.cuts,
+        tuple(each.joint for each in shape.tree),
+        tuple(compiled.system.layout.tolist()),
+    )
 
 
 def recorded(base: Begun) -> tuple[Points, FloatArray]:
-    """The states at the start and at the ends of all steps, and y of them; the run is then at its end. Raises `SolverError`."""
+    """The states at the start and at the ends of all steps, and y of them; the run is then at its
+    end. Raises `SolverError`.
+    """
     run, start = base.ready.run, base.start
     state, path = run.state, run.work.path
     nz = len(state.z)
@@ -203,7 +253,10 @@ def recorded(base: Begun) -> tuple[Points, FloatArray]:
         (0.0, start.q, start.s, start.sd, start.lam, start.x[:nz], path.beta.copy(), 0.0 * start.s)
     ]  # fmt: skip
     while step_of(run):
-        now = (each.copy() for each in (state.q, state.s, state.sd, state.lam, state.z, path.beta, state.d))
+        now = (
+            each.copy()
+            for each in (state.q, state.s, state.sd, state.lam, state.z, path.beta, state.d)
+        )
         rows.append((float(run.context.clock[TIME]), *now))
         ys.append(state.y.copy())
     return Points(*(np.array(column) for column in zip(*rows))), np.array(ys)

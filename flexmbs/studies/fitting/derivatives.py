@@ -1,4 +1,6 @@
-"""Derivatives of the outputs of runs, by differences whose steps are refined to the wanted accuracy or to the noise."""
+"""Derivatives of the outputs of runs, by differences whose steps are refined to the wanted accuracy
+or to the noise.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -19,7 +21,8 @@ FIRST = 0.01  # step relative to the size of the parameter
 LEVELS = 9  # at most, each with half the step
 QUICK = 7  # halvings at most of the one step with which iterations are content
 ROUNDING = 1e-14  # relative disturbances whose effect is the noise of fixed steps
-STAYS = 0.8  # part of the difference of the slopes to both sides that is left with half the step, at a kink
+# part of the difference of the slopes to both sides that is left with half the step, at a kink
+STAYS = 0.8
 KINK = 1e-3  # difference of these slopes over the derivative, below which there is no kink
 SAMPLES = 3  # of these disturbances
 LOOSER = 4.0  # tolerances of controlled steps with which the noise is measured
@@ -29,7 +32,9 @@ SIDES = (1.0, -1.0)
 
 @dataclass
 class Column:
-    """Derivatives by one parameter: steps and differences so far, results, and what was found on the way."""
+    """Derivatives by one parameter: steps and differences so far, results, and what was found on
+    the way.
+    """
 
     name: str
     scale: float
@@ -49,31 +54,44 @@ class Column:
 
     @property
     def kinks(self) -> np.ndarray:
-        """Outputs (n,) whose slopes to both sides do not approach each other with the step: there their difference halves."""
+        """Outputs (n,) whose slopes to both sides do not approach each other with the step: there
+        their difference halves.
+        """
         if len(self.bends) < 2:
             return np.zeros(len(self.differences[0]), bool)
-        return (self.bends[-1] > STAYS * self.bends[-2]) & (self.bends[-1] > KINK * np.abs(self.differences[-1]))
+        return (self.bends[-1] > STAYS * self.bends[-2]) & (
+            self.bends[-1] > KINK * np.abs(self.differences[-1])
+        )
 
     @property
     def notes(self) -> list[str]:
         """What is to be known of its derivatives."""
         if not self.steps:
-            return [f"{self.name}: no derivative: {self.refused or f'a change by {self.changed[0]:.2g} gives {self.changed[1]}'}"]  # type: ignore[index]
-        found = [f"{self.name}: derivative to one side: {self.refused}"] if len(self.sides) == 1 else []
+            return [
+                f"{self.name}: no derivative: "
+                f"{self.refused or f'a change by {self.changed[0]:.2g} gives {self.changed[1]}'}"
+            ]  # type: ignore[index]
+        found = (
+            [f"{self.name}: derivative to one side: {self.refused}"] if len(self.sides) == 1 else []
+        )
         if self.kinks.any():
             found.append(
-                f"{self.name}: no derivative of {self.kinks.sum()} of {len(self.kinks)} outputs: a kink at this very value"
+                f"{self.name}: no derivative of {self.kinks.sum()} of {len(self.kinks)} "
+                "outputs: a kink at this very value"
             )
         if self.changed:
             found.append(
-                f"{self.name}: the derivative holds for changes below {self.changed[0]:.2g}, which gives {self.changed[1]}"
+                f"{self.name}: the derivative holds for changes below "
+                f"{self.changed[0]:.2g}, which gives {self.changed[1]}"
             )
         return found
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """Values (n,) of the outputs, derivatives (n, m) and their errors (n, m), notes by parameter, number of runs."""
+    """Values (n,) of the outputs, derivatives (n, m) and their errors (n, m), notes by parameter,
+    number of runs.
+    """
 
     values: FloatArray
     derivative: FloatArray
@@ -83,41 +101,66 @@ class Gradient:
 
 
 def gradient(
-    runs: Runs, scales: Mapping[str, float], *, accuracy: float, workers: int, at: Values | None = None
-) -> Gradient:  # fmt: skip
-    """Derivatives of the outputs at these values. Raises `InputError`, `SolverError` where the model itself does not run."""
+    runs: Runs,
+    scales: Mapping[str, float],
+    *,
+    accuracy: float,
+    workers: int,
+    at: Values | None = None,
+) -> Gradient:
+    """Derivatives of the outputs at these values. Raises `InputError`, `SolverError` where the
+    model itself does not run.
+    """
     base, runs = {**runs.base, **(at or {})}, runs.solving()
     with RunThreads(workers) as pool:
         middle = runs(base)
         middle.course.require_smooth()
         noise = noise_of(runs, base, middle, pool.map)
-        columns = [Column(name, scales.get(name, abs(value) or 1.0)) for name, value in base.items()]
+        columns = [
+            Column(name, scales.get(name, abs(value) or 1.0)) for name, value in base.items()
+        ]
         count = 1 + SAMPLES
         while open_columns := [column for column in columns if not column.done]:
             asked = [(column, side) for column in open_columns for side in column.sides]
             found = list(pool.map(lambda task: _tried(runs, base, *task), asked))
             count += len(asked)
             for column in open_columns:
-                sides = {side: result for (each, side), result in zip(asked, found) if each is column}
+                sides = {
+                    side: result for (each, side), result in zip(asked, found) if each is column
+                }
                 _advance(column, middle, sides, noise, accuracy)
     results = [_result(column, noise) for column in columns]
     notes = tuple(note for column in columns for note in column.notes)
     return Gradient(
-        middle.values, np.array([value for value, _ in results]).T, np.array([error for _, error in results]).T, notes, count
+        middle.values,
+        np.array([value for value, _ in results]).T,
+        np.array([error for _, error in results]).T,
+        notes,
+        count,
     )
 
 
-def noise_of(runs: Runs, base: Values, middle: Result, mapped: Callable[..., Iterable[Any]] = map) -> FloatArray:
-    """How far outputs of runs that should be equal differ (n,): by rounding, or within the tolerance of controlled steps."""
+def noise_of(
+    runs: Runs, base: Values, middle: Result, mapped: Callable[..., Iterable[Any]] = map
+) -> FloatArray:
+    """How far outputs of runs that should be equal differ (n,): by rounding, or within the
+    tolerance of controlled steps.
+    """
     disturbed: list[Callable[[], Result]] = []
     for k in range(SAMPLES):
         factors = np.random.default_rng(k).uniform(-ROUNDING, ROUNDING, len(base))
-        values = {name: value * (1.0 + factor) for (name, value), factor in zip(base.items(), factors)}
+        values = {
+            name: value * (1.0 + factor) for (name, value), factor in zip(base.items(), factors)
+        }
         disturbed.append(lambda values=values: runs(values))  # type: ignore[misc]
-    tolerances = {key: LOOSER * runs.options[key] for key in ("rtol", "atol") if runs.options[key] is not None}
+    tolerances = {
+        key: LOOSER * runs.options[key] for key in ("rtol", "atol") if runs.options[key] is not None
+    }
     if tolerances and runs.options["step"] is None:
         disturbed[-1] = lambda: runs(base, **tolerances)
-    apart = [np.abs(result.values - middle.values) for result in mapped(lambda run: run(), disturbed)]
+    apart = [
+        np.abs(result.values - middle.values) for result in mapped(lambda run: run(), disturbed)
+    ]
     return np.asarray(np.max(apart, axis=0) + np.spacing(np.abs(middle.values)))
 
 
@@ -130,11 +173,19 @@ def _tried(runs: Runs, base: Values, column: Column, side: float) -> Result | st
 
 
 def _advance(
-    column: Column, middle: Result, sides: Mapping[float, Result | str], noise: FloatArray, accuracy: float
-) -> None:  # fmt: skip
+    column: Column,
+    middle: Result,
+    sides: Mapping[float, Result | str],
+    noise: FloatArray,
+    accuracy: float,
+) -> None:
     """Take up the runs of one level, and decide whether another one is needed."""
     refused = {side: text for side, text in sides.items() if isinstance(text, str)}
-    others = {side: middle.course.difference(run.course) for side, run in sides.items() if not isinstance(run, str)}
+    others = {
+        side: middle.course.difference(run.course)
+        for side, run in sides.items()
+        if not isinstance(run, str)
+    }
     changed = [text for text in others.values() if text]
     step = column.step
     column.level += 1
@@ -156,13 +207,19 @@ def _advance(
             bend = np.abs(values[0] - 2.0 * middle.values + values[1]) / step
             column.bends.append(np.where(bend > NOISY * noise / step, bend, 0.0))
         _, error = _result(column, noise)
-        wanted = accuracy * np.maximum(np.abs(column.differences[-1]), 1e-3 * np.abs(middle.values) / column.scale)
-        column.done = bool((error <= wanted).all()) or (len(column.steps) > 2 and bool((noise / column.step > error).all()))
+        wanted = accuracy * np.maximum(
+            np.abs(column.differences[-1]), 1e-3 * np.abs(middle.values) / column.scale
+        )
+        column.done = bool((error <= wanted).all()) or (
+            len(column.steps) > 2 and bool((noise / column.step > error).all())
+        )
     column.done |= column.level >= LEVELS
 
 
 def _result(column: Column, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Derivatives and errors of a parameter so far; none where its steps gave no runs of the same course."""
+    """Derivatives and errors of a parameter so far; none where its steps gave no runs of the same
+    course.
+    """
     if not column.steps:
         return np.full(len(noise), math.nan), np.full(len(noise), math.inf)
     steps, differences = np.array(column.steps), np.array(column.differences)
@@ -175,11 +232,15 @@ def checked_scales(given: Any, names: Iterable[str]) -> dict[str, float]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise InputError(f"scales: {shown(given)} is no dict of sizes of parameters, {{'bodies.tool.mass': 0.1}}")
+        raise InputError(
+            f"scales: {shown(given)} is no dict of sizes of parameters, {{'bodies.tool.mass': 0.1}}"
+        )
     known = list(names)
     for name in given:
         if name not in known:
-            raise InputError(f"scales: '{name}' is not among the parameters; {close_names(str(name), known)}")
+            raise InputError(
+                f"scales: '{name}' is not among the parameters; {close_names(str(name), known)}"
+            )
     found = {str(name): read_number(value, f"scales.{name}") for name, value in given.items()}
     for name, value in found.items():
         if value <= 0.0:
@@ -188,21 +249,32 @@ def checked_scales(given: Any, names: Iterable[str]) -> dict[str, float]:
 
 
 def quick_level(noise: float) -> int:
-    """Halvings of the first step, for central differences with errors h² + ε/h by the relative noise ε: least at h = ∛(ε/2)."""
+    """Halvings of the first step, for central differences with errors h² + ε/h by the relative
+    noise ε: least at h = ∛(ε/2).
+    """
     return int(np.clip(round(math.log2(FIRST / max(noise / 2.0, 1e-300) ** (1.0 / 3.0))), 0, QUICK))
 
 
 def jacobian(
     runs: Runs, base: Values, scales: Mapping[str, float], *, level: int = QUICK, workers: int
 ) -> FloatArray:  # fmt: skip
-    """∂y/∂p (n, m) for iterations, by central differences with one step after so many halvings, to one side at a bound. Raises
-    `InputError`, `SolverError` where neither side runs."""
+    """∂y/∂p (n, m) for iterations, by central differences with one step after so many halvings, to
+    one side at a bound. Raises `InputError`, `SolverError` where neither side runs."""
     columns = [Column(name, scales[name], level=level) for name in base]
     with RunThreads(workers) as pool:
-        found = list(pool.map(lambda task: _tried(runs, base, *task), ((column, side) for column in columns for side in SIDES)))
+        found = list(
+            pool.map(
+                lambda task: _tried(runs, base, *task),
+                ((column, side) for column in columns for side in SIDES),
+            )
+        )
     slopes = []
     for column, ahead, behind in zip(columns, found[::2], found[1::2]):
-        steps = [side * column.step for side, run in zip(SIDES, (ahead, behind)) if not isinstance(run, str)]
+        steps = [
+            side * column.step
+            for side, run in zip(SIDES, (ahead, behind))
+            if not isinstance(run, str)
+        ]
         values = [run.values for run in (ahead, behind) if not isinstance(run, str)]
         if not values:
             raise SolverError(f"{column.name} = {base[column.name]:.6g}: no derivative: {ahead}")

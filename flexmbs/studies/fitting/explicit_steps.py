@@ -1,11 +1,13 @@
 """Tangents of the fixed steps of explicit methods.
 
-A step y' = Φ(y; p), y = (q, s, z, w), is an explicit formula of evaluations, with what the formalism does to its end. Its
-derivative along a variation of y and p together is a difference of fourth order of *this one step*,
+A step y' = Φ(y; p), y = (q, s, z, w), is an explicit formula of evaluations, with what the
+formalism does to its end. Its derivative along a variation of y and p together is a difference of
+fourth order of *this one step*,
 
     δy' = d/dε Φ(y + ε δy; p + ε) at ε = 0,
 
-from the states of the run, so that neither the length of the run nor its round-off enters the steps of the differences.
+from the states of the run, so that neither the length of the run nor its round-off enters the steps
+of the differences.
 """
 
 from collections.abc import Iterator
@@ -21,7 +23,9 @@ from flexmbs.studies.fitting.varied import Varied
 
 
 class ExplicitSteps:
-    """The steps of a run by an explicit method, differentiated one by one; the runs beside it are used up."""
+    """The steps of a run by an explicit method, differentiated one by one; the runs beside it are
+    used up.
+    """
 
     def __init__(self, points: Points, states: FloatArray, beside: list[Variants]) -> None:
         self.points, self.states, self.beside = points, states, beside
@@ -41,13 +45,17 @@ class ExplicitSteps:
         for n, y in enumerate(self.states):
             beside = [(run, y + c * each.step * change) for c, run in zip(STENCIL, each.runs)]
             if n in numbers:
-                rates = [accelerations(run, moved, float(self.points.t[n])) for run, moved in beside]
+                rates = [
+                    accelerations(run, moved, float(self.points.t[n])) for run, moved in beside
+                ]
                 yield np.concatenate([change, difference(np.array(rates), each.step)])
             if n + 1 < len(self.states):
                 for run, moved in beside:
                     run.ready.run.state.y[:] = moved
                     step_of(run.ready.run)
-                change = difference(np.array([run.ready.run.state.y for run in each.runs]), each.step)
+                change = difference(
+                    np.array([run.ready.run.state.y for run in each.runs]), each.step
+                )
 
 
 def accelerations(run: Begun, y: FloatArray, t: float) -> FloatArray:

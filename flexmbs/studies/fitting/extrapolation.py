@@ -1,9 +1,10 @@
 """Differences with several steps, extrapolated to the step zero, with error estimates.
 
-Central differences D(h) = [f(p + h) − f(p − h)]/2h = f′ + c₂h² + c₄h⁴ + …, one-sided ones f′ + c₁h + c₂h² + …; Neville's scheme
-removes one term after the other. Of each entry the element of the scheme with the smallest error is taken, which is the larger
-one of its differences to its two predecessors, plus what the noise of f makes of it.
-Source: Ridders, Adv. Eng. Software 4 (1982) 75; Press et al., Numerical Recipes (2007), section 5.7.
+Central differences D(h) = [f(p + h) − f(p − h)]/2h = f′ + c₂h² + c₄h⁴ + …, one-sided ones f′ + c₁h
++ c₂h² + …; Neville's scheme removes one term after the other. Of each entry the element of the
+scheme with the smallest error is taken, which is the larger one of its differences to its two
+predecessors, plus what the noise of f makes of it. Source: Ridders, Adv. Eng. Software 4 (1982) 75;
+Press et al., Numerical Recipes (2007), section 5.7.
 """
 
 import numpy as np
@@ -16,7 +17,8 @@ GAIN = 2.0  # of noise in extrapolated differences, by steps that are halved
 def extrapolated(
     steps: FloatArray, differences: FloatArray, noise: FloatArray, *, central: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Derivatives (n,) and their errors (n,) from differences (m, n) with decreasing steps (m,), m ≥ 1.
+    """Derivatives (n,) and their errors (n,) from differences (m, n) with decreasing steps (m,), m
+    ≥ 1.
 
     noise (n,): of f.  Errors are infinite with one step only.
     """
@@ -28,7 +30,10 @@ def extrapolated(
         for j in range(1, i + 1):
             ratio = (steps[i - j] / steps[i]) ** power
             row.append(row[-1] + (row[-1] - before[j - 1]) / (ratio - 1.0))
-            apart = np.maximum(np.abs(row[j] - row[j - 1]), np.abs(row[j] - before[j - 1])) + GAIN * noise / steps[i]
+            apart = (
+                np.maximum(np.abs(row[j] - row[j - 1]), np.abs(row[j] - before[j - 1]))
+                + GAIN * noise / steps[i]
+            )
             better = apart < error
             best[better], error[better] = row[j][better], apart[better]
         before = np.array(row)

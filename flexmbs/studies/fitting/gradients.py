@@ -1,4 +1,6 @@
-"""The derivatives of runs as `fm.sensitivities` gives them, by tangents or adjoints, compared with differences of runs."""
+"""The derivatives of runs as `fm.sensitivities` gives them, by tangents or adjoints, compared with
+differences of runs.
+"""
 
 from collections.abc import Sequence
 
@@ -19,15 +21,22 @@ NOTHING = 1e-7  # part of an output that is nothing
 
 
 class Slopes:
-    """Jacobians of runs for iterations: by tangents where the runs have them, else by differences of runs. By these also where
-    bodies are reduced anew: from one reduction to the next modes of equal frequency turn and others change their sign, so that
-    the same elastic coordinates are another state.
+    """Jacobians of runs for iterations: by tangents where the runs have them, else by differences
+    of runs. By these also where bodies are reduced anew: from one reduction to the next modes of
+    equal frequency turn and others change their sign, so that the same elastic coordinates are
+    another state.
 
     ``count``: number of runs so far, those beside a run of tangents included, which are begun only.
     """
 
     def __init__(self, runs: Runs, scales: Values, *, level: int = QUICK, workers: int) -> None:
-        self.runs, self.scales, self.level, self.workers, self.count = runs, scales, level, workers, 0
+        self.runs, self.scales, self.level, self.workers, self.count = (
+            runs,
+            scales,
+            level,
+            workers,
+            0,
+        )
         self.exact = True
 
     def __call__(self, values: Values) -> FloatArray:
@@ -47,14 +56,24 @@ class Slopes:
 
 
 def exact_gradient(
-    runs: Runs, solution: Solution, outputs: Sequence[Output], scales: Values, *, method: str, workers: int
-) -> Gradient:  # fmt: skip
-    """Derivatives of the outputs by "tangent" or "adjoint", NaN at kinks. Raises `InputError` where there are none, `SolverError`
-    where differences of runs contradict them."""
+    runs: Runs,
+    solution: Solution,
+    outputs: Sequence[Output],
+    scales: Values,
+    *,
+    method: str,
+    workers: int,
+) -> Gradient:
+    """Derivatives of the outputs by "tangent" or "adjoint", NaN at kinks. Raises `InputError` where
+    there are none, `SolverError` where differences of runs contradict them."""
     tangent = Tangent(runs, {}, scales, workers=workers)
     seen = channels(outputs, solution)
     adjoint = method == "adjoint"
-    found = adjoint_derivative(tangent, solution, outputs) if adjoint else tangent.derivative(solution, seen)
+    found = (
+        adjoint_derivative(tangent, solution, outputs)
+        if adjoint
+        else tangent.derivative(solution, seen)
+    )
     direction, expected, doubt, jump = tangent.along(seen, workers)
     apart = np.abs(found.derivative @ direction - expected)
     allowed = SAME * (np.abs(found.derivative) @ np.abs(direction)) + NOTHING * np.abs(found.values)
@@ -67,24 +86,36 @@ def exact_gradient(
     if bent.any():
         i = int(np.argmax(bent))
         raise SolverError(
-            f"method: '{outputs[i].name}' has a kink at this very value: its slopes along a direction of all parameters and back "
-            f"differ by {jump[i]:.3g} of {abs(expected[i]):.6g}; take method='differences', which says by which of them"
+            f"method: '{outputs[i].name}' has a kink at this very value: its slopes along "
+            "a direction of all parameters and back "
+            f"differ by {jump[i]:.3g} of {abs(expected[i]):.6g}; take "
+            "method='differences', which says by which of them"
         )
     if wrong.any():
         i = int(np.argmax(wrong))
         body = tangent.reduced_anew
-        why = f"modes of body '{body}', reduced anew, turn or change their sign" if body else "something in it is not smooth"
+        why = (
+            f"modes of body '{body}', reduced anew, turn or change their sign"
+            if body
+            else "something in it is not smooth"
+        )
         raise SolverError(
             f"method: the derivative of '{outputs[i].name}' along a direction of all parameters is "
-            f"{(found.derivative @ direction)[i]:.6g} by steps, {expected[i]:.6g} by differences of runs: {why}; take "
+            f"{(found.derivative @ direction)[i]:.6g} by steps, {expected[i]:.6g} by "
+            f"differences of runs: {why}; take "
             "method='differences'"
         )
     notes = tuple(
-        f"{each.name}: no derivative of {kinks.sum()} of {len(kinks)} outputs: a kink at this very value"
-        for each, kinks in zip(tangent.beside, found.kink.T) if kinks.any()
-    )  # fmt: skip
+        f"{each.name}: no derivative of {kinks.sum()} of {len(kinks)} outputs: a kink at "
+        "this very value"
+        for each, kinks in zip(tangent.beside, found.kink.T)
+        if kinks.any()
+    )
     error = found.error + apart[:, None] / np.abs(direction)
     return Gradient(
-        found.values, np.where(found.kink, np.nan, found.derivative), np.where(found.kink, np.inf, error), notes,
+        found.values,
+        np.where(found.kink, np.nan, found.derivative),
+        np.where(found.kink, np.inf, error),
+        notes,
         2 + len(STENCIL) * (1 + len(tangent.beside)),
-    )  # fmt: skip
+    )

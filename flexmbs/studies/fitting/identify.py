@@ -1,4 +1,6 @@
-"""`identify`: parameters of a model from measured signals, by least squares, with confidence intervals."""
+"""`identify`: parameters of a model from measured signals, by least squares, with confidence
+intervals.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from flexmbs.errors import FlexmbsError, InputError, ModelWarning, SolverError
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
 from flexmbs.signals.arguments import FloatArray, whole_number
-from flexmbs.studies.fitting.arguments import Limits, read_limits, read_number, require_within, sizes
+from flexmbs.studies.fitting.arguments import (
+    Limits,
+    read_limits,
+    read_number,
+    require_within,
+    sizes,
+)
 from flexmbs.studies.fitting.derivatives import checked_scales, gradient, noise_of, quick_level
 from flexmbs.studies.fitting.gradients import Slopes
 from flexmbs.studies.fitting.measurements import Measured, in_units_of, read_measured
@@ -33,11 +41,15 @@ FINER = 4.0  # outputs of controlled steps between two measured values
 SETTLED = 0.01  # relative change of the weights at which they are
 TOLERANCE = 1e-9  # of least_squares
 NO_EFFECT = 1e-6  # relative to the parameter of most effect
-DEPENDENT = 1e-5  # singular value relative to the largest, below which a combination of parameters has no effect, at least
+# singular value relative to the largest, below which a combination of parameters has no effect, at
+# least
+DEPENDENT = 1e-5
 NOISY = 10.0  # times the noise of derivatives, below which singular values are none
 ACCURACY = 1e-4  # of the derivatives in the covariance
 CLOSE, EXACT = 0.05, 1e-6  # the step that is left, in standard deviations or in sizes of parameters
-SHARE = 0.1  # relative change of a parameter in such a combination, over the largest one, from which on it is named
+# relative change of a parameter in such a combination, over the largest one, from which on it is
+# named
+SHARE = 0.1
 ROUGH = 1e-7  # of a channel: residuals below are round-off, or errors of tight steps
 UNLIKELY, CHANCE = 4.0, 3e-5  # standard deviations of chance, and its probability
 ALIKE = 0.99  # correlation from which on two parameters are hardly told apart
@@ -49,10 +61,12 @@ REFUSED = 1e3  # times the size of the residuals: what stands for a run that is 
 class Identification:
     """Parameters p of a model that fit measured signals best.
 
-    parameters: names.  values (m,): p.  deviation (m,): standard deviations, infinite for parameters that the signals do not
-    determine.  interval (m, 2): the confidence interval of each.  correlation (m, m): of the estimates.  residuals: measured
-    minus computed values by channel, in units of the solution.  noise: standard deviation of each channel, as found or as given.
-    model: with these values.  solution: its audited run.  notes: what limits the result, one line each.  runs: number of runs.
+    parameters: names.  values (m,): p.  deviation (m,): standard deviations, infinite for
+    parameters that the signals do not determine.  interval (m, 2): the confidence interval of each.
+    correlation (m, m): of the estimates.  residuals: measured minus computed values by channel, in
+    units of the solution.  noise: standard deviation of each channel, as found or as given. model:
+    with these values.  solution: its audited run.  notes: what limits the result, one line each.
+    runs: number of runs.
     """
 
     parameters: tuple[str, ...]
@@ -71,7 +85,9 @@ class Identification:
         """(parameter, value, standard deviation, low, high) of every parameter."""
         return [
             (name, float(value), float(deviation), float(low), float(high))
-            for name, value, deviation, (low, high) in zip(self.parameters, self.values, self.deviation, self.interval)
+            for name, value, deviation, (low, high) in zip(
+                self.parameters, self.values, self.deviation, self.interval
+            )
         ]
 
     def to_dataframe(self) -> DataFrame:
@@ -81,7 +97,12 @@ class Identification:
         return frame
 
     def __str__(self) -> str:
-        table = aligned([HEADINGS, *((name, *(f"{number:.6g}" for number in rest)) for name, *rest in self.rows())])
+        table = aligned(
+            [
+                HEADINGS,
+                *((name, *(f"{number:.6g}" for number in rest)) for name, *rest in self.rows()),
+            ]
+        )
         noise = [f"noise of {name}: {value:.3g}" for name, value in self.noise.items()]
         return "\n".join([*table, *noise, *(f"note: {note}" for note in self.notes)])
 
@@ -101,25 +122,28 @@ def identify(
     scales: Mapping[str, float] | None = None,
     workers: int = 1,
 ) -> Identification:  # fmt: skip
-    """The parameters with which a run fits measured signals best, with confidence intervals and correlations.
+    """The parameters with which a run fits measured signals best, with confidence intervals and
+    correlations.
 
-    Least squares of (measured − computed)/σ by `scipy.optimize.least_squares`. Noise σ that is not given is estimated for each
-    channel from its own residuals. Derivatives are tangents (`sensitivities`) where the runs have them, else differences of runs.
-    Intervals follow from the covariance σ²(JᵀJ)⁻¹ and Student's t: they hold for independent noise and a model that is
-    right; notes name channels whose residuals follow each other, or exceed a given noise. The run with the result is audited.
-    Source: Seber and Wild, Nonlinear Regression (1989), sections 2.1 and 5.1.
+    Least squares of (measured − computed)/σ by `scipy.optimize.least_squares`. Noise σ that is not
+    given is estimated for each channel from its own residuals. Derivatives are tangents
+    (`sensitivities`) where the runs have them, else differences of runs. Intervals follow from the
+    covariance σ²(JᵀJ)⁻¹ and Student's t: they hold for independent noise and a model that is right;
+    notes name channels whose residuals follow each other, or exceed a given noise. The run with the
+    result is audited. Source: Seber and Wild, Nonlinear Regression (1989), sections 2.1 and 5.1.
 
     Parameters
     ----------
     model : Model, function or ModelWithParts
-        The model, or a function that builds one: parameters without dots are its arguments, by keyword; or with its parts.
+        The model, or a function that builds one: parameters without dots are its arguments, by
+        keyword; or with its parts.
     parameters : list of paths, or dict of values
-        Paths in the model such as ``bodies.tool.mass``; with a dict the values at which the search begins, instead of those of
-        the model.
+        Paths in the model such as ``bodies.tool.mass``; with a dict the values at which the search
+        begins, instead of those of the model.
     measured : CSV file, Signal, list of Signal, or dict
-        A file whose first column is the time, with headings such as ``joint elbow.0 effort [N m]``, the names of
-        `Solution.signal`; or signals with such names and their units; or a dict of headings with (times, values). Units such as
-        mm, deg, kN and ms are converted.
+        A file whose first column is the time, with headings such as ``joint elbow.0 effort [N m]``,
+        the names of `Solution.signal`; or signals with such names and their units; or a dict of
+        headings with (times, values). Units such as mm, deg, kN and ms are converted.
     t_end : float [s], optional
         End time, by default that of the model's run, or the last measured one.
     step : float [s], optional
@@ -142,8 +166,8 @@ def identify(
     Returns
     -------
     Identification
-        Values with deviations, intervals, correlations, residuals; printed as a table. A `ModelWarning` names parameters that the
-        signals do not determine.
+        Values with deviations, intervals, correlations, residuals; printed as a table. A
+        `ModelWarning` names parameters that the signals do not determine.
 
     Raises
     ------
@@ -173,7 +197,8 @@ def identify(
         raise InputError(f"confidence: must be within 0 … 1, not {confidence:g}")
     workers = whole_number(workers, "workers", least=1, most=1000)
     signals = read_measured(measured)
-    options = run_options(run, t_end, step) | {"output_step": None}  # of splines through the outputs
+    # of splines through the outputs
+    options = run_options(run, t_end, step) | {"output_step": None}
     last = max(float(each.t[-1]) for each in signals)
     runs = prepared_runs(model, parameters, options, events, lambda solution: np.zeros(0), end=last)
     if runs.options["step"] is None:
@@ -189,8 +214,13 @@ class Fit:
     """A problem of least squares: runs, measured channels, sizes and bounds of parameters."""
 
     def __init__(
-        self, runs: Runs, measured: list[Measured], scale: dict[str, float], bounds: dict[str, Limits], workers: int
-    ) -> None:  # fmt: skip
+        self,
+        runs: Runs,
+        measured: list[Measured],
+        scale: dict[str, float],
+        bounds: dict[str, Limits],
+        workers: int,
+    ) -> None:
         self.runs = runs.evaluating(self.computed)
         self.measured, self.workers, self.count = measured, workers, 0
         self.known: dict[tuple[str, bytes], FloatArray] = {}
@@ -204,7 +234,10 @@ class Fit:
         self.data = np.concatenate([each.values for each in measured])
         middle = self.runs(runs.base)
         middle.course.require_smooth()
-        noise = float(np.linalg.norm(noise_of(self.runs, runs.base, middle)) / (np.linalg.norm(middle.values) or 1.0))
+        noise = float(
+            np.linalg.norm(noise_of(self.runs, runs.base, middle))
+            / (np.linalg.norm(middle.values) or 1.0)
+        )
         self.level = quick_level(noise)
         self.derivatives = Slopes(self.runs, scale, level=self.level, workers=workers)
         self.dependent = max(DEPENDENT, NOISY * noise / 0.5**self.level)
@@ -244,7 +277,9 @@ class Fit:
 
     def refined(self, found: Estimate) -> tuple[Estimate, tuple[str, ...]]:
         """The estimate with accurate derivatives, and what limits them."""
-        exact = gradient(self.runs, self.scale, accuracy=ACCURACY, workers=self.workers, at=self.values(found.x))
+        exact = gradient(
+            self.runs, self.scale, accuracy=ACCURACY, workers=self.workers, at=self.values(found.x)
+        )
         self.count += exact.count
         J = -exact.derivative * np.array([self.scale[name] for name in self.names])
         return found._replace(slopes=np.where(np.isfinite(J), J, found.slopes)), exact.notes
@@ -259,7 +294,9 @@ class Fit:
 
 
 class Directions(NamedTuple):
-    """J = left · singular · right · size: parameters without effect ``lost``, combinations with effect ``keep``."""
+    """J = left · singular · right · size: parameters without effect ``lost``, combinations with
+    effect ``keep``.
+    """
 
     left: FloatArray
     singular: FloatArray
@@ -270,16 +307,18 @@ class Directions(NamedTuple):
 
     @property
     def effective(self) -> FloatArray:
-        """J (n + m, m) without what has no effect, and below it the derivatives of m residuals that are always zero: a search
-        leaves such combinations of parameters as they are. Without these rows it would change them at will, as J has no full
-        rank."""
+        """J (n + m, m) without what has no effect, and below it the derivatives of m residuals that
+        are always zero: a search leaves such combinations of parameters as they are. Without these
+        rows it would change them at will, as J has no full rank."""
         J = (self.left[:, self.keep] * self.singular[self.keep]) @ self.right[self.keep]
         held = self.right[~self.keep].T @ self.right[~self.keep]
         return np.vstack([J, self.singular[0] * held]) * self.size
 
 
 def directions(J: FloatArray, least: float) -> Directions:
-    """Singular values of J (n, m) with columns of length one; those below ``least`` of the largest have no effect."""
+    """Singular values of J (n, m) with columns of length one; those below ``least`` of the largest
+    have no effect.
+    """
     size = np.linalg.norm(J, axis=0)
     lost = size <= NO_EFFECT * size.max(initial=0.0)
     size = np.where(lost, 1.0, size)
@@ -298,7 +337,8 @@ class Estimate(NamedTuple):
 def _identified(fit: Fit, known: dict[str, float], confidence: float) -> Identification:
     if len(fit.data) <= len(fit.names):
         raise InputError(
-            f"measured: {len(fit.data)} values cannot determine {len(fit.names)} parameters and their errors; give more"
+            f"measured: {len(fit.data)} values cannot determine {len(fit.names)} "
+            "parameters and their errors; give more"
         )
     noise = known or _first_noise(fit)
     found = _search(fit, fit.start, noise)
@@ -306,7 +346,9 @@ def _identified(fit: Fit, known: dict[str, float], confidence: float) -> Identif
         if known:
             break
         before, noise = noise, _noise(fit, found)
-        if len(fit.channels) == 1 or all(abs(noise[name] / before[name] - 1.0) < SETTLED for name in noise):
+        if len(fit.channels) == 1 or all(
+            abs(noise[name] / before[name] - 1.0) < SETTLED for name in noise
+        ):
             break
         found = _search(fit, found.x, noise)
     found, limits = fit.refined(found)
@@ -316,13 +358,25 @@ def _identified(fit: Fit, known: dict[str, float], confidence: float) -> Identif
     half = deviation * _quantile(confidence, None if known else len(fit.data) - len(fit.names))
     at = np.array(list(values.values()))
     notes += _doubts(fit, found, known)
-    notes += [f"{name} ends at its bound {values[name]:.6g}: its interval is not valid" for name in _at_bounds(fit, found.x)]
+    notes += [
+        f"{name} ends at its bound {values[name]:.6g}: its interval is not valid"
+        for name in _at_bounds(fit, found.x)
+    ]
     if notes:
         warnings.warn("; ".join(notes), ModelWarning, stacklevel=3)
     return Identification(
-        tuple(fit.names), at, deviation, np.stack([at - half, at + half], axis=1), correlation, fit.parts(found.residuals), noise,
-        fit.runs.model(values), fit.runs.audited(values), tuple(notes), fit.count,
-    )  # fmt: skip
+        tuple(fit.names),
+        at,
+        deviation,
+        np.stack([at - half, at + half], axis=1),
+        correlation,
+        fit.parts(found.residuals),
+        noise,
+        fit.runs.model(values),
+        fit.runs.audited(values),
+        tuple(notes),
+        fit.count,
+    )
 
 
 def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate:
@@ -344,69 +398,100 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
     at = start
     for _ in range(ATTEMPTS):
         found = least_squares(
-            residuals, at, lambda x: directions(fit.slopes(x) / spread[:, None], fit.dependent).effective, fit.bounds,
-            ftol=TOLERANCE, xtol=TOLERANCE, gtol=TOLERANCE,
-        )  # fmt: skip
+            residuals,
+            at,
+            lambda x: directions(fit.slopes(x) / spread[:, None], fit.dependent).effective,
+            fit.bounds,
+            ftol=TOLERANCE,
+            xtol=TOLERANCE,
+            gtol=TOLERANCE,
+        )
         at, f, J = found.x, found.fun[: len(spread)], found.jac[: len(spread)]
         if found.success and _settled(fit, at, f, J):
             return Estimate(at, f * spread, J * spread[:, None])
     values = ", ".join(f"{name} = {value:.6g}" for name, value in fit.values(found.x).items())
-    raise SolverError(f"identify: the search does not converge, last at {values}; begin nearer, or set bounds")
+    raise SolverError(
+        f"identify: the search does not converge, last at {values}; begin nearer, or set bounds"
+    )
 
 
 def _settled(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> bool:
-    """Is the step of Gauss and Newton that is left small against the deviations, or against the parameters?"""
+    """Is the step of Gauss and Newton that is left small against the deviations, or against the
+    parameters?
+    """
     free = ~np.isin(fit.names, _at_bounds(fit, x))
     if not free.any() or not J[:, free].any():
         return True
     of = directions(J[:, free], fit.dependent)
     left, singular, right = of.left[:, of.keep], of.singular[of.keep], of.right[of.keep]
     step = right.T @ (left.T @ residuals / singular) / of.size
-    unit = np.sqrt(np.mean(residuals**2)) * np.sqrt(np.sum((right.T / singular) ** 2, axis=1)) / of.size
+    unit = (
+        np.sqrt(np.mean(residuals**2))
+        * np.sqrt(np.sum((right.T / singular) ** 2, axis=1))
+        / of.size
+    )
     return bool((np.abs(step) <= np.maximum(CLOSE * unit, EXACT)).all())
 
 
 def _first_noise(fit: Fit) -> dict[str, float]:
     """The size of each channel: weights of the first pass."""
-    sizes = {name: float(np.sqrt(np.mean(values**2))) for name, values in fit.parts(fit.data).items()}
+    sizes = {
+        name: float(np.sqrt(np.mean(values**2))) for name, values in fit.parts(fit.data).items()
+    }
     return {name: size or 1.0 for name, size in sizes.items()}
 
 
 def _noise(fit: Fit, found: Estimate) -> dict[str, float]:
-    """Standard deviation of each channel from its residuals; each has its share of the degrees of freedom."""
+    """Standard deviation of each channel from its residuals; each has its share of the degrees of
+    freedom.
+    """
     share = 1.0 - len(fit.names) / len(fit.data)
     least = 1e-12 * np.abs(fit.data).max(initial=1e-300)
     return {
-        name: max(float(np.sqrt(np.mean(values**2) / share)), float(least)) for name, values in fit.parts(found.residuals).items()
+        name: max(float(np.sqrt(np.mean(values**2) / share)), float(least))
+        for name, values in fit.parts(found.residuals).items()
     }
 
 
-def _statistics(fit: Fit, found: Estimate, noise: Mapping[str, float]) -> tuple[FloatArray, FloatArray, list[str]]:
+def _statistics(
+    fit: Fit, found: Estimate, noise: Mapping[str, float]
+) -> tuple[FloatArray, FloatArray, list[str]]:
     """Standard deviations and correlations of the parameters; what the signals do not determine."""
     of = directions(found.slopes / fit.spread(noise)[:, None], DEPENDENT)
     lost = of.lost.copy()
-    notes = [f"{name} has no effect on the measured signals" for name, gone in zip(fit.names, lost) if gone]
+    notes = [
+        f"{name} has no effect on the measured signals"
+        for name, gone in zip(fit.names, lost)
+        if gone
+    ]
     for row in of.right[~of.keep]:
         change = np.where(of.lost | (np.abs(row) < DEPENDENT), 0.0, np.abs(row) / of.size)
         named = [name for name, part in zip(fit.names, change) if part > SHARE * change.max()]
         if named:
             lost |= np.isin(fit.names, named)
-            notes.append(f"{' and '.join(named)} cannot be told apart: changes of them together have no effect on the signals")
+            notes.append(
+                f"{' and '.join(named)} cannot be told apart: changes of them together "
+                "have no effect on the signals"
+            )
     C = (of.right[of.keep].T / of.singular[of.keep] ** 2) @ of.right[of.keep]
     variance = np.diag(C)
     outer = np.sqrt(np.outer(variance, variance))
     correlation = np.divide(C, outer, out=np.eye(len(C)), where=outer > 0.0)
     for i, k in zip(*np.triu_indices(len(C), 1)):
         if abs(correlation[i, k]) > ALIKE and not (lost[i] or lost[k]):
-            notes.append(f"{fit.names[i]} and {fit.names[k]} are hardly told apart, correlation {correlation[i, k]:.4f}")
+            notes.append(
+                f"{fit.names[i]} and {fit.names[k]} are hardly told apart, correlation "
+                f"{correlation[i, k]:.4f}"
+            )
     scale = np.array([fit.scale[name] for name in fit.names])
     deviation = np.where(lost, np.inf, scale * np.sqrt(variance) / of.size)
     return deviation, correlation, notes
 
 
 def _doubts(fit: Fit, found: Estimate, known: Mapping[str, float]) -> list[str]:
-    """Channels whose residuals are not independent noise, or larger than the known one: their neighbours are as good as not
-    correlated, within 1/√n, and Σ r²/σ² is of χ² with n degrees of freedom."""
+    """Channels whose residuals are not independent noise, or larger than the known one: their
+    neighbours are as good as not correlated, within 1/√n, and Σ r²/σ² is of χ² with n degrees of
+    freedom."""
     from scipy.stats import chi2
 
     notes = []
@@ -417,16 +502,22 @@ def _doubts(fit: Fit, found: Estimate, known: Mapping[str, float]) -> list[str]:
         alike = float(r[1:] @ r[:-1]) / total
         if alike * np.sqrt(len(r)) > UNLIKELY:
             notes.append(
-                f"residuals of {name} follow each other, correlation {alike:.2f}, and intervals hold for independent noise: "
+                f"residuals of {name} follow each other, correlation {alike:.2f}, and "
+                "intervals hold for independent noise: "
                 "model, steps or the start of the search may be wrong"
             )
         if known and total > known[name] ** 2 * chi2.isf(CHANCE, len(r)):
-            notes.append(f"residuals of {name} are {np.sqrt(total / len(r)) / known[name]:.3g} times the noise that was given")
+            notes.append(
+                f"residuals of {name} are {np.sqrt(total / len(r)) / known[name]:.3g} "
+                "times the noise that was given"
+            )
     return notes
 
 
 def _quantile(confidence: float, freedoms: int | None) -> float:
-    """Half width of an interval in standard deviations: Student's t, or the normal distribution for known noise."""
+    """Half width of an interval in standard deviations: Student's t, or the normal distribution for
+    known noise.
+    """
     from scipy.stats import norm, t
 
     q = 0.5 + 0.5 * confidence
@@ -444,7 +535,9 @@ def _read_noise(given: Any, channels: Sequence[str]) -> dict[str, float]:
     if given is None:
         return {}
     if not isinstance(given, Mapping) or set(given) != set(channels):
-        raise InputError(f"noise: give a standard deviation for each measured channel: {', '.join(channels)}")
+        raise InputError(
+            f"noise: give a standard deviation for each measured channel: {', '.join(channels)}"
+        )
     found = {name: read_number(given[name], f"noise.{name}") for name in channels}
     for name, value in found.items():
         if value <= 0.0:

@@ -1,19 +1,22 @@
 """Tangents and adjoints of the steps of generalized-α.
 
-The equations of the step from n to n + 1 (`flexmbs.integrators.generalized_alpha`, docs/theory.md, section 46) are linear in the
-variations Y = (θ, δs, δa, δṡ, δλ, δx, δẋ) of its ends, with θ in q ⊕ θ and x = (z, w) of force states and works:
+The equations of the step from n to n + 1 (`flexmbs.integrators.generalized_alpha`, docs/theory.md,
+section 46) are linear in the variations Y = (θ, δs, δa, δṡ, δλ, δx, δẋ) of its ends, with θ in q ⊕
+θ and x = (z, w) of force states and works:
 
     θ' = P θ + T δ(hΔ),   δ(hΔ) = h δs + h² ((½ − β) δa + β δa'),   δs' = δs + h ((1 − γ) δa + γ δa'),
     (1 − α_m) δa' + α_m δa = (1 − α_f) δṡ' + α_f δṡ,   δx' = δx + h/2 (δẋ + δẋ'),
     r_q θ' + r_s δs' + M δṡ' − Gᵀ δλ' + r_z δz' + r_p δp = 0,   g_q θ' + g_p δp = 0   (nonholonomic rows: those of G s + γ̄),
     δẋ' = ẋ_q θ' + ẋ_s δs' + ẋ_ṡ δṡ' + ẋ_λ δλ' + ẋ_z δz' + ẋ_p δp,
 
-in short E Y' + F Y + R δp = 0. The tangent is Y' = −E⁻¹ (F Y + R), one column for each parameter. The adjoint of numbers y with
-slopes ȳₙ by Yₙ goes backwards, Eₙᵀ νₙ = ȳₙ − Fₙ₊₁ᵀ νₙ₊₁, one column for each y: dy/dp = (ȳ₀ − F₁ᵀ ν₁)ᵀ dY₀/dp − Σ νₙᵀ Rₙ. The
-converged step alone counts: how Newton's method came there does not matter. States are kept, matrices are made block by block.
+in short E Y' + F Y + R δp = 0. The tangent is Y' = −E⁻¹ (F Y + R), one column for each parameter.
+The adjoint of numbers y with slopes ȳₙ by Yₙ goes backwards, Eₙᵀ νₙ = ȳₙ − Fₙ₊₁ᵀ νₙ₊₁, one column
+for each y: dy/dp = (ȳ₀ − F₁ᵀ ν₁)ᵀ dY₀/dp − Σ νₙᵀ Rₙ. The converged step alone counts: how Newton's
+method came there does not matter. States are kept, matrices are made block by block.
 
-Theory: docs/theory.md, section 57. Brüls and Eberhard (2008), Int. J. Numer. Meth. Eng. 74, 1909 (sensitivities of
-generalized-α); Cao, Li, Petzold and Serban (2003), SIAM J. Sci. Comput. 24, 1076 (adjoints).
+Theory: docs/theory.md, section 57. Brüls and Eberhard (2008), Int. J. Numer. Meth. Eng. 74, 1909
+(sensitivities of generalized-α); Cao, Li, Petzold and Serban (2003), SIAM J. Sci. Comput. 24, 1076
+(adjoints).
 """
 
 import itertools
@@ -59,7 +62,13 @@ def layout_of(compiled: Compiled) -> Layout:
 def moved(compiled: Compiled, q: FloatArray, d: FloatArray) -> FloatArray:
     """q ⊕ d (n, nq) for the rows of q (n, nq) and d (n, ns)."""
     out = np.zeros_like(q)
-    displacements(compiled.system.tree, compiled.system.joints, np.ascontiguousarray(q), np.ascontiguousarray(d), out)
+    displacements(
+        compiled.system.tree,
+        compiled.system.joints,
+        np.ascontiguousarray(q),
+        np.ascontiguousarray(d),
+        out,
+    )
     return out
 
 
@@ -80,7 +89,9 @@ def _by_position(compiled: Compiled, q: FloatArray, d: FloatArray) -> FloatArray
 
 def _slopes(of: Callable[[FloatArray], FloatArray], ns: int) -> FloatArray:
     """Derivatives of positions (n, nq) by a step (ns,), stacked last."""
-    found = [difference(np.array([of(c * TURN * unit) for c in STENCIL]), TURN) for unit in np.eye(ns)]
+    found = [
+        difference(np.array([of(c * TURN * unit) for c in STENCIL]), TURN) for unit in np.eye(ns)
+    ]
     return np.stack(found, axis=2) if found else np.zeros((*of(np.zeros(ns)).shape, 0))
 
 
@@ -94,14 +105,19 @@ class Block(NamedTuple):
 
 
 class ImplicitSteps:
-    """The steps of a run by generalized-α, linear in the variations of their ends and of parameters."""
+    """The steps of a run by generalized-α, linear in the variations of their ends and of
+    parameters.
+    """
 
     def __init__(self, base: Begun, points: Points, beside: list[Variants]) -> None:
         self.compiled, self.work = base.compiled, base.ready.run.work
         self.points, self.method = points, base.ready.method
         self.at = layout_of(self.compiled)
         self.rows = holonomic_rows(self.compiled)
-        along = [each.slope(lambda run: values_along(run.compiled, run.ready.run.work, points)[:, 0]) for each in beside]
+        along = [
+            each.slope(lambda run: values_along(run.compiled, run.ready.run.work, points)[:, 0])
+            for each in beside
+        ]
         by_parameters = np.stack(along, axis=2)
         self.by_parameters = self._equations(by_parameters)
         self.output, self.start = self._start(beside, by_parameters[0])
@@ -112,9 +128,11 @@ class ImplicitSteps:
         r, g, gd, xd = np.split(found, np.cumsum([ns, nc, nc]), axis=1)
         return np.concatenate([r, np.where(self.rows[:, None], g, gd), xd], axis=1)
 
-    def _start(self, beside: list[Variants], by_parameters: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """dY₀/dp as the first output and as the first step have it, θ and δs on the differenced constraints: what they are off by
-        would show in accelerations divided by h² and h."""
+    def _start(
+        self, beside: list[Variants], by_parameters: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """dY₀/dp as the first output and as the first step have it, θ and δs on the differenced
+        constraints: what they are off by would show in accelerations divided by h² and h."""
         q, s, began, a, sd, lam, x, xd = (
             np.stack([each.slope(lambda run, k=k: run.start[k]) for each in beside], axis=1)  # type: ignore[misc]
             for k in range(8)
@@ -127,7 +145,8 @@ class ImplicitSteps:
         theta -= np.linalg.pinv(G[self.rows]) @ (G @ theta + g_p)[self.rows]
         off = np.linalg.pinv(G) @ (gd_q @ theta + G @ s + gd_p)
         first, step = (
-            np.concatenate([theta, v - off, acceleration, sd, lam, x, xd]) for v, acceleration in ((s, sd), (began, a))
+            np.concatenate([theta, v - off, acceleration, sd, lam, x, xd])
+            for v, acceleration in ((s, sd), (began, a))
         )
         return first, step
 
@@ -168,8 +187,14 @@ class ImplicitSteps:
         return Block(first, *self._scaled(h, E, F, R))
 
     def _by_rows(self, E: FloatArray) -> FloatArray:
-        """∂g/∂θ = G of holonomic rows, from −Gᵀ of the equations of motion, whose round-off is smaller; the others stay."""
-        return np.where(self.rows[:, None], -E[:, self.at.sd, self.at.lam].swapaxes(1, 2), E[:, self.at.lam, self.at.q])
+        """∂g/∂θ = G of holonomic rows, from −Gᵀ of the equations of motion, whose round-off is
+        smaller; the others stay.
+        """
+        return np.where(
+            self.rows[:, None],
+            -E[:, self.at.sd, self.at.lam].swapaxes(1, 2),
+            E[:, self.at.lam, self.at.q],
+        )
 
     def _scaled(self, h: FloatArray, *matrices: FloatArray) -> list[FloatArray]:
         """Rows of the equations of motion times h²: entries are then alike."""
@@ -178,7 +203,9 @@ class ImplicitSteps:
         return [rows * each for each in matrices]
 
     def _displaced(self, points: Points) -> tuple[FloatArray, FloatArray]:
-        """P and T (n, ns, ns) of the steps between points; unity where positions are sums of displacements."""
+        """P and T (n, ns, ns) of the steps between points; unity where positions are sums of
+        displacements.
+        """
         ns = points.s.shape[1]
         if points.q.shape[1] == ns:
             return np.eye(ns), np.eye(ns)
@@ -194,11 +221,14 @@ class ImplicitSteps:
         return Varied(q, Y[:, at.s], Y[:, at.sd], Y[:, at.lam], z, work)
 
     def tangent(self, wanted: FloatArray) -> FloatArray:
-        """Y (n, k, m) at the points with numbers ``wanted``, that at the start among them, by each parameter."""
+        """Y (n, k, m) at the points with numbers ``wanted``, that at the start among them, by each
+        parameter.
+        """
         kept = {0: self.output}
         asked, Y = set(wanted.tolist()), self.start
         for block in self.blocks():
-            for n in range(len(block.E)):  # not by E⁻¹F, in which round-off would not cancel between θ and δp
+            # not by E⁻¹F, in which round-off would not cancel between θ and δp
+            for n in range(len(block.E)):
                 Y = np.linalg.solve(block.E[n], -(block.F[n] @ Y + block.R[n]))
                 if block.first + n + 1 in asked:
                     kept[block.first + n + 1] = Y

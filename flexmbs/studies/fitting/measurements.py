@@ -1,4 +1,6 @@
-"""Measured signals: channels of a solution at times of their own, with units, from arrays or CSV files."""
+"""Measured signals: channels of a solution at times of their own, with units, from arrays or CSV
+files.
+"""
 
 import csv
 import io
@@ -21,10 +23,21 @@ from flexmbs.studies.outputs import breaks, pieces, values_at
 
 HEADING = re.compile(r"(?P<name>.*?)\s*(?:\[(?P<unit>[^\]]*)\])?\s*")
 FACTORS = {  # of units, to those of a solution
-    "mm": ("m", 1e-3), "cm": ("m", 1e-2), "µm": ("m", 1e-6), "um": ("m", 1e-6), "km": ("m", 1e3), "deg": ("rad", math.pi / 180.0),
-    "°": ("rad", math.pi / 180.0), "ms": ("s", 1e-3), "min": ("s", 60.0), "kN": ("N", 1e3), "mN": ("N", 1e-3), "kW": ("W", 1e3),
-    "kJ": ("J", 1e3), "mJ": ("J", 1e-3),
-}  # fmt: skip
+    "mm": ("m", 1e-3),
+    "cm": ("m", 1e-2),
+    "µm": ("m", 1e-6),
+    "um": ("m", 1e-6),
+    "km": ("m", 1e3),
+    "deg": ("rad", math.pi / 180.0),
+    "°": ("rad", math.pi / 180.0),
+    "ms": ("s", 1e-3),
+    "min": ("s", 60.0),
+    "kN": ("N", 1e3),
+    "mN": ("N", 1e-3),
+    "kW": ("W", 1e3),
+    "kJ": ("J", 1e3),
+    "mJ": ("J", 1e-3),
+}
 SAME = {"Nm": "N m", "Nmm": "N mm", "kNm": "kN m"}
 
 
@@ -45,11 +58,17 @@ class Measured(NamedTuple):
 
 
 def factor(unit: str, wanted: str) -> float:
-    """What a number in a unit is multiplied with to be one in the wanted unit. Raises ValueError for another quantity."""
+    """What a number in a unit is multiplied with to be one in the wanted unit. Raises ValueError
+    for another quantity.
+    """
     product = 1.0
     words: list[str] = []
     for word in re.split(r"([ /·*])", SAME.get(unit, unit)):
-        base, power = (word[:-1], 2) if word.endswith("²") else (word.removesuffix("^2"), 2 if word.endswith("^2") else 1)
+        base, power = (
+            (word[:-1], 2)
+            if word.endswith("²")
+            else (word.removesuffix("^2"), 2 if word.endswith("^2") else 1)
+        )
         base, each = FACTORS.get(base, (base, 1.0))
         product *= each ** (-power if words and words[-1] == "/" else power)
         words.append({"·": " ", "*": " "}.get(word, base + "²" * (power == 2)))
@@ -59,7 +78,9 @@ def factor(unit: str, wanted: str) -> float:
 
 
 def read_measured(given: Any) -> list[Signal]:
-    """Signals from a CSV file, a Signal or a list of them, or arrays (t, values) by channel. Raises `InputError`."""
+    """Signals from a CSV file, a Signal or a list of them, or arrays (t, values) by channel. Raises
+    `InputError`.
+    """
     if isinstance(given, str | os.PathLike):
         return _from_csv(given)
     if isinstance(given, Signal):
@@ -76,8 +97,13 @@ def _from_arrays(heading: str, values: Any) -> Signal:
     if isinstance(values, Signal):
         return values
     if not isinstance(values, Sequence) or len(values) != 2:
-        raise InputError(f"measured: '{heading}' must be two arrays, times and values, not {shown(values)}")
-    t, x = (number_list(part, f"measured: '{heading}': {what}") for part, what in zip(values, ("times", "values")))
+        raise InputError(
+            f"measured: '{heading}' must be two arrays, times and values, not {shown(values)}"
+        )
+    t, x = (
+        number_list(part, f"measured: '{heading}': {what}")
+        for part, what in zip(values, ("times", "values"))
+    )
     return _signal(heading, t, x)
 
 
@@ -85,7 +111,9 @@ def _signal(heading: str, t: FloatArray, values: FloatArray) -> Signal:
     match = HEADING.fullmatch(heading)
     assert match
     if len(t) != len(values):
-        raise InputError(f"measured: '{heading}' has {len(t)} times and {len(values)} values; give as many")
+        raise InputError(
+            f"measured: '{heading}' has {len(t)} times and {len(values)} values; give as many"
+        )
     return Signal(t, values, match["name"], match["unit"] or "1")
 
 
@@ -98,7 +126,8 @@ def _from_csv(path: str | os.PathLike[str]) -> list[Signal]:
     rows = [row for row in rows if any(cell.strip() for cell in row)]
     if len(rows) < 3 or len(rows[0]) < 2:
         raise InputError(
-            f"{path}: has no measurements; give a heading such as 't [s],joint elbow.0 effort [N m]' and two rows or more"
+            f"{path}: has no measurements; give a heading such as 't [s],joint elbow.0 "
+            "effort [N m]' and two rows or more"
         )
     match = HEADING.fullmatch(rows[0][0])
     assert match
@@ -113,13 +142,18 @@ def _column(path: str | os.PathLike[str], rows: list[list[str]], k: int, seconds
     heading, pairs = rows[0][k], []
     for number, row in enumerate(rows[1:], 2):
         if len(row) != len(rows[0]):
-            raise InputError(f"{path}: row {number} has {len(row)} cells, the heading {len(rows[0])}")
+            raise InputError(
+                f"{path}: row {number} has {len(row)} cells, the heading {len(rows[0])}"
+            )
         if not row[k].strip():
             continue
         try:
             pair = float(row[0]) * seconds, float(row[k])
         except ValueError:
-            raise InputError(f"{path}: row {number}, '{heading}': {shown(row[k])} at {shown(row[0])} is no number") from None
+            raise InputError(
+                f"{path}: row {number}, '{heading}': {shown(row[k])} at {shown(row[0])} "
+                "is no number"
+            ) from None
         if not all(map(math.isfinite, pair)):
             raise InputError(f"{path}: row {number}, '{heading}': must be finite")
         pairs.append(pair)
@@ -135,10 +169,14 @@ def in_units_of(measured: Sequence[Signal], solution: Solution) -> list[Measured
     for each in measured:
         own = signal(solution, each.name)
         if own.name in [other.channel for other in found]:
-            raise InputError(f"measured: '{own.name}' is there twice; join its values, or give their means")
+            raise InputError(
+                f"measured: '{own.name}' is there twice; join its values, or give their means"
+            )
         try:
             by = 1.0 if each.unit == "1" and own.unit == "1" else factor(each.unit, own.unit)
         except ValueError as error:
-            raise InputError(f"measured: '{each.name}' {error}; give it as '{each.name} [{own.unit}]'") from None
+            raise InputError(
+                f"measured: '{each.name}' {error}; give it as '{each.name} [{own.unit}]'"
+            ) from None
         found.append(Measured(own.name, each.t, by * each.values))
     return found

@@ -1,4 +1,6 @@
-"""`optimize`: values of parameters with which an output of a run is smallest, within bounds and limits of other outputs."""
+"""`optimize`: values of parameters with which an output of a run is smallest, within bounds and
+limits of other outputs.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +44,11 @@ SEED = 1  # of differential evolution: the same search each time
 class Optimum:
     """The values of parameters with which an output is smallest.
 
-    parameters: names.  values (m,): at the optimum.  outputs: names of the objective and of what is limited.  results (n,): their
-    values there.  history (k, m + n): parameters and outputs of all runs of the search, NaN for runs that were not possible.
-    feasible: whether all limits hold.  message: how the search ended.  model: with these values.  solution: its audited run.
-    notes: what is to be known, one line each.  runs: number of runs, those for derivatives included.
+    parameters: names.  values (m,): at the optimum.  outputs: names of the objective and of what is
+    limited.  results (n,): their values there.  history (k, m + n): parameters and outputs of all
+    runs of the search, NaN for runs that were not possible. feasible: whether all limits hold.
+    message: how the search ended.  model: with these values.  solution: its audited run. notes:
+    what is to be known, one line each.  runs: number of runs, those for derivatives included.
     """
 
     parameters: tuple[str, ...]
@@ -61,7 +64,9 @@ class Optimum:
     runs: int
 
     def to_dataframe(self) -> DataFrame:
-        """The history as a pandas data frame, a row for each run. Raises MachineError without pandas."""
+        """The history as a pandas data frame, a row for each run. Raises MachineError without
+        pandas.
+        """
         pandas = optional("pandas", "to_dataframe")
         frame: DataFrame = pandas.DataFrame(self.history, columns=[*self.parameters, *self.outputs])
         return frame
@@ -92,20 +97,23 @@ def optimize(
     most: int = 100,
     workers: int = 1,
 ) -> Optimum:  # fmt: skip
-    """The values of parameters with which an output of a run is smallest, other outputs within limits.
+    """The values of parameters with which an output of a run is smallest, other outputs within
+    limits.
 
-    "gradient" is SLSQP of `scipy.optimize.minimize` with derivatives by tangents where the runs have them, else by differences,
-    for smooth outputs: it finds a minimum near the start. "global" is `scipy.optimize.differential_evolution`, for outputs with
-    jumps or many minima; it needs bounds of all parameters. The run at the optimum is audited.
-    Sources: Kraft, DFVLR-FB 88-28 (1988); Storn and Price, J. Global Optimization 11 (1997) 341.
+    "gradient" is SLSQP of `scipy.optimize.minimize` with derivatives by tangents where the runs
+    have them, else by differences, for smooth outputs: it finds a minimum near the start. "global"
+    is `scipy.optimize.differential_evolution`, for outputs with jumps or many minima; it needs
+    bounds of all parameters. The run at the optimum is audited. Sources: Kraft, DFVLR-FB 88-28
+    (1988); Storn and Price, J. Global Optimization 11 (1997) 341.
 
     Parameters
     ----------
     model : Model, function or ModelWithParts
-        The model, or a function that builds one: parameters without dots are its arguments, by keyword; or with its parts.
+        The model, or a function that builds one: parameters without dots are its arguments, by
+        keyword; or with its parts.
     parameters : list of paths, or dict of values
-        Paths in the model such as ``bodies.tool.mass``; with a dict the values at which the search begins, instead of those of
-        the model.
+        Paths in the model such as ``bodies.tool.mass``; with a dict the values at which the search
+        begins, instead of those of the model.
     minimize : text or function
         The output to be made smallest, as of `sensitivities`, or the name of one in ``outputs``.
     t_end : float [s], optional
@@ -119,7 +127,8 @@ def optimize(
     bounds : dict of pairs, optional
         Lower and upper bounds of parameters, None for no bound.
     limits : dict of pairs, optional
-        Smallest and largest allowed values of outputs, None for no limit, by texts of outputs or names in ``outputs``.
+        Smallest and largest allowed values of outputs, None for no limit, by texts of outputs or
+        names in ``outputs``.
     outputs : dict of texts or functions, optional
         Outputs with names.
     method : 'gradient' or 'global'
@@ -134,7 +143,8 @@ def optimize(
     Returns
     -------
     Optimum
-        Values, outputs and the history of the search. A `ModelWarning` if limits are not kept or the search did not end.
+        Values, outputs and the history of the search. A `ModelWarning` if limits are not kept or
+        the search did not end.
 
     Raises
     ------
@@ -143,9 +153,8 @@ def optimize(
     SolverError
         If the run at the start stops.
 
-    Examples
-    --------
-    The initial velocity with which a block on a spring is at rest position after 0.1 s, 0 = x₀ cos ω t + v₀/ω sin ω t:
+    Examples -------- The initial velocity with which a block on a spring is at rest position after
+    0.1 s, 0 = x₀ cos ω t + v₀/ω sin ω t:
 
     >>> import flexmbs as fm
     >>> model = fm.Model("oscillator", gravity=(0, 0, 0))
@@ -160,20 +169,33 @@ def optimize(
     """
     if method not in METHODS:
         raise InputError(f"method: must be 'gradient' or 'global', not {shown(method)}")
-    most, workers = whole_number(most, "most", least=1, most=10**6), whole_number(workers, "workers", least=1, most=1000)
+    most, workers = (
+        whole_number(most, "most", least=1, most=10**6),
+        whole_number(workers, "workers", least=1, most=1000),
+    )
     allowed = read_limits(limits, "limits")
     wanted = _wanted(minimize, allowed, outputs)
-    runs = prepared_runs(model, parameters, run_options(run, t_end, step), events, lambda solution: evaluated(wanted, solution))
+    runs = prepared_runs(
+        model,
+        parameters,
+        run_options(run, t_end, step),
+        events,
+        lambda solution: evaluated(wanted, solution),
+    )
     within = read_limits(bounds, "bounds", list(runs.base))
     require_within(runs.base, within)
-    search = Search(runs, sizes(runs.base, checked_scales(scales, runs.base), within), within, workers)
+    search = Search(
+        runs, sizes(runs.base, checked_scales(scales, runs.base), within), within, workers
+    )
     constraints = [allowed[output.name] for output in wanted[1:]]
     values, message = (_descent if method == "gradient" else _evolution)(search, constraints, most)
     return _optimum(search, wanted, constraints, values, message)
 
 
 class Side(NamedTuple):
-    """A one-sided constraint sign · (output − limit) ≥ 0 of a row of the outputs, relative to their sizes."""
+    """A one-sided constraint sign · (output − limit) ≥ 0 of a row of the outputs, relative to their
+    sizes.
+    """
 
     row: int
     sign: float
@@ -183,11 +205,16 @@ class Side(NamedTuple):
 class Search:
     """Runs at points x, parameters relative to their sizes, each computed once, with their history."""
 
-    def __init__(self, runs: Runs, scale: dict[str, float], bounds: dict[str, Limits], workers: int) -> None:
+    def __init__(
+        self, runs: Runs, scale: dict[str, float], bounds: dict[str, Limits], workers: int
+    ) -> None:
         self.runs, self.scale, self.workers = runs, scale, workers
         self.names, self.size = list(runs.base), np.array(list(scale.values()))
         self.start = np.array(list(runs.base.values())) / self.size
-        self.bounds = np.array([bounds.get(name, (-math.inf, math.inf)) for name in self.names]) / self.size[:, None]
+        self.bounds = (
+            np.array([bounds.get(name, (-math.inf, math.inf)) for name in self.names])
+            / self.size[:, None]
+        )
         self.derivatives = Slopes(runs, scale, workers=workers)
         result = runs(runs.base)
         self.first, self.course = result.values, result.course
@@ -219,8 +246,12 @@ class Search:
         return float(np.nan_to_num(self.relative(x)[0], nan=REFUSED))
 
     def kept(self, x: FloatArray, side: Side) -> float:
-        """By how much a constraint is kept, relative; by far not where there is no run, whatever its side."""
-        return float(np.nan_to_num(side.sign * (self.relative(x)[side.row] - side.limit), nan=-REFUSED))
+        """By how much a constraint is kept, relative; by far not where there is no run, whatever
+        its side.
+        """
+        return float(
+            np.nan_to_num(side.sign * (self.relative(x)[side.row] - side.limit), nan=-REFUSED)
+        )
 
     def slope(self, x: FloatArray) -> FloatArray:
         """Derivatives of `relative`. Raises `SolverError`."""
@@ -230,9 +261,13 @@ class Search:
             try:
                 J = self.derivatives(self.values(x))
             except SolverError as error:
-                raise SolverError(f"optimize: {error}; set bounds that keep the search from there, or method='global'") from None
+                raise SolverError(
+                    f"optimize: {error}; set bounds that keep the search from there, or "
+                    "method='global'"
+                ) from None
             self.count += self.derivatives.count - before
-            self.slopes[key] = np.ascontiguousarray(J * self.size / self.level[:, None])  # SLSQP of SciPy 1.17 reads on in memory
+            # SLSQP of SciPy 1.17 reads on in memory
+            self.slopes[key] = np.ascontiguousarray(J * self.size / self.level[:, None])
         return self.slopes[key]
 
 
@@ -242,12 +277,17 @@ def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Out
         raise InputError(f"outputs: {shown(named)} is no dict of outputs, {{'name': function}}")
     named = dict(named or {})
     name = minimize if isinstance(minimize, str) else getattr(minimize, "__name__", "objective")
-    found = read_outputs({name: named.get(name, minimize) if isinstance(minimize, str) else minimize}, "minimize")
+    found = read_outputs(
+        {name: named.get(name, minimize) if isinstance(minimize, str) else minimize}, "minimize"
+    )
     for limited in limits:
         found += read_outputs({limited: named.get(limited, limited)}, "limits")
     unused = [name for name in named if name not in {output.name for output in found}]
     if unused:
-        raise InputError(f"outputs: '{unused[0]}' is neither minimized nor limited; name it there, or leave it out")
+        raise InputError(
+            f"outputs: '{unused[0]}' is neither minimized nor limited; name it there, or "
+            "leave it out"
+        )
     return found
 
 
@@ -276,7 +316,9 @@ def _descent(search: Search, constraints: Sequence[Limits], most: int) -> tuple[
         search.objective, search.start, jac=lambda x: search.slope(x)[0], bounds=search.bounds,
         constraints=sides, method="SLSQP", options={"maxiter": most, "ftol": TOLERANCE},
     )  # fmt: skip
-    return np.asarray(found.x), "the search has converged" if found.success else f"not converged: {found.message}"
+    return np.asarray(
+        found.x
+    ), "the search has converged" if found.success else f"not converged: {found.message}"
 
 
 def _evolution(search: Search, constraints: Sequence[Limits], most: int) -> tuple[FloatArray, str]:
@@ -285,47 +327,83 @@ def _evolution(search: Search, constraints: Sequence[Limits], most: int) -> tupl
 
     for name, pair in zip(search.names, search.bounds):
         if not np.isfinite(pair).all():
-            raise InputError(f"bounds.{name}: method 'global' needs both bounds of every parameter, {{'{name}': (low, high)}}")
+            raise InputError(
+                f"bounds.{name}: method 'global' needs both bounds of every parameter, "
+                f"{{'{name}': (low, high)}}"
+            )
     sides = list(_sides(search, constraints))
-    kept = NonlinearConstraint(lambda x: [search.kept(x, side) for side in sides], 0.0, np.inf) if sides else ()
+    kept = (
+        NonlinearConstraint(lambda x: [search.kept(x, side) for side in sides], 0.0, np.inf)
+        if sides
+        else ()
+    )
     with RunThreads(search.workers) as pool:
 
         def mapped(function: Any, points: Iterable[FloatArray]) -> list[Any]:
             return list(pool.map(function, points))
 
         found = differential_evolution(
-            search.objective, search.bounds, x0=search.start, constraints=kept, maxiter=most, seed=SEED,
-            workers=mapped, updating="deferred", polish=False,
-        )  # fmt: skip
-    return np.asarray(found.x), "the search has converged" if found.success else f"not converged: {found.message}"
+            search.objective,
+            search.bounds,
+            x0=search.start,
+            constraints=kept,
+            maxiter=most,
+            seed=SEED,
+            workers=mapped,
+            updating="deferred",
+            polish=False,
+        )
+    return np.asarray(
+        found.x
+    ), "the search has converged" if found.success else f"not converged: {found.message}"
 
 
 def _optimum(
-    search: Search, wanted: Sequence[Output], constraints: Sequence[Limits], x: FloatArray, message: str
-) -> Optimum:  # fmt: skip
+    search: Search,
+    wanted: Sequence[Output],
+    constraints: Sequence[Limits],
+    x: FloatArray,
+    message: str,
+) -> Optimum:
     results = search.relative(x) * search.level
     broken = [
         f"{output.name} = {value:.6g} is not within its limits {low:g} … {high:g}"
-        for output, value, size, (low, high) in zip(wanted[1:], results[1:], search.level[1:], constraints)
+        for output, value, size, (low, high) in zip(
+            wanted[1:], results[1:], search.level[1:], constraints
+        )
         if not low - CLOSE * size <= value <= high + CLOSE * size
     ]
     values = search.values(x)
     ends = [f"{name} is at its bound {values[name]:.6g}" for name in _at_bounds(search, x)]
     failed = [row[: len(x)] / search.size for row in search.history if np.isnan(row).any()]
     if any(np.abs(each - x).max() < NEAR for each in failed):
-        ends.append("runs beside it are not possible: it may be no minimum, but the edge of what is")
+        ends.append(
+            "runs beside it are not possible: it may be no minimum, but the edge of what is"
+        )
     slope = search.slopes.get(x.tobytes())
     if np.array_equal(x, search.start) and slope is not None and np.abs(slope[0]).max() <= FLAT:
-        ends.append(f"{wanted[0].name} has no slope at the start, which may be no minimum: begin elsewhere too")
+        ends.append(
+            f"{wanted[0].name} has no slope at the start, which may be no minimum: begin "
+            "elsewhere too"
+        )
     solution = search.runs.audited(values)
     rough = coarse(wanted, solution)
     doubts = ([message] if message.startswith("not") else []) + broken + rough
     if doubts:
         warnings.warn(f"optimize: {'; '.join(doubts)}", ModelWarning, stacklevel=3)
     return Optimum(
-        tuple(search.names), x * search.size, tuple(output.name for output in wanted), results, np.array(search.history),
-        not broken, message, search.runs.model(values), solution, (*broken, *ends, *rough), search.count,
-    )  # fmt: skip
+        tuple(search.names),
+        x * search.size,
+        tuple(output.name for output in wanted),
+        results,
+        np.array(search.history),
+        not broken,
+        message,
+        search.runs.model(values),
+        solution,
+        (*broken, *ends, *rough),
+        search.count,
+    )
 
 
 def _at_bounds(search: Search, x: FloatArray) -> list[str]:

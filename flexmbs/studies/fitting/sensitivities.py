@@ -1,4 +1,6 @@
-"""`sensitivities`: derivatives of the outputs of a run by parameters of its model, with error estimates."""
+"""`sensitivities`: derivatives of the outputs of a run by parameters of its model, with error
+estimates.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +35,13 @@ HEADINGS = ("output", "parameter", "derivative", "error", "relative")
 
 @dataclass(frozen=True, eq=False)
 class Sensitivities:
-    """Derivatives ∂y/∂p of outputs y by parameters p; ``found["output", "parameter"]`` is one of them.
+    """Derivatives ∂y/∂p of outputs y by parameters p; ``found["output", "parameter"]`` is one of
+    them.
 
-    outputs, units (n,): names of the outputs.  values (n,): their values.  parameters (m,): names.  at (m,): values of the
-    parameters.  gradient (n, m): ∂y/∂p, NaN where there is none, see ``notes``.  error (n, m): estimates of its errors.
-    solution: the audited run at these values.  notes: what limits the derivatives, one line each.  runs: number of runs.
+    outputs, units (n,): names of the outputs.  values (n,): their values.  parameters (m,): names.
+    at (m,): values of the parameters.  gradient (n, m): ∂y/∂p, NaN where there is none, see
+    ``notes``.  error (n, m): estimates of its errors. solution: the audited run at these values.
+    notes: what limits the derivatives, one line each.  runs: number of runs.
     """
 
     outputs: tuple[str, ...]
@@ -63,7 +67,9 @@ class Sensitivities:
             raise InputError(f"sensitivities: take [output, parameter], not {pair!r}")
         for name, known in zip(pair, (self.outputs, self.parameters)):
             if name not in known:
-                raise InputError(f"sensitivities: '{name}' is not there; {close_names(str(name), known)}")
+                raise InputError(
+                    f"sensitivities: '{name}' is not there; {close_names(str(name), known)}"
+                )
         return float(self.gradient[self.outputs.index(pair[0]), self.parameters.index(pair[1])])
 
     def rows(self) -> list[tuple[str, str, float, float, float]]:
@@ -75,13 +81,20 @@ class Sensitivities:
         ]
 
     def to_dataframe(self) -> DataFrame:
-        """A pandas data frame with a row for each output and parameter. Raises MachineError without pandas."""
+        """A pandas data frame with a row for each output and parameter. Raises MachineError without
+        pandas.
+        """
         pandas = optional("pandas", "to_dataframe")
         frame: DataFrame = pandas.DataFrame(self.rows(), columns=list(HEADINGS))
         return frame
 
     def __str__(self) -> str:
-        table = aligned([HEADINGS, *((y, p, f"{d:.6g}", f"{e:.1e}", f"{r:.4g}") for y, p, d, e, r in self.rows())])
+        table = aligned(
+            [
+                HEADINGS,
+                *((y, p, f"{d:.6g}", f"{e:.1e}", f"{r:.4g}") for y, p, d, e, r in self.rows()),
+            ]
+        )
         return "\n".join([*table, *(f"note: {note}" for note in self.notes)])
 
 
@@ -101,32 +114,39 @@ def sensitivities(
 ) -> Sensitivities:  # fmt: skip
     """Derivatives of outputs of a run by parameters of its model, with an error estimate of each.
 
-    "differences": central differences of whole runs, extrapolated to the step zero. Steps are halved until the estimated errors
-    are below ``accuracy``, or noise prevents it; noise is measured by runs that differ by rounding or in their tolerances. Runs
-    that take another course, with other events, impacts, states of rigid contacts or another end, are not differentiated across:
-    where smaller steps find no others, the derivative is NaN, as it is of outputs with a kink. Outputs take account of the times
-    of impacts with ``integrator="event-driven"``; time stepping, which closes contacts at the ends of steps, is refused.
+    "differences": central differences of whole runs, extrapolated to the step zero. Steps are
+    halved until the estimated errors are below ``accuracy``, or noise prevents it; noise is
+    measured by runs that differ by rounding or in their tolerances. Runs that take another course,
+    with other events, impacts, states of rigid contacts or another end, are not differentiated
+    across: where smaller steps find no others, the derivative is NaN, as it is of outputs with a
+    kink. Outputs take account of the times of impacts with ``integrator="event-driven"``; time
+    stepping, which closes contacts at the ends of steps, is refused.
 
-    "tangent": the steps of the run are differentiated, of generalized-α or Dormand and Prince with a fixed step. The equations of
-    a step are exact, the terms of the equations of motion in them are differenced in single evaluations, or explicit steps one by
-    one, never runs; relative errors are about 1e-9. One direction is compared with differences of runs. What is not smooth is
-    refused: events, rigid contacts, discrete controllers, friction that depends on reactions, jumps of drives, kinks. All runs
-    here solve implicit steps to 1e-13; differences of own ones, which `simulate` solves to 1e-9, are less exact.
+    "tangent": the steps of the run are differentiated, of generalized-α or Dormand and Prince with
+    a fixed step. The equations of a step are exact, the terms of the equations of motion in them
+    are differenced in single evaluations, or explicit steps one by one, never runs; relative errors
+    are about 1e-9. One direction is compared with differences of runs. What is not smooth is
+    refused: events, rigid contacts, discrete controllers, friction that depends on reactions, jumps
+    of drives, kinks. All runs here solve implicit steps to 1e-13; differences of own ones, which
+    `simulate` solves to 1e-9, are less exact.
 
-    "adjoint": the same steps of generalized-α backwards, one pass for all outputs, which are those of channels.
+    "adjoint": the same steps of generalized-α backwards, one pass for all outputs, which are those
+    of channels.
 
     The run at the given values is audited.
 
     Parameters
     ----------
     model : Model, function or ModelWithParts
-        The model, or a function that builds one: parameters without dots are its arguments, by keyword; or with its parts.
+        The model, or a function that builds one: parameters without dots are its arguments, by
+        keyword; or with its parts.
     parameters : list of paths, or dict of values
-        Paths in the model such as ``bodies.tool.mass`` (`parameters` lists them); with a dict the values at which to
-        differentiate, instead of those of the model.
+        Paths in the model such as ``bodies.tool.mass`` (`parameters` lists them); with a dict the
+        values at which to differentiate, instead of those of the model.
     outputs : text, function, list or dict of them
-        ``"max joint elbow.0 effort"``: first, last, min, max, peak, range, mean, integral, rms, or ``at 0.5`` (s), then the name
-        of a channel of `Solution.signal`; or functions of the solution that return a number.
+        ``"max joint elbow.0 effort"``: first, last, min, max, peak, range, mean, integral, rms, or
+        ``at 0.5`` (s), then the name of a channel of `Solution.signal`; or functions of the
+        solution that return a number.
     t_end : float [s], optional
         End time.
     step : float [s], optional
@@ -140,7 +160,8 @@ def sensitivities(
     accuracy : float
         Wanted relative error of the derivatives by differences.
     scales : dict of floats, optional
-        Sizes of parameters, of which the first steps are a hundredth; by default their absolute values, 1 for a zero.
+        Sizes of parameters, of which the first steps are a hundredth; by default their absolute
+        values, 1 for a zero.
     workers : int
         Number of runs at the same time, in threads.
 
@@ -176,7 +197,13 @@ def sensitivities(
     if not 1e-12 <= accuracy < 1.0:
         raise InputError(f"accuracy: must be within 1e-12 … 1, not {accuracy:g}")
     workers = whole_number(workers, "workers", least=1, most=1000)
-    runs = prepared_runs(model, parameters, run_options(run, t_end, step), events, lambda solution: evaluated(wanted, solution))
+    runs = prepared_runs(
+        model,
+        parameters,
+        run_options(run, t_end, step),
+        events,
+        lambda solution: evaluated(wanted, solution),
+    )
     sizes = checked_scales(scales, runs.base)
     solution = runs.audited(runs.base)
     if method == "differences":
@@ -188,9 +215,17 @@ def sensitivities(
     if lost:
         warnings.warn("; ".join(lost), ModelWarning, stacklevel=2)
     return Sensitivities(
-        _names(wanted), units(wanted, solution), found.values, tuple(runs.base), np.array(list(runs.base.values())),
-        found.derivative, found.error, solution, (*found.notes, *rough), found.count,
-    )  # fmt: skip
+        _names(wanted),
+        units(wanted, solution),
+        found.values,
+        tuple(runs.base),
+        np.array(list(runs.base.values())),
+        found.derivative,
+        found.error,
+        solution,
+        (*found.notes, *rough),
+        found.count,
+    )
 
 
 def _names(outputs: Sequence[Output]) -> tuple[str, ...]:

@@ -19,7 +19,14 @@ class Varied(NamedTuple):
 
 
 def beside(solution: Solution, compiled: Compiled, changes: dict[str, FloatArray]) -> Solution:
-    """The solution of another compiled model whose trajectory differs by ``changes`` (n, ·) of its fields."""
+    """The solution of another compiled model whose trajectory differs by ``changes`` (n, ·) of its
+    fields.
+    """
     now = solution.trajectory
     moved = {name: getattr(now, name) + change for name, change in changes.items()}
-    return Solution(compiled=compiled, trajectory=now._replace(**moved), statistics=solution.statistics, run=solution.run)
+    return Solution(
+        compiled=compiled,
+        trajectory=now._replace(**moved),
+        statistics=solution.statistics,
+        run=solution.run,
+    )

@@ -1,7 +1,8 @@
-"""A batch: some cases, run one after the other, each result appended to the log of the batch before the next case begins.
+"""A batch: some cases, run one after the other, each result appended to the log of the batch before
+the next case begins.
 
-A frame of the log is a JSON text: ``{"begun": digest}`` before a case, its `Record` after it. When `run_batch` returns the log is
-on the disk, unless the folder ends with the sweep.
+A frame of the log is a JSON text: ``{"begun": digest}`` before a case, its `Record` after it. When
+`run_batch` returns the log is on the disk, unless the folder ends with the sweep.
 """
 
 import json
@@ -24,7 +25,18 @@ from flexmbs.system.check import PASS, WARN
 from flexmbs.time_stepping.outcome import INTERRUPTED
 
 NOTHING: dict[str, Any] = dict.fromkeys(
-    ("t_end", "step", "output_step", "formalism", "coordinates", "integrator", "stabilization", "rtol", "atol", "rho_inf")
+    (
+        "t_end",
+        "step",
+        "output_step",
+        "formalism",
+        "coordinates",
+        "integrator",
+        "stabilization",
+        "rtol",
+        "atol",
+        "rho_inf",
+    )
 )
 MOST_TEXT = 2000  # characters of a message
 
@@ -48,10 +60,11 @@ class Record(NamedTuple):
 
 
 def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) -> None:
-    """Run the cases into a log whose name begins with ``logs``. Raises `MachineError`; other errors are results.
+    """Run the cases into a log whose name begins with ``logs``. Raises `MachineError`; other errors
+    are results.
 
-    Raises `UnknownChannel` at the end if it was the result of every case. The log is new: a cluster that takes a worker for dead
-    runs its batch again, perhaps beside it.
+    Raises `UnknownChannel` at the end if it was the result of every case. The log is new: a cluster
+    that takes a worker for dead runs its batch again, perhaps beside it.
     """
     unknown: list[UnknownChannel] = []
     with closing(Log(Path(f"{logs}-{secrets.token_hex(4)}.log"), 0, kept=study.lasting)) as into:
@@ -64,8 +77,8 @@ def run_batch(study: Study, cases: Sequence[Case], logs: str, solutions: str) ->
 
 
 def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChannel]) -> Record:
-    """The result of one case, or why there is none. ``unknown``: gathers outputs that are not in its solution. Raises
-    `MachineError`."""
+    """The result of one case, or why there is none. ``unknown``: gathers outputs that are not in
+    its solution. Raises `MachineError`."""
     begun = time.perf_counter()
     try:
         solution = solved(study, case)
@@ -74,13 +87,26 @@ def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChan
         raise
     except (Exception, SystemExit) as error:  # functions of users
         unknown += [error] if isinstance(error, UnknownChannel) else []
-        return Record(case.digest, case.inputs, {}, failure=_message(error), seconds=time.perf_counter() - begun)
+        return Record(
+            case.digest,
+            case.inputs,
+            {},
+            failure=_message(error),
+            seconds=time.perf_counter() - begun,
+        )
     if study.keep:
         solution.save(Path(solutions) / f"{case.digest}.h5")
     found = [f"{check.status}: {check}" for check in solution.audit if check.status != PASS]
     found += [f"assembly moved {moved}" for moved in solution.run.moved]
     seconds = time.perf_counter() - begun
-    return Record(case.digest, case.inputs, outputs, solution.verdict, tuple(text[:MOST_TEXT] for text in found), seconds)
+    return Record(
+        case.digest,
+        case.inputs,
+        outputs,
+        solution.verdict,
+        tuple(text[:MOST_TEXT] for text in found),
+        seconds,
+    )
 
 
 def solved(study: Study, case: Case) -> Solution:
@@ -105,11 +131,15 @@ def packed_record(record: Record) -> bytes:
 
 
 def read_log(log: Path) -> Iterator[Record | str]:
-    """The results in a log, and the digest of each case that was begun. Raises `InputError`, OSError."""
+    """The results in a log, and the digest of each case that was begun. Raises `InputError`,
+    OSError.
+    """
     for content, _ in frames(log):
         table = json.loads(content)
         if "begun" in table:
             yield str(table["begun"])
         else:
-            outputs = {name: (float(value), str(unit)) for name, (value, unit) in table["outputs"].items()}
+            outputs = {
+                name: (float(value), str(unit)) for name, (value, unit) in table["outputs"].items()
+            }
             yield Record(**table | {"outputs": outputs, "findings": tuple(table["findings"])})

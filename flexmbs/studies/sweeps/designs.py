@@ -1,8 +1,8 @@
 """Designs of a sweep: values or ranges of parameters → points, the values of each case.
 
-Points of the unit cube are those of `scipy.stats.qmc` and of SALib. A coordinate u of a point, 0 ≤ u < 1, is of a list of n
-values the one at place ⌊n u⌋, of a range low + u (high − low), or low (high/low)ᵘ where it is logarithmic, of a distribution its
-quantile.
+Points of the unit cube are those of `scipy.stats.qmc` and of SALib. A coordinate u of a point, 0 ≤
+u < 1, is of a list of n values the one at place ⌊n u⌋, of a range low + u (high − low), or low
+(high/low)ᵘ where it is logarithmic, of a distribution its quantile.
 """
 
 import abc
@@ -25,7 +25,10 @@ def _power_of_two(value: object) -> int:
     result = count_of(value)
     if result & (result - 1):
         below = 1 << (result.bit_length() - 1)
-        raise ValueError(f"must be a power of two, in which Sobol points are balanced, not {result}: {below} or {2 * below}")
+        raise ValueError(
+            f"must be a power of two, in which Sobol points are balanced, not {result}: "
+            f"{below} or {2 * below}"
+        )
     return result
 
 
@@ -74,7 +77,8 @@ class Listed(Design, kind="list"):
         levels = {name: _levels(name, axis, self.kind) for name, axis in axes.items()}
         first, n = next((name, len(values)) for name, values in levels.items())
         problems = [
-            f"parameters.{name}: has {len(values)} values, '{first}' has {n}; a list needs one of each parameter per case"
+            f"parameters.{name}: has {len(values)} values, '{first}' has {n}; a list "
+            "needs one of each parameter per case"
             for name, values in levels.items()
             if len(values) != n
         ]
@@ -92,11 +96,19 @@ class Cube(Design, abc.ABC):
 
     def points(self, axes: Mapping[str, Axis]) -> list[Values]:
         cube = self.cube(len(axes))
-        return list(zip(*([_at(axis, u) for u in column.tolist()] for axis, column in zip(axes.values(), cube.T))))
+        return list(
+            zip(
+                *(
+                    [_at(axis, u) for u in column.tolist()]
+                    for axis, column in zip(axes.values(), cube.T)
+                )
+            )
+        )
 
 
 class LatinHypercube(Cube, kind="latin-hypercube"):
-    """Points of which each of n equal parts of every range has exactly one; further ones, as for another ``count``, are others.
+    """Points of which each of n equal parts of every range has exactly one; further ones, as for
+    another ``count``, are others.
 
     Parameters
     ----------
@@ -123,7 +135,8 @@ class LatinHypercube(Cube, kind="latin-hypercube"):
 
 
 class Sobol(Cube, kind="sobol"):
-    """Scrambled Sobol points, which fill the ranges evenly; a larger ``count`` begins with the same points.
+    """Scrambled Sobol points, which fill the ranges evenly; a larger ``count`` begins with the same
+    points.
 
     Parameters
     ----------
@@ -175,10 +188,11 @@ class MonteCarlo(Cube, kind="monte-carlo"):
 
 
 class Saltelli(Cube, kind="saltelli"):
-    """Points for `sobol_indices`: two sets A and B of ``count`` Sobol points, and A with one column of B for each parameter.
+    """Points for `sobol_indices`: two sets A and B of ``count`` Sobol points, and A with one column
+    of B for each parameter.
 
-    Of m parameters there are (m + 2) ``count`` cases.
-    Source: Saltelli et al., Computer Physics Communications 181 (2010) 259. Needs SALib, the extra ``flexmbs[sensitivity]``.
+    Of m parameters there are (m + 2) ``count`` cases. Source: Saltelli et al., Computer Physics
+    Communications 181 (2010) 259. Needs SALib, the extra ``flexmbs[sensitivity]``.
 
     Parameters
     ----------
@@ -201,7 +215,9 @@ class Saltelli(Cube, kind="saltelli"):
     def cube(self, dimension: int) -> np.ndarray:
         names = list(map(str, range(dimension)))
         problem = {"num_vars": dimension, "names": names, "bounds": [[0.0, 1.0]] * dimension}
-        sampled = optional("SALib.sample.sobol", "Saltelli").sample(problem, self.count, calc_second_order=False, seed=self.seed)
+        sampled = optional("SALib.sample.sobol", "Saltelli").sample(
+            problem, self.count, calc_second_order=False, seed=self.seed
+        )
         return np.asarray(sampled)
 
 
@@ -210,9 +226,14 @@ def _levels(name: str, axis: Axis, kind: str) -> Values:
     if not isinstance(axis, Spread):
         return axis
     if not isinstance(axis, Range):
-        raise InputError(f"parameters.{name}: a {kind} takes no distribution; give a list, a Range, or another design")
+        raise InputError(
+            f"parameters.{name}: a {kind} takes no distribution; give a list, a Range, or "
+            "another design"
+        )
     if axis.count is None:
-        raise InputError(f"parameters.{name}: a {kind} needs the number of values of the range; give it a count")
+        raise InputError(
+            f"parameters.{name}: a {kind} needs the number of values of the range; give it a count"
+        )
     return tuple(axis.at(k / max(axis.count - 1, 1)) for k in range(axis.count))
 
 
@@ -222,4 +243,7 @@ def _at(axis: Axis, u: float) -> Any:
 
 def _check_number(n: int) -> None:
     if n > MOST_CASES:
-        raise InputError(f"design: {n} cases; at most {MOST_CASES} are run: take fewer values, or a latin hypercube")
+        raise InputError(
+            f"design: {n} cases; at most {MOST_CASES} are run: take fewer values, or a "
+            "latin hypercube"
+        )

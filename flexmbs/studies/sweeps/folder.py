@@ -7,8 +7,9 @@
     parts/DIGEST.h5            flexible bodies that the model had in memory, and those reduced for parameters of parts
     table.csv                  all cases with parameters and outputs
 
-A result is done when it is in a log; nobody is told before that log is on the disk. A session is one call of `fm.sweep`: workers
-that outlive it write into logs that nobody else writes to. A lock refuses a second writer.
+A result is done when it is in a log; nobody is told before that log is on the disk. A session is
+one call of `fm.sweep`: workers that outlive it write into logs that nobody else writes to. A lock
+refuses a second writer.
 """
 
 import contextlib
@@ -42,7 +43,9 @@ class SweepFolder:
     @staticmethod
     @contextlib.contextmanager
     def opened(folder: pathlib.Path, *, resume: bool) -> Iterator["SweepFolder"]:
-        """The folder, made if it is not there, and locked. Raises InputError where it holds something else or is in use."""
+        """The folder, made if it is not there, and locked. Raises InputError where it holds
+        something else or is in use.
+        """
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: is a file; give the name of a folder")
         made_folder(folder)
@@ -50,16 +53,20 @@ class SweepFolder:
             remove_drafts(folder)
             there = (folder / RECORD).exists()
             if there and not resume:
-                raise InputError(f"{folder}: holds a sweep; continue it with --resume (resume=True), or choose another folder")
+                raise InputError(
+                    f"{folder}: holds a sweep; continue it with --resume (resume=True), "
+                    "or choose another folder"
+                )
             if not there and any(entry.name not in (LOCK, PARTS) for entry in folder.iterdir()):
                 raise InputError(f"{folder}: holds other files and no sweep; choose another folder")
             yield SweepFolder(folder)
 
     def begin(self, mine: dict[str, Any], *, force: bool) -> None:
-        """The record of what all cases have in common. Raises InputError where the folder has another one, MachineError.
+        """The record of what all cases have in common. Raises InputError where the folder has
+        another one, MachineError.
 
-        ``force``: results are kept though they are of another one, which is among their findings, but those of other outputs of
-        the same name.
+        ``force``: results are kept though they are of another one, which is among their findings,
+        but those of other outputs of the same name.
         """
         path = self.folder / RECORD
         if path.exists() and not force:
@@ -74,10 +81,16 @@ class SweepFolder:
     def _mark(self, changes: Iterable[Difference]) -> None:
         """Results so far as those of what is changed now. Raises InputError, OSError, MachineError."""
         changes = [each for each in changes if each.name not in OF_CASES]
-        outputs = {each.name.removeprefix("outputs.") for each in changes if each.name.startswith("outputs.")}
+        outputs = {
+            each.name.removeprefix("outputs.")
+            for each in changes
+            if each.name.startswith("outputs.")
+        }
         others = [f"forced: {each}" for each in changes if not each.name.startswith("outputs.")]
         if changes:
-            kept = (record for record in self.records().values() if outputs.isdisjoint(record.outputs))
+            kept = (
+                record for record in self.records().values() if outputs.isdisjoint(record.outputs)
+            )
             self.gather([record.marked(others) for record in kept])
 
     def next_batch(self) -> str:
@@ -115,15 +128,21 @@ def logs_in(folder: pathlib.Path, begin: str = "") -> list[pathlib.Path]:
     """The logs of batches, of those whose names begin so."""
     logs = folder / LOGS
     names = os.listdir(logs) if logs.is_dir() else []
-    return [logs / name for name in sorted(names) if name.startswith(begin) and name.endswith(".log")]
+    return [
+        logs / name for name in sorted(names) if name.startswith(begin) and name.endswith(".log")
+    ]
 
 
 def records_in(folder: pathlib.Path) -> dict[str, Record]:
-    """All results in a folder by case, the last one of each; one that failed never replaces another."""
+    """All results in a folder by case, the last one of each; one that failed never replaces
+    another.
+    """
     found: dict[str, Record] = {}
     whole = folder / ALL
     for log in [*([whole] if whole.exists() else []), *logs_in(folder)]:
         for each in read_log(log):
-            if isinstance(each, Record) and (not each.failure or each.case not in found or found[each.case].failure):
+            if isinstance(each, Record) and (
+                not each.failure or each.case not in found or found[each.case].failure
+            ):
                 found[each.case] = each
     return found

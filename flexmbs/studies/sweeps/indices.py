@@ -35,7 +35,8 @@ class SobolIndices:
     outputs, parameters : texts
         Their names, n and m.
     first : array (n, m)
-        First-order indices S = Var(E(y | p))/Var(y): due to a parameter alone. They add up to no more than 1.
+        First-order indices S = Var(E(y | p))/Var(y): due to a parameter alone. They add up to no
+        more than 1.
     total : array (n, m)
         Total indices T = E(Var(y | all but p))/Var(y): due to a parameter alone and with others.
     first_error, total_error : arrays (n, m)
@@ -75,27 +76,39 @@ class SobolIndices:
         ]
 
     def to_dataframe(self) -> DataFrame:
-        """A pandas data frame with a row for each output and parameter. Raises MachineError without pandas."""
+        """A pandas data frame with a row for each output and parameter. Raises MachineError without
+        pandas.
+        """
         pandas = optional("pandas", "to_dataframe")
         names = ["output", "parameter", "first", "first error", "total", "total error"]
         frame: DataFrame = pandas.DataFrame(self.rows(), columns=names)
         return frame
 
     def __str__(self) -> str:
-        return "\n".join(aligned([HEADINGS, *((y, p, *(f"{number:.3f}" for number in rest)) for y, p, *rest in self.rows())]))
+        return "\n".join(
+            aligned(
+                [
+                    HEADINGS,
+                    *((y, p, *(f"{number:.3f}" for number in rest)) for y, p, *rest in self.rows()),
+                ]
+            )
+        )
 
 
 def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndices:
-    """Sobol indices of the outputs of a sweep with the design `Saltelli`, with confidence intervals by bootstrap.
+    """Sobol indices of the outputs of a sweep with the design `Saltelli`, with confidence intervals
+    by bootstrap.
 
-    Parameters are taken for independent, over the whole of their ranges or distributions. The estimates are those of SALib; they
-    hold for the outputs computed, whatever the verdict of a case: a `ModelWarning` tells how many are FAIL.
-    Sources: Saltelli et al., Computer Physics Communications 181 (2010) 259; Herman and Usher, J. Open Source Softw. 2 (2017) 97.
+    Parameters are taken for independent, over the whole of their ranges or distributions. The
+    estimates are those of SALib; they hold for the outputs computed, whatever the verdict of a
+    case: a `ModelWarning` tells how many are FAIL. Sources: Saltelli et al., Computer Physics
+    Communications 181 (2010) 259; Herman and Usher, J. Open Source Softw. 2 (2017) 97.
 
     Parameters
     ----------
     result : SweepResult
-        What `sweep` returned; of a folder sweep once more with ``resume``, for the order of the cases.
+        What `sweep` returned; of a folder sweep once more with ``resume``, for the order of the
+        cases.
     confidence : float
         Probability of the intervals.
 
@@ -107,8 +120,8 @@ def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndi
     Raises
     ------
     InputError
-        For cases that are not those of such a design, with a ``count`` of 8 or more, or that failed, and outputs that do not
-        vary.
+        For cases that are not those of such a design, with a ``count`` of 8 or more, or that
+        failed, and outputs that do not vary.
     MachineError
         Without SALib, the extra ``flexmbs[sensitivity]``.
 
@@ -127,7 +140,10 @@ def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndi
     [[0.5, 0.5]]
     """
     if not isinstance(result, SweepResult):
-        raise InputError(f"result: {shown(result)} is no result of a sweep; give that of sweep(…, design=Saltelli(count=…))")
+        raise InputError(
+            f"result: {shown(result)} is no result of a sweep; give that of sweep(…, "
+            "design=Saltelli(count=…))"
+        )
     confidence = read_number(confidence, "confidence")
     if not 0.0 < confidence < 1.0:
         raise InputError(f"confidence: must be within 0 … 1, not {confidence:g}")
@@ -137,40 +153,68 @@ def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndi
     names, m = list(result.parameters), len(result.parameters)
     problem = {"num_vars": m, "names": names, "bounds": [[0.0, 1.0]] * m}
     found = [
-        analyze(problem, values, calc_second_order=False, num_resamples=RESAMPLES, conf_level=confidence, seed=SEED)
+        analyze(
+            problem,
+            values,
+            calc_second_order=False,
+            num_resamples=RESAMPLES,
+            conf_level=confidence,
+            seed=SEED,
+        )
         for values in result.outputs.values()
     ]
     first, first_error, total, total_error = (
         np.array([each[key] for each in found]) for key in ("S1", "S1_conf", "ST", "ST_conf")
     )
-    return SobolIndices(tuple(result.outputs), tuple(names), first, first_error, total, total_error, result)
+    return SobolIndices(
+        tuple(result.outputs), tuple(names), first, first_error, total, total_error, result
+    )
 
 
 def _check_design(result: SweepResult) -> None:
-    """Raise `InputError` for cases that are not points of A, of A with one column of B, and of B, by turns."""
+    """Raise `InputError` for cases that are not points of A, of A with one column of B, and of B,
+    by turns.
+    """
     m = len(result.parameters)
-    groups = [values.reshape(-1, m + 2) if len(values) % (m + 2) == 0 else None for values in result.parameters.values()]
+    groups = [
+        values.reshape(-1, m + 2) if len(values) % (m + 2) == 0 else None
+        for values in result.parameters.values()
+    ]
     for k, group in enumerate(groups):
-        if group is None or not all((group[:, row + 1] == group[:, -1 if row == k else 0]).all() for row in range(m)):
+        if group is None or not all(
+            (group[:, row + 1] == group[:, -1 if row == k else 0]).all() for row in range(m)
+        ):
             raise InputError(
-                "result: has other cases than a design Saltelli, in its order; give that of sweep(…, design=Saltelli(…))"
+                "result: has other cases than a design Saltelli, in its order; give that "
+                "of sweep(…, design=Saltelli(…))"
             )
 
 
 def _check_cases(result: SweepResult) -> None:
-    """Raise `InputError` for outputs that are missing or do not vary, and warn of those that are not to be trusted."""
+    """Raise `InputError` for outputs that are missing or do not vary, and warn of those that are
+    not to be trusted.
+    """
     failed = [k for k, text in enumerate(result.failure) if text]
     if failed:
         first = f"case {failed[0]}: {result.failure[failed[0]]}"
-        raise InputError(f"result: {len(failed)} of {len(result)} cases have no outputs, {first}; take ranges in which all run")
+        raise InputError(
+            f"result: {len(failed)} of {len(result)} cases have no outputs, {first}; take "
+            "ranges in which all run"
+        )
     for name, values in result.outputs.items():
         if np.ptp(values) == 0.0:
-            raise InputError(f"result: output '{name}' is {values[0]:g} in all cases; no parameter has an effect on it")
+            raise InputError(
+                f"result: output '{name}' is {values[0]:g} in all cases; no parameter has "
+                "an effect on it"
+            )
     count = len(result) // (len(result.parameters) + 2)
     if count < FEWEST:
         raise InputError(
-            f"result: its design Saltelli has a count of {count}, too few for errors of indices; take {FEWEST} or more"
+            f"result: its design Saltelli has a count of {count}, too few for errors of "
+            f"indices; take {FEWEST} or more"
         )
     wrong = result.counts().get(FAIL, 0)
     if wrong:
-        warnings.warn(f"sobol_indices: {wrong} of {len(result)} cases are FAIL", ModelWarning, stacklevel=3)
+        warnings.warn(
+            f"sobol_indices: {wrong} of {len(result)} cases are FAIL", ModelWarning, stacklevel=3
+        )

@@ -11,13 +11,17 @@ from flexmbs.studies.outputs import Output, Wanted, read_output, unit_of, value_
 
 
 class UnknownChannel(InputError):
-    """The name of an output that no solution of the model has: a mistake of the study, not of a case."""
+    """The name of an output that no solution of the model has: a mistake of the study, not of a
+    case.
+    """
 
 
 def checked_outputs(given: object) -> dict[str, Wanted]:
     """Outputs by name. Raises `InputError`."""
     if not isinstance(given, Mapping) or not given:
-        raise InputError('outputs: give at least one by its name, as {"sag": "min frame arm/tip position z"}')
+        raise InputError(
+            'outputs: give at least one by its name, as {"sag": "min frame arm/tip position z"}'
+        )
     problems: list[str] = []
     for name, wanted in given.items():
         if not isinstance(name, str) or not name.strip():
@@ -33,9 +37,12 @@ def checked_outputs(given: object) -> dict[str, Wanted]:
 
 
 def evaluated(outputs: Mapping[str, Wanted], solution: Solution) -> dict[str, tuple[float, str]]:
-    """Values and units of the outputs of a solution, without a unit those of functions. Raises `UnknownChannel`, `InputError` for
-    what is no finite number, exceptions of functions."""
-    return {name: _value(read_output(f"outputs.{name}", name, wanted), solution) for name, wanted in outputs.items()}
+    """Values and units of the outputs of a solution, without a unit those of functions. Raises
+    `UnknownChannel`, `InputError` for what is no finite number, exceptions of functions."""
+    return {
+        name: _value(read_output(f"outputs.{name}", name, wanted), solution)
+        for name, wanted in outputs.items()
+    }
 
 
 def _value(output: Output, solution: Solution) -> tuple[float, str]:
@@ -44,7 +51,9 @@ def _value(output: Output, solution: Solution) -> tuple[float, str]:
     try:
         channel = signal(solution, output.channel)
     except InputError as error:
-        raise UnknownChannel(*(f"outputs.{output.name}: {problem}" for problem in error.problems)) from None
+        raise UnknownChannel(
+            *(f"outputs.{output.name}: {problem}" for problem in error.problems)
+        ) from None
     return value_of(output, solution, channel), unit_of(output, channel)
 
 

@@ -73,9 +73,13 @@ class Range(Spread):
     @model_validator(mode="after")
     def _ordered(self) -> "Range":
         if not self.low < self.high:
-            raise NestedError([Problem(("high",), f"must be above low = {self.low:g}, not {self.high:g}")])
+            raise NestedError(
+                [Problem(("high",), f"must be above low = {self.low:g}, not {self.high:g}")]
+            )
         if self.log and self.low <= 0.0:
-            raise NestedError([Problem(("low",), f"must be > 0 in a logarithmic range, not {self.low:g}")])
+            raise NestedError(
+                [Problem(("low",), f"must be > 0 in a logarithmic range, not {self.low:g}")]
+            )
         return self
 
     @property
@@ -87,7 +91,13 @@ class Range(Spread):
             if math.isfinite(ratio := self.high / self.low):
                 return min(max(self.low * ratio**u, self.low), self.high)
             logarithm = (1.0 - u) * math.log(self.low) + u * math.log(self.high)
-            return self.low if u == 0.0 else self.high if u == 1.0 else min(max(math.exp(logarithm), self.low), self.high)
+            return (
+                self.low
+                if u == 0.0
+                else self.high
+                if u == 1.0
+                else min(max(math.exp(logarithm), self.low), self.high)
+            )
         return min(max((1.0 - u) * self.low + u * self.high, self.low), self.high)
 
 
@@ -132,7 +142,8 @@ class LogNormal(Spread):
     median : float
         The median.
     deviation : float
-        The standard deviation of the natural logarithm, for small ones nearly the relative one of the values.
+        The standard deviation of the natural logarithm, for small ones nearly the relative one of
+        the values.
 
     Examples
     --------
@@ -161,11 +172,20 @@ Axis = Spread | Values
 
 
 def _within_floats(spread: Any) -> Any:
-    """The distribution. Raises `NestedError` if its values leave the floats, or positive ones are rounded to zero."""
+    """The distribution. Raises `NestedError` if its values leave the floats, or positive ones are
+    rounded to zero.
+    """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         ends = [spread.at(0.0), spread.at(1.0)]
     if not np.isfinite(ends).all() or (isinstance(spread, LogNormal) and min(ends) == 0.0):
-        raise NestedError([Problem(("deviation",), f"is {spread.deviation:g}, for which no float has the values; give less")])
+        raise NestedError(
+            [
+                Problem(
+                    ("deviation",),
+                    f"is {spread.deviation:g}, for which no float has the values; give less",
+                )
+            ]
+        )
     return spread
 
 
@@ -184,22 +204,31 @@ def read_spread(table: Mapping[str, Any]) -> Spread:
 
 
 def axis_of(name: str, given: Any) -> Axis:
-    """The values of a parameter: a range, or a list of numbers, texts or switches. Raises `InputError`."""
+    """The values of a parameter: a range, or a list of numbers, texts or switches. Raises
+    `InputError`.
+    """
     where = f"parameters.{name}"
     if isinstance(given, Spread):
         return given
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence | np.ndarray):
         ranges = "fm.Range(1.0, 2.0), in files {low = 1.0, high = 2.0}"
-        raise InputError(f"{where}: {shown(given)} is no list of values; give [1.0, 2.0], or {ranges}")
+        raise InputError(
+            f"{where}: {shown(given)} is no list of values; give [1.0, 2.0], or {ranges}"
+        )
     values = tuple(given.tolist() if isinstance(given, np.ndarray) else given)
     if not values:
         raise InputError(f"{where}: has no values; give at least one")
     for k, value in enumerate(values):
         value = value.item() if isinstance(value, np.generic) else value
         if not isinstance(value, bool | int | float | str):
-            raise InputError(f"{where}: its value {k + 1} is {shown(value)}; give numbers, texts, true or false")
+            raise InputError(
+                f"{where}: its value {k + 1} is {shown(value)}; give numbers, texts, true or false"
+            )
         if isinstance(value, int) and abs(value) > MOST_INTEGER:
-            raise InputError(f"{where}: its value {k + 1} is a whole number beyond 2⁵³, which no float has; give a smaller one")
+            raise InputError(
+                f"{where}: its value {k + 1} is a whole number beyond 2⁵³, which no float "
+                "has; give a smaller one"
+            )
         if isinstance(value, float) and not math.isfinite(value):
             raise InputError(f"{where}: its value {k + 1} is {value}; give finite numbers")
     return tuple(value.item() if isinstance(value, np.generic) else value for value in values)

@@ -1,8 +1,8 @@
 """`reliability`: the probability that an output leaves its limits, to a wanted relative error.
 
-Independent cases until ``k`` of them fail: of the number n that this takes, p = (k − 1)/(n − 1) is an unbiased estimate of the
-probability, with a standard deviation of less than p/√(k − 2). Hence k follows from the wanted error, n from the probability.
-Source: Haldane, Biometrika 33 (1945) 222.
+Independent cases until ``k`` of them fail: of the number n that this takes, p = (k − 1)/(n − 1) is
+an unbiased estimate of the probability, with a standard deviation of less than p/√(k − 2). Hence k
+follows from the wanted error, n from the probability. Source: Haldane, Biometrika 33 (1945) 222.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ GROWTH = 8  # largest ratio of the cases of two rounds
 
 
 class Estimate(NamedTuple):
-    """A probability with its confidence interval, of n cases of which k failed, and whether k are as many as wanted."""
+    """A probability with its confidence interval, of n cases of which k failed, and whether k are
+    as many as wanted.
+    """
 
     probability: float
     low: float
@@ -118,12 +120,13 @@ def reliability(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Reliability:
-    """The probability that an output of a run leaves its limits, by Monte Carlo with as many cases as the wanted error needs.
+    """The probability that an output of a run leaves its limits, by Monte Carlo with as many cases
+    as the wanted error needs.
 
-    Independent random cases are run, by `sweep`, until k = 2 + 1/error² of them fail; of the n cases up to the last of these
-    (k − 1)/(n − 1) is an unbiased estimate with a relative standard deviation below ``error``. A probability of 1 % takes some
-    10 000 cases for an error of 10 %. A case whose run is not possible counts as failed.
-    Source: Haldane, Biometrika 33 (1945) 222.
+    Independent random cases are run, by `sweep`, until k = 2 + 1/error² of them fail; of the n
+    cases up to the last of these (k − 1)/(n − 1) is an unbiased estimate with a relative standard
+    deviation below ``error``. A probability of 1 % takes some 10 000 cases for an error of 10 %. A
+    case whose run is not possible counts as failed. Source: Haldane, Biometrika 33 (1945) 222.
 
     Parameters
     ----------
@@ -140,7 +143,8 @@ def reliability(
     confidence : float
         Probability of the interval.
     most : int
-        Largest number of cases: if fewer failures are found, the estimate is their share, with a warning.
+        Largest number of cases: if fewer failures are found, the estimate is their share, with a
+        warning.
     seed : int
         Of the random numbers.
     run, folder, resume, executor, workers, progress : optional
@@ -174,16 +178,26 @@ def reliability(
     _check(parameters, known, allowed, confidence)
     most = whole_number(most, "most", least=1, most=MOST_CASES)
     with contextlib.ExitStack() as stack:
-        place = folder or stack.enter_context(tempfile.TemporaryDirectory(prefix="flexmbs-reliability-"))
+        place = folder or stack.enter_context(
+            tempfile.TemporaryDirectory(prefix="flexmbs-reliability-")
+        )
         stack.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore", AuditWarning)  # told below
         n = min(FIRST, most)
         while True:
             design = MonteCarlo(count=n, seed=seed)
             result = sweep(
-                model, parameters, outputs=known, design=design, run=run, folder=place, resume=resume, executor=executor,
-                workers=workers, progress=progress,
-            )  # fmt: skip
+                model,
+                parameters,
+                outputs=known,
+                design=design,
+                run=run,
+                folder=place,
+                resume=resume,
+                executor=executor,
+                workers=workers,
+                progress=progress,
+            )
             failed = failures(result, allowed)
             any_failed = np.any(failed, axis=0)
             found = estimate(any_failed, wanted, confidence)
@@ -193,20 +207,27 @@ def reliability(
     return _reliability(result, dict(zip(allowed, failed[:, : found.n])), found)
 
 
-def _check(parameters: Any, outputs: Mapping[str, Wanted], limits: Mapping[str, Limits], confidence: float) -> None:
+def _check(
+    parameters: Any, outputs: Mapping[str, Wanted], limits: Mapping[str, Limits], confidence: float
+) -> None:
     """Raise `InputError` for what `sweep` takes, but this does not."""
     for name, values in parameters.items() if isinstance(parameters, Mapping) else ():
         if not isinstance(values, Spread):
             raise InputError(
-                f"parameters.{name}: needs a distribution; give fm.Normal(mean, deviation), fm.LogNormal or fm.Range"
+                f"parameters.{name}: needs a distribution; give fm.Normal(mean, "
+                "deviation), fm.LogNormal or fm.Range"
             )
     if not limits:
         raise InputError('limits: give at least one, as {"sag": (-1e-3, None)}')
     for name, pair in limits.items():
         if name not in outputs:
-            raise InputError(f"limits: '{name}' is not among the outputs; {close_names(name, outputs)}")
+            raise InputError(
+                f"limits: '{name}' is not among the outputs; {close_names(name, outputs)}"
+            )
         if not any(map(math.isfinite, pair)):
-            raise InputError(f"limits.{name}: every value is within them; give a lower or an upper one")
+            raise InputError(
+                f"limits.{name}: every value is within them; give a lower or an upper one"
+            )
     if not 0.0 < read_number(confidence, "confidence") < 1.0:
         raise InputError(f"confidence: must be within 0 … 1, not {confidence:g}")
 
@@ -228,13 +249,17 @@ def failures(result: SweepResult, limits: Mapping[str, Limits]) -> np.ndarray:
     """(number of limited outputs, cases): whether a limit is not kept, or the case has no outputs."""
     nothing = np.full(len(result), math.nan)
     values = {name: result.outputs.get(name, nothing) for name in limits}
-    return np.array([~((low <= values[name]) & (values[name] <= high)) for name, (low, high) in limits.items()])
+    return np.array(
+        [~((low <= values[name]) & (values[name] <= high)) for name, (low, high) in limits.items()]
+    )
 
 
 def estimate(failed: np.ndarray, wanted: int, confidence: float) -> Estimate:
-    """The probability from independent cases (n,), up to the failure of which there are as many as wanted.
+    """The probability from independent cases (n,), up to the failure of which there are as many as
+    wanted.
 
-    With fewer failures: their share among all cases, with the interval of Clopper and Pearson, Biometrika 26 (1934) 404.
+    With fewer failures: their share among all cases, with the interval of Clopper and Pearson,
+    Biometrika 26 (1934) 404.
     """
     from scipy.stats import beta
 
@@ -251,11 +276,19 @@ def estimate(failed: np.ndarray, wanted: int, confidence: float) -> Estimate:
     return Estimate((k - 1) / (n - 1), low, high, n, k, True)
 
 
-def _reliability(result: SweepResult, failed: Mapping[str, np.ndarray], found: Estimate) -> Reliability:
-    """The estimate with what is to be known about it. Warns of an error that is not reached and of cases not to be trusted."""
+def _reliability(
+    result: SweepResult, failed: Mapping[str, np.ndarray], found: Estimate
+) -> Reliability:
+    """The estimate with what is to be known about it. Warns of an error that is not reached and of
+    cases not to be trusted.
+    """
     p, n, k = found.probability, found.n, found.k
     error = math.sqrt((1.0 - p) / (k - 2 if found.reached else k)) if k else math.inf
-    notes = [] if found.reached else [f"the wanted error is not reached: {k} failures in {n} cases; allow more by most="]
+    notes = (
+        []
+        if found.reached
+        else [f"the wanted error is not reached: {k} failures in {n} cases; allow more by most="]
+    )
     for what, number in (
         ("have no outputs and count as failed", sum(map(bool, result.failure[:n]))),
         ("are FAIL: see the result's findings", result.verdict[:n].count(FAIL)),

@@ -1,8 +1,9 @@
 """Open cases into batches, until none are open; workers that die, and cases that kill them.
 
-A batch has as many cases as take about `BATCH_SECONDS`, so that making a log durable costs little beside it. What a batch has
-done is read from its log, never from the executor. Where a worker dies, cases that were begun are suspects and run alone;
-one whose worker dies `MOST_DEATHS` times is a failure.
+A batch has as many cases as take about `BATCH_SECONDS`, so that making a log durable costs little
+beside it. What a batch has done is read from its log, never from the executor. Where a worker dies,
+cases that were begun are suspects and run alone; one whose worker dies `MOST_DEATHS` times is a
+failure.
 """
 
 import itertools
@@ -28,7 +29,10 @@ MOST_DEATHS = 3
 MOST_STARTS = 10  # of workers that are killed before they begin a case
 MOST_TRIALS = 2  # of an executor of somebody else, which begins its own workers anew
 FAILED = 1  # exit code of a process that cannot import the script
-LOST = "executor: its client is closed, or has lost the scheduler; results so far are kept, continue with resume"
+LOST = (
+    "executor: its client is closed, or has lost the scheduler; results so far are kept, "
+    "continue with resume"
+)
 PATIENCE = 5.0  # s between two looks at an executor
 LONELY = 12  # looks at one without workers
 
@@ -43,7 +47,15 @@ class Batch(NamedTuple):
 class Schedule:
     """The open cases of a sweep."""
 
-    def __init__(self, place: SweepFolder, study: Study, workers: Workers, cases: Sequence[Case], *, good: bool) -> None:
+    def __init__(
+        self,
+        place: SweepFolder,
+        study: Study,
+        workers: Workers,
+        cases: Sequence[Case],
+        *,
+        good: bool,
+    ) -> None:
         self.place, self.study, self.workers = place, study, workers
         self.open = deque(cases)
         self.suspects: deque[Case] = deque()
@@ -55,7 +67,8 @@ class Schedule:
         self.good = good  # whether a case has outputs
         self.lonely = 0  # looks at an executor without workers
         self.strangers = 0  # batches of which no case has all channels
-        self.patience = 0 if isinstance(study.base, Model) else AHEAD * workers.size  # with these, since functions build others
+        # with these, since functions build others
+        self.patience = 0 if isinstance(study.base, Model) else AHEAD * workers.size
 
     def run(self, tell: Callable[[Record], None]) -> None:
         """Run all. Raises `MachineError`, `InputError`; what was done is kept."""
@@ -65,7 +78,9 @@ class Schedule:
                 done, _ = wait(self.running, PATIENCE, FIRST_COMPLETED)
                 if not done:
                     self._look()
-                lost = [error for future in done if (error := self._ended(future, tell)) is not None]
+                lost = [
+                    error for future in done if (error := self._ended(future, tell)) is not None
+                ]
                 if lost:
                     self._recover(lost[0], tell)
         except BaseException:
@@ -79,8 +94,15 @@ class Schedule:
             raise MachineError(LOST)
         self.lonely = self.lonely + 1 if self.workers.empty() else 0
         if self.lonely == LONELY:
-            waits = f"executor: has had no workers for {LONELY * PATIENCE:g} s, for which the sweep waits"
-            warnings.warn(f"{waits}; start workers, or interrupt it and continue with resume", RuntimeWarning, stacklevel=4)
+            waits = (
+                f"executor: has had no workers for {LONELY * PATIENCE:g} s, for which the "
+                "sweep waits"
+            )
+            warnings.warn(
+                f"{waits}; start workers, or interrupt it and continue with resume",
+                RuntimeWarning,
+                stacklevel=4,
+            )
 
     def _fill(self) -> None:
         """Submit batches: suspects one at a time and alone."""
@@ -107,22 +129,35 @@ class Schedule:
         folder = self.place.folder.absolute()
         batch = Batch(cases, self.place.next_batch())
         try:
-            future = self.workers.submit(run_batch, self.study, cases, str(folder / LOGS / batch.name), str(folder / SOLUTIONS))
+            future = self.workers.submit(
+                run_batch,
+                self.study,
+                cases,
+                str(folder / LOGS / batch.name),
+                str(folder / SOLUTIONS),
+            )
         except BrokenExecutor as error:
             if not self.running:  # else their futures tell
                 if not self.workers.own:  # nobody makes it anew
                     raise MachineError(
-                        f"executor: {error}; results so far are kept, continue with resume and a new one"
+                        f"executor: {error}; results so far are kept, continue with "
+                        "resume and a new one"
                     ) from error
                 self.workers.close(now=True)
             return False
         except Exception as error:
-            raise (MachineError(LOST) if self.workers.ended() else _executor_failed(error)) from error
+            raise (
+                MachineError(LOST) if self.workers.ended() else _executor_failed(error)
+            ) from error
         self.running[future] = batch
         return True
 
-    def _ended(self, future: "Future[None]", tell: Callable[[Record], None]) -> BaseException | None:
-        """Take the results of a batch; the error by which its worker was lost, if it was. Raises as `run`."""
+    def _ended(
+        self, future: "Future[None]", tell: Callable[[Record], None]
+    ) -> BaseException | None:
+        """Take the results of a batch; the error by which its worker was lost, if it was. Raises as
+        `run`.
+        """
         batch = self.running.pop(future)
         try:
             error = future.exception()
@@ -137,14 +172,16 @@ class Schedule:
         self.good = self.good or any(not record.failure for record in done.values())
         if isinstance(error, UnknownChannel):
             self.strangers += 1
-            if self.good or (self.strangers <= self.patience and (self.open or self.running)):  # other cases may have it
+            # other cases may have it
+            if self.good or (self.strangers <= self.patience and (self.open or self.running)):
                 error = None
         if isinstance(error, MachineError | UnknownChannel | KeyboardInterrupt):
             raise error
         left = [case for case in batch.cases if case.digest not in done]
         if error is None and left:
             raise MachineError(
-                f"{self.place.folder}: has not all cases that a worker ran; put the folder where all workers write to it"
+                f"{self.place.folder}: has not all cases that a worker ran; put the "
+                "folder where all workers write to it"
             )
         self.began = self.began or bool(begun)
         self.suspects.extend(case for case in left if case.digest in begun)
@@ -153,13 +190,17 @@ class Schedule:
         return error
 
     def _recover(self, error: BaseException, tell: Callable[[Record], None]) -> None:
-        """After the death of workers: all batches end, other processes begin. Raises `MachineError` where they end at once."""
+        """After the death of workers: all batches end, other processes begin. Raises `MachineError`
+        where they end at once.
+        """
         wait(self.running, PATIENCE)
         for future in [future for future in self.running if future.done()]:
             self._ended(future, tell)
         codes = self.workers.close(now=True)
         self.in_vain = 0 if self.began else self.in_vain + 1
-        if self.in_vain and (FAILED in codes or self.in_vain > (MOST_STARTS if self.workers.own else MOST_TRIALS)):
+        if self.in_vain and (
+            FAILED in codes or self.in_vain > (MOST_STARTS if self.workers.own else MOST_TRIALS)
+        ):
             raise _executor_failed(error)
         self.began = False
         guilty = [case for case in self.suspects if self.deaths[case.digest] >= MOST_DEATHS]
@@ -172,7 +213,10 @@ class Schedule:
         log = Log(self.place.folder / LOGS / f"{self.place.next_batch()}-0.log", 0)
         try:
             for case in cases:
-                text = f"its process ended {MOST_DEATHS} times without a result: it was killed, crashed or had too little memory"
+                text = (
+                    f"its process ended {MOST_DEATHS} times without a result: it was killed, "
+                    "crashed or had too little memory"
+                )
                 record = Record(case.digest, case.inputs, {}, failure=text)
                 log.append(packed_record(record))
                 tell(record)
@@ -184,6 +228,7 @@ class Schedule:
 def _executor_failed(error: BaseException) -> MachineError:
     text = f"{type(error).__name__}: {error}".rstrip(": ")
     return MachineError(
-        f"executor: its workers end before they begin a case ({text}); results so far are kept, continue with resume. "
+        f"executor: its workers end before they begin a case ({text}); results so far are "
+        "kept, continue with resume. "
         "A script needs the line  if __name__ == '__main__':  above its call of sweep"
     )

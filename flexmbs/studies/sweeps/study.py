@@ -30,8 +30,9 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A model, or a function that builds it; its outputs; the options of the runs, those of the model by default; whether the
-    solutions are kept; whether its folder is, or ends with the sweep."""
+    """A model, or a function that builds it; its outputs; the options of the runs, those of the
+    model by default; whether the solutions are kept; whether its folder is, or ends with the sweep.
+    """
 
     base: Build
     outputs: Mapping[str, Wanted]
@@ -42,25 +43,35 @@ class Study:
     def model(self, inputs: Mapping[str, Any]) -> Model:
         """The model of a case. Raises `InputError`, and exceptions of a function that builds it."""
         of_run = {name: value for name, value in inputs.items() if name.partition(".")[0] == "run"}
-        model = copy.copy(made(self.base, {name: value for name, value in inputs.items() if name not in of_run}))
+        model = copy.copy(
+            made(self.base, {name: value for name, value in inputs.items() if name not in of_run})
+        )
         model.run = self.run or model.run
         return changed(model, of_run)
 
     def content(self, texts: Texts) -> dict[str, str]:
-        """Digests of files, functions and parts that texts among the values of a case name: others make another case."""
+        """Digests of files, functions and parts that texts among the values of a case name: others
+        make another case.
+        """
         found: dict[str, str] = {}
         for _, text in texts:
             with contextlib.suppress(OSError):
                 if os.path.isfile(text):
                     found[text] = hashlib.sha256(Path(text).read_bytes()).hexdigest()
         base = self.base
-        build, owns = (base.model, base.owns) if isinstance(base, ModelWithParts) else (base, lambda _: False)
+        build, owns = (
+            (base.model, base.owns) if isinstance(base, ModelWithParts) else (base, lambda _: False)
+        )
         own = {name: text for name, text in texts if owns(name)}
         with contextlib.suppress(InputError):  # which the case itself tells
             if isinstance(base, ModelWithParts) and own:
-                found |= {f"part {name}": part.digest() for name, part in base.changed_parts(own).items()}
+                found |= {
+                    f"part {name}": part.digest() for name, part in base.changed_parts(own).items()
+                }
             if isinstance(build, Model):
-                other = replace(self, base=build).model({name: text for name, text in texts if name not in own})
+                other = replace(self, base=build).model(
+                    {name: text for name, text in texts if name not in own}
+                )
                 before = dict(functions_of(build))
                 for key, each in functions_of(other):
                     if each is not before.get(key):
@@ -68,7 +79,9 @@ class Study:
         return found
 
 
-def case_of(names: Sequence[str], values: Sequence[Any], content: Callable[[Texts], dict[str, str]]) -> Case:
+def case_of(
+    names: Sequence[str], values: Sequence[Any], content: Callable[[Texts], dict[str, str]]
+) -> Case:
     """The case of these values; ``content``: that of what texts among them name, `Study.content`."""
     inputs = dict(zip(names, values))
     texts = tuple((name, value) for name, value in inputs.items() if isinstance(value, str))
@@ -82,4 +95,8 @@ def known_by(inputs: Mapping[str, Any]) -> str:
 
 
 def _exact(value: Any) -> Any:
-    return float(value).hex() if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return (
+        float(value).hex()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else value
+    )

@@ -35,11 +35,14 @@ from flexmbs.toml.document import Collector, Locator, read_document
 FORMAT = "flexmbs-sweep/1"
 KEYS = ("format", "model", "parameters", "design", "outputs", "run", "parts")
 TABLES = ("parameters", "design", "outputs", "run", "parts")
-RANGE = {*Range.field_names(), "mean", "median"}  # keys by which a table is a range or a distribution
+# keys by which a table is a range or a distribution
+RANGE = {*Range.field_names(), "mean", "median"}
 
 
 class StudyFile(NamedTuple):
-    """What a study file says; ``run`` None: that of the model; ``parts``: paths of part files, and functions."""
+    """What a study file says; ``run`` None: that of the model; ``parts``: paths of part files, and
+    functions.
+    """
 
     model: Model
     parameters: dict[str, Axis]
@@ -54,7 +57,10 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
     document, notes = read_document(path, "sweep"), Collector()
     table, locator = document.table, Locator(path.parent, allow_outside, "study")
     notes.attempt((), lambda: _check_keys(table))
-    tables = {key: notes.attempt((key,), lambda key=key: _as_table(table.get(key, {}))) or {} for key in TABLES}  # type: ignore[misc]
+    tables = {
+        key: notes.attempt((key,), lambda key=key: _as_table(table.get(key, {}))) or {}
+        for key in TABLES
+    }  # type: ignore[misc]
     design = notes.attempt(("design",), lambda: Design.read_kind(tables["design"], Grid.kind))
     run = notes.attempt(("run",), lambda: Run.read(tables["run"])) if "run" in table else None
     axes: dict[str, Axis] = {}
@@ -62,27 +68,41 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
         name = ".".join(keys)
         if name in axes:
             notes.problems.append(Problem(("parameters", *keys), "is given twice; keep one"))
-        axes[name] = notes.attempt(("parameters", *keys), lambda name=name, given=given: _axis(name, given))  # type: ignore[misc]
+        axes[name] = notes.attempt(
+            ("parameters", *keys), lambda name=name, given=given: _axis(name, given)
+        )  # type: ignore[misc]
     with imports_allowed(allow_code), importable(path.parent if allow_code else None):
         outputs = {
             name: notes.attempt(("outputs", name), lambda given=given: _output(given))  # type: ignore[misc]
             for name, given in tables["outputs"].items()
         }
         parts = {
-            name: notes.attempt(("parts",), lambda name=name, given=given: _part(name, given, locator))  # type: ignore[misc]
+            name: notes.attempt(
+                ("parts",), lambda name=name, given=given: _part(name, given, locator)
+            )  # type: ignore[misc]
             for name, given in tables["parts"].items()
         }
-    file = notes.attempt((), lambda: locator.path(table["model"], "model")) if isinstance(table.get("model"), str) else None
+    file = (
+        notes.attempt((), lambda: locator.path(table["model"], "model"))
+        if isinstance(table.get("model"), str)
+        else None
+    )
     if notes.problems:
         raise document.refusal(notes.problems)
     if file is None:
-        raise document.refusal([Problem(("model",), 'names no model file; give one, model = "arm.toml"')])
+        raise document.refusal(
+            [Problem(("model",), 'names no model file; give one, model = "arm.toml"')]
+        )
     model = load(file, allow_outside=allow_outside, allow_code=allow_code)
     return StudyFile(model, axes, design, checked_outputs(outputs), run, parts)
 
 
-def flattened(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Parameters by the keys of their paths: keys with dots are tables in tables, the innermost one may be a range."""
+def flattened(
+    table: Mapping[str, Any], path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Parameters by the keys of their paths: keys with dots are tables in tables, the innermost one
+    may be a range.
+    """
     for key, value in table.items():
         if isinstance(value, Mapping) and not set(value) & RANGE:
             yield from flattened(value, (*path, key))
@@ -91,7 +111,11 @@ def flattened(table: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[
 
 
 def _check_keys(table: Mapping[str, Any]) -> None:
-    problems = [Problem((key,), f"unknown key; {close_names(key, KEYS)}") for key in table if key not in KEYS]
+    problems = [
+        Problem((key,), f"unknown key; {close_names(key, KEYS)}")
+        for key in table
+        if key not in KEYS
+    ]
     if table.get("format") != FORMAT:
         given = (
             f"is {shown(table['format'])}; this version reads"
@@ -115,18 +139,29 @@ def _axis(name: str, given: Any) -> Axis:
     try:
         return axis_of(name, given)
     except InputError as error:
-        raise NestedError([Problem((), problem.partition(": ")[2]) for problem in error.problems]) from None
+        raise NestedError(
+            [Problem((), problem.partition(": ")[2]) for problem in error.problems]
+        ) from None
 
 
 def _output(given: Any) -> Any:
     """A text, or the function that it names."""
-    return _function(given) if isinstance(given, str) and ":" in given and " " not in given else given
+    return (
+        _function(given) if isinstance(given, str) and ":" in given and " " not in given else given
+    )
 
 
 def _part(name: str, given: Any, locator: Locator) -> Path | Callable[..., Any]:
     """The path of a part file, or the function that is named."""
     if not isinstance(given, str):
-        raise NestedError([Problem((name,), f"must be the name of a part file or 'module:function', not {shown(given)}")])
+        raise NestedError(
+            [
+                Problem(
+                    (name,),
+                    f"must be the name of a part file or 'module:function', not {shown(given)}",
+                )
+            ]
+        )
     return locator.path(given, name) if given.endswith(".toml") else _function(given, name)
 
 
@@ -141,20 +176,43 @@ def sweep_schema() -> Schema:
     """The schema of ``flexmbs-sweep`` files."""
     scalar: Schema = {"type": ["number", "string", "boolean"]}
     listed: Schema = {"type": "array", "items": scalar, "minItems": 1}
-    values: Schema = {"anyOf": [listed, record(Range), record(Normal), record(LogNormal), {"$ref": "#/$defs/parameters"}]}
+    values: Schema = {
+        "anyOf": [
+            listed,
+            record(Range),
+            record(Normal),
+            record(LogNormal),
+            {"$ref": "#/$defs/parameters"},
+        ]
+    }
     channel: Schema = {
         "type": "string", "pattern": f"^({'|'.join((*WORDS, 'at [0-9.eE+-]+'))}) .+",
         "description": "A word and a channel: 'max joint elbow.0 effort'.",
     }  # fmt: skip
     design = one_of_kinds({kind: cls for kind, cls in Design.kinds.items()})
     return {
-        "$schema": DRAFT, "title": "Sweep of flexmbs", "type": "object", "additionalProperties": False,
+        "$schema": DRAFT,
+        "title": "Sweep of flexmbs",
+        "type": "object",
+        "additionalProperties": False,
         "required": ["format", "model", "parameters", "outputs"],
         "properties": {
-            "format": {"const": FORMAT}, "model": TEXT | {"description": "The model file."},
-            "parameters": {"$ref": "#/$defs/parameters"}, "design": design, "run": record(Run),
-            "outputs": {"type": "object", "minProperties": 1, "additionalProperties": {"anyOf": [channel, FUNCTION]}},
-            "parts": {"type": "object", "additionalProperties": {"anyOf": [TEXT | {"pattern": r"\.toml$"}, FUNCTION]}},
+            "format": {"const": FORMAT},
+            "model": TEXT | {"description": "The model file."},
+            "parameters": {"$ref": "#/$defs/parameters"},
+            "design": design,
+            "run": record(Run),
+            "outputs": {
+                "type": "object",
+                "minProperties": 1,
+                "additionalProperties": {"anyOf": [channel, FUNCTION]},
+            },
+            "parts": {
+                "type": "object",
+                "additionalProperties": {"anyOf": [TEXT | {"pattern": r"\.toml$"}, FUNCTION]},
+            },
         },
-        "$defs": {"parameters": {"type": "object", "minProperties": 1, "additionalProperties": values}},
-    }  # fmt: skip
+        "$defs": {
+            "parameters": {"type": "object", "minProperties": 1, "additionalProperties": values}
+        },
+    }

@@ -61,42 +61,49 @@ def sweep(
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> SweepResult:
-    """Runs of a model with other values of its parameters, in parallel: outputs of each as one table.
+    """Runs of a model with other values of its parameters, in parallel: outputs of each as one
+    table.
 
-    Each case is the run that `simulate` makes of it, bitwise, with its audit. Cases that fail are rows of the table with their
-    messages. In a ``folder`` what is done is never done again: after a kill, a power cut or a full disk ``resume`` runs the rest;
-    with another design or more values of the same parameters it runs those cases that are new, and those whose values name a
-    file, a function or a part that has changed. Files that functions name count as well; what else they read is taken to stay.
+    Each case is the run that `simulate` makes of it, bitwise, with its audit. Cases that fail are
+    rows of the table with their messages. In a ``folder`` what is done is never done again: after a
+    kill, a power cut or a full disk ``resume`` runs the rest; with another design or more values of
+    the same parameters it runs those cases that are new, and those whose values name a file, a
+    function or a part that has changed. Files that functions name count as well; what else they
+    read is taken to stay.
 
     Parameters
     ----------
     model : Model, path, function or ModelWithParts
-        A model, the path of its file, or a function that returns one; parameters without a dot are its arguments. With its parts:
-        parameters of these too.
+        A model, the path of its file, or a function that returns one; parameters without a dot are
+        its arguments. With its parts: parameters of these too.
     parameters : mapping of names to lists of values, `Range`, `Normal` or `LogNormal`
-        Names are paths of keys as in model files: "joints.elbow.q0", "bodies.tool.mass", "bodies.tool.com.z",
-        "forces.motor.law.kp", "gravity.z", "run.step", "parts.link.material.E"; see `parameters`.
+        Names are paths of keys as in model files: "joints.elbow.q0", "bodies.tool.mass",
+        "bodies.tool.com.z", "forces.motor.law.kp", "gravity.z", "run.step",
+        "parts.link.material.E"; see `parameters`.
     outputs : mapping of names to texts or functions
-        "max joint elbow.0 effort": words and channels as of `sensitivities`: first, last, min, max, peak, range, mean … of what
-        `Solution.signal` knows; or a function of the `Solution` that returns a number.
+        "max joint elbow.0 effort": words and channels as of `sensitivities`: first, last, min, max,
+        peak, range, mean … of what `Solution.signal` knows; or a function of the `Solution` that
+        returns a number.
     design : 'grid', 'list', Grid, Listed, LatinHypercube, Sobol, MonteCarlo or Saltelli
         Which values belong to one case.
     run : Run, optional
         Options of the runs; those of the model by default.
     folder : path, optional
-        Folder that keeps the results; without one they are lost if the sweep does not come to its end.
+        Folder that keeps the results; without one they are lost if the sweep does not come to its
+        end.
     resume : bool
         Run what is missing of the sweep in the folder; where there is none it begins.
     retry : bool
         With ``resume``: also the cases that failed.
     force : bool
-        With ``resume``: though model, outputs or versions are others than those in the folder, which is then a finding of the
-        results that it has; those without the wanted outputs are run again.
+        With ``resume``: though model, outputs or versions are others than those in the folder,
+        which is then a finding of the results that it has; those without the wanted outputs are run
+        again.
     keep : bool
         Keep the solution of each case in the folder; see `SweepResult.solution_file`.
     executor : 'processes', 'threads', executor or client
-        Where the cases run: in processes or threads of this machine, by an executor of `concurrent.futures`, or by a client of
-        ``dask.distributed`` whose workers share the folder.
+        Where the cases run: in processes or threads of this machine, by an executor of
+        `concurrent.futures`, or by a client of ``dask.distributed`` whose workers share the folder.
     workers : int, optional
         Number of processes or threads; that of the processors by default.
     progress : function, optional
@@ -112,7 +119,8 @@ def sweep(
     InputError
         For parameters, values, outputs and options that cannot be run.
     MachineError
-        For a folder that cannot be written, and workers that cannot be started; results so far are kept.
+        For a folder that cannot be written, and workers that cannot be started; results so far are
+        kept.
 
     Examples
     --------
@@ -140,22 +148,34 @@ def sweep(
     _check_values(study, axes, cases[:MOST_TRIED])
     with contextlib.ExitStack() as stack:
         given = None if folder is None else file_path(folder, "folder")
-        path = given or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="flexmbs-sweep-")))
+        path = given or Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="flexmbs-sweep-"))
+        )
         place = stack.enter_context(SweepFolder.opened(path, resume=resume))
         stack.enter_context(warnings.catch_warnings())
         for kind in (AssemblyWarning, ModelWarning):  # they are among the findings of the cases
             warnings.simplefilter("ignore", kind)
-        study = Study(_stored(study.base, path / PARTS), study.outputs, run, keep, given is not None)
+        study = Study(
+            _stored(study.base, path / PARTS), study.outputs, run, keep, given is not None
+        )
         pool = made_workers(executor, workers, study)
         place.begin(_identity(place, study, _prepared(study, cases)), force=force)
         there = place.records()
-        left = {case.digest: case for case in cases if _is_open(there.get(case.digest), study, retry=retry)}
+        left = {
+            case.digest: case
+            for case in cases
+            if _is_open(there.get(case.digest), study, retry=retry)
+        }
         good = any(not record.failure for record in there.values())
         schedule = Schedule(place, study, pool, list(left.values()), good=good)
         schedule.run(Teller(progress, len(cases), len(cases) - len(left)).tell)
         there = place.records()
         of_values = {known_by(case.inputs): case.digest for case in cases}
-        place.gather(each for each in there.values() if of_values.get(known_by(each.inputs), each.case) == each.case)
+        place.gather(
+            each
+            for each in there.values()
+            if of_values.get(known_by(each.inputs), each.case) == each.case
+        )
         result = result_of([there[case.digest] for case in cases], given)
         if given is not None:
             result.to_csv(given / TABLE)
@@ -177,7 +197,9 @@ class Teller:
         if self.progress:
             pace = (self.done - self.before) / max(time.perf_counter() - self.begun, 1e-9)
             failed = f", {self.failed} failed" if self.failed else ""
-            self.progress(self.done / self.n, f"{self.done} of {self.n} cases{failed}, {pace:.3g}/s")
+            self.progress(
+                self.done / self.n, f"{self.done} of {self.n} cases{failed}, {pace:.3g}/s"
+            )
 
 
 def _base(model: object) -> Build:
@@ -188,16 +210,23 @@ def _base(model: object) -> Build:
         return load(model)  # type: ignore[arg-type]
     if callable(model):
         return model
-    raise InputError(f"model: {shown(model)} is no Model, no path of a model file and no function that returns a model")
+    raise InputError(
+        f"model: {shown(model)} is no Model, no path of a model file and no function that "
+        "returns a model"
+    )
 
 
 def _axes(parameters: object, outputs: object) -> dict[str, Axis]:
     """The values of each parameter. Raises `InputError`."""
     if not isinstance(parameters, Mapping) or not parameters:
-        raise InputError('parameters: give at least one with its values, as {"joints.elbow.q0": [0.1, 0.2]}')
+        raise InputError(
+            'parameters: give at least one with its values, as {"joints.elbow.q0": [0.1, 0.2]}'
+        )
     for name in parameters:
         if not isinstance(name, str) or not name:
-            raise InputError(f"parameters: {shown(name)} is no name; give a path such as 'joints.elbow.q0'")
+            raise InputError(
+                f"parameters: {shown(name)} is no name; give a path such as 'joints.elbow.q0'"
+            )
         if isinstance(outputs, Mapping) and name in outputs:
             raise InputError(f"outputs.{name}: has the name of a parameter; choose another")
     return {name: axis_of(name, values) for name, values in parameters.items()}
@@ -209,17 +238,20 @@ def _design(given: object) -> Design:
         return given
     if isinstance(given, str) and given in Design.kinds and given not in DESIGNS:
         kind = Design.kinds[given]
-        raise InputError(f"design: '{given}' needs a number of cases; give fm.{kind.__name__}(count=64)")
+        raise InputError(
+            f"design: '{given}' needs a number of cases; give fm.{kind.__name__}(count=64)"
+        )
     made: Design = by_name("design", given, DESIGNS)()
     return made
 
 
 def _check_values(study: Study, axes: Mapping[str, Axis], first: Sequence[Case]) -> None:
-    """Raise `InputError` for parameters that do not exist and values that do not fit, all of them; of random values, of which
-    some may not fit, where none of the first cases does."""
+    """Raise `InputError` for parameters that do not exist and values that do not fit, all of them;
+    of random values, of which some may not fit, where none of the first cases does."""
     build, of_parts = study.base, dict[str, Any]()
     if isinstance(build, ModelWithParts):
-        of_parts = {name: value for name, value in first[0].inputs.items() if build.owns(name)}  # a function may need them
+        # a function may need them
+        of_parts = {name: value for name, value in first[0].inputs.items() if build.owns(name)}
         study, build = dataclasses.replace(study, base=build.unreduced()), build.model
     problems: dict[str, None] = {}
     for case in first:
@@ -243,7 +275,9 @@ def _check_values(study: Study, axes: Mapping[str, Axis], first: Sequence[Case])
 
 
 def _stored(base: Build, folder: Path) -> Build:
-    """The model with flexible bodies in files that it had in memory: not every batch carries them. Raises MachineError."""
+    """The model with flexible bodies in files that it had in memory: not every batch carries them.
+    Raises MachineError.
+    """
     if isinstance(base, ModelWithParts):
         return base.stored_in(folder, _stored(base.model, folder))
     if not isinstance(base, Model):
@@ -254,13 +288,15 @@ def _stored(base: Build, folder: Path) -> Build:
             path = made_folder(folder).absolute() / f"{body.data.digest}.h5"
             if not path.exists():
                 body.data.save(path)
-            made = changed(made, {f"bodies.{name}": dataclasses.replace(body, data=None, file=str(path))})
+            made = changed(
+                made, {f"bodies.{name}": dataclasses.replace(body, data=None, file=str(path))}
+            )
     return made
 
 
 def _prepared(study: Study, cases: Sequence[Case]) -> Case:
-    """The first case whose run can begin, which is laid out: its kernels are compiled once, for all. Raises `InputError` if none
-    of the first cases can."""
+    """The first case whose run can begin, which is laid out: its kernels are compiled once, for
+    all. Raises `InputError` if none of the first cases can."""
     errors = []
     for case in cases[:MOST_TRIED]:
         try:
@@ -273,7 +309,8 @@ def _prepared(study: Study, cases: Sequence[Case]) -> Case:
 
 
 def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
-    """What results follow from beside the parameters: a digest of the model at one point, of its parts, functions, versions.
+    """What results follow from beside the parameters: a digest of the model at one point, of its
+    parts, functions, versions.
 
     The point is that of the record in the folder, if there is one.
     """
@@ -284,7 +321,11 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
     model, base = study.model(inputs), study.base
     parts = base.parts if isinstance(base, ModelWithParts) else {}
     build = base.model if isinstance(base, ModelWithParts) else base
-    bodies = {name: body.whole().digest for name, body in model.bodies.items() if isinstance(body, FlexibleBody)}
+    bodies = {
+        name: body.whole().digest
+        for name, body in model.bodies.items()
+        if isinstance(body, FlexibleBody)
+    }
     functions = list(functions_of(model))
     return {
         "point": inputs,
@@ -294,14 +335,18 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
         **{f"part '{name}'": part.digest() for name, part in parts.items()},
         **{f"function {place}": code_digest(function) for place, function in functions},
         "function": "" if isinstance(build, Model) else code_digest(build),  # type: ignore[arg-type]
-        FILES: contents_named([build, *(function for _, function in functions), *study.outputs.values()]),
+        FILES: contents_named(
+            [build, *(function for _, function in functions), *study.outputs.values()]
+        ),
         "outputs": {name: described(output) for name, output in study.outputs.items()},
         "versions": versions(),
     }
 
 
 def _is_open(record: Record | None, study: Study, *, retry: bool) -> bool:
-    """Whether a case is to be run: it is not done, has failed and is tried again, or has other outputs."""
+    """Whether a case is to be run: it is not done, has failed and is tried again, or has other
+    outputs.
+    """
     if record is None or record.failure:
         return record is None or retry
     return record.outputs.keys() != study.outputs.keys()
@@ -315,4 +360,6 @@ def _report(result: SweepResult) -> None:
         k = next(k for k, verdict in enumerate(result.verdict) if verdict in counts)
         text = result.failure[k] or next(iter(result.findings[k]), "")
         found = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-        warnings.warn(f"sweep: of {len(result)} cases {found}; case {k}: {text}", AuditWarning, stacklevel=3)
+        warnings.warn(
+            f"sweep: of {len(result)} cases {found}; case {k}: {text}", AuditWarning, stacklevel=3
+        )

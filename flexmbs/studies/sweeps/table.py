@@ -97,7 +97,9 @@ class SweepResult:
         """The solution of case k, if solutions were kept. Raises `InputError`."""
         path = None if self.folder is None else self.folder / SOLUTIONS / f"{self.case[k]}.h5"
         if path is None or not path.exists():
-            raise InputError(f"case {k}: its solution was not kept; sweep with keep=True and a folder")
+            raise InputError(
+                f"case {k}: its solution was not kept; sweep with keep=True and a folder"
+            )
         return path
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -106,63 +108,102 @@ class SweepResult:
             yield {
                 **{name: values[k] for name, values in self.parameters.items()},
                 **{name: values[k] for name, values in self.outputs.items()},
-                "verdict": self.verdict[k], "seconds": self.seconds[k], "failure": self.failure[k], "case": self.case[k],
-            }  # fmt: skip
+                "verdict": self.verdict[k],
+                "seconds": self.seconds[k],
+                "failure": self.failure[k],
+                "case": self.case[k],
+            }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
         """The table as CSV, units in the headings. Raises `MachineError`."""
         text = io.StringIO()
         writer = csv.writer(text)
-        heads = [*self.parameters, *(self._heading(name) for name in self.outputs), "verdict", "seconds", "failure", "case"]
+        heads = [
+            *self.parameters,
+            *(self._heading(name) for name in self.outputs),
+            "verdict",
+            "seconds",
+            "failure",
+            "case",
+        ]
         writer.writerow([cell(head) for head in heads])
         for row in self.rows():
             writer.writerow([_cell(value) for value in row.values()])
         write_text(path, text.getvalue())
 
     def to_dataframe(self) -> DataFrame:
-        """A row for each case; ``attrs["units"]`` maps outputs to units; of it ``.to_parquet(path)``. Raises `MachineError`
-        without pandas."""
+        """A row for each case; ``attrs["units"]`` maps outputs to units; of it
+        ``.to_parquet(path)``. Raises `MachineError` without pandas."""
         pandas = optional("pandas", "to_dataframe")
         columns: dict[str, Any] = {**self.parameters, **self.outputs}
-        columns |= {"verdict": self.verdict, "seconds": self.seconds, "failure": self.failure, "case": self.case}
+        columns |= {
+            "verdict": self.verdict,
+            "seconds": self.seconds,
+            "failure": self.failure,
+            "case": self.case,
+        }
         frame: DataFrame = pandas.DataFrame(columns)
         frame.attrs["units"] = dict(self.units)
         return frame
 
     def to_xarray(self) -> Dataset:
-        """Outputs over the dimension ``case``, the parameters as its coordinates. Raises `MachineError` without xarray."""
+        """Outputs over the dimension ``case``, the parameters as its coordinates. Raises
+        `MachineError` without xarray.
+        """
         xarray = optional("xarray", "to_xarray")
         coordinates = {name: ("case", values) for name, values in self.parameters.items()}
         outputs: dict[str, Any] = {
             name: ("case", values, {"units": self.units[name]} if self.units.get(name) else {})
             for name, values in self.outputs.items()
         }
-        outputs |= {"verdict": ("case", list(self.verdict)), "seconds": ("case", self.seconds, {"units": "s"})}
+        outputs |= {
+            "verdict": ("case", list(self.verdict)),
+            "seconds": ("case", self.seconds, {"units": "s"}),
+        }
         outputs |= {"failure": ("case", list(self.failure))}
-        result: Dataset = xarray.Dataset(outputs, {**coordinates, "digest": ("case", list(self.case))})
+        result: Dataset = xarray.Dataset(
+            outputs, {**coordinates, "digest": ("case", list(self.case))}
+        )
         return result
 
     def report(self, path: str | os.PathLike[str], *, name: str = "") -> None:
-        """A page with parallel coordinates, scatter plots, response surfaces, messages and the table, at ``path``.
+        """A page with parallel coordinates, scatter plots, response surfaces, messages and the
+        table, at ``path``.
 
         name: its heading, by default that of the folder. Raises `InputError`, `MachineError`.
         """
-        text = [failure or next(iter(found), "") for failure, found in zip(self.failure, self.findings)]
+        text = [
+            failure or next(iter(found), "") for failure, found in zip(self.failure, self.findings)
+        ]
         heading = name or (self.folder.resolve().name if self.folder else "Sweep")
-        cases = Cases(heading, self.parameters, self.outputs, self.units, self.verdict, text, self.seconds, self.counts())
+        cases = Cases(
+            heading,
+            self.parameters,
+            self.outputs,
+            self.units,
+            self.verdict,
+            text,
+            self.seconds,
+            self.counts(),
+        )
         origin = provenance()
         write_text(path, sweep_page(cases, version=origin["flexmbs"], date=origin["date"]))
 
     def counts(self) -> dict[str, int]:
         """Number of cases by verdict, the worst first."""
-        return {verdict: self.verdict.count(verdict) for verdict in WORST if verdict in self.verdict}
+        return {
+            verdict: self.verdict.count(verdict) for verdict in WORST if verdict in self.verdict
+        }
 
     def _heading(self, name: str) -> str:
         return f"{name} [{self.units[name].replace('²', '2')}]" if self.units.get(name) else name
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n} {verdict}" for verdict, n in self.counts().items())
-        return f"<SweepResult: {len(self)} cases ({counts}), {', '.join(self.parameters)} → {', '.join(self.outputs)}>"
+        return (
+            f"<SweepResult: {len(self)} cases ({counts}), {', '.join(self.parameters)} → "
+            f"{', '.join(self.outputs)}>"
+        )
 
 
 def result_of(records: Sequence[Record], folder: Path | None) -> SweepResult:
@@ -171,18 +212,29 @@ def result_of(records: Sequence[Record], folder: Path | None) -> SweepResult:
     outputs = list(dict.fromkeys(name for record in records for name in record.outputs))
     units = {name: unit for record in records for name, (_, unit) in record.outputs.items()}
     return SweepResult(
-        parameters={name: _column([record.inputs.get(name) for record in records]) for name in names},
-        outputs={name: np.array([record.outputs.get(name, (math.nan,))[0] for record in records]) for name in outputs},
-        units=units, verdict=tuple(record.verdict or FAILED for record in records),
-        findings=tuple(record.findings for record in records), failure=tuple(record.failure for record in records),
-        seconds=np.array([record.seconds for record in records]), case=tuple(record.case for record in records), folder=folder,
-    )  # fmt: skip
+        parameters={
+            name: _column([record.inputs.get(name) for record in records]) for name in names
+        },
+        outputs={
+            name: np.array([record.outputs.get(name, (math.nan,))[0] for record in records])
+            for name in outputs
+        },
+        units=units,
+        verdict=tuple(record.verdict or FAILED for record in records),
+        findings=tuple(record.findings for record in records),
+        failure=tuple(record.failure for record in records),
+        seconds=np.array([record.seconds for record in records]),
+        case=tuple(record.case for record in records),
+        folder=folder,
+    )
 
 
 def _column(values: Iterable[Any]) -> np.ndarray:
     """Numbers as floats, other values as they are."""
     listed = list(values)
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in listed)
+    numbers = all(
+        isinstance(value, int | float) and not isinstance(value, bool) for value in listed
+    )
     return np.array(listed, float if numbers else object)
 
 

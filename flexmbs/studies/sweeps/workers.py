@@ -1,4 +1,6 @@
-"""Where batches run: processes of this machine, threads, or any executor with the interface of `concurrent.futures`."""
+"""Where batches run: processes of this machine, threads, or any executor with the interface of
+`concurrent.futures`.
+"""
 
 import contextlib
 import math
@@ -23,7 +25,9 @@ ASKED = 2.0  # s between two questions for its threads
 
 
 class Workers:
-    """An executor with the number of batches that it takes at a time; its own is made anew where its processes die."""
+    """An executor with the number of batches that it takes at a time; its own is made anew where
+    its processes die.
+    """
 
     def __init__(self, make: Callable[[], Any], size: int, *, own: bool) -> None:
         self.make, self._size, self.own = make, size, own
@@ -49,14 +53,15 @@ class Workers:
         return self.executor.submit(function, *given)  # type: ignore[no-any-return]
 
     def close(self, *, now: bool = False) -> list[int | None]:
-        """No more calls until the next one makes the executor anew; those that run are ended ``now``, or waited for. Returns the
-        exit codes of its processes that have ended before."""
+        """No more calls until the next one makes the executor anew; those that run are ended
+        ``now``, or waited for. Returns the exit codes of its processes that have ended before."""
         executor, self.executor = self.executor, None
         if executor is None or not self.own:
             return []
         processes = list((getattr(executor, "_processes", None) or {}).values())
         codes = [process.exitcode for process in processes]
-        executor.shutdown(wait=not (now and processes), cancel_futures=True)  # threads end with their batch
+        # threads end with their batch
+        executor.shutdown(wait=not (now and processes), cancel_futures=True)
         for process in processes if now else ():
             process.kill()
             process.join()
@@ -64,7 +69,9 @@ class Workers:
 
 
 class Cluster(Workers):
-    """The threads of a client of dask.distributed, or a ``count`` of them: workers may come and go while a sweep runs."""
+    """The threads of a client of dask.distributed, or a ``count`` of them: workers may come and go
+    while a sweep runs.
+    """
 
     def __init__(self, client: Any, count: int | None) -> None:
         super().__init__(lambda: client.get_executor(pure=False, retries=0), count or 1, own=False)
@@ -75,7 +82,8 @@ class Cluster(Workers):
         return self.count or self._threads() or 1
 
     def ended(self) -> bool:
-        return self.client.status in ENDED  # what is submitted while it looks for a scheduler that is gone stays pending for ever
+        # what is submitted while it looks for a scheduler that is gone stays pending for ever
+        return self.client.status in ENDED
 
     def empty(self) -> bool:
         return not self._threads() and self.client.status == RUNNING
@@ -102,9 +110,12 @@ def made_workers(given: Any, count: int | None, study: object) -> Workers:
     if callable(getattr(given, "get_executor", None)):  # a client of dask.distributed
         return Cluster(given, count)
     if isinstance(given, Executor):
-        return Workers(lambda: given, count or int(getattr(given, "_max_workers", n) or n), own=False)
+        return Workers(
+            lambda: given, count or int(getattr(given, "_max_workers", n) or n), own=False
+        )
     raise InputError(
-        f"executor: unknown {shown(given)}; give {' or '.join(map(repr, KINDS))}, an executor of concurrent.futures, or a client "
+        f"executor: unknown {shown(given)}; give {' or '.join(map(repr, KINDS))}, an "
+        "executor of concurrent.futures, or a client "
         "of dask.distributed"
     )
 
@@ -120,13 +131,16 @@ def check_sent(study: object) -> None:
         pickle.dumps(study)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise InputError(
-            f"executor: 'processes' cannot be sent the model or its outputs ({error}); define functions at the top of a module, "
+            f"executor: 'processes' cannot be sent the model or its outputs ({error}); "
+            "define functions at the top of a module, "
             "or take executor='threads'"
         ) from None
 
 
 def _begin() -> None:
-    """A process begins: it leaves interrupts to its parent, ends with it, and does not repeat the warnings that results hold."""
+    """A process begins: it leaves interrupts to its parent, ends with it, and does not repeat the
+    warnings that results hold.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for kind in (AssemblyWarning, ModelWarning):
         warnings.simplefilter("ignore", kind)

@@ -17,7 +17,8 @@ from preprocess.formats.exporters.vtu import Vtu
 from preprocess.inputs.arguments import checked_arguments, instance
 
 FORMATS: dict[str, Exporter] = {
-    exporter.kind: exporter for exporter in (MBSim(), Flexmbs(), StandardInputData(), MBDyn(), Simscape(), Vtu())
+    exporter.kind: exporter
+    for exporter in (MBSim(), Flexmbs(), StandardInputData(), MBDyn(), Simscape(), Vtu())
 }
 
 __all__ = ["FORMATS", "Exporter", "write_body"]
@@ -25,10 +26,11 @@ __all__ = ["FORMATS", "Exporter", "write_body"]
 
 @checked_arguments
 def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None = None) -> list[str]:
-    """File in the format of another program; returns the content that the format cannot represent, one line each.
+    """File in the format of another program; returns the content that the format cannot represent,
+    one line each.
 
-    format: a name in `FORMATS`, by default from the suffix.
-    Raises InputError for an unknown format or an unsupported body, MachineError when the file cannot be written.
+    format: a name in `FORMATS`, by default from the suffix. Raises InputError for an unknown format
+    or an unsupported body, MachineError when the file cannot be written.
 
     Examples
     --------
@@ -51,8 +53,14 @@ def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None =
 
 
 def _of_suffix(path: Path) -> Exporter:
-    found = [exporter for exporter in FORMATS.values() if path.name.lower().endswith(exporter.suffixes)]
+    found = [
+        exporter for exporter in FORMATS.values() if path.name.lower().endswith(exporter.suffixes)
+    ]
     if not found:
-        known = ", ".join(f"{exporter.kind} ({', '.join(exporter.suffixes)})" for exporter in FORMATS.values())
-        raise InputError(f"{path}: the format of '{path.suffix}' is unknown; give format=, one of {known}")
+        known = ", ".join(
+            f"{exporter.kind} ({', '.join(exporter.suffixes)})" for exporter in FORMATS.values()
+        )
+        raise InputError(
+            f"{path}: the format of '{path.suffix}' is unknown; give format=, one of {known}"
+        )
     return found[0]

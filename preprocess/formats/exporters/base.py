@@ -20,17 +20,21 @@ class Exporter(ABC):
 
     @abstractmethod
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
-        """Write the file; returns the content that the format cannot represent, one line each. Raises InputError,
-        MachineError."""
+        """Write the file; returns the content that the format cannot represent, one line each.
+        Raises InputError, MachineError."""
 
 
-def missing_fields(body: FlexibleBodyData, format: str, *, surface: bool = False, geometric: bool = True) -> list[str]:
-    """Messages for what the format cannot represent: stress modes, the damping of all pieces of a divided body together, and
-    unless it has them surface and geometric stiffness."""
+def missing_fields(
+    body: FlexibleBodyData, format: str, *, surface: bool = False, geometric: bool = True
+) -> list[str]:
+    """Messages for what the format cannot represent: stress modes, the damping of all pieces of a
+    divided body together, and unless it has them surface and geometric stiffness."""
     parts = {
         "surface": None if surface else body.surface,
         "geometric stiffness": None if geometric else body.geometric,
         "stress modes": body.stress,
         "damping of all pieces together": body.damping_rows if len(body.damping_rows) else None,
     }
-    return [f"{format} does not support the {name}" for name, part in parts.items() if part is not None]
+    return [
+        f"{format} does not support the {name}" for name, part in parts.items() if part is not None
+    ]

@@ -1,9 +1,11 @@
-"""Modal data of MBDyn (.fem) of a reduced body, numbers with 17 digits: its frames are the nodes, with all invariants.
+"""Modal data of MBDyn (.fem) of a reduced body, numbers with 17 digits: its frames are the nodes,
+with all invariants.
 
-The names of the frames are in the line ** NODE SET of the header. MBDyn uses the quadratic terms with "use invariant 9".
-Group 19 holds the geometric stiffness, numbered ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z ω_x (1 … 6), angular accelerations
-(7 … 9), accelerations minus gravity (10 … 12), then three forces and three moments at each node: the modal joint in MBDyn must
-list all nodes in the order of the file.
+The names of the frames are in the line ** NODE SET of the header. MBDyn uses the quadratic terms
+with "use invariant 9". Group 19 holds the geometric stiffness, numbered ω_x², ω_y², ω_z², ω_x ω_y,
+ω_y ω_z, ω_z ω_x (1 … 6), angular accelerations (7 … 9), accelerations minus gravity (10 … 12), then
+three forces and three moments at each node: the modal joint in MBDyn must list all nodes in the
+order of the file.
 """
 
 from __future__ import annotations
@@ -32,8 +34,17 @@ class MBDyn(Exporter):
         if not body.frames:
             raise InputError(f"{body.name}: has no frames; MBDyn needs at least one node")
         write_text(path, "\n".join(_lines(body)) + "\n")
-        rotated = [name for name, frame in body.frames.items() if not np.array_equal(frame.R, np.eye(3))]
-        missing = [f"axes of frame {', '.join(rotated)}: nodes have no axes; set them at the joints in MBDyn"] if rotated else []
+        rotated = [
+            name for name, frame in body.frames.items() if not np.array_equal(frame.R, np.eye(3))
+        ]
+        missing = (
+            [
+                f"axes of frame {', '.join(rotated)}: nodes have no axes; set them at the "
+                "joints in MBDyn"
+            ]
+            if rotated
+            else []
+        )
         return missing + missing_fields(body, "MBDyn")
 
 
@@ -49,7 +60,9 @@ def _lines(body: FlexibleBodyData) -> Iterator[str]:
     yield from _group(3, "INITIAL MODAL DISPLACEMENTS", np.zeros((1, body.nf)))
     yield from _group(4, "INITIAL MODAL VELOCITIES", np.zeros((1, body.nf)))
     for axis, letter in enumerate("XYZ"):
-        yield from _group(5 + axis, f"NODAL {letter} COORDINATES", np.array([[frame.x[axis]] for frame in frames]))
+        yield from _group(
+            5 + axis, f"NODAL {letter} COORDINATES", np.array([[frame.x[axis]] for frame in frames])
+        )
     yield from _group(8, "MODE SHAPES")
     for k in range(body.nf):
         yield f"**    NORMAL MODE SHAPE #  {k + 1}"
@@ -68,7 +81,9 @@ def _lines(body: FlexibleBodyData) -> Iterator[str]:
 
 
 def _invariants(body: FlexibleBodyData) -> Iterator[str]:
-    """Groups 14 … 18; each row holds one component of a vector, or one row of the 3 × 3 matrices of all modes."""
+    """Groups 14 … 18; each row holds one component of a vector, or one row of the 3 × 3 matrices of
+    all modes.
+    """
     yield from _group(14, "INVARIANT 3", body.S_bar)
     yield from _group(15, "INVARIANT 4", body.x_cross_S)
     yield from _group(16, "INVARIANT 8", invariant_8(body.xS).transpose(0, 2, 1).reshape(3, -1))

@@ -1,4 +1,6 @@
-"""Flexible body of MBSim (.h5); its nodes are the frames, with rotation shapes, followed by the surface nodes without."""
+"""Flexible body of MBSim (.h5); its nodes are the frames, with rotation shapes, followed by the
+surface nodes without.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ class MBSim(Exporter):
 
         write_whole(path, fill, checksums=False)
         named = (
-            [f"the frames are nodes 1 … {len(body.frames)} without names and axes: {', '.join(body.frames)}"]
+            [
+                f"the frames are nodes 1 … {len(body.frames)} without names and axes: "
+                f"{', '.join(body.frames)}"
+            ]
             if body.frames
             else []
         )

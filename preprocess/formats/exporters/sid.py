@@ -1,7 +1,8 @@
 """Standard input data (SID) text file of a reduced body, numbers with 17 digits.
 
-The first-order terms of Gr are included: they separate the products of shapes from the geometric stiffness in Oe.
-The names of the frames are in the comment of the first line, "frames: 1 = hub; 2 = tip"; the nodes are numbered.
+The first-order terms of Gr are included: they separate the products of shapes from the geometric
+stiffness in Oe. The names of the frames are in the comment of the first line, "frames: 1 = hub; 2 =
+tip"; the nodes are numbered.
 """
 
 from __future__ import annotations
@@ -45,9 +46,14 @@ def standard_input_data(body: FlexibleBodyData) -> Sid:
     n = body.nf
     blocks = inertia_blocks(body.first_moment, body.inertia, body.S_bar, body.xS, body.SS)
     blocks |= {"ksigma": Taylor(np.zeros((n, 1))), "Ke": Taylor(body.K_ff), "De": Taylor(body.D_ff)}
-    modes = tuple(f"Eigen Mode {k + 1:4d} : {f:12.3f} Hz" for k, f in enumerate(body.modes.frequency))
+    modes = tuple(
+        f"Eigen Mode {k + 1:4d} : {f:12.3f} Hz" for k, f in enumerate(body.modes.frequency)
+    )
     frames = body.geometric.frames if body.geometric is not None else {}
-    nodes = tuple(_node(str(k + 1), frame, frames.get(name)) for k, (name, frame) in enumerate(body.frames.items()))
+    nodes = tuple(
+        _node(str(k + 1), frame, frames.get(name))
+        for k, (name, frame) in enumerate(body.frames.items())
+    )
     if body.geometric is not None:
         blocks |= stiffened(blocks, body.geometric)
     return Sid(body.mass, modes, nodes, blocks, _comment(body))
@@ -79,7 +85,10 @@ def _lines(sid: Sid) -> Iterator[str]:
     yield "           refmod"
     yield f"                {'mass':<31} = {_number(sid.mass)}"
     yield f"                {'nelastq':<31} = {n:5d}"
-    yield from (f"                {f'ielastq ({k + 1:4d})':<31} = {mode}" for k, mode in enumerate(sid.modes))
+    yield from (
+        f"                {f'ielastq ({k + 1:4d})':<31} = {mode}"
+        for k, mode in enumerate(sid.modes)
+    )
     yield "           end refmod"
     yield "           frame"
     for node in sid.nodes:
@@ -99,9 +108,13 @@ def _block(name: str, series: Taylor, n: int, indent: int) -> Iterator[str]:
     """A Taylor series: sizes, then the nonzero entries."""
     zero = not series.m0.any() and (series.m1 is None or not series.m1.any())
     sizes = {
-        "order": 0 if series.m1 is None else 1, "nrow": series.m0.shape[0], "ncol": series.m0.shape[1], "nq": n, "nqn": 0,
+        "order": 0 if series.m1 is None else 1,
+        "nrow": series.m0.shape[0],
+        "ncol": series.m0.shape[1],
+        "nq": n,
+        "nqn": 0,
         "structure": 0 if zero else 3,
-    }  # fmt: skip
+    }
     yield " " * indent + name
     yield from (f"{'':26}{key:<21} = {value:4d}" for key, value in sizes.items())
     yield from _entries("m0", series.m0)

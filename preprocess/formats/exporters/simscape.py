@@ -1,13 +1,15 @@
-"""Stiffness, mass and frames for Simscape's reduced-order flexible solid (.mat, .npz), rigid-body modes included.
+"""Stiffness, mass and frames for Simscape's reduced-order flexible solid (.mat, .npz), rigid-body
+modes included.
 
-Coordinates are the displacements of the frames, U_i = [Tx Ty Tz Rx Ry Rz] one frame after the other, then modal coordinates in
-which every frame is fixed (Craig–Bampton form). The body coordinates z = (rigid motion of the body frame, q) give the motion of
-the frames as U = E z, hence with E⁺ of least strain energy and N the modes of E z = 0,
+Coordinates are the displacements of the frames, U_i = [Tx Ty Tz Rx Ry Rz] one frame after the
+other, then modal coordinates in which every frame is fixed (Craig–Bampton form). The body
+coordinates z = (rigid motion of the body frame, q) give the motion of the frames as U = E z, hence
+with E⁺ of least strain energy and N the modes of E z = 0,
 
     z = [E⁺ | N] [U; η],   K' = [E⁺ | N]ᵀ diag(0, K_ff) [E⁺ | N],   M' alike with the mass matrix of the undeformed body.
 
-Variables: K, M, D ((6k + m), (6k + m)); origins (k, 3) [m]; quaternions (k, 4), scalar first; rotations (k, 3, 3); names.
-Source: MathWorks, Simscape Multibody, Reduced Order Flexible Solid.
+Variables: K, M, D ((6k + m), (6k + m)); origins (k, 3) [m]; quaternions (k, 4), scalar first;
+rotations (k, 3, 3); names. Source: MathWorks, Simscape Multibody, Reduced Order Flexible Solid.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ from preprocess.formats.exporters.base import Exporter, missing_fields
 
 
 class Superelement(NamedTuple):
-    """Stiffness, mass and damping (6k + m, 6k + m) in the displacements of k frames and m fixed-interface modes."""
+    """Stiffness, mass and damping (6k + m, 6k + m) in the displacements of k frames and m
+    fixed-interface modes.
+    """
 
     K: FloatArray
     M: FloatArray
@@ -49,31 +53,41 @@ class Simscape(Exporter):
                 np.savez(file, **variables)
             else:
                 scipy.io.savemat(file, variables)
-        lost = "shape integrals beyond K and M, the surface and the geometric stiffness are not in the file"
+        lost = (
+            "shape integrals beyond K and M, the surface and the geometric stiffness are not "
+            "in the file"
+        )
         return [lost, *missing_fields(body, "Simscape", surface=True)]
 
 
 def superelement(body: FlexibleBodyData) -> Superelement:
-    """Stiffness, mass and damping in frame displacements. Raises InputError when the modes do not span the frame
-    displacements."""
+    """Stiffness, mass and damping in frame displacements. Raises InputError when the modes do not
+    span the frame displacements."""
     n = body.nf
     E = _frame_motion(body)
     if not len(E):
-        raise InputError(f"{body.name}: has no frames; declare interfaces for the boundary of the solid")
+        raise InputError(
+            f"{body.name}: has no frames; declare interfaces for the boundary of the solid"
+        )
     K, D, M = np.zeros((6 + n, 6 + n)), np.zeros((6 + n, 6 + n)), mass_matrix(body)
     K[6:, 6:], D[6:, 6:] = body.K_ff, body.D_ff
     rank = np.linalg.matrix_rank(E, tol=1e-9 * np.linalg.norm(E, 2))
     if rank < len(E):
         raise InputError(
-            f"{body.name}: its {n} modes and 6 rigid-body modes span {rank} of {len(E)} displacements of {len(E) // 6} frames; "
+            f"{body.name}: its {n} modes and 6 rigid-body modes span {rank} of {len(E)} "
+            f"displacements of {len(E) // 6} frames; "
             "reduce with more modes, or export fewer frames"
         )
     basis = _boundary_and_modes(E, K, M)
-    return Superelement(*(0.5 * (A + A.T) for A in (basis.T @ matrix @ basis for matrix in (K, M, D))))
+    return Superelement(
+        *(0.5 * (A + A.T) for A in (basis.T @ matrix @ basis for matrix in (K, M, D)))
+    )
 
 
 def _boundary_and_modes(E: FloatArray, K: FloatArray, M: FloatArray) -> FloatArray:
-    """[E⁺ | N]: the motions of least strain energy with unit frame displacements, then the modes with the frames at rest."""
+    """[E⁺ | N]: the motions of least strain energy with unit frame displacements, then the modes
+    with the frames at rest.
+    """
     null = scipy.linalg.null_space(E)
     inner = null.T @ K @ null
     guess = np.linalg.pinv(E)
@@ -85,8 +99,13 @@ def _boundary_and_modes(E: FloatArray, K: FloatArray, M: FloatArray) -> FloatArr
 
 
 def _frame_motion(body: FlexibleBodyData) -> FloatArray:
-    """E (6k, 6 + n): displacements of the frames, body axes, for rigid motion of the body frame and q."""
-    rows = [np.hstack([rigid_frame_motion(frame), elastic_frame_motion(frame)]) for frame in body.frames.values()]
+    """E (6k, 6 + n): displacements of the frames, body axes, for rigid motion of the body frame and
+    q.
+    """
+    rows = [
+        np.hstack([rigid_frame_motion(frame), elastic_frame_motion(frame)])
+        for frame in body.frames.values()
+    ]
     return np.vstack(rows) if rows else np.zeros((0, 6 + body.nf))
 
 
@@ -94,4 +113,9 @@ def _frames(body: FlexibleBodyData) -> dict[str, Any]:
     R = np.array([frame.R for frame in body.frames.values()])
     quaternions = Rotation.from_matrix(R).as_quat()[:, [3, 0, 1, 2]]
     origins = np.array([frame.x for frame in body.frames.values()])
-    return {"origins": origins, "quaternions": quaternions, "rotations": R, "names": np.array(list(body.frames))}
+    return {
+        "origins": origins,
+        "quaternions": quaternions,
+        "rotations": R,
+        "names": np.array(list(body.frames)),
+    }

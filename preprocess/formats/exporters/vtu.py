@@ -20,11 +20,17 @@ class Vtu(Exporter):
 
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
         if body.surface is None:
-            raise InputError(f"{body.name}: has no surface; load the body with it, or reduce from a mesh")
+            raise InputError(
+                f"{body.name}: has no surface; load the body with it, or reduce from a mesh"
+            )
         phi = body.surface.phi
-        fields = {f"mode {k + 1:03d} {f:.6g} Hz": phi[:, :, k] for k, f in enumerate(body.modes.frequency)}
+        fields = {
+            f"mode {k + 1:03d} {f:.6g} Hz": phi[:, :, k] for k, f in enumerate(body.modes.frequency)
+        }
         grid = meshio.Mesh(
-            body.surface.nodes, [("triangle", body.surface.triangles)], {**fields, "node number": body.surface.node_ids}
+            body.surface.nodes,
+            [("triangle", body.surface.triangles)],
+            {**fields, "node number": body.surface.node_ids},
         )
         with whole_file(path) as draft:
             grid.write(draft, file_format="vtu")

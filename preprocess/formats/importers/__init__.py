@@ -1,6 +1,7 @@
 """Importers of other programs' data: one file per format and one line in the table below.
 
-Formats of finite-element matrices give an `FEModel`, to be reduced; formats of reduced bodies give a `FlexibleBodyData`.
+Formats of finite-element matrices give an `FEModel`, to be reduced; formats of reduced bodies give
+a `FlexibleBodyData`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from preprocess.fe.model import FEModel
 from preprocess.formats.importers.abaqus_matrix import AbaqusMatrix
 from preprocess.formats.importers.abaqus_substructure import AbaqusSubstructure
 from preprocess.formats.importers.ansys import AnsysFull
-from preprocess.formats.importers.base import Finding, Imported, ImportedPart, Importer, ImportReport, Request
+from preprocess.formats.importers.base import (
+    Finding,
+    Imported,
+    ImportedPart,
+    Importer,
+    ImportReport,
+    Request,
+)
 from preprocess.formats.importers.calculix import CalculiX
 from preprocess.formats.importers.flexmbs import Flexmbs
 from preprocess.formats.importers.frd import read_frd
@@ -32,15 +40,37 @@ from preprocess.inputs.units import UNIT_SYSTEMS, Units, units_named
 from preprocess.inputs.warning import PreprocessWarning
 
 _ALL: tuple[Importer, ...] = (
-    CalculiX(), AbaqusMatrix(), AbaqusSubstructure(), NastranOp4(), NastranDmig(), NastranOp2(), AnsysFull(),
-    MatrixMarket(), Flexmbs(), MBSim(), MBDyn(), StandardInputData(),
-)  # fmt: skip
+    CalculiX(),
+    AbaqusMatrix(),
+    AbaqusSubstructure(),
+    NastranOp4(),
+    NastranDmig(),
+    NastranOp2(),
+    AnsysFull(),
+    MatrixMarket(),
+    Flexmbs(),
+    MBSim(),
+    MBDyn(),
+    StandardInputData(),
+)
 FORMATS: dict[str, Importer] = {importer.kind: importer for importer in _ALL}
 
 __all__ = [
-    "FORMATS", "UNIT_SYSTEMS", "Finding", "ImportReport", "Imported", "ImportedPart", "Importer", "Request", "Units",
-    "read", "read_body", "read_frd", "read_model", "units_named",
-]  # fmt: skip
+    "FORMATS",
+    "UNIT_SYSTEMS",
+    "Finding",
+    "ImportReport",
+    "Imported",
+    "ImportedPart",
+    "Importer",
+    "Request",
+    "Units",
+    "read",
+    "read_body",
+    "read_frd",
+    "read_model",
+    "units_named",
+]
 
 
 @checked_arguments
@@ -55,10 +85,10 @@ def read(
 ) -> Imported:
     """ImportedPart and report of a file of another program.
 
-    format: a name in `FORMATS`, by default from the file's suffix and first bytes.  units: of the file, in `UNIT_SYSTEMS`.
-    mass, nodes: companion files of matrices, by default those of the same name.  frames: node numbers of a reduced
-    body that become frames, by name.
-    Raises InputError for an unreadable file or an invalid part, MachineError where an extra is missing.
+    format: a name in `FORMATS`, by default from the file's suffix and first bytes.  units: of the
+    file, in `UNIT_SYSTEMS`. mass, nodes: companion files of matrices, by default those of the same
+    name.  frames: node numbers of a reduced body that become frames, by name. Raises InputError for
+    an unreadable file or an invalid part, MachineError where an extra is missing.
     """
     source = file_path(path, "file")
     check_regular(source)
@@ -68,7 +98,10 @@ def read(
             integer(node, f"frames.{name}")
     importer = _named(format) if format is not None else _recognised(source)
     report = ImportReport(str(source), importer.kind)
-    mass, nodes = (None if each is None else file_path(each, what) for each, what in ((mass, "mass"), (nodes, "nodes")))
+    mass, nodes = (
+        None if each is None else file_path(each, what)
+        for each, what in ((mass, "mass"), (nodes, "nodes"))
+    )
     request = Request(source, units_named(units), mass, nodes, frames)
     return Imported(_guarded(importer, request, report), report)
 
@@ -82,7 +115,8 @@ def read_model(
     mass: str | Path | None = None,
     nodes: str | Path | None = None,
 ) -> FEModel:
-    """Finite-element matrices of another program, in SI units; failed checks as `PreprocessWarning`.
+    """Finite-element matrices of another program, in SI units; failed checks as
+    `PreprocessWarning`.
 
     format: name of the format, by default from the file's suffix and first bytes.
     units: of the file, "m-kg-s" or another system.
@@ -104,7 +138,9 @@ def read_model(
     """
     part, report = read(path, format=format, units=units, mass=mass, nodes=nodes)
     if not isinstance(part, FEModel):
-        raise InputError(f"{path}: contains a reduced body ({report.format}); read it with read_body")
+        raise InputError(
+            f"{path}: contains a reduced body ({report.format}); read it with read_body"
+        )
     _warn(report)
     return part
 
@@ -137,7 +173,10 @@ def read_body(
     """
     part, report = read(path, format=format, units=units, nodes=nodes, frames=frames)
     if not isinstance(part, FlexibleBodyData):
-        raise InputError(f"{path}: contains finite-element matrices ({report.format}); read them with read_model and reduce them")
+        raise InputError(
+            f"{path}: contains finite-element matrices ({report.format}); read them with "
+            "read_model and reduce them"
+        )
     _warn(report)
     return part
 
@@ -154,12 +193,18 @@ def _named(name: str) -> Importer:
 
 
 def _recognised(path: Path) -> Importer:
-    """Importer of the file's suffix; among several the one whose signature is near the start of the file."""
+    """Importer of the file's suffix; among several the one whose signature is near the start of the
+    file.
+    """
     suffix = path.suffix.lower()
     candidates = [importer for importer in FORMATS.values() if suffix in importer.suffixes]
     if not candidates:
-        known = ", ".join(f"{importer.kind} ({', '.join(importer.suffixes)})" for importer in FORMATS.values())
-        raise InputError(f"{path}: the format of '{suffix}' is unknown; give format=, one of {known}")
+        known = ", ".join(
+            f"{importer.kind} ({', '.join(importer.suffixes)})" for importer in FORMATS.values()
+        )
+        raise InputError(
+            f"{path}: the format of '{suffix}' is unknown; give format=, one of {known}"
+        )
     if len(candidates) == 1:
         return candidates[0]
     try:
@@ -167,8 +212,14 @@ def _recognised(path: Path) -> Importer:
             start = file.read(65536).upper()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    signed = [importer for importer in candidates if importer.signature and importer.signature.upper() in start]
-    return (signed or [importer for importer in candidates if not importer.signature] or candidates)[0]
+    signed = [
+        importer
+        for importer in candidates
+        if importer.signature and importer.signature.upper() in start
+    ]
+    return (
+        signed or [importer for importer in candidates if not importer.signature] or candidates
+    )[0]
 
 
 def _guarded(importer: Importer, request: Request, report: ImportReport) -> ImportedPart:
@@ -176,6 +227,11 @@ def _guarded(importer: Importer, request: Request, report: ImportReport) -> Impo
     try:
         return importer.read(request, report)
     except MemoryError:
-        raise InputError(f"{request.path}: claims more data than fits in memory; it is damaged") from None
+        raise InputError(
+            f"{request.path}: claims more data than fits in memory; it is damaged"
+        ) from None
     except (ValueError, LookupError, ArithmeticError, OSError) as error:
-        raise InputError(f"{request.path}: is not a valid {importer.kind} file ({reason(error)}); export it again") from error
+        raise InputError(
+            f"{request.path}: is not a valid {importer.kind} file ({reason(error)}); "
+            "export it again"
+        ) from error

@@ -1,11 +1,12 @@
 """Abaqus: matrices written by ``*MATRIX OUTPUT``, with the nodes of the input file.
 
     job_STIF1.mtx, job_MASS1.mtx   rows "row node, direction, column node, direction, value" (FORMAT=MATRIX INPUT), or
-                                   "row, column, value" (FORMAT=COORDINATE), all displacements of all nodes in ascending order
+                                   "row, column, value" (FORMAT=COORDINATE), all displacements of
+                                   all nodes in ascending order
     job.inp                        nodes, sets and elements
 
-Boundary conditions appear in the matrices as penalty diagonals of 1e36; they are removed and reported.
-Source: Abaqus Analysis User's Guide, "Generating matrices".
+Boundary conditions appear in the matrices as penalty diagonals of 1e36; they are removed and
+reported. Source: Abaqus Analysis User's Guide, "Generating matrices".
 """
 
 from __future__ import annotations
@@ -39,10 +40,15 @@ class AbaqusMatrix(Importer):
         if K.shape[1] == 5 and M.shape[1] == 5:
             labels, entries = _labels([K, M])
         elif K.shape[1] == 3 and M.shape[1] == 3:
-            labels = np.stack([np.repeat(np.sort(nodes.ids), 3), np.tile((1, 2, 3), len(nodes.ids))], axis=1)
+            labels = np.stack(
+                [np.repeat(np.sort(nodes.ids), 3), np.tile((1, 2, 3), len(nodes.ids))], axis=1
+            )
             entries = [(_index(rows[:, 0]) - 1, _index(rows[:, 1]) - 1) for rows in (K, M)]
         else:
-            raise InputError(f"{request.path} and {mass} are of different formats; write both with the same *MATRIX OUTPUT")
+            raise InputError(
+                f"{request.path} and {mass} are of different formats; write both with the "
+                "same *MATRIX OUTPUT"
+            )
         stiffness, inertia = (Entries(*ij, rows[:, -1], None) for ij, rows in zip(entries, (K, M)))
         return free_solid(
             stiffness.matrix(len(labels), "K", report),
@@ -62,7 +68,9 @@ def _companions(request: Request) -> tuple[Path, Path]:
     if mass is None and match:
         mass = path.with_name(f"{stem}_MASS{match.group(1)}{path.suffix}")
     if mass is None or not mass.is_file():
-        raise InputError(f"{path}: mass file not found ({mass or 'the name has no _STIF'}); give it as mass=")
+        raise InputError(
+            f"{path}: mass file not found ({mass or 'the name has no _STIF'}); give it as mass="
+        )
     nodes = path.with_name(f"{stem}.inp") if nodes is None else nodes
     return mass, nodes
 
@@ -74,7 +82,8 @@ def _rows(path: Path) -> Array:
     columns = len(first.replace(b",", b" ").split())
     if columns not in (3, 5):
         raise InputError(
-            f"{path}: {first[:40].decode(errors='replace')!r} is not a matrix entry; write FORMAT=MATRIX INPUT or COORDINATE"
+            f"{path}: {first[:40].decode(errors='replace')!r} is not a matrix entry; "
+            "write FORMAT=MATRIX INPUT or COORDINATE"
         )
     return table(text, columns, str(path))
 
@@ -84,7 +93,9 @@ def _index(values: Array) -> Indices:
 
 
 def _labels(tables: list[Array]) -> tuple[Indices, list[tuple[Indices, Indices]]]:
-    """All degrees of freedom (n, 2), and for each table the rows and columns of its entries among them."""
+    """All degrees of freedom (n, 2), and for each table the rows and columns of its entries among
+    them.
+    """
     pairs = np.concatenate([_index(rows[:, k : k + 2]) for rows in tables for k in (0, 2)])
     labels, inverse = np.unique(pairs, axis=0, return_inverse=True)
     ends = np.cumsum([len(rows) for rows in tables for _ in (0, 1)])[:-1]

@@ -1,4 +1,5 @@
-"""Abaqus substructures, written by ``*SUBSTRUCTURE MATRIX OUTPUT, OUTPUT FILE=USER DEFINED`` (.mtx).
+"""Abaqus substructures, written by ``*SUBSTRUCTURE MATRIX OUTPUT, OUTPUT FILE=USER DEFINED``
+(.mtx).
 
     *USER ELEMENT, NODES=2, LINEAR
     ** ELEMENT NODES
@@ -7,8 +8,9 @@
     *MATRIX, TYPE=STIFFNESS          lower triangle row by row, any number per line
     *MATRIX, TYPE=MASS
 
-Nodes that are not in the input file are the generalized coordinates of retained fixed-interface modes.
-Source: Abaqus Analysis User's Guide, "Using substructures"; Keywords Guide, *USER ELEMENT, *MATRIX.
+Nodes that are not in the input file are the generalized coordinates of retained fixed-interface
+modes. Source: Abaqus Analysis User's Guide, "Using substructures"; Keywords Guide, *USER ELEMENT,
+*MATRIX.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from preprocess.formats.importers.superelement import MAX_DOFS, Superelement, su
 from preprocess.inputs.number_text import content, integers, numbers
 
 _KEYWORD = re.compile(rb"^\*(?!\*)[ \t]*([^\r\n]*)", re.MULTILINE)
-_NODES = re.compile(rb"^\*\*[ \t]*ELEMENT NODES[^\n]*\n((?:\*\*[\d, \t\r-]*\n)+)", re.MULTILINE | re.IGNORECASE)
+_NODES = re.compile(
+    rb"^\*\*[ \t]*ELEMENT NODES[^\n]*\n((?:\*\*[\d, \t\r-]*\n)+)", re.MULTILINE | re.IGNORECASE
+)
 _COMMENT = re.compile(rb"^\*\*.*$", re.MULTILINE)
 
 
@@ -43,8 +47,15 @@ class AbaqusSubstructure(Importer):
         labels = _labels(request, *blocks["USER ELEMENT"])
         K, M = (_matrix(request, blocks, kind, len(labels)) for kind in ("STIFFNESS", "MASS"))
         row = {int(node): k for k, node in enumerate(nodes.ids)}
-        positions = {int(node): nodes.positions[row[int(node)]] for node in np.unique(labels[:, 0]) if int(node) in row}
-        report.found(f"{len(labels)} retained degrees of freedom of {len(positions)} nodes, the others are modes")
+        positions = {
+            int(node): nodes.positions[row[int(node)]]
+            for node in np.unique(labels[:, 0])
+            if int(node) in row
+        }
+        report.found(
+            f"{len(labels)} retained degrees of freedom of {len(positions)} nodes, the "
+            "others are modes"
+        )
         return superelement_body(Superelement(K, M, labels, positions), request, report)
 
 
@@ -54,16 +65,26 @@ def _blocks(request: Request, data: bytes) -> dict[str, tuple[bytes, bytes]]:
     ends = [mark.start() for mark in marks[1:]] + [len(data)]
     blocks: dict[str, tuple[bytes, bytes]] = {}
     for mark, end in zip(marks, ends):
-        words = [word.strip().upper() for word in mark.group(1).decode("ascii", errors="replace").split(",")]
-        kind = next((word.partition("=")[2].strip() for word in words[1:] if word.startswith("TYPE")), words[0])
+        words = [
+            word.strip().upper()
+            for word in mark.group(1).decode("ascii", errors="replace").split(",")
+        ]
+        kind = next(
+            (word.partition("=")[2].strip() for word in words[1:] if word.startswith("TYPE")),
+            words[0],
+        )
         name = kind if words[0] == "MATRIX" else words[0]
         if name in blocks:
-            raise InputError(f"{request.path}: has two blocks *{name}; write one substructure per file")
+            raise InputError(
+                f"{request.path}: has two blocks *{name}; write one substructure per file"
+            )
         text = data[mark.end() : end]
         blocks[name] = (_COMMENT.sub(b"", text), text)
     missing = [name for name in ("USER ELEMENT", "STIFFNESS", "MASS") if name not in blocks]
     if missing:
-        raise InputError(f"{request.path}: has no {missing[0]}; write it with STIFFNESS=YES, MASS=YES")
+        raise InputError(
+            f"{request.path}: has no {missing[0]}; write it with STIFFNESS=YES, MASS=YES"
+        )
     return blocks
 
 
@@ -73,31 +94,49 @@ def _labels(request: Request, text: bytes, commented: bytes) -> IntArray:
     if not found:
         raise InputError(f"{request.path}: has no list ** ELEMENT NODES under *USER ELEMENT")
     nodes = integers(
-        numbers(found.group(1).replace(b"*", b" "), f"{request.path}: element nodes"), str(request.path), "node number"
+        numbers(found.group(1).replace(b"*", b" "), f"{request.path}: element nodes"),
+        str(request.path),
+        "node number",
     )
     lines = [
-        integers(numbers(line, f"{request.path}: degrees of freedom"), str(request.path), "degree of freedom")
+        integers(
+            numbers(line, f"{request.path}: degrees of freedom"),
+            str(request.path),
+            "degree of freedom",
+        )
         for line in text.splitlines()
         if line.strip()
     ]
     if not lines or not len(nodes):
-        raise InputError(f"{request.path}: has no nodes or no degrees of freedom under *USER ELEMENT")
+        raise InputError(
+            f"{request.path}: has no nodes or no degrees of freedom under *USER ELEMENT"
+        )
     dofs = [lines[0]] * len(nodes)
     for line in lines[1:]:
         if not 1 <= line[0] <= len(nodes):
-            raise InputError(f"{request.path}: gives degrees of freedom to node index {line[0]} of {len(nodes)}")
+            raise InputError(
+                f"{request.path}: gives degrees of freedom to node index {line[0]} of {len(nodes)}"
+            )
         dofs[int(line[0]) - 1 :] = [line[1:]] * (len(nodes) - int(line[0]) + 1)
     if not 0 < sum(map(len, dofs)) <= MAX_DOFS:
-        raise InputError(f"{request.path}: has {sum(map(len, dofs))} degrees of freedom; 1 to {MAX_DOFS} are supported")
-    return np.array([(node, direction) for node, own in zip(nodes, dofs) for direction in own], dtype=np.int64)
+        raise InputError(
+            f"{request.path}: has {sum(map(len, dofs))} degrees of freedom; 1 to "
+            f"{MAX_DOFS} are supported"
+        )
+    return np.array(
+        [(node, direction) for node, own in zip(nodes, dofs) for direction in own], dtype=np.int64
+    )
 
 
-def _matrix(request: Request, blocks: dict[str, tuple[bytes, bytes]], kind: str, size: int) -> FloatArray:
+def _matrix(
+    request: Request, blocks: dict[str, tuple[bytes, bytes]], kind: str, size: int
+) -> FloatArray:
     """Symmetric matrix of a lower triangle row by row."""
     values = numbers(blocks[kind][0], f"{request.path}: {kind.lower()}")
     if values.size != size * (size + 1) // 2:
         raise InputError(
-            f"{request.path}: {kind.lower()} has {values.size} numbers; {size} degrees of freedom need {size * (size + 1) // 2}"
+            f"{request.path}: {kind.lower()} has {values.size} numbers; {size} degrees of "
+            f"freedom need {size * (size + 1) // 2}"
         )
     lower = np.zeros((size, size))
     lower[np.tril_indices(size)] = values

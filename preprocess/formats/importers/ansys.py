@@ -1,8 +1,9 @@
-"""Ansys: the assembled matrices of a modal analysis (.full), with the nodes of an archive (.cdb, CDWRITE).
+"""Ansys: the assembled matrices of a modal analysis (.full), with the nodes of an archive (.cdb,
+CDWRITE).
 
-The binary file is read by the open reader ansys-mapdl-reader, the extra ``ansys``. It omits rows with supports, so the
-analysis must be run without any.
-Source: Ansys Mechanical APDL Programmer's Reference, "Format of the full file"; CDWRITE.
+The binary file is read by the open reader ansys-mapdl-reader, the extra ``ansys``. It omits rows
+with supports, so the analysis must be run without any. Source: Ansys Mechanical APDL Programmer's
+Reference, "Format of the full file"; CDWRITE.
 """
 
 from __future__ import annotations
@@ -35,17 +36,30 @@ class AnsysFull(Importer):
         if len(full.held):
             node, direction = full.held[0]
             raise InputError(
-                f"{request.path}: {len(full.held)} displacements are fixed, first node {node} direction {direction + 1}; "
+                f"{request.path}: {len(full.held)} displacements are fixed, first node "
+                f"{node} direction {direction + 1}; "
                 "run the modal analysis without supports (D, DSYM) and couplings (CE)"
             )
-        K, M = (Entries(A.row, A.col, A.data, None) for A in (sp.coo_matrix(full.K), sp.coo_matrix(full.M)))
+        K, M = (
+            Entries(A.row, A.col, A.data, None)
+            for A in (sp.coo_matrix(full.K), sp.coo_matrix(full.M))
+        )
         size = len(full.labels)
         labels = full.labels + (0, 1)
-        return free_solid(K.matrix(size, "K", report), M.matrix(size, "M", report), labels, nodes, request.units, report)
+        return free_solid(
+            K.matrix(size, "K", report),
+            M.matrix(size, "M", report),
+            labels,
+            nodes,
+            request.units,
+            report,
+        )
 
 
 class _Full(NamedTuple):
-    """Node and direction (from 0) of each row, upper triangles of K and M, fixed degrees of freedom."""
+    """Node and direction (from 0) of each row, upper triangles of K and M, fixed degrees of
+    freedom.
+    """
 
     labels: Indices
     K: sp.csc_matrix
@@ -58,12 +72,16 @@ def _full(path: Path) -> _Full:
         from ansys.mapdl.reader import read_binary
     except ImportError as error:
         raise MachineError(
-            f'{path}: .full files are read by ansys-mapdl-reader, which is not installed; run pip install "flexmbs[ansys]"'
+            f"{path}: .full files are read by ansys-mapdl-reader, which is not installed; "
+            'run pip install "flexmbs[ansys]"'
         ) from error
     with guarded(f"{path}: cannot be read by ansys-mapdl-reader"):
         result: Any = read_binary(str(path))
         labels, K, M = result.load_km(sort=True)
         held = np.asarray(result.const, dtype=np.int64).reshape(-1, 2)
     if K is None or M is None:
-        raise InputError(f"{path}: has no {'stiffness' if K is None else 'mass'}; write it by a modal analysis (WRFULL)")
+        raise InputError(
+            f"{path}: has no {'stiffness' if K is None else 'mass'}; write it by a modal "
+            "analysis (WRFULL)"
+        )
     return _Full(np.asarray(labels, dtype=np.int64), K, M, held)

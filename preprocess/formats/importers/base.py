@@ -20,7 +20,9 @@ ImportedPart = FEModel | FlexibleBodyData
 
 
 class Finding(NamedTuple):
-    """One line of a report: "found" for content, "ok" for a passed check, "warning" for a failed one."""
+    """One line of a report: "found" for content, "ok" for a passed check, "warning" for a failed
+    one.
+    """
 
     kind: str
     text: str
@@ -45,9 +47,23 @@ class ImportReport:
         """Add a check and its result."""
         self.findings.append(Finding("ok" if holds else "warning", text))
 
-    def agree(self, text: str, given: FloatArray, expected: FloatArray, tolerance: float, scale: float = 0.0) -> bool:
-        """Add the check that arrays agree to a tolerance, relative to their largest entry or to ``scale``; whether they do."""
-        largest = max(float(np.abs(expected).max(initial=0.0)), float(np.abs(given).max(initial=0.0)), scale, 1e-300)
+    def agree(
+        self,
+        text: str,
+        given: FloatArray,
+        expected: FloatArray,
+        tolerance: float,
+        scale: float = 0.0,
+    ) -> bool:
+        """Add the check that arrays agree to a tolerance, relative to their largest entry or to
+        ``scale``; whether they do.
+        """
+        largest = max(
+            float(np.abs(expected).max(initial=0.0)),
+            float(np.abs(given).max(initial=0.0)),
+            scale,
+            1e-300,
+        )
         error = float(np.abs(given - expected).max(initial=0.0)) / largest
         self.check(error < tolerance, f"{text} ({error:.2g})")
         return error < tolerance
@@ -58,15 +74,17 @@ class ImportReport:
         return [finding.text for finding in self.findings if finding.kind == "warning"]
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.source} ({self.format})", *(f"  {finding}" for finding in self.findings)])
+        return "\n".join(
+            [f"{self.source} ({self.format})", *(f"  {finding}" for finding in self.findings)]
+        )
 
 
 @dataclass(frozen=True)
 class Request:
     """Import request: the file, and the data that its format does not specify.
 
-    units: of the file.  mass, nodes: companion files, by default found by name.  frames: node numbers that become
-    frames, by name; None leaves the choice to the format.
+    units: of the file.  mass, nodes: companion files, by default found by name.  frames: node
+    numbers that become frames, by name; None leaves the choice to the format.
     """
 
     path: Path
@@ -76,14 +94,18 @@ class Request:
     frames: Mapping[str, int] | None = None
 
     def companion(self, given: Path | None, *suffixes: str) -> Path:
-        """The given file, or the file of the same name with the first suffix that exists. Raises InputError."""
+        """The given file, or the file of the same name with the first suffix that exists. Raises
+        InputError.
+        """
         if given is not None:
             return given
         candidates = [self.path.with_suffix(suffix) for suffix in suffixes]
         found = next((path for path in candidates if path.is_file()), None)
         if found is None:
             names = " or ".join(path.name for path in candidates)
-            raise InputError(f"{self.path}: needs {names} in the same folder; copy it there or give its path")
+            raise InputError(
+                f"{self.path}: needs {names} in the same folder; copy it there or give its path"
+            )
         return found
 
 
@@ -97,8 +119,8 @@ class Imported(NamedTuple):
 class Importer(ABC):
     """Reader of one format; a new one is a class in its own file and one line in `FORMATS`.
 
-    kind: its name.  suffixes: of its files.  signature: text near the start of the file that identifies it among formats of the
-    same suffix.
+    kind: its name.  suffixes: of its files.  signature: text near the start of the file that
+    identifies it among formats of the same suffix.
     """
 
     kind: ClassVar[str]

@@ -31,22 +31,31 @@ class RawBody(NamedTuple):
 
 
 def checked_body(raw: RawBody, request: Request, report: ImportReport) -> FlexibleBodyData:
-    """The body in SI units with its checks in the report. Raises InputError for invalid mass or stiffness."""
+    """The body in SI units with its checks in the report. Raises InputError for invalid mass or
+    stiffness.
+    """
     body = _in_si(raw, request, report)
     report.found(
-        f"{body.nf} modes from {body.modes.frequency.min(initial=np.inf):.6g} Hz, {len(body.frames)} frames"
+        f"{body.nf} modes from {body.modes.frequency.min(initial=np.inf):.6g} Hz, "
+        f"{len(body.frames)} frames"
         if body.nf
         else "a rigid body"
     )
     size = np.sqrt(max(np.trace(body.second_moment) / body.mass, 0.0)) if body.mass > 0 else 0.0
     report.found(
-        f"mass {body.mass:.6g} kg, radius of gyration {size:.4g} m about the body frame, from units {request.units.name}"
+        f"mass {body.mass:.6g} kg, radius of gyration {size:.4g} m about the body frame, "
+        f"from units {request.units.name}"
     )
     if body.geometric is not None:
         report.found(f"geometric stiffness of inertia and of {len(body.geometric.frames)} frames")
     for check in body.validate():
-        if not check.ok and check.name.startswith(("mass is positive", "K_ff is positive", "K_ff is symmetric")):
-            raise InputError(f"{report.source}: {check.name} does not hold ({check.residual:.3g}); export the body again")
+        if not check.ok and check.name.startswith(
+            ("mass is positive", "K_ff is positive", "K_ff is symmetric")
+        ):
+            raise InputError(
+                f"{report.source}: {check.name} does not hold ({check.residual:.3g}); "
+                "export the body again"
+            )
         report.check(check.ok, f"{check.name} ({check.residual:.2g})")
     return body
 
@@ -80,7 +89,9 @@ def _in_si(raw: RawBody, request: Request, report: ImportReport) -> FlexibleBody
 
 
 def _frame(frame: FlexibleFrame, phi: float, length: float) -> FlexibleFrame:
-    return FlexibleFrame(frame.x * length, frame.R, frame.phi * phi, frame.psi * (phi / length), frame.kind)
+    return FlexibleFrame(
+        frame.x * length, frame.R, frame.phi * phi, frame.psi * (phi / length), frame.kind
+    )
 
 
 def _surface(surface: Surface | None, phi: float, length: float) -> Surface | None:
@@ -96,11 +107,15 @@ def _geometric(K0: GeometricStiffness | None, u: Units) -> GeometricStiffness | 
     force = u.mass * u.length
     scale = np.repeat([1.0 / force, 1.0 / (force * u.length)], 3)[:, None, None]
     frames = {name: matrices * scale for name, matrices in K0.frames.items()}
-    return GeometricStiffness(K0.acceleration / u.length, K0.angular_acceleration, K0.rotation, frames)
+    return GeometricStiffness(
+        K0.acceleration / u.length, K0.angular_acceleration, K0.rotation, frames
+    )
 
 
 class Nodes(NamedTuple):
-    """Nodes of a reduced body: numbers (N,), positions (N, 3), shapes of translation and rotation (N, 3, n)."""
+    """Nodes of a reduced body: numbers (N,), positions (N, 3), shapes of translation and rotation
+    (N, 3, n).
+    """
 
     ids: np.ndarray
     positions: FloatArray
@@ -108,7 +123,8 @@ class Nodes(NamedTuple):
     psi: FloatArray
 
     def wanted(self, numbers: Mapping[str, int] | None, report: ImportReport) -> dict[str, int]:
-        """Rows of the nodes that become frames, by name: those given, or every node of a short list.
+        """Rows of the nodes that become frames, by name: those given, or every node of a short
+        list.
 
         Raises InputError for a missing node.
         """
@@ -118,15 +134,21 @@ class Nodes(NamedTuple):
                 report.found(f"{len(row_of)} nodes, none becomes a frame; name them with frames=")
                 return {}
             numbers = {f"node {node}": node for node in row_of}
-        missing = [f"{name!r} at node {node}" for name, node in numbers.items() if node not in row_of]
+        missing = [
+            f"{name!r} at node {node}" for name, node in numbers.items() if node not in row_of
+        ]
         if missing:
-            raise InputError(f"{report.source}: no node for frame {missing[0]}; the nodes are {_few(row_of)}")
+            raise InputError(
+                f"{report.source}: no node for frame {missing[0]}; the nodes are {_few(row_of)}"
+            )
         return {name: row_of[node] for name, node in numbers.items()}
 
     def frames(self, rows: Mapping[str, int]) -> dict[str, FlexibleFrame]:
         """Frames with body axes at the nodes of the given rows."""
         return {
-            name: FlexibleFrame(self.positions[row], np.eye(3), self.phi[row], self.psi[row], "node")
+            name: FlexibleFrame(
+                self.positions[row], np.eye(3), self.phi[row], self.psi[row], "node"
+            )
             for name, row in rows.items()
         }
 

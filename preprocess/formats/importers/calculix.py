@@ -1,4 +1,5 @@
-"""CalculiX: the matrices stored by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``, with the nodes of the input or the result file.
+"""CalculiX: the matrices stored by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``, with the nodes of the
+input or the result file.
 
     job.sti, job.mas   rows "row column value", the upper triangle, 1-based
     job.dof            one line "node.direction" per row of the matrices
@@ -38,16 +39,27 @@ class CalculiX(Importer):
 
 def _entries(path: Path) -> Entries:
     rows = table(content(path, "rows of row, column, value"), 3, str(path))
-    return Entries(integers(rows[:, 0], str(path), "row") - 1, integers(rows[:, 1], str(path), "column") - 1, rows[:, 2])
+    return Entries(
+        integers(rows[:, 0], str(path), "row") - 1,
+        integers(rows[:, 1], str(path), "column") - 1,
+        rows[:, 2],
+    )
 
 
 def _dof_labels(path: Path) -> Indices:
     """Node number and direction of each row of the matrices."""
     words = content(path, "lines node.direction").split()
     if any(word.count(b".") != 1 for word in words):
-        bad = next(word for word in words if word.count(b".") != 1).decode("utf-8", errors="replace")
-        raise InputError(f"{path}: {bad[:30]!r} is not node.direction; it is not a CalculiX .dof file")
+        bad = next(word for word in words if word.count(b".") != 1).decode(
+            "utf-8", errors="replace"
+        )
+        raise InputError(
+            f"{path}: {bad[:30]!r} is not node.direction; it is not a CalculiX .dof file"
+        )
     pairs = numbers(b" ".join(words).replace(b".", b" "), str(path))
     if pairs.size != 2 * len(words):
-        raise InputError(f"{path}: has {pairs.size} numbers in {len(words)} lines of node.direction; it is damaged")
+        raise InputError(
+            f"{path}: has {pairs.size} numbers in {len(words)} lines of node.direction; "
+            "it is damaged"
+        )
     return np.asarray(integers(pairs, str(path), "node number").reshape(-1, 2))

@@ -18,7 +18,10 @@ class Flexmbs(Importer):
         stored = load_body(request.path)
         if isinstance(stored, DividedBodyData):
             report.found(f"{len(stored.pieces)} pieces, put together for small deflections")
-            report.check(False, "stress modes and geometric stiffness are those of the pieces and are omitted")
+            report.check(
+                False,
+                "stress modes and geometric stiffness are those of the pieces and are omitted",
+            )
         body = in_one_piece(stored)
         for check in body.validate():
             report.check(check.ok, f"{check.name} ({check.residual:.2g})")

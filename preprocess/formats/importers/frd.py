@@ -21,19 +21,26 @@ Indices = NDArray[np.int64]
 _TYPES = {1: "hex8", 2: "wedge6", 3: "tet4", 4: "hex20", 5: "wedge15", 6: "tet10"}
 _COUNTS = {1: 8, 2: 6, 3: 4, 4: 20, 5: 15, 6: 10}
 # The file lists the midpoints of the vertical edges before those of the upper face.
-_ORDER = {4: (*range(12), *range(16, 20), *range(12, 16)), 5: (*range(9), *range(12, 15), *range(9, 12))}
+_ORDER = {
+    4: (*range(12), *range(16, 20), *range(12, 16)),
+    5: (*range(9), *range(12, 15), *range(9, 12)),
+}
 ACCURACY = 1e-5  # of positions with six digits
 
 
 class FrdMode(NamedTuple):
-    """Displacement field: frequency [cycles per unit of time] and values (N, 3) in the order of the nodes."""
+    """Displacement field: frequency [cycles per unit of time] and values (N, 3) in the order of the
+    nodes.
+    """
 
     frequency: float
     displacement: Array
 
 
 class Frd(NamedTuple):
-    """Node numbers (N,), positions (N, 3), node indices by element type in VTK order, displacement fields."""
+    """Node numbers (N,), positions (N, 3), node indices by element type in VTK order, displacement
+    fields.
+    """
 
     ids: Indices
     positions: Array
@@ -62,23 +69,36 @@ def read_frd(path: Path) -> Frd:
             modes.append(FrdMode(frequency, _ordered(path, ids, labels, field)))
         number += 1
     if not len(ids):
-        raise InputError(f"{path}: has no nodes (block 2C); it is not a CalculiX result file or has no results")
+        raise InputError(
+            f"{path}: has no nodes (block 2C); it is not a CalculiX result file or has no results"
+        )
     index = {int(node): n for n, node in enumerate(ids)}
-    return Frd(ids, positions, {kind: _connectivity(path, rows, index) for kind, rows in cells.items()}, tuple(modes))
+    return Frd(
+        ids,
+        positions,
+        {kind: _connectivity(path, rows, index) for kind, rows in cells.items()},
+        tuple(modes),
+    )
 
 
 def _values(path: Path, lines: list[str], start: int, width: int) -> tuple[int, Indices, Array]:
-    """Lines " -1 node v v v" up to " -3", in columns of 3, 10 and 12 characters: last line, nodes, values."""
+    """Lines " -1 node v v v" up to " -3", in columns of 3, 10 and 12 characters: last line, nodes,
+    values.
+    """
     labels, values = [], []
     for number in range(start, len(lines)):
         line = lines[number]
         if line.startswith(" -1"):
             labels.append(int(_number(path, number, line[3:13])))
-            values.append([_number(path, number, line[13 + 12 * k : 25 + 12 * k]) for k in range(width)])
+            values.append(
+                [_number(path, number, line[13 + 12 * k : 25 + 12 * k]) for k in range(width)]
+            )
         elif line.startswith(" -3"):
             return number, np.array(labels, np.int64), np.array(values).reshape(-1, width)
         elif not line.startswith(" -5"):
-            raise InputError(f"{path}:{number + 1}: {line[:30]!r} is not supported; write the results as ASCII")
+            raise InputError(
+                f"{path}:{number + 1}: {line[:30]!r} is not supported; write the results as ASCII"
+            )
     raise InputError(f"{path}: ends within the block starting at line {start}; it is truncated")
 
 
@@ -91,12 +111,18 @@ def _elements(path: Path, lines: list[str], start: int, cells: dict[str, list[li
         if line.startswith(" -1"):
             kind, nodes = int(_number(path, number, line[13:18])), []
         elif line.startswith(" -2") and kind in _TYPES:
-            nodes += [int(_number(path, number, line[k : k + 10])) for k in range(3, len(line.rstrip()), 10)]
+            nodes += [
+                int(_number(path, number, line[k : k + 10]))
+                for k in range(3, len(line.rstrip()), 10)
+            ]
             if len(nodes) == _COUNTS[kind]:
                 order = _ORDER.get(kind, range(len(nodes)))
                 cells.setdefault(_TYPES[kind], []).append([nodes[k] for k in order])
             elif len(nodes) > _COUNTS[kind]:
-                raise InputError(f"{path}:{number + 1}: an element has {len(nodes)} nodes; its type has {_COUNTS[kind]}")
+                raise InputError(
+                    f"{path}:{number + 1}: an element has {len(nodes)} nodes; its type "
+                    f"has {_COUNTS[kind]}"
+                )
         elif line.startswith(" -3"):
             return number
     raise InputError(f"{path}: ends within the elements starting at line {start}; it is truncated")
@@ -108,7 +134,9 @@ def _number(path: Path, line: int, text: str) -> float:
     except ValueError:
         value = np.nan
     if not abs(value) < 1e300:
-        raise InputError(f"{path}:{line + 1}: {text.strip()[:20]!r} is not a number; write the results as ASCII")
+        raise InputError(
+            f"{path}:{line + 1}: {text.strip()[:20]!r} is not a number; write the results as ASCII"
+        )
     return value
 
 
@@ -129,7 +157,9 @@ def _connectivity(path: Path, rows: list[list[int]], index: dict[int, int]) -> I
     try:
         return np.array([[index[node] for node in row] for row in rows], dtype=np.int64)
     except KeyError as error:
-        raise InputError(f"{path}: an element refers to node {error.args[0]}, which the file does not define") from None
+        raise InputError(
+            f"{path}: an element refers to node {error.args[0]}, which the file does not define"
+        ) from None
 
 
 def known_elements(frd: Frd) -> dict[str, Indices]:

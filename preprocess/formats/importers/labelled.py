@@ -1,4 +1,6 @@
-"""Stiffness and mass with labelled degrees of freedom and separate nodes, combined into a model of a free solid."""
+"""Stiffness and mass with labelled degrees of freedom and separate nodes, combined into a model of
+a free solid.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ USUAL_DENSITY = (1.0, 30_000.0)  # of a part in its bounding box, kg/m³
 
 
 class NodeTable(NamedTuple):
-    """Nodes of a model in the file's unit: numbers (N,), positions (N, 3), sets and outer triangles (T, 3) as node indices."""
+    """Nodes of a model in the file's unit: numbers (N,), positions (N, 3), sets and outer triangles
+    (T, 3) as node indices.
+    """
 
     ids: Indices
     positions: Array
@@ -32,8 +36,8 @@ class NodeTable(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Entries of a symmetric matrix: rows, columns, values; ``triangle``: whether each pair is given once, None to detect it from
-    the entries."""
+    """Entries of a symmetric matrix: rows, columns, values; ``triangle``: whether each pair is
+    given once, None to detect it from the entries."""
 
     rows: Indices
     columns: Indices
@@ -41,19 +45,27 @@ class Entries(NamedTuple):
     triangle: bool | None = True
 
     def matrix(self, size: int, name: str, report: ImportReport) -> sp.csr_matrix:
-        """The matrix (size, size). Raises InputError for indices outside and for a matrix that is not symmetric."""
+        """The matrix (size, size). Raises InputError for indices outside and for a matrix that is
+        not symmetric.
+        """
         low, high = self.rows.min(initial=0), self.rows.max(initial=-1)
         low, high = min(low, self.columns.min(initial=0)), max(high, self.columns.max(initial=-1))
         if low < 0 or high >= size:
-            raise InputError(f"{report.source}: {name} has row or column {high + 1 if high >= size else low + 1} of {size}")
+            raise InputError(
+                f"{report.source}: {name} has row or column "
+                f"{high + 1 if high >= size else low + 1} of {size}"
+            )
         given = sp.coo_matrix((self.values, (self.rows, self.columns)), shape=(size, size)).tocsr()
         if self.triangle or (self.triangle is None and _each_pair_once(given)):
-            report.found(f"{name}: {len(self.values)} entries of one triangle, symmetric by storage")
+            report.found(
+                f"{name}: {len(self.values)} entries of one triangle, symmetric by storage"
+            )
             return (given + given.T - sp.diags(given.diagonal())).tocsr()
         largest = float(np.abs(given.data).max(initial=0.0))
         difference = float(abs(given - given.T).max()) if given.nnz else 0.0
         report.check(
-            difference <= 1e-9 * largest, f"{name}: {len(self.values)} entries, asymmetry {difference:.2g} of {largest:.2g}"
+            difference <= 1e-9 * largest,
+            f"{name}: {len(self.values)} entries, asymmetry {difference:.2g} of {largest:.2g}",
         )
         return given
 
@@ -65,12 +77,19 @@ def _each_pair_once(A: sp.csr_matrix) -> bool:
 
 
 def free_solid(
-    K: sp.csr_matrix, M: sp.csr_matrix, labels: Indices, nodes: NodeTable, units: Units, report: ImportReport
+    K: sp.csr_matrix,
+    M: sp.csr_matrix,
+    labels: Indices,
+    nodes: NodeTable,
+    units: Units,
+    report: ImportReport,
 ) -> FEModel:
-    """Model in SI units from K and M whose rows belong to labels (n, 2): node number, direction 1 … 3.
+    """Model in SI units from K and M whose rows belong to labels (n, 2): node number, direction 1 …
+    3.
 
-    Rotations without stiffness are dropped, penalty diagonals of supports removed, unused nodes omitted.
-    Raises InputError unless the result is the K and M = m ⊗ 1₃ of a solid with six rigid-body modes.
+    Rotations without stiffness are dropped, penalty diagonals of supports removed, unused nodes
+    omitted. Raises InputError unless the result is the K and M = m ⊗ 1₃ of a solid with six
+    rigid-body modes.
     """
     order, ids = _node_by_node(K, M, labels, report)
     rows = _node_rows(ids, nodes, report)
@@ -94,9 +113,11 @@ def free_solid(
     return model
 
 
-def _node_by_node(K: sp.csr_matrix, M: sp.csr_matrix, labels: Indices, report: ImportReport) -> tuple[Indices, Indices]:
-    """Rows in the order node by node, x y z; node numbers, ascending. Raises InputError for missing or additional degrees of
-    freedom."""
+def _node_by_node(
+    K: sp.csr_matrix, M: sp.csr_matrix, labels: Indices, report: ImportReport
+) -> tuple[Indices, Indices]:
+    """Rows in the order node by node, x y z; node numbers, ascending. Raises InputError for missing
+    or additional degrees of freedom."""
     kept = np.arange(len(labels))
     further = ~np.isin(labels[:, 1], (1, 2, 3))
     if further.any():
@@ -105,7 +126,8 @@ def _node_by_node(K: sp.csr_matrix, M: sp.csr_matrix, labels: Indices, report: I
         if len(stiff):
             node, direction = stiff[0]
             raise InputError(
-                f"{report.source}: node {node} has stiffness in direction {direction} ({len(stiff)} such); only solids "
+                f"{report.source}: node {node} has stiffness in direction {direction} "
+                f"({len(stiff)} such); only solids "
                 "are supported, export without shells, beams and rotations"
             )
         report.found(f"{int(further.sum())} rotations without stiffness dropped")
@@ -126,26 +148,32 @@ def _node_by_node(K: sp.csr_matrix, M: sp.csr_matrix, labels: Indices, report: I
         raise InputError(f"{report.source}: a displacement is given twice; export the file again")
     if ids[0] < 1:
         raise InputError(
-            f"{report.source}: node number {ids[0]} is internal to the program; export without hybrid elements and ties"
+            f"{report.source}: node number {ids[0]} is internal to the program; export "
+            "without hybrid elements and ties"
         )
     return kept[order], ids
 
 
 def _node_rows(ids: Indices, nodes: NodeTable, report: ImportReport) -> Indices:
-    """Rows of the node table for the nodes of the matrices. Raises InputError for nodes without a position."""
+    """Rows of the node table for the nodes of the matrices. Raises InputError for nodes without a
+    position.
+    """
     order = np.argsort(nodes.ids, kind="stable")
     at = np.searchsorted(nodes.ids[order], ids)
     rows = order[np.minimum(at, len(order) - 1)]
     missing = ids[nodes.ids[rows] != ids]
     if len(missing):
         raise InputError(
-            f"{nodes.source}: has no node {missing[0]} of {report.source} ({len(missing)} missing); give the job's own nodes"
+            f"{nodes.source}: has no node {missing[0]} of {report.source} ({len(missing)} "
+            "missing); give the job's own nodes"
         )
     return rows
 
 
 def _released(K: sp.csr_matrix, x: Array, report: ImportReport) -> sp.csr_matrix:
-    """K with penalty diagonals above `HELD` replaced by the values for rigid translations, ``K t = 0``."""
+    """K with penalty diagonals above `HELD` replaced by the values for rigid translations, ``K t =
+    0``.
+    """
     diagonal = K.diagonal()
     huge = np.abs(diagonal) > HELD
     held = np.flatnonzero(huge)
@@ -154,11 +182,18 @@ def _released(K: sp.csr_matrix, x: Array, report: ImportReport) -> sp.csr_matrix
     K = (K - sp.diags(np.where(huge, diagonal, 0.0))).tocsr()
     empty = held[np.asarray(abs(K).sum(axis=1)).ravel()[held] == 0]
     if len(empty):
-        raise InputError(f"{report.source}: row {empty[0] + 1} has only a penalty diagonal (a support); export without supports")
+        raise InputError(
+            f"{report.source}: row {empty[0] + 1} has only a penalty diagonal (a "
+            "support); export without supports"
+        )
     translation = np.tile(np.eye(3), (len(x), 1))
     lacking = -(K @ translation)[held, held % 3]
     K = K + sp.csr_matrix((lacking, (held, held)), shape=K.shape)
-    report.check(True, f"{len(held)} diagonals above {HELD:g} (supports) replaced by the values for rigid translation")
+    report.check(
+        True,
+        f"{len(held)} diagonals above {HELD:g} (supports) replaced by the values for "
+        "rigid translation",
+    )
     return K.tocsr()
 
 
@@ -167,9 +202,18 @@ def _summarize(model: FEModel, units: Units, nodes: NodeTable, report: ImportRep
     size = np.ptp(model.nodes, axis=0)
     density = model.mass / max(float(np.prod(size)), 1e-300)
     report.found(
-        f"{len(model.nodes)} nodes of {nodes.source}, {' × '.join(f'{value:.4g}' for value in size)} m from units {units.name}"
+        f"{len(model.nodes)} nodes of {nodes.source}, "
+        f"{' × '.join(f'{value:.4g}' for value in size)} m from units {units.name}"
     )
-    report.found(f"mass {model.mass:.6g} kg, {len(model.node_sets)} node sets, {len(model.triangles)} surface triangles")
-    report.check(True, "K and M are symmetric, M = m ⊗ 1₃ is positive, K is free of the six rigid-body modes")
+    report.found(
+        f"mass {model.mass:.6g} kg, {len(model.node_sets)} node sets, "
+        f"{len(model.triangles)} surface triangles"
+    )
+    report.check(
+        True, "K and M are symmetric, M = m ⊗ 1₃ is positive, K is free of the six rigid-body modes"
+    )
     usual = USUAL_DENSITY[0] <= density <= USUAL_DENSITY[1]
-    report.check(usual, f"{density:.4g} kg/m³ in the bounding box" + ("" if usual else "; are the units right?"))
+    report.check(
+        usual,
+        f"{density:.4g} kg/m³ in the bounding box" + ("" if usual else "; are the units right?"),
+    )

@@ -1,4 +1,6 @@
-"""Matrix Market files of stiffness and mass, rows node by node in the order of the node file, x y z each."""
+"""Matrix Market files of stiffness and mass, rows node by node in the order of the node file, x y z
+each.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ class MatrixMarket(Importer):
 
     def read(self, request: Request, report: ImportReport) -> FEModel:
         if request.mass is None or request.nodes is None:
-            raise InputError(f"{request.path}: Matrix Market has no nodes and no mass; give their files as mass and nodes")
+            raise InputError(
+                f"{request.path}: Matrix Market has no nodes and no mass; give their "
+                "files as mass and nodes"
+            )
         nodes = node_table(request.nodes)
         labels = np.stack([np.repeat(nodes.ids, 3), np.tile((1, 2, 3), len(nodes.ids))], axis=1)
         K, M = (matrix_of_file(path, len(labels)) for path in (request.path, request.mass))
@@ -30,7 +35,8 @@ class MatrixMarket(Importer):
         for name, matrix in (("K", K), ("M", M)):
             if matrix.shape != (len(labels), len(labels)):
                 raise InputError(
-                    f"{request.path}: {name} has shape {matrix.shape}; {len(nodes.ids)} nodes need {len(labels)} rows"
+                    f"{request.path}: {name} has shape {matrix.shape}; {len(nodes.ids)} "
+                    f"nodes need {len(labels)} rows"
                 )
             report.found(f"{name}: {matrix.nnz} entries")
         return free_solid(K, M, labels, nodes, request.units, report)

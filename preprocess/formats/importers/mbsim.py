@@ -1,9 +1,10 @@
 """Flexible bodies of MBSim (.h5): elementary shape integrals, modal matrices and nodal shapes.
 
-Datasets at the root: "mass", "position integral" (3), "position position integral" (3, 3), "shape function integral" (3, n),
-"position shape function integral" (9, n), "shape function shape function integral" (6n, n; xx xy xz yy yz zz), "stiffness
-matrix", "damping matrix"; of the nodes "node numbers", "nodal relative position" (3N), "nodal shape matrix of translation" and
-"… of rotation" (3N, n), "openmbv indices" (faces, each closed by −1).
+Datasets at the root: "mass", "position integral" (3), "position position integral" (3, 3), "shape
+function integral" (3, n), "position shape function integral" (9, n), "shape function shape function
+integral" (6n, n; xx xy xz yy yz zz), "stiffness matrix", "damping matrix"; of the nodes "node
+numbers", "nodal relative position" (3N), "nodal shape matrix of translation" and "… of rotation"
+(3N, n), "openmbv indices" (faces, each closed by −1).
 
 Source: MBSim, module mbsimFlexibleBody, class ExternalFlexibleFfrBody.
 """
@@ -51,7 +52,9 @@ def _arrays(file: h5py.File) -> dict[str, FloatArray]:
         if item.is_virtual or item.external:
             raise InputError(f"{name}: is stored in another file; write it into this one")
         if item.size * 8 > min(MAX_BYTES, 1000 * max(item.id.get_storage_size(), 1)):
-            raise InputError(f"{name}: claims {item.size} numbers and has {item.id.get_storage_size()} bytes")
+            raise InputError(
+                f"{name}: claims {item.size} numbers and has {item.id.get_storage_size()} bytes"
+            )
         found[name] = np.asarray(item[()], dtype=np.float64)
     missing = [name for name in _REQUIRED if name not in found]
     if missing:
@@ -60,21 +63,35 @@ def _arrays(file: h5py.File) -> dict[str, FloatArray]:
 
 
 _REQUIRED = (
-    "mass", "position integral", "position position integral", "shape function integral", "position shape function integral",
-    "shape function shape function integral", "stiffness matrix",
-)  # fmt: skip
+    "mass",
+    "position integral",
+    "position position integral",
+    "shape function integral",
+    "position shape function integral",
+    "shape function shape function integral",
+    "stiffness matrix",
+)
 _OPTIONAL = (
-    "damping matrix", "node numbers", "nodal relative position", "nodal shape matrix of translation",
-    "nodal shape matrix of rotation", "openmbv indices",
-)  # fmt: skip
+    "damping matrix",
+    "node numbers",
+    "nodal relative position",
+    "nodal shape matrix of translation",
+    "nodal shape matrix of rotation",
+    "openmbv indices",
+)
 
 
 def _raw(arrays: dict[str, FloatArray], request: Request, report: ImportReport) -> RawBody:
     K = arrays["stiffness matrix"]
     n = K.shape[0] if K.ndim == 2 else -1
     if not 0 <= n <= MAX_MODES:
-        raise InputError(f"{request.path}: stiffness matrix has shape {K.shape}; at most {MAX_MODES} modes are supported")
-    products = _shaped(arrays, request, "shape function shape function integral", 6 * n, n).reshape(6, n, n)
+        raise InputError(
+            f"{request.path}: stiffness matrix has shape {K.shape}; at most {MAX_MODES} "
+            "modes are supported"
+        )
+    products = _shaped(arrays, request, "shape function shape function integral", 6 * n, n).reshape(
+        6, n, n
+    )
     SS = np.zeros((3, 3, n, n))
     for block, (a, b) in zip(products, ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))):
         SS[a, b], SS[b, a] = block, block.T
@@ -91,7 +108,9 @@ def _raw(arrays: dict[str, FloatArray], request: Request, report: ImportReport) 
         name=request.path.stem or "body",
         integrals=integrals,
         K_ff=_shaped(arrays, request, "stiffness matrix", n, n),
-        D_ff=_shaped(arrays, request, "damping matrix", n, n) if "damping matrix" in arrays else np.zeros((n, n)),
+        D_ff=_shaped(arrays, request, "damping matrix", n, n)
+        if "damping matrix" in arrays
+        else np.zeros((n, n)),
         frames=nodes.frames(nodes.wanted(request.frames, report)) if nodes is not None else {},
         surface=_surface(arrays, nodes, report),
     )
@@ -100,30 +119,53 @@ def _raw(arrays: dict[str, FloatArray], request: Request, report: ImportReport) 
 def _shaped(arrays: dict[str, FloatArray], request: Request, name: str, *shape: int) -> FloatArray:
     """Array of a dataset. Raises InputError for another shape."""
     array = arrays[name]
-    if array.size != int(np.prod(shape, dtype=np.int64)) or (len(shape) == 2 and array.shape != shape):
+    if array.size != int(np.prod(shape, dtype=np.int64)) or (
+        len(shape) == 2 and array.shape != shape
+    ):
         raise InputError(f"{request.path}: {name} has shape {array.shape}; it must be {shape}")
     return array.reshape(shape)
 
 
-def _nodes(arrays: dict[str, FloatArray], n: int, request: Request, report: ImportReport) -> Nodes | None:
+def _nodes(
+    arrays: dict[str, FloatArray], n: int, request: Request, report: ImportReport
+) -> Nodes | None:
     if "nodal relative position" not in arrays or "nodal shape matrix of translation" not in arrays:
         report.check(not request.frames, "no nodal shapes: the body has no frames")
         return None
     count = arrays["nodal relative position"].size // 3
-    ids = arrays["node numbers"].ravel() if "node numbers" in arrays else np.arange(1.0, count + 1.0)
+    ids = (
+        arrays["node numbers"].ravel() if "node numbers" in arrays else np.arange(1.0, count + 1.0)
+    )
     if ids.size != count or not np.array_equal(ids, np.rint(ids)):
-        raise InputError(f"{request.path}: node numbers are {ids.size} for {count} nodes, or not integers")
-    phi = _shaped(arrays, request, "nodal shape matrix of translation", 3 * count, n).reshape(count, 3, n)
+        raise InputError(
+            f"{request.path}: node numbers are {ids.size} for {count} nodes, or not integers"
+        )
+    phi = _shaped(arrays, request, "nodal shape matrix of translation", 3 * count, n).reshape(
+        count, 3, n
+    )
     rotations = "nodal shape matrix of rotation"
-    psi = _shaped(arrays, request, rotations, 3 * count, n).reshape(count, 3, n) if rotations in arrays else np.zeros_like(phi)
+    psi = (
+        _shaped(arrays, request, rotations, 3 * count, n).reshape(count, 3, n)
+        if rotations in arrays
+        else np.zeros_like(phi)
+    )
     report.check(
         rotations in arrays,
-        "nodes have rotation shapes" if rotations in arrays else "nodes have no rotation shapes: frames do not rotate",
+        "nodes have rotation shapes"
+        if rotations in arrays
+        else "nodes have no rotation shapes: frames do not rotate",
     )
-    return Nodes(ids.astype(np.int64), _shaped(arrays, request, "nodal relative position", 3 * count).reshape(count, 3), phi, psi)
+    return Nodes(
+        ids.astype(np.int64),
+        _shaped(arrays, request, "nodal relative position", 3 * count).reshape(count, 3),
+        phi,
+        psi,
+    )
 
 
-def _surface(arrays: dict[str, FloatArray], nodes: Nodes | None, report: ImportReport) -> Surface | None:
+def _surface(
+    arrays: dict[str, FloatArray], nodes: Nodes | None, report: ImportReport
+) -> Surface | None:
     """Nodes and the faces of "openmbv indices", polygons closed by −1, split into triangles."""
     if nodes is None:
         return None
@@ -132,7 +174,10 @@ def _surface(arrays: dict[str, FloatArray], nodes: Nodes | None, report: ImportR
         raise InputError(f"{report.source}: openmbv indices are not node indices")
     triangles = _triangles(indices.astype(np.int64))
     if triangles.size and (triangles.min() < 0 or triangles.max() >= len(nodes.ids)):
-        raise InputError(f"{report.source}: openmbv indices refer to node indices outside 0..{len(nodes.ids) - 1}")
+        raise InputError(
+            f"{report.source}: openmbv indices refer to node indices outside "
+            f"0..{len(nodes.ids) - 1}"
+        )
     return Surface(nodes.positions, nodes.phi, triangles, nodes.ids)
 
 

@@ -1,9 +1,10 @@
-"""Nastran: stiffness and mass of solids as OUTPUT4 (.op4, ASCII), DMIG bulk data (.pch) or OP2, with the nodes of the bulk data;
-DMIG with rotations or scalar points is a superelement (EXTSEOUT) and gives a reduced body.
+"""Nastran: stiffness and mass of solids as OUTPUT4 (.op4, ASCII), DMIG bulk data (.pch) or OP2,
+with the nodes of the bulk data; DMIG with rotations or scalar points is a superelement (EXTSEOUT)
+and gives a reduced body.
 
-The matrices are those of the g-set (KGG, MGG; all six degrees of freedom of all grid points in ascending order) or of
-displacements only. Binary OUTPUT4 and OP2 are read by pyNastran, the extra ``nastran``.
-Source: MSC Nastran DMAP Programmer's Guide, OUTPUT4; Quick Reference Guide, DMIG.
+The matrices are those of the g-set (KGG, MGG; all six degrees of freedom of all grid points in
+ascending order) or of displacements only. Binary OUTPUT4 and OP2 are read by pyNastran, the extra
+``nastran``. Source: MSC Nastran DMAP Programmer's Guide, OUTPUT4; Quick Reference Guide, DMIG.
 """
 
 from __future__ import annotations
@@ -45,7 +46,12 @@ class NastranOp4(Importer):
         K, M = (_chosen(matrices, letter, report) for letter in "KM")
         labels = _grid_labels(max(_size(K), _size(M)), nodes, report)
         return free_solid(
-            K.matrix(len(labels), "K", report), M.matrix(len(labels), "M", report), labels, nodes, request.units, report
+            K.matrix(len(labels), "K", report),
+            M.matrix(len(labels), "M", report),
+            labels,
+            nodes,
+            request.units,
+            report,
         )
 
 
@@ -61,7 +67,9 @@ class NastranDmig(Importer):
         if request.mass is not None:
             matrices = {**matrices, **read_dmig(request.mass)}
         K, M = (_chosen(matrices, letter, report) for letter in "KM")
-        labels, inverse = np.unique(np.concatenate([K.rows, K.columns, M.rows, M.columns]), axis=0, return_inverse=True)
+        labels, inverse = np.unique(
+            np.concatenate([K.rows, K.columns, M.rows, M.columns]), axis=0, return_inverse=True
+        )
         parts = np.split(inverse.ravel(), np.cumsum([len(K.rows), len(K.rows), len(M.rows)]))
         stiffness = Entries(parts[0], parts[1], K.values, None).matrix(len(labels), "K", report)
         mass = Entries(parts[2], parts[3], M.values, None).matrix(len(labels), "M", report)
@@ -81,25 +89,41 @@ class NastranOp2(Importer):
         nodes = node_table(request.companion(request.nodes, *BULK))
         content(request.path, "an OP2 file")
         found = _op2_matrices(request.path)
-        K, M = (_chosen({name: _entries(A) for name, A in found.items()}, letter, report) for letter in "KM")
+        K, M = (
+            _chosen({name: _entries(A) for name, A in found.items()}, letter, report)
+            for letter in "KM"
+        )
         labels = _grid_labels(max(_size(K), _size(M)), nodes, report)
         return free_solid(
-            K.matrix(len(labels), "K", report), M.matrix(len(labels), "M", report), labels, nodes, request.units, report
+            K.matrix(len(labels), "K", report),
+            M.matrix(len(labels), "M", report),
+            labels,
+            nodes,
+            request.units,
+            report,
         )
 
 
 def _superelement(
-    K: sp.csr_matrix, M: sp.csr_matrix, labels: Indices, nodes: NodeTable, request: Request, report: ImportReport
+    K: sp.csr_matrix,
+    M: sp.csr_matrix,
+    labels: Indices,
+    nodes: NodeTable,
+    request: Request,
+    report: ImportReport,
 ) -> FlexibleBodyData:
     """Body of boundary nodes with six degrees of freedom and modes on scalar points (direction 0)."""
     if len(labels) > MAX_DOFS:
         raise InputError(
-            f"{report.source}: has {len(labels)} degrees of freedom with rotations; a superelement has at most {MAX_DOFS}"
+            f"{report.source}: has {len(labels)} degrees of freedom with rotations; a "
+            f"superelement has at most {MAX_DOFS}"
         )
     row = {int(node): k for k, node in enumerate(nodes.ids)}
     known = {int(node) for node, direction in labels.tolist() if direction and int(node) in row}
     positions = {node: nodes.positions[row[node]] for node in sorted(known)}
-    return superelement_body(Superelement(K.toarray(), M.toarray(), labels, positions), request, report)
+    return superelement_body(
+        Superelement(K.toarray(), M.toarray(), labels, positions), request, report
+    )
 
 
 def _op4(path: Path) -> dict[str, Entries]:
@@ -117,7 +141,9 @@ def _op4_matrices(path: Path) -> dict[str, Any]:
         raise MachineError(_MISSING.format(path=path, what="binary OUTPUT4")) from error
     with guarded(f"{path}: cannot be read by pyNastran"):
         found: Mapping[str, Any] = read_binary(str(path), debug=None)
-    return {name: value[1] if isinstance(value, tuple) else value.data for name, value in found.items()}
+    return {
+        name: value[1] if isinstance(value, tuple) else value.data for name, value in found.items()
+    }
 
 
 def _op2_matrices(path: Path) -> dict[str, Any]:
@@ -131,7 +157,8 @@ def _op2_matrices(path: Path) -> dict[str, Any]:
 
 
 _MISSING = (
-    '{path}: {what} is read by pyNastran, which is not installed; run pip install "flexmbs[nastran]", or write OUTPUT4 as ASCII'
+    "{path}: {what} is read by pyNastran, which is not installed; run pip install "
+    '"flexmbs[nastran]", or write OUTPUT4 as ASCII'
 )
 
 
@@ -139,14 +166,19 @@ def _entries(A: Any) -> Entries:
     coo = sp.coo_matrix(A)
     if np.iscomplexobj(coo.data):
         raise InputError("a matrix is complex; only real stiffness and mass are supported")
-    return Entries(coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data.astype(np.float64), None)
+    return Entries(
+        coo.row.astype(np.int64), coo.col.astype(np.int64), coo.data.astype(np.float64), None
+    )
 
 
 def _chosen(matrices: Mapping[str, T], letter: str, report: ImportReport) -> T:
     """The first matrix whose name starts with the letter. Raises InputError."""
     names = [name for name in matrices if name.upper().startswith(letter)]
     if not names:
-        raise InputError(f"{report.source}: has no matrix {letter}… (found {', '.join(matrices) or 'none'}); write KGG and MGG")
+        raise InputError(
+            f"{report.source}: has no matrix {letter}… (found "
+            f"{', '.join(matrices) or 'none'}); write KGG and MGG"
+        )
     report.found(f"matrix {names[0]}")
     return matrices[names[0]]
 
@@ -156,11 +188,16 @@ def _size(entries: Entries) -> int:
 
 
 def _grid_labels(size: int, nodes: NodeTable, report: ImportReport) -> Indices:
-    """Labels of the g-set, six or three degrees of freedom per grid point. Raises InputError when neither fits."""
+    """Labels of the g-set, six or three degrees of freedom per grid point. Raises InputError when
+    neither fits.
+    """
     n = len(nodes.ids)
     each = 6 if size > 3 * n else 3
     if not each * (n - 1) < size <= each * n:
         raise InputError(
-            f"{report.source}: has {size} rows; {n} nodes of {nodes.source} give {3 * n} or {6 * n} (write KGG and MGG)"
+            f"{report.source}: has {size} rows; {n} nodes of {nodes.source} give {3 * n} "
+            f"or {6 * n} (write KGG and MGG)"
         )
-    return np.stack([np.repeat(np.sort(nodes.ids), each), np.tile(np.arange(1, each + 1), n)], axis=1)
+    return np.stack(
+        [np.repeat(np.sort(nodes.ids), each), np.tile(np.arange(1, each + 1), n)], axis=1
+    )

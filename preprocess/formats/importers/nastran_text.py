@@ -16,18 +16,25 @@ from preprocess.mesh_files.nastran_cards import fields_of, real
 
 
 class Labelled(NamedTuple):
-    """Entries between degrees of freedom: rows and columns as grid point and direction (m, 2), values (m,)."""
+    """Entries between degrees of freedom: rows and columns as grid point and direction (m, 2),
+    values (m,).
+    """
 
     rows: Indices
     columns: Indices
     values: Array
 
 
-_HEADER = re.compile(r"^([ \d-]{8})([ \d-]{8})([ \d-]{8})([ \d-]{8})\s*([A-Za-z]\S{0,7})\s+(?:1P,)?\d*[EDF](\d+)\.\d+\s*$")
+_HEADER = re.compile(
+    r"^([ \d-]{8})([ \d-]{8})([ \d-]{8})([ "
+    r"\d-]{8})\s*([A-Za-z]\S{0,7})\s+(?:1P,)?\d*[EDF](\d+)\.\d+\s*$"
+)
 
 
 def read_op4(path: Path, data: bytes) -> dict[str, Entries]:
-    """Matrices of an ASCII OUTPUT4 file by name, real, dense or sparse. Raises InputError with the line."""
+    """Matrices of an ASCII OUTPUT4 file by name, real, dense or sparse. Raises InputError with the
+    line.
+    """
     lines = data.decode("ascii", errors="replace").splitlines()
     matrices: dict[str, Entries] = {}
     number = 0
@@ -37,7 +44,10 @@ def read_op4(path: Path, data: bytes) -> dict[str, Entries]:
             continue
         match = _HEADER.match(lines[number])
         if not match:
-            raise InputError(f"{path}:{number + 1}: {lines[number][:40]!r} is not the header of an OUTPUT4 matrix")
+            raise InputError(
+                f"{path}:{number + 1}: {lines[number][:40]!r} is not the header of an "
+                "OUTPUT4 matrix"
+            )
         reading = _Op4(path, lines, number, match)
         matrices[match.group(5).upper()] = reading.entries()
         number = reading.next
@@ -45,7 +55,9 @@ def read_op4(path: Path, data: bytes) -> dict[str, Entries]:
 
 
 class _Op4:
-    """Parser of one matrix: lines with a decimal point contain values, lines without contain indices."""
+    """Parser of one matrix: lines with a decimal point contain values, lines without contain
+    indices.
+    """
 
     def __init__(self, path: Path, lines: list[str], number: int, heading: re.Match[str]) -> None:
         self.path, self.lines, self.next = path, lines, number + 1
@@ -53,17 +65,22 @@ class _Op4:
         kind = self._int(heading.group(4), number)
         if kind not in (1, 2):
             raise InputError(
-                f"{path}:{number + 1}: matrix {heading.group(5)} is complex (type {kind}); only real matrices are supported"
+                f"{path}:{number + 1}: matrix {heading.group(5)} is complex (type "
+                f"{kind}); only real matrices are supported"
             )
         self.words, self.width = kind, int(heading.group(6))
         if not 1 <= self.width <= 100:
-            raise InputError(f"{path}:{number + 1}: numbers {self.width} characters wide are not supported")
+            raise InputError(
+                f"{path}:{number + 1}: numbers {self.width} characters wide are not supported"
+            )
 
     def _int(self, text: str, number: int) -> int:
         try:
             return int(text)
         except ValueError:
-            raise InputError(f"{self.path}:{number + 1}: {text.strip()[:20]!r} is not an integer") from None
+            raise InputError(
+                f"{self.path}:{number + 1}: {text.strip()[:20]!r} is not an integer"
+            ) from None
 
     def entries(self) -> Entries:
         rows, columns, values = [], [], []
@@ -78,7 +95,9 @@ class _Op4:
         return Entries(i[kept], j[kept], v[kept], None)
 
     def _strings(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Column, first row and values of each run of values, 0-based, up to the column after the last."""
+        """Column, first row and values of each run of values, 0-based, up to the column after the
+        last.
+        """
         while self.next < len(self.lines):
             line, number = self.lines[self.next], self.next
             column, row = self._int(line[:8], number), self._int(line[8:16], number)
@@ -95,7 +114,9 @@ class _Op4:
         raise InputError(f"{self.path}: ends within a matrix; it is truncated")
 
     def _sparse_column(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Strings of a sparse column, each with a header of one packed number, or of length and row."""
+        """Strings of a sparse column, each with a header of one packed number, or of length and
+        row.
+        """
         while self.next < len(self.lines):
             words = self.lines[self.next].split()
             if len(words) == 1 and "." not in words[0]:
@@ -110,16 +131,27 @@ class _Op4:
     def _values(self) -> np.ndarray:
         """Numbers of the lines up to the next line without a point."""
         start = self.next
-        while self.next < len(self.lines) and "." in self.lines[self.next] and not _HEADER.match(self.lines[self.next]):
+        while (
+            self.next < len(self.lines)
+            and "." in self.lines[self.next]
+            and not _HEADER.match(self.lines[self.next])
+        ):
             self.next += 1
         w = self.width
-        words = [line[k : k + w] for line in self.lines[start : self.next] for k in range(0, len(line.rstrip()), w)]
+        words = [
+            line[k : k + w]
+            for line in self.lines[start : self.next]
+            for k in range(0, len(line.rstrip()), w)
+        ]
         try:
             values = np.array([float(word.replace("D", "E")) for word in words])
         except ValueError:
             values = np.array([np.nan])
         if not np.isfinite(values).all():
-            raise InputError(f"{self.path}:{start + 1}: values of a column are not finite numbers of {w} characters")
+            raise InputError(
+                f"{self.path}:{start + 1}: values of a column are not finite numbers of "
+                f"{w} characters"
+            )
         return values
 
 
@@ -130,7 +162,10 @@ def read_dmig(path: Path) -> dict[str, Labelled]:
         name = fields[0].upper()
         if fields[1] == "0":
             if fields[3] not in ("1", "2", ""):
-                raise InputError(f"{path}:{number}: DMIG {name} is complex (type {fields[3]}); only real matrices are supported")
+                raise InputError(
+                    f"{path}:{number}: DMIG {name} is complex (type {fields[3]}); only "
+                    "real matrices are supported"
+                )
             found.setdefault(name, ([], [], []))
             continue
         column = _grid(path, number, fields[1], fields[2])
@@ -142,18 +177,26 @@ def read_dmig(path: Path) -> dict[str, Labelled]:
                 columns.append(column)
                 values.append(_real(path, number, quad[2]))
     if not found:
-        raise InputError(f"{path}: has no DMIG cards; write K and M as DMIG (K2GG, EXTSEOUT) or as OUTPUT4")
+        raise InputError(
+            f"{path}: has no DMIG cards; write K and M as DMIG (K2GG, EXTSEOUT) or as OUTPUT4"
+        )
     return {
-        name: Labelled(np.array(i, np.int64).reshape(-1, 2), np.array(j, np.int64).reshape(-1, 2), np.array(v))
+        name: Labelled(
+            np.array(i, np.int64).reshape(-1, 2), np.array(j, np.int64).reshape(-1, 2), np.array(v)
+        )
         for name, (i, j, v) in found.items()
     }
 
 
 def _cards(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of each DMIG card, in groups of four: name, grid, component, -; grid, component, a, b; …"""
+    """Line number and fields of each DMIG card, in groups of four: name, grid, component, -; grid,
+    component, a, b; …
+    """
     card: list[str] = []
     start = 0
-    for number, line in enumerate(content(path, "DMIG cards").decode("ascii", errors="replace").splitlines(), 1):
+    for number, line in enumerate(
+        content(path, "DMIG cards").decode("ascii", errors="replace").splitlines(), 1
+    ):
         text = line.partition("$")[0].rstrip()
         if not text:
             continue
@@ -170,7 +213,9 @@ def _cards(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _grid(path: Path, number: int, grid: str, component: str) -> tuple[int, int]:
     if not re.fullmatch(r"\d{1,9}", grid) or not re.fullmatch(r"[0-6]?", component):
-        raise InputError(f"{path}:{number}: '{grid[:12]} {component[:12]}' is not a grid point and component")
+        raise InputError(
+            f"{path}:{number}: '{grid[:12]} {component[:12]}' is not a grid point and component"
+        )
     return int(grid), int(component or 0)
 
 

@@ -1,4 +1,6 @@
-"""Nodes, sets and surface for matrix files without them: from a mesh file, a CalculiX result or a table."""
+"""Nodes, sets and surface for matrix files without them: from a mesh file, a CalculiX result or a
+table.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ _NO_TRIANGLES = np.zeros((0, 3), dtype=np.int64)
 
 
 def node_table(path: Path) -> NodeTable:
-    """Nodes of a mesh file, of a .frd or .cdb, or of a table of number, x, y, z (.csv, .txt). Raises InputError."""
+    """Nodes of a mesh file, of a .frd or .cdb, or of a table of number, x, y, z (.csv, .txt).
+    Raises InputError.
+    """
     nodes = _read(path)
     if not len(nodes.ids):
         raise InputError(f"{path}: has no nodes; give the file with the nodes of the job")
@@ -38,7 +42,9 @@ def _read(path: Path) -> NodeTable:
     if suffix in READERS:
         mesh = raw_mesh(path)
         return NodeTable(mesh.node_ids, mesh.points, mesh.node_sets, _skin(mesh.connectivity), path)
-    raise InputError(f"{path}: nodes can be read from {', '.join(READERS)}, .frd, .cdb, .csv and .txt")
+    raise InputError(
+        f"{path}: nodes can be read from {', '.join(READERS)}, .frd, .cdb, .csv and .txt"
+    )
 
 
 def _from_frd(path: Path) -> NodeTable:

@@ -9,12 +9,24 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.errors import InputError
-from preprocess.formats.standard_input_data import BLOCKS, NODE_BLOCKS, Sid, SidNode, Taylor, shapes_of_blocks
+from preprocess.formats.standard_input_data import (
+    BLOCKS,
+    NODE_BLOCKS,
+    Sid,
+    SidNode,
+    Taylor,
+    shapes_of_blocks,
+)
 from preprocess.inputs.number_text import content
 
 MAX_MODES = 500
-_ENTRY = re.compile(r"m([01n])\s*\(\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*(\d+)\s*)?(?:,\s*\d+\s*)?\)\s*=\s*(\S+)\s*$")
-_KEY = re.compile(r"(mass|nelastq|ielastq\s*\([^)]*\)|order|nrow|ncol|nq|nqn|structure)\s*=\s*(.*?)\s*$", re.IGNORECASE)
+_ENTRY = re.compile(
+    r"m([01n])\s*\(\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*(\d+)\s*)?(?:,\s*\d+\s*)?\)\s*=\s*(\S+)\s*$"
+)
+_KEY = re.compile(
+    r"(mass|nelastq|ielastq\s*\([^)]*\)|order|nrow|ncol|nq|nqn|structure)\s*=\s*(.*?)\s*$",
+    re.IGNORECASE,
+)
 _NODE = re.compile(r"new\s+node\s*=\s*(.+?)\s*$")
 _ROWS = {"J": ((6, 1), (3, 3), (3, 1)), "Oe": ((0, 6),)}  # variants; 0: number of modes
 
@@ -25,14 +37,25 @@ class _Block:
     def __init__(self, name: str, line: int) -> None:
         self.name, self.line = name, line
         self.size: dict[str, int] = {}
-        self.entries: tuple[list[tuple[int, int, float]], list[tuple[int, int, int, float]]] = ([], [])
+        self.entries: tuple[list[tuple[int, int, float]], list[tuple[int, int, int, float]]] = (
+            [],
+            [],
+        )
 
 
 def read_sid_text(path: Path) -> Sid:
-    """Record of a SID text file. Raises InputError with the line for what is malformed, missing or out of range."""
-    lines = content(path, "standard input data of a flexible body").decode("utf-8", errors="replace").splitlines()
+    """Record of a SID text file. Raises InputError with the line for what is malformed, missing or
+    out of range.
+    """
+    lines = (
+        content(path, "standard input data of a flexible body")
+        .decode("utf-8", errors="replace")
+        .splitlines()
+    )
     if not any(re.fullmatch(r"\s*new\s+modal\b.*", line) for line in lines):
-        raise InputError(f"{path}: has no 'new modal'; it is not standard input data (SID) of a flexible body")
+        raise InputError(
+            f"{path}: has no 'new modal'; it is not standard input data (SID) of a flexible body"
+        )
     return _Text(path, lines).record()
 
 
@@ -70,7 +93,9 @@ class _Text:
         if self.n < 0 or not np.isfinite(self.mass):
             raise InputError(f"{self.path}: refmod lacks mass or nelastq")
         self.swapped = self._order_of_indices(nodes)
-        missing = [name for name in ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ke") if name not in blocks]
+        missing = [
+            name for name in ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ke") if name not in blocks
+        ]
         if missing:
             raise InputError(f"{self.path}: has no block {', '.join(missing)}; it is truncated")
         return Sid(
@@ -123,7 +148,9 @@ class _Text:
         elif order == "1" and k is not None:
             block.entries[1].append((int(i), int(j), int(k), value))
         elif order != "n":
-            raise self.fail(number, f"m{order} has {2 if k is None else 3} indices; m0 has 2, m1 has 3")
+            raise self.fail(
+                number, f"m{order} has {2 if k is None else 3} indices; m0 has 2, m1 has 3"
+            )
 
     def _float(self, number: int, text: str) -> float:
         try:
@@ -140,7 +167,9 @@ class _Text:
         return int(text)
 
     def _order_of_indices(self, nodes: list[tuple[str, dict[str, _Block]]]) -> bool:
-        """Whether m1 is stored as (row, column, mode) instead of (row, mode, column), detected from the node positions."""
+        """Whether m1 is stored as (row, column, mode) instead of (row, mode, column), detected from
+        the node positions.
+        """
         for _, found in nodes:
             entries = found["origin"].entries[1] if "origin" in found else []
             if any(k > 1 for _, _, k, _ in entries):
@@ -159,11 +188,19 @@ class _Text:
     def _taylor(self, block: _Block) -> Taylor:
         rows, columns = self._shape(block)
         structure = block.size.get("structure", 3)
-        m0 = np.eye(rows, columns) if structure == 4 and not block.entries[0] else np.zeros((rows, columns))
+        m0 = (
+            np.eye(rows, columns)
+            if structure == 4 and not block.entries[0]
+            else np.zeros((rows, columns))
+        )
         for i, j, value in block.entries[0]:
             self._inside(block, (i, j), (rows, columns))
             m0[i - 1, j - 1] = value
-        if structure == 2 and rows == columns and (not np.tril(m0, -1).any() or not np.triu(m0, 1).any()):
+        if (
+            structure == 2
+            and rows == columns
+            and (not np.tril(m0, -1).any() or not np.triu(m0, 1).any())
+        ):
             m0 = m0 + m0.T - np.diag(np.diag(m0))
         return Taylor(m0, self._first_order(block, rows, columns))
 
@@ -183,10 +220,14 @@ class _Text:
         stated = (block.size.get("nrow", standard[0]), block.size.get("ncol", standard[1]))
         if stated not in (standard, *_ROWS.get(block.name, ())):
             raise self.fail(
-                block.line, f"block {block.name} is {stated[0]} × {stated[1]}; {self.n} modes need {standard[0]} × {standard[1]}"
+                block.line,
+                f"block {block.name} is {stated[0]} × {stated[1]}; {self.n} modes need "
+                f"{standard[0]} × {standard[1]}",
             )
         return stated
 
     def _inside(self, block: _Block, index: tuple[int, ...], shape: tuple[int, ...]) -> None:
         if any(not 1 <= i <= size for i, size in zip(index, shape)):
-            raise self.fail(block.line, f"block {block.name} has an entry {index} outside its size {shape}")
+            raise self.fail(
+                block.line, f"block {block.name} has an entry {index} outside its size {shape}"
+            )

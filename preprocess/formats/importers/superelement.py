@@ -1,9 +1,11 @@
-"""Superelements, stiffness and mass in the displacements of a few nodes and in modes, as reduced bodies.
+"""Superelements, stiffness and mass in the displacements of a few nodes and in modes, as reduced
+bodies.
 
-K and M of a superelement give mass, inertia, stiffness and the momenta ``L = Rᵀ M`` of every shape, but not its distribution over
-the body. Of each shape the rigid-body part of equal momenta, ``t + θ × x`` with ``[t; θ] = M_rr⁻¹ L``, is exact; of the
-remainder, without momenta, only the mass is known, assumed equal in x, y and z. The mass matrix of the undeformed body is exact,
-its dependence on the deformation and the Coriolis and centrifugal terms are approximate.
+K and M of a superelement give mass, inertia, stiffness and the momenta ``L = Rᵀ M`` of every shape,
+but not its distribution over the body. Of each shape the rigid-body part of equal momenta, ``t + θ
+× x`` with ``[t; θ] = M_rr⁻¹ L``, is exact; of the remainder, without momenta, only the mass is
+known, assumed equal in x, y and z. The mass matrix of the undeformed body is exact, its dependence
+on the deformation and the Coriolis and centrifugal terms are approximate.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ MAX_DOFS = 3000
 
 
 class Superelement(NamedTuple):
-    """Stiffness and mass (n, n); node and direction 1 … 6 of each row (n, 2); positions of the nodes. Rows of nodes without a
-    position are fixed-interface modes."""
+    """Stiffness and mass (n, n); node and direction 1 … 6 of each row (n, 2); positions of the
+    nodes. Rows of nodes without a position are fixed-interface modes."""
 
     K: FloatArray
     M: FloatArray
@@ -45,13 +47,22 @@ class _Rigid(NamedTuple):
     inertia: FloatArray
 
 
-def superelement_body(element: Superelement, request: Request, report: ImportReport) -> FlexibleBodyData:
-    """Body with the nodes of six degrees of freedom as frames, the first its body frame. Raises InputError."""
+def superelement_body(
+    element: Superelement, request: Request, report: ImportReport
+) -> FlexibleBodyData:
+    """Body with the nodes of six degrees of freedom as frames, the first its body frame. Raises
+    InputError.
+    """
     frames = _frame_rows(element, report)
-    unknown = [f"{name!r} at node {node}" for name, node in (request.frames or {}).items() if node not in frames]
+    unknown = [
+        f"{name!r} at node {node}"
+        for name, node in (request.frames or {}).items()
+        if node not in frames
+    ]
     if unknown:
         raise InputError(
-            f"{report.source}: no node for frame {unknown[0]}; the nodes are {', '.join(map(str, list(frames)[:8]))}"
+            f"{report.source}: no node for frame {unknown[0]}; the nodes are "
+            f"{', '.join(map(str, list(frames)[:8]))}"
         )
     reference = next(iter(frames))
     R = _rigid_motions(element, reference)
@@ -70,13 +81,19 @@ def superelement_body(element: Superelement, request: Request, report: ImportRep
         K_ff=np.diag(omega2),
         D_ff=np.zeros_like(K),
         frames={
-            _name(node, request): FlexibleFrame(element.positions[node] - origin, np.eye(3), shapes[rows[:3]], shapes[rows[3:]])
+            _name(node, request): FlexibleFrame(
+                element.positions[node] - origin, np.eye(3), shapes[rows[:3]], shapes[rows[3:]]
+            )
             for node, rows in frames.items()
         },
     )
-    report.found(f"{len(frames)} nodes with six degrees of freedom; the body frame is at node {reference}")
+    report.found(
+        f"{len(frames)} nodes with six degrees of freedom; the body frame is at node {reference}"
+    )
     report.check(
-        False, "a superelement has no products of shapes: of each shape the part without momenta is assumed equal in x, y, z"
+        False,
+        "a superelement has no products of shapes: of each shape the part without momenta "
+        "is assumed equal in x, y, z",
     )
     return checked_body(raw, request, report)
 
@@ -87,16 +104,28 @@ def _name(node: int, request: Request) -> str:
 
 
 def _frame_rows(element: Superelement, report: ImportReport) -> dict[int, IntArray]:
-    """Rows 1 … 6 of each node with a position and six degrees of freedom. Raises InputError when there is none."""
+    """Rows 1 … 6 of each node with a position and six degrees of freedom. Raises InputError when
+    there is none.
+    """
     rows: dict[int, dict[int, int]] = {}
     for row, (node, direction) in enumerate(element.labels.tolist()):
         if node in element.positions:
             if direction in rows.setdefault(node, {}) or not 1 <= direction <= 6:
-                raise InputError(f"{report.source}: node {node} has direction {direction} twice, or none of 1 … 6")
+                raise InputError(
+                    f"{report.source}: node {node} has direction {direction} twice, or "
+                    "none of 1 … 6"
+                )
             rows[node][direction] = row
-    frames = {node: np.array([found[k] for k in range(1, 7)]) for node, found in rows.items() if len(found) == 6}
+    frames = {
+        node: np.array([found[k] for k in range(1, 7)])
+        for node, found in rows.items()
+        if len(found) == 6
+    }
     if not frames:
-        raise InputError(f"{report.source}: no node has all six degrees of freedom; retain 1-6 of the nodes of joints")
+        raise InputError(
+            f"{report.source}: no node has all six degrees of freedom; retain 1-6 of the "
+            "nodes of joints"
+        )
     return frames
 
 
@@ -117,20 +146,32 @@ def _check_rigid(element: Superelement, R: FloatArray, report: ImportReport) -> 
     residual = float(np.abs(element.K @ unit).max() / max(float(np.abs(element.K).max()), 1e-300))
     if not residual < PRINTED:
         raise InputError(
-            f"{report.source}: K is not free of rigid-body modes ({residual:.2g} of |K|); give the nodes of the job "
+            f"{report.source}: K is not free of rigid-body modes ({residual:.2g} of |K|); "
+            "give the nodes of the job "
             "in its units, and fixed-interface modes only"
         )
     report.check(True, f"K is free of the six rigid-body modes ({residual:.2g})")
 
 
 def _rigid_body(M: FloatArray, report: ImportReport) -> _Rigid:
-    """From the mass matrix (6, 6) of the rigid-body modes. Raises InputError unless it is that of a rigid body."""
+    """From the mass matrix (6, 6) of the rigid-body modes. Raises InputError unless it is that of a
+    rigid body.
+    """
     mass = float(np.trace(M[:3, :3]) / 3.0)
     coupling = 0.5 * (M[3:, :3] + M[:3, 3:].T)
-    first = 0.5 * np.array([coupling[2, 1] - coupling[1, 2], coupling[0, 2] - coupling[2, 0], coupling[1, 0] - coupling[0, 1]])
+    first = 0.5 * np.array(
+        [
+            coupling[2, 1] - coupling[1, 2],
+            coupling[0, 2] - coupling[2, 0],
+            coupling[1, 0] - coupling[0, 1],
+        ]
+    )
     error = max(float(np.abs(M[:3, :3] - mass * np.eye(3)).max()), 0.0) / max(abs(mass), 1e-300)
     if mass <= 0 or not error < 1e-3:
-        raise InputError(f"{report.source}: M has no rigid-body mass, or masses that differ in x, y, z ({error:.2g})")
+        raise InputError(
+            f"{report.source}: M has no rigid-body mass, or masses that differ in x, y, z "
+            f"({error:.2g})"
+        )
     report.check(error < PRINTED, f"M of the rigid motions has one mass in x, y, z ({error:.2g})")
     return _Rigid(mass, first, 0.5 * (M[3:, 3:] + M[3:, 3:].T))
 
@@ -138,7 +179,9 @@ def _rigid_body(M: FloatArray, report: ImportReport) -> _Rigid:
 def _shape_integrals(rigid: _Rigid, L: FloatArray) -> ShapeIntegrals:
     """Shape integrals of a body with mass-normalised shapes of momenta L (6, n)."""
     c, second = rigid.first, second_moment(rigid.inertia)
-    affine = _affine(np.asarray(np.linalg.solve(rigid_mass_matrix(rigid.mass, c, rigid.inertia), L), dtype=float))
+    affine = _affine(
+        np.asarray(np.linalg.solve(rigid_mass_matrix(rigid.mass, c, rigid.inertia), L), dtype=float)
+    )
     moments = np.block([[np.array([[rigid.mass]]), c[None]], [c[:, None], second]])
     linear = np.einsum("st,btk->sbk", moments, affine)
     SS = np.einsum("ask,sbl->abkl", affine, linear)
@@ -152,4 +195,6 @@ def _affine(motion: FloatArray) -> FloatArray:
     """Columns [t | θ̃] (3, 4, n) of rigid motions ``t + θ × x``."""
     t, (x, y, z) = motion[:3], motion[3:]
     zero = np.zeros_like(x)
-    return np.stack([t, np.array([zero, z, -y]), np.array([-z, zero, x]), np.array([y, -x, zero])], axis=1)
+    return np.stack(
+        [t, np.array([zero, z, -y]), np.array([-z, zero, x]), np.array([y, -x, zero])], axis=1
+    )

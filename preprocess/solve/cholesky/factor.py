@@ -1,4 +1,6 @@
-"""`Cholesky`: factor of a matrix, computed and applied by several threads; `PassingFactor`: signs of its pivots."""
+"""`Cholesky`: factor of a matrix, computed and applied by several threads; `PassingFactor`: signs
+of its pivots.
+"""
 
 from abc import ABC, abstractmethod
 from threading import Lock
@@ -11,7 +13,16 @@ from numpy.typing import NDArray
 from flexmbs._jit.eights import whole_eights
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky.fronts import Factor, Matrix
-from preprocess.solve.cholesky.schedule import Step, children, columns_in_parent, front_rows, parts, peak_entries, runs, steps_of
+from preprocess.solve.cholesky.schedule import (
+    Step,
+    children,
+    columns_in_parent,
+    front_rows,
+    parts,
+    peak_entries,
+    runs,
+    steps_of,
+)
 from preprocess.solve.cholesky.shared import (
     Panel,
     add_to_panel,
@@ -21,7 +32,15 @@ from preprocess.solve.cholesky.shared import (
     load_columns,
     negative_update,
 )
-from preprocess.solve.cholesky.solves import Loads, add_products, backward, forward, gather, pass_on, scatter
+from preprocess.solve.cholesky.solves import (
+    Loads,
+    add_products,
+    backward,
+    forward,
+    gather,
+    pass_on,
+    scatter,
+)
 from preprocess.solve.cholesky.subtree import factor_subtree, workspace
 from preprocess.solve.cholesky.symbolic import Tree
 from preprocess.solve.threads import Threads
@@ -32,12 +51,15 @@ Precision = type[np.float64] | type[np.float32]
 Indices = NDArray[np.int64]
 
 STREAMED = 1 / 64  # of all operations that a subtree may hold whose panels are dropped
-KEPT = 1e8  # entries of arrays beyond which allocating them takes little of the time of the work in them
+# entries of arrays beyond which allocating them takes little of the time of the work in them
+KEPT = 1e8
 BLOCK = 8192  # nodes whose loads are reordered by one task
 
 
 class PivotError(Exception):
-    """A pivot is not positive (or is zero); ``dof``: degree of freedom whose elimination fails, if known."""
+    """A pivot is not positive (or is zero); ``dof``: degree of freedom whose elimination fails, if
+    known.
+    """
 
     def __init__(self, dof: int | None) -> None:
         super().__init__(f"pivot of degree of freedom {dof}")
@@ -66,7 +88,9 @@ class ArrayPool:
 
 
 class Elimination(ABC):
-    """Elimination of a symmetric matrix (n, n), three degrees of freedom to a node, in the order of a tree."""
+    """Elimination of a symmetric matrix (n, n), three degrees of freedom to a node, in the order of
+    a tree.
+    """
 
     AHEAD = True  # whether subtrees are eliminated ahead of fronts, which takes memory
 
@@ -84,20 +108,27 @@ class Elimination(ABC):
         """The panels of a step are complete, and those below them."""
 
     def _eliminate(self, K: sp.csr_matrix, steps: list[Step]) -> None:
-        """Steps in their order; the next subtrees fill the threads that a front leaves idle, unless `AHEAD` is False. Raises
-        PivotError."""
+        """Steps in their order; the next subtrees fill the threads that a front leaves idle, unless
+        `AHEAD` is False. Raises PivotError."""
         matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool(self._precision)
         updates: dict[int, Entries] = {}
         with self._threads as threads:
             for run in runs(steps, self.AHEAD):
-                subtrees = threads.ahead(self._subtree, ((step, matrix, pool) for step in run if not step.shared))
+                subtrees = threads.ahead(
+                    self._subtree, ((step, matrix, pool) for step in run if not step.shared)
+                )
                 for step in run:
-                    updates[step.high - 1] = self._front(step, matrix, updates, pool) if step.shared else next(subtrees)
+                    updates[step.high - 1] = (
+                        self._front(step, matrix, updates, pool) if step.shared else next(subtrees)
+                    )
 
     def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Entries:
         """Factor a subtree; the update of its root."""
         tree, L = self._room(step, pool)
-        stack, work = pool.take(step.stack), workspace(tree, step.low, step.high, self._signed, L.dtype)
+        stack, work = (
+            pool.take(step.stack),
+            workspace(tree, step.low, step.high, self._signed, L.dtype),
+        )
         factor = Factor(L, self.signs, self._signed)
         self._check(factor_subtree(tree, (step.low, step.high), matrix, factor, stack, work))
         self._finished(step, tree, L, pool)
@@ -106,15 +137,34 @@ class Elimination(ABC):
         pool.give(stack)
         return update
 
-    def _front(self, step: Step, matrix: Matrix, updates: dict[int, Entries], pool: ArrayPool) -> Entries:
+    def _front(
+        self, step: Step, matrix: Matrix, updates: dict[int, Entries], pool: ArrayPool
+    ) -> Entries:
         """Factor one front on all threads; its update."""
         (tree, L), s, parallel_map = self._room(step, pool), step.low, self._threads.parallel_map
-        own, below, f = int(tree.first[s + 1] - tree.first[s]), 3 * int(tree.start[s + 1] - tree.start[s]), int(tree.panel[s])
+        own, below, f = (
+            int(tree.first[s + 1] - tree.first[s]),
+            3 * int(tree.start[s + 1] - tree.start[s]),
+            int(tree.panel[s]),
+        )
         places, parts = front_rows(tree, s), []
-        parallel_map(load_columns, ((tree, s, nodes, matrix, L, places) for nodes in column_shares(0, own, own + below // 3)))
+        parallel_map(
+            load_columns,
+            (
+                (tree, s, nodes, matrix, L, places)
+                for nodes in column_shares(0, own, own + below // 3)
+            ),
+        )
         for c in children(tree, s):
-            C, count, split = updates.pop(c), int(tree.start[c + 1] - tree.start[c]), columns_in_parent(tree, c)
-            parallel_map(add_to_panel, ((tree, c, nodes, places, C, L) for nodes in column_shares(0, split, count)))
+            C, count, split = (
+                updates.pop(c),
+                int(tree.start[c + 1] - tree.start[c]),
+                columns_in_parent(tree, c),
+            )
+            parallel_map(
+                add_to_panel,
+                ((tree, c, nodes, places, C, L) for nodes in column_shares(0, split, count)),
+            )
             parts.append((c, C, column_shares(split, count, count)))
         first = 3 * int(tree.first[s])
         panel = Panel(L, f, 3 * own, 3 * own + below, self.signs[first : first + 3 * own])
@@ -148,8 +198,8 @@ class Cholesky(Elimination):
     ) -> None:
         """Raises PivotError where a pivot is not positive, or with ``signed`` where it is zero.
 
-        panels: of the same positive definite matrix and tree, computed before; raises InputError if they do not fit.
-        precision: of the factor and of all operations on it.
+        panels: of the same positive definite matrix and tree, computed before; raises InputError if
+        they do not fit. precision: of the factor and of all operations on it.
         """
         super().__init__(K.shape[0], tree, signed, precision)
         self._parts = parts(tree)
@@ -171,12 +221,16 @@ class Cholesky(Elimination):
         )
 
     def pivots(self) -> Array:
-        """Sizes of the pivots (n,), in the order of the matrix; infinite for nodes outside the tree."""
+        """Sizes of the pivots (n,), in the order of the matrix; infinite for nodes outside the
+        tree.
+        """
         tree, n = self._tree, 3 * len(self._tree.order)
         columns = 3 * np.diff(tree.first)
         height = columns + 3 * np.diff(tree.start)
         owner = np.repeat(np.arange(len(columns)), columns)
-        diagonal = self._L[tree.panel[owner] + (np.arange(n) - 3 * tree.first[owner]) * (height[owner] + 1)]
+        diagonal = self._L[
+            tree.panel[owner] + (np.arange(n) - 3 * tree.first[owner]) * (height[owner] + 1)
+        ]
         result = np.full((len(tree.position), 3), np.inf)
         result[tree.order] = (diagonal**2).reshape(-1, 3)
         return result.ravel()[: self._size]
@@ -205,31 +259,52 @@ class Cholesky(Elimination):
             step = parts.steps[at]
             outside[at] = np.zeros(int(np.sqrt(step.update)) * width, precision)
             for child in parts.children[at]:
-                pass_on(tree, parts.steps[child].high - 1, step.high - 1, outside[child], x, outside[at])
-            forward(tree, (step.low, step.high), self._L, self.signs, flat, outside[at], self._work(step, width))
+                pass_on(
+                    tree, parts.steps[child].high - 1, step.high - 1, outside[child], x, outside[at]
+                )
+            forward(
+                tree,
+                (step.low, step.high),
+                self._L,
+                self.signs,
+                flat,
+                outside[at],
+                self._work(step, width),
+            )
 
         def backwards(at: int) -> None:
             step = parts.steps[at]
             backward(tree, (step.low, step.high), self._L, flat, self._work(step, width))
 
-        blocks = [(low, min(low + BLOCK, len(tree.order))) for low in range(0, len(tree.order), BLOCK)]
+        blocks = [
+            (low, min(low + BLOCK, len(tree.order))) for low in range(0, len(tree.order), BLOCK)
+        ]
         with self._threads as threads:
-            threads.parallel_map(gather, ((tree.order, *block, given.reshape(count, 3, k), x) for block in blocks))
+            threads.parallel_map(
+                gather, ((tree.order, *block, given.reshape(count, 3, k), x) for block in blocks)
+            )
             threads.in_dependency_order(forwards, parts.children)
             threads.in_dependency_order(backwards, parts.parents)
-            threads.parallel_map(scatter, ((tree.order, *block, x, result.reshape(count, 3, k)) for block in blocks))
+            threads.parallel_map(
+                scatter, ((tree.order, *block, x, result.reshape(count, 3, k)) for block in blocks)
+            )
         return result[:n]
 
     def _work(self, step: Step, width: int) -> Entries:
-        return np.empty(3 * width * int(np.diff(self._tree.start[step.low : step.high + 1]).max()), self._L.dtype)
+        return np.empty(
+            3 * width * int(np.diff(self._tree.start[step.low : step.high + 1]).max()),
+            self._L.dtype,
+        )
 
 
 @final
 class PassingFactor(Elimination):
-    """Negative pivots of a symmetric matrix A (n, n), and F = BᵀA⁻¹B for columns B (n, k): each panel is dropped after its use.
+    """Negative pivots of a symmetric matrix A (n, n), and F = BᵀA⁻¹B for columns B (n, k): each
+    panel is dropped after its use.
 
-    With ``L S Lᵀ = A`` and ``Z = L⁻¹ B``, F = ZᵀSZ; a column of L is needed for the forward substitution only. backward_error:
-    the largest ``|(A − L S Lᵀ) v| / (|A| |v|)`` of a random v, by row.
+    With ``L S Lᵀ = A`` and ``Z = L⁻¹ B``, F = ZᵀSZ; a column of L is needed for the forward
+    substitution only. backward_error: the largest ``|(A − L S Lᵀ) v| / (|A| |v|)`` of a random v,
+    by row.
     """
 
     AHEAD = False
@@ -275,13 +350,18 @@ class PassingFactor(Elimination):
 
     def _room(self, step: Step, pool: ArrayPool) -> tuple[Tree, Entries]:
         tree = self._tree
-        return tree._replace(panel=tree.panel - tree.panel[step.low]), pool.take(self._room_of[step.shared])
+        return tree._replace(panel=tree.panel - tree.panel[step.low]), pool.take(
+            self._room_of[step.shared]
+        )
 
     def _finished(self, step: Step, tree: Tree, L: Entries, pool: ArrayPool) -> None:
         """x := S L⁻¹ B in the rows of a step, and its part of L S Lᵀ v."""
         root, span = step.high - 1, (step.low, step.high)
         work = np.empty(3 * self._width * int(np.diff(tree.start[step.low : step.high + 1]).max()))
-        outside, product = np.zeros(int(np.sqrt(step.update)) * self._width), np.zeros(len(self._product))
+        outside, product = (
+            np.zeros(int(np.sqrt(step.update)) * self._width),
+            np.zeros(len(self._product)),
+        )
         for child in children(tree, root) if step.shared else ():
             pass_on(tree, child, root, self._outside.pop(child), self._x, outside)
         forward(tree, span, L, self.signs, Loads(self._x.reshape(-1), self._width), outside, work)
@@ -297,13 +377,18 @@ class PassingFactor(Elimination):
         steps, threads = steps_of(tree, STREAMED), Threads().count
         of_subtree, of_front = _rooms(tree, steps)
         solutions = 2 * 3 * len(tree.order) * whole_eights(columns)
-        work = peak_entries(tree, steps, threads, PassingFactor.AHEAD) + max(threads * of_subtree, of_front)
+        work = peak_entries(tree, steps, threads, PassingFactor.AHEAD) + max(
+            threads * of_subtree, of_front
+        )
         return 8 * (work + solutions)
 
 
 def _rooms(tree: Tree, steps: list[Step]) -> tuple[int, int]:
     """Entries of the panels of the largest subtree and of the largest front."""
-    subtree, front = (max((_span(tree, step) for step in steps if step.shared == shared), default=0) for shared in (False, True))
+    subtree, front = (
+        max((_span(tree, step) for step in steps if step.shared == shared), default=0)
+        for shared in (False, True)
+    )
     return subtree, front
 
 
@@ -314,5 +399,8 @@ def _span(tree: Tree, step: Step) -> int:
 
 def _fitting(panels: Entries, tree: Tree) -> Entries:
     if len(panels) != tree.panel[-1] or not np.isfinite(panels).all():
-        raise InputError(f"factor: has {len(panels)} finite entries instead of {tree.panel[-1]}, it is damaged; remove its file")
+        raise InputError(
+            f"factor: has {len(panels)} finite entries instead of {tree.panel[-1]}, it is "
+            "damaged; remove its file"
+        )
     return panels

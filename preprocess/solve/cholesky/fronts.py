@@ -1,10 +1,11 @@
-"""Elimination of one supernode: its front assembles matrix entries and the children's updates, is factored, and leaves an update.
+"""Elimination of one supernode: its front assembles matrix entries and the children's updates, is
+factored, and leaves an update.
 
     front = [A11  ·  ]      A11 = L11 S L11ᵀ,  L21 = A21 L11⁻ᵀ S,  update = A22 − L21 S L21ᵀ
             [A21  A22]
 
-S = diag(±1) holds the signs of the pivots, all +1 for a positive definite matrix; [L11; L21] is the supernode's panel.
-Source: Duff, Reid, ACM TOMS 9 (1983) 302 (multifrontal method).
+S = diag(±1) holds the signs of the pivots, all +1 for a positive definite matrix; [L11; L21] is the
+supernode's panel. Source: Duff, Reid, ACM TOMS 9 (1983) 302 (multifrontal method).
 """
 
 from typing import Any, NamedTuple
@@ -13,7 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import part
-from flexmbs._jit.blas import PLAIN, TURNED, Block, add_product, add_square, cholesky_in_place, divide_right
+from flexmbs._jit.blas import (
+    PLAIN,
+    TURNED,
+    Block,
+    add_product,
+    add_square,
+    cholesky_in_place,
+    divide_right,
+)
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
@@ -59,9 +68,12 @@ def set_front_rows(tree: Any, s: int, front_rows: Any) -> None:
 
 
 @part
-def load_entries(tree: Any, s: int, nodes: tuple[int, int], matrix: Any, front_rows: Any, panel: Columns) -> None:
-    """Panel of supernode s, columns of its nodes (from, end): zero, then the matrix's entries on and below its diagonal; ones
-    where a third row is missing. Nodes outside the tree have position -1."""
+def load_entries(
+    tree: Any, s: int, nodes: tuple[int, int], matrix: Any, front_rows: Any, panel: Columns
+) -> None:
+    """Panel of supernode s, columns of its nodes (from, end): zero, then the matrix's entries on
+    and below its diagonal; ones where a third row is missing. Nodes outside the tree have position
+    -1."""
     low, high = nodes
     F, f, height = panel.entries, panel.at, panel.height
     size = len(matrix.indptr) - 1
@@ -93,9 +105,17 @@ def columns_within(tree: Any, c: int) -> int:
 
 
 @part
-def add_update(tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, update: tuple[Array, int], front: Columns) -> None:
-    """Add columns of the update of child c to the lower triangle of its parent's front, those of the nodes (from, end) of its
-    rows; update: flat array and place of its first entry, its upper triangle is not set."""
+def add_update(
+    tree: Any,
+    c: int,
+    nodes: tuple[int, int],
+    front_rows: Any,
+    update: tuple[Array, int],
+    front: Columns,
+) -> None:
+    """Add columns of the update of child c to the lower triangle of its parent's front, those of
+    the nodes (from, end) of its rows; update: flat array and place of its first entry, its upper
+    triangle is not set."""
     low, high = nodes
     C, at = update
     F, f, height, top, left = front.entries, front.at, front.height, front.top, front.left
@@ -116,7 +136,8 @@ def add_update(tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, updat
 
 @part
 def signed_cholesky(n: int, corner: Block, signs: Any, W: Array) -> int:
-    """A = L S Lᵀ of the corner (n, n) without pivoting, strip by strip; the number of the first zero pivot, or 0.
+    """A = L S Lᵀ of the corner (n, n) without pivoting, strip by strip; the number of the first
+    zero pivot, or 0.
 
     W: STRIP × n.
     """
@@ -144,12 +165,16 @@ def signed_cholesky(n: int, corner: Block, signs: Any, W: Array) -> int:
             width, height = min(STRIP, rest - low), rest - low
             below = Block(A, a + first * lda + end + low, lda, PLAIN)
             target = Block(A, a + (end + low) * (lda + 1), lda, PLAIN)
-            add_product((height, width, end - first), -1.0, below, Block(W, low, rest, TURNED), 1.0, target)
+            add_product(
+                (height, width, end - first), -1.0, below, Block(W, low, rest, TURNED), 1.0, target
+            )
     return 0
 
 
 @part
-def factor_corner(n: int, corner: Block, signed: bool, signs: Any, spare: Array, failed: Any) -> int:
+def factor_corner(
+    n: int, corner: Block, signed: bool, signs: Any, spare: Array, failed: Any
+) -> int:
     """A11 = L11 S L11ᵀ of the corner (n, n) in place; signs (n,) of the pivots.
 
     Positive pivots are tried first; with ``signed``, ``spare`` of n (n + STRIP) entries saves A11.
@@ -182,7 +207,8 @@ def factor_below(m: int, n: int, corner: Block, at: int, signs: Any) -> None:
 
 @part
 def negative_square(m: int, n: int, corner: Block, signs: Any, U: Block) -> None:
-    """U := − L21 S L21ᵀ (m, m), lower triangle: as if all pivots were positive, then twice the negative ones back.
+    """U := − L21 S L21ᵀ (m, m), lower triangle: as if all pivots were positive, then twice the
+    negative ones back.
 
     L21 (m, n) is below the corner (n, n).
     """

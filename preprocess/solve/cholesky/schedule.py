@@ -1,6 +1,8 @@
-"""Division of the elimination into tasks for several threads: whole subtrees below, single large fronts above.
+"""Division of the elimination into tasks for several threads: whole subtrees below, single large
+fronts above.
 
-The division depends on the tree only, so that the factor is bitwise the same on any number of threads.
+The division depends on the tree only, so that the factor is bitwise the same on any number of
+threads.
 """
 
 import itertools
@@ -20,8 +22,8 @@ PART, LEAST_ENTRIES = 1 / 8, 1e6  # the same for substitutions: entries of the f
 
 
 class Step(NamedTuple):
-    """Supernodes low … high - 1: a subtree that one thread eliminates, or one front that all threads share; entries of the
-    subtree's stack and of its root's update."""
+    """Supernodes low … high - 1: a subtree that one thread eliminates, or one front that all
+    threads share; entries of the subtree's stack and of its root's update."""
 
     low: int
     high: int
@@ -37,7 +39,9 @@ def operations(tree: Tree) -> Array:
 
 
 def division(tree: Tree, work: Array, limit: float) -> list[Step]:
-    """Steps in the order of elimination: subtrees whose work is at most the limit, and the fronts above them."""
+    """Steps in the order of elimination: subtrees whose work is at most the limit, and the fronts
+    above them.
+    """
     done = np.concatenate([[0.0], np.cumsum(work)])
     whole = done[1:] - done[tree.least]
     in_use, kept = _updates_in_use(tree)
@@ -47,14 +51,22 @@ def division(tree: Tree, work: Array, limit: float) -> list[Step]:
         shared = bool(whole[s] > limit)
         low = s if shared else int(tree.least[s])
         update = 9 * int(tree.start[s + 1] - tree.start[s]) ** 2
-        found.append(Step(low, s + 1, shared, update if shared else int(in_use[low : s + 1].max() - kept[low]), update))
+        found.append(
+            Step(
+                low,
+                s + 1,
+                shared,
+                update if shared else int(in_use[low : s + 1].max() - kept[low]),
+                update,
+            )
+        )
         s = low - 1
     return found[::-1]
 
 
 def _updates_in_use(tree: Tree) -> tuple[Indices, Indices]:
-    """Entries of the updates in use during and before the elimination of each supernode, all in order: children's are released
-    after it."""
+    """Entries of the updates in use during and before the elimination of each supernode, all in
+    order: children's are released after it."""
     own: Indices = 9 * np.diff(tree.start) ** 2
     child = np.flatnonzero(tree.parent >= 0)
     released = np.zeros(len(own), np.int64)
@@ -70,7 +82,9 @@ def steps_of(tree: Tree, share: float = SHARE) -> list[Step]:
 
 
 class Parts(NamedTuple):
-    """Steps of a substitution, and for each step the numbers of those it depends on (children) and of those that depend on it."""
+    """Steps of a substitution, and for each step the numbers of those it depends on (children) and
+    of those that depend on it.
+    """
 
     steps: list[Step]
     children: list[list[int]]
@@ -82,25 +96,42 @@ def parts(tree: Tree) -> Parts:
     entries = np.diff(tree.panel).astype(float)
     found = division(tree, entries, max(PART * entries.sum(), LEAST_ENTRIES))
     number = {step.high - 1: k for k, step in enumerate(found)}
-    below = [[number[c] for c in reversed(children(tree, step.high - 1))] if step.shared else [] for step in found]
-    above = [[number[int(tree.parent[step.high - 1])]] if tree.parent[step.high - 1] >= 0 else [] for step in found]
+    below = [
+        [number[c] for c in reversed(children(tree, step.high - 1))] if step.shared else []
+        for step in found
+    ]
+    above = [
+        [number[int(tree.parent[step.high - 1])]] if tree.parent[step.high - 1] >= 0 else []
+        for step in found
+    ]
     return Parts(found, below, above)
 
 
 def runs(steps: list[Step], ahead: bool) -> list[list[Step]]:
-    """Successive steps whose subtrees may be eliminated ahead of the fronts among them: all, or without fronts."""
-    return [steps] if ahead else [list(each) for _, each in itertools.groupby(steps, key=lambda step: step.shared)]
+    """Successive steps whose subtrees may be eliminated ahead of the fronts among them: all, or
+    without fronts.
+    """
+    return (
+        [steps]
+        if ahead
+        else [list(each) for _, each in itertools.groupby(steps, key=lambda step: step.shared)]
+    )
 
 
 def peak_entries(tree: Tree, steps: list[Step], threads: int, ahead: bool) -> int:
-    """Entries of updates and stacks in use at the peak, besides the factor, where as many subtrees as there are threads run."""
+    """Entries of updates and stacks in use at the peak, besides the factor, where as many subtrees
+    as there are threads run.
+    """
     held: dict[int, int] = {}
     peak = 0
     for run in runs(steps, ahead):
         left = [step for step in run if not step.shared]
         for step in run:
             own, others = (step.update, threads - 1) if step.shared else (0, threads)
-            peak = max(peak, sum(held.values()) + own + sum(each.stack + each.update for each in left[:others]))
+            peak = max(
+                peak,
+                sum(held.values()) + own + sum(each.stack + each.update for each in left[:others]),
+            )
             if step.shared:
                 for child in children(tree, step.high - 1):
                     del held[child]

@@ -1,4 +1,6 @@
-"""Elimination of one large front by several threads: blocks of its columns, rows and update as separate tasks."""
+"""Elimination of one large front by several threads: blocks of its columns, rows and update as
+separate tasks.
+"""
 
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -37,14 +39,18 @@ class Panel(NamedTuple):
 
 
 @seldom
-def load_columns(tree: Any, s: int, nodes: tuple[int, int], matrix: Any, L: Array, front_rows: Any) -> None:
+def load_columns(
+    tree: Any, s: int, nodes: tuple[int, int], matrix: Any, L: Array, front_rows: Any
+) -> None:
     """Columns of the nodes (from, end) of the panel of supernode s with the entries of the matrix."""
     height = 3 * (tree.first[s + 1] - tree.first[s] + tree.start[s + 1] - tree.start[s])
     load_entries(tree, s, nodes, matrix, front_rows, Columns(L, tree.panel[s], height, 0, 0))
 
 
 @seldom
-def add_to_panel(tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, C: Array, L: Array) -> None:
+def add_to_panel(
+    tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, C: Array, L: Array
+) -> None:
     """Add the columns of the nodes (from, end) of the update C of child c to its parent's panel."""
     s = tree.parent[c]
     height = 3 * (tree.first[s + 1] - tree.first[s] + tree.start[s + 1] - tree.start[s])
@@ -52,16 +58,25 @@ def add_to_panel(tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, C: 
 
 
 @seldom
-def add_to_update(tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, C: Array, U: Array) -> None:
+def add_to_update(
+    tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, C: Array, U: Array
+) -> None:
     """Add the columns of the nodes (from, end) of the update C of child c to its parent's update."""
     s = tree.parent[c]
-    columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
+    columns, below = (
+        3 * (tree.first[s + 1] - tree.first[s]),
+        3 * (tree.start[s + 1] - tree.start[s]),
+    )
     add_update(tree, c, nodes, front_rows, (C, 0), Columns(U, 0, below, columns, columns))
 
 
 @seldom
-def factor_strip(panel: Panel, first: int, width: int, signed: bool, spare: Array, failed: Any) -> int:
-    """Corner of a strip of columns; the number of the pivot that fails, or 0.  spare, failed: as in `factor_corner`."""
+def factor_strip(
+    panel: Panel, first: int, width: int, signed: bool, spare: Array, failed: Any
+) -> int:
+    """Corner of a strip of columns; the number of the pivot that fails, or 0.  spare, failed: as in
+    `factor_corner`.
+    """
     corner = Block(panel.L, panel.f + first * (panel.height + 1), panel.height, PLAIN)
     return int(factor_corner(width, corner, signed, panel.signs[first:], spare, failed))
 
@@ -74,8 +89,12 @@ def divide_rows(panel: Panel, first: int, width: int, row: int, count: int) -> N
 
 
 @seldom
-def subtract_tile(panel: Panel, strip: Span, rows: Span, columns: Span, keep: float, U: Block) -> None:
-    """U := keep U − A S Bᵀ for rows and columns (from, number) of the front as rows A, B of the strip (from, number)."""
+def subtract_tile(
+    panel: Panel, strip: Span, rows: Span, columns: Span, keep: float, U: Block
+) -> None:
+    """U := keep U − A S Bᵀ for rows and columns (from, number) of the front as rows A, B of the
+    strip (from, number).
+    """
     L, height, signs = panel.L, panel.height, panel.signs
     first, width = strip
     a, b = panel.f + first * height + rows[0], panel.f + first * height + columns[0]
@@ -85,7 +104,9 @@ def subtract_tile(panel: Panel, strip: Span, rows: Span, columns: Span, keep: fl
         if signs[first + j] < 0:
             i = j * height
             sizes = rows[1], columns[1], 1
-            add_product(sizes, 2.0, Block(L, a + i, height, PLAIN), Block(L, b + i, height, TURNED), 1.0, U)
+            add_product(
+                sizes, 2.0, Block(L, a + i, height, PLAIN), Block(L, b + i, height, TURNED), 1.0, U
+            )
 
 
 def factor_panel(panel: Panel, signed: bool, parallel_map: ParallelMap) -> int:
@@ -104,7 +125,17 @@ def factor_panel(panel: Panel, signed: bool, parallel_map: ParallelMap) -> int:
         strip = first, width
         parallel_map(
             subtract_tile,
-            ((panel, strip, (at, height - at), (at, n), 1.0, Block(L, f + at * (height + 1), height, PLAIN)) for at, n in rest),
+            (
+                (
+                    panel,
+                    strip,
+                    (at, height - at),
+                    (at, n),
+                    1.0,
+                    Block(L, f + at * (height + 1), height, PLAIN),
+                )
+                for at, n in rest
+            ),
         )
     return 0
 
@@ -116,7 +147,14 @@ def negative_update(panel: Panel, U: Array, parallel_map: ParallelMap) -> None:
     parallel_map(
         subtract_tile,
         (
-            (panel, (0, columns), (columns + i, m), (columns + j, n), 0.0, Block(U, j * below + i, below, PLAIN))
+            (
+                panel,
+                (0, columns),
+                (columns + i, m),
+                (columns + j, n),
+                0.0,
+                Block(U, j * below + i, below, PLAIN),
+            )
             for j, n in pieces
             for i, m in pieces
             if i >= j
@@ -125,7 +163,9 @@ def negative_update(panel: Panel, U: Array, parallel_map: ParallelMap) -> None:
 
 
 def column_shares(low: int, high: int, count: int) -> list[tuple[int, int]]:
-    """Ranges of the columns low … high - 1 of a lower triangle of ``count`` columns, of about equal area."""
+    """Ranges of the columns low … high - 1 of a lower triangle of ``count`` columns, of about equal
+    area.
+    """
     areas = np.linspace((count - low) ** 2, (count - high) ** 2, 5)
     edges = np.unique(np.rint(count - np.sqrt(areas)).astype(int))
     return list(zip(edges[:-1].tolist(), edges[1:].tolist()))

@@ -1,7 +1,7 @@
 """Forward and backward substitution for blocks of loads.
 
-The loads are stored row by row in elimination order, in rows of eight or several eights: the panels are read once for all of
-them, in strips of six columns, or three.
+The loads are stored row by row in elimination order, in rows of eight or several eights: the panels
+are read once for all of them, in strips of six columns, or three.
 """
 
 from typing import Any, NamedTuple
@@ -36,7 +36,9 @@ class Loads(NamedTuple):
 
 
 def gather(nodes: Indices, low: int, high: int, loads: Array, x: Array) -> None:
-    """Rows of nodes low … high - 1 of x (N, 3, k or more) in the order of elimination, from loads (N, 3, k) of all nodes."""
+    """Rows of nodes low … high - 1 of x (N, 3, k or more) in the order of elimination, from loads
+    (N, 3, k) of all nodes.
+    """
     x[low:high, :, : loads.shape[2]] = loads[nodes[low:high]]
 
 
@@ -54,7 +56,9 @@ def divide(width: int, corner: Lines, own: Eights) -> None:
         for q in range(row, row + EIGHT):
             x[q] /= L[diagonal]
         below = Lines(L, diagonal + 1, corner.height)
-        subtract_one(below, width - 1 - j, Eights(x, row, own.width), Eights(x, row + own.width, own.width))
+        subtract_one(
+            below, width - 1 - j, Eights(x, row, own.width), Eights(x, row + own.width, own.width)
+        )
 
 
 @part
@@ -64,22 +68,34 @@ def divide_turned(width: int, corner: Lines, own: Eights) -> None:
     for j in range(width - 1, -1, -1):
         diagonal, row = corner.at + j * (corner.height + 1), own.at + j * own.width
         below = Lines(L, diagonal + 1, corner.height)
-        subtract_turned_one(below, width - 1 - j, Eights(x, row + own.width, own.width), Eights(x, row, own.width))
+        subtract_turned_one(
+            below, width - 1 - j, Eights(x, row + own.width, own.width), Eights(x, row, own.width)
+        )
         for q in range(row, row + EIGHT):
             x[q] /= L[diagonal]
 
 
 @seldom
 def forward(
-    tree: Any, span: tuple[int, int], L: Array, signs: Any, loads: tuple[Array, int], outside: Array, work: Array
+    tree: Any,
+    span: tuple[int, int],
+    L: Array,
+    signs: Any,
+    loads: tuple[Array, int],
+    outside: Array,
+    work: Array,
 ) -> None:
-    """x := S L⁻¹ x over supernodes (from, end), a subtree; contributions to rows beyond it are summed in ``outside``, rows of its
-    root.  loads: x (3N k,) and the numbers k in a row; work: 3 × longest rows × k."""
+    """x := S L⁻¹ x over supernodes (from, end), a subtree; contributions to rows beyond it are
+    summed in ``outside``, rows of its root.  loads: x (3N k,) and the numbers k in a row; work: 3 ×
+    longest rows × k."""
     x, k = loads
     low, high = span
     beyond, begin, end = tree.first[high], tree.start[high - 1], tree.start[high]
     for s in range(low, high):
-        columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
+        columns, below = (
+            3 * (tree.first[s + 1] - tree.first[s]),
+            3 * (tree.start[s + 1] - tree.start[s]),
+        )
         height, f, at = columns + below, tree.panel[s], 3 * tree.first[s]
         for q in range(below * k):
             work[q] = 0.0
@@ -87,10 +103,17 @@ def forward(
         while j < columns:
             width = STRIP if columns - j >= STRIP else 3
             after = j + width
-            corner, rest = Lines(L, f + j * (height + 1), height), Lines(L, f + j * (height + 1) + width, height)
+            corner, rest = (
+                Lines(L, f + j * (height + 1), height),
+                Lines(L, f + j * (height + 1) + width, height),
+            )
             last = Lines(L, f + j * height + columns, height)
             for g in range(0, k, EIGHT):
-                own, others, left = Eights(x, k * (at + j) + g, k), Eights(x, k * (at + after) + g, k), Eights(work, g, k)
+                own, others, left = (
+                    Eights(x, k * (at + j) + g, k),
+                    Eights(x, k * (at + after) + g, k),
+                    Eights(work, g, k),
+                )
                 divide(width, corner, own)
                 if width == STRIP:
                     subtract_six(rest, columns - after, own, others)
@@ -120,11 +143,16 @@ def forward(
 
 @seldom
 def backward(tree: Any, span: tuple[int, int], L: Array, loads: Loads, work: Array) -> None:
-    """x := L⁻ᵀ x over supernodes from the end of the span down, after those above; work: as in `forward`."""
+    """x := L⁻ᵀ x over supernodes from the end of the span down, after those above; work: as in
+    `forward`.
+    """
     x, k = loads
     low, high = span
     for s in range(high - 1, low - 1, -1):
-        columns, below = 3 * (tree.first[s + 1] - tree.first[s]), 3 * (tree.start[s + 1] - tree.start[s])
+        columns, below = (
+            3 * (tree.first[s + 1] - tree.first[s]),
+            3 * (tree.start[s + 1] - tree.start[s]),
+        )
         height, f, at = columns + below, tree.panel[s], 3 * tree.first[s]
         for q in range(tree.start[s], tree.start[s + 1]):
             source, into = 3 * k * tree.rows[q], 3 * k * (q - tree.start[s])
@@ -135,10 +163,17 @@ def backward(tree: Any, span: tuple[int, int], L: Array, loads: Loads, work: Arr
             after = j
             width = STRIP if j >= STRIP else 3
             j -= width
-            corner, rest = Lines(L, f + j * (height + 1), height), Lines(L, f + j * (height + 1) + width, height)
+            corner, rest = (
+                Lines(L, f + j * (height + 1), height),
+                Lines(L, f + j * (height + 1) + width, height),
+            )
             last = Lines(L, f + j * height + columns, height)
             for g in range(0, k, EIGHT):
-                own, others, left = Eights(x, k * (at + j) + g, k), Eights(x, k * (at + after) + g, k), Eights(work, g, k)
+                own, others, left = (
+                    Eights(x, k * (at + j) + g, k),
+                    Eights(x, k * (at + after) + g, k),
+                    Eights(work, g, k),
+                )
                 if width == STRIP:
                     subtract_turned_six(last, below, left, own)
                     subtract_turned_six(rest, columns - after, others, own)
@@ -149,11 +184,19 @@ def backward(tree: Any, span: tuple[int, int], L: Array, loads: Loads, work: Arr
 
 
 @seldom
-def add_products(tree: Any, span: tuple[int, int], L: Array, signs: Any, v: Array, out: Array) -> None:
-    """out := out + L S Lᵀ v for the columns of supernodes (from, end); v, out (3N,) in the order of elimination."""
+def add_products(
+    tree: Any, span: tuple[int, int], L: Array, signs: Any, v: Array, out: Array
+) -> None:
+    """out := out + L S Lᵀ v for the columns of supernodes (from, end); v, out (3N,) in the order of
+    elimination.
+    """
     low, high = span
     for s in range(low, high):
-        columns, begin, end = 3 * (tree.first[s + 1] - tree.first[s]), tree.start[s], tree.start[s + 1]
+        columns, begin, end = (
+            3 * (tree.first[s + 1] - tree.first[s]),
+            tree.start[s],
+            tree.start[s + 1],
+        )
         height, at = columns + 3 * (end - begin), 3 * tree.first[s]
         for j in range(columns):
             top, total = tree.panel[s] + j * height, 0.0
@@ -173,9 +216,12 @@ def add_products(tree: Any, span: tuple[int, int], L: Array, signs: Any, v: Arra
 
 
 def pass_on(tree: Any, c: int, s: int, left: Array, x: Array, outside: Array) -> None:
-    """Contributions of a subtree ending at supernode c to the rows beyond it: added to the columns of its parent s in x (N, 3, k)
-    and to the contributions of s."""
-    rows, above = tree.rows[tree.start[c] : tree.start[c + 1]], tree.rows[tree.start[s] : tree.start[s + 1]]
+    """Contributions of a subtree ending at supernode c to the rows beyond it: added to the columns
+    of its parent s in x (N, 3, k) and to the contributions of s."""
+    rows, above = (
+        tree.rows[tree.start[c] : tree.start[c + 1]],
+        tree.rows[tree.start[s] : tree.start[s + 1]],
+    )
     own = int(np.searchsorted(rows, tree.first[s + 1]))
     parts = left.reshape(-1, *x.shape[1:])
     x[rows[:own]] += parts[:own]

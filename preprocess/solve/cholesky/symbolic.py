@@ -1,10 +1,12 @@
 """Symbolic factorization of a symmetric matrix from its graph.
 
-The elimination tree gives the dependencies between columns. Chains of columns with the same rows below are stored as one dense
-panel, a supernode; nearly equal ones are merged, which stores some zeros and saves many small operations.
+The elimination tree gives the dependencies between columns. Chains of columns with the same rows
+below are stored as one dense panel, a supernode; nearly equal ones are merged, which stores some
+zeros and saves many small operations.
 
-Sources: Liu, SIAM J. Matrix Anal. Appl. 11 (1990) 134 (elimination tree); Ashcraft, Grimes, ACM TOMS 15 (1989) 291 (merging);
-Liu, ACM TOMS 12 (1986) 249 (order of the children for least storage); Davis, Direct Methods for Sparse Linear Systems, ch. 4.
+Sources: Liu, SIAM J. Matrix Anal. Appl. 11 (1990) 134 (elimination tree); Ashcraft, Grimes, ACM
+TOMS 15 (1989) 291 (merging); Liu, ACM TOMS 12 (1986) 249 (order of the children for least storage);
+Davis, Direct Methods for Sparse Linear Systems, ch. 4.
 """
 
 from typing import Any, NamedTuple
@@ -18,13 +20,14 @@ Indices = NDArray[np.int64]
 
 
 class Tree(NamedTuple):
-    """Supernodal elimination tree of N nodes with three degrees of freedom each; supernodes in postorder.
+    """Supernodal elimination tree of N nodes with three degrees of freedom each; supernodes in
+    postorder.
 
-    order (N,): the node eliminated k-th; position: its inverse, for every node of the matrix, -1 where it is excluded
-    first (S + 1,): supernode s eliminates the nodes order[first[s]:first[s+1]]
+    order (N,): the node eliminated k-th; position: its inverse, for every node of the matrix, -1
+    where it is excluded first (S + 1,): supernode s eliminates the nodes order[first[s]:first[s+1]]
     start (S + 1,), rows: positions of the nodes below them, ascending, rows[start[s]:start[s+1]]
-    parent (S,): supernode of the first row below, -1 at a root; least (S,): first supernode of the subtree that ends at s
-    panel (S + 1,): where the panel of a supernode begins in the factor
+    parent (S,): supernode of the first row below, -1 at a root; least (S,): first supernode of the
+    subtree that ends at s panel (S + 1,): where the panel of a supernode begins in the factor
     """
 
     order: Indices
@@ -37,14 +40,18 @@ class Tree(NamedTuple):
     panel: Indices
 
     def of_nodes(self, nodes: Indices, count: int) -> "Tree":
-        """The same tree where the graph was that of ``nodes`` (N,), ascending, of a matrix of ``count`` nodes."""
+        """The same tree where the graph was that of ``nodes`` (N,), ascending, of a matrix of
+        ``count`` nodes.
+        """
         order, position = nodes[self.order], np.full(count, -1, np.int64)
         position[order] = np.arange(len(order))
         return self._replace(order=order, position=position)
 
 
 def analyse(indptr: Indices, indices: Any, order: Indices) -> Tree:
-    """Tree of a symmetric graph (indptr, indices) whose nodes are eliminated in the given order, up to equivalent reorderings."""
+    """Tree of a symmetric graph (indptr, indices) whose nodes are eliminated in the given order, up
+    to equivalent reorderings.
+    """
     n = len(order)
     order = np.ascontiguousarray(order, np.int64)
     graph = Graph(indptr, indices, order, np.empty(n, np.int64))
@@ -64,17 +71,25 @@ def analyse(indptr: Indices, indices: Any, order: Indices) -> Tree:
     groups = supernodes(parent, counts, children, begin, height, np.zeros(n))
     first, columns = begin[: groups + 1].copy(), np.diff(begin[: groups + 1])
     below = height[:groups] - columns
-    start, owner, above = np.concatenate([[0], np.cumsum(below)]), np.repeat(np.arange(groups), columns), none(groups)
+    start, owner, above = (
+        np.concatenate([[0], np.cumsum(below)]),
+        np.repeat(np.arange(groups), columns),
+        none(groups),
+    )
     rows = np.empty(start[-1], np.int32)
     panel_rows(graph, first, start, owner, rows, above, (none(groups), none(groups), none(n)))
     keys = np.sort(np.repeat(np.arange(groups) * n, below) + rows)
     rows = (keys % n).astype(np.int32)
     panel = np.concatenate([[0], np.cumsum(9 * height[:groups] * columns)])
-    return Tree(graph.order, graph.position, first, start, rows, above, _first_descendants(above), panel)
+    return Tree(
+        graph.order, graph.position, first, start, rows, above, _first_descendants(above), panel
+    )
 
 
 class Graph(NamedTuple):
-    """A symmetric graph in row storage, and the order in which its nodes are eliminated with its inverse."""
+    """A symmetric graph in row storage, and the order in which its nodes are eliminated with its
+    inverse.
+    """
 
     indptr: Any
     indices: Any
@@ -95,7 +110,12 @@ def _reordered(graph: Graph, post: Indices) -> Graph:
 
 def _postorder(parent: Indices, ascending: Indices) -> Indices:
     post = np.empty(len(parent), np.int64)
-    postorder(parent, ascending, post, (none(len(parent)), none(len(parent)), np.empty(len(parent), np.int64)))
+    postorder(
+        parent,
+        ascending,
+        post,
+        (none(len(parent)), none(len(parent)), np.empty(len(parent), np.int64)),
+    )
     return post
 
 
@@ -115,7 +135,9 @@ def _first_descendants(parent: Indices) -> Indices:
 
 @seldom
 def elimination_tree(graph: Any, parent: Indices, ancestor: Indices) -> None:
-    """Parent of each column, −1 at roots: the first row below the diagonal of the factor.  parent, ancestor: −1."""
+    """Parent of each column, −1 at roots: the first row below the diagonal of the factor.  parent,
+    ancestor: −1.
+    """
     indptr, indices, order, position = graph
     for i in range(len(order)):
         for q in range(indptr[order[i]], indptr[order[i] + 1]):
@@ -130,8 +152,8 @@ def elimination_tree(graph: Any, parent: Indices, ancestor: Indices) -> None:
 
 @seldom
 def postorder(parent: Indices, ascending: Indices, post: Indices, work: Any) -> None:
-    """Postorder: every subtree is contiguous and ends with its root; among children the last in ``ascending`` comes
-    first.  work: first child and next sibling (−1), stack."""
+    """Postorder: every subtree is contiguous and ends with its root; among children the last in
+    ``ascending`` comes first.  work: first child and next sibling (−1), stack."""
     head, following, stack = work
     for i in ascending:
         if parent[i] >= 0:
@@ -157,7 +179,9 @@ def postorder(parent: Indices, ascending: Indices, post: Indices, work: Any) -> 
 
 @seldom
 def column_counts(graph: Any, parent: Indices, mark: Indices, counts: Indices) -> None:
-    """Number of entries in each column of the factor, diagonal included, by walking the row subtrees.  mark: −1, counts: 1."""
+    """Number of entries in each column of the factor, diagonal included, by walking the row
+    subtrees.  mark: −1, counts: 1.
+    """
     indptr, indices, order, position = graph
     for i in range(len(order)):
         mark[i] = i
@@ -171,7 +195,8 @@ def column_counts(graph: Any, parent: Indices, mark: Indices, counts: Indices) -
 
 @seldom
 def stack_peaks(parent: Indices, counts: Indices, peak: Any, kept: Any) -> None:
-    """Peak minus remainder of the storage for eliminating each subtree, children in optimal order (up to a factor).
+    """Peak minus remainder of the storage for eliminating each subtree, children in optimal order
+    (up to a factor).
 
     peak, kept: zero.
     """
@@ -186,15 +211,25 @@ def stack_peaks(parent: Indices, counts: Indices, peak: Any, kept: Any) -> None:
 
 
 @seldom
-def supernodes(parent: Indices, counts: Indices, children: Indices, begin: Indices, rows: Indices, zeros: Any) -> int:
-    """Number of supernodes: chains of columns of equal structure, then merged with the parent while few zeros are added.
+def supernodes(
+    parent: Indices, counts: Indices, children: Indices, begin: Indices, rows: Indices, zeros: Any
+) -> int:
+    """Number of supernodes: chains of columns of equal structure, then merged with the parent while
+    few zeros are added.
 
-    children: number of each column's; begin: first column of each supernode and, behind them, of the next; rows: own and below.
+    children: number of each column's; begin: first column of each supernode and, behind them, of
+    the next; rows: own and below.
     """
     n = len(parent)
     groups = 0
     for j in range(n + 1):
-        if j == 0 or j == n or parent[j - 1] != j or counts[j] != counts[j - 1] - 1 or children[j] != 1:
+        if (
+            j == 0
+            or j == n
+            or parent[j - 1] != j
+            or counts[j] != counts[j - 1] - 1
+            or children[j] != 1
+        ):
             groups = _merged(begin, groups, j, parent, rows, zeros) if groups > 0 else 0
             begin[groups] = j
             if j < n:
@@ -205,8 +240,12 @@ def supernodes(parent: Indices, counts: Indices, children: Indices, begin: Indic
 
 
 @part
-def _merged(begin: Indices, groups: int, end: int, parent: Indices, rows: Indices, zeros: Any) -> int:
-    """Number of groups after merging the last one, which ends before ``end``, with its predecessors while profitable."""
+def _merged(
+    begin: Indices, groups: int, end: int, parent: Indices, rows: Indices, zeros: Any
+) -> int:
+    """Number of groups after merging the last one, which ends before ``end``, with its predecessors
+    while profitable.
+    """
     while groups > 1:
         last, child = groups - 1, groups - 2
         if not begin[last] <= parent[begin[last] - 1] < end:
@@ -214,9 +253,20 @@ def _merged(begin: Indices, groups: int, end: int, parent: Indices, rows: Indice
         upper, lower = end - begin[last], begin[last] - begin[child]
         columns, height = upper + lower, rows[last] + lower
         entries = _panel_entries(columns, height)
-        extra = zeros[child] + zeros[last] + entries - _panel_entries(lower, rows[child]) - _panel_entries(upper, rows[last])
+        extra = (
+            zeros[child]
+            + zeros[last]
+            + entries
+            - _panel_entries(lower, rows[child])
+            - _panel_entries(upper, rows[last])
+        )
         share = extra / entries
-        pays = columns <= 4 or share < 0.05 or (columns <= 16 and share < 0.5) or (columns <= 48 and share < 0.1)
+        pays = (
+            columns <= 4
+            or share < 0.05
+            or (columns <= 16 and share < 0.5)
+            or (columns <= 48 and share < 0.1)
+        )
         if not (pays or (height <= 21 and share < 0.7)):
             break
         rows[child] = height
@@ -231,10 +281,20 @@ def _panel_entries(columns: int, rows: int) -> float:
 
 
 @seldom
-def panel_rows(graph: Any, first: Indices, start: Indices, owner: Indices, rows: Any, parent: Indices, work: Any) -> None:
-    """Rows of the matrix and of the children in each supernode, without its own columns, unordered; parent of each (−1 before).
+def panel_rows(
+    graph: Any,
+    first: Indices,
+    start: Indices,
+    owner: Indices,
+    rows: Any,
+    parent: Indices,
+    work: Any,
+) -> None:
+    """Rows of the matrix and of the children in each supernode, without its own columns, unordered;
+    parent of each (−1 before).
 
-    owner: supernode of each column; work: first child and next sibling of each supernode, mark of each column (−1).
+    owner: supernode of each column; work: first child and next sibling of each supernode, mark of
+    each column (−1).
     """
     indptr, indices, order, position = graph
     head, following, mark = work

@@ -23,15 +23,19 @@ from preprocess.solve.threads import by_rows
 
 Array = NDArray[np.float64]
 
-ROUGHLY, TRIED = 0.1, 1e-5  # expected errors of an approximate response, and of that which shows whether the grids serve
+# expected errors of an approximate response, and of that which shows whether the grids serve
+ROUGHLY, TRIED = 0.1, 1e-5
 LEAST = 0.25  # eigenvalue of A K from which on they serve
-BEYOND = (1.0 - LEAST) / (ROUGH * np.sqrt(LEAST))  # errors over those of `refined`: in the norm of A, reduced once by 1 − A K
+# errors over those of `refined`: in the norm of A, reduced once by 1 − A K
+BEYOND = (1.0 - LEAST) / (ROUGH * np.sqrt(LEAST))
 SOFT = 1e-6  # ratio of a pivot to its diagonal entry below which the matrix may be singular
 
 
 @final
 class Multigrid(Factor):
-    """Response of second-order elements by two grids; by a direct factor from the first load on that it does not refine."""
+    """Response of second-order elements by two grids; by a direct factor from the first load on
+    that it does not refine.
+    """
 
     def __init__(self, problem: Problem) -> None:
         """Raises PivotError where the coarse matrix has no factor or a node no stiffness."""
@@ -47,9 +51,15 @@ class Multigrid(Factor):
     @classmethod
     def serving(cls, problem: Problem) -> Multigrid | None:
         """Two grids, if they serve for uniform loads, which find soft motions, and for random ones."""
-        if problem.interpolation is None or len(problem.nodes) < memory.MANY or not problem.definite:
+        if (
+            problem.interpolation is None
+            or len(problem.nodes) < memory.MANY
+            or not problem.definite
+        ):
             return None
-        if np.count_nonzero(problem.interpolation.diagonal()[problem.nodes]) > COARSE * len(problem.nodes):
+        if np.count_nonzero(problem.interpolation.diagonal()[problem.nodes]) > COARSE * len(
+            problem.nodes
+        ):
             return None
         try:
             found = cls(problem)
@@ -74,17 +84,25 @@ class Multigrid(Factor):
 
     @property
     def nnz(self) -> int:
-        return self._iteration.coarse.nnz + len(self._level.entries) if self._direct is None else self._direct.nnz
+        return (
+            self._iteration.coarse.nnz + len(self._level.entries)
+            if self._direct is None
+            else self._direct.nnz
+        )
 
     def approximate(self, loads: Array) -> Array:
         if self._direct is not None:
             return self._direct.approximate(loads)
-        return self._responses(np.asarray(loads.reshape(len(loads), -1), float), ROUGHLY).reshape(loads.shape)
+        return self._responses(np.asarray(loads.reshape(len(loads), -1), float), ROUGHLY).reshape(
+            loads.shape
+        )
 
     def solve(self, loads: Array) -> Array:
         if self._direct is not None:
             return self._direct.solve(loads)
-        found, error = refined_in_parts(self._product, self._cycle, loads.reshape(len(loads), -1), REFINED / BEYOND)
+        found, error = refined_in_parts(
+            self._product, self._cycle, loads.reshape(len(loads), -1), REFINED / BEYOND
+        )
         if not BEYOND * error <= REFINED:
             self._direct = self._factored()
             return self._direct.solve(loads)
@@ -98,7 +116,9 @@ class Multigrid(Factor):
             order = node_order(self._problem.graph, interpolation=self._problem.inner)
             return CholeskyFactor(self._problem._replace(order=order))
         except PivotError as error:
-            raise InputError("stiffness: is not positive definite; correct springs and equations of the part") from error
+            raise InputError(
+                "stiffness: is not positive definite; correct springs and equations of the part"
+            ) from error
 
     def negative_pivots(self) -> int:
         return 0 if self._direct is None else self._direct.negative_pivots()
@@ -118,17 +138,23 @@ class Multigrid(Factor):
         """Responses to loads (n, k), eight at once, of an expected error."""
         found = np.zeros(loads.shape)
         for low in range(0, loads.shape[1], EIGHT):
-            self._iteration.solve(loads[:, low : low + EIGHT], self._problem.nodes, error, found[:, low : low + EIGHT])
+            self._iteration.solve(
+                loads[:, low : low + EIGHT], self._problem.nodes, error, found[:, low : low + EIGHT]
+            )
         return found
 
 
 def _level(problem: Problem) -> Level:
-    """The rows and columns of K of some nodes in single precision. Raises PivotError where a diagonal block is singular."""
+    """The rows and columns of K of some nodes in single precision. Raises PivotError where a
+    diagonal block is singular.
+    """
     K, nodes, graph = problem.K, problem.nodes, problem.graph
     graph.sort_indices()
     number = np.full(K.shape[0] // 3, -1)
     number[nodes] = np.arange(len(nodes))
-    level = Level(graph.indptr, graph.indices, np.zeros(9 * graph.nnz, np.float32), np.zeros(0, np.float32))
+    level = Level(
+        graph.indptr, graph.indices, np.zeros(9 * graph.nnz, np.float32), np.zeros(0, np.float32)
+    )
     rows = Rows(K.indptr, K.indices, K.data)
     by_rows(lambda low, high: copy_blocks(rows, nodes, number, low, high, level), len(nodes))
     owner = np.repeat(np.arange(len(nodes)), np.diff(graph.indptr))
@@ -145,11 +171,19 @@ def _level(problem: Problem) -> Level:
 def _coarse_factor(problem: Problem, P: sp.csr_matrix) -> tuple[Cholesky, Array]:
     """Factor of PᵀKP in single precision, and the diagonal. Raises PivotError, MachineError."""
     entries = P.tocoo()
-    rows, columns = (np.add.outer(3 * each, np.arange(3)).ravel() for each in (problem.nodes[entries.row], entries.col))
-    lift = sp.csr_matrix((np.repeat(entries.data, 3), (rows, columns)), shape=(problem.K.shape[0], 3 * P.shape[1]))
+    rows, columns = (
+        np.add.outer(3 * each, np.arange(3)).ravel()
+        for each in (problem.nodes[entries.row], entries.col)
+    )
+    lift = sp.csr_matrix(
+        (np.repeat(entries.data, 3), (rows, columns)), shape=(problem.K.shape[0], 3 * P.shape[1])
+    )
     K = (lift.T @ (problem.K @ lift)).tocsr()
     nodes = np.arange(P.shape[1])
     graph = node_graph(K, nodes)
     tree = analyse(graph.indptr, graph.indices, node_order(graph))
-    check_free_memory(Cholesky.bytes_needed(tree, np.float32), f"the factor of {K.shape[0]} coarse degrees of freedom")
+    check_free_memory(
+        Cholesky.bytes_needed(tree, np.float32),
+        f"the factor of {K.shape[0]} coarse degrees of freedom",
+    )
     return Cholesky(K, tree, precision=np.float32), K.diagonal()

@@ -41,12 +41,15 @@ class Iteration:
         """P (n, c): nodes from coarse ones."""
         self._level, self.coarse, self._count = level, coarse, P.shape[0]
         self._down, self._up, self._low = _transfer(P.T.tocsr()), _transfer(P), _columns(P.shape[1])
-        self._x, self._left, self._p, self._z, self._r, self._d, self._out = (_columns(self._count) for _ in range(7))
+        self._x, self._left, self._p, self._z, self._r, self._d, self._out = (
+            _columns(self._count) for _ in range(7)
+        )
         self._steps = chebyshev_steps(SAFE * self._largest_eigenvalue())
 
     def solve(self, loads: Array, nodes: Indices, error: float, found: Array) -> float:
-        """found := x in the rows of the nodes, K x = b for loads b (3 N, 8 or less), with an expected ``error`` relative in the
-        energy norm. Returns the least eigenvalue of A K that the iteration has seen; source: Golub, Van Loan, section 11.3."""
+        """found := x in the rows of the nodes, K x = b for loads b (3 N, 8 or less), with an
+        expected ``error`` relative in the energy norm. Returns the least eigenvalue of A K that the
+        iteration has seen; source: Golub, Van Loan, section 11.3."""
         scale = np.maximum(np.abs(loads).max(axis=0, initial=0.0), TINY)
         x, left, p, z, product = self._x, self._left, self._p, self._z, self._r
         by_rows(lambda low, high: gather(nodes, low, high, loads, scale, left), self._count)
@@ -59,7 +62,8 @@ class Iteration:
             size, before = (size, before) if k else (square, square)
             ratios.append(square / before if k else np.zeros(EIGHT))
             self._combine(ratios[-1], z, p, p)
-            if np.sqrt((square / size) * (square / before)).max() <= error:  # expected after this step
+            # expected after this step
+            if np.sqrt((square / size) * (square / before)).max() <= error:
                 self._combine(np.ones(EIGHT), x, z, x)
                 break
             product[:] = 0.0
@@ -80,8 +84,15 @@ class Iteration:
             self._each(chebyshev_step, step, d, r, z, out)
             d, out = out, d
         self._each(residual, d, r, r)
-        by_rows(lambda low, high: transfer(self._down, low, high, r, self._low), len(self._low) // (3 * EIGHT))
-        e = self.coarse.solve(self._low.reshape(-1, EIGHT).astype(float)).astype(np.float32).reshape(-1)
+        by_rows(
+            lambda low, high: transfer(self._down, low, high, r, self._low),
+            len(self._low) // (3 * EIGHT),
+        )
+        e = (
+            self.coarse.solve(self._low.reshape(-1, EIGHT).astype(float))
+            .astype(np.float32)
+            .reshape(-1)
+        )
         by_rows(lambda low, high: transfer(self._up, low, high, e, d), self._count)
         self._combine(np.ones(EIGHT), z, d, z)
         for step in self._steps:
@@ -106,7 +117,8 @@ class Iteration:
 
     def _combine(self, factor: Array, a: Single, b: Single, out: Single) -> None:
         """out := a + factor b."""
-        with np.errstate(over="ignore"):  # of an iteration that diverges, which its coefficients show
+        # of an iteration that diverges, which its coefficients show
+        with np.errstate(over="ignore"):
             factors = factor.astype(np.float32)
         by_rows(lambda low, high: combine(low, high, factors, a, b, out), self._count)
 
@@ -118,8 +130,9 @@ class Iteration:
 
 
 def least_eigenvalue(steps: Array, ratios: Array) -> float:
-    """Least eigenvalue of A K by conjugate gradients with the preconditioner A, for several loads (k, m): steps α along the
-    directions, and ratios β of these (k or more, m), β_0 = 0; infinite without steps.
+    """Least eigenvalue of A K by conjugate gradients with the preconditioner A, for several loads
+    (k, m): steps α along the directions, and ratios β of these (k or more, m), β_0 = 0; infinite
+    without steps.
 
     ``T_kk = 1/α_k + β_k/α_{k-1},  T_k,k+1 = √β_{k+1}/α_k``.
     """
@@ -127,7 +140,9 @@ def least_eigenvalue(steps: Array, ratios: Array) -> float:
     for a, b in zip(steps.T, ratios.T[:, : len(steps)]):
         diagonal = 1.0 / a + b / np.concatenate([[1.0], a[:-1]])
         T = np.diag(diagonal) + np.diag(np.sqrt(b[1:]) / a[:-1], 1)
-        least = min(least, float(np.linalg.eigvalsh(T, UPLO="U")[0])) if np.isfinite(T).all() else 0.0
+        least = (
+            min(least, float(np.linalg.eigvalsh(T, UPLO="U")[0])) if np.isfinite(T).all() else 0.0
+        )
     return least
 
 

@@ -1,4 +1,6 @@
-"""Compiled steps of the iteration, in single precision, for the three rows and eight columns of each node."""
+"""Compiled steps of the iteration, in single precision, for the three rows and eight columns of
+each node.
+"""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +15,9 @@ Single = NDArray[np.float32]
 
 
 class Level(NamedTuple):
-    """K in blocks (n, n) of single precision by rows, and the inverse blocks of its diagonal, (9 n,)."""
+    """K in blocks (n, n) of single precision by rows, and the inverse blocks of its diagonal, (9
+    n,).
+    """
 
     indptr: NDArray[np.int32]
     columns: NDArray[np.int32]
@@ -38,7 +42,9 @@ class Step(NamedTuple):
 
 @kernel
 def copy_blocks(K: Rows, nodes: Any, number: Any, low: int, high: int, level: Level) -> None:
-    """Blocks of a CSR matrix in the rows of nodes[low:high]; number: of each node among these, negative for others."""
+    """Blocks of a CSR matrix in the rows of nodes[low:high]; number: of each node among these,
+    negative for others.
+    """
     starts, columns = level.indptr, level.columns
     for i in range(low, high):
         for a in range(3):
@@ -85,7 +91,9 @@ def residual(K: Level, low: int, high: int, d: Any, r: Any, out: Any) -> None:
         at = 3 * EIGHT * i
         for c in range(at, at + 3 * EIGHT):
             out[c] = r[c]
-        subtract_blocks(blocks, K.indptr[i], K.indptr[i + 1], Eights(d, 0, EIGHT), Eights(out, at, EIGHT))
+        subtract_blocks(
+            blocks, K.indptr[i], K.indptr[i + 1], Eights(d, 0, EIGHT), Eights(out, at, EIGHT)
+        )
 
 
 @part
@@ -111,11 +119,21 @@ def first_step(K: Level, low: int, high: int, step: Step, r: Any, x: Any, out: A
 
 
 @kernel
-def chebyshev_step(K: Level, low: int, high: int, step: Step, d: Any, r: Any, x: Any, out: Any) -> None:
-    """r := r − K d, out := before d + after D⁻¹ r, x := x + out in the rows of nodes low … high − 1."""
+def chebyshev_step(
+    K: Level, low: int, high: int, step: Step, d: Any, r: Any, x: Any, out: Any
+) -> None:
+    """r := r − K d, out := before d + after D⁻¹ r, x := x + out in the rows of nodes low … high −
+    1.
+    """
     blocks = Blocks(K.entries, K.columns)
     for i in range(low, high):
-        subtract_blocks(blocks, K.indptr[i], K.indptr[i + 1], Eights(d, 0, EIGHT), Eights(r, 3 * EIGHT * i, EIGHT))
+        subtract_blocks(
+            blocks,
+            K.indptr[i],
+            K.indptr[i + 1],
+            Eights(d, 0, EIGHT),
+            Eights(r, 3 * EIGHT * i, EIGHT),
+        )
         add_scaled(K, i, step, d, r, x, out)
 
 
@@ -135,7 +153,9 @@ def transfer(P: Transfer, low: int, high: int, x: Any, out: Any) -> None:
 
 @kernel
 def inner_products(low: int, high: int, block: int, a: Any, b: Any, sums: Any) -> None:
-    """Sums of a b in double precision over nodes low … high − 1, by column of eight, added to those of each block of nodes."""
+    """Sums of a b in double precision over nodes low … high − 1, by column of eight, added to those
+    of each block of nodes.
+    """
     for i in range(3 * low, 3 * high):
         k = i // (3 * block)
         for c in range(EIGHT):

@@ -1,4 +1,6 @@
-"""Lecture notes 001, rules for independent loops: the same mechanism with every possible choice of cuts."""
+"""Lecture notes 001, rules for independent loops: the same mechanism with every possible choice of
+cuts.
+"""
 
 import itertools
 
@@ -28,9 +30,17 @@ def accelerations(terms: object) -> np.ndarray:
 
 
 def microseconds(cuts: tuple[str, ...]) -> float:
-    """Time of one evaluation of the accelerations with multipliers, from 2000 steps of seven stages."""
+    """Time of one evaluation of the accelerations with multipliers, from 2000 steps of seven
+    stages.
+    """
     integrator = fm.DormandPrince(step=5e-5)
-    run = fm.simulate(seven_bodies(cuts), t_end=0.1, output_step=0.1, formalism="multiplier", integrator=integrator)
+    run = fm.simulate(
+        seven_bodies(cuts),
+        t_end=0.1,
+        output_step=0.1,
+        formalism="multiplier",
+        integrator=integrator,
+    )
     return 1e6 * run.statistics["solve_seconds"] / (7.0 * run.statistics["steps"])
 
 
@@ -39,13 +49,22 @@ def study() -> Study:
     terms = [fm.matrices(seven_bodies(named(cuts))) for cuts in choices]
     chosen = fm.matrices(seven_bodies())
     rows = np.array([len(each.G) for each in terms])
-    filled = np.array([np.count_nonzero(np.abs(each.G) > 1e-12) + np.count_nonzero(np.abs(each.M) > 1e-12) for each in terms])
+    filled = np.array(
+        [
+            np.count_nonzero(np.abs(each.G) > 1e-12) + np.count_nonzero(np.abs(each.M) > 1e-12)
+            for each in terms
+        ]
+    )
     own = choices.index(tuple(CUTS.values()))
     cheap = np.flatnonzero(rows == rows.min())
     worst = int(np.lexsort((filled, rows))[-1])
     identities = {
-        "V̇ of all bodies with any cuts": max(difference(accelerations(each), accelerations(chosen)) for each in terms),
-        "the program cuts where the notes do": 0.0 if set(chosen.constraints) == set(named(choices[own])) else 1.0,
+        "V̇ of all bodies with any cuts": max(
+            difference(accelerations(each), accelerations(chosen)) for each in terms
+        ),
+        "the program cuts where the notes do": 0.0
+        if set(chosen.constraints) == set(named(choices[own]))
+        else 1.0,
     }
     numbers = {
         "trees of the graph": len(choices),
@@ -53,13 +72,23 @@ def study() -> Study:
         "entries of M̂ and G^ℓ, cuts of the notes and worst": [filled[own], filled[worst]],
         "choices with the least b_s": len(cheap),
     }
-    times = {f"one evaluation, cuts {', '.join(named(choices[k]))} (µs)": microseconds(named(choices[k])) for k in (own, worst)}
+    times = {
+        f"one evaluation, cuts {', '.join(named(choices[k]))} (µs)": microseconds(named(choices[k]))
+        for k in (own, worst)
+    }
 
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.1))
         left.plot(rows, filled, "o", alpha=0.5, label="a choice of cuts")
-        left.plot(rows[own], filled[own], "s", color="C3", label="cuts of the notes and of the program")
-        left.set(xlabel="closing conditions b_s", title="Entries of M̂ and G^ℓ", xlim=(5, 16), ylim=(20, 230))
+        left.plot(
+            rows[own], filled[own], "s", color="C3", label="cuts of the notes and of the program"
+        )
+        left.set(
+            xlabel="closing conditions b_s",
+            title="Entries of M̂ and G^ℓ",
+            xlim=(5, 16),
+            ylim=(20, 230),
+        )
         left.legend(loc="upper left")
         terms[worst].system.plot(right)
         right.set_title(f"Worst cuts: {', '.join(named(choices[worst]))}")

@@ -1,4 +1,6 @@
-"""Lecture notes 002, end of section 5.4.3.1: normal form of the shopping cart at v = 0, its closed orbits and their frequency."""
+"""Lecture notes 002, end of section 5.4.3.1: normal form of the shopping cart at v = 0, its closed
+orbits and their frequency.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -33,7 +35,9 @@ def period(top: float) -> tuple[float, float]:
 
 def rates(u: float, w: float) -> np.ndarray:
     """(u̇, ẇ) with σ₁ = √(2μ) u, σ₂ = ω + w/l, from `fm.gibbs`."""
-    sigma = fm.gibbs(cart(SCALE * u, OMEGA + w / L, FORCES), velocities=["floor.0", "floor.2"]).rates
+    sigma = fm.gibbs(
+        cart(SCALE * u, OMEGA + w / L, FORCES), velocities=["floor.0", "floor.2"]
+    ).rates
     return np.array([sigma[0] / SCALE, sigma[1] * L])
 
 
@@ -42,18 +46,25 @@ def study() -> Study:
     periods, a = np.array([period(x) for x in tops]).T
     frequency = 2.0 * np.pi / periods / ALPHA
     runs = [
-        fm.simulate(cart(0.0, OMEGA * np.exp(x), FORCES), t_end=T, output_step=T / 80, integrator=PRECISE)
+        fm.simulate(
+            cart(0.0, OMEGA * np.exp(x), FORCES), t_end=T, output_step=T / 80, integrator=PRECISE
+        )
         for x, T in zip(tops, periods)
     ]
-    (f11, f21), (f13, f23) = ((rates(*d) + rates(*-d)) / (2.0 * H**2) for d in H * np.eye(2))  # exact: of second order
+    # exact: of second order
+    (f11, f21), (f13, f23) = ((rates(*d) + rates(*-d)) / (2.0 * H**2) for d in H * np.eye(2))
     f12, f22 = (rates(H, H) - rates(H, -H) - rates(-H, H) + rates(-H, -H)) / (4.0 * H**2)
-    delta = ((f21 + f23) * f22 - (f11 + f13) * f12 + 2.0 * f11 * f21 - 2.0 * f13 * f23) / (8.0 * ALPHA)
+    delta = ((f21 + f23) * f22 - (f11 + f13) * f12 + 2.0 * f11 * f21 - 2.0 * f13 * f23) / (
+        8.0 * ALPHA
+    )
     start = np.polynomial.Polynomial.fit(a**2, (frequency - 1.0) / a**2, 3, domain=(-1, 1))(0.0)
     identities = {
         "f13 = √(μ/2)/l, f22 = −√(2μ)/l": difference([f13, f22], [np.sqrt(MU / 2) / L, -SCALE / L]),
         "f11 = f12 = f21 = f23 = 0": vanishes([f11, f12, f21, f23], f13),
         "δ = 0": vanishes(delta, f13, f22),
-        "orbits close after the period of ẍ = −μω²(e²ˣ − 1)": max(vanishes(sigmas(run)[0][-1], sigmas(run)[0]) for run in runs),
+        "orbits close after the period of ẍ = −μω²(e²ˣ − 1)": max(
+            vanishes(sigmas(run)[0][-1], sigmas(run)[0]) for run in runs
+        ),
         "frequency / √(2μ)ω = 1 − a²/6 + …, extrapolated to a = 0": difference(start, -1.0 / 6.0),
     }
     numbers = {

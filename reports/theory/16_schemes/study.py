@@ -1,4 +1,6 @@
-"""Lecture notes 003, eqs. (11) to (13) and "Numerikus eljárások": partitioned solution and drift of three numerical schemes."""
+"""Lecture notes 003, eqs. (11) to (13) and "Numerikus eljárások": partitioned solution and drift of
+three numerical schemes.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -34,7 +36,9 @@ def study() -> Study:
     model = slider_crank()
     fixed = {"t_end": END, "output_step": 0.02, "integrator": fm.DormandPrince(step=STEP)}
     runs = {name: fm.simulate(model, formalism=form, **fixed) for name, form in SCHEMES.items()}
-    terms = fm.matrices(model, at=fm.state_of(runs["3: correct the dependent ones"], 1.0), coordinates="absolute")
+    terms = fm.matrices(
+        model, at=fm.state_of(runs["3: correct the dependent ones"], 1.0), coordinates="absolute"
+    )
     state, r, f = terms.state, terms.reference, terms.elastic
     whole = np.block([[terms.M, terms.G.T], [terms.G, np.zeros((len(terms.G),) * 2)]])
     inverse = np.block([[terms.M_qq, terms.M_ql], [terms.M_ql.T, terms.M_ll]])
@@ -44,17 +48,29 @@ def study() -> Study:
         [terms.G_r, terms.G_f, np.zeros((len(terms.G),) * 2)],
     ])  # fmt: skip
     identities = {
-        "partition by reference and elastic coordinates, (11)": difference(parts, terms.system.matrix),
+        "partition by reference and elastic coordinates, (11)": difference(
+            parts, terms.system.matrix
+        ),
         "M_λ q_λ = F̄, (12), with −λ": difference(
             whole @ np.concatenate([state.sd, -state.lam]), np.concatenate([terms.k, terms.gamma])
         ),
         "M̄ M_λ = 1": difference(inverse @ whole, np.eye(len(whole))),
-        "q̈ = M̄_qq F_q + M̄_qλ F_λ, (13)": difference(terms.M_qq @ terms.k + terms.M_ql @ terms.gamma, state.sd),
-        "−λ = M̄_λq F_q + M̄_λλ F_λ, (13)": difference(terms.M_ql.T @ terms.k + terms.M_ll @ terms.gamma, -state.lam),
-        "G_r q̇_r + G_f q̇_f + γ̄ = 0": vanishes(terms.G_r @ state.s[r] + terms.G_f @ state.s[f] + terms.gamma_bar),
+        "q̈ = M̄_qq F_q + M̄_qλ F_λ, (13)": difference(
+            terms.M_qq @ terms.k + terms.M_ql @ terms.gamma, state.sd
+        ),
+        "−λ = M̄_λq F_q + M̄_λλ F_λ, (13)": difference(
+            terms.M_ql.T @ terms.k + terms.M_ll @ terms.gamma, -state.lam
+        ),
+        "G_r q̇_r + G_f q̇_f + γ̄ = 0": vanishes(
+            terms.G_r @ state.s[r] + terms.G_f @ state.s[f] + terms.gamma_bar
+        ),
         "Q_f = (Q_t)_f + (Q_v)_f − K_ff q_f": difference(terms.k[f], (terms.k_c + terms.k_t)[f]),
     }
-    numbers = {"reaction of the wrist in the plane at 1 s (N)": np.linalg.norm(state.lam[terms.rows["wrist"]])}
+    numbers = {
+        "reaction of the wrist in the plane at 1 s (N)": np.linalg.norm(
+            state.lam[terms.rows["wrist"]]
+        )
+    }
 
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2, width_ratios=(0.9, 1.1))

@@ -1,4 +1,6 @@
-"""Lecture notes 003, eqs. (12), (14) and (15): multipliers and embedding of hinged chains, fill, time and agreement."""
+"""Lecture notes 003, eqs. (12), (14) and (15): multipliers and embedding of hinged chains, fill,
+time and agreement.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -26,7 +28,12 @@ def chain(n: int) -> fm.Model:
 
 def microseconds(n: int, formalism: object) -> float:
     """Time of one evaluation in absolute coordinates, from 200 steps of seven stages."""
-    options = {"t_end": 0.02, "output_step": 0.02, "integrator": fm.DormandPrince(step=1e-4), "coordinates": "absolute"}
+    options = {
+        "t_end": 0.02,
+        "output_step": 0.02,
+        "integrator": fm.DormandPrince(step=1e-4),
+        "coordinates": "absolute",
+    }
     run = fm.simulate(chain(n), formalism=formalism, **options)
     return 1e6 * run.statistics["solve_seconds"] / (7.0 * run.statistics["steps"])
 
@@ -41,7 +48,9 @@ def study() -> Study:
     G_d, G_i, B = chosen.G[:, rest], chosen.G[:, columns], np.zeros_like(chosen.J_loop)
     B[columns], B[rest] = np.eye(len(columns)), -np.linalg.solve(G_d, G_i)
     found = {
-        name: evaluate(terms.state.compiled, form, 0.0, terms.state.q, terms.state.s, beta=terms.state.beta)
+        name: evaluate(
+            terms.state.compiled, form, 0.0, terms.state.q, terms.state.s, beta=terms.state.beta
+        )
         for name, form in FORMALISMS.items()
     }
     (sd, lam), (embedded, again) = found.values()
@@ -51,7 +60,9 @@ def study() -> Study:
         "M_ii = B_diᵀMB_di": difference(B.T @ chosen.M @ B, chosen.M_ii),
         "Q_i = B_diᵀ(k − Mη̿)": difference(B.T @ (chosen.k - chosen.M @ chosen.p), chosen.Q_i),
         "B_diᵀGᵀ = 0": vanishes(B.T @ chosen.G.T, B, chosen.G),
-        "M_ii q̈_i = Q_i gives the q̈ of (12)": difference(B @ np.linalg.solve(chosen.M_ii, chosen.Q_i) + chosen.p, sd),
+        "M_ii q̈_i = Q_i gives the q̈ of (12)": difference(
+            B @ np.linalg.solve(chosen.M_ii, chosen.Q_i) + chosen.p, sd
+        ),
         "both formalisms of the program: q̈": difference(embedded, sd),
         "both formalisms of the program: λ": difference(again, lam),
     }
@@ -61,8 +72,14 @@ def study() -> Study:
     }
     sizes = {"(12)": [len(x.system.matrix) for x in every], "(15)": [len(x.M_ii) for x in every]}
     share = {name: np.array(full[name]) / np.array(sizes[name]) ** 2 for name in full}
-    times = {f"{name}, {n} bodies (µs)": microseconds(n, form) for name, form in FORMALISMS.items() for n in SIZES}
-    numbers = {f"share of entries that are not zero, {name}, 2 … 32 bodies": share[name] for name in share}
+    times = {
+        f"{name}, {n} bodies (µs)": microseconds(n, form)
+        for name, form in FORMALISMS.items()
+        for n in SIZES
+    }
+    numbers = {
+        f"share of entries that are not zero, {name}, 2 … 32 bodies": share[name] for name in share
+    }
 
     def draw(figure: Figure) -> None:
         left, right = figure.subplots(1, 2)
@@ -70,7 +87,9 @@ def study() -> Study:
             left.loglog(SIZES, share[name], "o-", label=name)
         left.set(xlabel="bodies", title="Share of entries that are not zero")
         for name in FORMALISMS:
-            right.loglog(SIZES, [times[f"{name}, {n} bodies (µs)"] for n in SIZES], "o-", label=name)
+            right.loglog(
+                SIZES, [times[f"{name}, {n} bodies (µs)"] for n in SIZES], "o-", label=name
+            )
         right.set(xlabel="bodies", title="Time of one evaluation (µs)")
         for axes in (left, right):
             axes.legend()

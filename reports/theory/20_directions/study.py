@@ -1,4 +1,6 @@
-"""Lecture notes 004: a point on a moving surface, its blocked and free directions, explicit and implicit constraint forces."""
+"""Lecture notes 004: a point on a moving surface, its blocked and free directions, explicit and
+implicit constraint forces.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -23,7 +25,9 @@ def on_surface(t: float, r: np.ndarray, A: np.ndarray) -> list[float]:
 def bowl() -> fm.Model:
     model = fm.Model("bowl", gravity=(0, 0, -9.81))
     model.add(fm.PointMass("point", mass=M))
-    model.add(fm.Translation("place", "ground", "point", q0=(0.8, -0.3, surface(0.8, -0.3, 0.0)[0])))
+    model.add(
+        fm.Translation("place", "ground", "point", q0=(0.8, -0.3, surface(0.8, -0.3, 0.0)[0]))
+    )
     model.add(fm.Holonomic("surface", "ground", "point", on_surface, rheonomic=True))
     return model
 
@@ -34,7 +38,14 @@ def by_hand(r: np.ndarray, v: np.ndarray, t: float) -> tuple[np.ndarray, ...]:
     slope, rate = np.array([0.6 * r[0] + 0.2 * c, 0.6 * r[1]]), -0.3 * c
     bend = (0.6 - 0.4 * s) * v[0] ** 2 + 0.6 * v[1] ** 2 + 1.2 * s * v[0] - 0.9 * s  # ḧ without q̈
     G, J = np.array([[*-slope, 1.0]]), np.vstack([np.eye(2), slope])
-    return G, np.array([-rate]), np.array([-bend]), J, np.array([0.0, 0.0, rate]), np.array([0.0, 0.0, bend])
+    return (
+        G,
+        np.array([-rate]),
+        np.array([-bend]),
+        J,
+        np.array([0.0, 0.0, rate]),
+        np.array([0.0, 0.0, bend]),
+    )
 
 
 def study() -> Study:
@@ -67,9 +78,20 @@ def study() -> Study:
         x, y = np.meshgrid(np.linspace(-1.0, 1.0, 31), np.linspace(-0.7, 0.7, 25))
         left.plot_surface(x, y, surface(x, y, 1.0)[0], color="#a9c6de", alpha=0.3, linewidth=0)
         left.plot(*run.body("point").position.T, color="#5d6b7a", linewidth=1)
-        for along, color in ((0.3 * G[0], "C3"), (0.3 * J[:, 0], "C0"), (0.3 * J[:, 1], "C0"), (2.0 * v_bar, "C1")):
+        for along, color in (
+            (0.3 * G[0], "C3"),
+            (0.3 * J[:, 0], "C0"),
+            (0.3 * J[:, 1], "C0"),
+            (2.0 * v_bar, "C1"),
+        ):
             left.quiver(*at.q, *along, color=color, linewidth=2)
-        left.set(title="Row of G (red), columns of J (blue), 2v̄", xlabel="x", ylabel="y", xticks=(-1, 0, 1), yticks=(-0.5, 0.5))
+        left.set(
+            title="Row of G (red), columns of J (blue), 2v̄",
+            xlabel="x",
+            ylabel="y",
+            xticks=(-1, 0, 1),
+            yticks=(-0.5, 0.5),
+        )
         right.plot(run.t, run.lam[:, 0], label="λ = F^k along z (N)")
         right.plot(run.t, run.body("point").velocity, label=["v_x (m/s)", "v_y", "v_z"])
         right.set(xlabel="time (s)", title="Multiplier and velocity")

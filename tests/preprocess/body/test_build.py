@@ -1,4 +1,6 @@
-"""From mesh to body: published frequencies, mode table, damping, provenance, and what reduce rejects."""
+"""From mesh to body: published frequencies, mode table, damping, provenance, and what reduce
+rejects.
+"""
 
 from dataclasses import replace
 
@@ -26,12 +28,33 @@ FACES = {"base": Rigid("x0"), "tip": Rigid("x1")}
 def arm() -> FlexibleBodyData:
     """Steel beam 1 m x 40 mm x 40 mm, 24 x 2 x 2 triquadratic hexahedra, 3675 degrees of freedom."""
     mesh = box_mesh((1.0, 0.04, 0.04), (24, 2, 2), "hex27", origin=(0, -0.02, -0.02))
-    return reduce(mesh, STEEL, interfaces=FACES, method=CraigBampton(modes=10), reference="base", damping=0.01, name="arm")
+    return reduce(
+        mesh,
+        STEEL,
+        interfaces=FACES,
+        method=CraigBampton(modes=10),
+        reference="base",
+        damping=0.01,
+        name="arm",
+    )
 
 
 def test_swinging_arm_frequencies_of_exudyn(arm: FlexibleBodyData) -> None:
-    """Exudyn 1.13.6, same mesh and element, full integration: fixed-interface frequencies and the first clamped-free one."""
-    published = [211.918, 211.918, 576.373, 576.373, 1110.497, 1110.497, 1487.008, 1797.614, 1797.614, 2595.519]
+    """Exudyn 1.13.6, same mesh and element, full integration: fixed-interface frequencies and the
+    first clamped-free one.
+    """
+    published = [
+        211.918,
+        211.918,
+        576.373,
+        576.373,
+        1110.497,
+        1110.497,
+        1487.008,
+        1797.614,
+        1797.614,
+        2595.519,
+    ]
     found = [float(f) for f in str(arm.provenance["normal-mode frequencies [Hz]"]).split(",")]
     np.testing.assert_allclose(found, published, rtol=1e-5)
     np.testing.assert_allclose(arm.modes.frequency[:2], 33.497, rtol=1e-5)
@@ -40,11 +63,21 @@ def test_swinging_arm_frequencies_of_exudyn(arm: FlexibleBodyData) -> None:
 
 
 def test_cantilever_box() -> None:
-    """1 x 0.1 x 0.05 m, clamped at one end; three-dimensional elasticity 41.91 83.20 259.6 499.0 600.6 714.3 Hz within 0.2 %."""
+    """1 x 0.1 x 0.05 m, clamped at one end; three-dimensional elasticity 41.91 83.20 259.6 499.0
+    600.6 714.3 Hz within 0.2 %.
+    """
     mesh = box_mesh((1.0, 0.1, 0.05), (32, 4, 3), "hex27")
-    body = reduce(mesh, STEEL, interfaces={"root": Rigid("x0")}, method=CraigBampton(modes=8), reference="root")
+    body = reduce(
+        mesh,
+        STEEL,
+        interfaces={"root": Rigid("x0")},
+        method=CraigBampton(modes=8),
+        reference="root",
+    )
     assert body.nf == 8
-    np.testing.assert_allclose(body.modes.frequency[:6], [41.91, 83.20, 259.6, 499.0, 600.6, 714.3], rtol=2e-3)
+    np.testing.assert_allclose(
+        body.modes.frequency[:6], [41.91, 83.20, 259.6, 499.0, 600.6, 714.3], rtol=2e-3
+    )
 
 
 def test_arm_is_sound(arm: FlexibleBodyData) -> None:
@@ -63,18 +96,28 @@ def test_arm_is_sound(arm: FlexibleBodyData) -> None:
 def slender() -> FlexibleBodyData:
     """The same beam without lateral contraction, where beam and rod theory hold up to the ends."""
     mesh = box_mesh((1.0, 0.04, 0.04), (24, 2, 2), "hex27", origin=(0, -0.02, -0.02))
-    return reduce(mesh, replace(STEEL, nu=0.0), interfaces=FACES, method=CraigBampton(modes=30), reference="base", damping=0.01)
+    return reduce(
+        mesh,
+        replace(STEEL, nu=0.0),
+        interfaces=FACES,
+        method=CraigBampton(modes=30),
+        reference="base",
+        damping=0.01,
+    )
 
 
 def test_effective_masses_are_those_of_beam_and_rod(slender: FlexibleBodyData) -> None:
-    """Euler-Bernoulli cantilever: 0.6131 and 0.1883 of the mass in the first two bending modes (each a pair of one plane); rod:
-    8/π² in the first axial mode, at a quarter of the wave speed per metre."""
+    """Euler-Bernoulli cantilever: 0.6131 and 0.1883 of the mass in the first two bending modes
+    (each a pair of one plane); rod: 8/π² in the first axial mode, at a quarter of the wave speed
+    per metre."""
     effective = slender.modes.effective_mass / slender.mass
     np.testing.assert_allclose(effective[:2, 1].sum(), 0.6131, rtol=1e-3)
     np.testing.assert_allclose(effective[2:4, 2].sum(), 0.1883, rtol=4e-3)
     axial = int(np.argmax(effective[:, 0]))
     np.testing.assert_allclose(effective[axial, 0], 8 / np.pi**2, rtol=2e-3)
-    np.testing.assert_allclose(slender.modes.frequency[axial], np.sqrt(2.1e11 / 7850) / 4, rtol=1e-3)
+    np.testing.assert_allclose(
+        slender.modes.frequency[axial], np.sqrt(2.1e11 / 7850) / 4, rtol=1e-3
+    )
     assert np.all(effective[:, :3].sum(axis=0) < 1)
 
 
@@ -91,7 +134,9 @@ def test_mode_table(arm: FlexibleBodyData) -> None:
     modes = arm.modes
     assert modes.kind == ("clamped",) * 12 + ("static",) * 4
     np.testing.assert_allclose(modes.damping, 0.01)
-    np.testing.assert_allclose(arm.D_ff, np.diag(2 * 0.01 * 2 * np.pi * modes.frequency), rtol=1e-12)
+    np.testing.assert_allclose(
+        arm.D_ff, np.diag(2 * 0.01 * 2 * np.pi * modes.frequency), rtol=1e-12
+    )
     assert str(modes).count("clamped") == 12
 
 
@@ -102,7 +147,8 @@ def test_surface_and_file(arm: FlexibleBodyData, tmp_path) -> None:
     a, b, c = (surface.nodes[surface.triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a) / 2
     assert np.linalg.norm(normals, axis=1).sum() == pytest.approx(4 * 0.04 + 2 * 0.04**2, rel=1e-12)
-    assert np.einsum("ta,ta->", (a + b + c) / 3, normals) / 3 == pytest.approx(0.04**2, rel=1e-12)  # divergence theorem: outward
+    # divergence theorem: outward
+    assert np.einsum("ta,ta->", (a + b + c) / 3, normals) / 3 == pytest.approx(0.04**2, rel=1e-12)
     arm.save(tmp_path / "arm.h5")
     read = FlexibleBodyData.load(tmp_path / "arm.h5")
     assert read.digest == arm.digest
@@ -114,7 +160,12 @@ def test_provenance_and_progress() -> None:
     mesh = box_mesh((0.4, 0.1, 0.1), (3, 1, 1), "hex20")
     options = {"interfaces": FACES, "method": CraigBampton(modes=3), "reference": "base"}
     body = reduce(mesh, STEEL, **options, progress=lambda step, share: steps.append((step, share)))
-    assert [step for step, _ in steps][:4] == ["assemble", "factorize", "constraint modes", "fixed-interface modes"]
+    assert [step for step, _ in steps][:4] == [
+        "assemble",
+        "factorize",
+        "constraint modes",
+        "fixed-interface modes",
+    ]
     shares = [share for _, share in steps]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
@@ -126,7 +177,8 @@ def test_provenance_and_progress() -> None:
     assert facts["rigid_body_modes"] == 6
     assert "base: rigid, 8 nodes" in str(facts["interfaces"])
     assert all(
-        float(facts[f"time {step}"]) >= 0 for step in ("assemble", "factorize", "fixed-interface modes", "shape integrals")
+        float(facts[f"time {step}"]) >= 0
+        for step in ("assemble", "factorize", "fixed-interface modes", "shape integrals")
     )
     again = reduce(mesh, STEEL, **options)
     assert again.provenance["digest"] == facts["digest"]
@@ -142,16 +194,22 @@ def test_matrices_are_another_way_in(arm: FlexibleBodyData) -> None:
 
 
 def test_lumped_mass_makes_a_sound_body() -> None:
-    """Clamped modes of a diagonal mass matrix; oracle: dense eigenvalues of the matrices without the clamped nodes."""
+    """Clamped modes of a diagonal mass matrix; oracle: dense eigenvalues of the matrices without
+    the clamped nodes.
+    """
     fe = assemble(small(), STEEL, lumped=True)
-    body = reduce(fe, interfaces={"base": Rigid("x0")}, method=CraigBampton(modes=4), reference="base")
+    body = reduce(
+        fe, interfaces={"base": Rigid("x0")}, method=CraigBampton(modes=4), reference="base"
+    )
     assert body.validate().ok, str(body.validate())
     assert body.mass == pytest.approx(7850 * 0.4 * 0.1 * 0.08, rel=1e-13)
     np.testing.assert_allclose(body.com, [0.2, 0, 0], atol=1e-14)
     free = np.setdiff1d(np.arange(len(fe.nodes)), fe.node_sets["x0"])
     dofs = (3 * free[:, None] + np.arange(3)).ravel()
     omega2 = scipy.linalg.eigh(
-        fe.K.toarray()[np.ix_(dofs, dofs)], np.diag(np.repeat(fe.m.diagonal()[free], 3)), eigvals_only=True
+        fe.K.toarray()[np.ix_(dofs, dofs)],
+        np.diag(np.repeat(fe.m.diagonal()[free], 3)),
+        eigvals_only=True,
     )
     np.testing.assert_allclose((2 * np.pi * body.modes.frequency) ** 2, omega2[:4], rtol=1e-9)
 
@@ -161,9 +219,15 @@ def small() -> Mesh:
 
 
 def test_damping_per_mode_and_by_frequency() -> None:
-    options = {"interfaces": {"base": Rigid("x0")}, "method": CraigBampton(modes=4), "reference": "base"}
+    options = {
+        "interfaces": {"base": Rigid("x0")},
+        "method": CraigBampton(modes=4),
+        "reference": "base",
+    }
     ratios = [0.01, 0.02, 0.03, 0.04]
-    np.testing.assert_allclose(reduce(small(), STEEL, **options, damping=ratios).modes.damping, ratios)
+    np.testing.assert_allclose(
+        reduce(small(), STEEL, **options, damping=ratios).modes.damping, ratios
+    )
     body = reduce(small(), STEEL, **options, damping=lambda f: 1e-5 * f)
     np.testing.assert_allclose(body.modes.damping, 1e-5 * body.modes.frequency, rtol=1e-12)
     with pytest.warns(PreprocessWarning, match="ratio 2 of mode 1 is above 1"):
@@ -186,7 +250,12 @@ def test_damping_per_mode_and_by_frequency() -> None:
     ],
 )
 def test_bad_input_is_named(change: dict, message: str) -> None:
-    options = {"material": STEEL, "interfaces": FACES, "method": CraigBampton(modes=3), "reference": "base"} | change
+    options = {
+        "material": STEEL,
+        "interfaces": FACES,
+        "method": CraigBampton(modes=3),
+        "reference": "base",
+    } | change
     with pytest.raises(InputError) as caught:
         reduce(small(), **options)
     assert message in str(caught.value)
@@ -207,7 +276,9 @@ def test_grounded_matrices_are_rejected() -> None:
 
 
 def test_two_separate_parts_are_rejected() -> None:
-    """Two bars, each with one rigid face, so that the factorization passes: twelve rigid-body modes."""
+    """Two bars, each with one rigid face, so that the factorization passes: twelve rigid-body
+    modes.
+    """
     fe = assemble(small(), STEEL)
     n = len(fe.nodes)
     pair = replace(
@@ -221,4 +292,6 @@ def test_two_separate_parts_are_rejected() -> None:
     with pytest.raises(InputError, match="12 rigid-body modes found instead of 6"):
         reduce(pair, interfaces=FACES, method=CraigBampton(modes=3), reference="base")
     with pytest.raises(InputError, match="singular"):
-        reduce(pair, interfaces={"base": Rigid("x0")}, method=CraigBampton(modes=3), reference="base")
+        reduce(
+            pair, interfaces={"base": Rigid("x0")}, method=CraigBampton(modes=3), reference="base"
+        )

@@ -1,4 +1,6 @@
-"""Divided bodies: averaged cuts leave the part as it is; large bending against the elastica; refusals; part files."""
+"""Divided bodies: averaged cuts leave the part as it is; large bending against the elastica;
+refusals; part files.
+"""
 
 from pathlib import Path
 
@@ -18,7 +20,12 @@ from preprocess.part_file import read_part
 LENGTH, SIDE, E = 1.0, 0.02, 2.1e11
 STEEL = pp.Isotropic(E=E, nu=0.3, rho=7850.0)
 ENDS = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-FEW = {"interfaces": ENDS, "reference": "root", "method": pp.CraigBampton(modes=4), "estimate": False}
+FEW = {
+    "interfaces": ENDS,
+    "reference": "root",
+    "method": pp.CraigBampton(modes=4),
+    "estimate": False,
+}
 
 
 @pytest.mark.parametrize("element", ELEMENTS)
@@ -41,9 +48,15 @@ def tip(body: fm.FlexibleBodyData | DividedBodyData, force: float) -> np.ndarray
     return fm.statics(model).solution.frame("bar/tip").position[-1]
 
 
-@pytest.mark.parametrize(("element", "within", "count"), [("hex20", 1e-6, 4), ("hex8", 1e-5, 8), ("tet10", 2e-5, 4)])
-def test_averaged_cuts_do_not_change_small_deflections(element: str, within: float, count: int) -> None:
-    """Poisson's contraction is free at the cuts: the deflection is that of the undivided bar; rigid cuts hold it."""
+@pytest.mark.parametrize(
+    ("element", "within", "count"), [("hex20", 1e-6, 4), ("hex8", 1e-5, 8), ("tet10", 2e-5, 4)]
+)
+def test_averaged_cuts_do_not_change_small_deflections(
+    element: str, within: float, count: int
+) -> None:
+    """Poisson's contraction is free at the cuts: the deflection is that of the undivided bar; rigid
+    cuts hold it.
+    """
     mesh = pp.box_mesh((LENGTH, SIDE, SIDE), (40, 1, 1), element)
     whole = tip(pp.reduce(mesh, STEEL, **FEW), 1.0)[2]
     pieces = pp.divide(mesh, pieces=count)
@@ -59,21 +72,28 @@ def elastica(force: float) -> np.ndarray:
         def slope(s: float, y: np.ndarray) -> list[float]:
             return [y[1], -force / EI * np.cos(y[0]), np.cos(y[0]), np.sin(y[0])]
 
-        return scipy.integrate.solve_ivp(slope, (0, LENGTH), [0, curvature, 0, 0], rtol=1e-10, atol=1e-12).y[:, -1]
+        return scipy.integrate.solve_ivp(
+            slope, (0, LENGTH), [0, curvature, 0, 0], rtol=1e-10, atol=1e-12
+        ).y[:, -1]
 
     return shot(scipy.optimize.brentq(lambda k: shot(k)[1], 0.0, 1.01 * force * LENGTH / EI))[2:]
 
 
 def test_a_tip_load_to_thirty_percent_of_the_length() -> None:
-    """With ν = 0.3 within 1e-3 of the elastica with four pieces, and eight are no worse; the ends may contract as the cuts."""
+    """With ν = 0.3 within 1e-3 of the elastica with four pieces, and eight are no worse; the ends
+    may contract as the cuts.
+    """
     force = scipy.optimize.brentq(lambda load: elastica(load)[1] - 0.3 * LENGTH, 1000.0, 5000.0)
     mesh = pp.box_mesh((LENGTH, SIDE, SIDE), (40, 1, 1))
     held = pp.reduce_divided(pp.divide(mesh, pieces=4), STEEL, **FEW)
     assert np.abs(tip(held, force)[[0, 2]] - elastica(force)).max() < 1e-3 * LENGTH
-    mesh = pp.box_mesh((LENGTH, SIDE, SIDE), (40, 1, 1), "hex8")  # whose corners have equal shares of a moment
+    # whose corners have equal shares of a moment
+    mesh = pp.box_mesh((LENGTH, SIDE, SIDE), (40, 1, 1), "hex8")
     free = {**FEW, "interfaces": {"root": pp.Averaged("x0"), "tip": pp.Averaged("x1")}}
     bodies = [pp.reduce_divided(pp.divide(mesh, pieces=count), STEEL, **free) for count in (4, 8)]
-    four, eight = (np.abs(tip(body, force)[[0, 2]] - elastica(force)).max() / LENGTH for body in bodies)
+    four, eight = (
+        np.abs(tip(body, force)[[0, 2]] - elastica(force)).max() / LENGTH for body in bodies
+    )
     assert four < 1e-3
     assert eight < four
 
@@ -83,23 +103,40 @@ def portal() -> pp.Mesh:
     box = pp.box_mesh((0.6, 0.2, 0.02), (12, 4, 1))
     table = box.blocks["hex20"].connectivity
     x, y, _ = box.nodes[table].mean(axis=1).T
-    used, rows = np.unique(table[(x < 0.05) | (x > 0.55) | (y < 0.05) | (y > 0.15)], return_inverse=True)
+    used, rows = np.unique(
+        table[(x < 0.05) | (x > 0.55) | (y < 0.05) | (y > 0.15)], return_inverse=True
+    )
     nodes = box.nodes[used]
-    ends = {"x0": np.flatnonzero(nodes[:, 0] < 1e-9), "x1": np.flatnonzero(nodes[:, 0] > 0.6 - 1e-9)}
+    ends = {
+        "x0": np.flatnonzero(nodes[:, 0] < 1e-9),
+        "x1": np.flatnonzero(nodes[:, 0] > 0.6 - 1e-9),
+    }
     return pp.Mesh.from_arrays(nodes, {"hex20": rows.reshape(-1, 20)}, node_sets=ends)
 
 
 @pytest.mark.parametrize("cuts", ["averaged", "rigid"])
 def test_each_leg_of_a_frame_has_its_own_cut(cuts: str) -> None:
-    """One averaged cut through both would let each leg bend freely there, one rigid cut would hold them to each other."""
-    mesh, options = portal(), {**FEW, "interfaces": {"root": pp.Rigid("x0")}, "method": pp.CraigBampton(modes=12)}
+    """One averaged cut through both would let each leg bend freely there, one rigid cut would hold
+    them to each other.
+    """
+    mesh, options = (
+        portal(),
+        {**FEW, "interfaces": {"root": pp.Rigid("x0")}, "method": pp.CraigBampton(modes=12)},
+    )
     pieces = pp.divide(mesh, pieces=2)
-    assert [[name for name in piece.node_sets if name.startswith("cut")] for piece in pieces] == [["cut 1", "cut 2"]] * 2
+    assert [[name for name in piece.node_sets if name.startswith("cut")] for piece in pieces] == [
+        ["cut 1", "cut 2"]
+    ] * 2
     assert not set(pieces[0].node_sets["cut 1"]) & set(pieces[0].node_sets["cut 2"])
     found = []
-    for body in (pp.reduce(mesh, STEEL, **options), pp.reduce_divided(pieces, STEEL, cuts=cuts, **options)):
+    for body in (
+        pp.reduce(mesh, STEEL, **options),
+        pp.reduce_divided(pieces, STEEL, cuts=cuts, **options),
+    ):
         model = fm.Model("frame", gravity=(0, 0, 0))
-        model.add(fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("frame", data=body))["root"]))
+        model.add(
+            fm.Fixed("clamp", model.ground, model.add(fm.FlexibleBody("frame", data=body))["root"])
+        )
         found.append(fm.linearize(model).modes.frequency[:5])
     assert np.allclose(found[1], found[0], rtol=5e-3 if cuts == "averaged" else 0.02)
 
@@ -108,7 +145,9 @@ def test_pieces_are_numbered_from_the_reference() -> None:
     mesh = pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1))
     pieces = pp.divide(mesh, pieces=4)
     middle = pp.Rigid(pp.Plane((0.25, 0, 0), (1, 0, 0)))
-    body = pp.reduce_divided(pieces, STEEL, interfaces={"pin": middle, **ENDS}, reference="pin", estimate=False)
+    body = pp.reduce_divided(
+        pieces, STEEL, interfaces={"pin": middle, **ENDS}, reference="pin", estimate=False
+    )
     assert [sorted(piece.frames) for piece in body.pieces] == [
         ["cut 2", "cut 3", "pin"], ["cut 1", "cut 2"], ["cut 3", "tip"], ["cut 1", "root"],
     ]  # fmt: skip
@@ -126,28 +165,54 @@ def test_materials_by_element_set() -> None:
     )  # fmt: skip
     light = pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)
     pieces = pp.divide(mesh, sets=("root", "tip"))
-    body = pp.reduce_divided(pieces, {"root": STEEL, "tip": light}, interfaces=ENDS, reference="root", estimate=False)
-    assert [piece.mass for piece in body.pieces] == pytest.approx([7850 * 0.2 * 0.02**2, 2700 * 0.2 * 0.02**2])
+    body = pp.reduce_divided(
+        pieces, {"root": STEEL, "tip": light}, interfaces=ENDS, reference="root", estimate=False
+    )
+    assert [piece.mass for piece in body.pieces] == pytest.approx(
+        [7850 * 0.2 * 0.02**2, 2700 * 0.2 * 0.02**2]
+    )
     with pytest.raises(InputError, match="materials: no piece has the element set 'tpi'"):
         pp.reduce_divided(pieces, {"root": STEEL, "tpi": light}, interfaces=ENDS, reference="root")
 
 
 def test_pieces_given_to_reduce_name_the_function_for_them() -> None:
-    with pytest.raises(InputError, match="part: is 2 pieces; reduce_divided makes one body of the pieces of a part"):
-        pp.reduce(pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2), STEEL, interfaces=ENDS, reference="root")
+    with pytest.raises(
+        InputError, match="part: is 2 pieces; reduce_divided makes one body of the pieces of a part"
+    ):
+        pp.reduce(
+            pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2),
+            STEEL,
+            interfaces=ENDS,
+            reference="root",
+        )
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"reference": "mean axes"}, "reference: a divided body has its frame at an interface; give one of: root, tip"),
+        (
+            {"reference": "mean axes"},
+            "reference: a divided body has its frame at an interface; give one of: root, tip",
+        ),
         ({"cuts": "half"}, "cuts: is 'half'; give one of: full, averaged, rigid"),
-        ({"damping": (0.1, 0.2)}, "damping: 2 ratios for 38 modes; give one number, one per mode or a function of Hz"),
+        (
+            {"damping": (0.1, 0.2)},
+            "damping: 2 ratios for 38 modes; give one number, one per mode or a function of Hz",
+        ),
         ({"damping": -0.1}, "damping: ratio -0.1 of mode 1; ratios must not be negative"),
-        ({"interfaces": {"root": pp.Rigid("y0")}}, "interfaces.root: its nodes are in pieces 1, 2; an interface is in one piece"),
-        ({"interfaces": {"root": pp.Rigid("cut 1")}}, "interfaces.root: its nodes are in pieces 1, 2"),
+        (
+            {"interfaces": {"root": pp.Rigid("y0")}},
+            "interfaces.root: its nodes are in pieces 1, 2; an interface is in one piece",
+        ),
+        (
+            {"interfaces": {"root": pp.Rigid("cut 1")}},
+            "interfaces.root: its nodes are in pieces 1, 2",
+        ),
         ({"interfaces": {"root": pp.Rigid("x9")}}, "interfaces.root: the mesh has no set 'x9'"),
-        ({"interfaces": {"cut 7": pp.Rigid("x0")}, "reference": "cut 7"}, "interfaces.cut 7: names that begin with 'cut '"),
+        (
+            {"interfaces": {"cut 7": pp.Rigid("x0")}, "reference": "cut 7"},
+            "interfaces.cut 7: names that begin with 'cut '",
+        ),
     ],
 )
 def test_what_cannot_be_divided_is_refused(options: dict[str, object], message: str) -> None:
@@ -158,7 +223,10 @@ def test_what_cannot_be_divided_is_refused(options: dict[str, object], message: 
 
 def test_a_forgotten_piece_is_noticed() -> None:
     pieces = pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=3)
-    with pytest.raises(InputError, match="pieces: hex20 box, piece 2: no other has its cut 2; give all pieces of the part"):
+    with pytest.raises(
+        InputError,
+        match="pieces: hex20 box, piece 2: no other has its cut 2; give all pieces of the part",
+    ):
         pp.reduce_divided(pieces[:2], STEEL, interfaces={"root": pp.Rigid("x0")}, reference="root")
 
 
@@ -197,11 +265,18 @@ def test_a_part_file_with_pieces(tmp_path: Path) -> None:
     mesh = pp.read_mesh(tmp_path / "bar.inp", unit="m")
     ends = {"root": pp.Rigid("LOW"), "tip": pp.Rigid("HIGH")}
     same = pp.reduce_divided(
-        pp.divide(mesh, pieces=2), STEEL, interfaces=ends, reference="root", method=pp.CraigBampton(modes=2), estimate=False
-    )  # fmt: skip
+        pp.divide(mesh, pieces=2),
+        STEEL,
+        interfaces=ends,
+        reference="root",
+        method=pp.CraigBampton(modes=2),
+        estimate=False,
+    )
     found = part.reduce_divided()
     assert [piece.digest for piece in found.pieces] == [piece.digest for piece in same.pieces]
-    with pytest.raises(InputError, match=r"divide: the part is in pieces; this takes one piece only"):
+    with pytest.raises(
+        InputError, match=r"divide: the part is in pieces; this takes one piece only"
+    ):
         part.reduce()
     with pytest.raises(InputError, match=r"divide: is missing"):
         read_part(bar(tmp_path, PART.partition("[divide]")[0])).reduce_divided()
@@ -210,5 +285,7 @@ def test_a_part_file_with_pieces(tmp_path: Path) -> None:
 @pytest.mark.parametrize("key", ["band = 100.0", "prestress = { loads = {} }"])
 def test_keys_of_one_piece_are_refused(key: str, tmp_path: Path) -> None:
     name = key.split(" ")[0].split(".")[0]
-    with pytest.raises(InputError, match=rf"{name}: is not available for a part in pieces; omit it with \[divide\]"):
+    with pytest.raises(
+        InputError, match=rf"{name}: is not available for a part in pieces; omit it with \[divide\]"
+    ):
         read_part(bar(tmp_path, PART.replace("[divide]", f"{key}\n[divide]")))

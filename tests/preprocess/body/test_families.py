@@ -1,4 +1,6 @@
-"""Bodies beside a base, by their shapes and by their own modes, and derivatives of their arrays, against closed forms."""
+"""Bodies beside a base, by their shapes and by their own modes, and derivatives of their arrays,
+against closed forms.
+"""
 
 import dataclasses
 import warnings
@@ -11,7 +13,12 @@ import preprocess as pp
 
 E, RHO, LENGTH, WIDTH = 2.1e11, 7850.0, 0.4, 0.02
 ENDS = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-OPTIONS = {"interfaces": ENDS, "method": pp.CraigBampton(modes=2), "reference": "root", "damping": 0.01}
+OPTIONS = {
+    "interfaces": ENDS,
+    "method": pp.CraigBampton(modes=2),
+    "reference": "root",
+    "damping": 0.01,
+}
 ARRAYS = ("first_moment", "second_moment", "S_bar", "xS", "SS", "K_ff", "D_ff")
 DOUBLE = pp.Stress(precision="double")
 
@@ -33,14 +40,22 @@ def base():
 
 def fixed(base):
     def make(thickness=WIDTH, length=LENGTH, youngs=E, rho=RHO):
-        return pp.with_shapes(base, bar(), bar(thickness, length), material(youngs, rho), interfaces=ENDS)
+        return pp.with_shapes(
+            base, bar(), bar(thickness, length), material(youngs, rho), interfaces=ENDS
+        )
 
     return make
 
 
 def anew(base):
     def make(thickness=WIDTH, length=LENGTH, youngs=E, rho=RHO):
-        own = pp.reduce(bar(thickness, length), material(youngs, rho), **OPTIONS, stiffening=False, stress=DOUBLE)
+        own = pp.reduce(
+            bar(thickness, length),
+            material(youngs, rho),
+            **OPTIONS,
+            stiffening=False,
+            stress=DOUBLE,
+        )
         return pp.aligned(own, base)
 
     return make
@@ -51,33 +66,54 @@ def test_the_base_itself(base, how):
     same = how(base)()
     for name in ARRAYS:
         expected = getattr(base, name)
-        np.testing.assert_allclose(getattr(same, name), expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            getattr(same, name), expected, rtol=0, atol=1e-9 * np.abs(expected).max()
+        )
     for name, frame in base.frames.items():
         for part in ("x", "R", "phi", "psi"):
             size = 1.0 + np.abs(frame.phi).max()
-            np.testing.assert_allclose(getattr(same.frames[name], part), getattr(frame, part), rtol=0, atol=1e-8 * size)
-    np.testing.assert_allclose(same.stress.modes, base.stress.modes, rtol=0, atol=1e-8 * np.abs(base.stress.modes).max())
+            np.testing.assert_allclose(
+                getattr(same.frames[name], part), getattr(frame, part), rtol=0, atol=1e-8 * size
+            )
+    np.testing.assert_allclose(
+        same.stress.modes, base.stress.modes, rtol=0, atol=1e-8 * np.abs(base.stress.modes).max()
+    )
 
 
 @pytest.mark.parametrize("how", [fixed, anew])
 def test_material(base, how):
-    """K and stress are proportional to E, all integrals to ρ, at shapes that are the base's: D_kk = 2 ζ √(K_kk m_kk)."""
+    """K and stress are proportional to E, all integrals to ρ, at shapes that are the base's: D_kk =
+    2 ζ √(K_kk m_kk).
+    """
     found = pp.body_derivatives(how(base), {"youngs": E, "rho": RHO})
     zero = dict.fromkeys(("mass", *ARRAYS), 0.0)
     proportional = {
-        "youngs": {**zero, "K_ff": 1.0, "D_ff": 0.5}, "rho": {**dict.fromkeys(zero, 1.0), "K_ff": 0.0, "D_ff": 0.5},
-    }  # fmt: skip
+        "youngs": {**zero, "K_ff": 1.0, "D_ff": 0.5},
+        "rho": {**dict.fromkeys(zero, 1.0), "K_ff": 0.0, "D_ff": 0.5},
+    }
     for parameter, value in (("youngs", E), ("rho", RHO)):
         for name, factor in proportional[parameter].items():
             expected = factor * np.asarray(getattr(base, name))
             size = np.abs(np.asarray(getattr(base, name))).max()
-            np.testing.assert_allclose(value * np.asarray(getattr(found[parameter], name)), expected, rtol=0, atol=1e-7 * size)
-    np.testing.assert_allclose(E * found["youngs"].stress, base.stress.modes, rtol=0, atol=1e-7 * np.abs(base.stress.modes).max())
+            np.testing.assert_allclose(
+                value * np.asarray(getattr(found[parameter], name)),
+                expected,
+                rtol=0,
+                atol=1e-7 * size,
+            )
+    np.testing.assert_allclose(
+        E * found["youngs"].stress,
+        base.stress.modes,
+        rtol=0,
+        atol=1e-7 * np.abs(base.stress.modes).max(),
+    )
     assert np.abs(RHO * found["rho"].stress).max() < 1e-7 * np.abs(base.stress.modes).max()
 
 
 def test_thickness_and_length_of_a_bar(base):
-    """Moments of a box about its root: m = ρ l b t, ∫x dm = m l/2, ∫x² dm = m l²/3, ∫z² dm = m t²/12."""
+    """Moments of a box about its root: m = ρ l b t, ∫x dm = m l/2, ∫x² dm = m l²/3, ∫z² dm = m
+    t²/12.
+    """
     found = pp.body_derivatives(fixed(base), {"thickness": WIDTH, "length": LENGTH})
     m = RHO * LENGTH * WIDTH**2
     assert found["thickness"].mass == pytest.approx(m / WIDTH, rel=1e-9)
@@ -88,23 +124,32 @@ def test_thickness_and_length_of_a_bar(base):
 
 
 def test_derivatives_of_eigenvectors(base):
-    """λ = 2 ω ω' of the bending frequencies, of which two coincide at equal width and thickness: by (K_ff', m_ff') of aligned
-    modes and perturbation theory, against the frequencies of reductions with thicknesses to both sides."""
+    """λ = 2 ω ω' of the bending frequencies, of which two coincide at equal width and thickness: by
+    (K_ff', m_ff') of aligned modes and perturbation theory, against the frequencies of reductions
+    with thicknesses to both sides."""
     found = pp.body_derivatives(anew(base), {"thickness": WIDTH})["thickness"]
     omega2 = np.diag(base.K_ff)
     m = found.SS[0, 0] + found.SS[1, 1] + found.SS[2, 2]
     pair = slice(0, 2)
     slopes = np.linalg.eigvalsh((found.K_ff - omega2[0] * m)[pair, pair])
     step = 1e-3 * WIDTH
-    sides = [pp.reduce(bar(WIDTH + c * step), material(), **OPTIONS, stiffening=False, stress=None).K_ff for c in (1, -1)]
-    expected = (np.diag(sides[0])[:2] - np.diag(sides[1])[:2][::-1]) / (2.0 * step)  # their order changes
-    np.testing.assert_allclose(np.sort(slopes), np.sort(expected), rtol=1e-3, atol=1e-5 * omega2[0] / WIDTH)
+    sides = [
+        pp.reduce(bar(WIDTH + c * step), material(), **OPTIONS, stiffening=False, stress=None).K_ff
+        for c in (1, -1)
+    ]
+    # their order changes
+    expected = (np.diag(sides[0])[:2] - np.diag(sides[1])[:2][::-1]) / (2.0 * step)
+    np.testing.assert_allclose(
+        np.sort(slopes), np.sort(expected), rtol=1e-3, atol=1e-5 * omega2[0] / WIDTH
+    )
     assert slopes[1] > 100.0 * abs(slopes[0])
 
 
 @pytest.mark.parametrize("how", [fixed, anew])
 def test_from_the_mesh_to_an_output(base, how):
-    """Tangents of a run through the reduction against differences of runs, thickness, length and material of a swinging bar."""
+    """Tangents of a run through the reduction against differences of runs, thickness, length and
+    material of a swinging bar.
+    """
     make = how(base)
 
     def model(**numbers):

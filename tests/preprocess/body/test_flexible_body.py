@@ -15,13 +15,18 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 
 
 def rod(*, surface: bool = True) -> FlexibleBodyData:
-    """Uniform rod of 2 kg and 3 m along x with the lateral shapes sin(πx/L), sin(2πx/L), closed-form integrals."""
+    """Uniform rod of 2 kg and 3 m along x with the lateral shapes sin(πx/L), sin(2πx/L),
+    closed-form integrals.
+    """
     m, L, nf = 2.0, 3.0, 2
     S_bar, xS, SS = np.zeros((3, nf)), np.zeros((3, 3, nf)), np.zeros((3, 3, nf, nf))
     S_bar[1, 0] = 2 * m / np.pi
     xS[0, 1] = m * L / np.pi, -m * L / (2 * np.pi)
     SS[1, 1] = np.eye(nf) * m / 2
-    frames = {name: FlexibleFrame.at_node((x, 0, 0), np.zeros((3, nf))) for name, x in (("zz", 0.0), ("a tip", L), ("β", 1.0))}
+    frames = {
+        name: FlexibleFrame.at_node((x, 0, 0), np.zeros((3, nf)))
+        for name, x in (("zz", 0.0), ("a tip", L), ("β", 1.0))
+    }
     nodes = np.array([[0, 0, 0], [3, 0, 0], [0, 1, 0.0]])
     return FlexibleBodyData.from_integrals(
         "rod",
@@ -34,17 +39,26 @@ def rod(*, surface: bool = True) -> FlexibleBodyData:
         K_ff=np.diag([400.0, 6400.0]),
         D_ff=np.diag([0.8, 3.2]),
         frames=frames,
-        surface=Surface(nodes, np.ones((3, 3, nf)), np.array([[0, 1, 2]]), np.array([7, 8, 11])) if surface else None,
+        surface=Surface(nodes, np.ones((3, 3, nf)), np.array([[0, 1, 2]]), np.array([7, 8, 11]))
+        if surface
+        else None,
         provenance={"source": "closed form, ∫sin²", "note": "", "dofs": 12.5},
     )
 
 
 def test_mode_table_of_own_integrals() -> None:
     body = rod()
-    np.testing.assert_allclose(body.modes.frequency, [20 / (2 * np.pi), 80 / (2 * np.pi)], rtol=1e-14)
-    np.testing.assert_allclose(body.modes.damping, [0.8 / (2 * 20 * 1.0), 3.2 / (2 * 80 * 1.0)], rtol=1e-14)
-    np.testing.assert_allclose(body.modes.effective_mass[:, 1], [2 * 8 / np.pi**2, 0.0], atol=1e-14)  # 81 % of the mass
-    np.testing.assert_allclose(body.modes.effective_mass[:, 5], [18 / np.pi**2 * 2, 18 / (4 * np.pi**2) * 2], rtol=1e-14)
+    np.testing.assert_allclose(
+        body.modes.frequency, [20 / (2 * np.pi), 80 / (2 * np.pi)], rtol=1e-14
+    )
+    np.testing.assert_allclose(
+        body.modes.damping, [0.8 / (2 * 20 * 1.0), 3.2 / (2 * 80 * 1.0)], rtol=1e-14
+    )
+    # 81 % of the mass
+    np.testing.assert_allclose(body.modes.effective_mass[:, 1], [2 * 8 / np.pi**2, 0.0], atol=1e-14)
+    np.testing.assert_allclose(
+        body.modes.effective_mass[:, 5], [18 / np.pi**2 * 2, 18 / (4 * np.pi**2) * 2], rtol=1e-14
+    )
     assert len(str(body.modes).splitlines()) == 3
 
 
@@ -60,8 +74,16 @@ def test_sound_body_passes_every_check() -> None:
         ("mass", lambda a: -a, "mass is positive"),
         ("second_moment", lambda a: a * 0.7, "second moment about the centre of mass"),
         ("second_moment", lambda a: a + np.eye(3, k=1), "second moment ∫x xᵀdm is symmetric"),
-        ("SS", lambda a: a + np.eye(3)[:, :, None, None] * [[0, 1e-3], [0, 0]], "SS[b,a] = SS[a,b]ᵀ"),
-        ("SS", lambda a: a + np.array([[0, 9, 0], [9, 0, 0], [0, 0, 0]])[:, :, None, None] * np.eye(2), "|2∫φ_a φ_b dm|"),
+        (
+            "SS",
+            lambda a: a + np.eye(3)[:, :, None, None] * [[0, 1e-3], [0, 0]],
+            "SS[b,a] = SS[a,b]ᵀ",
+        ),
+        (
+            "SS",
+            lambda a: a + np.array([[0, 9, 0], [9, 0, 0], [0, 0, 0]])[:, :, None, None] * np.eye(2),
+            "|2∫φ_a φ_b dm|",
+        ),
         ("S_bar", lambda a: a * 2, "Gram matrix"),
         ("K_ff", lambda a: a + np.eye(2, k=1), "K_ff is symmetric"),
         ("K_ff", lambda a: -a, "K_ff is positive definite"),
@@ -74,7 +96,11 @@ def test_broken_body_fails_its_check(field: str, change, statement: str) -> None
 
     body = rod()
     report = replace(body, **{field: change(getattr(body, field))}).validate()
-    assert any(check.name.startswith(statement) or statement in check.name for check in report if not check.ok), str(report)
+    assert any(
+        check.name.startswith(statement) or statement in check.name
+        for check in report
+        if not check.ok
+    ), str(report)
 
 
 def test_shape_that_is_a_rigid_motion_is_found() -> None:
@@ -88,7 +114,9 @@ def test_shape_that_is_a_rigid_motion_is_found() -> None:
         SS=np.einsum("a,b->ab", [1.0, 0, 0], [1.0, 0, 0])[:, :, None, None],
         K_ff=[[1.0]],
     )
-    assert [c.name for c in body.validate() if not c.ok] == ["shapes contain no rigid-body motion, M(q=0) positive definite"]
+    assert [c.name for c in body.validate() if not c.ok] == [
+        "shapes contain no rigid-body motion, M(q=0) positive definite"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -97,8 +125,14 @@ def test_shape_that_is_a_rigid_motion_is_found() -> None:
         ({"first_moment": (1, 2)}, "rod.first_moment: has shape (2,); it must be (3,)"),
         ({"S_bar": np.full((3, 2), np.nan)}, "rod.S_bar: has 6 values that are not finite"),
         ({"mass": "heavy"}, "rod.mass: 'heavy' is not an array of numbers"),
-        ({"frames": {"a/b": FlexibleFrame.at_node((0, 0, 0), np.zeros((3, 2)))}}, "frame name 'a/b'"),
-        ({"frames": {"a": FlexibleFrame.at_node((0, 0, 0), np.zeros((3, 4)))}}, "rod.a: phi has 4 shapes, the body has 2"),
+        (
+            {"frames": {"a/b": FlexibleFrame.at_node((0, 0, 0), np.zeros((3, 2)))}},
+            "frame name 'a/b'",
+        ),
+        (
+            {"frames": {"a": FlexibleFrame.at_node((0, 0, 0), np.zeros((3, 4)))}},
+            "rod.a: phi has 4 shapes, the body has 2",
+        ),
     ],
 )
 def test_wrong_fields_are_named(change: dict, message: str) -> None:
@@ -112,7 +146,9 @@ def test_wrong_fields_are_named(change: dict, message: str) -> None:
 def test_shapes_without_mass_are_rejected() -> None:
     zero = {"S_bar": np.zeros((3, 1)), "xS": np.zeros((3, 3, 1)), "SS": np.zeros((3, 3, 1, 1))}
     with pytest.raises(InputError, match="must be independent and have mass"):
-        FlexibleBodyData.from_integrals("b", mass=1, first_moment=np.zeros(3), second_moment=np.eye(3), K_ff=[[1.0]], **zero)
+        FlexibleBodyData.from_integrals(
+            "b", mass=1, first_moment=np.zeros(3), second_moment=np.eye(3), K_ff=[[1.0]], **zero
+        )
 
 
 @pytest.mark.parametrize("surface", [True, False])
@@ -137,8 +173,15 @@ def test_file_returns_every_bit(tmp_path, surface: bool) -> None:
 
 
 def test_body_without_modes_is_a_rigid_body(tmp_path) -> None:
-    zero = {"S_bar": np.zeros((3, 0)), "xS": np.zeros((3, 3, 0)), "SS": np.zeros((3, 3, 0, 0)), "K_ff": np.zeros((0, 0))}
-    body = FlexibleBodyData.from_integrals("b", mass=2, first_moment=np.zeros(3), second_moment=np.eye(3), **zero)
+    zero = {
+        "S_bar": np.zeros((3, 0)),
+        "xS": np.zeros((3, 3, 0)),
+        "SS": np.zeros((3, 3, 0, 0)),
+        "K_ff": np.zeros((0, 0)),
+    }
+    body = FlexibleBodyData.from_integrals(
+        "b", mass=2, first_moment=np.zeros(3), second_moment=np.eye(3), **zero
+    )
     body.save(tmp_path / "b.h5")
     assert FlexibleBodyData.load(tmp_path / "b.h5").nf == 0
     assert body.validate().ok
@@ -240,20 +283,32 @@ def edited_surface(file: h5py.File) -> None:
         (twice, "is linked twice or contains itself"),
         (external_storage, "elastic/D_ff: is chunked, filtered, virtual or stored in another file"),
         (virtual, "elastic/D_ff: is chunked, filtered, virtual or stored in another file"),
-        (lambda f: replaced(f, "elastic/D_ff", data=np.eye(2), compression="gzip"), "elastic/D_ff: is chunked, filtered"),
+        (
+            lambda f: replaced(f, "elastic/D_ff", data=np.eye(2), compression="gzip"),
+            "elastic/D_ff: is chunked, filtered",
+        ),
         (huge, "surface/nodes: claims 2400000000000 bytes"),
         (many_modes, "elastic/K_ff: claims 200000000 bytes and stores 0"),
-        (lambda f: replaced(f, "modes/kind", data=["a", "b"]), "modes/kind: has type object; it must hold fixed-length strings"),
+        (
+            lambda f: replaced(f, "modes/kind", data=["a", "b"]),
+            "modes/kind: has type object; it must hold fixed-length strings",
+        ),
         (
             lambda f: replaced(f, "elastic/D_ff", data=np.eye(2, dtype="f4")),
             "elastic/D_ff: has type float32; it must hold 64-bit",
         ),
         (lambda f: replaced(f, "elastic/D_ff", data=np.eye(3)), "elastic/D_ff: has shape (3, 3)"),
-        (lambda f: replaced(f, "elastic/D_ff", data=np.zeros(4)), "elastic/D_ff: has 1 dimensions; it must have 2"),
+        (
+            lambda f: replaced(f, "elastic/D_ff", data=np.zeros(4)),
+            "elastic/D_ff: has 1 dimensions; it must have 2",
+        ),
         (object_attribute, "/provenance attribute 'source': has type object"),
         (removed, "modes/damping: is missing"),
         (stranger, "elastic/extra: is unknown to flexmbs-flexible-body/1"),
-        (newer, "format: is 'flexmbs-flexible-body/7'; this version reads 'flexmbs-flexible-body/1'"),
+        (
+            newer,
+            "format: is 'flexmbs-flexible-body/7'; this version reads 'flexmbs-flexible-body/1'",
+        ),
         (edited, "sha256: does not match the data"),
         (edited_surface, "sha256_surface: does not match the data"),
     ],
@@ -272,9 +327,18 @@ def test_reader_rejects(tmp_path, damage, message: str) -> None:
 def test_reader_rejects_bad_values_under_a_right_digest(tmp_path) -> None:
     path = tmp_path / "rod.h5"
     for spoil, message in (
-        (lambda body: object.__setattr__(body, "mass", np.nan), "rod.mass: has 1 values that are not finite"),
-        (lambda body: body.xS.__setitem__((0, 1, 1), np.inf), "rod.xS: has 1 values that are not finite"),
-        (lambda body: body.surface.triangles.__setitem__((0, 0), 3), "surface.triangles: refer to node rows outside 0..2"),
+        (
+            lambda body: object.__setattr__(body, "mass", np.nan),
+            "rod.mass: has 1 values that are not finite",
+        ),
+        (
+            lambda body: body.xS.__setitem__((0, 1, 1), np.inf),
+            "rod.xS: has 1 values that are not finite",
+        ),
+        (
+            lambda body: body.surface.triangles.__setitem__((0, 0), 3),
+            "surface.triangles: refer to node rows outside 0..2",
+        ),
     ):
         body = rod()
         spoil(body)
@@ -321,8 +385,12 @@ def test_flipped_bytes_never_pass_silently(tmp_path) -> None:
 def stiffened_rod() -> FlexibleBodyData:
     """The rod with random geometric stiffness of its loads and of one frame."""
     rng = np.random.default_rng(0)
-    acceleration, turning, rotation, tip = (A + A.transpose(0, 2, 1) for A in (rng.normal(size=(n, 2, 2)) for n in (3, 3, 6, 6)))
-    return dataclasses.replace(rod(), geometric=GeometricStiffness(acceleration, turning, rotation, {"a tip": tip}))
+    acceleration, turning, rotation, tip = (
+        A + A.transpose(0, 2, 1) for A in (rng.normal(size=(n, 2, 2)) for n in (3, 3, 6, 6))
+    )
+    return dataclasses.replace(
+        rod(), geometric=GeometricStiffness(acceleration, turning, rotation, {"a tip": tip})
+    )
 
 
 def test_geometric_stiffness_is_kept_in_the_file(tmp_path) -> None:
@@ -340,7 +408,9 @@ def test_geometric_stiffness_is_kept_in_the_file(tmp_path) -> None:
 
 
 def test_second_moments_of_the_geometric_stiffness() -> None:
-    """They give back the work of every inertia load: −ρ ω×(ω×x) and −ρ e×x on a displacement with the moments D[a, b]."""
+    """They give back the work of every inertia load: −ρ ω×(ω×x) and −ρ e×x on a displacement with
+    the moments D[a, b].
+    """
     geometric = stiffened_rod().geometric
     assert geometric is not None
     D, cyclic = geometric.second_moments, ((0, 1, 2), (1, 2, 0), (2, 0, 1))
@@ -357,6 +427,12 @@ def test_wrong_geometric_stiffness_is_rejected() -> None:
     with pytest.raises(InputError, match="geometric: there is no frame 'end'"):
         dataclasses.replace(rod(), geometric=GeometricStiffness(zero, zero, six, {"end": six}))
     with pytest.raises(InputError, match="geometric: has 3 shapes, the body has 2"):
-        dataclasses.replace(rod(), geometric=GeometricStiffness(*(np.zeros((n, 3, 3)) for n in (3, 3, 6))))
-    skewed = dataclasses.replace(rod(), geometric=GeometricStiffness(zero + np.triu(np.ones((2, 2)), 1), zero, six))
-    assert [check.name for check in skewed.validate() if not check.ok] == ["K0 of every unit load is symmetric"]
+        dataclasses.replace(
+            rod(), geometric=GeometricStiffness(*(np.zeros((n, 3, 3)) for n in (3, 3, 6)))
+        )
+    skewed = dataclasses.replace(
+        rod(), geometric=GeometricStiffness(zero + np.triu(np.ones((2, 2)), 1), zero, six)
+    )
+    assert [check.name for check in skewed.validate() if not check.ok] == [
+        "K0 of every unit load is symmetric"
+    ]

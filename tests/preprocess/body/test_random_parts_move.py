@@ -15,7 +15,11 @@ def test_all_formalisms_agree(seed: int) -> None:
     fe, interfaces = random_model(seed)
     first, last = next(iter(interfaces)), list(interfaces)[-1]
     data = pp.reduce(
-        fe, interfaces=interfaces, method=pp.CraigBampton(modes=4), reference=frame_of(seed, interfaces), stress=None
+        fe,
+        interfaces=interfaces,
+        method=pp.CraigBampton(modes=4),
+        reference=frame_of(seed, interfaces),
+        stress=None,
     )
     random = np.random.default_rng(seed)
     axis, reach = random.standard_normal(3), 0.3 * random.standard_normal(3)
@@ -24,7 +28,9 @@ def test_all_formalisms_agree(seed: int) -> None:
     model = fm.Model("part", gravity=(0.0, 0.0, -9.81), frames={"post": tuple(post)})
     part = model.add(fm.FlexibleBody("part", data=data))
     model.add(fm.Revolute("hinge", model.ground, part[first], axis=tuple(axis), v0=1.0))
-    weight = model.add(fm.RigidBody("weight", mass=0.5, inertia=(1e-3, 1e-3, 1e-3), frames={"end": tuple(reach)}))
+    weight = model.add(
+        fm.RigidBody("weight", mass=0.5, inertia=(1e-3, 1e-3, 1e-3), frames={"end": tuple(reach)})
+    )
     model.add(fm.Spherical("ball", part[last], weight))
     model.add(fm.PointSpring("spring", model.ground, weight["end"], k=50.0, c=1.0, length=0.1))
     model.add(fm.Distance("rod", model.ground["post"], weight["end"], length=length))

@@ -40,7 +40,9 @@ def bar() -> FEModel:
     return assemble(box_mesh((0.6, 0.1, 0.07), (6, 2, 1), "hex20", origin=(0.3, -0.1, 0.2)), STEEL)
 
 
-def reduced(fe: FEModel, kinds: tuple, reference: str | Reference, *, count: int = 8, **tip: object) -> FlexibleBodyData:
+def reduced(
+    fe: FEModel, kinds: tuple, reference: str | Reference, *, count: int = 8, **tip: object
+) -> FlexibleBodyData:
     interfaces = {"base": kinds[0]("x0"), "tip": kinds[1]("x1", **tip)}
     return reduce(fe, interfaces=interfaces, method=CraigBampton(modes=count), reference=reference)
 
@@ -64,8 +66,8 @@ def free_frequencies(body: FlexibleBodyData) -> FloatArray:
 
 
 def compliance_held_at_base(body: FlexibleBodyData) -> FloatArray:
-    """Displacements of the tip under its unit loads, the base held, in the tip's own axes; from the body frame's rigid motion and
-    its modes, so that it does not depend on the reference."""
+    """Displacements of the tip under its unit loads, the base held, in the tip's own axes; from the
+    body frame's rigid motion and its modes, so that it does not depend on the reference."""
 
     def motion(name: str) -> FloatArray:
         frame = body.frames[name]
@@ -82,11 +84,15 @@ def compliance_held_at_base(body: FlexibleBodyData) -> FloatArray:
 @pytest.mark.parametrize("kinds", KINDS)
 def test_compliance_does_not_depend_on_the_reference(bar: FEModel, kinds: tuple) -> None:
     """Oracle: inverse of the interface stiffness of the full model."""
-    interfaces = bind_interfaces({"base": kinds[0]("x0"), "tip": kinds[1]("x1")}, bar.nodes, bar.node_sets)
+    interfaces = bind_interfaces(
+        {"base": kinds[0]("x0"), "tip": kinds[1]("x1")}, bar.nodes, bar.node_sets
+    )
     full = InterfaceStatics(bar, interfaces).interface_compliance(0)[6:, 6:]
     for reference in REFERENCES:
         found = compliance_held_at_base(reduced(bar, kinds, reference))
-        np.testing.assert_allclose(found, full, rtol=1e-7, atol=1e-9 * np.abs(full).max(), err_msg=reference)
+        np.testing.assert_allclose(
+            found, full, rtol=1e-7, atol=1e-9 * np.abs(full).max(), err_msg=reference
+        )
 
 
 @pytest.mark.parametrize("kinds", KINDS)
@@ -100,8 +106,14 @@ def test_free_frequencies_do_not_depend_on_the_reference(bar: FEModel, kinds: tu
 
 
 def test_free_frequencies_are_those_of_the_full_model(bar: FEModel) -> None:
-    """Averaged interfaces do not stiffen: the reduced frequencies come down to those of the unconstrained matrices."""
-    full = np.sqrt(scipy.linalg.eigh(bar.K.toarray(), bar.M.toarray(), eigvals_only=True, subset_by_index=(6, 11))) / (2 * np.pi)
+    """Averaged interfaces do not stiffen: the reduced frequencies come down to those of the
+    unconstrained matrices.
+    """
+    full = np.sqrt(
+        scipy.linalg.eigh(
+            bar.K.toarray(), bar.M.toarray(), eigvals_only=True, subset_by_index=(6, 11)
+        )
+    ) / (2 * np.pi)
     few = reduced(bar, (Averaged, Averaged), "mean axes", count=8).modes.frequency[:6]
     many = reduced(bar, (Averaged, Averaged), "mean axes", count=40).modes.frequency[:6]
     assert np.all(few >= many * (1 - 1e-9))
@@ -136,13 +148,17 @@ def test_mean_axes_see_no_momentum(bar: FEModel, kinds: tuple) -> None:
 
 @pytest.mark.parametrize("kinds", KINDS)
 def test_chord_joins_the_interfaces(bar: FEModel, kinds: tuple) -> None:
-    """The first stays at the origin and does not twist, the second stays on the x axis; whatever the axes of the interfaces."""
+    """The first stays at the origin and does not twist, the second stays on the x axis; whatever
+    the axes of the interfaces.
+    """
     body = reduced(bar, kinds, "chord", position=(0.9, -0.02, 0.24))
     base, tip = body.frames["base"], body.frames["tip"]
     np.testing.assert_allclose(base.x, 0, atol=1e-14)
     np.testing.assert_allclose(tip.x, [np.linalg.norm([0.6, 0.03, 0.005]), 0, 0], atol=1e-12)
     np.testing.assert_allclose(
-        base.R.T @ [1.0, 0, 0], np.array([0.6, 0.03, 0.005]) / np.linalg.norm([0.6, 0.03, 0.005]), atol=1e-12
+        base.R.T @ [1.0, 0, 0],
+        np.array([0.6, 0.03, 0.005]) / np.linalg.norm([0.6, 0.03, 0.005]),
+        atol=1e-12,
     )
     scale, turn = np.abs(tip.phi).max(), np.abs(tip.psi).max()
     assert np.abs(base.phi).max() < 1e-11 * scale
@@ -156,8 +172,8 @@ def test_chord_joins_the_interfaces(bar: FEModel, kinds: tuple) -> None:
 
 
 def test_principal_axes_are_those_of_inertia(bar: FEModel) -> None:
-    """A bar turned in space: the inertia of the body is diagonal in its frame, the smallest moment first, and there is no
-    momentum."""
+    """A bar turned in space: the inertia of the body is diagonal in its frame, the smallest moment
+    first, and there is no momentum."""
     R = scipy.spatial.transform.Rotation.from_rotvec([0.3, -0.5, 0.8]).as_matrix()
     Q = scipy.sparse.kron(scipy.sparse.eye(len(bar.nodes)), R)
     K, M = (Q @ A @ Q.T for A in (bar.K, bar.M))
@@ -181,7 +197,9 @@ def test_node_carries_the_body_frame(bar: FEModel) -> None:
     scale = np.abs(body.surface.phi).max()
     assert np.abs(body.surface.phi[row]).max() < 1e-12 * scale
     near = np.setdiff1d(bar.m[row].indices, row)
-    moment = np.cross(body.surface.nodes[near][:, :, None], body.surface.phi[near], axis=1).sum(axis=0)
+    moment = np.cross(body.surface.nodes[near][:, :, None], body.surface.phi[near], axis=1).sum(
+        axis=0
+    )
     assert np.abs(moment).max() < 1e-12 * scale
     assert set(body.modes.kind) <= {"clamped", "static"}
 
@@ -190,7 +208,11 @@ def test_every_rule_has_a_name(bar: FEModel) -> None:
     names = ["base", "tip"]
     rules = [reference_of(given, names) for given in REFERENCES]
     assert {type(rule) for rule in rules} == set(RULES.values())
-    assert [str(reference_of(rule, names)) for rule in rules] == [*REFERENCES[:4], "chord from base to tip", "node 60"]
+    assert [str(reference_of(rule, names)) for rule in rules] == [
+        *REFERENCES[:4],
+        "chord from base to tip",
+        "node 60",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -199,7 +221,11 @@ def test_every_rule_has_a_name(bar: FEModel) -> None:
         ("node 99999", "reference: the mesh has no node 99999; its node numbers are 0..126"),
         ("node x", "reference: no interface 'node x'; choose one of: "),
         (Chord("base", "top"), "reference: no interface 'top'; choose one of: tip"),
-        (Chord("tip", "tip"), "reference: interfaces tip and tip are at the same position; a chord needs two positions"),
+        (
+            Chord("tip", "tip"),
+            "reference: interfaces tip and tip are at the same position; a chord needs "
+            "two positions",
+        ),
     ],
 )
 def test_bad_references(bar: FEModel, reference: str | Reference, message: str) -> None:
@@ -209,12 +235,18 @@ def test_bad_references(bar: FEModel, reference: str | Reference, message: str) 
 
 
 def test_chord_of_one_interface(bar: FEModel) -> None:
-    with pytest.raises(InputError, match=r"reference: a chord joins two interfaces, the body has 1; give Chord\(first, second\)"):
+    with pytest.raises(
+        InputError,
+        match=r"reference: a chord joins two interfaces, the body has 1; give Chord\(first, "
+        r"second\)",
+    ):
         reduce(bar, interfaces={"base": Rigid("x0")}, reference="chord")
 
 
 def test_turned_interface_axes_turn_the_body_frame(bar: FEModel) -> None:
-    """Axes of the reference interface are those of the body frame; frequencies, inertia and compliance turn along."""
+    """Axes of the reference interface are those of the body frame; frequencies, inertia and
+    compliance turn along.
+    """
     R = scipy.spatial.transform.Rotation.from_rotvec([0.3, -0.5, 0.8]).as_matrix()
     plain, turned = reduced(bar, (Rigid, Rigid), "tip"), reduced(bar, (Rigid, Rigid), "tip", axes=R)
     np.testing.assert_allclose(turned.modes.frequency, plain.modes.frequency, rtol=1e-10)
@@ -229,7 +261,9 @@ def test_turned_interface_axes_turn_the_body_frame(bar: FEModel) -> None:
 
     Q = scipy.linalg.block_diag(R, R)
     expected = Q.T @ compliance(plain) @ Q
-    np.testing.assert_allclose(compliance(turned), expected, rtol=1e-8, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        compliance(turned), expected, rtol=1e-8, atol=1e-10 * np.abs(expected).max()
+    )
     assert plain.surface is not None
     assert turned.surface is not None
     np.testing.assert_allclose(turned.surface.nodes, plain.surface.nodes @ R, atol=1e-14)
@@ -237,7 +271,10 @@ def test_turned_interface_axes_turn_the_body_frame(bar: FEModel) -> None:
 
 def test_offset_position_carries_the_lever(bar: FEModel) -> None:
     """A rigid interface's frame moved by d sees φ − d × ψ … of the same shapes: φ' = φ + ψ × d."""
-    plain, moved = reduced(bar, (Rigid, Rigid), "base"), reduced(bar, (Rigid, Rigid), "base", position=(1.0, 0.0, 0.2))
+    plain, moved = (
+        reduced(bar, (Rigid, Rigid), "base"),
+        reduced(bar, (Rigid, Rigid), "base", position=(1.0, 0.0, 0.2)),
+    )
     a, b = plain.frames["tip"], moved.frames["tip"]
     d = b.x - a.x
     expected = a.phi + np.cross(a.psi.T, d).T
@@ -265,10 +302,16 @@ def test_frames_move_with_the_nodes(bar: FEModel, kinds: tuple) -> None:
             np.testing.assert_allclose(u, follow, atol=1e-12 * np.abs(u).max())
         else:
             T = np.concatenate(
-                [np.tile(np.eye(3), (len(arm), 1, 1)), np.cross(np.eye(3)[None], arm[:, None]).transpose(0, 2, 1)], axis=2
+                [
+                    np.tile(np.eye(3), (len(arm), 1, 1)),
+                    np.cross(np.eye(3)[None], arm[:, None]).transpose(0, 2, 1),
+                ],
+                axis=2,
             )
             fit = np.linalg.lstsq(T.reshape(-1, 6), u.reshape(-1, body.nf), rcond=None)[0]
-            np.testing.assert_allclose(np.vstack([frame.phi, frame.psi]), fit, atol=1e-10 * np.abs(fit).max())
+            np.testing.assert_allclose(
+                np.vstack([frame.phi, frame.psi]), fit, atol=1e-10 * np.abs(fit).max()
+            )
             assert np.abs(u - follow).max() > 1e-4 * np.abs(u).max()
 
 
@@ -286,36 +329,48 @@ def strip(kind: str) -> FEModel:
     x = np.array([(i / 10, 0.1 * j, 0.0) for i in range(11) for j in range(2)])
     quads = np.array([[2 * i, 2 * i + 2, 2 * i + 3, 2 * i + 1] for i in range(10)])
     ends = {"x0": [0, 1], "x1": [20, 21]}
-    return assemble(Mesh.from_arrays(x, {"quad4": quads}, node_sets=ends), STEEL, sections=ShellSection(0.004))
+    return assemble(
+        Mesh.from_arrays(x, {"quad4": quads}, node_sets=ends), STEEL, sections=ShellSection(0.004)
+    )
 
 
 @pytest.mark.parametrize("part", ["solids", "shells"])
 @pytest.mark.parametrize("modes", [40, 60])
 def test_shapes_that_move_the_frame_and_no_mass_are_left_out_by_name(part: str, modes: int) -> None:
-    """With nearly as many modes as the part has, nodes of the frame turn about their normal or apart from the others."""
+    """With nearly as many modes as the part has, nodes of the frame turn about their normal or
+    apart from the others.
+    """
     fe, interfaces = strip(part), {"root": Averaged("x0"), "tip": Averaged("x1")}
     body = reduce(fe, interfaces=interfaces, reference="root", method=CraigBampton(modes=modes))
     assert "that move the body frame with hardly any mass" in str(body.provenance["dropped shapes"])
     assert body.failed == ()
-    statics = InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+    statics = InterfaceStatics(
+        fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
+    )
     check_held(body, statics, within=5e-3)
 
 
 @pytest.mark.parametrize("seed", range(6 * len(PARTS)))
 def test_bodies_whose_frame_has_hardly_any_mass_are_right_or_refused(seed: int) -> None:
-    """One node of shells turns about their normal against no mass: with many modes no basis without this motion is near. Mean
-    axes have it."""
+    """One node of shells turns about their normal against no mass: with many modes no basis without
+    this motion is near. Mean axes have it."""
     fe, interfaces = random_model(seed)
-    statics = InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+    statics = InterfaceStatics(
+        fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
+    )
     count = min(40, fe.freedoms.size // 4 - 2 * len(interfaces))
     how = {"interfaces": interfaces, "method": CraigBampton(modes=count)}
     if PARTS[seed % len(PARTS)] != "plate":
         check_held(reduce(fe, reference=next(iter(interfaces)), **how), statics)
         return
-    with pytest.raises(InputError, match="reference: the body frame moves against the body with hardly any mass"):
+    with pytest.raises(
+        InputError, match="reference: the body frame moves against the body with hardly any mass"
+    ):
         reduce(fe, reference=next(iter(interfaces)), **how)
     lowest = np.sqrt(full_model(statics, None).eigenvalues(1.0)[6:9]) / (2 * np.pi)
-    np.testing.assert_allclose(free_frequencies(reduce(fe, reference="mean axes", **how))[:3], lowest, rtol=1e-3)
+    np.testing.assert_allclose(
+        free_frequencies(reduce(fe, reference="mean axes", **how))[:3], lowest, rtol=1e-3
+    )
 
 
 def test_divided_parts_whose_frame_has_hardly_any_mass_are_told_what_they_can_do():
@@ -323,12 +378,25 @@ def test_divided_parts_whose_frame_has_hardly_any_mass_are_told_what_they_can_do
     sheet = box_mesh((0.4, 0.2, 1.0), (6, 3, 1), "hex8")
     corner = sheet.node_sets["z0"]
     cells = np.searchsorted(corner, sheet.blocks["hex8"].connectivity[:, :4])
-    mesh = Mesh.from_arrays(sheet.nodes[corner], {"quad4": cells}, node_sets={"x0": [0], "x1": [len(corner) - 1]})
-    how = {"interfaces": {"root": Rigid("x0"), "tip": Rigid("x1")}, "reference": "root", "method": CraigBampton(modes=40)}
-    pieces = [assemble(piece, STEEL, sections=ShellSection(0.004)) for piece in divide(mesh, pieces=2)]
-    with pytest.raises(InputError, match=r"hardly any mass.*give another interface as reference, fewer modes.*piece 1\)"):
+    mesh = Mesh.from_arrays(
+        sheet.nodes[corner], {"quad4": cells}, node_sets={"x0": [0], "x1": [len(corner) - 1]}
+    )
+    how = {
+        "interfaces": {"root": Rigid("x0"), "tip": Rigid("x1")},
+        "reference": "root",
+        "method": CraigBampton(modes=40),
+    }
+    pieces = [
+        assemble(piece, STEEL, sections=ShellSection(0.004)) for piece in divide(mesh, pieces=2)
+    ]
+    with pytest.raises(
+        InputError,
+        match=r"hardly any mass.*give another interface as reference, fewer modes.*piece 1\)",
+    ):
         reduce_divided(pieces, **how, estimate=False)
-    with pytest.raises(InputError, match=r'hardly any mass.*give reference = "mean axes", fewer modes'):
+    with pytest.raises(
+        InputError, match=r'hardly any mass.*give reference = "mean axes", fewer modes'
+    ):
         reduce(assemble(mesh, STEEL, sections=ShellSection(0.004)), **how)
 
 
@@ -338,6 +406,8 @@ def test_directions_without_motion_hide_no_lost_compliance():
     c[2] = 1.0, 1e5
     engine = SimpleNamespace(inner=lambda a, b: a.T @ b)
     fe = SimpleNamespace(engine=engine, stiffness_product=lambda shapes: shapes)
-    statics = SimpleNamespace(interfaces=[], fe=fe, rigid_modes=np.zeros((0, 6)), interface_motion=lambda x: x[:0])
+    statics = SimpleNamespace(
+        interfaces=[], fe=fe, rigid_modes=np.zeros((0, 6)), interface_motion=lambda x: x[:0]
+    )
     with pytest.raises(InputError, match="1 of the compliance under its own inertia is missing"):
         body_modes._require_compliance(statics, np.eye(2), c, 1, body_modes.MENDS[0])

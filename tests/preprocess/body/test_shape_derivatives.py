@@ -1,4 +1,6 @@
-"""Derivatives of shapes from one factor, against differences of fourth order of reductions in the base's modal coordinates."""
+"""Derivatives of shapes from one factor, against differences of fourth order of reductions in the
+base's modal coordinates.
+"""
 
 import dataclasses
 import warnings
@@ -30,7 +32,12 @@ def options(method, root=ROOT, tip=TIP, reference="root"):
 
 
 def reduced(how, cells=COARSE, **numbers):
-    rest = {"damping": 0.01, "stiffening": False, "stress": pp.Stress(precision="double"), "estimate": False}
+    rest = {
+        "damping": 0.01,
+        "stiffening": False,
+        "stress": pp.Stress(precision="double"),
+        "estimate": False,
+    }
     return pp.reduce(*part(cells, **numbers), **how, **rest)
 
 
@@ -49,7 +56,11 @@ def following(base, how, slopes, cells=COARSE):
     ("how", "cells", "names"),
     [
         (options(pp.CraigBampton(modes=2)), COARSE, tuple(AT)),
-        (options(pp.CraigBampton(modes=4), root=pp.Averaged("x0"), reference="tip"), COARSE, tuple(AT)),
+        (
+            options(pp.CraigBampton(modes=4), root=pp.Averaged("x0"), reference="tip"),
+            COARSE,
+            tuple(AT),
+        ),
         (options(pp.Guyan(), tip=pp.Averaged("x1")), COARSE, tuple(AT)),
         (options(pp.FreeModes(modes=4)), COARSE, tuple(AT)),
         (options(pp.FreeModes(modes=2), tip=pp.Averaged("x1")), COARSE, tuple(AT)),
@@ -57,32 +68,50 @@ def following(base, how, slopes, cells=COARSE):
     ],
 )
 def test_arrays_are_those_of_a_reduction_anew(how, cells, names):
-    """Two bending frequencies coincide: their modes are one space. Relative to the largest entry of an array."""
+    """Two bending frequencies coincide: their modes are one space. Relative to the largest entry of
+    an array.
+    """
     base, at = reduced(how, cells), {name: AT[name] for name in names}
-    slopes = pp.shape_derivatives(base, lambda **numbers: part(cells, **numbers), at, scales=SCALES, **how)
+    slopes = pp.shape_derivatives(
+        base, lambda **numbers: part(cells, **numbers), at, scales=SCALES, **how
+    )
     found = pp.body_derivatives(following(base, how, slopes, cells), at, scales=SCALES)
-    expected = pp.body_derivatives(lambda **numbers: pp.aligned(reduced(how, cells, **numbers), base), at, scales=SCALES)
+    expected = pp.body_derivatives(
+        lambda **numbers: pp.aligned(reduced(how, cells, **numbers), base), at, scales=SCALES
+    )
     for name in names:
         scale = AT[name] or SCALES[name]
         for key in ARRAYS:
             size = np.abs(getattr(base, key)).max()
-            apart = scale * np.abs(np.asarray(getattr(found[name], key)) - getattr(expected[name], key)).max()
+            apart = (
+                scale
+                * np.abs(np.asarray(getattr(found[name], key)) - getattr(expected[name], key)).max()
+            )
             assert apart <= 1e-6 * size, (name, key)
-        assert scale * np.abs(found[name].stress - expected[name].stress).max() <= 1e-6 * np.abs(base.stress.modes).max(), name
+        assert (
+            scale * np.abs(found[name].stress - expected[name].stress).max()
+            <= 1e-6 * np.abs(base.stress.modes).max()
+        ), name
 
 
 def test_shapes_of_their_own_matter():
-    """By thickness and Poisson's ratio the stress of fixed shapes changes by more than itself, of following shapes rightly."""
+    """By thickness and Poisson's ratio the stress of fixed shapes changes by more than itself, of
+    following shapes rightly.
+    """
     how = options(pp.CraigBampton(modes=2))
     base, at = reduced(how), {"nu": 0.3}
-    expected = pp.body_derivatives(lambda nu: pp.aligned(reduced(how, nu=nu), base), at)["nu"].stress
-    fixed = pp.body_derivatives(lambda nu: pp.with_shapes(base, part()[0], *part(nu=nu), interfaces=how["interfaces"]), at)["nu"]
+    expected = pp.body_derivatives(lambda nu: pp.aligned(reduced(how, nu=nu), base), at)[
+        "nu"
+    ].stress
+    fixed = pp.body_derivatives(
+        lambda nu: pp.with_shapes(base, part()[0], *part(nu=nu), interfaces=how["interfaces"]), at
+    )["nu"]
     assert np.abs(fixed.stress - expected).max() > 0.1 * np.abs(expected).max()
 
 
 def test_sensitivities_of_a_run_are_those_of_reducing_anew():
-    """Motion and stress of a swinging bar by tangents: one factor against four reductions a number. Of both the stress is that of
-    the modes: `with_shapes` has no static correction."""
+    """Motion and stress of a swinging bar by tangents: one factor against four reductions a number.
+    Of both the stress is that of the modes: `with_shapes` has no static correction."""
     how, at = options(pp.CraigBampton(modes=2)), {name: AT[name] for name in ("thickness", "nu")}
     base = reduced(how)
     slopes = pp.shape_derivatives(base, part, at, **how)
@@ -99,7 +128,9 @@ def test_sensitivities_of_a_run_are_those_of_reducing_anew():
 
     def uncorrected(**numbers):
         body = pp.aligned(reduced(how, **numbers), base)
-        return dataclasses.replace(body, stress=dataclasses.replace(body.stress, correction=0.0 * body.stress.correction))
+        return dataclasses.replace(
+            body, stress=dataclasses.replace(body.stress, correction=0.0 * body.stress.correction)
+        )
 
     def stress(run):
         return float(run.body("link").stress.field(0.02).von_mises[0])
@@ -128,13 +159,18 @@ def test_a_kept_factor_is_the_only_one(tmp_path, monkeypatch):
     with pytest.raises(AssertionError):
         pp.shape_derivatives(base, part, at, **how)
     found = pp.shape_derivatives(base, part, at, **how, keep=keep)
-    np.testing.assert_allclose(found["nu"], expected["nu"], rtol=0, atol=1e-8 * np.abs(expected["nu"]).max())
+    np.testing.assert_allclose(
+        found["nu"], expected["nu"], rtol=0, atol=1e-8 * np.abs(expected["nu"]).max()
+    )
 
 
 def test_what_has_no_derivatives_is_named():
     how = options(pp.CraigBampton(modes=1))
     base = reduced(how)
-    with pytest.raises(fm.InputError, match=r"mode 1 and mode 2, which is left out, have the same frequency.*take 2 modes"):
+    with pytest.raises(
+        fm.InputError,
+        match=r"mode 1 and mode 2, which is left out, have the same frequency.*take 2 modes",
+    ):
         pp.shape_derivatives(base, part, {"nu": 0.3}, **how)
     for method, message in (
         (pp.Rubin(modes=2), "shapes of Rubin have no derivatives here; take CraigBampton"),
@@ -145,7 +181,9 @@ def test_what_has_no_derivatives_is_named():
     with pytest.raises(fm.InputError, match="reference: no interface 'mean axes'"):
         pp.shape_derivatives(base, part, {"nu": 0.3}, **how | {"reference": "mean axes"})
     with pytest.raises(fm.InputError, match=r"parts: gives \d+ nodes, the base has \d+"):
-        pp.shape_derivatives(base, lambda nu: part(FINE, nu=nu), {"nu": 0.3}, **options(pp.CraigBampton(modes=2)))
+        pp.shape_derivatives(
+            base, lambda nu: part(FINE, nu=nu), {"nu": 0.3}, **options(pp.CraigBampton(modes=2))
+        )
     with pytest.raises(fm.InputError, match="base: has 7 modes, the space of the method 8"):
         pp.shape_derivatives(base, part, {"nu": 0.3}, **options(pp.CraigBampton(modes=2)))
     with pytest.raises(fm.InputError, match="change: has the shape"):
@@ -164,7 +202,12 @@ def test_bases_of_other_numbers_methods_and_frames_are_refused():
     refused("base: its shapes are not those of the part and method, by", at=0.2)
     refused("base: its shapes are not those", base=reduced(options(pp.FreeModes(modes=8))))
     refused("reference: shapes of the base move tip", reference="tip")
-    refused("reference: shapes of the base move root", base=reduced(how | {"reference": "mean axes"}))
+    refused(
+        "reference: shapes of the base move root", base=reduced(how | {"reference": "mean axes"})
+    )
     refused("parts: does not take mu", name="mu")
     refused("parts: gives None; return a mesh and its material", parts=lambda nu: None)
-    refused("parts: gives other nodes at another nu", parts=lambda nu: part(COARSE if nu == 0.3 else (7, 1, 1), nu=nu))
+    refused(
+        "parts: gives other nodes at another nu",
+        parts=lambda nu: part(COARSE if nu == 0.3 else (7, 1, 1), nu=nu),
+    )

@@ -29,7 +29,8 @@ def test_help_imports_no_numpy() -> None:
         "import sys, preprocess.__main__ as m\n"
         "try: m.main(['--help'])\n"
         "except SystemExit as stop: assert not stop.code\n"
-        "heavy = {'numpy', 'scipy', 'numba', 'matplotlib', 'h5py', 'pydantic', 'jinja2', 'meshio'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'matplotlib', 'h5py', 'pydantic', 'jinja2', "
+        "'meshio'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30)
@@ -50,7 +51,9 @@ def test_reduce_and_inspect(part: Path, capsys: Captured) -> None:
     assert numbers["sound"] is True
     assert numbers["frames"].keys() == {"left", "right"}
     slender = 78.0 * (1.0 + 0.1**2) / 12  # rods about their middle
-    np.testing.assert_allclose(np.diag(numbers["inertia"]), [78.0 * 0.02 / 12, slender, slender], rtol=1e-9)
+    np.testing.assert_allclose(
+        np.diag(numbers["inertia"]), [78.0 * 0.02 / 12, slender, slender], rtol=1e-9
+    )
 
 
 def test_unchanged_parts_are_not_computed_again(part: Path, capsys: Captured) -> None:
@@ -170,7 +173,10 @@ def test_part_of_matrices(part: Path, capsys: Captured) -> None:
     scipy.io.mmwrite(part.with_name("m.mtx"), fe.m, precision=17)
     np.savetxt(part.with_name("nodes.txt"), np.column_stack([fe.node_ids + 1, fe.nodes]))
     given = part.with_name("given.toml")
-    head, rest = PART.split("[material]")[0], "[interfaces.left]" + PART.split("[interfaces.left]")[1]
+    head, rest = (
+        PART.split("[material]")[0],
+        "[interfaces.left]" + PART.split("[interfaces.left]")[1],
+    )
     head = head.replace('mesh = "bar.vtu"\nunit = "m"\n', "")
     matrices = '[matrices]\nfile = "K.mtx"\nmass = "m.mtx"\nnodes = "nodes.txt"\n'
     given.write_text(head + matrices + rest)

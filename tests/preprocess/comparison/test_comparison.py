@@ -1,4 +1,6 @@
-"""A body against its full model: dense eigenproblems, a bar in tension, bodies of one mesh under two reference conditions."""
+"""A body against its full model: dense eigenproblems, a bar in tension, bodies of one mesh under
+two reference conditions.
+"""
 
 import json
 from pathlib import Path
@@ -27,7 +29,9 @@ def test_a_body_with_all_modes_is_its_full_model(tmp_path: Path, capsys: Capture
     fe = read_part(part).model()
     dense = scipy.linalg.eigh(fe.K.toarray(), fe.M.toarray(), eigvals_only=True)[6:18]
     pairs = found["modes"]["free"]
-    np.testing.assert_allclose([pair["second"] for pair in pairs], np.sqrt(dense) / (2 * np.pi), rtol=1e-6)
+    np.testing.assert_allclose(
+        [pair["second"] for pair in pairs], np.sqrt(dense) / (2 * np.pi), rtol=1e-6
+    )
     assert found["modes"].keys() == {"free", "left"}
     held = found["modes"]["left"]
     kept = np.setdiff1d(np.arange(len(fe.nodes)), np.flatnonzero(fe.nodes[:, 0] < 1e-9))
@@ -36,10 +40,14 @@ def test_a_body_with_all_modes_is_its_full_model(tmp_path: Path, capsys: Capture
     arm = fe.nodes[end] - fe.nodes[end].mean(axis=0)
     for i, r in zip(end, arm):
         T[3 * i : 3 * i + 3] = np.hstack([np.eye(3), -np.cross(np.eye(3), r)])
-    free = np.eye(3 * len(fe.nodes))[:, (3 * np.setdiff1d(kept, end)[:, None] + np.arange(3)).ravel()]
+    free = np.eye(3 * len(fe.nodes))[
+        :, (3 * np.setdiff1d(kept, end)[:, None] + np.arange(3)).ravel()
+    ]
     B = np.hstack([free, T])
     dense = scipy.linalg.eigh(B.T @ fe.K @ B, B.T @ fe.M @ B, eigvals_only=True)[:12]
-    np.testing.assert_allclose([pair["second"] for pair in held], np.sqrt(dense) / (2 * np.pi), rtol=1e-6)
+    np.testing.assert_allclose(
+        [pair["second"] for pair in held], np.sqrt(dense) / (2 * np.pi), rtol=1e-6
+    )
     assert max(abs(pair["error"]) for pair in held) < 1e-6
     assert min(pair["mac"] for pair in held) > 1 - 1e-6
 
@@ -90,9 +98,16 @@ def test_what_cannot_be_compared(tmp_path: Path, capsys: Captured) -> None:
     part = bar(tmp_path)
     body = part.with_suffix(".h5")
     assert call("reduce", part) == 0
-    part.write_text(PART.replace('unit = "m"', 'unit = "cm"').replace("[1.0, 0.0, 0.0], n", "[0.01, 0.0, 0.0], n"))
+    part.write_text(
+        PART.replace('unit = "m"', 'unit = "cm"').replace(
+            "[1.0, 0.0, 0.0], n", "[0.01, 0.0, 0.0], n"
+        )
+    )
     assert call("compare", body) == 2
     assert "nodes of the same number are up to" in capsys.readouterr().err
     part.unlink()
     assert call("compare", body) == 2
-    assert "bar.toml: no such file; give the part file or another flexible body" in capsys.readouterr().err
+    assert (
+        "bar.toml: no such file; give the part file or another flexible body"
+        in capsys.readouterr().err
+    )

@@ -21,8 +21,9 @@ METHOD = pp.CraigBampton(modes=8)
 
 
 def mixed() -> tuple[pp.Mesh, dict[str, Any], dict[str, Any], dict[str, Interface]]:
-    """Mesh, materials by element set, other arguments of `assemble`, interfaces: bars of hexahedra and of tetrahedra tied at
-    faces that do not match, a beam that follows the end of the second one, and a spring across."""
+    """Mesh, materials by element set, other arguments of `assemble`, interfaces: bars of hexahedra
+    and of tetrahedra tied at faces that do not match, a beam that follows the end of the second
+    one, and a spring across."""
     first = pp.box_mesh((0.2, 0.03, 0.02), (8, 3, 2), "hex8")
     second = pp.box_mesh((0.2, 0.03, 0.02), (7, 2, 3), "tet10")
     n, m = len(first.nodes), len(first.nodes) + len(second.nodes)
@@ -45,17 +46,28 @@ def mixed() -> tuple[pp.Mesh, dict[str, Any], dict[str, Any], dict[str, Interfac
             "free": np.array([m + 4]),
             "corner": np.array([3]),
         },
-        element_sets={name: np.arange(low, high) for name, low, high in zip(("one", "two", "beam"), edges, edges[1:])},
+        element_sets={
+            name: np.arange(low, high)
+            for name, low, high in zip(("one", "two", "beam"), edges, edges[1:])
+        },
         separate=True,
     )
-    steel, aluminium = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0), pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)
+    steel, aluminium = (
+        pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
+        pp.Isotropic(E=7e10, nu=0.33, rho=2700.0),
+    )
     connections = {
         "weld": pp.Tie("foot", "plate"),
         "collar": pp.AveragingSpider("head", reference="neck"),
         "spring": pp.Spring("corner", "free", 1e5, damping=10.0),
     }
     more = {"sections": {"beam": pp.CircularSection(0.01)}, "connections": connections}
-    return mesh, {"one": steel, "two": aluminium, "beam": steel}, more, {"root": pp.Rigid("root"), "tip": pp.Rigid("free")}
+    return (
+        mesh,
+        {"one": steel, "two": aluminium, "beam": steel},
+        more,
+        {"root": pp.Rigid("root"), "tip": pp.Rigid("free")},
+    )
 
 
 def job() -> Job:

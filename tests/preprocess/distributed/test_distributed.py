@@ -1,6 +1,7 @@
 """Reduction by several processes under MPI against that by one, and how it fails.
 
-Needs mpirun, PETSc and SLEPc; FLEXMBS_MPI_PYTHON names the interpreter that has them, by default this one.
+Needs mpirun, PETSc and SLEPc; FLEXMBS_MPI_PYTHON names the interpreter that has them, by default
+this one.
 """
 
 import functools
@@ -31,7 +32,9 @@ def missing() -> str:
     """Why there is no MPI run here; empty if there is one."""
     if shutil.which("mpirun") is None:
         return "mpirun is not installed"
-    found = subprocess.run([PYTHON, "-c", STARTED], env=environment(), capture_output=True, text=True, cwd=ROOT)
+    found = subprocess.run(
+        [PYTHON, "-c", STARTED], env=environment(), capture_output=True, text=True, cwd=ROOT
+    )
     return found.stderr.strip().splitlines()[-1] if found.returncode else ""
 
 
@@ -50,7 +53,9 @@ def mpi() -> None:
 def together(*command: str, count: int = 2) -> subprocess.CompletedProcess[str]:
     """A Python command in several processes."""
     start = ["mpirun", "--oversubscribe", "-n", str(count), PYTHON, *command]
-    return subprocess.run(start, env=environment(), capture_output=True, text=True, timeout=600, cwd=ROOT)
+    return subprocess.run(
+        start, env=environment(), capture_output=True, text=True, timeout=600, cwd=ROOT
+    )
 
 
 COMMON = """
@@ -96,14 +101,22 @@ SHELL = """
 def solid(folder: Path, more: str) -> Path:
     """A bar of hexahedra, with another edge length in each direction: no two frequencies coincide."""
     mesh = pp.box_mesh((0.3, 0.03, 0.02), (10, 3, 2), "hex8")
-    meshio.write(folder / "part.vtu", meshio.Mesh(mesh.nodes, [("hexahedron", mesh.blocks["hex8"].connectivity)]))
+    meshio.write(
+        folder / "part.vtu",
+        meshio.Mesh(mesh.nodes, [("hexahedron", mesh.blocks["hex8"].connectivity)]),
+    )
     return part(folder, more)
 
 
 def shell(folder: Path) -> Path:
     """A curved strip of quadrilaterals."""
     nx, ny = 12, 4
-    x, y = (each.ravel() for each in np.meshgrid(np.linspace(0, 0.3, nx + 1), np.linspace(0, 0.08, ny + 1), indexing="ij"))
+    x, y = (
+        each.ravel()
+        for each in np.meshgrid(
+            np.linspace(0, 0.3, nx + 1), np.linspace(0, 0.08, ny + 1), indexing="ij"
+        )
+    )
     first = (np.arange(nx)[:, None] * (ny + 1) + np.arange(ny)).ravel()
     quads = np.stack([first, first + ny + 1, first + ny + 2, first + 1], axis=1)
     nodes = np.column_stack([x, y, 0.01 * np.sin(9 * x) + 2 * y**2])
@@ -120,9 +133,17 @@ def part(folder: Path, more: str) -> Path:
 KINDS = ("rigid and averaged", "averaged only", "shells with spiders")
 
 
-@pytest.mark.parametrize(("kind", "engine"), [*((kind, "petsc") for kind in KINDS), ("rigid and averaged", "slepc")])
-def test_two_processes_give_the_body_of_one(kind: str, engine: str, mpi: None, tmp_path: Path) -> None:
-    file = shell(tmp_path) if kind == "shells with spiders" else solid(tmp_path, AVERAGED if "only" in kind else SOLID)
+@pytest.mark.parametrize(
+    ("kind", "engine"), [*((kind, "petsc") for kind in KINDS), ("rigid and averaged", "slepc")]
+)
+def test_two_processes_give_the_body_of_one(
+    kind: str, engine: str, mpi: None, tmp_path: Path
+) -> None:
+    file = (
+        shell(tmp_path)
+        if kind == "shells with spiders"
+        else solid(tmp_path, AVERAGED if "only" in kind else SOLID)
+    )
     run = together("-m", "preprocess", "reduce", str(file), "--engine", engine)
     assert run.returncode == 0, run.stderr
     found, wanted = FlexibleBodyData.load(file.with_suffix(".h5")), pp.read_part(file).reduce()
@@ -137,8 +158,16 @@ def test_a_part_of_all_kinds_is_that_of_one_process(mpi: None, tmp_path: Path) -
     assert run.returncode == 0, run.stderr
     mesh, material, more, interfaces = mixed.mixed()
     fe = pp.assemble(mesh, material, **more)
-    options = {"method": mixed.METHOD, "stress": mixed.STRESS, "reference": "chord", "damping": 0.01}
-    same_body(FlexibleBodyData.load(tmp_path / "mixed.h5"), pp.reduce(fe, interfaces=interfaces, **options))
+    options = {
+        "method": mixed.METHOD,
+        "stress": mixed.STRESS,
+        "reference": "chord",
+        "damping": 0.01,
+    }
+    same_body(
+        FlexibleBodyData.load(tmp_path / "mixed.h5"),
+        pp.reduce(fe, interfaces=interfaces, **options),
+    )
 
 
 def same_body(found: FlexibleBodyData, wanted: FlexibleBodyData) -> None:
@@ -168,17 +197,25 @@ def same_body(found: FlexibleBodyData, wanted: FlexibleBodyData) -> None:
 
 
 def near(found: object, wanted: object, tolerance: float = 1e-7) -> None:
-    """Equal within a fraction of the largest entry; residuals of the two iterations for modes are 1e-7 and 1e-11."""
+    """Equal within a fraction of the largest entry; residuals of the two iterations for modes are
+    1e-7 and 1e-11.
+    """
     size = float(np.abs(np.asarray(wanted)).max())
     np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=0, atol=tolerance * size)
 
 
 def test_what_is_not_supported_is_named_once(mpi: None, tmp_path: Path) -> None:
-    file = solid(tmp_path, SOLID + "[point_masses.motor]\nplane = { point = [0.3, 0, 0], normal = [1, 0, 0] }\nmass = 1.0\n")
+    file = solid(
+        tmp_path,
+        SOLID
+        + "[point_masses.motor]\nplane = { point = [0.3, 0, 0], normal = [1, 0, 0] }\nmass = 1.0\n",
+    )
     run = together("-m", "preprocess", "reduce", str(file), "--engine", "petsc")
     assert run.returncode == 2
     errors = [line for line in run.stderr.splitlines() if "error:" in line]
-    assert errors == ["error: engine: petsc does not support point masses; omit it, or reduce in one process"]
+    assert errors == [
+        "error: engine: petsc does not support point masses; omit it, or reduce in one process"
+    ]
 
 
 def test_an_error_of_one_process_ends_all(mpi: None) -> None:
@@ -195,10 +232,14 @@ def test_an_error_of_one_process_ends_all(mpi: None) -> None:
     """
     run = together("-c", textwrap.dedent(script))
     assert run.returncode == 2
-    assert [line for line in run.stderr.splitlines() if "error:" in line] == ["error: process 1 of 2: element 7 is broken"]
+    assert [line for line in run.stderr.splitlines() if "error:" in line] == [
+        "error: process 1 of 2: element 7 is broken"
+    ]
 
 
-def test_without_petsc_one_line_tells_where_to_find_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_petsc_one_line_tells_where_to_find_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     (tmp_path / "petsc4py").mkdir()
     (tmp_path / "petsc4py" / "__init__.py").write_text("raise ImportError('no such library')")
     path = os.pathsep.join([str(tmp_path), str(ROOT)])
@@ -213,15 +254,37 @@ def test_without_petsc_one_line_tells_where_to_find_it(monkeypatch: pytest.Monke
         "--engine",
         "petsc",
     ]
-    run = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, cwd=ROOT)
+    run = subprocess.run(
+        command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, cwd=ROOT
+    )
     assert run.returncode == 4
-    assert re.fullmatch(r"error: engine: petsc is not available here: no such library; see the recipe '.*'.*\n", run.stderr)
+    assert re.fullmatch(
+        r"error: engine: petsc is not available here: no such library; see the recipe '.*'.*\n",
+        run.stderr,
+    )
 
 
 def test_an_unknown_engine_is_refused() -> None:
-    command = [sys.executable, "-m", "preprocess", "reduce", "meshes/link.toml", "--engine", "mumps"]
-    run = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, cwd=ROOT)
-    assert (run.returncode, run.stderr) == (2, "error: --engine: 'mumps' is unknown; choose one of serial, petsc, slepc\n")
+    command = [
+        sys.executable,
+        "-m",
+        "preprocess",
+        "reduce",
+        "meshes/link.toml",
+        "--engine",
+        "mumps",
+    ]
+    run = subprocess.run(
+        command,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert (run.returncode, run.stderr) == (
+        2,
+        "error: --engine: 'mumps' is unknown; choose one of serial, petsc, slepc\n",
+    )
 
 
 def test_parts_are_balanced_and_cut_few_nodes() -> None:

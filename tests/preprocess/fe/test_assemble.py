@@ -26,8 +26,14 @@ FULL = Formulation(hex8="full")
 
 
 def peer_matrix(mesh, name, grid, rule, form):
-    """A form assembled by scikit-fem with the given quadrature, its rows in the order of our degrees of freedom."""
-    points, weights = (rule.points, rule.weights) if ELEMENTS[name].corners == 4 else ((rule.points + 1) / 2, rule.weights / 8)
+    """A form assembled by scikit-fem with the given quadrature, its rows in the order of our
+    degrees of freedom.
+    """
+    points, weights = (
+        (rule.points, rule.weights)
+        if ELEMENTS[name].corners == 4
+        else ((rule.points + 1) / 2, rule.weights / 8)
+    )
     if ELEMENTS[name].corners == 6:
         points, weights = (rule.points * [1, 1, 0.5] + [0, 0, 0.5]), rule.weights / 2
     basis = skfem.Basis(grid, skfem.ElementVector(PEERS[name]), quadrature=(points.T, weights))
@@ -46,10 +52,15 @@ def test_stiffness_and_mass_equal_those_of_scikit_fem(name, material):
     mesh = uneven_box(name)
     fe = assemble(mesh, material, formulation=FULL)
     C = elasticity_tensor(material.elasticity)
-    stiffness = skfem.BilinearForm(lambda u, v, w: np.einsum("ijkl,ij...,kl...->...", C, sym_grad(v), sym_grad(u)))
+    stiffness = skfem.BilinearForm(
+        lambda u, v, w: np.einsum("ijkl,ij...,kl...->...", C, sym_grad(v), sym_grad(u))
+    )
     inertia = skfem.BilinearForm(lambda u, v, w: material.rho * dot(u, v))
     grid = peer_grid(mesh, name)
-    for ours, form, rule in ((fe.K, stiffness, ELEMENTS[name].stiffness_rule), (fe.M, inertia, ELEMENTS[name].mass_rule)):
+    for ours, form, rule in (
+        (fe.K, stiffness, ELEMENTS[name].stiffness_rule),
+        (fe.M, inertia, ELEMENTS[name].mass_rule),
+    ):
         theirs = peer_matrix(mesh, name, grid, rule, form)
         assert abs(ours - theirs).max() < 2e-14 * abs(theirs).max()
 
@@ -58,24 +69,35 @@ def test_pattern_is_sorted_blocks_of_three_and_symmetric():
     fe = assemble(uneven_box("tet10"), STEEL)
     for A in (fe.K, fe.m):
         A.check_format(full_check=True)
-        assert all((np.diff(A.indices[A.indptr[i] : A.indptr[i + 1]]) > 0).all() for i in range(A.shape[0]))
+        assert all(
+            (np.diff(A.indices[A.indptr[i] : A.indptr[i + 1]]) > 0).all() for i in range(A.shape[0])
+        )
         assert abs(A - A.T).max() < 1e-15 * abs(A).max()
     assert fe.K.nnz == 9 * fe.m.nnz
 
 
 def test_linear_tetrahedra_and_wedges_are_warned_of():
-    with pytest.warns(PreprocessWarning, match="tet4 box: 48 tet4 elements are far too stiff in bending"):
+    with pytest.warns(
+        PreprocessWarning, match="tet4 box: 48 tet4 elements are far too stiff in bending"
+    ):
         assemble(box_mesh((1, 1, 1), (2, 2, 2), "tet4"), STEEL)
 
 
 def test_blocks_of_two_types_add_up():
-    """A box of hexahedra and, beside it, tetrahedra that share only three nodes of a face with it: matrices add up."""
+    """A box of hexahedra and, beside it, tetrahedra that share only three nodes of a face with it:
+    matrices add up.
+    """
     hexahedra, tetrahedron = box_mesh((1, 1, 1), (1, 1, 1), "hex8"), np.array([[2.0, 0.5, 0.5]])
     nodes = np.concatenate([hexahedra.nodes, tetrahedron])
     place = {tuple(x): n for n, x in enumerate(nodes)}
     face = [place[1.0, 0.0, 0.0], place[1.0, 1.0, 0.0], place[1.0, 0.0, 1.0]]
-    with pytest.warns(PreprocessWarning, match=r"1 triangular face\(s\) meet quadrilateral ones, first that of element 2"):
-        mesh = Mesh.from_arrays(nodes, {"hex8": hexahedra.blocks["hex8"].connectivity, "tet4": [[*face, 8]]})
+    with pytest.warns(
+        PreprocessWarning,
+        match=r"1 triangular face\(s\) meet quadrilateral ones, first that of element 2",
+    ):
+        mesh = Mesh.from_arrays(
+            nodes, {"hex8": hexahedra.blocks["hex8"].connectivity, "tet4": [[*face, 8]]}
+        )
     fe = assemble(mesh, STEEL)
     assert fe.elements == "1 hex8, 1 tet4"
     assert fe.mass == pytest.approx(7850.0 * (1 + 1 / 6), rel=1e-13)
@@ -91,7 +113,9 @@ def test_mass_product_is_the_product_with_m():
 def test_too_large_a_model_is_rejected_before_work(monkeypatch):
     monkeypatch.setattr("preprocess.solve.memory.free_memory", lambda: 1e5)
     mesh = box_mesh((1, 1, 1), (4, 4, 4), "hex8")
-    with pytest.raises(InputError, match=r"375 degrees of freedom need about .* GB .*--allow-large"):
+    with pytest.raises(
+        InputError, match=r"375 degrees of freedom need about .* GB .*--allow-large"
+    ):
         assemble(mesh, STEEL)
     assert assemble(mesh, STEEL, allow_large=True).mass == pytest.approx(7850.0)
 
@@ -149,11 +173,20 @@ def test_hostile_matrix_files_are_rejected(tmp_path):
     fe = assemble(uneven_box("hex8"), STEEL)
     paths = written(tmp_path, fe, "npy")
     claims = tmp_path / "huge.mtx"
-    claims.write_text("%%MatrixMarket matrix coordinate real symmetric\n100000000000 100000000000 1\n1 1 1.0\n")
+    claims.write_text(
+        "%%MatrixMarket matrix coordinate real symmetric\n100000000000 100000000000 1\n1 1 1.0\n"
+    )
     pickled = tmp_path / "objects.npy"
     np.save(pickled, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     wild = tmp_path / "wild.npz"
-    np.savez(wild, format=b"csr", shape=fe.K.shape, data=fe.K.data, indices=fe.K.indices + 10**6, indptr=fe.K.indptr)
+    np.savez(
+        wild,
+        format=b"csr",
+        shape=fe.K.shape,
+        data=fe.K.data,
+        indices=fe.K.indices + 10**6,
+        indptr=fe.K.indptr,
+    )
     empty = tmp_path / "empty.mtx"
     empty.write_bytes(b"")
     for bad, message in (

@@ -17,14 +17,24 @@ BOX = box_mesh((0.4, 0.1, 0.1), (4, 1, 1), "hex20")
 
 def bar(**sets):
     """Four bricks in a row, numbered 1 to 4."""
-    return Mesh.from_arrays(BOX.nodes, {"hex20": BOX.blocks["hex20"].connectivity}, node_sets=BOX.node_sets, element_sets=sets)
+    return Mesh.from_arrays(
+        BOX.nodes,
+        {"hex20": BOX.blocks["hex20"].connectivity},
+        node_sets=BOX.node_sets,
+        element_sets=sets,
+    )
 
 
 def test_each_region_has_its_density_and_stiffness():
-    """Two bars in series, held at one end and pulled at the other without contraction: k = A / (L₁/c₁ + L₂/c₂)."""
+    """Two bars in series, held at one end and pulled at the other without contraction: k = A /
+    (L₁/c₁ + L₂/c₂).
+    """
     fe = assemble(bar(near=[1], far=[2, 3, 4]), {"near": STEEL, "far": ALUMINIUM})
     assert fe.mass == pytest.approx(0.01 * (0.1 * 7850 + 0.3 * 2700), rel=1e-12)
-    assert [(group.ids.tolist(), group.material) for group in fe.groups] == [([1], STEEL), ([2, 3, 4], ALUMINIUM)]
+    assert [(group.ids.tolist(), group.material) for group in fe.groups] == [
+        ([1], STEEL),
+        ([2, 3, 4], ALUMINIUM),
+    ]
     assert fe.mesh is not None
     x = fe.nodes[:, 0]
     stiff, soft = STEEL.elasticity[0, 0], ALUMINIUM.elasticity[0, 0]
@@ -52,10 +62,26 @@ def test_regions_reach_the_flexible_body():
 @pytest.mark.parametrize(
     "sets, chosen, message",
     [
-        ({"near": [1], "far": [2, 3]}, ("near", "far"), r"1 element\(s\) without one: 4; put them in a set with a material"),
-        ({"near": [1], "far": [2, 3, 4]}, ("near",), r"3 element\(s\) without one: 2, 3, 4; give one for 'far'"),
-        ({"near": [1, 2], "far": [2, 3, 4]}, ("near", "far"), r"1 element\(s\) in more than one of 'near', 'far': 2; keep"),
-        ({"near": [1], "far": [2, 3, 4]}, ("neer", "far"), "no element set 'neer'; the sets are: near"),
+        (
+            {"near": [1], "far": [2, 3]},
+            ("near", "far"),
+            r"1 element\(s\) without one: 4; put them in a set with a material",
+        ),
+        (
+            {"near": [1], "far": [2, 3, 4]},
+            ("near",),
+            r"3 element\(s\) without one: 2, 3, 4; give one for 'far'",
+        ),
+        (
+            {"near": [1, 2], "far": [2, 3, 4]},
+            ("near", "far"),
+            r"1 element\(s\) in more than one of 'near', 'far': 2; keep",
+        ),
+        (
+            {"near": [1], "far": [2, 3, 4]},
+            ("neer", "far"),
+            "no element set 'neer'; the sets are: near",
+        ),
         ({}, ("all",), "no element set 'all'; the sets are: none"),
         ({}, (), "none given; give a material for each element set"),
     ],

@@ -1,8 +1,8 @@
 """Laminates and shells of variable thickness against closed forms.
 
-Sources: Jones, Mechanics of Composite Materials, section 4.2 (A, B, D); Pagano, J. Compos. Mater. 4 (1970) 20 (plates in three
-dimensions); Reddy, Mechanics of Laminated Composite Plates and Shells, section 5.3; Allen, Analysis and Design of Structural
-Sandwich Panels, chapter 2.
+Sources: Jones, Mechanics of Composite Materials, section 4.2 (A, B, D); Pagano, J. Compos. Mater. 4
+(1970) 20 (plates in three dimensions); Reddy, Mechanics of Laminated Composite Plates and Shells,
+section 5.3; Allen, Analysis and Design of Structural Sandwich Panels, chapter 2.
 """
 
 import numpy as np
@@ -21,7 +21,12 @@ KINDS = ("quad4", "quad8", "tri3", "tri6")
 def reduced(E1, E2, nu12, G12, angle):
     """Q̄ (3, 3) of a ply at an angle, by Jones' formulas."""
     nu21 = nu12 * E2 / E1
-    Q11, Q22, Q12, Q66 = E1 / (1 - nu12 * nu21), E2 / (1 - nu12 * nu21), nu12 * E2 / (1 - nu12 * nu21), G12
+    Q11, Q22, Q12, Q66 = (
+        E1 / (1 - nu12 * nu21),
+        E2 / (1 - nu12 * nu21),
+        nu12 * E2 / (1 - nu12 * nu21),
+        G12,
+    )
     c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
     a, b = Q11 - Q12 - 2 * Q66, Q12 - Q22 + 2 * Q66
     Q = np.empty((3, 3))
@@ -47,20 +52,33 @@ def test_stiffnesses_are_those_of_the_plies():
 
 
 def test_shear_corrections():
-    """5/6 of one material, whatever the number of its plies; thin faces on a soft core: G d²/c over G c (Allen)."""
+    """5/6 of one material, whatever the number of its plies; thin faces on a soft core: G d²/c over
+    G c (Allen).
+    """
     same = np.diag([1.0, 2.0, 1.0, 3.0, 4.0])
     np.testing.assert_allclose(shear_corrections([(1.0, same)]), 5 / 6, rtol=1e-12)
-    np.testing.assert_allclose(shear_corrections([(0.2, same), (0.5, same), (0.3, same)]), 5 / 6, rtol=1e-12)
-    face, core, t, c = np.diag([1e6, 1e6, 1e6, 4e5, 4e5]), np.diag([1.0, 1.0, 1.0, 0.4, 0.4]), 0.01, 1.0
+    np.testing.assert_allclose(
+        shear_corrections([(0.2, same), (0.5, same), (0.3, same)]), 5 / 6, rtol=1e-12
+    )
+    face, core, t, c = (
+        np.diag([1e6, 1e6, 1e6, 4e5, 4e5]),
+        np.diag([1.0, 1.0, 1.0, 0.4, 0.4]),
+        0.01,
+        1.0,
+    )
     k = shear_corrections([(t, face), (c, core), (t, face)])
     area = 2 * t * 4e5 + c * 0.4
     np.testing.assert_allclose(k * area, 0.4 * (c + t) ** 2 / c, rtol=0.01)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("slenderness", "exact", "within"), [(100, 0.4347, 0.015), (10, 0.7530, 0.03), (4, 2.006, 0.12)])
+@pytest.mark.parametrize(
+    ("slenderness", "exact", "within"), [(100, 0.4347, 0.015), (10, 0.7530, 0.03), (4, 2.006, 0.12)]
+)
 def test_a_cross_ply_plate_bends_as_pagano_found(kind, slenderness, exact, within):
-    """Simply supported square [0/90/0] under q sin sin: 100 E₂ w h³/(q a⁴) = 0.4347, 0.753, 2.006 for a/h = 100, 10, 4."""
+    """Simply supported square [0/90/0] under q sin sin: 100 E₂ w h³/(q a⁴) = 0.4347, 0.753, 2.006
+    for a/h = 100, 10, 4.
+    """
     n, h = 16, 1.0 / slenderness
     mesh, rows = grid(n, n, lambda a, b: (a, b, 0.0), kind)
     laminate = pp.LaminateSection([(h / 3, 0.0), (h / 3, 90.0), (h / 3, 0.0)], orientation=X)
@@ -71,7 +89,11 @@ def test_a_cross_ply_plate_bends_as_pagano_found(kind, slenderness, exact, withi
     load = fe.momentum(pressure)[:, 0]
     edges = [np.concatenate([rows[0], rows[-1]]), np.concatenate([rows[:, 0], rows[:, -1]])]
     fixed = np.concatenate(
-        [dofs(fe, edges[0], [2, 3, 4]), dofs(fe, edges[1], [1, 3, 5]), dofs(fe, np.arange(len(mesh.nodes)), [6])]
+        [
+            dofs(fe, edges[0], [2, 3, 4]),
+            dofs(fe, edges[1], [1, 3, 5]),
+            dofs(fe, np.arange(len(mesh.nodes)), [6]),
+        ]
     )
     w = static(fe, load, fixed)[dofs(fe, rows[n // 2, n // 2], [3])][0]
     assert 100 * 1e9 * w * h**3 == pytest.approx(exact, rel=within)
@@ -79,7 +101,9 @@ def test_a_cross_ply_plate_bends_as_pagano_found(kind, slenderness, exact, withi
 
 @pytest.mark.parametrize("kind", ["quad4", "quad8"])
 def test_an_unsymmetric_strip_curls_when_it_is_stretched(kind):
-    """[0/90] under N: curvature κ = b N, b from the inverse of A, B, D, so that the end of the free strip is at κ L²/2."""
+    """[0/90] under N: curvature κ = b N, b from the inverse of A, B, D, so that the end of the free
+    strip is at κ L²/2.
+    """
     mesh, rows = grid(8, 2, lambda a, b: (a, 0.1 * (b - 0.5), 0.0), kind)
     laminate = pp.LaminateSection([(1e-3, 0.0), (1e-3, 90.0)], orientation=X)
     fe = pp.assemble(mesh, PLY, sections=laminate)
@@ -98,9 +122,13 @@ def test_an_unsymmetric_strip_curls_when_it_is_stretched(kind):
 
 
 def test_plies_turn_with_the_curved_surface():
-    """A cylinder with hoop plies: its stiffness under pressure is that of the fibres whatever the direction of the elements."""
+    """A cylinder with hoop plies: its stiffness under pressure is that of the fibres whatever the
+    direction of the elements.
+    """
     n, R, L, h = 24, 0.5, 0.2, 2e-3
-    mesh, _ = grid(n, 2, lambda a, b: (R * np.cos(2 * np.pi * a), R * np.sin(2 * np.pi * a), L * b), "quad4")
+    mesh, _ = grid(
+        n, 2, lambda a, b: (R * np.cos(2 * np.pi * a), R * np.sin(2 * np.pi * a), L * b), "quad4"
+    )
     fe = pp.assemble(mesh, PLY, sections=pp.LaminateSection([(h, 90.0)], orientation=(0, 0, 1)))
     radial = np.zeros(fe.freedoms.size)
     x, y, _ = mesh.nodes.T
@@ -112,12 +140,14 @@ def test_plies_turn_with_the_curved_surface():
 
 
 def test_a_wedge_of_shells_is_the_wedge_of_solids():
-    """Cantilever whose thickness falls from 20 mm to 10 mm: mass, and frequencies of the same wedge of solids without Poisson's
-    effect."""
+    """Cantilever whose thickness falls from 20 mm to 10 mm: mass, and frequencies of the same wedge
+    of solids without Poisson's effect."""
     flexible = pp.Isotropic(E=2.1e11, nu=0.0, rho=7850.0)
     n, L, b = 16, 0.4, 0.05
     mesh, rows = grid(n, 2, lambda a, c: (L * a, b * c, 0.0), "quad4")
-    heights = [(int(number), 0.02 - 0.01 * x / L) for number, x in zip(mesh.node_ids, mesh.nodes[:, 0])]
+    heights = [
+        (int(number), 0.02 - 0.01 * x / L) for number, x in zip(mesh.node_ids, mesh.nodes[:, 0])
+    ]
     fe = pp.assemble(mesh, flexible, sections=pp.ShellSection(1.0, at_nodes=heights))
     assert fe.mass == pytest.approx(7850 * L * b * 0.015, rel=1e-9)
     solid = pp.box_mesh((L, b, 1.0), (n, 2, 2), "hex20").moved(
@@ -132,13 +162,22 @@ def test_a_wedge_of_shells_is_the_wedge_of_solids():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pp.LaminateSection([(0.0, 45.0)], orientation=X), "section: plies: .* give rows of thickness in m and angle"),
-        (lambda: pp.LaminateSection([(1e-3, 0.0)], orientation=(0, 0, 0)), "section: orientation: has zero length"),
+        (
+            lambda: pp.LaminateSection([(0.0, 45.0)], orientation=X),
+            "section: plies: .* give rows of thickness in m and angle",
+        ),
+        (
+            lambda: pp.LaminateSection([(1e-3, 0.0)], orientation=(0, 0, 0)),
+            "section: orientation: has zero length",
+        ),
         (
             lambda: pp.LaminateSection([(1e-3, 0.0)], orientation=X, materials=(PLY, PLY)),
             "section: materials: 2 given for 1 plies",
         ),
-        (lambda: pp.ShellSection(1e-3, at_nodes=[(1, -1e-3)]), "section: at_nodes: give rows of a node number"),
+        (
+            lambda: pp.ShellSection(1e-3, at_nodes=[(1, -1e-3)]),
+            "section: at_nodes: give rows of a node number",
+        ),
         (
             lambda: (
                 pp.assemble(

@@ -9,7 +9,12 @@ from flexmbs.errors import InputError
 from preprocess.fe.material import Isotropic, Orthotropic
 from preprocess.inputs.warning import PreprocessWarning
 
-PINE = {"E": (12e9, 0.9e9, 0.6e9), "nu": (0.37, 0.45, 0.42), "G": (0.7e9, 0.65e9, 0.06e9), "rho": 500.0}
+PINE = {
+    "E": (12e9, 0.9e9, 0.6e9),
+    "nu": (0.37, 0.45, 0.42),
+    "G": (0.7e9, 0.65e9, 0.06e9),
+    "rho": 500.0,
+}
 
 
 @pytest.mark.parametrize(
@@ -57,7 +62,9 @@ def test_nearly_incompressible_material_locks():
 
 @pytest.mark.parametrize("E, rho", [(210e3, 7850.0), (210e9, 7.85e-9)])
 def test_other_units_are_doubted(E, rho):
-    with pytest.warns(PreprocessWarning, match="is not a wave speed of solids; are E = .* in Pa, kg/m³"):
+    with pytest.warns(
+        PreprocessWarning, match="is not a wave speed of solids; are E = .* in Pa, kg/m³"
+    ):
         Isotropic(E=E, nu=0.3, rho=rho)
 
 

@@ -1,6 +1,7 @@
 """Solids near incompressibility: a thick cylinder under internal pressure in plane strain (Lamé).
 
-Source: MacNeal and Harder, Finite Elements in Analysis and Design 1 (1985) 3, section "thick-walled cylinder".
+Source: MacNeal and Harder, Finite Elements in Analysis and Design 1 (1985) 3, section "thick-walled
+cylinder".
 """
 
 import numpy as np
@@ -29,12 +30,24 @@ def displacement(kind, divisions, nu, formulation):
     for _, rows in outer_faces({kind: mesh.blocks[kind].connectivity}):
         rows = rows[np.isin(rows, sets["x0"]).all(axis=1)]
         if len(rows):
-            np.add.at(load, (rows, slice(0, 2)), PRESSURE * node_areas(mesh.nodes[rows])[..., None] * normal[rows])
-    held = np.concatenate([3 * sets["y0"] + 1, 3 * sets["y1"], 3 * sets["z0"] + 2, 3 * sets["z1"] + 2])
+            np.add.at(
+                load,
+                (rows, slice(0, 2)),
+                PRESSURE * node_areas(mesh.nodes[rows])[..., None] * normal[rows],
+            )
+    held = np.concatenate(
+        [3 * sets["y0"] + 1, 3 * sets["y1"], 3 * sets["z0"] + 2, 3 * sets["z1"] + 2]
+    )
     free = np.setdiff1d(np.arange(3 * len(mesh.nodes)), held)
     u = np.zeros(3 * len(mesh.nodes))
     u[free] = sla.spsolve(fe.K[free][:, free].tocsc(), load.ravel()[free])
-    expected = PRESSURE * INNER**2 / (E * (OUTER**2 - INNER**2)) * (1 + nu) * ((1 - 2 * nu) * INNER + OUTER**2 / INNER)
+    expected = (
+        PRESSURE
+        * INNER**2
+        / (E * (OUTER**2 - INNER**2))
+        * (1 + nu)
+        * ((1 - 2 * nu) * INNER + OUTER**2 / INNER)
+    )
     return (u.reshape(-1, 3)[sets["x0"], :2] * normal[sets["x0"]]).sum(axis=1).mean() / expected
 
 
@@ -51,7 +64,9 @@ def displacement(kind, divisions, nu, formulation):
     ],
 )
 def test_nearly_incompressible_solids_do_not_lock(kind, divisions, options, within, nu):
-    assert displacement(kind, divisions, nu, pp.Formulation(**options)) == pytest.approx(1.0, abs=within)
+    assert displacement(kind, divisions, nu, pp.Formulation(**options)) == pytest.approx(
+        1.0, abs=within
+    )
 
 
 def test_full_integration_of_trilinear_displacements_locks():

@@ -21,7 +21,9 @@ INERTIA = np.array([[3.0e-3, 4e-4, -2e-4], [4e-4, 2.5e-3, 1e-4], [-2e-4, 1e-4, 2
 
 @functools.cache
 def beam():
-    return assemble(box_mesh((1.0, 0.02, 0.02), (20, 1, 1), "hex20", origin=(0.0, -0.01, -0.01)), STEEL)
+    return assemble(
+        box_mesh((1.0, 0.02, 0.02), (20, 1, 1), "hex20", origin=(0.0, -0.01, -0.01)), STEEL
+    )
 
 
 def moments(fe):
@@ -39,7 +41,11 @@ def moments_of_body(mass, centre, inertia):
 
 @pytest.mark.parametrize(
     "where, position",
-    [("x1", (1.05, 0.01, -0.02)), (Point((1.0, 0.0, 0.0), 0.08), None), (Point((1.0, 0.01, 0.01)), (1.0, 0.01, 0.01))],
+    [
+        ("x1", (1.05, 0.01, -0.02)),
+        (Point((1.0, 0.0, 0.0), 0.08), None),
+        (Point((1.0, 0.01, 0.01)), (1.0, 0.01, 0.01)),
+    ],
     ids=["flat face", "solid region", "one node"],
 )
 def test_mass_and_inertia_of_rigid_motion_are_exact(where, position):
@@ -61,10 +67,12 @@ def test_a_point_on_one_node_changes_that_node_only():
 
 
 def closed_form(mass, inertia):
-    """(k L)² of the first two modes of a clamped beam with a body at its tip, mass and inertia over ρAL and ρAL³.
+    """(k L)² of the first two modes of a clamped beam with a body at its tip, mass and inertia over
+    ρAL and ρAL³.
 
-    The determinant of the tip's two conditions on cosh - cos and sinh - sin: EI w'' = ω² J w', EI w''' = -ω² M w.
-    Source: Blevins, Formulas for Natural Frequency and Mode Shape, 1979, section 8.4.
+    The determinant of the tip's two conditions on cosh - cos and sinh - sin: EI w'' = ω² J w', EI
+    w''' = -ω² M w. Source: Blevins, Formulas for Natural Frequency and Mode Shape, 1979, section
+    8.4.
     """
 
     def determinant(k):
@@ -76,17 +84,29 @@ def closed_form(mass, inertia):
     grid = np.linspace(0.3, 5.0, 400)
     signs = np.sign([determinant(k) for k in grid])
     return (
-        np.array([scipy.optimize.brentq(determinant, *grid[n : n + 2]) for n in np.flatnonzero(signs[1:] != signs[:-1])[:2]]) ** 2
+        np.array(
+            [
+                scipy.optimize.brentq(determinant, *grid[n : n + 2])
+                for n in np.flatnonzero(signs[1:] != signs[:-1])[:2]
+            ]
+        )
+        ** 2
     )
 
 
 def test_a_cantilever_with_a_tip_body_vibrates_as_its_closed_form():
-    """What the body changes, so that the clamped end of the solid drops out; slopes are means over the last elements: O(h)."""
+    """What the body changes, so that the clamped end of the solid drops out; slopes are means over
+    the last elements: O(h).
+    """
     M, J = 2.0, 0.05
     bare = assemble(box_mesh((1.0, 0.02, 0.02), (40, 1, 1), "hex20"), STEEL)
     loaded = attach(bare, [PointMass("x1", M, inertia=(J, J, J))])
-    dof = np.setdiff1d(np.arange(3 * len(bare.nodes)), (3 * bare.node_sets["x0"][:, None] + np.arange(3)).ravel())
-    found = [eigenmodes(fe.K[dof][:, dof], fe.M[dof][:, dof], 5).frequencies for fe in (bare, loaded)]
+    dof = np.setdiff1d(
+        np.arange(3 * len(bare.nodes)), (3 * bare.node_sets["x0"][:, None] + np.arange(3)).ravel()
+    )
+    found = [
+        eigenmodes(fe.K[dof][:, dof], fe.M[dof][:, dof], 5).frequencies for fe in (bare, loaded)
+    ]
     beam = 7850.0 * 0.02**2
     expected = closed_form(M / beam, J / beam) / closed_form(0.0, 0.0)
     assert found[1][0] / found[0][0] == pytest.approx(expected[0], rel=2e-3)
@@ -97,7 +117,10 @@ def test_a_cantilever_with_a_tip_body_vibrates_as_its_closed_form():
     "options, message",
     [
         ({"mass": 0.0}, "is not positive and finite"),
-        ({"mass": 1.0, "inertia": (1.0, 1.0, 2.1)}, "principal moments 1, 1, 2.1 kg m² are impossible"),
+        (
+            {"mass": 1.0, "inertia": (1.0, 1.0, 2.1)},
+            "principal moments 1, 1, 2.1 kg m² are impossible",
+        ),
         ({"mass": 1.0, "inertia": np.eye(2)}, "is not finite with shape"),
         ({"mass": 1.0, "position": (1.0, np.nan, 0.0)}, "is not a point"),
     ],

@@ -39,7 +39,9 @@ def tube(count, radius, kind):
     last = rows[-1] >= 0
     same[rows[-1][last]] = rows[0][last]
     used, table = np.unique(same[mesh.blocks[kind].connectivity], return_inverse=True)
-    return pp.Mesh.from_arrays(mesh.nodes[used], {kind: table.reshape(mesh.blocks[kind].connectivity.shape)})
+    return pp.Mesh.from_arrays(
+        mesh.nodes[used], {kind: table.reshape(mesh.blocks[kind].connectivity.shape)}
+    )
 
 
 def moments(mesh, kind):
@@ -97,7 +99,9 @@ def test_the_mass_of_a_facetted_cylinder_is_that_of_its_polygon(kind, count):
     radius, flat = 0.5, kind in ("quad4", "tri3")
     around = 2 * radius * (count * np.sin(np.pi / count) if flat else np.pi)
     expected = RHO * THIN * 0.3 * around
-    assert shell(tube(count, radius, kind)).mass == pytest.approx(expected, rel=1e-12 if flat else 3.0 / count**4)
+    assert shell(tube(count, radius, kind)).mass == pytest.approx(
+        expected, rel=1e-12 if flat else 3.0 / count**4
+    )
 
 
 def test_a_bend_of_two_elements_has_the_mass_of_its_chords():
@@ -114,8 +118,11 @@ def test_the_mass_of_a_sphere_is_that_of_its_area(kind):
         return np.cos(height) * np.cos(turn), np.cos(height) * np.sin(turn), np.sin(height)
 
     mesh, _ = grid(48, 16, place, kind)
-    within = 2e-4 if kind in ("quad8", "tri6") else 6e-3  # chords: about 0.13 of the squared angle in both directions
-    assert shell(mesh).mass == pytest.approx(RHO * THIN * 4 * np.pi * np.sin(np.radians(60)), rel=within)
+    # chords: about 0.13 of the squared angle in both directions
+    within = 2e-4 if kind in ("quad8", "tri6") else 6e-3
+    assert shell(mesh).mass == pytest.approx(
+        RHO * THIN * 4 * np.pi * np.sin(np.radians(60)), rel=within
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -133,9 +140,13 @@ def test_an_offset_on_a_cylinder_is_its_other_radius(kind, offset):
     arms from the nodes."""
     on_nodes, middle = tube(24, 1.0, kind), tube(24, 1.0 + offset, kind)
     one, two = shell(on_nodes, 0.01, offset=offset), shell(middle, 0.01)
-    np.testing.assert_allclose(of_mass(one), of_mass(two), atol=1e-9 if kind in ("quad4", "tri3") else 1e-3)
+    np.testing.assert_allclose(
+        of_mass(one), of_mass(two), atol=1e-9 if kind in ("quad4", "tri3") else 1e-3
+    )
     if kind == "tri3":
-        np.testing.assert_allclose(np.stack(carried(one, two)), 0.0, atol=1e-9 * np.abs(two.K).max())
+        np.testing.assert_allclose(
+            np.stack(carried(one, two)), 0.0, atol=1e-9 * np.abs(two.K).max()
+        )
 
 
 def carried(one, two):
@@ -167,9 +178,13 @@ def test_a_folded_sheet_of_triangles_has_each_half_at_its_own_offset(fold):
     )
     np.testing.assert_allclose(fe.centre_of_mass, (lower + upper) / 2, atol=1e-9)
     if not fold:
-        moved = pp.Mesh.from_arrays(mesh.nodes + [0, 0, 0.05], {"tri3": mesh.blocks["tri3"].connectivity})
+        moved = pp.Mesh.from_arrays(
+            mesh.nodes + [0, 0, 0.05], {"tri3": mesh.blocks["tri3"].connectivity}
+        )
         other = shell(moved, 0.02)
-        np.testing.assert_allclose(np.stack(carried(fe, other)), 0.0, atol=1e-9 * np.abs(other.K).max())
+        np.testing.assert_allclose(
+            np.stack(carried(fe, other)), 0.0, atol=1e-9 * np.abs(other.K).max()
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -191,7 +206,9 @@ def test_stress_of_shells_with_an_offset_is_that_of_nodes_moved_to_it(kind):
         )
     one, two = bodies
     np.testing.assert_allclose(one.modes.frequency, two.modes.frequency, rtol=1e-3)
-    np.testing.assert_allclose(one.surface.nodes[-8:, 2], two.surface.nodes[-8:, 2] + 0.03, atol=1e-12)
+    np.testing.assert_allclose(
+        one.surface.nodes[-8:, 2], two.surface.nodes[-8:, 2] + 0.03, atol=1e-12
+    )
     for k in range(3):
         found, expected = (np.abs(each.stress.modes[..., k]) for each in bodies)
         np.testing.assert_allclose(found, expected, atol=2e-2 * expected.max())
@@ -206,7 +223,9 @@ def test_geometric_stiffness_of_offset_triangles_does_not_change_with_rotations(
     mesh, _ = grid(3, 4, lambda a, b: (a, b, bulge * a * b), "tri3")
     fe = shell(mesh, 0.02, offset=offset)
     u = 1e-3 * random.standard_normal((fe.freedoms.size, 1))
-    K0 = fe.structures[0].initial_stress_stiffness(u, fe.freedoms.rigid_motion(mesh.nodes).reshape(-1, 6))[0]
+    K0 = fe.structures[0].initial_stress_stiffness(
+        u, fe.freedoms.rigid_motion(mesh.nodes).reshape(-1, 6)
+    )[0]
     forces = (fe.K @ u)[fe.freedoms.six(np.arange(len(mesh.nodes)))[:, :3], 0]
     product = np.einsum("ai,aj->ij", forces, mesh.nodes)
     expected = np.zeros((6, 6))
@@ -236,11 +255,16 @@ def test_shells_of_all_types_and_sections_are_on_one_surface(offset):
         "a": np.arange(1, kept // 2 + 1),
         "b": np.arange(kept // 2 + 1, kept + len(triangles) + 1),
     }
-    mixed = pp.Mesh.from_arrays(plain.nodes, {"quad4": cells[~split], "tri3": triangles}, element_sets=sets)
+    mixed = pp.Mesh.from_arrays(
+        plain.nodes, {"quad4": cells[~split], "tri3": triangles}, element_sets=sets
+    )
     sections = {name: pp.ShellSection(0.01, offset=offset) for name in sets}
     fe = pp.assemble(mixed, MATERIAL, sections=sections)
-    thick = 1e-2 * 0.01**2  # second moments across the thickness are along directors, which are those of facets in tri3
-    np.testing.assert_allclose(of_mass(fe), of_mass(shell(plain, 0.01, offset=offset)), atol=fe.mass * thick)
+    # second moments across the thickness are along directors, which are those of facets in tri3
+    thick = 1e-2 * 0.01**2
+    np.testing.assert_allclose(
+        of_mass(fe), of_mass(shell(plain, 0.01, offset=offset)), atol=fe.mass * thick
+    )
     polygon = 2 * count * np.sin(np.pi / count) * (1.0 + offset)
     assert fe.mass == pytest.approx(RHO * 0.01 * 0.3 * polygon, rel=1e-12)
 

@@ -1,5 +1,5 @@
-"""Damaged files of other programs: for any change of their bytes only the project's own errors are raised, with limited time and
-memory."""
+"""Damaged files of other programs: for any change of their bytes only the project's own errors are
+raised, with limited time and memory."""
 
 import resource
 import shutil
@@ -38,13 +38,19 @@ WORDS = [
 
 
 def mutated(data: bytes, draw: Callable) -> bytes:
-    """The bytes with one to three changes: bits, words, missing, doubled or exchanged stretches, an early end."""
+    """The bytes with one to three changes: bits, words, missing, doubled or exchanged stretches, an
+    early end.
+    """
     for _ in range(draw(st.integers(1, 3))):
         a = draw(st.integers(0, max(len(data) - 1, 0)))
         b = min(len(data), a + draw(st.sampled_from([1, 2, 8, 40, 400])))
         kind = draw(st.sampled_from(["flip", "word", "cut", "double", "end", "number"]))
         if kind == "flip":
-            data = data[:a] + bytes([data[a] ^ (1 << draw(st.integers(0, 7)))]) + data[a + 1 :] if data else data
+            data = (
+                data[:a] + bytes([data[a] ^ (1 << draw(st.integers(0, 7)))]) + data[a + 1 :]
+                if data
+                else data
+            )
         elif kind == "word":
             data = data[:a] + draw(st.sampled_from(WORDS)) + data[b:]
         elif kind == "cut":
@@ -67,7 +73,9 @@ def _interrupt(*_: object) -> None:
 
 
 def survives(path: Path, **options: object) -> None:
-    """Read the file: a part, or one of the project's errors, within the time and the memory allowed."""
+    """Read the file: a part, or one of the project's errors, within the time and the memory
+    allowed.
+    """
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     signal.signal(signal.SIGPROF, _interrupt)
     signal.setitimer(signal.ITIMER_PROF, SECONDS)  # of processor time
@@ -97,10 +105,15 @@ def _frd(folder: Path) -> None:
     _calculix(folder)
     mesh = calculix_jobs.brick()
     head = f"    1C\n    2C{'':18s}{len(mesh.nodes):12d}{'':37s}1\n"
-    rows = "".join(f" -1{k:10d}" + "".join(f"{v:12.5E}" for v in x) + "\n" for k, x in enumerate(mesh.nodes, 1))
-    element = " -1         1    4    0    1\n" + "".join(f" -2{''.join(f'{k:10d}' for k in range(a, a + 10))}\n" for a in (1, 11))
+    rows = "".join(
+        f" -1{k:10d}" + "".join(f"{v:12.5E}" for v in x) + "\n" for k, x in enumerate(mesh.nodes, 1)
+    )
+    element = " -1         1    4    0    1\n" + "".join(
+        f" -2{''.join(f'{k:10d}' for k in range(a, a + 10))}\n" for a in (1, 11)
+    )
     modes = (
-        "  100CL  101 1.00000E+02          20                     2    1MODAL      1\n -4  DISP        4    1\n -5  D1\n" + rows
+        "  100CL  101 1.00000E+02          20                     2    1MODAL      1\n -4 "
+        " DISP        4    1\n -5  D1\n" + rows
     )
     (folder / "job.frd").write_text(f"{head}{rows} -3\n    3C\n{element} -3\n{modes} -3\n 9999\n")
 
@@ -109,8 +122,13 @@ def _others(folder: Path) -> None:
     fe = pp.assemble(pp.box_mesh((0.1, 0.04, 0.03), (1, 1, 1), "tet4"), calculix_jobs.STEEL)
     samples.node_file(fe, folder / "nodes.csv")
     samples.abaqus(fe, folder)
-    rows = [f"{k:9d}{0:9d}{0:9d}" + "".join(f"{value:21.13E}" for value in x) for k, x in enumerate(fe.nodes, 1)]
-    (folder / "nodes.cdb").write_text("\n".join(["NBLOCK,6,SOLID", "(3i9,6e21.13e3)", *rows, "N,R5.3,LOC,       -1,", ""]))
+    rows = [
+        f"{k:9d}{0:9d}{0:9d}" + "".join(f"{value:21.13E}" for value in x)
+        for k, x in enumerate(fe.nodes, 1)
+    ]
+    (folder / "nodes.cdb").write_text(
+        "\n".join(["NBLOCK,6,SOLID", "(3i9,6e21.13e3)", *rows, "N,R5.3,LOC,       -1,", ""])
+    )
     samples.dmig(fe, folder / "a.pch")
     samples.dmig(fe, folder / "b.pch", wide=False)
     samples.op4(fe, folder / "a.op4")
@@ -122,7 +140,13 @@ def _others(folder: Path) -> None:
 def _superelements(folder: Path) -> None:
     bar = pp.box_mesh((0.1, 0.04, 0.03), (1, 1, 1), "hex20")
     interfaces = {"hub": pp.Rigid("x0"), "tip": pp.Rigid("x1")}
-    body = pp.reduce(bar, calculix_jobs.STEEL, interfaces=interfaces, method=pp.CraigBampton(modes=1), reference="hub")
+    body = pp.reduce(
+        bar,
+        calculix_jobs.STEEL,
+        interfaces=interfaces,
+        method=pp.CraigBampton(modes=1),
+        reference="hub",
+    )
     samples.frame_file(body, folder / "nodes.csv")
     samples.abaqus_substructure(body, folder / "a.mtx")
     samples.dmig_superelement(body, folder / "a.pch")
@@ -131,7 +155,12 @@ def _superelements(folder: Path) -> None:
 # name: (files that are made, file that is damaged, file that is read, options naming files)
 CASES = {
     "sid": (_bodies, "a.sid", "a.sid", {}),
-    "public sid": (lambda p: shutil.copy(calculix_jobs.DATA / "balken1m.SID_FEM", p / "a.sid"), "a.sid", "a.sid", {}),
+    "public sid": (
+        lambda p: shutil.copy(calculix_jobs.DATA / "balken1m.SID_FEM", p / "a.sid"),
+        "a.sid",
+        "a.sid",
+        {},
+    ),
     "mbdyn": (_bodies, "a.fem", "a.fem", {}),
     "mbsim": (_bodies, "a.mbsim.h5", "a.mbsim.h5", {}),
     "flexmbs": (_bodies, "a.h5", "a.h5", {}),
@@ -174,7 +203,9 @@ def test_only_own_errors_escape(name: str, sound) -> None:
     survives(folder / read, **{key: folder / file for key, file in options.items()})
     whole = (folder / damaged).read_bytes()
 
-    @settings(max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    )
     @given(st.data())
     def attempt(data: st.DataObject) -> None:
         with tempfile.TemporaryDirectory() as place:

@@ -49,19 +49,30 @@ def test_body_of_calculix_matrices_equals_the_own_body() -> None:
 
 @pytest.mark.skipif(calculix_jobs.CCX is None, reason="CalculiX (ccx) is not installed")
 def test_live_calculix_run(tmp_path) -> None:
-    """Matrices and frequencies of a job that ccx runs now; C3D10 has another rule for the mass, its stiffness is the same."""
+    """Matrices and frequencies of a job that ccx runs now; C3D10 has another rule for the mass, its
+    stiffness is the same.
+    """
     mesh = pp.box_mesh((0.2, 0.04, 0.03), (2, 1, 1), "hex20")
     own = pp.assemble(mesh, calculix_jobs.STEEL)
     job = calculix_jobs.run(mesh, tmp_path, "store", calculix_jobs.STORE)
     same_model(pp.read_model(job.with_suffix(".sti")), own, 1e-12)
-    frd = importers.read_frd(calculix_jobs.run(mesh, tmp_path, "modes", "*FREQUENCY\n8\n*NODE FILE\nU").with_suffix(".frd"))
+    frd = importers.read_frd(
+        calculix_jobs.run(mesh, tmp_path, "modes", "*FREQUENCY\n8\n*NODE FILE\nU").with_suffix(
+            ".frd"
+        )
+    )
     shape = frd.modes[6].displacement.ravel()
     omega2 = (2 * np.pi * frd.modes[6].frequency) ** 2
-    assert shape @ (own.K @ shape) / (shape @ own.mass_product(shape)) == pytest.approx(omega2, rel=1e-5)  # six digits printed
+    # six digits printed
+    assert shape @ (own.K @ shape) / (shape @ own.mass_product(shape)) == pytest.approx(
+        omega2, rel=1e-5
+    )
     surface = pp.read_model(job.with_suffix(".sti"), nodes=tmp_path / "modes.frd").triangles
     np.testing.assert_array_equal(np.sort(surface, axis=None), np.sort(own.triangles, axis=None))
     tets = pp.box_mesh((0.1, 0.04, 0.03), (1, 1, 1), "tet10")
-    read = pp.read_model(calculix_jobs.run(tets, tmp_path, "tets", calculix_jobs.STORE).with_suffix(".sti"))
+    read = pp.read_model(
+        calculix_jobs.run(tets, tmp_path, "tets", calculix_jobs.STORE).with_suffix(".sti")
+    )
     assert abs(read.K - pp.assemble(tets, calculix_jobs.STEEL).K).max() < 1e-12 * abs(read.K).max()
 
 
@@ -103,9 +114,17 @@ def test_matrix_market_and_units(tmp_path) -> None:
     scipy.io.mmwrite(tmp_path / "K.mtx", fe.K * 1e-3, symmetry="symmetric", precision=17)
     scipy.io.mmwrite(tmp_path / "M.mtx", fe.m * 1e-3, precision=17)
     nodes = samples.node_file(fe, tmp_path / "nodes.csv", scale=1e-3)
-    same_model(pp.read_model(tmp_path / "K.mtx", mass=tmp_path / "M.mtx", nodes=nodes, units="mm-t-s"), fe)
-    with pytest.warns(pp.PreprocessWarning, match=r"7.85e-06 kg/m³ in the bounding box; are the units right"):
-        pp.read_model(tmp_path / "K.mtx", mass=tmp_path / "M.mtx", nodes=samples.node_file(fe, nodes, scale=1e-2))
+    same_model(
+        pp.read_model(tmp_path / "K.mtx", mass=tmp_path / "M.mtx", nodes=nodes, units="mm-t-s"), fe
+    )
+    with pytest.warns(
+        pp.PreprocessWarning, match=r"7.85e-06 kg/m³ in the bounding box; are the units right"
+    ):
+        pp.read_model(
+            tmp_path / "K.mtx",
+            mass=tmp_path / "M.mtx",
+            nodes=samples.node_file(fe, nodes, scale=1e-2),
+        )
 
 
 def broken_model(tmp_path, change) -> str:
@@ -128,14 +147,33 @@ def rewrite(path, change) -> None:
     [
         (lambda p: (p / "job.mas").unlink(), "needs job.mas in the same folder"),
         (lambda p: (p / "job.sti").write_text(""), "is empty; expected rows of row, column, value"),
-        (lambda p: rewrite(p / "job.sti", lambda s: s[: s.rindex(" ")]), "not a multiple of 3; the file is truncated"),
-        (lambda p: rewrite(p / "job.sti", lambda s: s.replace("E+0", "?+0", 1).replace("e+0", "?+0", 1)), "is not a number"),
-        (lambda p: rewrite(p / "job.sti", lambda s: s + "61 61 1.0\n"), "K has row or column 61 of 60"),
-        (lambda p: rewrite(p / "job.dof", lambda s: s[:-5]), "K has row or column 60 of 59"),
-        (lambda p: rewrite(p / "job.dof", lambda s: s.replace("3.1", "77.1")), "node 3 has 2 of 3 displacements"),
-        (lambda p: rewrite(p / "job.dof", lambda s: s.replace("3.1", "3.5")), "node 3 has stiffness in direction 5"),
         (
-            lambda p: rewrite(p / "job.inp", lambda s: s.replace("\n1, 0.0, 0.0", "\n1, 0.01, 0.0")),
+            lambda p: rewrite(p / "job.sti", lambda s: s[: s.rindex(" ")]),
+            "not a multiple of 3; the file is truncated",
+        ),
+        (
+            lambda p: rewrite(
+                p / "job.sti", lambda s: s.replace("E+0", "?+0", 1).replace("e+0", "?+0", 1)
+            ),
+            "is not a number",
+        ),
+        (
+            lambda p: rewrite(p / "job.sti", lambda s: s + "61 61 1.0\n"),
+            "K has row or column 61 of 60",
+        ),
+        (lambda p: rewrite(p / "job.dof", lambda s: s[:-5]), "K has row or column 60 of 59"),
+        (
+            lambda p: rewrite(p / "job.dof", lambda s: s.replace("3.1", "77.1")),
+            "node 3 has 2 of 3 displacements",
+        ),
+        (
+            lambda p: rewrite(p / "job.dof", lambda s: s.replace("3.1", "3.5")),
+            "node 3 has stiffness in direction 5",
+        ),
+        (
+            lambda p: rewrite(
+                p / "job.inp", lambda s: s.replace("\n1, 0.0, 0.0", "\n1, 0.01, 0.0")
+            ),
             "K is not free of the rigid rotation",
         ),
         (lambda p: rewrite(p / "job.dof", lambda s: s.replace("20.", "21.")), "has no node 21 of"),
@@ -170,7 +208,9 @@ def test_formats_are_known_by_suffix_and_beginning(tmp_path) -> None:
         ("a.full", "ansys.mapdl.reader", "ansys"),
     ],
 )
-def test_binary_files_need_their_extra(tmp_path, monkeypatch, file: str, module: str, extra: str) -> None:
+def test_binary_files_need_their_extra(
+    tmp_path, monkeypatch, file: str, module: str, extra: str
+) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     (tmp_path / file).write_bytes(b"\0\1")
     samples.node_file(samples.solid(), tmp_path / "nodes.csv")

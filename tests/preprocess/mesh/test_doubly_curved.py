@@ -42,7 +42,9 @@ def sheet(place, n, random, shift):
 @pytest.mark.parametrize("name", [*SINGLY, *DOUBLY])
 def test_doubly_curved_surfaces_are_told_from_others(name, seed):
     random = np.random.default_rng(seed)
-    nodes, table = sheet((SINGLY | DOUBLY)[name], int(random.integers(12, 30)), random, (0.0, 0.25)[seed % 2])
+    nodes, table = sheet(
+        (SINGLY | DOUBLY)[name], int(random.integers(12, 30)), random, (0.0, 0.25)[seed % 2]
+    )
     share = len(doubly_curved(nodes, table, np.full(len(table), 1e-4))) / len(table)
     assert share == 0.0 if name in SINGLY else share > 0.9
 
@@ -51,8 +53,8 @@ def test_doubly_curved_surfaces_are_told_from_others(name, seed):
 @pytest.mark.parametrize("name", ["flat", "bowl", "saddle"])
 def test_the_rise_of_elements_counts_beside_the_thickness(name, seed):
     """κ s²/8 of elements with sides s: found where it is 4 % of the thickness; where it is 1 %,
-    only at few triangles that are larger. Flat sheets with positions rounded to 0.1 % of the thickness
-    are not found, at any place."""
+    only at few triangles that are larger. Flat sheets with positions rounded to 0.1 % of the
+    thickness are not found, at any place."""
     random = np.random.default_rng(seed)
     n = int(random.integers(12, 30))
     nodes, table = sheet((SINGLY | DOUBLY)[name], n, random, (0.0, 0.25)[seed % 2])
@@ -73,10 +75,14 @@ def test_a_box_of_flat_plates_is_not_doubly_curved():
     n = 6
     a, b = (x.ravel() for x in np.meshgrid(*2 * [np.linspace(0, 1, n)], indexing="ij"))
     rows = np.arange(n * n).reshape(n, n)
-    quads = np.stack([rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]], axis=-1).reshape(-1, 4)
+    quads = np.stack([rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]], axis=-1).reshape(
+        -1, 4
+    )
     one = np.vstack([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
     zero = np.zeros_like(a)
-    places = np.vstack([np.column_stack(each) for each in ((a, b, zero), (zero, a, b), (b, zero, a))])
+    places = np.vstack(
+        [np.column_stack(each) for each in ((a, b, zero), (zero, a, b), (b, zero, a))]
+    )
     nodes, same = np.unique(places, axis=0, return_inverse=True)
     table = same.ravel()[np.vstack([one + k * n * n for k in range(3)])]
     assert not len(doubly_curved(nodes, table, np.full(len(table), 1e-4)))

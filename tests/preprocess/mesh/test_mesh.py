@@ -15,7 +15,8 @@ from preprocess.mesh.structured import box_mesh
 from preprocess.mesh_files.read import read_mesh
 
 for kind in ("wedge15", "pyramid13"):
-    meshio._mesh.topological_dimension.setdefault(kind, 3)  # meshio 5.3 has no dimension for these cells
+    # meshio 5.3 has no dimension for these cells
+    meshio._mesh.topological_dimension.setdefault(kind, 3)
 LINK = pathlib.Path(__file__).parents[3] / "meshes" / "link.msh"
 SKINS = {3: "triangle", 6: "triangle6", 4: "quad", 8: "quad8", 9: "quad9"}
 
@@ -36,12 +37,16 @@ def skin(mesh, name, places):
 
 
 def with_groups(mesh, name):
-    """meshio's mesh in mm with the end x1 as physical group 7 "tip side" and the solid as physical group 3 "body"."""
+    """meshio's mesh in mm with the end x1 as physical group 7 "tip side" and the solid as physical
+    group 3 "body".
+    """
     kind, faces = skin(mesh, name, mesh.node_set("x1"))
     cells = [(kind, faces), (ELEMENTS[name].meshio_name, mesh.blocks[name].connectivity)]
     tags = [np.full(len(faces), 7), np.full(len(mesh.blocks[name].connectivity), 3)]
     groups = {"tip side": np.array([7, 2]), "body": np.array([3, 3])}
-    dim_tags = np.column_stack([np.where(np.isin(np.arange(len(mesh.nodes)), faces), 2, 3), np.ones(len(mesh.nodes))]).astype(int)
+    dim_tags = np.column_stack(
+        [np.where(np.isin(np.arange(len(mesh.nodes)), faces), 2, 3), np.ones(len(mesh.nodes))]
+    ).astype(int)
     return meshio.Mesh(
         mesh.nodes * 1e3,
         cells,
@@ -76,7 +81,9 @@ def test_physical_group_without_a_name_is_called_by_its_number(tmp_path):
     content = with_groups(box, "hex8")
     content.field_data = {}
     content.write(tmp_path / "box.msh", file_format="gmsh22", binary=False)
-    np.testing.assert_array_equal(read_mesh(tmp_path / "box.msh", unit="mm").node_set("physical 7"), box.node_set("x1"))
+    np.testing.assert_array_equal(
+        read_mesh(tmp_path / "box.msh", unit="mm").node_set("physical 7"), box.node_set("x1")
+    )
 
 
 def test_the_link_agrees_with_its_readme():
@@ -95,7 +102,9 @@ def test_vtu_keeps_elements_and_flags(tmp_path, name):
     box = box_mesh((4.0, 2.0, 1.0), (2, 1, 1), name)
     flag = np.isin(np.arange(len(box.nodes)), box.node_set("x1")).astype(np.int32)
     cells = [(ELEMENTS[name].meshio_name, box.blocks[name].connectivity)]
-    meshio.Mesh(box.nodes, cells, point_data={"tip": flag, "temperature": box.nodes[:, 0]}).write(tmp_path / "box.vtu")
+    meshio.Mesh(box.nodes, cells, point_data={"tip": flag, "temperature": box.nodes[:, 0]}).write(
+        tmp_path / "box.vtu"
+    )
     mesh = read_mesh(tmp_path / "box.vtu", unit="in")
     assert volume(mesh) == pytest.approx(8.0 * 0.0254**3, rel=1e-12)
     np.testing.assert_array_equal(mesh.node_set("tip"), box.node_set("x1"))
@@ -168,7 +177,11 @@ def test_abaqus_sets_and_surfaces(tmp_path):
         "front": [10, 11, 20, 21, 30, 31],
         "corner": [30, 31, 32, 33],
     }
-    assert {name: ids.tolist() for name, ids in mesh.element_sets.items()} == {"lower": [7], "upper": [9], "all": [7, 9]}
+    assert {name: ids.tolist() for name, ids in mesh.element_sets.items()} == {
+        "lower": [7],
+        "upper": [9],
+        "all": [7, 9],
+    }
     assert mesh.blocks["hex8"].ids.tolist() == [7, 9]
     assert 99 not in mesh.node_ids
     assert volume(mesh) == pytest.approx(2.0)
@@ -177,13 +190,17 @@ def test_abaqus_sets_and_surfaces(tmp_path):
 @pytest.mark.parametrize("name", ["tet4", "tet10", "hex8", "hex20"])
 def test_abaqus_elements_of_every_order(tmp_path, name):
     box = box_mesh((4.0, 2.0, 1.0), (2, 1, 1), name)
-    meshio.Mesh(box.nodes, [(ELEMENTS[name].meshio_name, box.blocks[name].connectivity)]).write(tmp_path / "box.inp")
+    meshio.Mesh(box.nodes, [(ELEMENTS[name].meshio_name, box.blocks[name].connectivity)]).write(
+        tmp_path / "box.inp"
+    )
     mesh = read_mesh(tmp_path / "box.inp", unit="m")
     np.testing.assert_array_equal(mesh.blocks[name].connectivity, box.blocks[name].connectivity)
 
 
 def test_abaqus_faces_have_their_middles(tmp_path):
-    """Surface of face S1 … of one element of second order: exactly the nodes on one side of the box."""
+    """Surface of face S1 … of one element of second order: exactly the nodes on one side of the
+    box.
+    """
     box = box_mesh((1.0, 1.0, 1.0), (1, 1, 1), "hex20")
     path = tmp_path / "box.inp"
     meshio.Mesh(box.nodes, [("hexahedron20", box.blocks["hex20"].connectivity)]).write(path)
@@ -196,9 +213,14 @@ def test_abaqus_faces_have_their_middles(tmp_path):
 
 
 def test_skin_elements_of_a_gmsh_export_become_sets(tmp_path):
-    """Gmsh writes named surfaces to .inp as plane-stress elements; they are sets of the solid, not elements of it."""
+    """Gmsh writes named surfaces to .inp as plane-stress elements; they are sets of the solid, not
+    elements of it.
+    """
     path = tmp_path / "bricks.inp"
-    path.write_text(INP + "*ELEMENT, TYPE=CPS4, ELSET=wall\n50, 10, 11, 21, 20\n*NSET, NSET=wall nodes, ELSET=wall\n")
+    path.write_text(
+        INP + "*ELEMENT, TYPE=CPS4, ELSET=wall\n50, 10, 11, 21, 20\n*NSET, NSET=wall nodes, "
+        "ELSET=wall\n"
+    )
     mesh = read_mesh(path, unit="m")
     assert mesh.node_ids[mesh.node_set("wall nodes")].tolist() == [10, 11, 20, 21]
     assert len(mesh.blocks["hex8"].ids) == 2
@@ -206,8 +228,14 @@ def test_skin_elements_of_a_gmsh_export_become_sets(tmp_path):
 
 def test_vtu_keeps_regions(tmp_path):
     box = box_mesh((4.0, 2.0, 1.0), (4, 1, 1), "hex8")
-    data = {"material": [np.array([3, 3, 7, 7])], "kept": [np.array([0, 1, 1, 0])], "error": [np.linspace(0, 1, 4)]}
-    meshio.Mesh(box.nodes, [("hexahedron", box.blocks["hex8"].connectivity)], cell_data=data).write(tmp_path / "box.vtu")
+    data = {
+        "material": [np.array([3, 3, 7, 7])],
+        "kept": [np.array([0, 1, 1, 0])],
+        "error": [np.linspace(0, 1, 4)],
+    }
+    meshio.Mesh(box.nodes, [("hexahedron", box.blocks["hex8"].connectivity)], cell_data=data).write(
+        tmp_path / "box.vtu"
+    )
     mesh = read_mesh(tmp_path / "box.vtu", unit="m")
     found = {name: ids.tolist() for name, ids in mesh.element_sets.items()}
     assert found == {"material 3": [0, 1], "material 7": [2, 3], "kept": [1, 2]}
@@ -243,7 +271,9 @@ def test_inverted_elements_are_turned_on_request_only(tmp_path):
         table[0] = table[0][ELEMENTS[name].mirrored]
         path = tmp_path / f"{name}.vtu"
         meshio.Mesh(box.nodes, [(ELEMENTS[name].meshio_name, table)]).write(path)
-        with pytest.raises(InputError, match=r"1 element\(s\) inverted .* element 0 .*fix='orientation'"):
+        with pytest.raises(
+            InputError, match=r"1 element\(s\) inverted .* element 0 .*fix='orientation'"
+        ):
             read_mesh(path, unit="m")
         mesh = read_mesh(path, unit="m", fix="orientation")
         np.testing.assert_array_equal(mesh.blocks[name].connectivity, box.blocks[name].connectivity)
@@ -259,5 +289,9 @@ def test_mesh_from_arrays_is_checked():
 
 def test_the_link_is_made_by_its_script(tmp_path):
     path = tmp_path / "link.msh"
-    subprocess.run([sys.executable, LINK.with_name("make_link.py"), "--output", path], check=True, capture_output=True)
+    subprocess.run(
+        [sys.executable, LINK.with_name("make_link.py"), "--output", path],
+        check=True,
+        capture_output=True,
+    )
     assert path.read_text() == LINK.read_text()

@@ -30,7 +30,10 @@ def messages(elements, nodes=SQUARE):
     number[used] = np.arange(len(used))
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        pp.Mesh.from_arrays(np.array(nodes, float)[used], {kind: number[np.array(rows)] for kind, rows in elements.items()})
+        pp.Mesh.from_arrays(
+            np.array(nodes, float)[used],
+            {kind: number[np.array(rows)] for kind, rows in elements.items()},
+        )
     return [str(each.message) for each in found]
 
 
@@ -48,7 +51,9 @@ def messages(elements, nodes=SQUARE):
 )
 def test_elements_on_each_other_are_refused(elements):
     with pytest.raises(
-        InputError, match=r"pair\(s\) of (shells|beams) lie on each other: elements 1 and .*; remove the duplicates"
+        InputError,
+        match=r"pair\(s\) of (shells|beams) lie on each other: elements 1 and .*; remove the "
+        r"duplicates",
     ):
         messages(elements)
 
@@ -69,27 +74,39 @@ def test_joined_elements_are_accepted(elements):
 def test_nodes_inside_edges_are_warned_of():
     found = messages({"quad4": [(0, 1, 2, 3), (1, 4, 6, 7), (7, 6, 5, 2)]})
     assert len(found) == 1
-    assert "1 edge(s) of shells have nodes of other elements inside, first that of element 1, node 7" in found[0]
+    assert (
+        "1 edge(s) of shells have nodes of other elements inside, first that of element 1, node 7"
+        in found[0]
+    )
 
 
 def test_unused_mid_side_nodes_are_warned_of():
     nodes = [*SQUARE[:6], *MIDDLES]
     found = messages({"quad8": [(0, 1, 2, 3, 6, 7, 8, 9)], "quad4": [(1, 4, 5, 2)]}, nodes)
     assert len(found) == 1
-    assert "1 mid-side node(s) of shells are not used by linear neighbours, first element 2" in found[0]
+    assert (
+        "1 mid-side node(s) of shells are not used by linear neighbours, first element 2"
+        in found[0]
+    )
 
 
 @pytest.mark.parametrize("kind", ["tri3", "quad4"])
 def test_one_random_duplicate_is_named(kind):
     """Curved sheets, with an element given again from another corner."""
     random = np.random.default_rng(len(kind))
-    a, b = (x.ravel() for x in np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 1, 7), indexing="ij"))
+    a, b = (
+        x.ravel() for x in np.meshgrid(np.linspace(0, 1, 7), np.linspace(0, 1, 7), indexing="ij")
+    )
     rows = np.arange(49).reshape(7, 7)
-    cells = np.stack([rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]], axis=-1).reshape(-1, 4)
+    cells = np.stack([rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]], axis=-1).reshape(
+        -1, 4
+    )
     table = cells if kind == "quad4" else np.vstack([cells[:, [0, 1, 2]], cells[:, [0, 2, 3]]])
     nodes = np.column_stack([a, b, 0.4 * np.sin(3 * a) * b])
     assert not messages({kind: table}, nodes)
     k = int(random.integers(len(table)))
     again = np.vstack([table, np.roll(table[k], 1)])
-    with pytest.raises(InputError, match=rf"1 pair\(s\) of shells .* elements {k + 1} and {len(again)};"):
+    with pytest.raises(
+        InputError, match=rf"1 pair\(s\) of shells .* elements {k + 1} and {len(again)};"
+    ):
         messages({kind: again}, nodes)

@@ -1,4 +1,6 @@
-"""Common mistakes with meshes: each gives one InputError line with the item and the remedy, or one warning."""
+"""Common mistakes with meshes: each gives one InputError line with the item and the remedy, or one
+warning.
+"""
 
 import pathlib
 import random
@@ -52,7 +54,8 @@ def refusal(path):
 
 
 @pytest.mark.parametrize(
-    "suffix, section", [(".msh", r"\$MeshFormat"), (".inp", r"\*NODE"), (".vtu", "<VTKFile>"), (".bdf", "BEGIN BULK")]
+    "suffix, section",
+    [(".msh", r"\$MeshFormat"), (".inp", r"\*NODE"), (".vtu", "<VTKFile>"), (".bdf", "BEGIN BULK")],
 )
 def test_empty_and_wrong_format(tmp_path, suffix, section):
     path = tmp_path / f"part{suffix}"
@@ -88,9 +91,15 @@ def test_truncation_names_the_line_and_the_section(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".msh", "_binary.msh", "_41.msh", ".inp", ".vtu", ".bdf"])
 def test_damaged_files_never_escape_as_anything_else(tmp_path, capfd, suffix):
-    """Files cut and altered at many random places are read or rejected with InputError; nothing else, and nothing is printed."""
+    """Files cut and altered at many random places are read or rejected with InputError; nothing
+    else, and nothing is printed.
+    """
     path = tmp_path / f"part{suffix}"
-    formats = {".msh": ("gmsh22", False), "_binary.msh": ("gmsh22", True), "_41.msh": ("gmsh", False)}
+    formats = {
+        ".msh": ("gmsh22", False),
+        "_binary.msh": ("gmsh22", True),
+        "_41.msh": ("gmsh", False),
+    }
     options = dict(zip(("file_format", "binary"), formats[suffix])) if suffix in formats else {}
     box = box_mesh((1.0, 1.0, 1.0), (2, 1, 1), "tet10")
     saved(path, box.nodes, [("tetra10", box.blocks["tet10"].connectivity)], **options)
@@ -118,7 +127,10 @@ def test_positions_that_are_no_positions(tmp_path, suffix, value):
     nodes[3, 1] = value
     path = tmp_path / f"part{suffix}"
     saved(path, nodes, **({"file_format": "gmsh22", "binary": False} if suffix == ".msh" else {}))
-    expect_refusal(path, rf"1 node\(s\) not finite or beyond 1e\+09 m: node {3 if suffix == '.vtu' else 4} at \(")
+    expect_refusal(
+        path,
+        rf"1 node\(s\) not finite or beyond 1e\+09 m: node {3 if suffix == '.vtu' else 4} at \(",
+    )
 
 
 # 3 references to nodes that are missing
@@ -134,7 +146,11 @@ def test_missing_nodes_are_named(tmp_path):
     grid = saved(tmp_path / "part.vtu", cells=[("hexahedron", np.where(BRICKS == 6, 60, BRICKS))])
     expect_refusal(grid, r"element 0 \(hex8\) refers to node 60, which does not exist")
     cards = saved(tmp_path / "part.bdf")
-    cards.write_text("\n".join(line for line in cards.read_text().splitlines() if not line.startswith("GRID*   7 ")))
+    cards.write_text(
+        "\n".join(
+            line for line in cards.read_text().splitlines() if not line.startswith("GRID*   7 ")
+        )
+    )
     expect_refusal(cards, "element 1 refers to node 7, which does not exist")
 
 
@@ -145,13 +161,22 @@ def test_worst_elements_are_listed(tmp_path):
     mesh = box_mesh((8.0, 1.0, 1.0), (8, 1, 1), "hex8")
     nodes = mesh.nodes.copy()
     nodes[np.isclose(nodes[:, 0], 1.0)] = nodes[np.isclose(nodes[:, 0], 2.0)] + [0.5, 0, 0]
-    path = text_msh(tmp_path / "part.msh", nodes=nodes, cells=[("hexahedron", mesh.blocks["hex8"].connectivity)])
-    expect_refusal(path, r"1 element\(s\) inverted or without volume, the worst: element 2 \(hex8, smallest det J -.* m³\)")
-    flat = mesh.nodes * [1, 1, 0]
-    path = text_msh(tmp_path / "flat.msh", nodes=flat, cells=[("hexahedron", mesh.blocks["hex8"].connectivity)])
+    path = text_msh(
+        tmp_path / "part.msh", nodes=nodes, cells=[("hexahedron", mesh.blocks["hex8"].connectivity)]
+    )
     expect_refusal(
         path,
-        r"8 element\(s\) inverted or without volume, the worst: element (\d \(hex8, smallest det J 0 m³\)(, )?){5}; remesh there",
+        r"1 element\(s\) inverted or without volume, the worst: element 2 \(hex8, "
+        r"smallest det J -.* m³\)",
+    )
+    flat = mesh.nodes * [1, 1, 0]
+    path = text_msh(
+        tmp_path / "flat.msh", nodes=flat, cells=[("hexahedron", mesh.blocks["hex8"].connectivity)]
+    )
+    expect_refusal(
+        path,
+        r"8 element\(s\) inverted or without volume, the worst: element (\d \(hex8, "
+        r"smallest det J 0 m³\)(, )?){5}; remesh there",
     )
 
 
@@ -186,9 +211,14 @@ def test_separate_parts_are_counted(tmp_path):
 def test_a_hinge_between_two_parts_is_a_seventh_mode():
     nodes, bricks = two_boxes(0.0)
     merged, place = np.unique(
-        np.column_stack([nodes[:, :2], nodes[:, 2] + (np.arange(len(nodes)) >= 12)]), axis=0, return_inverse=True
+        np.column_stack([nodes[:, :2], nodes[:, 2] + (np.arange(len(nodes)) >= 12)]),
+        axis=0,
+        return_inverse=True,
     )
-    with pytest.raises(InputError, match="2 parts of 2, 1 elements are not connected: 7 rigid-body modes instead of 6"):
+    with pytest.raises(
+        InputError,
+        match="2 parts of 2, 1 elements are not connected: 7 rigid-body modes instead of 6",
+    ):
         Mesh.from_arrays(merged, {"hex8": place[bricks]})
 
 
@@ -200,16 +230,25 @@ def test_coincident_nodes_in_one_part_are_only_doubtful():
     doubled = np.concatenate([nodes, nodes[slit]])
     upper = bricks[(nodes[bricks].mean(axis=1)[:, [0, 2]] > 1.0).all(axis=1)]
     for n, place in enumerate(slit):
-        bricks = np.where((bricks == place) & (bricks[:, :1] == upper[:, :1]), len(nodes) + n, bricks)
-    with pytest.warns(PreprocessWarning, match=r"2 pairs of nodes coincide within .* m \(first: \d+ and \d+\)"):
+        bricks = np.where(
+            (bricks == place) & (bricks[:, :1] == upper[:, :1]), len(nodes) + n, bricks
+        )
+    with pytest.warns(
+        PreprocessWarning, match=r"2 pairs of nodes coincide within .* m \(first: \d+ and \d+\)"
+    ):
         Mesh.from_arrays(doubled, {"hex8": bricks})
 
 
-@pytest.mark.parametrize("card", ["RBE2,90,11,123456,5,6,7,8", "RBE3,90,,11,123456,1.,123,5,6\n,7,8"])
+@pytest.mark.parametrize(
+    "card", ["RBE2,90,11,123456,5,6,7,8", "RBE3,90,,11,123456,1.,123,5,6\n,7,8"]
+)
 def test_the_centre_of_a_spider_at_a_node_is_no_coincidence(tmp_path, card):
     """It is no node of an element, and must not be merged with one."""
     mesh = box_mesh((1.0, 1.0, 1.0), (1, 1, 1), "hex8")
-    lines = [f"GRID,{k + 1},,{','.join(f'{float(x)!r}' for x in place)}" for k, place in enumerate(mesh.nodes)]
+    lines = [
+        f"GRID,{k + 1},,{','.join(f'{float(x)!r}' for x in place)}"
+        for k, place in enumerate(mesh.nodes)
+    ]
     hexa = [str(k + 1) for k in mesh.blocks["hex8"].connectivity[0]]
     cells = ["CHEXA,1,1," + ",".join(hexa[:6]), "," + ",".join(hexa[6:])]
     centre = "GRID,11,," + ",".join(f"{float(x)!r}" for x in mesh.nodes[7])
@@ -228,7 +267,9 @@ def test_neighbours_of_unlike_order_are_rejected():
     x = mesh.nodes
     middle = int(np.flatnonzero((x == [1.0, 0.5, 0.0]).all(axis=1))[0])
     table[1][table[1] == middle] = len(x)
-    with pytest.raises(InputError, match=r"1 face\(s\) with different mid-side nodes, first elements 1 and 2"):
+    with pytest.raises(
+        InputError, match=r"1 face\(s\) with different mid-side nodes, first elements 1 and 2"
+    ):
         Mesh.from_arrays(np.concatenate([x, x[[middle]]]), {"hex20": table})
 
 
@@ -240,7 +281,9 @@ def test_unit_is_required_and_doubted_when_the_size_is_odd(tmp_path):
     with pytest.raises(InputError, match="read_mesh: unit is missing"):
         read_mesh(path)
     expect_refusal(path, "unit 'furlong' is unknown; give one of m, cm, mm, in", unit="furlong")
-    with pytest.warns(PreprocessWarning, match=r"is 8\.66e\+03 m large with unit='m'; is the unit right\?"):
+    with pytest.warns(
+        PreprocessWarning, match=r"is 8\.66e\+03 m large with unit='m'; is the unit right\?"
+    ):
         read_mesh(path, unit="m")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -252,7 +295,9 @@ def test_unit_is_required_and_doubted_when_the_size_is_odd(tmp_path):
 
 def test_unknown_set_gives_close_names():
     mesh = read_mesh(LINK, unit="mm")
-    with pytest.raises(InputError, match="no node or surface set 'hub_fase'; did you mean: hub_face"):
+    with pytest.raises(
+        InputError, match="no node or surface set 'hub_fase'; did you mean: hub_face"
+    ):
         mesh.node_set("hub_fase")
     with pytest.raises(InputError, match="'flange'; did you mean: hub_face, tip_face"):
         mesh.node_set("flange")
@@ -268,7 +313,10 @@ def test_foreign_elements_are_counted(tmp_path):
         "1 wedge18 elements are not supported; remesh with tet4, tet10",
     )
     shells = ("quad", np.array([[0, 1, 3, 2]]))
-    expect_refusal(text_msh(tmp_path / "shells.msh", cells=[shells]), r"no solid elements \(found 1 quad elements\)")
+    expect_refusal(
+        text_msh(tmp_path / "shells.msh", cells=[shells]),
+        r"no solid elements \(found 1 quad elements\)",
+    )
     beside = np.concatenate([BOX.nodes, [[5.0, 0, 0], [6, 0, 0], [6, 1, 0]]])
     loose = ("triangle", np.array([[12, 13, 14]]))
     path = text_msh(tmp_path / "loose.msh", nodes=beside, cells=[("hexahedron", BRICKS), loose])
@@ -282,16 +330,24 @@ def test_foreign_abaqus_and_nastran_elements_are_counted(tmp_path):
     deck.write_text(deck.read_text().replace("S4R", "C3D27"))
     expect_refusal(deck, "element type C3D27")
     deck.write_text("*INCLUDE, INPUT=/etc/passwd\n")
-    expect_refusal(deck, r"part.inp:1: '/etc/passwd' is not inside the mesh file's folder; move it there")
+    expect_refusal(
+        deck, r"part.inp:1: '/etc/passwd' is not inside the mesh file's folder; move it there"
+    )
     cards = saved(tmp_path / "part.bdf")
     cards.write_text(
         cards.read_text().replace(
-            "ENDDATA", "CBEAM   91      1       1       2       4       3\nCELAS1  92      1       1       1\nENDDATA"
+            "ENDDATA",
+            "CBEAM   91      1       1       2       4       3\nCELAS1  92      1       1 "
+            "      1\nENDDATA",
         )
     )
     expect_refusal(cards, "1 CBEAM and 1 CELAS1 elements are not supported")
     cards = saved(tmp_path / "system.bdf")
-    cards.write_text(cards.read_text().replace("GRID*   1               " + " " * 16, "GRID*   1               5" + " " * 15))
+    cards.write_text(
+        cards.read_text().replace(
+            "GRID*   1               " + " " * 16, "GRID*   1               5" + " " * 15
+        )
+    )
     expect_refusal(cards, "local coordinate system")
 
 
@@ -299,10 +355,13 @@ def test_foreign_abaqus_and_nastran_elements_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "version, section", [("gmsh22", "Nodes"), ("gmsh22", "Elements"), ("gmsh", "Nodes"), ("gmsh", "Elements")]
+    "version, section",
+    [("gmsh22", "Nodes"), ("gmsh22", "Elements"), ("gmsh", "Nodes"), ("gmsh", "Elements")],
 )
 @pytest.mark.parametrize("binary", [False, True])
-def test_absurd_counts_are_rejected_before_anything_is_allocated(tmp_path, version, section, binary):
+def test_absurd_counts_are_rejected_before_anything_is_allocated(
+    tmp_path, version, section, binary
+):
     path = saved(tmp_path / "part.msh", file_format=version, binary=binary)
     data = path.read_bytes()
     start = data.index(b"$" + section.encode() + b"\n") + len(section) + 2
@@ -323,7 +382,9 @@ def test_absurd_counts_are_rejected_before_anything_is_allocated(tmp_path, versi
 
 def test_absurd_vtu_and_abaqus_claims(tmp_path):
     path = saved(tmp_path / "part.vtu")
-    path.write_bytes(path.read_bytes().replace(b'NumberOfPoints="12"', b'NumberOfPoints="100000000000"'))
+    path.write_bytes(
+        path.read_bytes().replace(b'NumberOfPoints="12"', b'NumberOfPoints="100000000000"')
+    )
     expect_refusal(path, "claims NumberOfPoints=100000000000 in a file of")
     deck = saved(tmp_path / "part.inp")
     deck.write_text(deck.read_text() + "*NSET, NSET=all, GENERATE\n1, 100000000000, 1\n")
@@ -333,16 +394,22 @@ def test_absurd_vtu_and_abaqus_claims(tmp_path):
 def test_compressed_data_that_could_fill_the_memory_are_rejected(tmp_path, monkeypatch):
     path = saved(tmp_path / "part.vtu", compression="zlib")
     assert read_mesh(path, unit="m").size > 0
-    monkeypatch.setattr("preprocess.mesh_files.vtu.free_memory", lambda: 1000.0 * path.stat().st_size)
+    monkeypatch.setattr(
+        "preprocess.mesh_files.vtu.free_memory", lambda: 1000.0 * path.stat().st_size
+    )
     expect_refusal(path, "could expand beyond the free memory; save it uncompressed")
-    text = path.read_bytes().replace(b"<VTKFile", b"<!-- " + b"x" * 10000 + b" --><VTKFile" + b" " * 10000, 1)
+    text = path.read_bytes().replace(
+        b"<VTKFile", b"<!-- " + b"x" * 10000 + b" --><VTKFile" + b" " * 10000, 1
+    )
     path.write_bytes(text.replace(b"vtkZLibDataCompressor", b"vtkZLib&#68;ataCompressor"))
     expect_refusal(path, "could expand beyond the free memory; save it uncompressed")
 
 
 def test_vtu_claims_in_other_words(tmp_path):
     path = saved(tmp_path / "part.vtu")
-    path.write_bytes(path.read_bytes().replace(b'NumberOfPoints="12"', b'NumberOfPoints="&#49;00000000000"'))
+    path.write_bytes(
+        path.read_bytes().replace(b'NumberOfPoints="12"', b'NumberOfPoints="&#49;00000000000"')
+    )
     expect_refusal(path, "claims NumberOfPoints=100000000000 in a file of")
 
 

@@ -1,4 +1,5 @@
-"""Damaged mesh files: for any change of their bytes they are read or rejected with InputError, in limited time and memory.
+"""Damaged mesh files: for any change of their bytes they are read or rejected with InputError, in
+limited time and memory.
 
 FLEXMBS_FUZZ=5000 python -m pytest tests/preprocess/mesh_files/test_mesh_fuzz.py      more examples for each format
 """
@@ -64,7 +65,9 @@ def med(path):
 def by_meshio(suffix, **options):
     def write(path):
         box = box_mesh((1.0, 1.0, 1.0), (2, 1, 1), "tet10")
-        meshio.Mesh(box.nodes, [("tetra10", box.blocks["tet10"].connectivity)]).write(path, **options)
+        meshio.Mesh(box.nodes, [("tetra10", box.blocks["tet10"].connectivity)]).write(
+            path, **options
+        )
 
     return suffix, write
 
@@ -77,25 +80,46 @@ end
 *EQUATION
 2
 1, 3, 1.0, 2, 3, -1.0"""
-TAPERED, CHANNEL = "PBEAML,8,1,,BAR\n,8.0,12.0,,YES,1.0,6.0,10.0", "PBEAML,8,1,,CHAN2\n,3.0,2.0,20.0,30.0"
+TAPERED, CHANNEL = (
+    "PBEAML,8,1,,BAR\n,8.0,12.0,,YES,1.0,6.0,10.0",
+    "PBEAML,8,1,,CHAN2\n,3.0,2.0,20.0,30.0",
+)
 FORMATS = {
     "gmsh 2.2": by_meshio(".msh", file_format="gmsh22", binary=False),
     "gmsh 2.2 binary": by_meshio(".msh", file_format="gmsh22", binary=True),
     "gmsh 4.1": by_meshio(".msh", file_format="gmsh", binary=False),
     "gmsh 4.1 binary": by_meshio(".msh", file_format="gmsh", binary=True),
     "gmsh 4.1 in partitions": (".msh", lambda path: path.write_bytes(gmsh_text_partitioned())),
-    "gmsh 4.1 binary in partitions": (".msh", lambda path: path.write_bytes(gmsh_binary_partitioned())),
+    "gmsh 4.1 binary in partitions": (
+        ".msh",
+        lambda path: path.write_bytes(gmsh_binary_partitioned()),
+    ),
     "abaqus": (".inp", lambda path: path.write_text(ONE_INSTANCE.format(part=BRICK))),
     "nastran": (".bdf", lambda path: path.write_text(NASTRAN)),
     "nastran pyramids": (".bdf", lambda path: path.write_text(pyramids_nastran())),
     "abaqus shells": (".inp", lambda path: path.write_text(sheet_and_boom_abaqus(extra=COUPLED))),
-    "abaqus with everything of shells": (".inp", lambda path: path.write_text(every_keyword_abaqus())),
-    "abaqus shapes of beams and shells": (".inp", lambda path: path.write_text(every_shape_abaqus())),
+    "abaqus with everything of shells": (
+        ".inp",
+        lambda path: path.write_text(every_keyword_abaqus()),
+    ),
+    "abaqus shapes of beams and shells": (
+        ".inp",
+        lambda path: path.write_text(every_shape_abaqus()),
+    ),
     "abaqus sector of shells": (".inp", lambda path: path.write_text(sector_deck())),
-    "nastran with everything of shells": (".bdf", lambda path: path.write_text(every_card_nastran())),
+    "nastran with everything of shells": (
+        ".bdf",
+        lambda path: path.write_text(every_card_nastran()),
+    ),
     "nastran ends of beams and shells": (".bdf", lambda path: path.write_text(every_end_nastran())),
-    "nastran tapered beams and shells": (".bdf", lambda path: path.write_text(sheet_and_boom_nastran(bar=TAPERED))),
-    "nastran channels and shells": (".bdf", lambda path: path.write_text(sheet_and_boom_nastran(bar=CHANNEL))),
+    "nastran tapered beams and shells": (
+        ".bdf",
+        lambda path: path.write_text(sheet_and_boom_nastran(bar=TAPERED)),
+    ),
+    "nastran channels and shells": (
+        ".bdf",
+        lambda path: path.write_text(sheet_and_boom_nastran(bar=CHANNEL)),
+    ),
     "nastran shells": (".bdf", lambda path: path.write_text(sheet_and_boom_nastran())),
     "vtu": by_meshio(".vtu"),
     "vtu text": by_meshio(".vtu", binary=False),
@@ -104,7 +128,20 @@ FORMATS = {
 STRUCTURAL = {"structural": True, "separate": True}
 PLACE = st.floats(0, 1, exclude_max=True)
 NUMBER = st.sampled_from(
-    [b"-1", b"0", b"999999999999", b"1e400", b"nan", b"-", b"*", b"THRU", b"\0", b"1.5", b"2147483648", b"9" * 30]
+    [
+        b"-1",
+        b"0",
+        b"999999999999",
+        b"1e400",
+        b"nan",
+        b"-",
+        b"*",
+        b"THRU",
+        b"\0",
+        b"1.5",
+        b"2147483648",
+        b"9" * 30,
+    ]
 )
 CHANGES = st.lists(
     st.one_of(
@@ -130,14 +167,22 @@ def changed(data, changes):
         elif kind == "cut":
             data = data[:at]
         elif kind in ("drop line", "double line"):
-            data = b"\n".join(lines[:line] + lines[line : line + 1] * (2 * (kind == "double line")) + lines[line + 1 :])
+            data = b"\n".join(
+                lines[:line]
+                + lines[line : line + 1] * (2 * (kind == "double line"))
+                + lines[line + 1 :]
+            )
         elif kind == "swap":
             other = int(value * len(lines))
             lines[line], lines[other] = lines[other], lines[line]
             data = b"\n".join(lines)
         elif kind == "word":
             words = lines[line].split()
-            lines[line] = lines[line].replace(words[int(place * 97) % len(words)], value, 1) if words else value
+            lines[line] = (
+                lines[line].replace(words[int(place * 97) % len(words)], value, 1)
+                if words
+                else value
+            )
             data = b"\n".join(lines)
     return data
 

@@ -1,16 +1,26 @@
-"""Gmsh 4.1 by hand: entities in several physical groups, parametric nodes, sparse numbers, text and binary alike."""
+"""Gmsh 4.1 by hand: entities in several physical groups, parametric nodes, sparse numbers, text and
+binary alike.
+"""
 
 import numpy as np
 import pytest
-from mesh_decks import GMSH_NODES, GMSH_TEXT, gmsh_binary, gmsh_binary_partitioned, gmsh_text_partitioned
+from mesh_decks import (
+    GMSH_NODES,
+    GMSH_TEXT,
+    gmsh_binary,
+    gmsh_binary_partitioned,
+    gmsh_text_partitioned,
+)
 
 from flexmbs.errors import InputError
 from preprocess.mesh_files.read import read_mesh
 
 FILES = {
-    "text": GMSH_TEXT.encode(), "binary": gmsh_binary(),
-    "text in partitions": gmsh_text_partitioned(), "binary in partitions": gmsh_binary_partitioned(),
-}  # fmt: skip
+    "text": GMSH_TEXT.encode(),
+    "binary": gmsh_binary(),
+    "text in partitions": gmsh_text_partitioned(),
+    "binary in partitions": gmsh_binary_partitioned(),
+}
 
 
 @pytest.mark.parametrize("content", FILES.values(), ids=FILES)
@@ -66,7 +76,10 @@ def test_elements_that_gmsh_2_writes_once_for_each_group(tmp_path):
     path.write_text(BRICKS)
     mesh = read_mesh(path, unit="m")
     assert mesh.quality().blocks[0].volume.tolist() == pytest.approx([1, 1])
-    assert {name: sorted(members) for name, members in mesh.element_sets.items()} == {"all": [2, 3], "steel": [2]}
+    assert {name: sorted(members) for name, members in mesh.element_sets.items()} == {
+        "all": [2, 3],
+        "steel": [2],
+    }
     path.write_text(BRICKS.replace("4 5 2 2 1", "4 5 2 1 1"))  # twice in the same group is a double
     with pytest.raises(InputError, match="share one face; remove the duplicates"):
         read_mesh(path, unit="m")
@@ -75,9 +88,15 @@ def test_elements_that_gmsh_2_writes_once_for_each_group(tmp_path):
 @pytest.mark.parametrize(
     "head, message",
     [
-        (b"$MeshFormat\n4 0 8\n$EndMeshFormat\n", "Gmsh format 4.0 is not supported; save as version 4.1 or 2.2"),
+        (
+            b"$MeshFormat\n4 0 8\n$EndMeshFormat\n",
+            "Gmsh format 4.0 is not supported; save as version 4.1 or 2.2",
+        ),
         (b"$NOD\n8\n", "Gmsh format 1 is not supported; save as version 4.1 or 2.2"),
-        (b"$MeshFormat\n2.2 1 8\n\0\0\0\1\n$EndMeshFormat\n", "big-endian binary data are not supported; save as text"),
+        (
+            b"$MeshFormat\n2.2 1 8\n\0\0\0\1\n$EndMeshFormat\n",
+            "big-endian binary data are not supported; save as text",
+        ),
     ],
 )
 def test_other_versions_are_named(tmp_path, head, message):

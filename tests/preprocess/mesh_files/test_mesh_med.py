@@ -10,7 +10,14 @@ from preprocess.elements import ELEMENTS
 from preprocess.mesh.structured import box_mesh
 from preprocess.mesh_files.read import read_mesh
 
-TYPE = {"tet4": "TE4", "tet10": "T10", "hex8": "HE8", "hex20": "H20", "wedge6": "PE6", "wedge15": "P15"}
+TYPE = {
+    "tet4": "TE4",
+    "tet10": "T10",
+    "hex8": "HE8",
+    "hex20": "H20",
+    "wedge6": "PE6",
+    "wedge15": "P15",
+}
 TYPE |= {"pyramid5": "PY5", "pyramid13": "P13"}
 FACE = {3: "TR3", 6: "TR6", 4: "QU4", 8: "QU8"}
 
@@ -25,7 +32,9 @@ def names(group, family, number, texts):
 
 
 def write(path, box, name):
-    """One mesh in one step: volumes mirrored as MED has them, the side x1 as group "tip", two groups of volumes, one of nodes."""
+    """One mesh in one step: volumes mirrored as MED has them, the side x1 as group "tip", two
+    groups of volumes, one of nodes.
+    """
     element, table = ELEMENTS[name], box.blocks[name].connectivity[:, ELEMENTS[name].mirrored]
     shape = element.faces[-1]
     faces = box.blocks[name].connectivity[:, shape.nodes].reshape(-1, shape.nodes.shape[1])
@@ -65,7 +74,9 @@ def test_salome_file(tmp_path, name):
 
 def test_file_of_meshio(tmp_path):
     box = box_mesh((0.4, 0.2, 0.1), (2, 1, 1), "hex8")
-    meshio.Mesh(box.nodes, [("hexahedron", box.blocks["hex8"].connectivity)]).write(tmp_path / "part.med")
+    meshio.Mesh(box.nodes, [("hexahedron", box.blocks["hex8"].connectivity)]).write(
+        tmp_path / "part.med"
+    )
     mesh = read_mesh(tmp_path / "part.med", unit="m")
     np.testing.assert_array_equal(mesh.blocks["hex8"].connectivity, box.blocks["hex8"].connectivity)
 
@@ -89,13 +100,19 @@ def link_elsewhere(file, step):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda file, step: file.copy("ENS_MAA/part", "ENS_MAA/other"), r"has 2 meshes \(other, part\)"),
+        (
+            lambda file, step: file.copy("ENS_MAA/part", "ENS_MAA/other"),
+            r"has 2 meshes \(other, part\)",
+        ),
         (
             lambda file, step: step["MAI/HE8/NOD"].write_direct(np.full(16, 99, np.int32)),
             "refers to node 99, which does not exist",
         ),
         (lambda file, step: step.move("MAI/HE8", "MAI/PY5"), "16 entries, not a multiple of 5"),
-        (lambda file, step: step.move("MAI/HE8", "MAI/O12"), "elements of type O12 are not supported"),
+        (
+            lambda file, step: step.move("MAI/HE8", "MAI/O12"),
+            "elements of type O12 are not supported",
+        ),
         (compress, "compressed, virtual or external"),
         (link_elsewhere, "is a soft or external link"),
     ],

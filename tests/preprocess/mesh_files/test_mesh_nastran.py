@@ -9,8 +9,19 @@ from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.structured import box_mesh
 from preprocess.mesh_files.read import read_mesh
 
-UPPER = {"wedge15": [*range(9), 12, 13, 14, 9, 10, 11], "hex20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15]}  # of Nastran
-CARD = {"tet4": "CTETRA", "tet10": "CTETRA", "wedge6": "CPENTA", "wedge15": "CPENTA", "hex8": "CHEXA", "hex20": "CHEXA"}
+# of Nastran
+UPPER = {
+    "wedge15": [*range(9), 12, 13, 14, 9, 10, 11],
+    "hex20": [*range(12), 16, 17, 18, 19, 12, 13, 14, 15],
+}
+CARD = {
+    "tet4": "CTETRA",
+    "tet10": "CTETRA",
+    "wedge6": "CPENTA",
+    "wedge15": "CPENTA",
+    "hex8": "CHEXA",
+    "hex20": "CHEXA",
+}
 CARD |= {"pyramid5": "CPYRAM", "pyramid13": "CPYRAM"}
 
 
@@ -19,7 +30,13 @@ def small(name, fields, width=8):
     per_line, star = (8, "") if width == 8 else (4, "*")
     pieces = [fields[k : k + per_line] for k in range(0, len(fields), per_line)]
     first = [f"{name + star:8s}"] + [f"{star or '+':8s}"] * (len(pieces) - 1)
-    return "\n".join(head + "".join(f"{field!s:{width}s}" for field in piece) for head, piece in zip(first, pieces)) + "\n"
+    return (
+        "\n".join(
+            head + "".join(f"{field!s:{width}s}" for field in piece)
+            for head, piece in zip(first, pieces)
+        )
+        + "\n"
+    )
 
 
 def large(name, fields):
@@ -28,7 +45,10 @@ def large(name, fields):
 
 def free(name, fields):
     pieces = [fields[k : k + 8] for k in range(0, len(fields), 8)]
-    return "".join(",".join([name if k == 0 else "+", *map(str, piece)]) + "\n" for k, piece in enumerate(pieces))
+    return "".join(
+        ",".join([name if k == 0 else "+", *map(str, piece)]) + "\n"
+        for k, piece in enumerate(pieces)
+    )
 
 
 @pytest.mark.parametrize("write", [small, large, free])
@@ -49,7 +69,9 @@ def test_solids_in_every_field_format(tmp_path, name, write):
 
 
 def test_systems_sets_and_couplings(tmp_path):
-    """Positions in rectangular and cylindrical systems, one within the other; omitted content is reported."""
+    """Positions in rectangular and cylindrical systems, one within the other; omitted content is
+    reported.
+    """
     path = tmp_path / "part.bdf"
     path.write_text(NASTRAN)
     with pytest.warns(PreprocessWarning) as caught:
@@ -57,7 +79,16 @@ def test_systems_sets_and_couplings(tmp_path):
     messages = [str(each.message) for each in caught]
     assert any("RBE2 30 omitted: its nodes are the set 'RBE2 30'" in each for each in messages)
     assert any("1 CONM2 omitted: attach such masses with PointMass" in each for each in messages)
-    corners = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
+    corners = [
+        [0, 0, 0],
+        [1, 0, 0],
+        [1, 1, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+        [1, 0, 1],
+        [1, 1, 1],
+        [0, 1, 1],
+    ]
     np.testing.assert_allclose(mesh.nodes, corners, atol=1e-5)
     sets = {name: mesh.node_ids[places].tolist() for name, places in mesh.node_sets.items()}
     assert sets["SPC 3"] == [1, 2, 3, 4, 5, 6]
@@ -73,8 +104,12 @@ def test_included_files_are_read_from_the_same_folder_only(tmp_path):
     folder = tmp_path / "model"
     folder.mkdir()
     lines = NASTRAN.splitlines(keepends=True)
-    (folder / "nodes.bdf").write_text("".join(line for line in lines if line.startswith(("GRID", "*"))))
-    rest = "".join(line for line in lines if not line.startswith(("GRID", "*"))).replace("CHEXA", "INCLUDE 'nodes.bdf'\nCHEXA")
+    (folder / "nodes.bdf").write_text(
+        "".join(line for line in lines if line.startswith(("GRID", "*")))
+    )
+    rest = "".join(line for line in lines if not line.startswith(("GRID", "*"))).replace(
+        "CHEXA", "INCLUDE 'nodes.bdf'\nCHEXA"
+    )
     path = folder / "part.bdf"
     path.write_text(rest)
     with pytest.warns(PreprocessWarning):
@@ -92,13 +127,22 @@ def test_included_files_are_read_from_the_same_folder_only(tmp_path):
 @pytest.mark.parametrize(
     "old, new, message",
     [
-        ("CHEXA   1 ", "CBAR    1 ", r"1 CBAR elements are not supported; export only CTETRA, CPENTA, CHEXA, CPYRAM"),
+        (
+            "CHEXA   1 ",
+            "CBAR    1 ",
+            r"1 CBAR elements are not supported; export only CTETRA, CPENTA, CHEXA, CPYRAM",
+        ),
         ("7       8\nCQUAD", "7\nCQUAD", "CHEXA 1 has no node G8; it needs 8 or 20 nodes"),
-        ("GRID    5       8", "GRID    5       7", "local coordinate system 7 does not exist as CORD2R, CORD2C"),
+        (
+            "GRID    5       8",
+            "GRID    5       7",
+            "local coordinate system 7 does not exist as CORD2R, CORD2C",
+        ),
         ("CORD2R  8       0", "CORD2R  8       9", "local coordinate system . refers to itself"),
         (
             "CQUAD4  20",
-            "CHEXA   1       4       1       2       3       4       5       6\n        7       8\nCQUAD4  20",
+            "CHEXA   1       4       1       2       3       4       5       6\n        7 "
+            "      8\nCQUAD4  20",
             "occurs twice",
         ),
         ("GRID    6 ", "GRID    5 ", "node number 5 occurs twice"),

@@ -1,4 +1,6 @@
-"""Names of Nastran cards: those of an analysis pass, those of the body are read or refused, others are unknown."""
+"""Names of Nastran cards: those of an analysis pass, those of the body are read or refused, others
+are unknown.
+"""
 
 import warnings
 
@@ -10,7 +12,8 @@ import preprocess as pp
 from flexmbs.errors import InputError
 from preprocess.mesh_files import nastran, nastran_names
 
-# As programs write them: loads, supports, solution control, aerodynamics, optimization, heat, output.
+# As programs write them: loads, supports, solution control, aerodynamics, optimization, heat,
+# output.
 ANALYSIS = """SPC1,2,123456,1,4
 SPCADD,4,2
 SUPORT,1,123
@@ -60,7 +63,14 @@ PLOTEL,29,1,3
 
 
 def test_every_card_that_is_read_is_known():
-    tables = (nastran.SOLIDS, nastran.SKIN, nastran.STRUCTURAL, nastran.POINTS, nastran.MATERIALS, nastran._SET_CARDS)
+    tables = (
+        nastran.SOLIDS,
+        nastran.SKIN,
+        nastran.STRUCTURAL,
+        nastran.POINTS,
+        nastran.MATERIALS,
+        nastran._SET_CARDS,
+    )
     assert {name for table in tables for name in table} <= nastran_names.KNOWN
 
 
@@ -86,7 +96,9 @@ def test_unknown_cards_are_refused_with_the_nearest_name(tmp_path, card, near, s
     path.write_text(f"BEGIN BULK\n{SHEET}{card}\nENDDATA\n")
     name, line = card.split(",")[0], 2 + SHEET.count("\n")
     with pytest.raises(
-        InputError, match=f"deck.bdf:{line}: card '{name}' is not known; did you mean {near}\\? Remove it otherwise"
+        InputError,
+        match=f"deck.bdf:{line}: card '{name}' is not known; did you mean {near}\\? Remove it "
+        "otherwise",
     ):
         pp.read_mesh(path, unit="mm", structural=structural)
 
@@ -97,7 +109,10 @@ def test_all_unknown_cards_are_listed_at_once(tmp_path):
     first, second, third = caught.value.problems
     assert "'SPCX' is not known; did you mean SPC" in first
     assert "'QQQQ' is not known; correct its name, or remove it" in second
-    assert "'=' is not known; it repeats the card before, which is not supported; write all cards" in third
+    assert (
+        "'=' is not known; it repeats the card before, which is not supported; write all cards"
+        in third
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -105,9 +120,18 @@ def test_a_letter_too_many_or_too_few_is_never_passed(tmp_path, seed):
     """Random changes of names of every kind: another name that exists, or a refusal."""
     random, names = np.random.default_rng(seed), sorted(nastran_names.KNOWN)
     for name in random.choice(names, 40):
-        place, letter = int(random.integers(len(name))), "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[random.integers(26)]
-        changed = str(random.choice([name[:place] + name[place + 1 :], name[:place] + letter + name[place:]]))
-        if changed and changed[:8] == changed and changed not in {*nastran_names.KNOWN, "ENDDATA", "INCLUDE", "BEGIN"}:
+        place, letter = (
+            int(random.integers(len(name))),
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[random.integers(26)],
+        )
+        changed = str(
+            random.choice([name[:place] + name[place + 1 :], name[:place] + letter + name[place:]])
+        )
+        if (
+            changed
+            and changed[:8] == changed
+            and changed not in {*nastran_names.KNOWN, "ENDDATA", "INCLUDE", "BEGIN"}
+        ):
             with pytest.raises(InputError, match="is not known"):
                 read(tmp_path, SHEET + f"{changed},1,2\n")
 
@@ -122,7 +146,9 @@ def test_what_changes_the_body_in_an_analysis_alone_is_noted(tmp_path, card, not
         read(tmp_path, SHEET + card + "\n")
 
 
-@pytest.mark.parametrize("card", ["MFLUID,1", "BGSET,1,2,3", "NTHICK,1,2.", "RSPLINE,9,,1,2", "TIE,1,2,3"])
+@pytest.mark.parametrize(
+    "card", ["MFLUID,1", "BGSET,1,2,3", "NTHICK,1,2.", "RSPLINE,9,,1,2", "TIE,1,2,3"]
+)
 def test_what_belongs_to_the_body_is_refused_by_name(tmp_path, card):
     with pytest.raises(InputError, match=f"1 {card.split(',')[0]} are not supported"):
         read(tmp_path, SHEET + card + "\n")
@@ -131,7 +157,10 @@ def test_what_belongs_to_the_body_is_refused_by_name(tmp_path, card):
 def test_case_control_of_included_files_counts(tmp_path):
     equations = "MPC,3,1,1,1.,2,1,-1.\n"
     (tmp_path / "case.txt").write_text("MPC = 3\n")
-    assert read(tmp_path, SHEET + equations, "CEND\nINCLUDE 'case.txt'\n").constraints.dependent.size == 1
+    assert (
+        read(tmp_path, SHEET + equations, "CEND\nINCLUDE 'case.txt'\n").constraints.dependent.size
+        == 1
+    )
     with pytest.raises(InputError, match="TFL of the case control adds a matrix"):
         read(tmp_path, SHEET, "CEND\nTFL = 5\n")
 
@@ -139,5 +168,7 @@ def test_case_control_of_included_files_counts(tmp_path):
 def test_bulk_data_without_its_beginning(tmp_path):
     path = tmp_path / "deck.bdf"
     path.write_text(f"SOL 103\nCEND\nECHO = NONE\n{SHEET}ENDDATA\n")
-    with pytest.raises(InputError, match="has CEND, but no BEGIN BULK; write it before the bulk data"):
+    with pytest.raises(
+        InputError, match="has CEND, but no BEGIN BULK; write it before the bulk data"
+    ):
         pp.read_mesh(path, unit="mm", structural=True)

@@ -42,25 +42,52 @@ def test_a_ply_given_by_its_output_alone_repeats_the_one_before(tmp_path):
 @pytest.mark.parametrize(
     ("bulk", "message"),
     [
-        *[(SHEET + f"{card},9,1,5,123456\n", f"1 {card} are not supported") for card in ("RJOINT", "RBAR1", "RTRPLT", "GENEL")],
-        *[(SHEET + f"{card},5,PSHELL,1.-9,7\n", f"1 {card} are not supported") for card in ("NSM", "NSM1", "NSML", "NSML1")],
+        *[
+            (SHEET + f"{card},9,1,5,123456\n", f"1 {card} are not supported")
+            for card in ("RJOINT", "RBAR1", "RTRPLT", "GENEL")
+        ],
+        *[
+            (SHEET + f"{card},5,PSHELL,1.-9,7\n", f"1 {card} are not supported")
+            for card in ("NSM", "NSM1", "NSML", "NSML1")
+        ],
         (SHEET + "RBE2,30,5,123456,1,2,,,,3,4\n", "RBE2 has more fields than its line can have"),
         (SHEET + "RBE2,30,5,123456,1,2,,,,3\n", "RBE2 has more fields than its line can have"),
         (SHEET + "PARAM,WTMASS,-1.\n", "WTMASS: give a positive factor"),
         (SHEET + STEEL, "material number 1 occurs twice"),
-        (SHEET + "CELAS2,9,100.,1,1,2,1\nCELAS2,9,100.,1,1,2,1\n", "CELAS2 9: its number occurs twice"),
+        (
+            SHEET + "CELAS2,9,100.,1,1,2,1\nCELAS2,9,100.,1,1,2,1\n",
+            "CELAS2 9: its number occurs twice",
+        ),
         (SHEET + "CONM2,9,2,0,1.-3\nCONM2,9,3,0,1.-3\n", "CONM2 9: its number occurs twice"),
         (SHEET + "CBUSH,9,3,2,5,,,,0\nPBUSH,3,K,1.,2.,3.,4.,5.,6.\n,M,1.\n", "PBUSH 3 has a mass"),
         (
             BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,,70.,1.-3\n",
             "PBEAM 8: NSM that changes along the beam is not supported",
         ),
-        (BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,5.,70.\n", "PBEAM 8: I12 not supported"),
-        (BAR + "PBEAM,8,1,24.,72.,32.,,70.\n,NO,1.0,12.\n,1.,1.,0.5,0.5\n", "PBEAM 8: S1 and S2 not supported"),
-        (SHEET + 2 * "CORD2R,5,,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\n", "coordinate system 5 occurs twice"),
-        (SHEET + "CDAMP3,9,5,1,2\n", "1 CDAMP3 elements are not supported; use CTETRA, .*, CQUAD8, .*, CDAMP2"),
-        (GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0\nPSHELL,7,2,2.0,2,,2\n", "PSHELL 7 of MAT8 is not supported; give a PCOMP"),
-        (SHEET + "BEGIN SUPER=1\nGRID,11,,1.,1.,1.\n", "superelements in one file are not supported"),
+        (
+            BAR + "PBEAM,8,1,24.,72.,32.,,70.,0.\n,,,,,,,,\n,YES,1.0,24.,72.,32.,5.,70.\n",
+            "PBEAM 8: I12 not supported",
+        ),
+        (
+            BAR + "PBEAM,8,1,24.,72.,32.,,70.\n,NO,1.0,12.\n,1.,1.,0.5,0.5\n",
+            "PBEAM 8: S1 and S2 not supported",
+        ),
+        (
+            SHEET + 2 * "CORD2R,5,,0.,0.,0.,0.,0.,1.\n,1.,0.,0.\n",
+            "coordinate system 5 occurs twice",
+        ),
+        (
+            SHEET + "CDAMP3,9,5,1,2\n",
+            "1 CDAMP3 elements are not supported; use CTETRA, .*, CQUAD8, .*, CDAMP2",
+        ),
+        (
+            GRIDS + CARBON + "CQUAD4,1,7,1,2,3,4,0\nPSHELL,7,2,2.0,2,,2\n",
+            "PSHELL 7 of MAT8 is not supported; give a PCOMP",
+        ),
+        (
+            SHEET + "BEGIN SUPER=1\nGRID,11,,1.,1.,1.\n",
+            "superelements in one file are not supported",
+        ),
     ],
 )
 def test_what_has_no_effect_is_refused_by_name(tmp_path, bulk, message):
@@ -70,23 +97,39 @@ def test_what_has_no_effect_is_refused_by_name(tmp_path, bulk, message):
 
 def beam(first, *others):
     """A bar in small fields with names of its continuation lines."""
-    return BAR + f"{'PBEAM':8}{'8':8}{'1':8}{'100.':8}{'800.':8}{'900.':8}{'':8}{'1000.':8}{'':8}{first}\n" + "".join(others)
+    return (
+        BAR
+        + f"{'PBEAM':8}{'8':8}{'1':8}{'100.':8}{'800.':8}{'900.':8}{'':8}{'1000.':8}{'':8}{first}\n"
+        + "".join(others)
+    )
 
 
 def test_continuations_by_name(tmp_path):
-    """Those that follow their cards are read, others are refused: a line of another card would be joined."""
+    """Those that follow their cards are read, others are refused: a line of another card would be
+    joined.
+    """
     second = f"{{:8}}{'0.':8}{'0.':8}\n"
     for first, name in (("+A", "+A"), ("+A", "+"), ("", "+A"), ("", "+"), ("+   A1", "+   A1")):
         assert read(tmp_path, beam(first, second.format(name))).mass > 0.0
-    with pytest.raises(InputError, match=r"continuation '\+B' does not follow its card; let each card's lines follow each other"):
+    with pytest.raises(
+        InputError,
+        match=r"continuation '\+B' does not follow its card; let each card's lines follow each "
+        r"other",
+    ):
         read(tmp_path, beam("+A", second.format("+B")))
 
 
 def test_only_the_equations_that_the_case_control_selects_are_applied(tmp_path):
     equations = "MPC,3,1,1,1.,2,1,-1.\nMPC,4,3,1,1.,4,1,-1.\nMPCADD,5,3,4\n"
-    with pytest.warns(pp.PreprocessWarning, match="2 MPC omitted: the case control selects none; write MPC = n before"):
+    with pytest.warns(
+        pp.PreprocessWarning,
+        match="2 MPC omitted: the case control selects none; write MPC = n before",
+    ):
         assert not read(tmp_path, SHEET + equations).constraints.dependent.size
-    chosen = [read(tmp_path, SHEET + equations, f"CEND\nSUBCASE 1\n  MPC = {n}  $ chosen\n") for n in (3, 4, 5)]
+    chosen = [
+        read(tmp_path, SHEET + equations, f"CEND\nSUBCASE 1\n  MPC = {n}  $ chosen\n")
+        for n in (3, 4, 5)
+    ]
     assert [fe.constraints.dependent.size for fe in chosen] == [1, 1, 2]
 
 
@@ -94,13 +137,19 @@ def test_only_the_equations_that_the_case_control_selects_are_applied(tmp_path):
 def test_matrices_that_the_case_control_adds_are_refused(tmp_path, name):
     matrix = "DMIG,KX,0,6,1,0\nDMIG,KX,1,1,,1,1,1000.\n"
     assert read(tmp_path, SHEET + matrix, f"$ {name} = KX\n").mass > 0.0
-    with pytest.raises(InputError, match=f"{name.upper()} of the case control adds a matrix, which is not supported; remove it"):
+    with pytest.raises(
+        InputError,
+        match=f"{name.upper()} of the case control adds a matrix, which is not supported; remove it",
+    ):
         read(tmp_path, SHEET + matrix, f"  {name} = KX\n")
 
 
 def test_structural_damping_is_noted(tmp_path):
     deck = SHEET.replace("7.85-9\n", "7.85-9,,,0.02\n") + "PARAM,G,0.03\nPARAM,K6ROT,1.\n"
-    with pytest.warns(pp.PreprocessWarning, match=r"2 structural damping \(GE, PARAM,G\) omitted: damping of the modes is an"):
+    with pytest.warns(
+        pp.PreprocessWarning,
+        match=r"2 structural damping \(GE, PARAM,G\) omitted: damping of the modes is an",
+    ):
         read(tmp_path, deck)
 
 
@@ -111,16 +160,25 @@ def test_components_of_the_centre_of_an_average(tmp_path, components, count):
     fe = read(tmp_path, deck + f"RBE3,31,,5,{components},1.,123,1,2\n,3,4\n")
     assert fe.constraints.dependent.size == count
     (given,) = fe.freedoms.six(np.flatnonzero(fe.node_ids == 5))
-    np.testing.assert_array_equal(fe.constraints.dependent, sorted(given[int(c) - 1] for c in components))
+    np.testing.assert_array_equal(
+        fe.constraints.dependent, sorted(given[int(c) - 1] for c in components)
+    )
 
 
 def test_a_mass_on_a_node_without_elements_is_a_body_that_the_spider_carries(tmp_path):
     """The same body at the centre of a spider, or at one of its dependent nodes."""
     mass = "CONM2,9,{},0,1.-3,5.,0.,2.\n,3.,,4.,,,5.\n"
     at_centre = read(tmp_path, SHEET + "RBE2,30,5,123456,2,3\n" + mass.format(5))
-    at_foot = read(tmp_path, SHEET + "GRID,6,,115.,25.,0.\nRBE2,30,6,123456,5,2,3\n" + mass.format(5))
+    at_foot = read(
+        tmp_path, SHEET + "GRID,6,,115.,25.,0.\nRBE2,30,6,123456,5,2,3\n" + mass.format(5)
+    )
     found = [
-        pp.reduce(fe, interfaces={"root": pp.Averaged("root")}, method=pp.CraigBampton(modes=4), reference="root")
+        pp.reduce(
+            fe,
+            interfaces={"root": pp.Averaged("root")},
+            method=pp.CraigBampton(modes=4),
+            reference="root",
+        )
         for fe in (with_root(at_centre), with_root(at_foot))
     ]
     np.testing.assert_allclose(found[0].modes.frequency, found[1].modes.frequency, rtol=1e-9)
@@ -135,9 +193,14 @@ def test_offsets_of_shells(tmp_path):
     """ZOFFS of CQUAD4 and CTRIA3 is the offset of their section, along their own normals."""
     deck = GRIDS + STEEL + "CQUAD4,1,7,1,2,3,4,,1.5\nCTRIA3,2,7,2,5,3,,-0.5\nPSHELL,7,1,2.0,1,,1\n"
     fe = read(tmp_path, deck)
-    assert {each.kind: each.section.offset for each in fe.structures} == {"quad4": 1.5e-3, "tri3": -0.5e-3}
+    assert {each.kind: each.section.offset for each in fe.structures} == {
+        "quad4": 1.5e-3,
+        "tri3": -0.5e-3,
+    }
     area = {"quad4": 5e-3, "tri3": 0.5e-3}
-    assert fe.centre_of_mass[2] == pytest.approx(sum(area[k] * z for k, z in (("quad4", 1.5e-3), ("tri3", -0.5e-3))) / 5.5e-3)
+    assert fe.centre_of_mass[2] == pytest.approx(
+        sum(area[k] * z for k, z in (("quad4", 1.5e-3), ("tri3", -0.5e-3))) / 5.5e-3
+    )
 
 
 @pytest.mark.parametrize(("plain", "with_rotations"), [("CQUAD4", "CQUADR"), ("CTRIA3", "CTRIAR")])
@@ -158,6 +221,9 @@ def test_offsets_of_laminates_add_to_their_own(Z0, middle, tmp_path):
 def test_pbeam_without_its_line_of_stress_points(tmp_path):
     """The first continuation may be missing where one of stations follows."""
     station = ",NO,1.0,12.,36.,16.,,35.\n"
-    short, full = (read(tmp_path, BAR + f"PBEAM,8,1,24.,72.,32.,,70.\n{line}{station},0.8,0.8\n") for line in ("", ",,,,,,,,\n"))
+    short, full = (
+        read(tmp_path, BAR + f"PBEAM,8,1,24.,72.,32.,,70.\n{line}{station},0.8,0.8\n")
+        for line in ("", ",,,,,,,,\n")
+    )
     assert short.mass == pytest.approx(18e-6 * 0.1 * 7850)
     assert abs(short.K - full.K).max() == 0.0

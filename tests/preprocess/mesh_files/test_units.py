@@ -42,10 +42,20 @@ PBUSH,12,K,{F:1e5},{F:2e5},{F:3e5},{T:10.0},{T:20.0},{T:30.0}
 ENDDATA
 """
 POWERS = {  # of force, length and time
-    "L": (0, 1, 0), "S": (0, 2, 0), "I": (0, 4, 0), "E": (1, -2, 0), "D": (1, -4, 2), "A": (1, -3, 2), "M": (1, -2, 2),
+    "L": (0, 1, 0),
+    "S": (0, 2, 0),
+    "I": (0, 4, 0),
+    "E": (1, -2, 0),
+    "D": (1, -4, 2),
+    "A": (1, -3, 2),
+    "M": (1, -2, 2),
     "K": (1, -1, 2),
-    "J": (1, 1, 2), "F": (1, -1, 0), "T": (1, 1, 0), "C": (1, -1, 1), "R": (1, 1, 1),
-}  # fmt: skip
+    "J": (1, 1, 2),
+    "F": (1, -1, 0),
+    "T": (1, 1, 0),
+    "C": (1, -1, 1),
+    "R": (1, 1, 1),
+}
 
 
 class Quantity:
@@ -80,14 +90,21 @@ def test_a_deck_in_any_units_is_the_same_model(in_metres, tmp_path, name):
     found = assembled(tmp_path, name)
     for key in ("K", "M", "D"):
         expected = getattr(in_metres, key).toarray()
-        np.testing.assert_allclose(getattr(found, key).toarray(), expected, atol=1e-7 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            getattr(found, key).toarray(), expected, atol=1e-7 * np.abs(expected).max()
+        )
     assert found.mass == pytest.approx(in_metres.mass, rel=1e-8)
 
 
 STEEL = {
-    "in-lbf-s": (3e7, 7.33e-4), "mm-t-s": (2.1e5, 7.85e-9), "mm-kg-ms": (210.0, 7.85e-6), "mm-g-ms": (2.1e5, 7.85e-3),
-    "ft-slug-s": (4.3e9, 15.2), "cm-g-s": (2.1e12, 7.85), "m-kg-s": (2.1e11, 7850.0),
-}  # fmt: skip
+    "in-lbf-s": (3e7, 7.33e-4),
+    "mm-t-s": (2.1e5, 7.85e-9),
+    "mm-kg-ms": (210.0, 7.85e-6),
+    "mm-g-ms": (2.1e5, 7.85e-3),
+    "ft-slug-s": (4.3e9, 15.2),
+    "cm-g-s": (2.1e12, 7.85),
+    "m-kg-s": (2.1e11, 7850.0),
+}
 
 
 @pytest.mark.parametrize("given", STEEL)
@@ -128,7 +145,9 @@ def test_known_materials_and_those_of_models_are_not_doubted(E, rho):
     assert doubt(E, rho, SI) is None
 
 
-@pytest.mark.parametrize("name", ["mm-t-s", "mm-kg-ms", "in-lbf-s", "ft-slug-s", "cm-g-s", "mm-g-ms"])
+@pytest.mark.parametrize(
+    "name", ["mm-t-s", "mm-kg-ms", "in-lbf-s", "ft-slug-s", "cm-g-s", "mm-g-ms"]
+)
 def test_known_materials_in_their_units_are_not_doubted(name):
     units = UNIT_SYSTEMS[name]
     for E, rho in (
@@ -150,7 +169,8 @@ def test_known_materials_in_their_units_are_not_doubted(name):
             "in",
             "3.+7",
             "7.33-4",
-            "E = 3e\\+07, rho = 0.000733 with unit='in' are those of steel in in-lbf-s; is the unit right",
+            "E = 3e\\+07, rho = 0.000733 with unit='in' are those of steel in in-lbf-s; "
+            "is the unit right",
         ),
         ("mm", "210.", "7.85-6", "are those of steel in mm-kg-ms"),
         (
@@ -170,7 +190,10 @@ def test_known_materials_in_their_units_are_not_doubted(name):
 def test_a_deck_in_other_units_is_a_warning(tmp_path, unit, E, rho, message):
     path = tmp_path / "deck.bdf"
     grids = "".join(f"GRID,{k},,{10.0 * k},0.,0.\n" for k in (1, 2))
-    path.write_text(f"BEGIN BULK\n{grids}CBAR,1,8,1,2,0.,0.,1.\nPBAR,8,1,1.,.1,.1,.1\nMAT1,1,{E},,.3,{rho}\nENDDATA\n")
+    path.write_text(
+        "BEGIN "
+        f"BULK\n{grids}CBAR,1,8,1,2,0.,0.,1.\nPBAR,8,1,1.,.1,.1,.1\nMAT1,1,{E},,.3,{rho}\nENDDATA\n"
+    )
     with pytest.warns(pp.PreprocessWarning, match=message):
         pp.read_mesh(path, unit=unit, structural=True)
 
@@ -181,7 +204,9 @@ def test_pounds_and_inches_with_wtmass(tmp_path):
     grids = "".join(f"GRID,{k},,{10.0 * k},0.,0.\n" for k in (1, 2))
     for rho, factor in (("7.33-4", ""), (".283", "PARAM,WTMASS,.00259\n")):
         path = tmp_path / "bar.bdf"
-        bulk = f"CBAR,1,8,1,2,0.,0.,1.\nPBAR,8,1,1.,.0833,.0833,.14\nMAT1,1,3.+7,,.3,{rho}\n{factor}"
+        bulk = (
+            f"CBAR,1,8,1,2,0.,0.,1.\nPBAR,8,1,1.,.0833,.0833,.14\nMAT1,1,3.+7,,.3,{rho}\n{factor}"
+        )
         path.write_text(f"BEGIN BULK\n{grids}{bulk}ENDDATA\n")
         with warnings.catch_warnings():
             warnings.simplefilter("error", pp.PreprocessWarning)
@@ -192,12 +217,16 @@ def test_pounds_and_inches_with_wtmass(tmp_path):
 def test_a_part_file_in_pounds_and_inches(tmp_path):
     """Its mesh file has the material; the bar of the test before, of hexahedra."""
     mesh = pp.box_mesh((10.0, 1.0, 1.0), (5, 1, 1), "hex8")
-    grids = "".join(f"GRID,{k + 1},,{x:.4f},{y:.4f},{z:.4f}\n" for k, (x, y, z) in enumerate(mesh.nodes))
+    grids = "".join(
+        f"GRID,{k + 1},,{x:.4f},{y:.4f},{z:.4f}\n" for k, (x, y, z) in enumerate(mesh.nodes)
+    )
     cells = "".join(
         f"CHEXA,{k + 1},1,{','.join(map(str, e[:6] + 1))}\n,{e[6] + 1},{e[7] + 1}\n"
         for k, e in enumerate(mesh.blocks["hex8"].connectivity)
     )
-    (tmp_path / "bar.bdf").write_text(f"BEGIN BULK\n{grids}{cells}PSOLID,1,1\nMAT1,1,3.+7,,.3,7.33-4\nENDDATA\n")
+    (tmp_path / "bar.bdf").write_text(
+        f"BEGIN BULK\n{grids}{cells}PSOLID,1,1\nMAT1,1,3.+7,,.3,7.33-4\nENDDATA\n"
+    )
     text = """format = "flexmbs-part/1"
 mesh = "bar.bdf"
 unit = "in-lbf-s"
@@ -207,7 +236,9 @@ interfaces.root.plane = { point = [0.0, 0.0, 0.0], normal = [1.0, 0.0, 0.0] }
 method.modes = 2
 """
     (tmp_path / "bar.toml").write_text(text)
-    assert pp.read_part(tmp_path / "bar.toml").reduce().mass == pytest.approx(10 * 0.283 * 0.45359237, rel=1e-3)
+    assert pp.read_part(tmp_path / "bar.toml").reduce().mass == pytest.approx(
+        10 * 0.283 * 0.45359237, rel=1e-3
+    )
     (tmp_path / "bar.toml").write_text(text.replace("structural = true\n", ""))
     with pytest.raises(InputError, match="material: is missing; give E, nu and rho"):
         pp.read_part(tmp_path / "bar.toml")
@@ -219,9 +250,13 @@ def test_materials_in_python_are_in_si():
         match="E = 210, rho = 7.85e-06 in Pa, kg/m³ are those of steel in mm-kg-ms",
     ):
         pp.Isotropic(E=210.0, nu=0.3, rho=7.85e-6)
-    with pytest.warns(pp.PreprocessWarning, match="not a wave speed .* They are those of steel in mm-t-s"):
+    with pytest.warns(
+        pp.PreprocessWarning, match="not a wave speed .* They are those of steel in mm-t-s"
+    ):
         pp.Isotropic(E=2.1e5, nu=0.3, rho=7.85e-9)
-    with pytest.warns(pp.PreprocessWarning, match="fit no known material: the density is 7.85e\\+06 kg/m³"):
+    with pytest.warns(
+        pp.PreprocessWarning, match="fit no known material: the density is 7.85e\\+06 kg/m³"
+    ):
         pp.Isotropic(E=2.1e11, nu=0.3, rho=7.85e6)
 
 
@@ -310,5 +345,7 @@ def test_units_of_part_files_are_those_of_meshes():
 def test_an_unknown_unit_is_named(tmp_path):
     path = tmp_path / "deck.bdf"
     path.write_text("BEGIN BULK\nENDDATA\n")
-    with pytest.raises(InputError, match="unit 'lbf' is unknown; give one of m, cm, mm, in, m-kg-s, mm-t-s"):
+    with pytest.raises(
+        InputError, match="unit 'lbf' is unknown; give one of m, cm, mm, in, m-kg-s, mm-t-s"
+    ):
         pp.read_mesh(path, unit="lbf")

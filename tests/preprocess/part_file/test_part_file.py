@@ -29,12 +29,18 @@ TURNED = ((0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 METHODS: list[tuple[str, Reduction]] = [
     ('kind = "craig-bampton"\nmodes = 7', pp.CraigBampton(modes=7)),
     ('kind = "craig-bampton"\nfrequency = 2000', pp.CraigBampton(frequency=2000.0)),
-    ('modes = "auto"\nband = 900\ntolerance = 0.01', pp.CraigBampton(modes="auto", band=900.0, tolerance=0.01)),
+    (
+        'modes = "auto"\nband = 900\ntolerance = 0.01',
+        pp.CraigBampton(modes="auto", band=900.0, tolerance=0.01),
+    ),
     ("modes = 7\ninertia_relief = true", pp.CraigBampton(modes=7, inertia_relief=True)),
     ('kind = "guyan"', pp.Guyan()),
     ('kind = "rubin"\nmodes = 7', pp.Rubin(modes=7)),
     ('kind = "craig-chang"', pp.CraigChang()),
-    ('kind = "krylov"\nfrequencies = [0, 900.0]\nmoments = 3', pp.Krylov(frequencies=(0.0, 900.0), moments=3)),
+    (
+        'kind = "krylov"\nfrequencies = [0, 900.0]\nmoments = 3',
+        pp.Krylov(frequencies=(0.0, 900.0), moments=3),
+    ),
     ('kind = "free-modes"\nmodes = 7', pp.FreeModes(modes=7)),
     ('kind = "clamped-modes"\nat = "left"\nmodes = 7', pp.ClampedModes(at="left", modes=7)),
     (
@@ -43,11 +49,17 @@ METHODS: list[tuple[str, Reduction]] = [
     ),
 ]
 MATERIAL_TABLES: list[tuple[str, Any]] = [
-    ('kind = "isotropic"\nE = 7e10\nnu = 0.33\nrho = 2700', pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)),
+    (
+        'kind = "isotropic"\nE = 7e10\nnu = 0.33\nrho = 2700',
+        pp.Isotropic(E=7e10, nu=0.33, rho=2700.0),
+    ),
     ("E = 7e10\nnu = 0.33\nrho = 2700", pp.Isotropic(E=7e10, nu=0.33, rho=2700.0)),
     (
-        'kind = "orthotropic"\nE = [1.4e11, 1e10, 1e10]\nnu = [0.3, 0.3, 0.4]\nG = [5e9, 5e9, 3.5e9]\nrho = 1600\n' + TURNED_TEXT,
-        pp.Orthotropic(E=(1.4e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0, axes=TURNED),
+        'kind = "orthotropic"\nE = [1.4e11, 1e10, 1e10]\nnu = [0.3, 0.3, 0.4]\nG = [5e9, '
+        "5e9, 3.5e9]\nrho = 1600\n" + TURNED_TEXT,
+        pp.Orthotropic(
+            E=(1.4e11, 1e10, 1e10), nu=(0.3, 0.3, 0.4), G=(5e9, 5e9, 3.5e9), rho=1600.0, axes=TURNED
+        ),
     ),
     (
         f'kind = "anisotropic"\nC = {(1e10 * np.eye(6)).tolist()}\nrho = 1600\n{TURNED_TEXT}',
@@ -60,12 +72,18 @@ INTERFACE_TABLES: list[tuple[str, Any]] = [
         'set = "hub"\nposition = [1, 2, 3]\naxes = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]',
         pp.Rigid("hub", position=(1.0, 2.0, 3.0), axes=TURNED),
     ),
-    ('kind = "averaged"\npoint = [1, 2, 3]\nradius = 0.5', pp.Averaged(pp.Point((1.0, 2.0, 3.0), 0.5))),
+    (
+        'kind = "averaged"\npoint = [1, 2, 3]\nradius = 0.5',
+        pp.Averaged(pp.Point((1.0, 2.0, 3.0), 0.5)),
+    ),
     (
         'kind = "averaged"\npoint = [1, 2, 3]\nweights = [1, 2, 3]',
         pp.Averaged(pp.Point((1.0, 2.0, 3.0)), weights=(1.0, 2.0, 3.0)),
     ),
-    ("plane = { point = [1, 2, 3], normal = [0, 0, 1] }", pp.Rigid(pp.Plane((1.0, 2.0, 3.0), (0.0, 0.0, 1.0)))),
+    (
+        "plane = { point = [1, 2, 3], normal = [0, 0, 1] }",
+        pp.Rigid(pp.Plane((1.0, 2.0, 3.0), (0.0, 0.0, 1.0))),
+    ),
     (
         "plane = { point = [1, 2, 3], normal = [0, 0, 1], tolerance = 1e-6 }",
         pp.Rigid(pp.Plane(AT, (0.0, 0.0, 1.0), 1e-6)),
@@ -83,7 +101,10 @@ def with_table(title: str, text: str) -> str:
 def fields(value: Any) -> dict[str, Any]:
     """Fields of a dataclass, arrays as lists."""
     found = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    return {name: np.asarray(each).tolist() if isinstance(each, (tuple, np.ndarray)) else each for name, each in found.items()}
+    return {
+        name: np.asarray(each).tolist() if isinstance(each, (tuple, np.ndarray)) else each
+        for name, each in found.items()
+    }
 
 
 def same(given: object, expected: object) -> None:
@@ -108,54 +129,102 @@ def test_interfaces(text: str, expected: Any, tmp_path: Path) -> None:
 
 UP = (0.0, 0.0, 1.0)
 CONNECTION_TABLES: list[tuple[str, Connection]] = [
-    ("point = [1, 2, 3]\nposition = [1, 2, 4]", pp.RigidSpider(pp.Point(AT), position=(1.0, 2.0, 4.0))),
+    (
+        "point = [1, 2, 3]\nposition = [1, 2, 4]",
+        pp.RigidSpider(pp.Point(AT), position=(1.0, 2.0, 4.0)),
+    ),
     (
         'kind = "rigid-spider"\nset = "hub"\nreference = 17\ncomponents = "123"',
         pp.RigidSpider("hub", reference=17, components="123"),
     ),
-    ('kind = "averaging-spider"\nset = "hub"\nweights = [1, 2, 3]', pp.AveragingSpider("hub", weights=(1.0, 2.0, 3.0))),
-    ('kind = "bushing"\nfirst = 3\nsecond = "hub"\ntranslation = [1, 2, 3]', pp.Bushing(3, "hub", translation=(1.0, 2.0, 3.0))),
+    (
+        'kind = "averaging-spider"\nset = "hub"\nweights = [1, 2, 3]',
+        pp.AveragingSpider("hub", weights=(1.0, 2.0, 3.0)),
+    ),
+    (
+        'kind = "bushing"\nfirst = 3\nsecond = "hub"\ntranslation = [1, 2, 3]',
+        pp.Bushing(3, "hub", translation=(1.0, 2.0, 3.0)),
+    ),
     ('kind = "spring"\nfirst = 3\nsecond = "hub"\nstiffness = 1e4', pp.Spring(3, "hub", 1e4)),
-    ('kind = "tie"\nset = "hub"\nto = "plate"\ntolerance = 0.001', pp.Tie("hub", "plate", tolerance=0.001)),
-    ('kind = "equation"\nterms = [[3, 1, 1.0], [4, 1, -1.0]]', pp.Equation(((3, 1, 1.0), (4, 1, -1.0)))),
+    (
+        'kind = "tie"\nset = "hub"\nto = "plate"\ntolerance = 0.001',
+        pp.Tie("hub", "plate", tolerance=0.001),
+    ),
+    (
+        'kind = "equation"\nterms = [[3, 1, 1.0], [4, 1, -1.0]]',
+        pp.Equation(((3, 1, 1.0), (4, 1, -1.0))),
+    ),
 ]
 
 
 @pytest.mark.parametrize(("text", "expected"), CONNECTION_TABLES)
 def test_connections(text: str, expected: Connection, tmp_path: Path) -> None:
-    same(read_part(bar(tmp_path, f"{PART}\n[connections.flange]\n{text}\n")).connections["flange"], expected)
+    same(
+        read_part(bar(tmp_path, f"{PART}\n[connections.flange]\n{text}\n")).connections["flange"],
+        expected,
+    )
 
 
 SECTION_TABLES: list[tuple[str, Section]] = [
     ("thickness = 0.002\noffset = 0.001", pp.ShellSection(0.002, offset=0.001)),
     (
         'kind = "laminate"\nplies = [[0.001, 0], [0.002, 45]]\norientation = [0, 0, 1]\n'
-        'materials = [{ E = 7e10, nu = 0.33, rho = 2700 }, { E = 2e11, nu = 0.3, rho = 7800 }]',
+        "materials = [{ E = 7e10, nu = 0.33, rho = 2700 }, { E = 2e11, nu = 0.3, rho = 7800 }]",
         pp.LaminateSection(
-            ((0.001, 0.0), (0.002, 45.0)), orientation=UP,
-            materials=(pp.Isotropic(E=7e10, nu=0.33, rho=2700.0), pp.Isotropic(E=2e11, nu=0.3, rho=7800.0)),
+            ((0.001, 0.0), (0.002, 45.0)),
+            orientation=UP,
+            materials=(
+                pp.Isotropic(E=7e10, nu=0.33, rho=2700.0),
+                pp.Isotropic(E=2e11, nu=0.3, rho=7800.0),
+            ),
         ),
     ),
     ('kind = "truss"\narea = 1e-4', pp.TrussSection(1e-4)),
     ('kind = "tubular"\ndiameter = 0.05\nthickness = 0.002', pp.TubularSection(0.05, 0.002)),
-    ('kind = "circular"\ndiameter = 0.05\noffset = [0.01, 0.0]', pp.CircularSection(0.05, offset=(0.01, 0.0))),
-    ('kind = "rectangular"\nheight = 0.05\nwidth = 0.02\norientation = [0, 0, 1]',
-     pp.RectangularSection(0.05, 0.02, orientation=UP)),
-    ('kind = "box"\nheight = 0.05\nwidth = 0.02\nthickness = 0.001\norientation = [0, 0, 1]',
-     pp.BoxSection(0.05, 0.02, 0.001, orientation=UP)),
-    ('kind = "i"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = 0.002\norientation = [0, 0, 1]',
-     pp.ISection(0.05, 0.02, 0.001, 0.002, orientation=UP)),
-    ('kind = "t"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = 0.002\norientation = [0, 0, 1]',
-     pp.TSection(0.05, 0.02, 0.001, 0.002, orientation=UP)),
-    ('kind = "channel"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = 0.002\norientation = [0, 0, 1]',
-     pp.ChannelSection(0.05, 0.02, 0.001, 0.002, orientation=UP)),
-    ('kind = "angle"\nheight = 0.05\nwidth = 0.02\nthickness = 0.001\norientation = [0, 0, 1]',
-     pp.AngleSection(0.05, 0.02, 0.001, orientation=UP)),
-    ('kind = "walled"\nwalls = [[0, 0, 0, 0.03, 0.002], [0, 0, 0.05, 0, 0.002]]\norientation = [0, 0, 1]\nreleased = ["", "56"]',
-     pp.WalledSection([[0, 0, 0, 0.03, 0.002], [0, 0, 0.05, 0, 0.002]], orientation=UP, released=("", "56"))),
-    ('kind = "general"\narea = 1e-4\nIy = 1e-9\nIz = 2e-9\nJ = 3e-9\nshear = [0.8, 0.7]\norientation = [0, 0, 1]',
-     pp.GeneralSection(1e-4, 1e-9, 2e-9, 3e-9, shear=(0.8, 0.7), orientation=UP)),
-]  # fmt: skip
+    (
+        'kind = "circular"\ndiameter = 0.05\noffset = [0.01, 0.0]',
+        pp.CircularSection(0.05, offset=(0.01, 0.0)),
+    ),
+    (
+        'kind = "rectangular"\nheight = 0.05\nwidth = 0.02\norientation = [0, 0, 1]',
+        pp.RectangularSection(0.05, 0.02, orientation=UP),
+    ),
+    (
+        'kind = "box"\nheight = 0.05\nwidth = 0.02\nthickness = 0.001\norientation = [0, 0, 1]',
+        pp.BoxSection(0.05, 0.02, 0.001, orientation=UP),
+    ),
+    (
+        'kind = "i"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = '
+        "0.002\norientation = [0, 0, 1]",
+        pp.ISection(0.05, 0.02, 0.001, 0.002, orientation=UP),
+    ),
+    (
+        'kind = "t"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = '
+        "0.002\norientation = [0, 0, 1]",
+        pp.TSection(0.05, 0.02, 0.001, 0.002, orientation=UP),
+    ),
+    (
+        'kind = "channel"\nheight = 0.05\nwidth = 0.02\nweb = 0.001\nflange = '
+        "0.002\norientation = [0, 0, 1]",
+        pp.ChannelSection(0.05, 0.02, 0.001, 0.002, orientation=UP),
+    ),
+    (
+        'kind = "angle"\nheight = 0.05\nwidth = 0.02\nthickness = 0.001\norientation = [0, 0, 1]',
+        pp.AngleSection(0.05, 0.02, 0.001, orientation=UP),
+    ),
+    (
+        'kind = "walled"\nwalls = [[0, 0, 0, 0.03, 0.002], [0, 0, 0.05, 0, '
+        '0.002]]\norientation = [0, 0, 1]\nreleased = ["", "56"]',
+        pp.WalledSection(
+            [[0, 0, 0, 0.03, 0.002], [0, 0, 0.05, 0, 0.002]], orientation=UP, released=("", "56")
+        ),
+    ),
+    (
+        'kind = "general"\narea = 1e-4\nIy = 1e-9\nIz = 2e-9\nJ = 3e-9\nshear = [0.8, '
+        "0.7]\norientation = [0, 0, 1]",
+        pp.GeneralSection(1e-4, 1e-9, 2e-9, 3e-9, shear=(0.8, 0.7), orientation=UP),
+    ),
+]
 
 
 @pytest.mark.parametrize(("text", "expected"), SECTION_TABLES)
@@ -175,11 +244,19 @@ def test_every_kind_is_tried() -> None:
 def test_part_equals_the_call(tmp_path: Path) -> None:
     path = bar(tmp_path)
     mesh = pp.read_mesh(tmp_path / "bar.vtu", unit="m")
-    ends = {name: pp.Rigid(pp.Plane((x, 0, 0), (1, 0, 0))) for name, x in (("left", 0.0), ("right", 1.0))}
+    ends = {
+        name: pp.Rigid(pp.Plane((x, 0, 0), (1, 0, 0)))
+        for name, x in (("left", 0.0), ("right", 1.0))
+    }
     called = pp.reduce(
-        mesh, pp.Isotropic(E=2e11, nu=0.3, rho=7800.0), interfaces=ends, method=pp.CraigBampton(modes=2), reference="left",
-        damping=0.01, name="bar",
-    )  # fmt: skip
+        mesh,
+        pp.Isotropic(E=2e11, nu=0.3, rho=7800.0),
+        interfaces=ends,
+        method=pp.CraigBampton(modes=2),
+        reference="left",
+        damping=0.01,
+        name="bar",
+    )
     assert read_part(path).reduce().digest == called.digest
 
 
@@ -200,9 +277,15 @@ def test_materials_by_region(tmp_path: Path) -> None:
 
 
 def test_masses_and_formulation(tmp_path: Path) -> None:
-    more = '[point_masses.motor]\npoint = [1, 0, 0]\nradius = 0.2\nmass = 3\ninertia = [1, 2, 3]\n[formulation]\nhex8 = "full"\n'
+    more = (
+        "[point_masses.motor]\npoint = [1, 0, 0]\nradius = 0.2\nmass = 3\ninertia = [1, 2, "
+        '3]\n[formulation]\nhex8 = "full"\n'
+    )
     part = read_part(bar(tmp_path, PART + more))
-    same(part.point_masses["motor"], pp.PointMass(pp.Point((1.0, 0.0, 0.0), 0.2), 3.0, inertia=(1.0, 2.0, 3.0)))
+    same(
+        part.point_masses["motor"],
+        pp.PointMass(pp.Point((1.0, 0.0, 0.0), 0.2), 3.0, inertia=(1.0, 2.0, 3.0)),
+    )
     assert part.formulation == pp.Formulation(hex8="full")
     assert part.model().mass == pytest.approx(78.0 + 3.0, rel=1e-12)
     path = bar(tmp_path, PART + more.replace("mass = 3", "mass = -3").replace("full", "half"))
@@ -216,14 +299,21 @@ def test_masses_and_formulation(tmp_path: Path) -> None:
 
 def test_stress_and_prestress(tmp_path: Path) -> None:
     assert read_part(bar(tmp_path)).stress == pp.Stress()
-    assert read_part(bar(tmp_path, PART.replace("damping", "stress = false\ndamping"))).stress is None
-    more = '[stress]\nnodes = "all"\n[prestress]\nrotation = [0, 0, 100]\nwrenches = { right = [1e3, 0, 0, 0, 0, 0] }\n'
+    assert (
+        read_part(bar(tmp_path, PART.replace("damping", "stress = false\ndamping"))).stress is None
+    )
+    more = (
+        '[stress]\nnodes = "all"\n[prestress]\nrotation = [0, 0, 100]\nwrenches = { right = '
+        "[1e3, 0, 0, 0, 0, 0] }\n"
+    )
     part = read_part(bar(tmp_path, PART + more))
     assert part.stress == pp.Stress(nodes="all")
     assert part.prestress is not None
     assert list(part.prestress.wrenches["right"]) == [1e3, 0, 0, 0, 0, 0]
     assert tuple(part.prestress.rotation) == (0, 0, 100)
-    pulled = read_part(bar(tmp_path, PART + "[prestress]\nwrenches = { right = [1e6, 0, 0, 0, 0, 0] }\n")).reduce()
+    pulled = read_part(
+        bar(tmp_path, PART + "[prestress]\nwrenches = { right = [1e6, 0, 0, 0, 0, 0] }\n")
+    ).reduce()
     plain = read_part(bar(tmp_path)).reduce()
     assert pulled.modes.frequency[0] > plain.modes.frequency[0]
     path = bar(tmp_path, PART + more.replace("right =", "rihgt ="))
@@ -233,10 +323,14 @@ def test_stress_and_prestress(tmp_path: Path) -> None:
 
 def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
     changes = {
-        'name = "bar"': "name = 1", 'unit = "m"': 'unit = "mile"', "damping = 0.01": "dampign = 0.01", "nu = 0.3": "nu = 0.5",
-        "plane = { point = [0.0, 0.0, 0.0],": "plane = { point = [0.0, 0.0],", "modes = 2": "wheels = 2",
+        'name = "bar"': "name = 1",
+        'unit = "m"': 'unit = "mile"',
+        "damping = 0.01": "dampign = 0.01",
+        "nu = 0.3": "nu = 0.5",
+        "plane = { point = [0.0, 0.0, 0.0],": "plane = { point = [0.0, 0.0],",
+        "modes = 2": "wheels = 2",
         "E = 2e11": 'E = "steel"',
-    }  # fmt: skip
+    }
     text = PART
     for old, new in changes.items():
         assert old in text
@@ -247,23 +341,29 @@ def test_every_problem_at_once_with_its_line(tmp_path: Path) -> None:
     told = [problem.removeprefix(f"{path}:") for problem in refused.value.problems]
     assert told == [
         "2: name: must be a string, not 1",
-        "4: unit: must be 'm', 'cm', 'mm', 'in', 'm-kg-s', 'mm-t-s', 'mm-kg-ms', 'mm-g-ms', 'cm-g-s', 'in-lbf-s', "
+        "4: unit: must be 'm', 'cm', 'mm', 'in', 'm-kg-s', 'mm-t-s', 'mm-kg-ms', "
+        "'mm-g-ms', 'cm-g-s', 'in-lbf-s', "
         "'ft-slug-s' or 'SI', not 'mile'",
         "6: dampign: unknown key; did you mean 'damping'?",
         "8: material.E: must be a number, not 'steel'",
         "12: interfaces.left.plane.point: must be a longer list, not [0.0, 0.0]",
-        "16: method.wheels: unknown key; known: band, frequency, inertia_relief, modes, tolerance, verify",
+        "16: method.wheels: unknown key; known: band, frequency, inertia_relief, modes, "
+        "tolerance, verify",
     ]
 
 
 def test_files_beside_the_matrices_are_inputs_too(tmp_path: Path) -> None:
-    """CalculiX writes stiffness, mass and degrees of freedom in files of one name; any of them changes the digest."""
+    """CalculiX writes stiffness, mass and degrees of freedom in files of one name; any of them
+    changes the digest.
+    """
     for suffix in (".inp", ".sti", ".mas", ".dof"):
         shutil.copy(calculix_jobs.DATA / f"calculix_hex20{suffix}", tmp_path / f"job{suffix}")
     path = tmp_path / "job.toml"
     end = "[interfaces.{}]\nplane = {{ point = [{}, 0, 0], normal = [1, 0, 0] }}\n"
     ends = end.format("a", 0) + end.format("b", 0.1)
-    path.write_text(f'format = "flexmbs-part/1"\nreference = "a"\n[matrices]\nfile = "job.sti"\n{ends}')
+    path.write_text(
+        f'format = "flexmbs-part/1"\nreference = "a"\n[matrices]\nfile = "job.sti"\n{ends}'
+    )
     found = [read_part(path).digest()]
     (tmp_path / "job.h5").write_text("a result is no input")
     assert read_part(path).digest() == found[0]
@@ -278,14 +378,30 @@ def test_other_values_are_those_of_another_file(tmp_path: Path) -> None:
     """Values by the paths of keys: the same part as that of the edited text; the part itself stays."""
     part = read_part(bar(tmp_path, PART + '[point_masses."a.b"]\nmass = 0.5\nset = "left"\n'))
     assert part.numbers() == {
-        "damping": 0.01, "material.E": 2e11, "material.nu": 0.3, "material.rho": 7800.0,
-        **{f"interfaces.{side}.plane.{what}.{axis}": float(what == "normal" and axis == "x") for side in ("left", "right")
-           for what in ("point", "normal") for axis in "xyz"},
-        "interfaces.right.plane.point.x": 1.0, "method.modes": 2.0, "point_masses.a.b.mass": 0.5,
-    }  # fmt: skip
+        "damping": 0.01,
+        "material.E": 2e11,
+        "material.nu": 0.3,
+        "material.rho": 7800.0,
+        **{
+            f"interfaces.{side}.plane.{what}.{axis}": float(what == "normal" and axis == "x")
+            for side in ("left", "right")
+            for what in ("point", "normal")
+            for axis in "xyz"
+        },
+        "interfaces.right.plane.point.x": 1.0,
+        "method.modes": 2.0,
+        "point_masses.a.b.mass": 0.5,
+    }
     before = part.digest()
-    values = {"material.E": 1e11, "interfaces.right.plane.point.x": 0.5, "point_masses.a.b.mass": 0.7, "lumped": True}
-    text = part.document.text.replace("2e11", "1e11").replace("[1.0, 0.0, 0.0], normal", "[0.5, 0.0, 0.0], normal")
+    values = {
+        "material.E": 1e11,
+        "interfaces.right.plane.point.x": 0.5,
+        "point_masses.a.b.mass": 0.7,
+        "lumped": True,
+    }
+    text = part.document.text.replace("2e11", "1e11").replace(
+        "[1.0, 0.0, 0.0], normal", "[0.5, 0.0, 0.0], normal"
+    )
     other = read_part(bar(tmp_path, "lumped = true\n" + text.replace("mass = 0.5", "mass = 0.7")))
     assert part.changed(values).digest() == other.digest()
     assert part.digest() == before
@@ -300,4 +416,8 @@ def test_other_values_are_those_of_another_file(tmp_path: Path) -> None:
 def test_bodies_depend_on_what_both_programs_share() -> None:
     root = Path(flexmbs.__file__).parents[1]
     names = {str(path.relative_to(root)) for path in program_sources(root)}
-    assert {"flexmbs/errors.py", "flexmbs/flexible_body/assembled.py", "preprocess/body/divided.py"} <= names
+    assert {
+        "flexmbs/errors.py",
+        "flexmbs/flexible_body/assembled.py",
+        "preprocess/body/divided.py",
+    } <= names

@@ -1,4 +1,6 @@
-"""Certified reductions: proved bounds against full models solved by LAPACK, for random parts and methods."""
+"""Certified reductions: proved bounds against full models solved by LAPACK, for random parts and
+methods.
+"""
 
 import re
 
@@ -37,9 +39,15 @@ def band_of(statics: InterfaceStatics, random: np.random.Generator) -> float:
     return float(np.sqrt(values[random.integers(1, 6)]) / (2 * np.pi) * random.uniform(1.0, 1.3))
 
 
-def reduced(statics: InterfaceStatics, request: Request, random: np.random.Generator) -> tuple[FreeReduction, Certificate]:
+def reduced(
+    statics: InterfaceStatics, request: Request, random: np.random.Generator
+) -> tuple[FreeReduction, Certificate]:
     """A reduction by a random method, or the smallest, with its bounds."""
-    choices = [None, pp.Rubin(modes=int(random.integers(1, 6))), pp.CraigBampton(modes=int(random.integers(1, 9)))]
+    choices = [
+        None,
+        pp.Rubin(modes=int(random.integers(1, 6))),
+        pp.CraigBampton(modes=int(random.integers(1, 9))),
+    ]
     method = choices[random.integers(3)]
     if method is None:
         _, basis, reference = smallest_basis(statics, request, quiet)
@@ -51,15 +59,24 @@ def reduced(statics: InterfaceStatics, request: Request, random: np.random.Gener
     return reduction, reference.certificate(reduction)
 
 
-def check_frequencies(statics: InterfaceStatics, reduction: FreeReduction, found: Certificate) -> None:
-    """The number of modes, ``lower ≤ f ≤ upper`` and the bounds of the errors of the reduction, for every support."""
+def check_frequencies(
+    statics: InterfaceStatics, reduction: FreeReduction, found: Certificate
+) -> None:
+    """The number of modes, ``lower ≤ f ≤ upper`` and the bounds of the errors of the reduction, for
+    every support.
+    """
     shift = (2 * np.pi * found.shift) ** 2
     for held, each in zip((None, *range(len(statics.interfaces))), found.supports, strict=True):
-        values = full_model(statics, held).eigenvalues(0.1 * (2 * np.pi * found.request.band) ** 2)[6 if held is None else 0 :]
+        values = full_model(statics, held).eigenvalues(0.1 * (2 * np.pi * found.request.band) ** 2)[
+            6 if held is None else 0 :
+        ]
         assert found.counts[each.support] == np.sum(values < shift)
         m = len(each.lower)
         assert m >= np.sum(values <= (2 * np.pi * found.request.band) ** 2)
-        f, own = np.sqrt(values[:m]) / (2 * np.pi), np.sqrt(reduction.ritz(held).lam[:m]) / (2 * np.pi)
+        f, own = (
+            np.sqrt(values[:m]) / (2 * np.pi),
+            np.sqrt(reduction.ritz(held).lam[:m]) / (2 * np.pi),
+        )
         assert (each.lower <= f * (1 + SLACK)).all()
         assert (f <= each.upper * (1 + SLACK)).all()
         error = np.full(m, np.inf)
@@ -75,7 +92,8 @@ def check_transfer(statics: InterfaceStatics, reduction: FreeReduction, found: C
     L = full.Z.T @ statics.interface_loads
     R = np.linalg.lstsq(full.Z, statics.fe.rigid_motion(np.zeros(3)), rcond=None)[0]
     R = R @ np.linalg.inv(np.linalg.cholesky(R.T @ full.M @ R)).T
-    B = scipy.linalg.null_space(R.T @ full.M)  # elastic motions alone: round-off of K has no part in the rigid ones
+    # elastic motions alone: round-off of K has no part in the rigid ones
+    B = scipy.linalg.null_space(R.T @ full.M)
     K, M, loads = B.T @ full.K @ B, B.T @ full.M @ B, B.T @ L
     compliance = loads.T @ np.linalg.solve(K, loads)
     D = 1.0 / np.sqrt(np.diag(compliance))
@@ -83,7 +101,11 @@ def check_transfer(statics: InterfaceStatics, reduction: FreeReduction, found: C
     b = D[:, None] * (reduction.elastic @ motion[:-6])
     band = 2 * np.pi * found.request.band
     poles = np.concatenate([lam, full.eigenvalues(0.1 * band**2)[6:]])
-    at = np.unique(np.concatenate([np.linspace(0.2, 1.0, 12) * band, np.sqrt(poles[(poles > 0) & (poles < band**2)])]))
+    at = np.unique(
+        np.concatenate(
+            [np.linspace(0.2, 1.0, 12) * band, np.sqrt(poles[(poles > 0) & (poles < band**2)])]
+        )
+    )
     worst = 0.0
     for s in at**2:
         H = loads.T @ np.linalg.solve((1 + 1j * LOSS) * K - s * M, loads)
@@ -119,21 +141,39 @@ def test_bounds_hold_for_many_random_parts(seed: int) -> None:
 def bolted_part(seed: int) -> InterfaceStatics:
     """Two boxes joined by spiders and a soft or stiff bushing, with a mass on one node."""
     random = np.random.default_rng(seed)
-    one, two = (pp.box_mesh((length, 0.06, 0.05), n, "hex8") for length, n in ((0.3, (3, 2, 1)), (0.2, (2, 1, 1))))
+    one, two = (
+        pp.box_mesh((length, 0.06, 0.05), n, "hex8")
+        for length, n in ((0.3, (3, 2, 1)), (0.2, (2, 1, 1)))
+    )
     nodes = np.vstack([one.nodes, two.nodes + [0.3, 0, 0]])
-    table = np.vstack([one.blocks["hex8"].connectivity, two.blocks["hex8"].connectivity + len(one.nodes)])
-    faces = {"x0": one.node_sets["x0"], "left": one.node_sets["x1"], "right": two.node_sets["x0"] + len(one.nodes)}
+    table = np.vstack(
+        [one.blocks["hex8"].connectivity, two.blocks["hex8"].connectivity + len(one.nodes)]
+    )
+    faces = {
+        "x0": one.node_sets["x0"],
+        "left": one.node_sets["x1"],
+        "right": two.node_sets["x0"] + len(one.nodes),
+    }
     parts = {"one": np.arange(1, 7), "two": np.arange(7, 9)}
-    mesh = pp.Mesh.from_arrays(nodes, {"hex8": table}, node_sets=faces, element_sets=parts, separate=True)
-    materials = {name: pp.Isotropic(E=10 ** random.uniform(8, 11.5), nu=0.3, rho=random.uniform(500, 9000)) for name in parts}
+    mesh = pp.Mesh.from_arrays(
+        nodes, {"hex8": table}, node_sets=faces, element_sets=parts, separate=True
+    )
+    materials = {
+        name: pp.Isotropic(E=10 ** random.uniform(8, 11.5), nu=0.3, rho=random.uniform(500, 9000))
+        for name in parts
+    }
     spider, place = (pp.RigidSpider, pp.AveragingSpider)[random.integers(2)], (0.3, 0.03, 0.025)
-    bolt = pp.Bushing("a", "b", translation=10 ** random.uniform(2, 8, 3), rotation=10 ** random.uniform(0, 4, 3))
+    bolt = pp.Bushing(
+        "a", "b", translation=10 ** random.uniform(2, 8, 3), rotation=10 ** random.uniform(0, 4, 3)
+    )
     spiders = {"a": spider("left", position=place), "b": spider("right", position=place)}
     fe = pp.assemble(mesh, materials, connections={**spiders, "bolt": bolt})
     at = pp.Point(tuple(mesh.nodes[random.integers(len(mesh.nodes))]))
     fe = pp.attach(fe, [pp.PointMass(at, 10 ** random.uniform(-1, 1.5))])
     interfaces = {"x0": (pp.Rigid, pp.Averaged)[random.integers(2)]("x0")}
-    return InterfaceStatics(fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
+    return InterfaceStatics(
+        fe, bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
+    )
 
 
 @pytest.mark.parametrize("seed", range(50, 65))
@@ -142,7 +182,9 @@ def test_bounds_hold_where_the_free_body_has_more_round_off_than_the_held_one(se
     statics, random = bolted_part(seed), np.random.default_rng(1000 + seed)
     _, found = reduced(statics, Request(band_of(statics, random), 1e-2), random)
     held = found.supports[1]
-    values = full_model(statics, 0).eigenvalues(0.1 * (2 * np.pi * found.request.band) ** 2)[: len(held.lower)]
+    values = full_model(statics, 0).eigenvalues(0.1 * (2 * np.pi * found.request.band) ** 2)[
+        : len(held.lower)
+    ]
     f = np.sqrt(values) / (2 * np.pi)
     assert (held.lower <= f * (1 + 1e-9)).all()
     assert (f <= held.upper * (1 + 1e-9)).all()
@@ -169,15 +211,22 @@ def test_bounds_hold_with_many_factors_in_single_precision(seed: int, single: No
 
 
 def bodies(**options):
-    return pp.reduce(BAR, STEEL, interfaces={"a": pp.Rigid("x0"), "b": pp.Rigid("x1")}, reference="a", **options)
+    return pp.reduce(
+        BAR, STEEL, interfaces={"a": pp.Rigid("x0"), "b": pp.Rigid("x1")}, reference="a", **options
+    )
 
 
 def test_the_certificate_is_in_the_file(tmp_path) -> None:
     body = bodies(band=1200.0, tolerance=1e-3)
     body.save(tmp_path / "bar.h5")
     facts = type(body).load(tmp_path / "bar.h5").provenance
-    assert float(facts["certificate: frequencies"]) <= 1e-3 >= float(facts["certificate: transfer functions"])
-    assert str(facts["certificate: held at a"]).count("Hz (reduced") == 4  # two bending modes in each of two planes
+    assert (
+        float(facts["certificate: frequencies"])
+        <= 1e-3
+        >= float(facts["certificate: transfer functions"])
+    )
+    # two bending modes in each of two planes
+    assert str(facts["certificate: held at a"]).count("Hz (reduced") == 4
     assert "acceleration y 100 %" in str(facts["certificate: energy of inertia loads, held at a"])
     assert not [key for key in facts if key.startswith("accuracy")]
 
@@ -185,7 +234,11 @@ def test_the_certificate_is_in_the_file(tmp_path) -> None:
 def test_inertia_loads_without_energy() -> None:
     """Rotation of a straight beam about its axis loads nothing: its share was not a number."""
     x = np.linspace(0.0, 1.0, 7)
-    mesh = pp.Mesh.from_arrays(np.outer(x, [1.0, 0.0, 0.0]), {"line2": [(i, i + 1) for i in range(6)]}, node_sets={"hub": [0]})
+    mesh = pp.Mesh.from_arrays(
+        np.outer(x, [1.0, 0.0, 0.0]),
+        {"line2": [(i, i + 1) for i in range(6)]},
+        node_sets={"hub": [0]},
+    )
     fe = pp.assemble(mesh, STEEL, sections=pp.CircularSection(0.02))
     body = pp.reduce(fe, interfaces={"hub": pp.Rigid("hub")}, reference="hub", band=200.0)
     shares = str(body.provenance["certificate: energy of inertia loads, held at hub"])
@@ -195,7 +248,10 @@ def test_inertia_loads_without_energy() -> None:
 
 def test_the_basis_is_the_smallest_of_its_method() -> None:
     body = bodies(band=1200.0, tolerance=1e-3)
-    method, count = str(body.provenance["method"]), len(str(body.provenance["normal-mode frequencies [Hz]"]).split(","))
+    method, count = (
+        str(body.provenance["method"]),
+        len(str(body.provenance["normal-mode frequencies [Hz]"]).split(",")),
+    )
     assert method.startswith("Rubin")
     assert bodies(band=1200.0, method=pp.Rubin(modes=count)).nf == body.nf
     with pytest.raises(InputError, match=r"tolerance: 0\.001 is not proved up to 1200 Hz: "):
@@ -213,7 +269,10 @@ def test_a_tighter_tolerance_needs_no_fewer_shapes() -> None:
     [
         ({"tolerance": 1e-3}, "tolerance: given as 0.001 without a band"),
         ({"band": 0.0}, "band: is 0.0 Hz; give a positive frequency limit"),
-        ({"band": 100.0, "tolerance": 2.0}, "tolerance: is 2.0; give a relative error between 0 and 1"),
+        (
+            {"band": 100.0, "tolerance": 2.0},
+            "tolerance: is 2.0; give a relative error between 0 and 1",
+        ),
         ({"band": 1000.0, "tolerance": 1e-10}, "tolerance: 1e-10 is below what round-off allows"),
         ({"band": 1200.0, "method": pp.Guyan()}, "tolerance: 0.001 is not proved up to 1200 Hz: "),
         ({"band": 1200.0, "method": pp.FreeModes(modes=3)}, "mode 4 held at a is missing"),
@@ -228,8 +287,18 @@ def test_what_cannot_be_proved_is_refused(options, message: str) -> None:
 def test_an_error_without_a_bound_is_no_number() -> None:
     """A lower bound of zero gave "an error of up to 2.6e+154"."""
     none = np.array([1e3]), np.array([np.sqrt(np.finfo(float).tiny)]), np.array([1e3])
-    for bounds, transfer in ((SupportBounds("free", *none), 0.1), (SupportBounds("free", *np.ones((3, 1))), 1e154)):
-        proof = Certificate(Request(2e3, 1e-3), (bounds,), {"free": 1}, 3e3, TransferError(transfer, 900.0, 1.0), 0.0)
+    for bounds, transfer in (
+        (SupportBounds("free", *none), 0.1),
+        (SupportBounds("free", *np.ones((3, 1))), 1e154),
+    ):
+        proof = Certificate(
+            Request(2e3, 1e-3),
+            (bounds,),
+            {"free": 1},
+            3e3,
+            TransferError(transfer, 900.0, 1.0),
+            0.0,
+        )
         assert "has no useful bound; keep more modes" in proof.refusal()
         assert "e+" not in proof.refusal()
 
@@ -240,7 +309,10 @@ def test_the_tolerance_that_round_off_allows_is_told() -> None:
     least = re.search("below what round-off allows, (.*); raise it", refused.value.problems[0])
     assert least is not None
     # the bar is symmetric: both supports, and modes 3 and 4, have the same error
-    for share, problem in ((0.8, "below what round-off allows"), (1.2, "not proved up to 1000 Hz: mode [34] held at [ab]")):
+    for share, problem in (
+        (0.8, "below what round-off allows"),
+        (1.2, "not proved up to 1000 Hz: mode [34] held at [ab]"),
+    ):
         with pytest.raises(InputError, match=problem):
             bodies(band=1000.0, tolerance=share * float(least[1]))
 
@@ -251,11 +323,19 @@ def test_prestress_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("change", "error"), [(1, Missing), (-1, SolverError)])
-def test_a_wrong_number_of_modes_is_noticed(monkeypatch: pytest.MonkeyPatch, change: int, error: type[Exception]) -> None:
-    """One mode more than the trial space has, which it may lack, and one fewer, which is impossible."""
+def test_a_wrong_number_of_modes_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, change: int, error: type[Exception]
+) -> None:
+    """One mode more than the trial space has, which it may lack, and one fewer, which is
+    impossible.
+    """
     statics = random_part(1)
     shapes = pp.Rubin(modes=5).basis(statics, quiet).shapes
     right = SturmCounts.below
     monkeypatch.setattr(SturmCounts, "below", lambda self, held: right(self, held) + change)
     with pytest.raises(error):
-        reference_of(statics, list(shapes.values()), Request(band_of(statics, np.random.default_rng(0)), 1e-2))
+        reference_of(
+            statics,
+            list(shapes.values()),
+            Request(band_of(statics, np.random.default_rng(0)), 1e-2),
+        )

@@ -73,7 +73,8 @@ def test_damped_poles_are_those_of_the_model(seed):
             stress=None,
         )
     exact = full(fe)
-    moving = np.abs(exact.imag) > 1e-3 * np.abs(exact)  # eigenvalues of large overdamped problems have few digits
+    # eigenvalues of large overdamped problems have few digits
+    moving = np.abs(exact.imag) > 1e-3 * np.abs(exact)
     errors = true_errors(body, exact[moving][:4])
     assert errors.max() < 5e-3
     rows = str(body.provenance["accuracy: damped poles, held at root"]).split(", ")
@@ -89,9 +90,13 @@ def test_a_dashpot_across_a_bracket():
     a, b = np.meshgrid(np.linspace(0, 0.6, 13), np.linspace(0, 0.2, 5), indexing="ij")
     x = np.column_stack([np.minimum(a, 0.3).ravel(), b.ravel(), np.maximum(a - 0.3, 0.0).ravel()])
     rows = np.arange(65).reshape(13, 5)
-    cells = np.stack([rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]], axis=-1).reshape(-1, 4)
+    cells = np.stack([rows[:-1, :-1], rows[1:, :-1], rows[1:, 1:], rows[:-1, 1:]], axis=-1).reshape(
+        -1, 4
+    )
     mesh = pp.Mesh.from_arrays(x, {"quad4": cells}, node_sets={"x0": rows[0]})
-    dashpot = pp.Spring(int(mesh.node_ids[rows[3, 2]]), int(mesh.node_ids[rows[10, 2]]), 0.0, damping=1000.0)
+    dashpot = pp.Spring(
+        int(mesh.node_ids[rows[3, 2]]), int(mesh.node_ids[rows[10, 2]]), 0.0, damping=1000.0
+    )
     fe = pp.assemble(mesh, STEEL, sections=pp.ShellSection(0.004), connections={"dashpot": dashpot})
     body = pp.reduce(
         fe,
@@ -113,7 +118,9 @@ def test_forces_of_dampers_span_their_damping():
     forces = damper_forces(fe, np.zeros((fe.freedoms.size, 0)))
     assert forces.shape[1] == 2
     D = fe.D.toarray()
-    np.testing.assert_allclose(forces @ np.linalg.lstsq(forces, D, rcond=None)[0], D, atol=1e-12 * np.abs(D).max())
+    np.testing.assert_allclose(
+        forces @ np.linalg.lstsq(forces, D, rcond=None)[0], D, atol=1e-12 * np.abs(D).max()
+    )
     assert SERIAL is fe.engine
 
 
@@ -121,7 +128,10 @@ def test_forces_of_many_dampers_are_those_of_the_shapes():
     """Dashpots at all nodes of a bar: forces of velocities along the shapes, so that the body has
     no more than twice as many."""
     mesh = pp.box_mesh((0.6, 0.05, 0.03), (40, 2, 1), "hex8")
-    links = {f"{a}": pp.Spring(a, b, 0.0, damping=50.0) for a, b in zip(mesh.node_ids[:-1].tolist(), mesh.node_ids[1:].tolist())}
+    links = {
+        f"{a}": pp.Spring(a, b, 0.0, damping=50.0)
+        for a, b in zip(mesh.node_ids[:-1].tolist(), mesh.node_ids[1:].tolist())
+    }
     fe = pp.assemble(mesh, STEEL, connections=links)
     shapes = np.random.default_rng(0).standard_normal((fe.freedoms.size, 7))
     np.testing.assert_allclose(damper_forces(fe, shapes), fe.D @ shapes)
@@ -152,7 +162,10 @@ def test_dashpots_of_any_size_have_finite_errors_or_are_refused(scale):
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
             if power >= 16:
-                with pytest.raises(InputError, match=r"damping .* at node .* holds it; give at|from 1e-60 to 1e\+60 in size"):
+                with pytest.raises(
+                    InputError,
+                    match=r"damping .* at node .* holds it; give at|from 1e-60 to 1e\+60 in size",
+                ):
                     dashpot(10.0**power, scale)
                 continue
             try:

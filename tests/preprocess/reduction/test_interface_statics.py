@@ -23,11 +23,15 @@ def bar() -> FEModel:
 
 
 def bound(fe: FEModel, kinds: tuple) -> InterfaceStatics:
-    return InterfaceStatics(fe, bind_interfaces({"a": kinds[0]("x0"), "b": kinds[1]("x1")}, fe.nodes, fe.node_sets))
+    return InterfaceStatics(
+        fe, bind_interfaces({"a": kinds[0]("x0"), "b": kinds[1]("x1")}, fe.nodes, fe.node_sets)
+    )
 
 
 def admissible(statics: InterfaceStatics, held: tuple[int, ...] = ()) -> FloatArray:
-    """Orthonormal displacements that leave rigid interfaces undistorted and the held interfaces where they are, (3N, n)."""
+    """Orthonormal displacements that leave rigid interfaces undistorted and the held interfaces
+    where they are, (3N, n).
+    """
     rows = []
     for k, interface in enumerate(statics.interfaces):
         picked = np.zeros((3 * len(interface.nodes), statics.size))
@@ -72,18 +76,28 @@ def test_free_response_is_the_pseudoinverse_in_the_mass_metric(bar: FEModel, kin
 
 
 def test_one_interface_alone(bar: FEModel) -> None:
-    """With a single interface, held means all held, and the free body is that of the matrices themselves."""
-    statics = InterfaceStatics(bar, bind_interfaces({"a": Averaged("x0")}, bar.nodes, bar.node_sets))
+    """With a single interface, held means all held, and the free body is that of the matrices
+    themselves.
+    """
+    statics = InterfaceStatics(
+        bar, bind_interfaces({"a": Averaged("x0")}, bar.nodes, bar.node_sets)
+    )
     loads = loads_on(statics)
     np.testing.assert_array_equal(statics.held_response(loads, 0), statics.response(loads))
     omega2, modes = scipy.linalg.eigh(bar.K.toarray(), bar.M.toarray())
     expected = modes[:, 6:] @ ((modes[:, 6:].T @ loads) / omega2[6:, None])
-    np.testing.assert_allclose(statics.free_response(loads), expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        statics.free_response(loads), expected, atol=1e-9 * np.abs(expected).max()
+    )
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-def test_interface_loads_are_the_duals_of_the_interface_coordinates(bar: FEModel, kinds: tuple) -> None:
-    """Unit wrench: force, and moment about the frame's position, of the nodal loads; work one with the constraint mode."""
+def test_interface_loads_are_the_duals_of_the_interface_coordinates(
+    bar: FEModel, kinds: tuple
+) -> None:
+    """Unit wrench: force, and moment about the frame's position, of the nodal loads; work one with
+    the constraint mode.
+    """
     statics = bound(bar, kinds)
     L = statics.interface_loads
     np.testing.assert_allclose(L.T @ statics.constraint_modes(), np.eye(12), atol=1e-9)
@@ -109,7 +123,9 @@ def test_responses_are_those_of_a_part_of_any_size(seed: int) -> None:
     size, E = (1.0, 10 ** random.uniform(-7, 4)), (2e11, 10 ** random.uniform(6, 12))
     kinds, found = KINDS[1 + seed % 3], []
     for s, e in zip(size, E):
-        fe = assemble(box_mesh((0.4 * s, 0.1 * s, 0.05 * s), (4, 2, 1)), Isotropic(E=e, nu=0.3, rho=7850.0))
+        fe = assemble(
+            box_mesh((0.4 * s, 0.1 * s, 0.05 * s), (4, 2, 1)), Isotropic(E=e, nu=0.3, rho=7850.0)
+        )
         ends = {"a": kinds[0]("x0"), "b": kinds[1]("x1")}
         statics = InterfaceStatics(fe, bind_interfaces(ends, fe.nodes, fe.node_sets))
         load = np.random.default_rng(seed).standard_normal((statics.size, 1))

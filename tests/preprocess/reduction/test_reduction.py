@@ -1,4 +1,6 @@
-"""Craig-Bampton reduction: modes against other solvers, constraint modes against equilibrium, accuracy and extension."""
+"""Craig-Bampton reduction: modes against other solvers, constraint modes against equilibrium,
+accuracy and extension.
+"""
 
 import functools
 from collections.abc import Sequence
@@ -40,7 +42,9 @@ def fixed_interface_frequencies(body: FlexibleBodyData) -> list[float]:
 
 
 def constraints(fe: FEModel, interfaces: Sequence[BoundInterface]) -> FloatArray:
-    """Rows C with C u = 0 when all interfaces stand still: nodes of rigid ones, least-squares motion of averaged ones."""
+    """Rows C with C u = 0 when all interfaces stand still: nodes of rigid ones, least-squares
+    motion of averaged ones.
+    """
     rows = []
     for interface in interfaces:
         picked = np.zeros((3 * len(interface.nodes), 3 * len(fe.nodes)))
@@ -53,7 +57,9 @@ def constraints(fe: FEModel, interfaces: Sequence[BoundInterface]) -> FloatArray
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-def test_fixed_interface_modes_are_those_of_the_constrained_matrices(bar: FEModel, kinds: tuple) -> None:
+def test_fixed_interface_modes_are_those_of_the_constrained_matrices(
+    bar: FEModel, kinds: tuple
+) -> None:
     """Oracle: dense eigenvalues on the null space of the constraints."""
     interfaces = bound(bar, kinds)
     free = scipy.linalg.null_space(constraints(bar, interfaces))
@@ -63,11 +69,15 @@ def test_fixed_interface_modes_are_those_of_the_constrained_matrices(bar: FEMode
     np.testing.assert_allclose((2 * np.pi * basis.normal_frequencies) ** 2, expected, rtol=1e-9)
     normal = basis.shapes["fixed-interface modes"]
     np.testing.assert_allclose(normal.T @ M @ normal, np.eye(9), atol=1e-12)
-    np.testing.assert_allclose(constraints(bar, interfaces) @ normal, 0, atol=1e-10 * np.abs(normal).max())
+    np.testing.assert_allclose(
+        constraints(bar, interfaces) @ normal, 0, atol=1e-10 * np.abs(normal).max()
+    )
 
 
 @pytest.mark.parametrize("kinds", KINDS)
-def test_constraint_modes_move_one_interface_and_are_in_equilibrium(bar: FEModel, kinds: tuple) -> None:
+def test_constraint_modes_move_one_interface_and_are_in_equilibrium(
+    bar: FEModel, kinds: tuple
+) -> None:
     interfaces = bound(bar, kinds)
     psi = InterfaceStatics(bar, interfaces).constraint_modes()
     for k, interface in enumerate(interfaces):
@@ -83,8 +93,15 @@ def test_constraint_modes_move_one_interface_and_are_in_equilibrium(bar: FEModel
 
 
 def test_static_tip_load_on_rigid_faces_is_that_of_the_full_model(bar: FEModel) -> None:
-    """Constraint modes are exact for statics: the reduced compliance at the tip equals the full model's."""
-    body = reduce(bar, interfaces={"a": Rigid("x0"), "b": Rigid("x1")}, method=CraigBampton(modes=1), reference="a")
+    """Constraint modes are exact for statics: the reduced compliance at the tip equals the full
+    model's.
+    """
+    body = reduce(
+        bar,
+        interfaces={"a": Rigid("x0"), "b": Rigid("x1")},
+        method=CraigBampton(modes=1),
+        reference="a",
+    )
     tip = body.frames["b"]
     jacobian = np.vstack([tip.phi, tip.psi])
     reduced = jacobian @ np.linalg.solve(body.K_ff, jacobian.T)
@@ -107,7 +124,9 @@ def test_block_lanczos_finds_every_mode_of_a_double_spectrum() -> None:
     found = modes_of(statics.response, fe.mass_product, statics.size, count=40)
     inner = np.setdiff1d(np.arange(len(fe.nodes)), interfaces[0].nodes)
     dofs = (3 * inner[:, None] + np.arange(3)).ravel()
-    expected = sla.eigsh(fe.K[dofs][:, dofs], 40, fe.M[dofs][:, dofs], sigma=0.0, return_eigenvectors=False)
+    expected = sla.eigsh(
+        fe.K[dofs][:, dofs], 40, fe.M[dofs][:, dofs], sigma=0.0, return_eigenvectors=False
+    )
     np.testing.assert_allclose(found.omega, np.sqrt(np.sort(expected)), rtol=1e-9)
     limit = 0.5 * (found.omega[20] + found.omega[22])
     below = modes_of(statics.response, fe.mass_product, statics.size, omega_max=limit)
@@ -116,9 +135,15 @@ def test_block_lanczos_finds_every_mode_of_a_double_spectrum() -> None:
 
 
 def test_restarts_converge_to_the_same_modes() -> None:
-    """A chain of 500 springs, fixed at one end, whose frequencies are 2 sin((2k−1)π/(4n+2)); block of two, many restarts."""
+    """A chain of 500 springs, fixed at one end, whose frequencies are 2 sin((2k−1)π/(4n+2)); block
+    of two, many restarts.
+    """
     n = 500
-    K = scipy.sparse.diags([np.r_[np.full(n - 1, 2.0), 1.0], -np.ones(n - 1), -np.ones(n - 1)], [0, 1, -1], format="csc")
+    K = scipy.sparse.diags(
+        [np.r_[np.full(n - 1, 2.0), 1.0], -np.ones(n - 1), -np.ones(n - 1)],
+        [0, 1, -1],
+        format="csc",
+    )
     factor = sla.splu(K)
     found = modes_of(factor.solve, lambda u: u, n, count=30, block=2)
     expected = 2 * np.sin((2 * np.arange(1, 31) - 1) * np.pi / (4 * n + 2))
@@ -129,11 +154,17 @@ def test_frequency_limit_takes_the_modes_below_it(bar: FEModel) -> None:
     interfaces = {"a": Rigid("x0"), "b": Rigid("x1")}
     twelve = reduce(bar, interfaces=interfaces, method=CraigBampton(modes=12), reference="a")
     known = fixed_interface_frequencies(twelve)
-    limited = reduce(bar, interfaces=interfaces, method=CraigBampton(frequency=0.5 * (known[4] + known[5])), reference="a")
+    limited = reduce(
+        bar,
+        interfaces=interfaces,
+        method=CraigBampton(frequency=0.5 * (known[4] + known[5])),
+        reference="a",
+    )
     assert limited.nf == 5 + 6
     assert twelve.nf == 12 + 6
     np.testing.assert_allclose(fixed_interface_frequencies(limited), known[:5], rtol=1e-8)
-    assert np.all(limited.modes.frequency >= twelve.modes.frequency[:11] * (1 - 1e-9))  # fewer shapes are stiffer
+    # fewer shapes are stiffer
+    assert np.all(limited.modes.frequency >= twelve.modes.frequency[:11] * (1 - 1e-9))
 
 
 @pytest.mark.parametrize(
@@ -155,9 +186,14 @@ def test_bad_options(options: dict, message: str) -> None:
 def test_modes_out_of_range(bar: FEModel) -> None:
     interfaces = {"a": Rigid("x0"), "b": Rigid("x1")}
     free = 3 * (len(bar.nodes) - 16)
-    with pytest.raises(InputError, match=f"method.modes: {free + 1} requested; the body has {free} degrees of freedom between"):
+    with pytest.raises(
+        InputError,
+        match=f"method.modes: {free + 1} requested; the body has {free} degrees of freedom between",
+    ):
         reduce(bar, interfaces=interfaces, method=CraigBampton(modes=free + 1), reference="a")
-    with pytest.raises(InputError, match=r"no fixed-interface mode up to 1\.0 Hz; increase the limit"):
+    with pytest.raises(
+        InputError, match=r"no fixed-interface mode up to 1\.0 Hz; increase the limit"
+    ):
         reduce(bar, interfaces=interfaces, method=CraigBampton(frequency=1.0), reference="a")
 
 

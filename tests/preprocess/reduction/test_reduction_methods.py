@@ -1,4 +1,6 @@
-"""Specific properties of the reductions: moments, spans, dependent shapes, automatic numbers of modes, and rejected arguments."""
+"""Specific properties of the reductions: moments, spans, dependent shapes, automatic numbers of
+modes, and rejected arguments.
+"""
 
 import dataclasses
 import functools
@@ -18,7 +20,17 @@ from preprocess.fe.model import FEModel
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.rigid_motion import rigid_motion
 from preprocess.mesh.structured import box_mesh
-from preprocess.reduction import ClampedModes, CraigBampton, CraigChang, FreeModes, GivenShapes, Guyan, Krylov, Reduction, Rubin
+from preprocess.reduction import (
+    ClampedModes,
+    CraigBampton,
+    CraigChang,
+    FreeModes,
+    GivenShapes,
+    Guyan,
+    Krylov,
+    Reduction,
+    Rubin,
+)
 from preprocess.reduction.accuracy import ReducedModel, frequency_errors
 from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
@@ -30,7 +42,9 @@ reduce = functools.partial(full_reduce, stiffening=False, stress=None)
 
 @pytest.fixture(scope="module")
 def bar() -> FEModel:
-    return assemble(box_mesh((0.6, 0.1, 0.07), (4, 1, 1), "hex20"), Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    return assemble(
+        box_mesh((0.6, 0.1, 0.07), (4, 1, 1), "hex20"), Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +67,16 @@ def transfer(K: FloatArray, M: FloatArray, L: FloatArray, f: float) -> FloatArra
 
 
 @pytest.mark.parametrize("f", [0.0, 1800.0])
-def test_krylov_matches_moments_of_the_elastic_transfer_function(statics: InterfaceStatics, f: float) -> None:
-    """With m blocks, 2m derivatives in ω² are matched: the error at σ + δ grows like δ^(2m). Oracle: dense modes."""
+def test_krylov_matches_moments_of_the_elastic_transfer_function(
+    statics: InterfaceStatics, f: float
+) -> None:
+    """With m blocks, 2m derivatives in ω² are matched: the error at σ + δ grows like δ^(2m).
+    Oracle: dense modes.
+    """
     Z = scipy.linalg.null_space(_distortion(statics))
-    omega2, y = scipy.linalg.eigh(Z.T @ statics.fe.K.toarray() @ Z, Z.T @ statics.fe.M.toarray() @ Z)
+    omega2, y = scipy.linalg.eigh(
+        Z.T @ statics.fe.K.toarray() @ Z, Z.T @ statics.fe.M.toarray() @ Z
+    )
     modes, omega2 = (Z @ y)[:, 6:], omega2[6:]
     L = statics.interface_loads
     compliance = np.diag(transfer(np.diag(omega2), np.eye(len(omega2)), modes.T @ L, 0.0))
@@ -86,8 +106,12 @@ def test_krylov_ends_with_the_whole_space(statics: InterfaceStatics) -> None:
     shapes = shapes_of(Krylov(moments=40), statics)
     assert shapes.shape[1] <= statics.free_degrees_of_freedom - 6
     Z = scipy.linalg.null_space(_distortion(statics))
-    omega2 = scipy.linalg.eigh(Z.T @ statics.fe.K.toarray() @ Z, Z.T @ statics.fe.M.toarray() @ Z, eigvals_only=True)[6:46]
-    np.testing.assert_allclose(np.linalg.eigvalsh(shapes.T @ (statics.fe.K @ shapes))[:40], omega2, rtol=1e-8)
+    omega2 = scipy.linalg.eigh(
+        Z.T @ statics.fe.K.toarray() @ Z, Z.T @ statics.fe.M.toarray() @ Z, eigvals_only=True
+    )[6:46]
+    np.testing.assert_allclose(
+        np.linalg.eigvalsh(shapes.T @ (statics.fe.K @ shapes))[:40], omega2, rtol=1e-8
+    )
 
 
 def _distortion(statics: InterfaceStatics) -> FloatArray:
@@ -102,7 +126,9 @@ def test_craig_chang_with_modes_spans_what_rubin_spans(statics: InterfaceStatics
 
 
 def test_shapes_that_are_dependent_together_only(bar: FEModel) -> None:
-    """Each of many free modes leaves much of itself outside the attachment modes and the other modes; all of them do not."""
+    """Each of many free modes leaves much of itself outside the attachment modes and the other
+    modes; all of them do not.
+    """
     ends = {"a": Rigid("x0"), "b": Rigid("x1")}
     frequencies = []
     for method in (CraigChang(modes=100), Rubin(modes=100)):
@@ -113,12 +139,18 @@ def test_shapes_that_are_dependent_together_only(bar: FEModel) -> None:
 
 
 def test_inertia_relief_modes_make_accelerated_bodies_exact(statics: InterfaceStatics) -> None:
-    """Response of the body, interfaces held, to a uniform acceleration: not in Craig and Bampton's basis, but with them."""
-    exact = statics.response(statics.fe.mass_product(rigid_motion(statics.fe.nodes).reshape(-1, 6)[:, :3]))
+    """Response of the body, interfaces held, to a uniform acceleration: not in Craig and Bampton's
+    basis, but with them.
+    """
+    exact = statics.response(
+        statics.fe.mass_product(rigid_motion(statics.fe.nodes).reshape(-1, 6)[:, :3])
+    )
 
     def left(method: Reduction) -> float:
         S = np.hstack([statics.rigid_modes, shapes_of(method, statics)])
-        rest = exact - S @ np.linalg.solve(S.T @ statics.fe.mass_product(S), S.T @ statics.fe.mass_product(exact))
+        rest = exact - S @ np.linalg.solve(
+            S.T @ statics.fe.mass_product(S), S.T @ statics.fe.mass_product(exact)
+        )
         return float(np.linalg.norm(rest) / np.linalg.norm(exact))
 
     assert left(CraigBampton(modes=3)) > 1e-3
@@ -144,14 +176,21 @@ def test_dependent_shapes_are_dropped_and_named(bar: FEModel) -> None:
     assert body.provenance["dropped shapes"] == "2 of 4 given shapes"
     assert body.validate().ok, str(body.validate())
     with pytest.raises(InputError, match="method: its 6 shapes are rigid-body modes only"):
-        reduce(bar, interfaces=ends, method=GivenShapes(rigid_motion(bar.nodes).reshape(-1, 6)), reference="a")
+        reduce(
+            bar,
+            interfaces=ends,
+            method=GivenShapes(rigid_motion(bar.nodes).reshape(-1, 6)),
+            reference="a",
+        )
 
 
 def test_given_modes_are_taken_as_they_are(bar: FEModel) -> None:
     """Modes of dense matrices, as (N, 3, n): the body has their frequencies."""
     omega2, modes = scipy.linalg.eigh(bar.K.toarray(), bar.M.toarray(), subset_by_index=(6, 11))
     ends = {"a": Averaged("x0"), "b": Averaged("x1")}
-    body = reduce(bar, interfaces=ends, method=GivenShapes(modes.reshape(-1, 3, 6)), reference="mean axes")
+    body = reduce(
+        bar, interfaces=ends, method=GivenShapes(modes.reshape(-1, 3, 6)), reference="mean axes"
+    )
     np.testing.assert_allclose((2 * np.pi * body.modes.frequency) ** 2, omega2, rtol=1e-9)
     assert body.modes.kind == ("static",) * 6
     changed = modes.copy()
@@ -165,8 +204,13 @@ def test_given_shapes_follow_rigid_interfaces(bar: FEModel) -> None:
     pinch = np.column_stack([0 * x, y * x**2, 0 * x]).reshape(-1, 1)
     stretch = np.column_stack([x**2, 0 * x, 0 * x]).reshape(-1, 1)
     method = GivenShapes(np.hstack([stretch, pinch]))
-    with pytest.warns(PreprocessWarning, match="distort rigid interfaces by up to 0.5 of their largest displacement"):
-        body = reduce(bar, interfaces={"a": Rigid("x0"), "b": Rigid("x1")}, method=method, reference="a")
+    with pytest.warns(
+        PreprocessWarning,
+        match="distort rigid interfaces by up to 0.5 of their largest displacement",
+    ):
+        body = reduce(
+            bar, interfaces={"a": Rigid("x0"), "b": Rigid("x1")}, method=method, reference="a"
+        )
     assert body.surface is not None
     rows, frame = bar.node_sets["x1"], body.frames["b"]
     arm = body.surface.nodes[rows] - frame.x
@@ -176,11 +220,18 @@ def test_given_shapes_follow_rigid_interfaces(bar: FEModel) -> None:
 
 @pytest.mark.parametrize("method", [CraigBampton, Rubin, CraigChang])
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-4])
-def test_auto_takes_the_fewest_modes(bar: FEModel, statics: InterfaceStatics, method: type[Reduction], tolerance: float) -> None:
-    """The errors measured against the full model are within the tolerance in the band; with one mode less they are not, or a
-    mode in the band is not among the normal modes."""
+def test_auto_takes_the_fewest_modes(
+    bar: FEModel, statics: InterfaceStatics, method: type[Reduction], tolerance: float
+) -> None:
+    """The errors measured against the full model are within the tolerance in the band; with one
+    mode less they are not, or a mode in the band is not among the normal modes."""
     band = 3000.0
-    body = reduce(bar, interfaces=ENDS, method=method(modes="auto", band=band, tolerance=tolerance), reference="a")
+    body = reduce(
+        bar,
+        interfaces=ENDS,
+        method=method(modes="auto", band=band, tolerance=tolerance),
+        reference="a",
+    )
     count = len(str(body.provenance["normal-mode frequencies [Hz]"]).split(","))
     assert float(body.provenance["accuracy: frequencies"]) <= tolerance
     assert body.provenance["accuracy: band [Hz]"] == band
@@ -189,9 +240,17 @@ def test_auto_takes_the_fewest_modes(bar: FEModel, statics: InterfaceStatics, me
         shapes = shapes_of(method(modes=n), statics)
         worst = 0.0
         for held in (None, 0, 1):
-            response = statics.free_response if held is None else lambda f, k=held: statics.held_response(f, k)
-            full = modes_of(response, bar.mass_product, statics.size, omega_max=2 * np.pi * band).omega / (2 * np.pi)
-            found = frequency_errors(ReducedModel.of(statics, shapes), held, 2 * np.pi * band, at_least=len(full)).frequency
+            response = (
+                statics.free_response
+                if held is None
+                else lambda f, k=held: statics.held_response(f, k)
+            )
+            full = modes_of(
+                response, bar.mass_product, statics.size, omega_max=2 * np.pi * band
+            ).omega / (2 * np.pi)
+            found = frequency_errors(
+                ReducedModel.of(statics, shapes), held, 2 * np.pi * band, at_least=len(full)
+            ).frequency
             worst = max(worst, float(np.max(found[: len(full)] / full - 1)))
         return worst
 
@@ -202,10 +261,19 @@ def test_auto_takes_the_fewest_modes(bar: FEModel, statics: InterfaceStatics, me
 
 def test_auto_gives_up_where_statics_are_missing(bar: FEModel) -> None:
     with pytest.raises(
-        InputError, match=r"method.tolerance: the error is still .* free-interface modes; increase it above 1e-06"
+        InputError,
+        match=r"method.tolerance: the error is still .* free-interface modes; increase it above "
+        r"1e-06",
     ):
-        reduce(bar, interfaces=ENDS, method=FreeModes(modes="auto", band=800.0, tolerance=1e-6), reference="a")
-    with pytest.raises(InputError, match=r"method.band: the body has no mode up to 20 Hz; raise the band"):
+        reduce(
+            bar,
+            interfaces=ENDS,
+            method=FreeModes(modes="auto", band=800.0, tolerance=1e-6),
+            reference="a",
+        )
+    with pytest.raises(
+        InputError, match=r"method.band: the body has no mode up to 20 Hz; raise the band"
+    ):
         reduce(bar, interfaces=ENDS, method=Rubin(modes="auto", band=20.0), reference="a")
 
 
@@ -216,7 +284,9 @@ def test_errors_are_kept_in_the_file(bar: FEModel, tmp_path) -> None:
     assert float(facts["accuracy: compliance"]) < 1e-8
     assert str(facts["accuracy: compliance by load"]).startswith("a force x ")
     assert str(facts["accuracy: held at b"]).count(" Hz ") >= 3
-    without = reduce(bar, interfaces=ENDS, method=CraigBampton(modes=6), reference="a", estimate=False)
+    without = reduce(
+        bar, interfaces=ENDS, method=CraigBampton(modes=6), reference="a", estimate=False
+    )
     assert not [key for key in without.provenance if key.startswith("accuracy")]
     assert without.digest == dataclasses.replace(body, residual=None).digest
 
@@ -255,11 +325,24 @@ def test_bad_options(make, message: str) -> None:
 @pytest.mark.parametrize(
     ("method", "message"),
     [
-        (Rubin(modes=500), "method.modes: 500 requested; the body has 144 degrees of freedom besides its rigid-body motions"),
-        (Rubin(frequency=1.0), "method.frequency: no free-interface mode up to 1.0 Hz; increase the limit"),
+        (
+            Rubin(modes=500),
+            "method.modes: 500 requested; the body has 144 degrees of freedom besides its "
+            "rigid-body motions",
+        ),
+        (
+            Rubin(frequency=1.0),
+            "method.frequency: no free-interface mode up to 1.0 Hz; increase the limit",
+        ),
         (ClampedModes(at="aa", modes=3), "method.at: no interface 'aa'; choose one of: a"),
-        (GivenShapes(np.ones((168, 2001))), "method: gives 2001 shapes; a flexible body has at most 2000"),
-        (GivenShapes(np.ones((7, 1))), "method.shapes: has 7 rows; the mesh has 56 nodes, three rows each"),
+        (
+            GivenShapes(np.ones((168, 2001))),
+            "method: gives 2001 shapes; a flexible body has at most 2000",
+        ),
+        (
+            GivenShapes(np.ones((7, 1))),
+            "method.shapes: has 7 rows; the mesh has 56 nodes, three rows each",
+        ),
     ],
 )
 def test_options_that_do_not_fit_the_body(bar: FEModel, method: Reduction, message: str) -> None:

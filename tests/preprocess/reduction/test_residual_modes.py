@@ -1,4 +1,6 @@
-"""Modes outside a basis: with the basis they carry all inertia that the interfaces' motion can excite."""
+"""Modes outside a basis: with the basis they carry all inertia that the interfaces' motion can
+excite.
+"""
 
 import numpy as np
 import pytest
@@ -14,19 +16,30 @@ from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics
 
 METHODS = {
-    "craig-bampton": pp.CraigBampton(modes=3), "guyan": pp.Guyan(), "rubin": pp.Rubin(modes=3), "craig-chang": pp.CraigChang(),
+    "craig-bampton": pp.CraigBampton(modes=3),
+    "guyan": pp.Guyan(),
+    "rubin": pp.Rubin(modes=3),
+    "craig-chang": pp.CraigChang(),
     "krylov": pp.Krylov(moments=1),
-}  # fmt: skip
+}
 
 
 def part(seed: int) -> InterfaceStatics:
-    """A small box of random proportions and material, held at both ends by rigid or averaged interfaces."""
+    """A small box of random proportions and material, held at both ends by rigid or averaged
+    interfaces.
+    """
     rng = np.random.default_rng(seed)
     size = rng.uniform(0.05, 0.2, 3) * [3, 1, 1]
-    material = pp.Isotropic(E=10 ** rng.uniform(9, 11.5), nu=rng.uniform(0.0, 0.4), rho=rng.uniform(500, 9000))
-    fe = pp.assemble(pp.box_mesh(tuple(size), (2, 1, 1), "hex8", origin=tuple(rng.uniform(-1, 1, 3))), material)
+    material = pp.Isotropic(
+        E=10 ** rng.uniform(9, 11.5), nu=rng.uniform(0.0, 0.4), rho=rng.uniform(500, 9000)
+    )
+    fe = pp.assemble(
+        pp.box_mesh(tuple(size), (2, 1, 1), "hex8", origin=tuple(rng.uniform(-1, 1, 3))), material
+    )
     kinds = [(pp.Rigid, pp.Averaged)[k] for k in rng.integers(0, 2, 2)]
-    return InterfaceStatics(fe, bind_interfaces({"a": kinds[0]("x0"), "b": kinds[1]("x1")}, fe.nodes, fe.node_sets))
+    return InterfaceStatics(
+        fe, bind_interfaces({"a": kinds[0]("x0"), "b": kinds[1]("x1")}, fe.nodes, fe.node_sets)
+    )
 
 
 def still_fields(statics: InterfaceStatics) -> FloatArray:
@@ -40,8 +53,12 @@ def still_fields(statics: InterfaceStatics) -> FloatArray:
 
 @pytest.mark.parametrize("seed", drawn(3, 60))
 @pytest.mark.parametrize("method", METHODS)
-def test_basis_and_residual_modes_carry_all_inertia(method: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Σ L_kᵀL_k of all shapes that do not move the interfaces is ΨᵀMZ (ZᵀMZ)⁻¹ ZᵀMΨ of all such fields Z."""
+def test_basis_and_residual_modes_carry_all_inertia(
+    method: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Σ L_kᵀL_k of all shapes that do not move the interfaces is ΨᵀMZ (ZᵀMZ)⁻¹ ZᵀMΨ of all such
+    fields Z.
+    """
     monkeypatch.setattr(module, "MOST", 100)
     statics = part(seed)
     shapes = elastic_shapes(statics, METHODS[method].basis(statics, lambda *_: None).shapes).shapes
@@ -58,14 +75,20 @@ def test_basis_and_residual_modes_carry_all_inertia(method: str, seed: int, monk
         np.diag(omega**2),
         atol=1e-7 * float(np.max(omega, initial=1.0)) ** 2,
     )
-    np.testing.assert_allclose(found.T @ statics.fe.K @ Psi, 0.0, atol=1e-8 * np.abs(statics.fe.K @ Psi).max())
+    np.testing.assert_allclose(
+        found.T @ statics.fe.K @ Psi, 0.0, atol=1e-8 * np.abs(statics.fe.K @ Psi).max()
+    )
     L = both.T @ M @ Psi
     size = np.sqrt(np.diag(whole))
-    np.testing.assert_allclose(L.T @ L / np.outer(size, size), whole / np.outer(size, size), atol=1e-7)
+    np.testing.assert_allclose(
+        L.T @ L / np.outer(size, size), whole / np.outer(size, size), atol=1e-7
+    )
 
 
 def test_they_are_the_next_modes_of_craig_and_bampton(tmp_path) -> None:  # type: ignore[no-untyped-def]
-    """Of 4 modes the next 8 are those that a basis of 12 has; of a complete basis there are none; a file keeps them."""
+    """Of 4 modes the next 8 are those that a basis of 12 has; of a complete basis there are none; a
+    file keeps them.
+    """
     mesh, steel = (
         pp.box_mesh((0.4, 0.03, 0.02), (6, 1, 1), "hex20"),
         pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0),
@@ -74,9 +97,15 @@ def test_they_are_the_next_modes_of_craig_and_bampton(tmp_path) -> None:  # type
 
     def body(n: int, **options: object) -> fm.FlexibleBodyData:
         return pp.reduce(
-            mesh, steel, interfaces=ends, method=pp.CraigBampton(modes=n), reference="root", stress=None, stiffening=False,
+            mesh,
+            steel,
+            interfaces=ends,
+            method=pp.CraigBampton(modes=n),
+            reference="root",
+            stress=None,
+            stiffening=False,
             **options,
-        )  # fmt: skip
+        )
 
     few, more = body(4, damping=0.02), body(12)
     listed = [float(f) for f in str(more.provenance["normal-mode frequencies [Hz]"]).split(", ")]

@@ -18,11 +18,15 @@ from preprocess.solve.lanczos import modes_of
 
 @pytest.fixture(scope="module")
 def bar() -> FEModel:
-    return assemble(box_mesh((0.6, 0.1, 0.07), (3, 1, 1), "hex20"), Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    return assemble(
+        box_mesh((0.6, 0.1, 0.07), (3, 1, 1), "hex20"), Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    )
 
 
 def bound(fe: FEModel, *kinds: type) -> InterfaceStatics:
-    return InterfaceStatics(fe, bind_interfaces({"a": kinds[0]("x0"), "b": kinds[1]("x1")}, fe.nodes, fe.node_sets))
+    return InterfaceStatics(
+        fe, bind_interfaces({"a": kinds[0]("x0"), "b": kinds[1]("x1")}, fe.nodes, fe.node_sets)
+    )
 
 
 def possible(statics: InterfaceStatics, held: tuple[int, ...]) -> np.ndarray:
@@ -53,17 +57,23 @@ def test_a_missed_mode_is_reported(bar: FEModel, monkeypatch: pytest.MonkeyPatch
 
     def forgetful(*arguments: object, **options: object):  # type: ignore[no-untyped-def]
         found = modes_of(*arguments, **options)
-        return found._replace(omega=np.delete(found.omega, 2), shapes=np.delete(found.shapes, 2, axis=1))
+        return found._replace(
+            omega=np.delete(found.omega, 2), shapes=np.delete(found.shapes, 2, axis=1)
+        )
 
     monkeypatch.setattr("preprocess.solve.engine.modes_of", forgetful)
-    with pytest.raises(SolverError, match=r"modes: 8 found up to \S+ Hz, 9 exist; request more modes"):
+    with pytest.raises(
+        SolverError, match=r"modes: 8 found up to \S+ Hz, 9 exist; request more modes"
+    ):
         CraigBampton(modes=10).basis(statics, lambda step, fraction: None)
     CraigBampton(modes=10, verify=False).basis(statics, lambda step, fraction: None)
 
 
 def test_many_modes_in_a_band() -> None:
     """142 modes of a slender bar: the basis stays orthogonal over hundreds of steps; by LAPACK."""
-    fe = assemble(box_mesh((0.3, 0.03, 0.02), (30, 2, 1), "hex8"), Isotropic(E=2.1e11, nu=0.3, rho=7850.0))
+    fe = assemble(
+        box_mesh((0.3, 0.03, 0.02), (30, 2, 1), "hex8"), Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
+    )
     statics = bound(fe, Averaged, Averaged)
     values = scipy.linalg.eigh(fe.K.toarray(), fe.M.toarray(), eigvals_only=True)
     omega = np.sqrt(0.5 * (values[147] + values[148]))

@@ -33,7 +33,16 @@ def test_report_of_a_part(tmp_path: Path, capsys: Captured) -> None:
     assert not re.findall(r'(?:src|href)="(?!data:image|#)', text)
     assert text.count("<img") == 1 + 8 + 6  # interfaces, modes, stress of modes
     anchors = re.findall(r'<a href="#(\w+)"', text)
-    assert anchors == ["part", "interfaces", "modes", "stress", "accuracy", "mass", "checks", "provenance"]
+    assert anchors == [
+        "part",
+        "interfaces",
+        "modes",
+        "stress",
+        "accuracy",
+        "mass",
+        "checks",
+        "provenance",
+    ]
     assert "Held at left" in text
     accuracy = text.split('<section id="accuracy">')[1].split("</section>")[0]
     assert re.search("[0-9]·10⁻", accuracy)
@@ -49,7 +58,9 @@ def test_rigid_interfaces_are_found_by_their_shapes(body: FlexibleBodyData) -> N
     assert body.surface is not None
     places = interface_places(body, {})
     for name, x in (("left", 0.0), ("right", 1.0)):
-        np.testing.assert_array_equal(places[name].nodes, np.flatnonzero(np.abs(body.surface.nodes[:, 0] - x) < 1e-9))
+        np.testing.assert_array_equal(
+            places[name].nodes, np.flatnonzero(np.abs(body.surface.nodes[:, 0] - x) < 1e-9)
+        )
 
 
 def test_bodies_without_surface_or_stress(body: FlexibleBodyData) -> None:
@@ -74,7 +85,9 @@ def test_failed_checks_are_reported(body: FlexibleBodyData) -> None:
 
 
 def test_certificate_on_the_page(tmp_path: Path) -> None:
-    text = PART.replace("[method]\nmodes = 2\n", "").replace("damping", "band = 300.0\ntolerance = 0.01\ndamping")
+    text = PART.replace("[method]\nmodes = 2\n", "").replace(
+        "damping", "band = 300.0\ntolerance = 0.01\ndamping"
+    )
     part = bar(tmp_path, text)
     assert call("reduce", part) == 0
     assert call("report", part.with_suffix(".h5")) == 0

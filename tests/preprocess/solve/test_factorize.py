@@ -17,7 +17,13 @@ from preprocess.solve import eigenmodes as module
 from preprocess.solve.cholesky import analyse
 from preprocess.solve.eigenmodes import eigenmodes, eigenvalues_below
 from preprocess.solve.factorize import factorize
-from preprocess.solve.ordering import MANY, graph_coordinates, node_graph, node_order, plane_dissection
+from preprocess.solve.ordering import (
+    MANY,
+    graph_coordinates,
+    node_graph,
+    node_order,
+    plane_dissection,
+)
 
 LINK = pathlib.Path(__file__).parents[3] / "meshes" / "link.msh"
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
@@ -43,7 +49,9 @@ def test_solution_has_no_residual(cantilever):
 
 
 def test_tip_load_bends_as_timoshenko_predicts(cantilever):
-    """P L³/3EI + P L/κGA with κ = 5/6 and the clamped face free of Saint-Venant effects: within 1 % for L/h = 10."""
+    """P L³/3EI + P L/κGA with κ = 5/6 and the clamped face free of Saint-Venant effects: within 1 %
+    for L/h = 10.
+    """
     K, _, x = cantilever
     tip = np.flatnonzero(x[:, 0] > 1 - 1e-9)
     load = np.zeros(K.shape[0])
@@ -74,13 +82,18 @@ def test_dissection_fills_far_less_than_the_default_order():
 def test_plane_dissection_is_a_permutation_of_little_fill(positions, monkeypatch):
     mesh = box_mesh((1.0, 0.5, 0.4), (14, 8, 6), "hex8")
     fe = assemble(mesh, STEEL)
-    graph = sp.csr_matrix((np.ones(fe.m.nnz, dtype=np.int8), fe.m.indices, fe.m.indptr), shape=fe.m.shape)
+    graph = sp.csr_matrix(
+        (np.ones(fe.m.nnz, dtype=np.int8), fe.m.indices, fe.m.indptr), shape=fe.m.shape
+    )
     x = mesh.nodes if positions == "given" else graph_coordinates(graph)
     np.testing.assert_array_equal(np.sort(plane_dissection(graph, x)), np.arange(len(x)))
     K = (fe.K + 1e9 * sp.eye(fe.K.shape[0])).tocsr()
     with_metis = factorize(K).nnz
     monkeypatch.setattr("preprocess.solve.ordering.pymetis", None)
-    assert factorize(K, coordinates=mesh.nodes if positions == "given" else None).nnz < 1.6 * with_metis
+    assert (
+        factorize(K, coordinates=mesh.nodes if positions == "given" else None).nnz
+        < 1.6 * with_metis
+    )
 
 
 @pytest.mark.parametrize("cells, element", [((16, 8, 6), "tet10"), ((18, 9, 8), "hex20")])
@@ -88,7 +101,10 @@ def test_coarse_nodes_order_second_order_meshes(cells, element):
     """Little more fill than all nodes give, with nodes held between which others are free."""
     mesh = box_mesh((1.0, 0.5, 0.4), cells, element)
     fe = assemble(mesh, STEEL)
-    nodes = np.setdiff1d(np.arange(len(mesh.nodes)), np.union1d(mesh.node_set("x0"), mesh.blocks[element].connectivity[:1, :4]))
+    nodes = np.setdiff1d(
+        np.arange(len(mesh.nodes)),
+        np.union1d(mesh.node_set("x0"), mesh.blocks[element].connectivity[:1, :4]),
+    )
     graph, P = node_graph(fe.K, nodes), linear_interpolation(fe)
     assert len(nodes) >= MANY
     assert P is not None
@@ -101,7 +117,9 @@ def test_coarse_nodes_order_second_order_meshes(cells, element):
 
 
 def test_unlinked_nodes_are_ordered_too():
-    np.testing.assert_array_equal(np.sort(node_order(sp.eye(5, format="csr", dtype=np.int8))), np.arange(5))
+    np.testing.assert_array_equal(
+        np.sort(node_order(sp.eye(5, format="csr", dtype=np.int8))), np.arange(5)
+    )
 
 
 def test_a_floating_part_is_named():
@@ -110,7 +128,10 @@ def test_a_floating_part_is_named():
     n = len(fe.nodes)
     held = sp.csr_matrix(fe.K + 1e12 * sp.eye(3 * n))
     K = sp.block_diag([held, fe.K], format="csr")
-    with pytest.raises(InputError, match=rf"singular: {n} of {2 * n} nodes in 2 separate parts move freely \(node {100 + n}, "):
+    with pytest.raises(
+        InputError,
+        match=rf"singular: {n} of {2 * n} nodes in 2 separate parts move freely \(node {100 + n}, ",
+    ):
         factorize(K, node_ids=np.arange(100, 100 + 2 * n))
     with pytest.raises(InputError, match="no free degree"):
         factorize(sp.csr_matrix((0, 0)))

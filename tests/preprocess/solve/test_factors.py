@@ -19,14 +19,19 @@ from preprocess.solve.factors import BACKENDS
 STEEL = Isotropic(E=210e9, nu=0.3, rho=7850.0)
 MKL = pytest.param(
     "pardiso",
-    marks=pytest.mark.skipif(importlib.util.find_spec("pypardiso") is None, reason="the extra mkl (pypardiso) is not installed"),
+    marks=pytest.mark.skipif(
+        importlib.util.find_spec("pypardiso") is None,
+        reason="the extra mkl (pypardiso) is not installed",
+    ),
 )
 ALL = ["cholesky", "superlu", MKL]
 
 
 @pytest.fixture(scope="module")
 def block():
-    """K and M of a block held at one face; its separators are wide enough for the parts of fronts to matter."""
+    """K and M of a block held at one face; its separators are wide enough for the parts of fronts
+    to matter.
+    """
     mesh = box_mesh((0.75, 0.45, 0.45), (5, 3, 3), "tet10")
     fe = assemble(mesh, STEEL)
     free = np.setdiff1d(np.arange(len(mesh.nodes)), mesh.node_set("x0"))
@@ -62,7 +67,9 @@ def test_held_nodes_are_left_out(block, backend):
     loads = np.random.default_rng(4).standard_normal((K.shape[0], 2))
     x = factorize(K, nodes=free, backend=backend).solve(loads)
     expected = np.zeros(loads.shape)
-    expected[rows] = scipy.linalg.solve(K.toarray()[np.ix_(rows, rows)], loads[rows], assume_a="pos")
+    expected[rows] = scipy.linalg.solve(
+        K.toarray()[np.ix_(rows, rows)], loads[rows], assume_a="pos"
+    )
     assert np.linalg.norm(x - expected) < 1e-10 * np.linalg.norm(expected)
     assert not x[np.setdiff1d(np.arange(K.shape[0]), rows)].any()
 
@@ -119,7 +126,9 @@ def test_no_entry_is_left_unset(block, monkeypatch):
 
 
 def test_a_matrix_without_the_blocks_of_a_mesh():
-    """Laplace's operator on a grid: no three columns go together, and the rows are no multiple of three."""
+    """Laplace's operator on a grid: no three columns go together, and the rows are no multiple of
+    three.
+    """
     line = sp.diags([-1.0, 2.001, -1.0], [-1, 0, 1], shape=(20, 20))
     K = sp.csr_matrix(sp.kronsum(line, line)[:-2, :-2])
     b = np.arange(398.0)
@@ -127,7 +136,9 @@ def test_a_matrix_without_the_blocks_of_a_mesh():
 
 
 def test_unknown_and_missing_backends_are_reported(block, monkeypatch):
-    with pytest.raises(InputError, match="backend: 'mumps' is unknown; choose one of cholesky, superlu, pardiso"):
+    with pytest.raises(
+        InputError, match="backend: 'mumps' is unknown; choose one of cholesky, superlu, pardiso"
+    ):
         factorize(block[0], backend="mumps")
     monkeypatch.setitem(__import__("sys").modules, "pypardiso", None)
     with pytest.raises(MachineError, match=r"pip install 'flexmbs\[mkl\]'"):
@@ -136,7 +147,10 @@ def test_unknown_and_missing_backends_are_reported(block, monkeypatch):
 
 def test_too_little_memory_is_reported_before_the_work(block, monkeypatch):
     monkeypatch.setattr("preprocess.solve.memory.free_memory", lambda: 1e6)
-    with pytest.raises(MachineError, match=r"the factor of 1470 degrees of freedom needs 0\.\d\d GB, 0\.00 GB are free; coarsen"):
+    with pytest.raises(
+        MachineError,
+        match=r"the factor of 1470 degrees of freedom needs 0\.\d\d GB, 0\.00 GB are free; coarsen",
+    ):
         factorize(block[0])
 
 

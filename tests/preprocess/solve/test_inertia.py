@@ -1,4 +1,6 @@
-"""Signs of pivots and BᵀA⁻¹B of a factor whose panels are dropped, against dense matrices and the factor that is kept."""
+"""Signs of pivots and BᵀA⁻¹B of a factor whose panels are dropped, against dense matrices and the
+factor that is kept.
+"""
 
 import tracemalloc
 
@@ -17,7 +19,9 @@ pytestmark = pytest.mark.skipif(not COMPILED, reason="SuperLU factors only")
 
 @pytest.fixture(scope="module")
 def block() -> pp.FEModel:
-    return pp.assemble(pp.box_mesh((0.5, 0.3, 0.3), (8, 5, 5), "hex20"), pp.Isotropic(E=2e11, nu=0.3, rho=7850.0))
+    return pp.assemble(
+        pp.box_mesh((0.5, 0.3, 0.3), (8, 5, 5), "hex20"), pp.Isotropic(E=2e11, nu=0.3, rho=7850.0)
+    )
 
 
 def matrix(fe: pp.FEModel, shift: float) -> Matrix:
@@ -30,17 +34,24 @@ def matrix(fe: pp.FEModel, shift: float) -> Matrix:
 @pytest.mark.parametrize("hertz", [0.0, 3000.0, 20_000.0])
 def test_inertia_is_that_of_a_kept_factor(block, columns, hertz, monkeypatch):
     monkeypatch.setattr(factor, "STREAMED", 1 / 500)  # many steps
-    A, B = matrix(block, (2 * np.pi * hertz) ** 2), np.random.default_rng(1).standard_normal((block.K.shape[0], columns))
+    A, B = (
+        matrix(block, (2 * np.pi * hertz) ** 2),
+        np.random.default_rng(1).standard_normal((block.K.shape[0], columns)),
+    )
     found, kept = SERIAL.inertia(A, B), Engine.inertia(SERIAL, A, B)
     assert found.negative == kept.negative
     assert (found.negative > 0) == (hertz > 0)
-    np.testing.assert_allclose(found.form, kept.form, rtol=0, atol=1e-7 * np.abs(kept.form).max(initial=0.0))
+    np.testing.assert_allclose(
+        found.form, kept.form, rtol=0, atol=1e-7 * np.abs(kept.form).max(initial=0.0)
+    )
     assert found.backward_error < 1e-11
     assert kept.backward_error < 1e-11
 
 
 def test_counts_are_those_of_all_eigenvalues():
-    fe = pp.assemble(pp.box_mesh((0.5, 0.2, 0.1), (4, 2, 1), "tet10"), pp.Isotropic(E=2e11, nu=0.3, rho=7850.0))
+    fe = pp.assemble(
+        pp.box_mesh((0.5, 0.2, 0.1), (4, 2, 1), "tet10"), pp.Isotropic(E=2e11, nu=0.3, rho=7850.0)
+    )
     rows = np.setdiff1d(np.arange(fe.K.shape[0]), 3 * fe.node_sets["x0"][:, None] + np.arange(3))
     for hertz in (500.0, 5000.0, 40_000.0):
         A = matrix(fe, (2 * np.pi * hertz) ** 2)
@@ -66,7 +77,9 @@ def test_memory_needed_is_that_of_the_work(block, columns):
     """Also of the solutions for many interfaces; beside it a copy of the matrix."""
     A, B = matrix(block, 1e8), np.random.default_rng(2).standard_normal((block.K.shape[0], columns))
     graph = node_graph(A.A, A.blocks)
-    tree = analyse(graph.indptr, graph.indices, node_order(graph, A.places[A.blocks])).of_nodes(A.blocks, len(block.nodes))
+    tree = analyse(graph.indptr, graph.indices, node_order(graph, A.places[A.blocks])).of_nodes(
+        A.blocks, len(block.nodes)
+    )
     tracemalloc.start()
     PassingFactor(A.A, tree, B)
     used = tracemalloc.get_traced_memory()[1]
@@ -75,7 +88,9 @@ def test_memory_needed_is_that_of_the_work(block, columns):
 
 
 def test_a_shift_at_an_eigenvalue_is_named():
-    fe = pp.assemble(pp.box_mesh((1.0, 1.0, 1.0), (1, 1, 1), "hex8"), pp.Isotropic(E=2e11, nu=0.0, rho=7850.0))
+    fe = pp.assemble(
+        pp.box_mesh((1.0, 1.0, 1.0), (1, 1, 1), "hex8"), pp.Isotropic(E=2e11, nu=0.0, rho=7850.0)
+    )
     zero = fe.K * 0.0
     zero.eliminate_zeros()
     with pytest.raises(InputError, match="modes: a shift is an eigenvalue"):

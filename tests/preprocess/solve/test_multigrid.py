@@ -1,4 +1,6 @@
-"""Two grids in place of a factor: their refined solutions, modes and bodies are those of a direct factor, or it is used."""
+"""Two grids in place of a factor: their refined solutions, modes and bodies are those of a direct
+factor, or it is used.
+"""
 
 import numpy as np
 import pytest
@@ -26,12 +28,20 @@ METHODS = {
     "rubin": pp.Rubin(modes=12),
     "clamped": pp.ClampedModes(frequency=3000.0, at="a"),
 }
-SECOND_ORDER = [name for name, element in ELEMENTS.items() if element.corners < len(element.nodes) and name != "pyramid13"]
+SECOND_ORDER = [
+    name
+    for name, element in ELEMENTS.items()
+    if element.corners < len(element.nodes) and name != "pyramid13"
+]
 
 
 def bent(mesh: pp.Mesh) -> pp.Mesh:
     """The mesh on an arc: edges are curved."""
-    return mesh.moved(lambda x: np.column_stack([(1 + x[:, 1]) * np.sin(x[:, 0]), (1 + x[:, 1]) * np.cos(x[:, 0]), x[:, 2]]))
+    return mesh.moved(
+        lambda x: np.column_stack(
+            [(1 + x[:, 1]) * np.sin(x[:, 0]), (1 + x[:, 1]) * np.cos(x[:, 0]), x[:, 2]]
+        )
+    )
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +65,9 @@ def two_grids(part: pp.FEModel) -> Multigrid:
     return found
 
 
-@pytest.mark.parametrize("name", [name for name, element in ELEMENTS.items() if element.corners < len(element.nodes)])
+@pytest.mark.parametrize(
+    "name", [name for name, element in ELEMENTS.items() if element.corners < len(element.nodes)]
+)
 def test_linear_motions_are_those_of_the_corners(name):
     element = ELEMENTS[name]
     values = corner_functions(element)
@@ -102,12 +114,21 @@ def test_results_do_not_depend_on_the_number_of_threads(part, small, monkeypatch
 @pytest.mark.parametrize("interfaces", INTERFACES)
 @pytest.mark.parametrize("method", METHODS)
 def test_bodies_are_those_of_a_direct_factor(part, monkeypatch, interfaces, method):
-    monkeypatch.setattr(lanczos, "TOLERANCE", 1e-10)  # otherwise the difference is that of the last mode
+    # otherwise the difference is that of the last mode
+    monkeypatch.setattr(lanczos, "TOLERANCE", 1e-10)
     monkeypatch.setattr(corrections, "_SETTLED", 1e-10)
     bodies = []
     for many in (np.inf, 0):
         monkeypatch.setattr(memory, "MANY", many)
-        bodies.append(pp.reduce(part, interfaces=INTERFACES[interfaces], method=METHODS[method], reference="a", stress=None))
+        bodies.append(
+            pp.reduce(
+                part,
+                interfaces=INTERFACES[interfaces],
+                method=METHODS[method],
+                reference="a",
+                stress=None,
+            )
+        )
     wanted, found = bodies
     assert wanted.provenance["factor: precision"] == "double"
     assert str(found.provenance["factor: precision"]).startswith("two grids, solutions refined to")
@@ -115,7 +136,9 @@ def test_bodies_are_those_of_a_direct_factor(part, monkeypatch, interfaces, meth
     for name, frame in wanted.frames.items():
         expected = (frame.phi / wanted.K_ff.diagonal()) @ frame.phi.T
         compliance = (found.frames[name].phi / found.K_ff.diagonal()) @ found.frames[name].phi.T
-        np.testing.assert_allclose(compliance, expected, rtol=0, atol=1e-8 * np.abs(expected).max() + 1e-20)
+        np.testing.assert_allclose(
+            compliance, expected, rtol=0, atol=1e-8 * np.abs(expected).max() + 1e-20
+        )
     assert found.validate().ok
 
 
@@ -130,7 +153,15 @@ def test_random_parts_are_right_in_any_case(seed, monkeypatch):
     for many in (np.inf, 0):
         monkeypatch.setattr(memory, "MANY", many)
         method = (pp.CraigBampton(modes=6), pp.Rubin(modes=6))[seed % 2]
-        bodies.append(pp.reduce(fe, interfaces=interfaces, method=method, reference=frame_of(seed, interfaces), stress=None))
+        bodies.append(
+            pp.reduce(
+                fe,
+                interfaces=interfaces,
+                method=method,
+                reference=frame_of(seed, interfaces),
+                stress=None,
+            )
+        )
     np.testing.assert_allclose(bodies[1].modes.frequency, bodies[0].modes.frequency, rtol=1e-8)
 
 
@@ -142,24 +173,41 @@ def test_solids_with_a_shell_and_a_spider_have_two_grids_too(monkeypatch):
         np.vstack([box.nodes, sheet]),
         {"hex20": box.blocks["hex20"].connectivity, "quad4": [np.arange(n, n + 4)]},
         node_sets={
-            "root": box.node_sets["x0"], "top": box.node_sets["z1"], "tip": box.node_sets["x1"], "sheet": np.arange(n, n + 4),
+            "root": box.node_sets["x0"],
+            "top": box.node_sets["z1"],
+            "tip": box.node_sets["x1"],
+            "sheet": np.arange(n, n + 4),
         },
-    )  # fmt: skip
-    joints = {"glue": pp.Tie("sheet", "top"), "hub": pp.RigidSpider("tip", position=(0.6, 0.1, 0.1))}
+    )
+    joints = {
+        "glue": pp.Tie("sheet", "top"),
+        "hub": pp.RigidSpider("tip", position=(0.6, 0.1, 0.1)),
+    }
     fe = pp.assemble(mesh, STEEL, sections=pp.ShellSection(0.002), connections=joints)
     monkeypatch.setattr(corrections, "_SETTLED", 1e-10)
     bodies = []
     for many in (np.inf, 0):
         monkeypatch.setattr(memory, "MANY", many)
         interfaces = {"root": pp.Rigid("root"), "hub": pp.Rigid("hub")}
-        bodies.append(pp.reduce(fe, interfaces=interfaces, method=pp.CraigBampton(modes=8), reference="root", stress=None))
+        bodies.append(
+            pp.reduce(
+                fe,
+                interfaces=interfaces,
+                method=pp.CraigBampton(modes=8),
+                reference="root",
+                stress=None,
+            )
+        )
     assert str(bodies[1].provenance["factor: precision"]).startswith("two grids")
     np.testing.assert_allclose(bodies[1].modes.frequency, bodies[0].modes.frequency, rtol=1e-8)
 
 
 def test_thin_plates_and_incompressible_solids_have_a_direct_factor(small):
     plate = pp.assemble(pp.box_mesh((0.5, 0.5, 0.001), (12, 12, 1), "tet10"), STEEL)
-    rubber = pp.assemble(pp.box_mesh((0.5, 0.2, 0.2), (6, 3, 3), "hex20"), pp.Isotropic(E=1e7, nu=0.49999, rho=1000.0))
+    rubber = pp.assemble(
+        pp.box_mesh((0.5, 0.2, 0.2), (6, 3, 3), "hex20"),
+        pp.Isotropic(E=1e7, nu=0.49999, rho=1000.0),
+    )
     for part in (plate, rubber):
         factor = factorize(part.K, nodes=held(part), interpolation=linear_interpolation(part))
         assert isinstance(factor, CholeskyFactor)
@@ -183,7 +231,9 @@ def test_a_load_that_is_not_refined_gets_a_direct_factor(part, small, monkeypatc
 
 @pytest.mark.parametrize("share", [1.05, 1.5, 30.0])
 def test_matrices_that_are_not_positive_definite_are_refused(part, small, share):
-    """Negative springs at the tip, stiffer than the part: the softest motion is unstable, the factor has a negative pivot."""
+    """Negative springs at the tip, stiffer than the part: the softest motion is unstable, the
+    factor has a negative pivot.
+    """
     load, tip = np.zeros((part.K.shape[0], 1)), 3 * part.node_sets["x1"] + 2
     load[tip] = 1.0
     compliance = float((load * factorize(part.K, nodes=held(part)).solve(load)).sum())
@@ -207,6 +257,12 @@ def test_memory_of_large_second_order_parts():
 
 
 def test_factors_are_kept_without_two_grids(part, small, tmp_path):
-    body = pp.reduce(part, interfaces=INTERFACES["averaged"], reference="a", keep=tmp_path / "part.factor", stress=None)
+    body = pp.reduce(
+        part,
+        interfaces=INTERFACES["averaged"],
+        reference="a",
+        keep=tmp_path / "part.factor",
+        stress=None,
+    )
     assert str(body.provenance["factor"]).startswith("written to")
     assert factors.BACKENDS["cholesky"] is CholeskyFactor

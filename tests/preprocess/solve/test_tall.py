@@ -21,7 +21,9 @@ def test_products_of_any_shape_and_order(seed):
     with Threads() as threads:
         products = TallProducts(n, threads)
         np.testing.assert_allclose(products.inner(A, W), A.T @ W, rtol=0, atol=1e-11)
-        np.testing.assert_allclose(products.squares(W, 2.0 * W), 2.0 * (W * W).sum(axis=0), rtol=1e-12)
+        np.testing.assert_allclose(
+            products.squares(W, 2.0 * W), 2.0 * (W * W).sum(axis=0), rtol=1e-12
+        )
         np.testing.assert_allclose(products.combined(A, y), A @ y, rtol=0, atol=1e-12)
         changed = W.copy(order="K")
         products.subtract(changed, A, y)
@@ -58,6 +60,8 @@ def test_blocks_of_matrices_with_and_without_whole_blocks(seed):
     blocks = K.tobsr((3, 3))
     blocks.sort_indices()
     assert np.array_equal(found.indptr, blocks.indptr)
-    rebuilt = sp.bsr_matrix((-found.values.reshape(-1, 3, 3), found.indices, found.indptr), shape=K.shape)
+    rebuilt = sp.bsr_matrix(
+        (-found.values.reshape(-1, 3, 3), found.indices, found.indptr), shape=K.shape
+    )
     assert abs(rebuilt - K).max() == 0.0
     np.testing.assert_allclose(RepeatedProduct(K.tocsr())(u), K @ u, rtol=0, atol=1e-12)

@@ -82,7 +82,9 @@ def test_inner_tasks_have_the_threads_of_the_outer_ones():
 
 def test_tall_products_are_the_same_on_any_number_of_threads():
     random = np.random.default_rng(1)
-    A, B, y = (random.standard_normal(shape) for shape in ((2 * BLOCK + 7, 5), (2 * BLOCK + 7, 3), (3, 3)))
+    A, B, y = (
+        random.standard_normal(shape) for shape in ((2 * BLOCK + 7, 5), (2 * BLOCK + 7, 3), (3, 3))
+    )
     found = []
     for threads in THREADS:
         with threadpool_limits(threads), Threads() as pool:
@@ -99,10 +101,14 @@ def test_tall_products_are_the_same_on_any_number_of_threads():
 
 @pytest.mark.parametrize("k", [0, 1, 2, 7, 8, 9, 12, 24, 25, 33])
 def test_sparse_products(k):
-    """Of rectangular matrices and of those with blocks of nodes, rows without entries and others; fields in any order."""
+    """Of rectangular matrices and of those with blocks of nodes, rows without entries and others;
+    fields in any order.
+    """
     random = np.random.default_rng(3)
     A = sp.random(9001, 500, 0.002, "csr", random_state=2)
-    blocks = sp.kron(sp.random(1500, 1500, 0.002, "csr", random_state=4), random.standard_normal((3, 3)), "csr")
+    blocks = sp.kron(
+        sp.random(1500, 1500, 0.002, "csr", random_state=4), random.standard_normal((3, 3)), "csr"
+    )
     nodal = (blocks + sp.diags(random.integers(0, 2, 4500).astype(float))).tocsr()
     for matrix, product in (
         (A, lambda u: sparse_product(A, u)),
@@ -110,7 +116,10 @@ def test_sparse_products(k):
         (nodal, RepeatedProduct(nodal)),
     ):
         n = matrix.shape[1]
-        for u in random.standard_normal((k, n)).T, random.standard_normal((2 * n, 2 * k + 1))[::2, 1::2]:
+        for u in (
+            random.standard_normal((k, n)).T,
+            random.standard_normal((2 * n, 2 * k + 1))[::2, 1::2],
+        ):
             np.testing.assert_allclose(product(u), matrix @ u, atol=1e-13)
 
 
