@@ -182,9 +182,8 @@ class Declaration(metaclass=Documented):
     __pydantic_validator__: ClassVar[Any]
 
     def __repr__(self) -> str:
-        given = ", ".join(
-            f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self) if f.repr
-        )  # type: ignore[arg-type]
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        given = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields if f.repr)
         return f"{type(self).__qualname__}({given})"
 
     def __eq__(self, other: object) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import h5py
 
-from flexmbs.files.plain_hdf5 import CHECKSUM, items
+from flexmbs.files.hdf5 import CHECKSUM, items
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ import pytest
 import flexmbs as fm
 from flexmbs.__main__ import main
 from flexmbs.api.solution import Solution
-from flexmbs.command.kinds import example, keys
+from flexmbs.command.item_help import example, keys
 from flexmbs.command.listing import all_kinds
 from flexmbs.declaration import Declaration
 
@@ -305,7 +305,7 @@ Captured = pytest.CaptureFixture[str]
 def test_solver_stop_keeps_what_was_computed(
     model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    import flexmbs.studies.simulate as analysis
+    import flexmbs.studies.run.simulate as analysis
 
     whole = analysis.simulate
 
@@ -322,7 +322,7 @@ def test_solver_stop_keeps_what_was_computed(
 def test_other_failures(
     error: Exception, code: int, model: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    import flexmbs.studies.simulate as analysis
+    import flexmbs.studies.run.simulate as analysis
 
     def failing(*given: object, **options: object) -> None:
         raise error

@@ -9,11 +9,11 @@ import re
 import pytest
 
 import flexmbs as fm
-from flexmbs.studies.articulated_terms import ArticulatedTerms
-from flexmbs.studies.body_terms import BodyTerms
-from flexmbs.studies.forces_by_cause import ForcesByCause
-from flexmbs.studies.matrices import Matrices
-from flexmbs.studies.open_chain import OpenChain
+from flexmbs.studies.terms.articulated_terms import ArticulatedTerms
+from flexmbs.studies.terms.body_terms import BodyTerms
+from flexmbs.studies.terms.forces_by_cause import ForcesByCause
+from flexmbs.studies.terms.matrices import Matrices
+from flexmbs.studies.terms.open_chain import OpenChain
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")

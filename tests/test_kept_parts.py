@@ -114,7 +114,7 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
 
 COUNTED = """
 from flexmbs._jit.address import Entry
-from flexmbs.studies.warmup import compile_backwards, kernels, pendulum
+from flexmbs.studies.run.warmup import compile_backwards, kernels, pendulum
 import flexmbs as fm
 compile_backwards("recursive", "dormand-prince")
 found = [kernel for kernel, _ in kernels("recursive", "dormand-prince")]
@@ -142,7 +142,7 @@ import json
 from pathlib import Path
 import flexmbs as fm
 from flexmbs.time_stepping import second_process
-from flexmbs.studies.warmup import pendulum
+from flexmbs.studies.run.warmup import pendulum
 started = []
 class Process:
     def __init__(self, command, **given):

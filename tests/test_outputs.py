@@ -13,9 +13,9 @@ import pytest
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.errors import InputError, MachineError
-from flexmbs.files.kinds import SOLUTION
+from flexmbs.files.file_types import SOLUTION
 from flexmbs.files.output import whole_file
-from flexmbs.files.reserve import reserved
+from flexmbs.files.reserved_outputs import reserved
 from preprocess.mesh.structured import box_mesh
 
 sys.path.insert(0, str(Path(__file__).parent / "bad_inputs"))
@@ -32,7 +32,7 @@ def never(*given: object, **options: object) -> None:
 def test_61_what_cannot_be_written_is_known_before_anything_is_computed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    import flexmbs.studies.simulate as analysis
+    import flexmbs.studies.run.simulate as analysis
 
     path = saved(pendulum(), tmp_path)
     monkeypatch.setattr(analysis, "simulate", never)
@@ -196,7 +196,7 @@ def test_66_a_file_that_another_run_writes_is_rejected(tmp_path: Path, capsys: C
     path = saved(pendulum(), tmp_path)
     output = path.with_suffix(".h5")
     code = (
-        "import sys, pathlib, flexmbs.files.reserve as r\n"
+        "import sys, pathlib, flexmbs.files.reserved_outputs as r\n"
         f"with r.reserved((pathlib.Path({str(output)!r}), {SOLUTION!r})): print('held', "
         "flush=True); sys.stdin.read()"
     )
@@ -269,7 +269,7 @@ def flexible(folder: Path) -> Path:
 def test_outputs_replace_no_file_of_another_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
-    import flexmbs.studies.simulate as analysis
+    import flexmbs.studies.run.simulate as analysis
 
     path, body, part, mesh = (
         flexible(tmp_path),

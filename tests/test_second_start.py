@@ -16,7 +16,7 @@ import pytest
 
 import flexmbs as fm
 from flexmbs._jit import COMPILED
-from flexmbs.flexible_body.kept import KeptBodies
+from flexmbs.flexible_body.body_cache import KeptBodies
 from flexmbs.system.callbacks import Callbacks
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ from sphinx.application import Sphinx
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs.command.kinds import example
+from flexmbs.command.item_help import example
 from flexmbs.command.listing import all_kinds
 from flexmbs.declaration import Declaration
 

@@ -25,7 +25,7 @@ class Model(ModelData):
         """The model at its start in three dimensions, as a page that a notebook displays;
         elsewhere, or with ``browser``, it is opened in a browser. If its loops do not close the
         declared positions are shown. Raises InputError."""
-        from flexmbs.report.start import model_view
+        from flexmbs.report.model_at_start import model_view
         from flexmbs.report.view import shown
 
         return shown(model_view(self), browser)

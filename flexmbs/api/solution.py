@@ -63,7 +63,7 @@ class Solution(SolutionData):
     ) -> None:
         """Write an HTML page with this run and another one: curves over each other, differences of
         what both have, both verdicts. names: of the runs on the page. Raises MachineError."""
-        from flexmbs.files.kinds import check_kind, comparison_kind
+        from flexmbs.files.file_types import check_kind, comparison_kind
         from flexmbs.files.output import write_text
         from flexmbs.files.paths import file_path
         from flexmbs.report.comparison import comparison_page

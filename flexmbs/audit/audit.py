@@ -5,22 +5,22 @@ import warnings
 from collections.abc import Callable
 from typing import Protocol
 
+from flexmbs.audit.audit_samples import instants_of_samples
+from flexmbs.audit.check_user_functions import functions_that_change
 from flexmbs.audit.coupling_rates import contact_rates, coupling_rates
+from flexmbs.audit.cross_check import second_opinion
 from flexmbs.audit.event_steps import event_steps
 from flexmbs.audit.force_differences import Scales
-from flexmbs.audit.forcing import forcing
-from flexmbs.audit.functions import functions_that_change
 from flexmbs.audit.impacts import contact_duration, impact_order, several_at_once
 from flexmbs.audit.initial_rates import initial_rates
+from flexmbs.audit.load_resolution import forcing
 from flexmbs.audit.reduction import reduction
-from flexmbs.audit.samples import instants_of_samples
-from flexmbs.audit.second_opinion import second_opinion
 from flexmbs.audit.second_run import second_run
 from flexmbs.audit.spectrum import load_spectrum
 from flexmbs.audit.step_error import step_error
 from flexmbs.audit.truncation import TITLE, truncation
 from flexmbs.audit.unresolved_modes import unresolved_modes
-from flexmbs.audit.work_within import work_within_steps
+from flexmbs.audit.work_in_steps import work_within_steps
 from flexmbs.errors import AuditError, AuditWarning, shown
 from flexmbs.results.bodies import data_of, flexible_bodies
 from flexmbs.results.solution import SolutionData

@@ -20,7 +20,7 @@ from flexmbs.results.joints import path_coordinates
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, Check
 from flexmbs.system.records import Work
-from flexmbs.system.sizes import displacement_sizes, model_size
+from flexmbs.system.step_scales import displacement_sizes, model_size
 from flexmbs.system.trajectory import Trajectory
 
 STATES = 24

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.audit.samples import greatest, sampled
+from flexmbs.audit.audit_samples import greatest, sampled
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
 from flexmbs.integrators.run_context import DONE
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run

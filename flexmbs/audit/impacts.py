@@ -3,7 +3,7 @@
 A contact of the force N = k δⁿ stops a mass m that arrives at v at δ_m = ((n + 1) m v²/(2
 k))^(1/(n+1)) and lasts T = 2 δ_m/v ∫₀¹ dx/√(1 − x^(n+1)) (Johnson, Contact Mechanics, 1985, eq.
 11.23 for n = 3/2). Error-controlled methods resolve it by their error estimate, fixed steps are
-divided within it (`flexmbs.integrators.unseen_contacts`).
+divided within it (`flexmbs.integrators.missed_contacts`).
 """
 
 import itertools

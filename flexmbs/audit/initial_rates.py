@@ -8,14 +8,14 @@ import scipy
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.assembly import CutVelocities
-from flexmbs.initial.contradiction import row_items
+from flexmbs.initial.inconsistent_rates import row_items
 from flexmbs.initial.initial_state import Moved
 from flexmbs.model.couplings import ConstantCoupling, coordinate_of
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import WARN, Check
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work
-from flexmbs.system.sizes import displacement_sizes, model_size
+from flexmbs.system.step_scales import displacement_sizes, model_size
 from flexmbs.time_stepping.run import Run
 
 # of the largest velocity at the start, at least of 1 rad/s or the model's size per s

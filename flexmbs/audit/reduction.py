@@ -17,7 +17,7 @@ from flexmbs.results.bodies import data_of, flexible_bodies
 from flexmbs.results.body_loads import body_loads
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, Check, graded
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 
 LACKING = (0.05, 0.5)  # of the largest displacement
 OUT_OF_SHAPE = (1e-3, 5e-2)  # of the model's size

@@ -10,7 +10,7 @@ import numpy as np
 from flexmbs.results.body_loads import body_loads
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, Check, graded
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 
 ABOVE = (0.02, np.inf)  # of the variation of the loads
 LEAST_OUTPUTS = 64

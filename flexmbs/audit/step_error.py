@@ -19,7 +19,7 @@ from flexmbs.model.frames import GROUND
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, Check, graded
 from flexmbs.system.records import rows_of
-from flexmbs.system.sizes import displacement_sizes, model_size
+from flexmbs.system.step_scales import displacement_sizes, model_size
 from flexmbs.time_stepping.run import Run
 
 MOTION = (1e-2, 1e-1)  # of the largest motion

@@ -21,16 +21,16 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from flexmbs.audit.cross_check import converted_to
 from flexmbs.audit.force_differences import REACTIONS, Scales, again
-from flexmbs.audit.second_opinion import converted_to
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work, start_from
-from flexmbs.flexible_body.parts import ResidualModes
+from flexmbs.flexible_body.components import ResidualModes
 from flexmbs.results.body_loads import inertia_factors
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 
 TITLE = "Truncated modes"
 RIGID = 1e-9  # of the highest squared frequency: motions without stiffness

@@ -19,14 +19,14 @@ import time
 import numpy as np
 import scipy
 
+from flexmbs.audit.audit_samples import loads_at
 from flexmbs.audit.force_differences import Scales, again, force_differences
-from flexmbs.audit.samples import loads_at
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.assembly import displaced
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check
-from flexmbs.system.sizes import displacement_sizes
+from flexmbs.system.step_scales import displacement_sizes
 from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.run import Run
 

@@ -14,7 +14,7 @@ from flexmbs.console.messages import Report
 from flexmbs.errors import InputError
 from flexmbs.exports.moving_surfaces import at_nodes, chosen_outputs
 from flexmbs.files.output import slug, whole_file, write_text
-from flexmbs.flexible_body.parts import FloatArray, Surface
+from flexmbs.flexible_body.components import FloatArray, Surface
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.results.stress import StressView
 from flexmbs.results.stress_summary import stressed_bodies

@@ -16,8 +16,8 @@ def compare(
     finished, else 3.
     """
     from flexmbs.api.model import load
-    from flexmbs.studies.compare import INTEGRATORS_COMPARED
-    from flexmbs.studies.compare import compare as analysis
+    from flexmbs.studies.run.compare import INTEGRATORS_COMPARED
+    from flexmbs.studies.run.compare import compare as analysis
 
     model = load(path, allow_outside=access["allow_outside"], allow_code=access["allow_code"])
     options = {key: value for key, value in given.items() if value is not None}

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from flexmbs.console.messages import Report, progress_bar, put
-from flexmbs.console.spawned import spawn_context
+from flexmbs.console.spawn_context import spawn_context
 from flexmbs.errors import InputError, MachineError, SolverError
-from flexmbs.files.kinds import BODY, MODEL, PAGE, SOLUTION
-from flexmbs.files.reserve import reserved
+from flexmbs.files.file_types import BODY, MODEL, PAGE, SOLUTION
+from flexmbs.files.reserved_outputs import reserved
 
 HERE = Path(__file__).resolve()
 # in a wheel, in the source
@@ -23,7 +23,7 @@ def demo(folder: Path) -> int:
     else 3.
     """
     from flexmbs.command.run import simulated
-    from flexmbs.studies.demo import demo_checks, demo_model
+    from flexmbs.studies.run.demo import demo_checks, demo_model
     from flexmbs.system.check import FAIL
 
     started = time.perf_counter()
@@ -81,7 +81,7 @@ def compiling_meanwhile() -> Iterator[None]:
     except BaseException:
         compiler.terminate()
         raise
-    from flexmbs.studies.warmup import DEMO, compile_backwards
+    from flexmbs.studies.run.warmup import DEMO, compile_backwards
     from flexmbs.time_stepping.second_process import all_compiled
 
     compile_backwards(*DEMO)
@@ -89,7 +89,7 @@ def compiling_meanwhile() -> Iterator[None]:
 
 
 def _warm_up() -> None:
-    from flexmbs.studies.warmup import warm_up_demo
+    from flexmbs.studies.run.warmup import warm_up_demo
 
     warm_up_demo()
 

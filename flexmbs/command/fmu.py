@@ -19,7 +19,7 @@ def fmu(
 ) -> None:
     """Write the unit of a model. Raises InputError, MachineError."""
     from flexmbs.api.model import load
-    from flexmbs.studies.fmu import export_fmu
+    from flexmbs.studies.cosimulation.export_fmu import export_fmu
 
     inputs, outputs = (read_ports(texts, key) for texts, key in zip(ports, ("--in", "--out")))
     put(

@@ -98,7 +98,7 @@ def all_kinds() -> Families:
 
 def _text(cls: type[Any]) -> str:
     """Keys and an example of what a model file has; the documentation of other kinds."""
-    from flexmbs.command.kinds import keys
+    from flexmbs.command.item_help import keys
 
     return keys(cls) if issubclass(cls, Declaration) else inspect.cleandoc(cls.__doc__ or "")
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from flexmbs.console.messages import put
 from flexmbs.errors import InputError
-from flexmbs.files.kinds import comparison_kind, report_kind
-from flexmbs.files.reserve import reserved
+from flexmbs.files.file_types import comparison_kind, report_kind
+from flexmbs.files.reserved_outputs import reserved
 
 
 def report(paths: list[Path], output: Path | None) -> None:

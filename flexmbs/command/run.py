@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from flexmbs.console.interrupts import exit_code
 from flexmbs.console.messages import note, progress_bar, put, put_json
 from flexmbs.errors import AuditWarning, InputError, MachineError, SolverError
-from flexmbs.files.kinds import PAGE, PDF, SOLUTION, report_kind
-from flexmbs.files.reserve import reserved
+from flexmbs.files.file_types import PAGE, PDF, SOLUTION, report_kind
+from flexmbs.files.reserved_outputs import reserved
 
 if TYPE_CHECKING:
     from flexmbs.api.model import Model
     from flexmbs.api.solution import Solution
     from flexmbs.model.run import Run
-    from flexmbs.studies.run_folder import RunFolder
+    from flexmbs.studies.run.run_folder import RunFolder
 
 
 class Kept(NamedTuple):
@@ -34,7 +34,7 @@ class Kept(NamedTuple):
 
     def folder(self) -> "RunFolder | None":
         """The run folder, for an output that ends with a slash or is a folder. Raises InputError."""
-        from flexmbs.studies.run_folder import RunFolder
+        from flexmbs.studies.run.run_folder import RunFolder
 
         if self.output is not None and (
             self.output.endswith(("/", os.sep)) or Path(self.output).is_dir()
@@ -67,7 +67,7 @@ def run(
     FAIL. Partial results are kept.
     """
     from flexmbs.api.model import load
-    from flexmbs.studies.run_folder import SOLUTION as IN_FOLDER
+    from flexmbs.studies.run.run_folder import SOLUTION as IN_FOLDER
     from flexmbs.system.check import FAIL
 
     folder, kind = kept.folder(), kept.report_kind()
@@ -112,7 +112,7 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
 def _unfit(given: dict[str, Any]) -> dict[str, None]:
     """Options of the [run] table that the given integrator does not have."""
     from flexmbs.integrators import INTEGRATORS
-    from flexmbs.studies.options import OF_INTEGRATOR, has_option
+    from flexmbs.studies.run.options import OF_INTEGRATOR, has_option
 
     method = INTEGRATORS.get(given.get("integrator", ""))
     return (
@@ -126,7 +126,7 @@ def simulated(
     model: "Model", options: "Run", progress: Any, folder: "RunFolder | None" = None
 ) -> "Solution":
     """Run the simulation with the options."""
-    from flexmbs.studies.simulate import simulate
+    from flexmbs.studies.run.simulate import simulate
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AuditWarning)  # reported with the results

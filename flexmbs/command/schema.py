@@ -7,7 +7,7 @@ from flexmbs.console.messages import put
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 from flexmbs.files.output import write_text
-from flexmbs.files.reserve import reserved
+from flexmbs.files.reserved_outputs import reserved
 
 
 def schema(what: str, output: Path | None) -> None:

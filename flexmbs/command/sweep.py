@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from flexmbs.console.messages import note, progress_bar, put, put_json
 from flexmbs.errors import AuditWarning, MachineError, SolverError
-from flexmbs.files.kinds import PAGE
-from flexmbs.files.reserve import reserved
+from flexmbs.files.file_types import PAGE
+from flexmbs.files.reserved_outputs import reserved
 
 if TYPE_CHECKING:
-    from flexmbs.studies.parameters import Build
+    from flexmbs.studies.parameters.parameter_paths import Build
     from flexmbs.studies.sweeps.study_file import StudyFile
     from flexmbs.studies.sweeps.table import SweepResult
 
@@ -78,7 +78,7 @@ def sweep(
 
 def _model(study: "StudyFile", allow_outside: bool) -> "Build":
     """The model, with its parts if there are any. Raises `InputError`."""
-    from flexmbs.studies.parts import ModelWithParts
+    from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 
     if not study.parts:
         return study.model

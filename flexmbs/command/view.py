@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from flexmbs.console.messages import put
-from flexmbs.files.kinds import BODY, PAGE, kind_of
-from flexmbs.files.reserve import reserved
+from flexmbs.files.file_types import BODY, PAGE, kind_of
+from flexmbs.files.reserved_outputs import reserved
 
 if TYPE_CHECKING:
     from flexmbs.report.view import View

@@ -7,7 +7,7 @@ from flexmbs.console.messages import progress_bar, put
 
 def warmup() -> None:
     """Compile the kernels of every run and view, in several processes."""
-    from flexmbs.studies.warmup import warm_up
+    from flexmbs.studies.run.warmup import warm_up
 
     start = time.perf_counter()
     with progress_bar("compiling (once per version)") as progress:

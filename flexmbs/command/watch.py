@@ -91,7 +91,7 @@ class Page:
     """The text of the page, made anew where the log has grown."""
 
     def __init__(self, folder: Path) -> None:
-        from flexmbs.studies.run_folder import LOG, RECORD, SOLUTION
+        from flexmbs.studies.run.run_folder import LOG, RECORD, SOLUTION
 
         self.folder, self.log, self.record, self.solution = (
             folder,
@@ -112,7 +112,7 @@ class Page:
             return self.made[0]
 
     def _made(self) -> str:
-        from flexmbs.report.live import Live, live_page
+        from flexmbs.report.progress_page import Live, live_page
         from flexmbs.results.output_log import read_rows
 
         try:

@@ -39,7 +39,7 @@ def progress_bar(title: str, *, memory: bool = False) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield _Silent()
         return
-    from flexmbs.console.bar import bar_on_terminal
+    from flexmbs.console.progress_bar import bar_on_terminal
 
     with bar_on_terminal(title, memory=memory) as report:
         yield report

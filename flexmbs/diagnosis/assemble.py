@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from flexmbs.diagnosis.rank import Singular, redundant_rows, singular_position
-from flexmbs.initial.arguments import instant
+from flexmbs.initial.analysis_arguments import instant
 from flexmbs.initial.assembly import Assemble, Weight
 from flexmbs.initial.initial_state import (
     InitialState,

@@ -4,8 +4,8 @@ constraint.
 
 from flexmbs.console.columns import aligned
 from flexmbs.model.constraint_class import ConstraintClass
+from flexmbs.model.declared_values import constraining
 from flexmbs.model.model import ModelData
-from flexmbs.model.parts import constraining
 from flexmbs.system.topology import Topology
 
 

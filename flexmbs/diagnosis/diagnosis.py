@@ -13,7 +13,7 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
-from flexmbs.initial.without_inertia import body_without_inertia
+from flexmbs.initial.massless_bodies import body_without_inertia
 from flexmbs.model.check import Report, declaration_report
 from flexmbs.model.check_topology import degree_of_freedom_lines
 from flexmbs.model.model import ModelData

@@ -9,11 +9,11 @@ import scipy
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.assembly import displaced
-from flexmbs.initial.contradiction import row_owners
+from flexmbs.initial.inconsistent_rates import row_owners
 from flexmbs.initial.initial_state import ACCEPTED_GAP, InitialState, settle
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import SPARE, Work, copied
-from flexmbs.system.sizes import displacement_sizes, model_size
+from flexmbs.system.step_scales import displacement_sizes, model_size
 
 DEPENDENT = 1e-9
 NEARLY = 1e-6  # pivots below this at the start indicate a singular position

@@ -15,7 +15,7 @@ from flexmbs.diagnosis.rank import NEAR_STEP
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import follow, make_work
 from flexmbs.initial.assembly import displaced
-from flexmbs.initial.contradiction import row_owners
+from flexmbs.initial.inconsistent_rates import row_owners
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.system.compile import Compiled
 from flexmbs.system.trajectory import Trajectory

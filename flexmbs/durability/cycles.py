@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import MachineError
-from flexmbs.signals.arguments import FloatArray, number_list, whole_number
+from flexmbs.signals.signal_arguments import FloatArray, number_list, whole_number
 
 
 @dataclass(frozen=True, eq=False)

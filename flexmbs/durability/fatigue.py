@@ -16,13 +16,13 @@ from flexmbs.durability.cycles import counted
 from flexmbs.durability.sn_curve import SNCurve
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.files.output import write_text
-from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.stress import StressView
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress, principal
 from flexmbs.results.tables import table_text
-from flexmbs.signals.arguments import whole_number, whole_numbers
+from flexmbs.signals.signal_arguments import whole_number, whole_numbers
 
 BLOCK = 256  # nodes
 CHANGE = 0.1  # of the damage, with more outputs

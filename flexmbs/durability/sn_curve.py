@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray, numbers_of_any_shape
+from flexmbs.signals.signal_arguments import FloatArray, numbers_of_any_shape
 
 CORRECTIONS = ("none", "goodman", "gerber", "swt")
 

@@ -36,7 +36,7 @@ from flexmbs.dynamics.frames import modal_force, current_shapes
 from flexmbs.dynamics.inertia import inertia_force
 from flexmbs.dynamics.joint_loads import any_loaded, loads_settled, read_cuts, read_primary, runaway
 from flexmbs.dynamics.kinematics import outward
-from flexmbs.dynamics.pieces import damp_pieces
+from flexmbs.dynamics.piece_damping import damp_pieces
 from flexmbs.dynamics.rotors import apply_rotors, rotor_loads
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.records import (

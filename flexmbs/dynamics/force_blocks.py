@@ -8,7 +8,7 @@ from flexmbs._jit import part
 from flexmbs._jit.address import entry
 from flexmbs.dynamics.blocks import coupling_blocks
 from flexmbs.dynamics.contacts import function_blocks
-from flexmbs.dynamics.pieces import pieces_blocks
+from flexmbs.dynamics.piece_damping import pieces_blocks
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.records import FORCE_BLOCKS
 

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.errors import InputError
 from flexmbs.exports.moving_surfaces import MovingSurface, Paint, chosen_outputs, moving_surfaces
-from flexmbs.files.kinds import check_ending
+from flexmbs.files.file_types import check_ending
 from flexmbs.files.output import whole_file
 from flexmbs.files.paths import file_path
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.page.style import PALETTE
 from flexmbs.player.decomposition import decomposed
 from flexmbs.player.solids import Solid

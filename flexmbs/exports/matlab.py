@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexmbs.exports.labelled import labelled, labels
-from flexmbs.files.kinds import check_ending
+from flexmbs.files.file_types import check_ending
 from flexmbs.files.output import whole_file
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.exports.primitives import triangulated
-from flexmbs.flexible_body.parts import FloatArray, Surface
+from flexmbs.flexible_body.components import FloatArray, Surface
 from flexmbs.model.frames import GROUND
 from flexmbs.player.solids import Solid, require_solids
 from flexmbs.results.bodies import frame_at_rest
@@ -24,7 +24,7 @@ from flexmbs.results.stress_summary import stressed_bodies
 from flexmbs.results.views import BodyView
 from flexmbs.scene.links import body_shapes
 from flexmbs.scene.scene import touching_of
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 
 IntArray = NDArray[np.int64]
 

@@ -13,8 +13,8 @@ import h5py
 import numpy as np
 
 from flexmbs.exports.moving_surfaces import MovingSurface, chosen_outputs, moving_surfaces
-from flexmbs.files.kinds import check_ending
-from flexmbs.files.plain_hdf5 import write_whole
+from flexmbs.files.file_types import check_ending
+from flexmbs.files.hdf5 import write_whole
 from flexmbs.player.solids import Solid
 
 if TYPE_CHECKING:

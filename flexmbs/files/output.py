@@ -10,7 +10,7 @@ import stat
 from collections.abc import Iterator
 
 from flexmbs.errors import InputError, MachineError
-from flexmbs.files.kinds import check_same_kind
+from flexmbs.files.file_types import check_same_kind
 from flexmbs.files.paths import file_path
 
 _DRAFT = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")  # names of `whole_file`

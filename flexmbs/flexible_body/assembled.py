@@ -26,10 +26,10 @@ from typing import TypeAlias
 import numpy as np
 import scipy.linalg
 
+from flexmbs.flexible_body.components import FlexibleFrame, FloatArray, Surface
 from flexmbs.flexible_body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
-from flexmbs.flexible_body.joined import JoinedSurface, Pose
-from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.undeformed_pieces import JoinedSurface, Pose
 from flexmbs.flexible_body.welds import own_frames, welds
 
 TOGETHER = "accuracy: pieces, "  # errors of all pieces, among the facts of the first

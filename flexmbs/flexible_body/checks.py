@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness
+from flexmbs.flexible_body.components import FloatArray, GeometricStiffness
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body.record import FlexibleBodyData

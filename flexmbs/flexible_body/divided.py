@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.joined import JoinedSurface, Pose, joined_surface, poses_of
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.undeformed_pieces import JoinedSurface, Pose, joined_surface, poses_of
 from flexmbs.flexible_body.welds import FrameNames, check_welds, own_frames, welds
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import h5py
 
 from flexmbs.errors import InputError
-from flexmbs.files.plain_hdf5 import attributes, read_whole, set_text, write_whole
+from flexmbs.files.hdf5 import attributes, read_whole, set_text, write_whole
 from flexmbs.flexible_body.file import DIVIDED, GENERATOR, body, fill
 from flexmbs.flexible_body.record import FlexibleBodyData
 

@@ -1,7 +1,7 @@
 """HDF5 file of a flexible body: fixed-size little-endian numbers and UTF-8 strings in named data
 sets only.
 
-The reader accepts untrusted files (`flexmbs.files.plain_hdf5`) and rejects unknown items, wrong
+The reader accepts untrusted files (`flexmbs.files.hdf5`) and rejects unknown items, wrong
 shapes and a wrong digest.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from flexmbs import __version__
 from flexmbs.errors import InputError
-from flexmbs.files.plain_hdf5 import (
+from flexmbs.files.hdf5 import (
     attributes,
     check_items,
     check_storage,
@@ -28,7 +28,7 @@ from flexmbs.files.plain_hdf5 import (
     set_text,
     write_whole,
 )
-from flexmbs.flexible_body.parts import (
+from flexmbs.flexible_body.components import (
     FlexibleFrame,
     GeometricStiffness,
     ModeTable,
@@ -333,9 +333,9 @@ def _values(
         **numbers,  # type: ignore[arg-type]
         frames={name: FlexibleFrame(**_decoded(own)) for name, own in parts.items()},
         modes=ModeTable(kind=kinds, **modes),  # type: ignore[arg-type]
-        surface=Surface(**{item.partition("/")[2]: value for item, value in surface.items()})
+        surface=Surface(**{item.partition("/")[2]: value for item, value in surface.items()})  # type: ignore[arg-type]
         if surface
-        else None,  # type: ignore[arg-type]
+        else None,
         provenance=provenance,
         geometric=_geometric(arrays, frames)
         if any(item in _GEOMETRIC for item in arrays)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray
+from flexmbs.flexible_body.components import FlexibleFrame, FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 
 

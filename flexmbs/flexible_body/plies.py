@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray, IntArray, shape_problems
+from flexmbs.flexible_body.components import FloatArray, IntArray, shape_problems
 
 PLACES = ("bottom", "middle", "top")
 _TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # indices of xx yy zz xy yz zx in the tensor

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.checks import Checks, checks, without_motion
-from flexmbs.flexible_body.parts import (
+from flexmbs.flexible_body.components import (
     FlexibleFrame,
     FloatArray,
     GeometricStiffness,

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import shape_problems
+from flexmbs.flexible_body.components import shape_problems
 from flexmbs.flexible_body.plies import Plies, check_rows
 
 FloatArray = NDArray[np.float64]

@@ -22,7 +22,7 @@ from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kinematics import displace as displaced
 from flexmbs.dynamics.kinematics import midpoint, normalize_positions, rates
 from flexmbs.dynamics.kkt import independence, project
-from flexmbs.dynamics.sampled import take_samples
+from flexmbs.dynamics.sampled_controllers import take_samples
 from flexmbs.dynamics.variation import Variation, gap_at_start, keep_gap
 from flexmbs.dynamics.variation import variation as variation_of
 from flexmbs.formalisms.formalism import Formalism, unchanged

@@ -25,7 +25,7 @@ from flexmbs.algebra.pivoting import cholesky, cholesky_solve, lu_solve_transpos
 from flexmbs.dynamics.dense import dense_mass, terms
 from flexmbs.dynamics.equations import kinematics, power_of_drives, residual
 from flexmbs.errors import InputError
-from flexmbs.formalisms.choice import (
+from flexmbs.formalisms.coordinate_choice import (
     LIMIT,
     MADE,
     NAMED,

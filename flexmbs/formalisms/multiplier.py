@@ -30,7 +30,7 @@ from flexmbs.algebra.small import split_solution
 from flexmbs.dynamics.equations import balanced, power_of_drives, residual
 from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kkt import independence, kkt_matrix, project
-from flexmbs.formalisms.choice import Choice, keep_rows, make_row_choice, redundant
+from flexmbs.formalisms.coordinate_choice import Choice, keep_rows, make_row_choice, redundant
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import (
     NEAR,

@@ -26,7 +26,7 @@ from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.equations import kinematics
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import InputError
-from flexmbs.formalisms.choice import (
+from flexmbs.formalisms.coordinate_choice import (
     DEPENDENT,
     MADE,
     NAMED,

@@ -56,7 +56,7 @@ from flexmbs.dynamics.equations import body_forces, kinematics
 from flexmbs.dynamics.joint_forces import add_slopes
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.work import unconnected
-from flexmbs.formalisms.choice import Choice, keep_rows, make_row_choice, redundant
+from flexmbs.formalisms.coordinate_choice import Choice, keep_rows, make_row_choice, redundant
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.dynamics.kkt import correct, error_of_constraints, independence, on_constraints
 from flexmbs.formalisms.rigid_tree import RigidTree, is_rigid_tree

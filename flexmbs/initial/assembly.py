@@ -13,7 +13,7 @@ from flexmbs.dynamics.blocks import cut_rows
 from flexmbs.dynamics.dense import elastic_velocities
 from flexmbs.dynamics.kinematics import displace
 from flexmbs.errors import InputError
-from flexmbs.initial.arguments import by_joint, names, numbers
+from flexmbs.initial.analysis_arguments import by_joint, names, numbers
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion

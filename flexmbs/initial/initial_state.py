@@ -11,7 +11,7 @@ import numpy as np
 from flexmbs.algebra.so3 import euler_parameters
 from flexmbs.initial.assembly import Assemble, driven_coordinates, holonomic_rows, offset
 from flexmbs.initial.coupling_functions import coupling_function_problems
-from flexmbs.initial.contradiction import KEPT, contradicting_rates
+from flexmbs.initial.inconsistent_rates import KEPT, contradicting_rates
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.loop_closure import LoopClosure
 from flexmbs.initial.row_sizes import relative_sizes, smallest_length
@@ -33,7 +33,7 @@ from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.compile_bodies import FrameTable
 from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import SPARE, BodyMotion, Evaluation, System, Work, copied, rows_of
-from flexmbs.system.sizes import coordinate_sizes, displacement_sizes, model_size
+from flexmbs.system.step_scales import coordinate_sizes, displacement_sizes, model_size
 from flexmbs.system.start_poses import StartPoses
 
 CLOSED = 1e-10  # rad, or relative to the size of the model, as the others here

@@ -28,11 +28,11 @@ from flexmbs.initial.assembly import (
     holonomic_rows,
     offset,
 )
-from flexmbs.initial.priorities import Condition, by_priority, root_of
+from flexmbs.initial.hierarchical_least_squares import Condition, by_priority, root_of
 from flexmbs.initial.row_sizes import relative_sizes
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work, rows_of
-from flexmbs.system.sizes import coordinate_sizes, displacement_sizes, model_size
+from flexmbs.system.step_scales import coordinate_sizes, displacement_sizes, model_size
 
 STEPS = 100
 TRIALS = 12  # of the damping of one step

@@ -7,7 +7,7 @@ import numpy as np
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Work
-from flexmbs.system.sizes import displacement_sizes, model_size
+from flexmbs.system.step_scales import displacement_sizes, model_size
 
 LATER = (0.37, 1.9, 11.0, 73.0)  # s, at which functions may show that they depend on time
 # of user rows, per m or rad; a smaller one at the start only is near a dead centre

@@ -28,6 +28,7 @@ from flexmbs.integrators.contact_calls import (
 )
 from flexmbs.integrators.contact_problem import NO_SOLUTION
 from flexmbs.integrators.impacts import FRICTIONLESS, REDUCED, rough
+from flexmbs.integrators.missed_contacts import evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
     COMMON,
@@ -42,7 +43,6 @@ from flexmbs.integrators.run_context import (
     friction_limit,
 )  # fmt: skip
 from flexmbs.integrators.step_impulses import held_apart
-from flexmbs.integrators.unseen_contacts import evaluate_contacts
 
 # s, over the largest velocity above 1: of the differences of order 4 that give accelerations of
 # contacts

@@ -15,8 +15,8 @@ import math
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call
 from flexmbs.integrators import dormand_prince as dp
+from flexmbs.integrators.missed_contacts import GAP_NOW, evaluate_contacts, may_dip, note_gaps
 from flexmbs.integrators.run_context import AT, COMMON, DONE, NORMALIZE, OPEN, SLIPPING, SLIPS, TIME
-from flexmbs.integrators.unseen_contacts import GAP_NOW, evaluate_contacts, may_dip, note_gaps
 
 EVALUATIONS_OF_GAPS = 8  # times within a step at which gaps are evaluated
 NEAR = 1e-13  # of a step: two events at the same time

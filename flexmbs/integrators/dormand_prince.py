@@ -18,7 +18,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import entry
-from flexmbs.integrators.between import part_of_step
+from flexmbs.integrators.dense_output import part_of_step
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,

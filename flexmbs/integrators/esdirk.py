@@ -33,7 +33,7 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs._jit.address import entry
 from flexmbs.algebra.small import largest
-from flexmbs.integrators.between import part_of_step
+from flexmbs.integrators.dense_output import part_of_step
 from flexmbs.integrators.esdirk_stage import NEAR, close, size_of_velocities, solve_stage
 from flexmbs.integrators.esdirk_tableau import AHEAD, DENSE, GUESS, STAGES, WEIGHTS, A, C
 from flexmbs.integrators.integrator import (

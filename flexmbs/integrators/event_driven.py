@@ -26,7 +26,6 @@ from flexmbs._jit import part
 from flexmbs._jit.address import entry, invoke, seldom_entry
 from flexmbs.errors import InputError
 from flexmbs.integrators import dormand_prince as dp
-from flexmbs.integrators.between import part_of_step
 from flexmbs.integrators.closed_contacts import (
     EXACT,
     SWEEPS,
@@ -39,6 +38,7 @@ from flexmbs.integrators.closed_contacts import (
 from flexmbs.integrators.contact_calls import DIFFERENCE, solve
 from flexmbs.integrators.contact_events import UNDEFINED, first_event, state_in_step
 from flexmbs.integrators.contact_problem import NO_SOLUTION
+from flexmbs.integrators.dense_output import part_of_step
 from flexmbs.integrators.impacts import (
     COUNTS,
     LOG_WIDTH,
@@ -62,6 +62,7 @@ from flexmbs.integrators.integrator import (
     check_tolerance,
     is_number,
 )
+from flexmbs.integrators.missed_contacts import evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
     BEGUN,
@@ -90,7 +91,6 @@ from flexmbs.integrators.run_context import (
     copy,
     derivative,
 )  # fmt: skip
-from flexmbs.integrators.unseen_contacts import evaluate_contacts
 
 TOUCHING = 1e-9  # of the size of the model, at most 1 m: a gap (m or rad) that is closed
 CROWD, CROWDED = 500, 1e-5  # impacts within so short a time (s, relative beyond 1 s) go on for ever

@@ -22,6 +22,16 @@ simulation of rigid body systems, for bounds of the time of impact.
 import math
 
 from flexmbs._jit import called, part
+from flexmbs.integrators.missed_contacts import (
+    FASTER,
+    MOST,
+    evaluate_contacts,
+    gaps_at,
+    is_closed,
+    may_dip,
+    note_gaps,
+    speed_of,
+)  # fmt: skip
 from flexmbs.integrators.run_context import (
     AT,
     BEGUN,
@@ -31,16 +41,6 @@ from flexmbs.integrators.run_context import (
     START,
     TIME,
     displace,
-)  # fmt: skip
-from flexmbs.integrators.unseen_contacts import (
-    FASTER,
-    MOST,
-    evaluate_contacts,
-    gaps_at,
-    is_closed,
-    may_dip,
-    note_gaps,
-    speed_of,
 )  # fmt: skip
 
 SHARE = 0.02  # of the size of a contact: how far from closing an impact may take place

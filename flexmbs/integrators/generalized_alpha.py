@@ -30,7 +30,7 @@ from flexmbs._jit import part
 from flexmbs._jit.address import entry, invoke
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
-from flexmbs.integrators.between import between_ends
+from flexmbs.integrators.dense_output import between_ends
 from flexmbs.integrators.integrator import (
     ATOL,
     RTOL,

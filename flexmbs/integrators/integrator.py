@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from flexmbs._jit.address import Entry
 from flexmbs.errors import InputError
-from flexmbs.integrators.between import between_ends, nothing_kept
+from flexmbs.integrators.dense_output import between_ends, nothing_kept
 from flexmbs.integrators.impacts import Undecided
 from flexmbs.integrators.run_context import RunContext
 

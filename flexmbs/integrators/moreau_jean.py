@@ -29,8 +29,8 @@ from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
-from flexmbs.integrators.between import between_linear
 from flexmbs.integrators.contact_calls import DIFFERENCE, Problem, make_problem, solve, solver_of
+from flexmbs.integrators.dense_output import between_linear
 from flexmbs.integrators.fast_contacts import (
     begin_impact,
     count_strikes,
@@ -60,6 +60,7 @@ from flexmbs.integrators.integrator import (
     check_tolerance,
     is_number,
 )  # fmt: skip
+from flexmbs.integrators.missed_contacts import RECENT, evaluate_contacts
 from flexmbs.integrators.run_context import (
     AT,
     BEGUN,
@@ -98,7 +99,6 @@ from flexmbs.integrators.run_context import (
     residual,
 )  # fmt: skip
 from flexmbs.integrators.step_impulses import foreseen, rows_of_contacts, velocities_with_impulses
-from flexmbs.integrators.unseen_contacts import RECENT, evaluate_contacts
 
 SMOOTH = 1e-14  # of velocity corrections of order one
 SMOOTH_ERROR = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions

@@ -17,6 +17,7 @@ import math
 from flexmbs._jit import called, part
 from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest
+from flexmbs.integrators.missed_contacts import SHORTEST_PART, length_by_contacts, strikes_near
 from flexmbs.integrators.run_context import (
     ACCEPTED,
     AT,
@@ -70,8 +71,7 @@ from flexmbs.integrators.run_context import (
     evaluate_constraints,
     take,
 )  # fmt: skip
-from flexmbs.integrators.sampling import sample
-from flexmbs.integrators.unseen_contacts import SHORTEST_PART, length_by_contacts, strikes_near
+from flexmbs.integrators.step_samples import sample
 
 PAUSE = 1000  # steps between returns to Python, which only there sees an interrupt
 SMALLEST_STEP = 1e-13

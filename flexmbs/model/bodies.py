@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, ValidationInfo, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.body_cache import KEPT
 from flexmbs.flexible_body.divided import DividedBodyData, load_body
-from flexmbs.flexible_body.kept import KEPT
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.fields import (
     Damping,

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from flexmbs.declaration import Problem
+from flexmbs.model.declared_values import parts
 from flexmbs.model.laws import Sine
-from flexmbs.model.parts import parts
 
 if TYPE_CHECKING:
     from flexmbs.model.model import ModelData

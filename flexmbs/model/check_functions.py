@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from flexmbs.declaration import Problem
 from flexmbs.errors import InputError
+from flexmbs.model.declared_values import model_parts
 from flexmbs.model.functions import NOT_THERE, StandIn
-from flexmbs.model.parts import model_parts
 
 if TYPE_CHECKING:
     from flexmbs.model.model import ModelData

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexmbs.declaration import Problem
+from flexmbs.model.declared_values import model_parts, prescribed_motions
 from flexmbs.model.interpolation import excess, jumps
 from flexmbs.model.laws import Table
-from flexmbs.model.parts import model_parts, prescribed_motions
 
 if TYPE_CHECKING:
     from flexmbs.model.model import ModelData

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.divided import DividedBodyData
-from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.welds import own_frames, welds
 from flexmbs.model.bodies import Body, FlexibleBody
 from flexmbs.model.cut_shapes import CutShape

@@ -168,8 +168,8 @@ class ModelData:
         section = self.items(item.section)
         if item.name in section:  # type: ignore[attr-defined]
             raise InputError(
-                f"{item.section}.{item.name}: the name is already in use; choose another"
-            )  # type: ignore[attr-defined]
+                f"{item.section}.{item.name}: the name is already in use; choose another"  # type: ignore[attr-defined]
+            )
         section[item.name] = item  # type: ignore[attr-defined]
         return item.handle()  # type: ignore[attr-defined,no-any-return]
 

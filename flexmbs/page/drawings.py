@@ -12,10 +12,10 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, Surface
+from flexmbs.flexible_body.components import FloatArray, Surface
+from flexmbs.page.curve_panels import ticks
 from flexmbs.page.fields import EDGE, HIDDEN, SCALE, SIDES, other_side
 from flexmbs.page.html import number
-from flexmbs.page.panels import ticks
 from flexmbs.page.raster import Canvas, flat, ramp, smooth
 from flexmbs.page.solids import EXAGGERATION, LIGHT, view_of
 from flexmbs.page.style import FONTS, SHADES

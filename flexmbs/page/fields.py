@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, Surface
+from flexmbs.flexible_body.components import FloatArray, Surface
 from flexmbs.page.raster import Canvas, ramp, smooth
 from flexmbs.page.solids import frame_all, view_of
 from flexmbs.page.style import INK, MUTED, house_style

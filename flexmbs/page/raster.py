@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 
 Planes = tuple[FloatArray, FloatArray, FloatArray]
 FINER = 2  # pixels computed for one, in each direction

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, IntArray, Surface
+from flexmbs.flexible_body.components import FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.style import INK, PALETTE, SHADES, house_style
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.solids import up_of, view_of
 from flexmbs.player.arrays import Buffer

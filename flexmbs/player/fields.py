@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from flexmbs.page.curve_panels import ticks
 from flexmbs.page.html import number, power
-from flexmbs.page.panels import ticks
 from flexmbs.player.arrays import Buffer
 
 FloatArray = NDArray[np.float64]

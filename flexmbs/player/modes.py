@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.page.html import number

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.page.panels import Panel, span_of
+from flexmbs.page.curve_panels import Panel, span_of
 from flexmbs.player.arrays import Buffer
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.components import Surface
 from flexmbs.player.arrays import Buffer
 from flexmbs.player.solids import thinned
 

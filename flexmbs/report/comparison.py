@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.page.chart import chart
+from flexmbs.page.curve_panels import Curve, FloatArray, Panel, readable, span_of
 from flexmbs.page.html import Picture, number, rendered
-from flexmbs.page.panels import Curve, FloatArray, Panel, readable, span_of
+from flexmbs.page.svg_panels import chart
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.plots import plots
 from flexmbs.report.contacts import contact_panels
 from flexmbs.report.curves import REACTIONS, SECTIONS, largest_reactions
-from flexmbs.report.still import motion_drawing
+from flexmbs.report.poster import motion_drawing
 from flexmbs.report.view import CAPTION
 from flexmbs.results.summary import summary
 from flexmbs.scene.scene import scene_of_two

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.model.contacts import DryFriction, FrameContact
-from flexmbs.page.panels import Bar, Panel, State, panel
+from flexmbs.page.curve_panels import Bar, Panel, State, panel
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.joint_friction import Friction, joint_frictions
 
 if TYPE_CHECKING:
-    from flexmbs.page.panels import FloatArray
+    from flexmbs.page.curve_panels import FloatArray
     from flexmbs.results.solution import SolutionData
     from flexmbs.results.views import ContactView
 

@@ -16,9 +16,9 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.flexible_body.divided import DividedBodyData, in_one_piece
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.model.check_topology import degree_of_freedom_lines
+from flexmbs.page.curve_panels import readable
 from flexmbs.page.drawings import deformed_drawing, field_drawing, side_by_side
 from flexmbs.page.html import Picture, number
-from flexmbs.page.panels import readable
 from flexmbs.player.modes import mode_title
 from flexmbs.player.surface import has_triangles
 from flexmbs.report.contacts import ContactSection, contact_section
@@ -26,7 +26,7 @@ from flexmbs.report.curves import SECTIONS, SMALL, Section, largest_reactions
 from flexmbs.report.equations import Equations, equations
 from flexmbs.report.fatigue import FatigueSection
 from flexmbs.report.fatigue import sections as fatigue_sections
-from flexmbs.report.still import motion_drawing
+from flexmbs.report.poster import motion_drawing
 from flexmbs.report.stress_pictures import surface_values
 from flexmbs.results.bodies import data_of, flexible_bodies, mass_of, surface_of, whole_of
 from flexmbs.results.impact_steps import between_impacts
@@ -37,9 +37,9 @@ from flexmbs.system.topology import topology
 
 if TYPE_CHECKING:
     from flexmbs.durability.fatigue import FatigueData
-    from flexmbs.flexible_body.parts import FloatArray, Surface
+    from flexmbs.flexible_body.components import FloatArray, Surface
     from flexmbs.flexible_body.record import FlexibleBodyData
-    from flexmbs.page.panels import Panel
+    from flexmbs.page.curve_panels import Panel
     from flexmbs.results.solution import SolutionData
 
 MODES_DRAWN, MODES_LISTED, ROWS_LISTED = 6, 24, 60

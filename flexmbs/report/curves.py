@@ -14,10 +14,10 @@ from flexmbs.model.forces.force import OnSeveral
 from flexmbs.model.item import CoordinateUse, Item
 from flexmbs.model.model import SECTIONS as SECTIONS_OF_MODELS
 from flexmbs.model.model import ModelData
-from flexmbs.page.panels import Curve, FloatArray, Panel, panel, thinned
+from flexmbs.page.curve_panels import Curve, FloatArray, Panel, panel, thinned
 from flexmbs.report.pictures import free_frames
 from flexmbs.results.bodies import flexible_bodies, moved_frames
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData

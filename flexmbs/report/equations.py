@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
-from flexmbs.initial.contradiction import row_owners
-from flexmbs.model.parts import constraining
+from flexmbs.initial.inconsistent_rates import row_owners
+from flexmbs.model.declared_values import constraining
 from flexmbs.page.html import Picture
-from flexmbs.report.still import pattern_drawing
+from flexmbs.report.poster import pattern_drawing
 from flexmbs.results.block_system import BlockSystem, bordered, bordered_by_items
 from flexmbs.results.joints import path_coordinates
 from flexmbs.system.names import velocity_names

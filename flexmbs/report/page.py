@@ -7,12 +7,12 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from flexmbs.files.kinds import PDF, check_kind, report_kind
+from flexmbs.files.file_types import PDF, check_kind, report_kind
 from flexmbs.files.output import write_text
 from flexmbs.files.paths import file_path
-from flexmbs.page.chart import chart
+from flexmbs.page.curve_panels import span_of
 from flexmbs.page.html import rendered
-from flexmbs.page.panels import span_of
+from flexmbs.page.svg_panels import chart
 from flexmbs.player.markup import player_code, scene_text
 from flexmbs.player.plots import plots
 from flexmbs.player.solids import Solid

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from flexmbs.errors import MachineError
 from flexmbs.files.output import write_bytes
-from flexmbs.page.chart import COLOURS, drawing, look, remarks
+from flexmbs.page.curve_panels import Panel, span_of
 from flexmbs.page.html import Picture, number, powers
-from flexmbs.page.panels import Panel, span_of
 from flexmbs.page.style import GRID, INK, MUTED, PALETTE, STATES
+from flexmbs.page.svg_panels import COLOURS, drawing, look, remarks
 from flexmbs.report.content import ROWS_LISTED, Content, content
 
 if TYPE_CHECKING:

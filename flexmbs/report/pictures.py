@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.page.solids import frame_all, view_axes
 from flexmbs.page.style import INK, MUTED, PALETTE, house_style
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.page.panels import Bar, Panel, limits, readable
+from flexmbs.page.curve_panels import Bar, Panel, limits, readable
 from flexmbs.page.solids import mode_picture
 from flexmbs.page.style import INK, MUTED, PALETTE, STATES, finish, house_style, label, panels
 from flexmbs.report import curves

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 from flexmbs.player.body_scene import Show
 from flexmbs.player.fields import Field, Mark
 from flexmbs.player.surface import has_triangles

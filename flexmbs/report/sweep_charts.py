@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.page.curve_panels import ticks
 from flexmbs.page.html import number
-from flexmbs.page.panels import ticks
 from flexmbs.report.response_surface import FloatArray, Surface
 
 WIDTH, HEIGHT = 1000, 330  # user units, of the parallel coordinates

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flexmbs import __version__
-from flexmbs.files.kinds import PAGE, check_kind
+from flexmbs.files.file_types import PAGE, check_kind
 from flexmbs.files.output import write_text
 from flexmbs.files.paths import file_path
 from flexmbs.page.html import Picture, rendered
 from flexmbs.player.markup import player_code, scene_text
-from flexmbs.report.still import motion_drawing
+from flexmbs.report.poster import motion_drawing
 from flexmbs.scene.scene import NOTHING, Extras, scene
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexmbs.flexible_body.components import FloatArray, IntArray, Surface
 from flexmbs.flexible_body.divided import DividedBodyData
-from flexmbs.flexible_body.joined import JoinedSurface, joined_surface
-from flexmbs.flexible_body.parts import FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import StressModes
+from flexmbs.flexible_body.undeformed_pieces import JoinedSurface, joined_surface
 from flexmbs.model.frames import FrameRef
 from flexmbs.results.body_loads import BodyLoads, body_loads
 from flexmbs.results.deformation import Deformation, Piece, RelativePose

@@ -21,7 +21,7 @@ from flexmbs.model.forces.force import JointForce
 from flexmbs.model.forces.joint_friction import REACHED
 from flexmbs.results.joint_friction import coordinate_position
 from flexmbs.system.check import PASS, WARN, Check
-from flexmbs.system.sizes import extent
+from flexmbs.system.step_scales import extent
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData

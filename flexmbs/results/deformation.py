@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, IntArray, Surface
+from flexmbs.flexible_body.components import FloatArray, IntArray, Surface
 
 
 class RelativePose(NamedTuple):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from flexmbs.model.declared_values import prescribed_motions
 from flexmbs.model.laws import Function
-from flexmbs.model.parts import prescribed_motions
 from flexmbs.system.check import WARN, Check
 from flexmbs.system.compile import Compiled
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from flexmbs.results.stress_values import FloatArray, IntArray, principal
-from flexmbs.signals.arguments import one_number, whole_number
+from flexmbs.signals.signal_arguments import one_number, whole_number
 
 if TYPE_CHECKING:
     from flexmbs.results.stress import StressView

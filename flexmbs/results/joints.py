@@ -9,13 +9,13 @@ import numpy as np
 from flexmbs.diagnosis.rank import unit_rows
 from flexmbs.dynamics.dense import row_rank
 from flexmbs.dynamics.work import make_work
-from flexmbs.initial.priorities import Condition, by_priority
+from flexmbs.initial.hierarchical_least_squares import Condition, by_priority
 from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.results.histories import Motions, joint_history, opposite_wrench, states_of
 from flexmbs.system.compile import Compiled
 from flexmbs.system.compile_forces import JointPlace
 from flexmbs.system.coordinates import inverse_coordinates
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 from flexmbs.system.trajectory import Trajectory
 
 LARGE = 1e3  # of the wrenches and multipliers: step by which self-stresses are applied

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, Surface
+from flexmbs.flexible_body.components import FloatArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.results.bodies import data_of
-from flexmbs.results.telling import evenly, telling_outputs
+from flexmbs.results.output_selection import evenly, telling_outputs
 from flexmbs.system.check import PASS, WARN, Check
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.files.framed_log import Log, frames
+from flexmbs.files.append_log import Log, frames
 
 FORMAT = "flexmbs-outputs/1"
 FIRST = struct.Struct("<q")  # number of the first row of a frame

@@ -13,7 +13,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.plies import PLACES, Plies, PlyPlaces, tsai_wu_parts
 from flexmbs.results.stress_values import FloatArray, IntArray
-from flexmbs.signals.arguments import one_number, whole_numbers
+from flexmbs.signals.signal_arguments import one_number, whole_numbers
 
 BLOCK = 2**21  # values of one block of points
 

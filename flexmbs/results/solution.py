@@ -15,7 +15,7 @@ from flexmbs.errors import InputError
 from flexmbs.model.fields import number
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.model import ModelData
-from flexmbs.results.applied import applied_wrenches
+from flexmbs.results.applied_wrenches import applied_wrenches
 from flexmbs.results.between_outputs import Jumps, histories_at, trajectory_at, wrenches_at
 from flexmbs.results.bodies import deformation, stress_view
 from flexmbs.results.deformation import Deformation

@@ -13,7 +13,7 @@ from flexmbs.declaration import close_names
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import InputError
-from flexmbs.initial.arguments import by_joint, instant, numbers
+from flexmbs.initial.analysis_arguments import by_joint, instant, numbers
 from flexmbs.initial.assembly import Assemble
 from flexmbs.initial.dependent_motions import require_independent_motions
 from flexmbs.initial.initial_state import (
@@ -24,7 +24,7 @@ from flexmbs.initial.initial_state import (
     initial_state,
     settle,
 )
-from flexmbs.initial.without_inertia import body_without_inertia
+from flexmbs.initial.massless_bodies import body_without_inertia
 from flexmbs.model.check import declaration_report, require_model
 from flexmbs.model.check_functions import require_functions
 from flexmbs.model.model import ModelData

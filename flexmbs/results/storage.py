@@ -21,7 +21,7 @@ import h5py
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.files.plain_hdf5 import (
+from flexmbs.files.hdf5 import (
     attributes,
     check_items,
     check_storage,
@@ -43,7 +43,7 @@ from flexmbs.system.check import STATUSES, Check
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.trajectory import EventRecord, Impact, RunInfo, Trajectory
 from flexmbs.toml.document import Locator
-from flexmbs.toml.guard import check_nesting
+from flexmbs.toml.nesting_guard import check_nesting
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData

@@ -18,15 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.plies import Plies, joined_plies
 from flexmbs.flexible_body.stress import StressModes, von_mises
 from flexmbs.results.body_loads import BodyLoads
 from flexmbs.results.hot_spots import Envelope, HotSpots, hot_spots
+from flexmbs.results.output_selection import telling_outputs
 from flexmbs.results.ply_stress import PlyView
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
-from flexmbs.results.telling import telling_outputs
-from flexmbs.signals.arguments import one_number, whole_numbers
+from flexmbs.signals.signal_arguments import one_number, whole_numbers
 
 # bytes of the stresses of one block of nodes, for which the fast memory of a processor has room
 BLOCK = 4 * 2**20

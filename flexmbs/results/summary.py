@@ -17,15 +17,15 @@ from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.results.between_outputs import rotation_vectors
 from flexmbs.results.bodies import flexible_bodies
+from flexmbs.results.check_cuts import cuts
 from flexmbs.results.creep import creep_check
-from flexmbs.results.cuts import cuts
 from flexmbs.results.drive_jumps import disturbed, jump_check
 from flexmbs.results.impact_steps import between_impacts
 from flexmbs.results.linear_range import linear_range
+from flexmbs.results.output_selection import evenly, telling_outputs
 from flexmbs.results.stress_summary import most_used, stress_numbers, stressed_bodies, worst_ply
-from flexmbs.results.telling import evenly, telling_outputs
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded, verdict
-from flexmbs.system.sizes import (
+from flexmbs.system.step_scales import (
     contact_sizes,
     displacement_sizes,
     extent,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import whole_numbers
+from flexmbs.signals.signal_arguments import whole_numbers
 from flexmbs.system.trajectory import Impact
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from flexmbs.robots.puma import puma560
 from flexmbs.robots.robot import Robot
 from flexmbs.robots.shaping import Shaped, Shaper, zero_vibration, zero_vibration_derivative
 from flexmbs.robots.urdf import model_from_urdf
-from flexmbs.robots.visuals import Visual
+from flexmbs.robots.visual_elements import Visual
 
 __all__ = [  # noqa: RUF022
     "Robot",

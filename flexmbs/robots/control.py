@@ -2,13 +2,13 @@
 
 from flexmbs.api.model import Model
 from flexmbs.errors import InputError
-from flexmbs.model.arguments import checked_kind
+from flexmbs.model.argument_checks import checked_kind
 from flexmbs.model.control.controllers import Controller
 from flexmbs.model.forces import JointFriction, JointSpring, RobotControl
 from flexmbs.model.rotors import RotorInertia
-from flexmbs.robots.arguments import copy_of
 from flexmbs.robots.links import Motor
 from flexmbs.robots.robot import Robot
+from flexmbs.robots.robot_arguments import copy_of
 
 CONTROL = "control"
 SLIDING = 1e-3  # rad/s or m/s, at which Coulomb friction in a model reaches tanh(1) of its value

@@ -83,8 +83,10 @@ def with_flexible_links(
         made.add(chosen[name].declared(name) if name in chosen else body)
         if name in chosen:
             replaced[name] = _Replaced(
-                name, chosen[name], {key: _pose(value) for key, value in body.frames.items()}
-            )  # type: ignore[attr-defined]
+                name,
+                chosen[name],
+                {key: _pose(value) for key, value in body.frames.items()},  # type: ignore[attr-defined]
+            )
             if isinstance(body, RigidBody):
                 replaced[name].compare(body)
     for joint in model.joints.values():

@@ -8,12 +8,12 @@ from scipy.interpolate import make_interp_spline
 from scipy.spatial.transform import Rotation
 
 from flexmbs.errors import InputError, SolverError
-from flexmbs.model.arguments import checked, checked_count, checked_kind, real_array
+from flexmbs.model.argument_checks import checked, checked_count, checked_kind, real_array
 from flexmbs.model.control.paths import QUINTIC, MadePath, SplinePath
 from flexmbs.model.fields import number, positive
 from flexmbs.model.frames import FrameRef
-from flexmbs.robots.arguments import given_poses
 from flexmbs.robots.robot import Robot
+from flexmbs.robots.robot_arguments import given_poses
 
 
 @final

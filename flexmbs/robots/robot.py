@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from flexmbs.api.model import Model
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.model.arguments import checked, checked_count, checked_kind, real_array
+from flexmbs.model.argument_checks import checked, checked_count, checked_kind, real_array
 from flexmbs.model.bodies import Body
 from flexmbs.model.control.motion import homogeneous, jacobian, pose_of, poses
 from flexmbs.model.control.rigid_terms import RigidTerms
@@ -23,22 +23,28 @@ from flexmbs.model.fields import positive, switch
 from flexmbs.model.frames import FrameRef, frame_ref
 from flexmbs.model.joints import Fixed
 from flexmbs.player.solids import Solid
-from flexmbs.report.start import model_view
+from flexmbs.report.model_at_start import model_view
 from flexmbs.report.view import View
 from flexmbs.report.view import shown as shown_page
 from flexmbs.results.state import State, state
-from flexmbs.robots.arguments import copy_of, given_frame, given_limits, given_motors, given_poses
-from flexmbs.robots.coupled import couplings_of
+from flexmbs.robots.coordinate_couplings import couplings_of
 from flexmbs.robots.dh import BASE, dh_model, joint_name, table_rows
 from flexmbs.robots.euler import euler_rates
 from flexmbs.robots.flexible import with_flexible_links
 from flexmbs.robots.inverse import Found, Task, solve
 from flexmbs.robots.links import Motor
+from flexmbs.robots.robot_arguments import (
+    copy_of,
+    given_frame,
+    given_limits,
+    given_motors,
+    given_poses,
+)
 from flexmbs.robots.solids import solids_of
 from flexmbs.robots.tree import tree_of
 from flexmbs.robots.urdf import urdf_model
 from flexmbs.robots.urdf_read import read_urdf
-from flexmbs.robots.visuals import Visual
+from flexmbs.robots.visual_elements import Visual
 
 DOWN = (0.0, 0.0, -9.81)
 CONVENTIONS = ("standard", "modified")

@@ -5,7 +5,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.model.arguments import checked, checked_kind, real_array
+from flexmbs.model.argument_checks import checked, checked_kind, real_array
 from flexmbs.model.control.paths import DelayedPath, MadePath, Path, not_impulses
 from flexmbs.model.fields import number
 

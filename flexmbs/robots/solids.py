@@ -14,7 +14,7 @@ from flexmbs.model.model import ModelData
 from flexmbs.player.solids import Solid, thinned
 from flexmbs.robots.collada import Piece, read_collada
 from flexmbs.robots.surface_files import read_surface
-from flexmbs.robots.visuals import Visual
+from flexmbs.robots.visual_elements import Visual
 
 MOST_TRIANGLES, FEWEST = 6000, 60  # of one mesh; allowed to each of its colours
 LARGEST = 1e9  # m, of a coordinate: squares of what the page stores in single precision stay finite

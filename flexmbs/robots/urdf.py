@@ -28,7 +28,7 @@ from flexmbs.robots.urdf_read import (
     item_name,
     read_urdf,
 )
-from flexmbs.robots.visuals import Visual
+from flexmbs.robots.visual_elements import Visual
 
 BASES = ("fixed", "floating")
 

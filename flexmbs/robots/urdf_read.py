@@ -13,9 +13,9 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning
+from flexmbs.files.path_policy import Reach, reach_of
 from flexmbs.files.paths import file_path
-from flexmbs.files.reach import Reach, reach_of
-from flexmbs.model.arguments import checked
+from flexmbs.model.argument_checks import checked
 from flexmbs.model.bodies import inertia_matrix
 from flexmbs.model.fields import name as checked_name
 from flexmbs.model.fields import switch
@@ -23,7 +23,7 @@ from flexmbs.model.frames import GROUND, Frame
 from flexmbs.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute
 from flexmbs.robots.links import Motor
 from flexmbs.robots.urdf_elements import counted, rotors, unread
-from flexmbs.robots.visuals import Visual
+from flexmbs.robots.visual_elements import Visual
 from flexmbs.robots.xml_tree import Element, numbers, read_xml
 
 JOINTS: dict[str, type[Joint]] = {

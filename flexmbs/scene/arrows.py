@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.model.contacts import FrameContact
-from flexmbs.results.applied import single_wrenches
+from flexmbs.results.applied_wrenches import single_wrenches
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData

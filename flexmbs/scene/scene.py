@@ -27,12 +27,12 @@ from flexmbs.player.surface import Skin
 from flexmbs.results.bodies import frame_at_rest, whole_of
 from flexmbs.scene.arrows import arrows_of, touches_of
 from flexmbs.scene.bounds import Bounds, bounds, places, size_of
-from flexmbs.scene.instants import sampled, turn_note
+from flexmbs.scene.contact_shapes import touching_shapes
+from flexmbs.scene.frame_times import sampled, turn_note
 from flexmbs.scene.joint_marks import axes_of, stops_of
 from flexmbs.scene.links import Shape, body_shapes, extent_of
-from flexmbs.scene.stands import stands
+from flexmbs.scene.supports import stands
 from flexmbs.scene.surfaces import add_part, parts_of
-from flexmbs.scene.touching import touching_shapes
 from flexmbs.system.topology import topology
 
 if TYPE_CHECKING:

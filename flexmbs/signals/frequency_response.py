@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.files.universal import DIRECTIONS
-from flexmbs.signals.arguments import FloatArray, chosen_names, number_list
+from flexmbs.signals.signal_arguments import FloatArray, chosen_names, number_list
 
 if TYPE_CHECKING:
     from flexmbs.signals.frequency_plots import FrequencyPlots

@@ -12,7 +12,7 @@ from flexmbs.page.style import GRID, INK, MUTED, PALETTE, finish, house_style, p
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from flexmbs.signals.arguments import FloatArray
+    from flexmbs.signals.signal_arguments import FloatArray
     from flexmbs.signals.tracking import ComplexArray
 
 STRAIGHT = 0.05  # whirl below which an orbit is called straight

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import number_list, one_number, whole_number
+from flexmbs.signals.signal_arguments import number_list, one_number, whole_number
 from flexmbs.signals.spectra import OrderMap
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.signals.arguments import FloatArray, one_number, whole_number
+from flexmbs.signals.signal_arguments import FloatArray, one_number, whole_number
 
 
 class Peak(NamedTuple):

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray, chosen_names
 from flexmbs.signals.frequency_response import TURN, FrequencyResponse
+from flexmbs.signals.signal_arguments import FloatArray, chosen_names
 from flexmbs.signals.spectra import ComplexArray, Psd
 
 # of distances of neighbouring frequencies from a resonance: errors of RMS values below 0.1 %

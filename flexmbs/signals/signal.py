@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray, number_list, one_number, whole_number
 from flexmbs.signals.peaks import PeakTable, peak_table
+from flexmbs.signals.signal_arguments import FloatArray, number_list, one_number, whole_number
 from flexmbs.signals.spectra import OrderMap, Psd, Spectrogram, Spectrum
 
 if TYPE_CHECKING:

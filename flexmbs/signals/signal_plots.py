@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from flexmbs.page.panels import thinned
+from flexmbs.page.curve_panels import thinned
 from flexmbs.page.style import MUTED, PALETTE, SHADES, decades, finish, house_style, panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from flexmbs.signals.arguments import FloatArray
+    from flexmbs.signals.signal_arguments import FloatArray
 
 RANGE = 60.0  # dB of colours
 

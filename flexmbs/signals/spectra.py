@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import (
+from flexmbs.signals.peaks import PeakTable, peak_table
+from flexmbs.signals.signal_arguments import (
     FloatArray,
     number_list,
     numbers_of_any_shape,
     one_number,
     whole_number,
 )
-from flexmbs.signals.peaks import PeakTable, peak_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

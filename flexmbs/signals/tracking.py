@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.signals.arguments import FloatArray
+from flexmbs.signals.signal_arguments import FloatArray
 
 ComplexArray = NDArray[np.complex128]
 EQUAL = 1e-6  # difference of eigenvalues, over the larger: their modes share a subspace

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness
+from flexmbs.flexible_body.components import FloatArray, GeometricStiffness
 from flexmbs.flexible_body.record import FlexibleBodyData
 
 # of the largest second-order displacement, at modal amplitudes of one strain energy

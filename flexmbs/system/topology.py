@@ -20,8 +20,12 @@ from flexmbs.model.frames import GROUND, FrameRef
 from flexmbs.model.joints import Joint
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import FreeMotion, Motion, Slide
-from flexmbs.system.prescribed import explicit_drives, reasons_for_rows, rheonomic_motions
-from flexmbs.system.spanning import spanning_joints
+from flexmbs.system.prescribed_coordinates import (
+    explicit_drives,
+    reasons_for_rows,
+    rheonomic_motions,
+)
+from flexmbs.system.spanning_tree import spanning_joints
 
 COORDINATES = ("joint", "absolute", "rheonomic")
 

@@ -19,7 +19,7 @@ from flexmbs.errors import InputError
 from flexmbs.initial.assembly import displaced
 from flexmbs.integrators.run_context import ContactData, Point
 from flexmbs.system.compile import Compiled
-from flexmbs.system.sizes import gaps_in_metres
+from flexmbs.system.step_scales import gaps_in_metres
 
 OVERLAP = 1e-6  # m or rad, of rigid contacts; of the size of models smaller than 1 m
 SMALL = 0.01  # of the speed at the contact, of its size: what an overlap may cause

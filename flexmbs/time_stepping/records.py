@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from flexmbs.dynamics.sampled import LEFT, STORED
+from flexmbs.dynamics.sampled_controllers import LEFT, STORED
 from flexmbs.errors import MachineError
 from flexmbs.integrators.integrator import Facts
+from flexmbs.integrators.missed_contacts import RECENT
 from flexmbs.integrators.run_context import ContactData, Outputs, RunContext, Sampled, Samples
-from flexmbs.integrators.sampling import WORKS
-from flexmbs.integrators.unseen_contacts import RECENT
+from flexmbs.integrators.step_samples import WORKS
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import OF_FRICTION, Samplers, System, Work, depends_on_reactions
 

@@ -8,6 +8,7 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +23,11 @@ from flexmbs.formalisms import calls as equations
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.initial.initial_state import InitialState, settle
-from flexmbs.initial.without_inertia import body_without_inertia
+from flexmbs.initial.massless_bodies import body_without_inertia
 from flexmbs.integrators import run_context
 from flexmbs.integrators.generalized_alpha import JERK_STEPS, SMOOTH_JERK
 from flexmbs.integrators.integrator import Integrator
+from flexmbs.integrators.missed_contacts import DIVIDES, REJECTS, first_evaluation
 from flexmbs.integrators.run_context import (
     ACCEPTED,
     AT,
@@ -70,11 +72,10 @@ from flexmbs.integrators.run_context import (
     make_point,
 )  # fmt: skip
 from flexmbs.integrators.stepper import integrate, state_at
-from flexmbs.integrators.unseen_contacts import DIVIDES, REJECTS, first_evaluation
 from flexmbs.results.drive_jumps import drive_jumps, restarts
 from flexmbs.system.compile import Compiled, frozen
 from flexmbs.system.records import LOADINGS, SETTLED, UNBOUNDED, Work, depends_on_reactions
-from flexmbs.system.sizes import contact_sizes, extent
+from flexmbs.system.step_scales import contact_sizes, extent
 from flexmbs.system.trajectory import EventRecord, Impact
 from flexmbs.time_stepping.event import Event
 from flexmbs.time_stepping.event_location import event_records, located
@@ -548,9 +549,8 @@ class Run:
         clock, at = self.context.clock, self.context.at
         begun, end = float(clock[BEGUN]), float(clock[TIME])
         crossed = [int(e) for e in np.flatnonzero(self.events.crossed)]
-        for t, e in sorted(
-            (located(lambda t, e=e: self._value(e, t), begun, end), e) for e in crossed
-        ):  # type: ignore[misc]
+        times = [(located(partial(self._value, e), begun, end), e) for e in crossed]
+        for t, e in sorted(times):
             self._look_at(t)
             record = EventRecord(self.declared[e].name, t, at.q.copy(), at.s.copy())
             self.found.append(record)

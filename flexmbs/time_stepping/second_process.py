@@ -23,7 +23,7 @@ OFF = "FLEXMBS_ONE_PROCESS"  # environment variable: no second process
 PROGRAM = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from flexmbs.studies.warmup import compile_backwards
+from flexmbs.studies.run.warmup import compile_backwards
 for formalism, integrator in json.loads(sys.argv[2]):
     compile_backwards(formalism, integrator)
 """

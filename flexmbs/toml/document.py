@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from flexmbs.declaration import NestedError, Problem, shown
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
-from flexmbs.files.reach import Reach
-from flexmbs.toml.guard import check_nesting
-from flexmbs.toml.lines import line_of
+from flexmbs.files.path_policy import Reach
+from flexmbs.toml.line_numbers import line_of
+from flexmbs.toml.nesting_guard import check_nesting
 
 LARGEST_FILE = 5_000_000
 MOST_PROBLEMS = 50

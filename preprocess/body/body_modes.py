@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.reference import MeanAxes, Reference
 from preprocess.fe.model import FEModel
 from preprocess.reduction.accuracy import LOADS

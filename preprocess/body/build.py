@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError, SolverError
-from flexmbs.flexible_body.parts import (
+from flexmbs.flexible_body.components import (
     FlexibleFrame,
     FloatArray,
     GeometricStiffness,

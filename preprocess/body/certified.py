@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.unit_loads import inertial_loads, inertial_names
 from preprocess.inputs.arguments import number
 from preprocess.reduction import Basis, CraigBampton, Progress, Reduction

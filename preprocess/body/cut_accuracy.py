@@ -17,9 +17,9 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.flexible_body.assembled import Welded
-from flexmbs.flexible_body.joined import poses_of
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.undeformed_pieces import poses_of
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import LOADS
 from preprocess.reduction.statics import InterfaceStatics

@@ -26,7 +26,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.unit_loads import inertial_loads
 from preprocess.fe.freedoms import Indices, dofs_of
 from preprocess.fe.model import FEModel

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.cut_patterns import Motions, beyond_frame
 from preprocess.body.geometric_stiffness import accelerations_of, stress_stiffness
 from preprocess.body.unit_loads import rigid_acceleration

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import (
+from flexmbs.flexible_body.components import (
     FlexibleFrame,
     FloatArray,
     GeometricStiffness,
@@ -264,8 +264,8 @@ def body_derivatives(
         stress = (
             None
             if any(each.stress is None for each in bodies)
-            else [each.stress.modes for each in bodies]
-        )  # type: ignore[union-attr]
+            else [each.stress.modes for each in bodies]  # type: ignore[union-attr]
+        )
         arrays = {
             key: slope_of([getattr(each, key) for each in bodies], step)
             for key in BodyDerivatives._fields[:-1]

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness, IntArray
+from flexmbs.flexible_body.components import FloatArray, GeometricStiffness, IntArray
 from preprocess.body.reference import MEAN_AXES
 from preprocess.body.unit_loads import INERTIAL, BodyLoads, UnitLoads, unit_accelerations
 from preprocess.fe.initial_stress import initial_stress_stiffness

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.body_modes import BodyModes
 from preprocess.body.geometric_stiffness import geometric_stiffness
 from preprocess.body.unit_loads import PRODUCTS, UnitLoads

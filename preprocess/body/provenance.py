@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.file import GENERATOR
-from flexmbs.flexible_body.parts import FloatArray
 from preprocess.body.reference import Reference
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.fe.model import FEModel

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.interfaces import BoundInterface, interface_index
 from preprocess.inputs.arguments import checked_arguments, instance, integer
 from preprocess.mesh.rigid_motion import rigid_motion

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError, SolverError, shown
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.families import PLACES, STEP, mesh_axes, slope_of, surface_of
 from preprocess.fe.assembly import assemble

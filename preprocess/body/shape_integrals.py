@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.solve.engine import SERIAL, Engine
 
 

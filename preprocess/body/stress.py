@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 from flexmbs.flexible_body.plies import Plies
 from flexmbs.flexible_body.stress import StressModes
 from preprocess.fe.model import FEModel

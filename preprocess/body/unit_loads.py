@@ -21,7 +21,7 @@ from typing import NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.reference import Reference, reactions, reference_of, referenced_response
 from preprocess.fe.model import FEModel
 from preprocess.reduction.statics import InterfaceStatics

@@ -11,8 +11,8 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
 
 if TYPE_CHECKING:
+    from flexmbs.flexible_body.components import FloatArray
     from flexmbs.flexible_body.divided import DividedBodyData
-    from flexmbs.flexible_body.parts import FloatArray
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.fe.model import FEModel
     from preprocess.mesh.mesh import Mesh

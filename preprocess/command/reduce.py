@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from flexmbs.console.memory import peak_memory
 from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError
-from flexmbs.files.kinds import BODY
-from flexmbs.files.reserve import reserved
+from flexmbs.files.file_types import BODY
+from flexmbs.files.reserved_outputs import reserved
 from preprocess.command.outcome import costs, put_warnings
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import typer
 
 from flexmbs.console.memory import peak_memory
 from flexmbs.console.messages import progress_bar, put
-from flexmbs.files.kinds import BODY
-from flexmbs.files.reserve import reserved
+from flexmbs.files.file_types import BODY
+from flexmbs.files.reserved_outputs import reserved
 from preprocess.body.build import Steps
 from preprocess.command.inspect import described
 from preprocess.command.outcome import costs, put_warnings

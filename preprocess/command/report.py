@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError
-from flexmbs.files.kinds import PAGE
-from flexmbs.files.reserve import reserved
+from flexmbs.files.file_types import PAGE
+from flexmbs.files.reserved_outputs import reserved
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body.record import FlexibleBodyData

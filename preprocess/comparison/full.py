@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.comparison.structure import FREE, Structure, StructureModes
 from preprocess.fe.interfaces import Interface, bind_interfaces
 from preprocess.fe.model import FEModel

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
-from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.comparison.structure import FREE, Structure, StructureModes
 from preprocess.mesh.rigid_motion import rigid_motion

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 import scipy.sparse as sp
 
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.distributed.exchange import Exchange
 from preprocess.distributed.factor import MumpsFactor
 from preprocess.distributed.processes import Processes

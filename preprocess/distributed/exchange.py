@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.freedoms import dofs_of
 
 

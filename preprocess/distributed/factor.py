@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError, MachineError
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.distributed.processes import Processes
 from preprocess.fe.freedoms import dofs_of
 from preprocess.solve.engine import Engine, Matrix

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, IntArray, Surface
+from flexmbs.flexible_body.components import FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import StressModes
 from preprocess.body.stress import PRECISION, Stress

@@ -11,7 +11,7 @@ from typing import NamedTuple, final
 import numpy as np
 import scipy.sparse as sp
 
-from flexmbs.flexible_body.parts import IntArray
+from flexmbs.flexible_body.components import IntArray
 from preprocess.elements import ELEMENTS
 from preprocess.fe.assembly import Layout
 from preprocess.fe.connection import Arms, Nodes

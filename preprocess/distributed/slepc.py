@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import SolverError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.distributed.engine import PetscEngine
 from preprocess.solve.lanczos import Modes, Operator
 

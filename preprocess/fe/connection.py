@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.freedoms import Freedoms
 from preprocess.mesh.node_regions import NodeSets, region_of

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from flexmbs._jit import kernel
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.element_groups import ElementGroup
 from preprocess.fe.kernels import function_gradients
 from preprocess.fe.material import Material

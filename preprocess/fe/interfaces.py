@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.freedoms import NONE, Freedoms, dofs_of
 from preprocess.inputs.arguments import checked_arguments, floats, instance
 from preprocess.mesh.node_regions import NodeRows, NodeSets, Region, near_enough, region_of

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.elements.recovery import stress_points
 from preprocess.fe.element_groups import ElementGroup
 from preprocess.fe.kernels import element_stiffness, function_gradients, internal_displacements

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from scipy.spatial import cKDTree
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.connection import NO_NODES, Connection, Nodes
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 
 
 def invariant_8(xS: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness, x_cross_shapes
+from flexmbs.flexible_body.components import FloatArray, GeometricStiffness, x_cross_shapes
 from preprocess.formats.inertia_invariants import invariant_5, invariant_8
 
 PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2))  # of ω in the columns of Oe

@@ -15,7 +15,7 @@ import numpy as np
 
 from flexmbs.declaration import close_names
 from flexmbs.errors import InputError, shown
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 
 LARGEST = 1e60  # of any unit: products of five such numbers stay within double precision
 SMALLEST = 1e-60  # likewise of quotients

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.arguments import checked_arguments, instance, number, vector
 
 NodeRows = NDArray[np.int64]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
-from flexmbs.files.reach import Reach
+from flexmbs.files.path_policy import Reach
 
 DEEPEST = 10
 LARGEST = 2**31  # bytes of all included files

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from flexmbs.files.plain_hdf5 import read_whole
+from flexmbs.files.hdf5 import read_whole
 from preprocess.elements import ELEMENTS
 from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled
 

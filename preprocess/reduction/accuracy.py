@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.free_reduction import supported
 from preprocess.reduction.independent import DEPENDENT, orthonormal
 from preprocess.reduction.statics import InterfaceStatics

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.statics import InterfaceStatics
 
 Progress = Callable[[str, float], None]

@@ -15,7 +15,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from flexmbs.errors import InputError, SolverError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.enclosures import Enclosure, enclosure
 from preprocess.reduction.free_reduction import FreeReduction
 from preprocess.reduction.sturm import SturmCounts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.interfaces import interface_index
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.normal_modes import NormalModeReduction

@@ -28,7 +28,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.model import FEModel
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import FREE, ReducedModel, ritz

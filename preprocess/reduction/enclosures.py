@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.trial_space import Trial
 
 # relative distance of a lower bound from the next lower eigenvalue that makes it a shift

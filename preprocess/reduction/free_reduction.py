@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.statics import InterfaceStatics
 
 

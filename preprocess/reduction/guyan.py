@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.statics import InterfaceStatics

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.file import MAX_MODES
-from flexmbs.flexible_body.parts import FloatArray
 from preprocess.fe.model import FEModel
 from preprocess.reduction.statics import InterfaceStatics
 

@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from flexmbs.errors import InputError, SolverError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.arguments import checked_arguments, integer
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.independent import orthonormal

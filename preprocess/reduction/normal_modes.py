@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.file import MAX_MODES
-from flexmbs.flexible_body.parts import FloatArray
 from preprocess.inputs.arguments import is_number, number
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.mode_selection import fewest_modes

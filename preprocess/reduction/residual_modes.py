@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.statics import InterfaceStatics
 from preprocess.solve.lanczos import Modes
 

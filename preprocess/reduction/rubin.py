@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.base import Basis, Progress
 from preprocess.reduction.normal_modes import NormalModeReduction

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.file import MAX_MODES
-from flexmbs.flexible_body.parts import FloatArray
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.certificate import Certificate, Missing, Reference, Request
 from preprocess.reduction.craig_bampton import CraigBampton

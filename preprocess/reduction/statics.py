@@ -35,7 +35,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError, SolverError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.coarse import linear_interpolation
 from preprocess.fe.freedoms import dofs_of
 from preprocess.fe.interfaces import BoundInterface

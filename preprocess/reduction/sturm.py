@@ -22,7 +22,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from flexmbs.errors import SolverError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.statics import InterfaceStatics, free_blocks, free_matrix
 
 CHEAP = 30_000  # degrees of freedom up to which the second factorization is negligible

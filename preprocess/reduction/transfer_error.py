@@ -29,7 +29,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.enclosures import Enclosure
 from preprocess.reduction.free_reduction import FreeReduction
 from preprocess.reduction.trial_space import Trial

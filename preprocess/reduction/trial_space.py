@@ -8,7 +8,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.free_reduction import FreeReduction
 from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flexmbs.flexible_body.components import FlexibleFrame, FloatArray, IntArray, Surface
 from flexmbs.flexible_body.free_body import elastic_frame_motion
-from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.page.solids import Place
 from preprocess.fe.interfaces import BoundInterface

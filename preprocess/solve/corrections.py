@@ -19,7 +19,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from flexmbs.errors import SolverError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.solve.lanczos import Modes, Operator, Wanted, wanted_of, with_all_copies
 from preprocess.solve.tall import TallProducts
 from preprocess.solve.threads import Threads

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, MachineError
-from flexmbs.files.plain_hdf5 import (
+from flexmbs.files.hdf5 import (
     attributes,
     check_items,
     check_storage,

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import SolverError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.solve.tall import TallProducts
 from preprocess.solve.threads import Threads
 

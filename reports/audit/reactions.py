@@ -28,9 +28,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
 import flexmbs as fm
-import flexmbs.studies.simulate as simulation
+import flexmbs.studies.run.simulate as simulation
 import preprocess as pp
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 
 HERE = Path(__file__).parent
 FOUND = HERE / "reactions.json"

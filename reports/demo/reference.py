@@ -1,7 +1,7 @@
 """Reference numbers of ``flexmbs demo``: a finer mesh, twice the modes, steps 25 times shorter, the
 other coordinates.
 
-python reports/demo/reference.py            (about a minute; copy the output to flexmbs/studies/demo.py)
+python reports/demo/reference.py            (about a minute; copy the output to flexmbs/studies/run/demo.py)
 """
 
 import subprocess
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import flexmbs as fm
 import preprocess as pp
-from flexmbs.studies.demo import COMPARED_AT, T_END, demo_model, demo_numbers
+from flexmbs.studies.run.demo import COMPARED_AT, T_END, demo_model, demo_numbers
 
 STEP = 2e-5
 MESHES = Path(__file__).resolve().parents[2] / "meshes"

@@ -21,7 +21,7 @@ import numpy as np
 import flexmbs as fm
 from flexmbs.robots.mjcf.build import from_mujoco_coordinates
 from flexmbs.robots.mjcf.values import quaternion_rotation
-from flexmbs.studies.tangent import dense
+from flexmbs.studies.states.tangent import dense
 from flexmbs.system.names import velocity_names
 
 HERE = Path(__file__).parent

@@ -22,8 +22,8 @@ from flexmbs._jit.address import Entry, bound_entry
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.multiplier import accelerations
 from flexmbs.page.style import WIDTH, decades, house_style
-from flexmbs.studies.compare import compare
-from flexmbs.studies.evaluate import Evaluator
+from flexmbs.studies.run.compare import compare
+from flexmbs.studies.states.evaluate import Evaluator
 from flexmbs.system.compile import Compiled, compile_model
 
 HERE = Path(__file__).parent

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 import flexmbs as fm
-from flexmbs.studies.outputs import values_at
+from flexmbs.studies.parameters.outputs import values_at
 
 HERE = Path(__file__).parent
 TRUE = {"bodies.tool.mass": 0.8, "forces.friction.coulomb": 0.6, "forces.friction.viscous": 0.3}

@@ -13,7 +13,7 @@ import numpy as np
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.studies.fitting.optimize import Optimum
-from flexmbs.studies.outputs import maximum
+from flexmbs.studies.parameters.outputs import maximum
 
 HERE = Path(__file__).parent
 LENGTH, TOOL = 0.5, 2.0  # m, kg

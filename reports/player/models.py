@@ -5,7 +5,7 @@ four-bar, a chain of 100 links.
 import numpy as np
 
 import flexmbs as fm
-from flexmbs.flexible_body.parts import FlexibleFrame, Surface
+from flexmbs.flexible_body.components import FlexibleFrame, Surface
 from flexmbs.flexible_body.stress import INERTIA_LOADS, StressModes
 
 AROUND, ALONG, MODES = 50, 200, 16

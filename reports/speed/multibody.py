@@ -40,10 +40,10 @@ from exudyn.FEM import FEMinterface, ObjectFFRFreducedOrderInterface  # noqa: E4
 import flexmbs as fm  # noqa: E402
 import preprocess as pp  # noqa: E402
 from flexmbs._jit import call_address  # noqa: E402
-from flexmbs.flexible_body.parts import FlexibleFrame  # noqa: E402
+from flexmbs.flexible_body.components import FlexibleFrame  # noqa: E402
 from flexmbs.flexible_body.record import FlexibleBodyData  # noqa: E402
 from flexmbs.integrators import INTEGRATORS  # noqa: E402
-from flexmbs.studies.warmup import pairs  # noqa: E402
+from flexmbs.studies.run.warmup import pairs  # noqa: E402
 
 SIZES = [(n, modes) for n in (2, 6, 10) for modes in (4, 16)]
 STEP, RHO, GRAVITY = 1e-3, 0.8, (0.0, -9.81, 0.0)

@@ -32,7 +32,7 @@ from flexmbs._jit.address import bound_entry  # noqa: E402
 from flexmbs.formalisms import FORMALISMS  # noqa: E402
 from flexmbs.formalisms.multiplier import accelerations  # noqa: E402
 from flexmbs.initial.initial_state import consistent_state  # noqa: E402
-from flexmbs.studies.evaluate import Evaluator  # noqa: E402
+from flexmbs.studies.states.evaluate import Evaluator  # noqa: E402
 from flexmbs.system.compile import compile_model  # noqa: E402
 
 HERE = pathlib.Path(__file__).parent

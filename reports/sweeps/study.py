@@ -179,7 +179,7 @@ def drawn(n: int) -> dict[str, list[float]]:
 
 def variants(model: fm.Model, values: dict[str, list[float]]) -> list[fm.Model]:
     """The model with each of the values."""
-    from flexmbs.studies.parameters import changed
+    from flexmbs.studies.parameters.parameter_paths import changed
 
     return [changed(model, dict(zip(values, case))) for case in zip(*values.values())]
 

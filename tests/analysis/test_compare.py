@@ -11,9 +11,9 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.__main__ import main
-from flexmbs.console import bar
+from flexmbs.console import progress_bar
 from flexmbs.formalisms import FORMALISMS
-from flexmbs.studies.compare import INTEGRATORS_COMPARED
+from flexmbs.studies.run.compare import INTEGRATORS_COMPARED
 
 BAR = {"mass": 1.0, "inertia": (1e-4, 0.02, 0.02)}
 
@@ -168,9 +168,11 @@ def test_turning_bodies_that_do_not_move_are_compared() -> None:
 
 def test_results_go_to_stdout_while_a_bar_is_on_the_terminal(monkeypatch, capsys) -> None:  # type: ignore[no-untyped-def]
     terminal = io.StringIO()
-    monkeypatch.setattr(bar, "messages", bar.Console(file=terminal, force_terminal=True, width=80))
+    monkeypatch.setattr(
+        progress_bar, "messages", progress_bar.Console(file=terminal, force_terminal=True, width=80)
+    )
     long = "a row of the table " * 10
-    with bar.bar_on_terminal("at work", memory=False) as progress:
+    with progress_bar.bar_on_terminal("at work", memory=False) as progress:
         for k in range(3):
             progress(k / 3, "at work")
             progress.put(f"{k} {long}")

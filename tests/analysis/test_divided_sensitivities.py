@@ -9,7 +9,7 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.divided import DividedBodyData
-from flexmbs.studies.parameters import changed, number_of
+from flexmbs.studies.parameters.parameter_paths import changed, number_of
 
 STEP, END = 4e-6, 2e-4
 EXACT = fm.GeneralizedAlpha(step=STEP, newton_tolerance=1e-13)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.model.parts import model_parts
+from flexmbs.model.declared_values import model_parts
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
 from any_models import any_model

@@ -5,8 +5,8 @@ import pytest
 from linkages import slider_crank
 
 import flexmbs as fm
-from flexmbs.flexible_body.parts import GeometricStiffness
-from flexmbs.studies.gibbs import gibbs
+from flexmbs.flexible_body.components import GeometricStiffness
+from flexmbs.studies.terms.gibbs import gibbs
 
 M1, M2, L = 2.0, 3.0, 0.7
 FORCES = (1.1, 0.7)

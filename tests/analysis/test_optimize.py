@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.studies.parameters import changed
+from flexmbs.studies.parameters.parameter_paths import changed
 
 INERTIA, STIFFNESS = 5.4, 15.0
 POSITION, SPEED = "rms joint hinge.0 position", "peak joint hinge.0 velocity"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.studies.outputs import WORDS, pieces, values_at
+from flexmbs.studies.parameters.outputs import WORDS, pieces, values_at
 
 G, E, T = 9.81, 0.5, 0.45  # one impact within T
 

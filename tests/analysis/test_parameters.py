@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.studies.parameters import changed, made, number_at
+from flexmbs.studies.parameters.parameter_paths import changed, made, number_at
 
 
 def arm():

@@ -12,7 +12,7 @@ from draws import drawn
 import flexmbs as fm
 from flexmbs.errors import AuditWarning
 from flexmbs.motions import Slide
-from flexmbs.studies.equilibrium import Equilibrium
+from flexmbs.studies.equilibrium.equilibrium import Equilibrium
 
 K, L, M = 10.0, 1.0, 1.0
 

@@ -3,7 +3,7 @@
 import dataclasses
 
 import flexmbs as fm
-import flexmbs.studies.prepared as preparation
+import flexmbs.studies.run.run_setup as preparation
 
 
 def pendulums(n=2, *, gravity=(0, 0, -9.81), spring=0.0):

@@ -11,8 +11,8 @@ from scipy.integrate import quad
 
 import flexmbs as fm
 from flexmbs.audit import second_run
+from flexmbs.audit.cross_check import turned
 from flexmbs.audit.impacts import impact_duration
-from flexmbs.audit.second_opinion import turned
 from flexmbs.system.check import FAIL, PASS, WARN
 from flexmbs.system.records import some_rows
 

@@ -15,12 +15,12 @@ from draws import drawn
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.audit.modal_band import accurate_range
-from flexmbs.audit.states import audited_states
+from flexmbs.audit.state_checks import audited_states
 from flexmbs.dynamics.dense import terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import AuditWarning
 from flexmbs.results.state import State
-from flexmbs.studies.sequence import solution_of
+from flexmbs.studies.states.state_sequence import solution_of
 
 E, RHO, LENGTH, SPEED = 7e10, 2700.0, 1.0, 200.0
 

@@ -11,8 +11,8 @@ from draws import drawn
 
 import flexmbs as fm
 import preprocess as pp
+from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.divided import DividedBodyData
-from flexmbs.flexible_body.parts import Surface
 from flexmbs.results import linear_range
 from flexmbs.system.check import PASS, WARN, Check
 

@@ -12,7 +12,7 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.audit.spectrum import above
 from flexmbs.audit.truncation import driven_oscillators
-from flexmbs.system.sizes import model_size
+from flexmbs.system.step_scales import model_size
 
 E, RHO, LENGTH = 2.0e9, 7800.0, 0.4
 SPEED = 20.0

@@ -206,7 +206,9 @@ def test_a_formalism_that_fails_at_states_of_the_first_run_is_a_row(
     def indefinite(*given: object) -> None:
         raise fm.SolverError("mass matrix of body 'rod' is not definite")
 
-    monkeypatch.setattr(importlib.import_module("flexmbs.studies.compare"), "evaluate", indefinite)
+    monkeypatch.setattr(
+        importlib.import_module("flexmbs.studies.run.compare"), "evaluate", indefinite
+    )
     (row,) = fm.compare(
         pendulum(),
         t_end=0.02,

@@ -20,7 +20,7 @@ from hdf5_edits import open_unverified
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.errors import FlexmbsError
-from flexmbs.files.plain_hdf5 import items
+from flexmbs.files.hdf5 import items
 from flexmbs.model.toml_read import model_of
 from flexmbs.toml.document import Locator
 from preprocess.part_file.paths import numbers_in, with_values

@@ -26,13 +26,13 @@ from flexmbs.model.check_references import motion_of
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.contacts import Contact
 from flexmbs.model.couplings import Coupling
+from flexmbs.model.declared_values import parts
 from flexmbs.model.drives import Drive
 from flexmbs.model.forces import Force, JointForce, OnSeveral, loaded_by_reactions
 from flexmbs.model.interpolation import INTERPOLATIONS
 from flexmbs.model.joints import Joint
 from flexmbs.model.laws import JointLaw, TimeLaw
 from flexmbs.model.motions import Motion
-from flexmbs.model.parts import parts
 
 FAMILIES: tuple[type[Declaration], ...] = (
     Body,

@@ -25,8 +25,8 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.integrators import INTEGRATORS, Integrator
 from flexmbs.results.state import State
-from flexmbs.studies.evaluate import Evaluator
-from flexmbs.studies.tangent import evaluate as equations
+from flexmbs.studies.states.evaluate import Evaluator
+from flexmbs.studies.states.tangent import evaluate as equations
 from flexmbs.system.check import FAIL, WARN
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import LOADINGS, SPARE, copied, depends_on_reactions

@@ -12,7 +12,7 @@ import flexmbs as fm
 from flexmbs._jit import COMPILED
 from flexmbs.dynamics.dense import Terms, multipliers_of_least_norm
 from flexmbs.formalisms.formalism import Formalism
-from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.states.evaluate import evaluate
 
 RELATIVE = 1e-9
 

@@ -10,10 +10,10 @@ import numpy as np
 from random_models import Recipe, random_model
 
 import flexmbs as fm
-from flexmbs.studies.fitting.along import STENCIL
-from flexmbs.studies.fitting.begun import begun, difference
-from flexmbs.studies.fitting.exact import Tangent, concluded_run, everything
-from flexmbs.studies.fitting.runs import Runs, prepared_runs, run_options
+from flexmbs.studies.fitting.initial_runs import begun, difference
+from flexmbs.studies.fitting.parameter_runs import Runs, prepared_runs, run_options
+from flexmbs.studies.fitting.step_tangents import Tangent, concluded_run, everything
+from flexmbs.studies.fitting.trajectory_equations import STENCIL
 
 # of a parameter's size: steps of differences of runs, smaller ones near singular positions
 PART, FINER = 4e-3, 0.25

@@ -14,8 +14,8 @@ import flexmbs as fm
 from flexmbs.dynamics.equations import residual
 from flexmbs.dynamics.frames import frame_pose, world_pose
 from flexmbs.dynamics.work import make_work
+from flexmbs.flexible_body.components import GeometricStiffness
 from flexmbs.flexible_body.divided import DividedBodyData
-from flexmbs.flexible_body.parts import GeometricStiffness
 from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.model.frames import frame_ref
 from flexmbs.model.motions import (

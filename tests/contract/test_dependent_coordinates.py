@@ -13,7 +13,7 @@ from test_topology import COORDINATES, LOOPS, dense_solution, loops, planar_four
 import flexmbs as fm
 from flexmbs.dynamics.dense import partitioned_terms, terms
 from flexmbs.initial.initial_state import InitialState, consistent_state
-from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.states.evaluate import evaluate
 from flexmbs.system.compile import Compiled
 
 

@@ -16,7 +16,7 @@ from flexmbs.diagnosis.rank import displaced
 from flexmbs.model.forces import Force
 from flexmbs.model.laws import JointLaw
 from flexmbs.results.state import State
-from flexmbs.studies.tangent import Tangents, evaluate, tangents
+from flexmbs.studies.states.tangent import Tangents, evaluate, tangents
 
 # `linearize` takes no user functions of reactions
 KINDS = [

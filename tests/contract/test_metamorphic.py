@@ -22,7 +22,7 @@ from flexmbs.initial.initial_state import consistent_state, converted, in_coordi
 from flexmbs.results.joints import joint_histories
 from flexmbs.system.check import PASS
 from flexmbs.system.compile import compile_model
-from flexmbs.system.sizes import displacement_sizes, extent, model_size
+from flexmbs.system.step_scales import displacement_sizes, extent, model_size
 from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.records import facts, make_outputs
 

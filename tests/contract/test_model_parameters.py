@@ -4,7 +4,7 @@ import pytest
 from any_models import any_model
 
 import flexmbs as fm
-from flexmbs.studies.parameters import changed, number_at
+from flexmbs.studies.parameters.parameter_paths import changed, number_at
 
 
 @pytest.mark.parametrize("seed", range(12))

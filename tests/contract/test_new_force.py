@@ -20,7 +20,7 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.rigid_tree import RigidTree
 from flexmbs.model.contact_laws import ContactLaw
 from flexmbs.model.forces import Force
-from flexmbs.results.applied import applied_wrenches
+from flexmbs.results.applied_wrenches import applied_wrenches
 from flexmbs.system.compile import compile_model
 from flexmbs.system.records import Evaluation
 from flexmbs.time_stepping.records import facts

@@ -13,8 +13,8 @@ from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import InitialState
 from flexmbs.integrators import INTEGRATORS
-from flexmbs.studies.evaluate import Evaluator
-from flexmbs.studies.options import output_times
+from flexmbs.studies.run.options import output_times
+from flexmbs.studies.states.evaluate import Evaluator
 from flexmbs.system.records import Equations
 from flexmbs.time_stepping.run import Run
 

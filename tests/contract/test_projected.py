@@ -8,7 +8,7 @@ from test_recursive import with_drives
 from test_topology import LOOPS, dense_solution, loops, planar_four_bar, random_tree
 
 from flexmbs.dynamics.dense import multipliers_of_least_norm
-from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.states.evaluate import evaluate
 
 
 def check(model):

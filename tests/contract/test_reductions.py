@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.build import reduce
 from preprocess.fe.assembly import assemble
 from preprocess.fe.interfaces import Averaged, Interface, Rigid, bind_interfaces

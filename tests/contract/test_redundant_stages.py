@@ -6,7 +6,7 @@ import pytest
 import flexmbs as fm
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import consistent_state, in_coordinates
-from flexmbs.studies.evaluate import Evaluator
+from flexmbs.studies.states.evaluate import Evaluator
 
 PAIRS = [
     (name, coordinates)

@@ -40,7 +40,7 @@ from flexmbs.model.relations import (
     RollingDisc,
     RollingSphere,
 )
-from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.states.evaluate import evaluate
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Evaluation
 

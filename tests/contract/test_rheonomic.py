@@ -15,9 +15,9 @@ from flexmbs.initial.initial_state import consistent_state, in_coordinates
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import State
-from flexmbs.studies.evaluate import evaluate
-from flexmbs.studies.free_bodies import bias_rates
-from flexmbs.studies.jacobians import body_jacobian
+from flexmbs.studies.states.evaluate import evaluate
+from flexmbs.studies.states.jacobians import body_jacobian
+from flexmbs.studies.terms.free_bodies import bias_rates
 from flexmbs.system.topology import topology
 from flexmbs.system.trajectory import RunInfo, Trajectory
 

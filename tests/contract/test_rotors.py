@@ -16,7 +16,7 @@ import flexmbs as fm
 from flexmbs.dynamics.dense import Terms, multipliers_of_least_norm
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.formalisms.rigid_tree import RigidTree
-from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.states.evaluate import evaluate
 
 RECIPES = {
     "one body": Recipe(1, forces=1),

@@ -12,10 +12,10 @@ from random_models import Recipe, random_model
 import flexmbs as fm
 from flexmbs.model.forces.force import JointForce, OnSeveral
 from flexmbs.model.relations.relation import Relation
-from flexmbs.studies.balance import moved
-from flexmbs.studies.evaluate import Evaluator
-from flexmbs.studies.matrices import Matrices
-from flexmbs.studies.tangent import dense
+from flexmbs.studies.states.balance import moved
+from flexmbs.studies.states.evaluate import Evaluator
+from flexmbs.studies.states.tangent import dense
+from flexmbs.studies.terms.matrices import Matrices
 
 SEEDS = range(9)
 BY_DIFFERENCES = 1e-4  # rows of user functions without derivatives

@@ -20,7 +20,7 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import InitialState, consistent_state
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations import Relation
-from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.states.evaluate import evaluate
 from flexmbs.system.compile import Compiled
 
 

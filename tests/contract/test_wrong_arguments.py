@@ -22,7 +22,7 @@ import flexmbs as fm
 from flexmbs.model.check import declaration_report
 from flexmbs.model.model import SECTIONS
 from flexmbs.model.toml_read import model_of
-from flexmbs.studies.options import default_formalism
+from flexmbs.studies.run.options import default_formalism
 from flexmbs.toml.document import Locator
 
 Place = tuple[Any, ...]

@@ -8,7 +8,7 @@ import pytest
 import flexmbs as fm
 from flexmbs.formalisms.embedding import Embedding
 from flexmbs.initial.initial_state import consistent_state
-from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.states.evaluate import evaluate
 from flexmbs.system.names import velocity_names
 
 M1, M2, LENGTH = 1.3, 0.7, 0.9

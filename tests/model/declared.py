@@ -9,7 +9,7 @@ import pytest
 import user_functions
 
 import flexmbs as fm
-from flexmbs.flexible_body.parts import FlexibleFrame
+from flexmbs.flexible_body.components import FlexibleFrame
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.motions import (
     Ball,

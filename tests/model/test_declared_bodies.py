@@ -8,7 +8,7 @@ from declared import problems_of, rod
 from scipy.spatial.transform import Rotation
 
 import flexmbs as fm
-from flexmbs.flexible_body.parts import GeometricStiffness
+from flexmbs.flexible_body.components import GeometricStiffness
 
 
 def rigid(**changes):

@@ -9,7 +9,7 @@ import flexmbs as fm
 from flexmbs._jit import COMPILED
 from flexmbs.integrators.dormand_prince import step_at
 from flexmbs.integrators.stepper import integrate
-from flexmbs.studies.options import output_times
+from flexmbs.studies.run.options import output_times
 
 
 def pendulum(run: fm.Run | None = None) -> fm.Model:

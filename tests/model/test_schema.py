@@ -15,7 +15,7 @@ from declared import with_every_kind
 
 import flexmbs as fm
 from flexmbs.__main__ import main
-from flexmbs.command.kinds import example
+from flexmbs.command.item_help import example
 from flexmbs.command.listing import all_kinds
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.flexible_body.parts import FlexibleFrame
+from flexmbs.flexible_body.components import FlexibleFrame
 from flexmbs.flexible_body.record import FlexibleBodyData
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import preprocess as pp
-from flexmbs.flexible_body.parts import FlexibleFrame, GeometricStiffness, Surface
+from flexmbs.flexible_body.components import FlexibleFrame, GeometricStiffness, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 
 INTEGRALS = ("mass", "first_moment", "second_moment", "S_bar", "xS", "SS", "K_ff", "D_ff")

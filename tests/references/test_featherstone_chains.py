@@ -14,7 +14,7 @@ from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import consistent_state, in_coordinates
 from flexmbs.model.frames import BodyHandle
 from flexmbs.motions import Rotate
-from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.states.evaluate import evaluate
 from flexmbs.system.trajectory import Trajectory
 
 EXPLICIT = fm.DormandPrince()

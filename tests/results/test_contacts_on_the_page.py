@@ -10,7 +10,7 @@ import pytest
 from runs import G, hanging
 
 import flexmbs as fm
-from flexmbs.page.chart import chart
+from flexmbs.page.svg_panels import chart
 from flexmbs.report.contacts import KINDS, contact_section, friction_of, states_of
 from flexmbs.report.page import page
 from flexmbs.report.plots import Plots

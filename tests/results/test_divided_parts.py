@@ -14,7 +14,7 @@ import flexmbs as fm
 import preprocess as pp
 from flexmbs.command.view import view
 from flexmbs.flexible_body.divided import DividedBodyData
-from flexmbs.results import cuts as cut_checks
+from flexmbs.results import check_cuts as cut_checks
 from flexmbs.scene.scene import scene
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0, yield_stress=2.5e8)

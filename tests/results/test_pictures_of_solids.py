@@ -12,7 +12,7 @@ import numpy as np
 from test_stress import mechanism, stressed_beam
 
 import flexmbs as fm
-from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.components import Surface
 from flexmbs.page.drawings import deformed_drawing, field_drawing
 from flexmbs.page.fields import SCALE
 from flexmbs.page.raster import Canvas, flat, ramp, smooth

@@ -14,7 +14,7 @@ from test_stress import mechanism, stressed_beam
 
 import flexmbs as fm
 from flexmbs.api.solution import Solution
-from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.model.joints import Universal
 from flexmbs.player.arrays import Buffer, read
@@ -28,7 +28,7 @@ from flexmbs.report.page import page
 from flexmbs.report.plots import Plots
 from flexmbs.results.summary import summary
 from flexmbs.scene.bounds import bounds, size_of
-from flexmbs.scene.instants import MOST, sampled, turn_note
+from flexmbs.scene.frame_times import MOST, sampled, turn_note
 from flexmbs.scene.joint_marks import axes_of
 from flexmbs.scene.scene import Extras, scene, scene_of_two
 

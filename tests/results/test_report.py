@@ -14,10 +14,10 @@ from test_storage import flexible_pendulum
 
 import flexmbs as fm
 from flexmbs.files.output import cell, slug
-from flexmbs.flexible_body.parts import Surface
-from flexmbs.page.chart import chart
+from flexmbs.flexible_body.components import Surface
+from flexmbs.page.curve_panels import MOST_POINTS, limits, panel, span_of, thinned, ticks
 from flexmbs.page.html import number, powers
-from flexmbs.page.panels import MOST_POINTS, limits, panel, span_of, thinned, ticks
+from flexmbs.page.svg_panels import chart
 from flexmbs.report.comparison import over
 from flexmbs.report.curves import efforts, reactions
 from flexmbs.report.page import page

@@ -11,7 +11,7 @@ import pytest
 from test_stress import mechanism, stressed_beam
 
 import flexmbs as fm
-from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.stress import von_mises
 from flexmbs.player.arrays import Buffer, read
 from flexmbs.player.body_scene import Region, Show, body_page_scene, mark_tables

@@ -16,15 +16,15 @@ import preprocess as pp
 from flexmbs.api.solution import Solution
 from flexmbs.command.bodies import write_bodies
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import Surface
+from flexmbs.flexible_body.components import Surface
 from flexmbs.flexible_body.stress import StressModes, von_mises
 from flexmbs.report.tables import write_tables
 from flexmbs.results import linear_range, stress
 from flexmbs.results.body_loads import body_loads, frame_wrenches
 from flexmbs.results.hot_spots import HotSpots
+from flexmbs.results.output_selection import telling_outputs
 from flexmbs.results.stress import StressView
 from flexmbs.results.summary import checks, summary
-from flexmbs.results.telling import telling_outputs
 from flexmbs.system.check import PASS, WARN
 
 CORNERS = np.array([[x, y, z] for x in (0.0, 1.0) for y in (-0.05, 0.05) for z in (-0.1, 0.1)])

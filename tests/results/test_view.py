@@ -15,11 +15,11 @@ from test_stress import mechanism, stressed_beam
 import flexmbs as fm
 from flexmbs.__main__ import main
 from flexmbs.player.arrays import read
+from flexmbs.report.model_at_start import start_of
 from flexmbs.report.page import page
-from flexmbs.report.start import start_of
 from flexmbs.results.summary import summary
+from flexmbs.scene.contact_shapes import touching_shapes
 from flexmbs.scene.scene import Extras, scene
-from flexmbs.scene.touching import touching_shapes
 
 URDF = """<robot name="two"><link name="base"><visual><geometry><box size="0.2 0.1 0.4"/></geometry></visual></link>
 <link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>

@@ -10,7 +10,7 @@ import pytest
 
 import flexmbs as fm
 from flexmbs.command.watch import HERE, server
-from flexmbs.studies.run_folder import LOG, RECORD, SOLUTION
+from flexmbs.studies.run.run_folder import LOG, RECORD, SOLUTION
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.robots.imported import Imported
+from flexmbs.robots.import_result import Imported
 from flexmbs.robots.mjcf.build import from_mujoco_coordinates
 from flexmbs.robots.mjcf.values import quaternion_rotation
-from flexmbs.studies.tangent import dense
+from flexmbs.studies.states.tangent import dense
 from flexmbs.system.names import velocity_names
 
 mujoco = pytest.importorskip("mujoco")

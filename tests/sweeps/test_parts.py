@@ -16,7 +16,7 @@ from beams import TIP, body, write_part
 import flexmbs as fm
 import preprocess as pp
 from flexmbs.__main__ import main
-from flexmbs.studies.parts import BodiesInFolder, BodiesInMemory, FunctionPart
+from flexmbs.studies.parameters.model_with_parts import BodiesInFolder, BodiesInMemory, FunctionPart
 from flexmbs.studies.sweeps.study_file import read_study
 
 

@@ -28,8 +28,8 @@ from swinging import (
 )
 
 import flexmbs as fm
+from flexmbs.studies.parameters.threads import TURN, RunThreads
 from flexmbs.studies.sweeps import sweep as module
-from flexmbs.studies.threads import TURN, RunThreads
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "trajectories"))
 from disks import Failing

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from flexmbs.results.output_log import read_rows
-from flexmbs.studies.run_folder import LOG
+from flexmbs.studies.run.run_folder import LOG
 
 CALLS = ("open", "write", "fsync", "ftruncate", "replace")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import flexmbs as fm
-from flexmbs.audit.samples import instants_of_samples
+from flexmbs.audit.audit_samples import instants_of_samples
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 

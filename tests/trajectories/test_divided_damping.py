@@ -13,8 +13,8 @@ import preprocess as pp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.assembled import RIGID, Welded
 from flexmbs.flexible_body.divided import DividedBodyData
-from flexmbs.studies.forces_by_cause import forces_by_cause
-from flexmbs.studies.tangent import evaluate
+from flexmbs.studies.states.tangent import evaluate
+from flexmbs.studies.terms.forces_by_cause import forces_by_cause
 from flexmbs.system.records import POWER_LOSS
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)

@@ -10,7 +10,7 @@ import numpy as np
 import flexmbs as fm
 from flexmbs._jit.address import entry
 from flexmbs.integrators import INTEGRATORS, Integrator
-from flexmbs.integrators.between import between_ends, nothing_kept
+from flexmbs.integrators.dense_output import between_ends, nothing_kept
 from flexmbs.integrators.integrator import Facts, MethodCalls, check_step
 from flexmbs.integrators.run_context import (
     DERIVATIVE,

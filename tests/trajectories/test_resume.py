@@ -19,8 +19,8 @@ import flexmbs as fm
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.integrators.run_context import CLOCK, DONE, PAUSED, REACHED, TIME
-from flexmbs.studies.options import asked, has_option
-from flexmbs.studies.prepared import Start, prepared
+from flexmbs.studies.run.options import asked, has_option
+from flexmbs.studies.run.run_setup import Start, prepared
 from flexmbs.time_stepping.outcome import INTERRUPTED
 from flexmbs.time_stepping.run import Run
 from flexmbs.time_stepping.run_state import RunState, arrays

@@ -20,9 +20,9 @@ from disks import Failing, Power
 from draws import drawn
 
 import flexmbs as fm
-from flexmbs.files.framed_log import framed, frames
+from flexmbs.files.append_log import framed, frames
 from flexmbs.results.output_log import read_rows
-from flexmbs.studies.run_folder import CHECKPOINT, LOG, RECORD, SOLUTION
+from flexmbs.studies.run.run_folder import CHECKPOINT, LOG, RECORD, SOLUTION
 from flexmbs.studies.sweeps.folder import SweepFolder
 
 T_END = 0.1

@@ -16,7 +16,7 @@ from pydantic import BeforeValidator, model_validator
 
 from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.errors import InputError
-from flexmbs.model.arguments import checked, real_array
+from flexmbs.model.argument_checks import checked, real_array
 from flexmbs.model.fields import AnyVector, Number, items, number, positive, vector
 from flexmbs.model.laws import Function, SmoothStep, Table, TimeLaw
 

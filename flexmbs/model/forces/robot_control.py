@@ -10,7 +10,7 @@ from pydantic import model_validator
 from flexmbs.declaration import NestedError, Problem
 from flexmbs.errors import InputError
 from flexmbs.law_kernel import Row
-from flexmbs.model.arguments import real_array
+from flexmbs.model.argument_checks import real_array
 from flexmbs.model.control.controllers import AnyController, Controller, PathController
 from flexmbs.model.forces.force import OnJoints
 from flexmbs.model.forces.user_joint_forces import as_given

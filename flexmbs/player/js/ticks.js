@@ -1,4 +1,4 @@
-// Numbers of axes: where an axis ends, its marks, and their texts. The counterpart of page/panels.py.
+// Numbers of axes: where an axis ends, its marks, and their texts. The counterpart of page/curve_panels.py.
 
 const CLIPPED = 5, TAIL = 0.01, MARGIN = 0.06;
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";

@@ -15,9 +15,9 @@ from flexmbs.errors import InputError
 from flexmbs.model.actuators import AffineActuator
 from flexmbs.model.forces import FrameForce, JointTorque, Transmission
 from flexmbs.model.laws import Constant, TimeLaw, time_law
-from flexmbs.robots.imported import Report, free_name
+from flexmbs.robots.import_result import Report, free_name
 from flexmbs.robots.mjcf.document import ACTUATORS, Defaults
-from flexmbs.robots.mjcf.draft import Draft
+from flexmbs.robots.mjcf.model_builder import Draft
 from flexmbs.robots.mjcf.tree import FREEDOMS
 from flexmbs.robots.mjcf.values import Given, counts
 from flexmbs.robots.urdf_read import item_name

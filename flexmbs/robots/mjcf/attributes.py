@@ -8,7 +8,7 @@ among the idle attributes. Source: MuJoCo documentation, XML reference.
 from collections import Counter
 from collections.abc import Iterator
 
-from flexmbs.robots.imported import Report
+from flexmbs.robots.import_result import Report
 from flexmbs.robots.mjcf.document import ACTUATORS
 from flexmbs.robots.xml_tree import Element
 

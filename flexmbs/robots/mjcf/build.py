@@ -9,20 +9,25 @@ import numpy as np
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+from flexmbs.files.path_policy import reach_of
 from flexmbs.files.paths import file_path
-from flexmbs.files.reach import reach_of
-from flexmbs.model.arguments import checked, checked_kind
+from flexmbs.model.argument_checks import checked, checked_kind
 from flexmbs.model.fields import switch
 from flexmbs.model.joints import Joint
-from flexmbs.robots.imported import Imported, Report
+from flexmbs.robots.import_result import Imported, Report
 from flexmbs.robots.mjcf.actuators import add_actuators
 from flexmbs.robots.mjcf.attributes import note_unread
 from flexmbs.robots.mjcf.document import Defaults, read_document
-from flexmbs.robots.mjcf.draft import Draft, add_gravity_compensation, add_joints, add_passive
 from flexmbs.robots.mjcf.equalities import add_equalities, read_tendons
-from flexmbs.robots.mjcf.looks import Looks
+from flexmbs.robots.mjcf.model_builder import (
+    Draft,
+    add_gravity_compensation,
+    add_joints,
+    add_passive,
+)
 from flexmbs.robots.mjcf.tree import read_tree
 from flexmbs.robots.mjcf.values import Given, compiler_of, quaternion_rotation
+from flexmbs.robots.mjcf.visuals import Looks
 from flexmbs.robots.xml_tree import Element, numbers
 
 DOWN = (0.0, 0.0, -9.81)

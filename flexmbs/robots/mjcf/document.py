@@ -5,8 +5,8 @@ from pathlib import Path
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.files.reach import Reach
-from flexmbs.robots.imported import Report
+from flexmbs.files.path_policy import Reach
+from flexmbs.robots.import_result import Report
 from flexmbs.robots.mjcf.values import ORIENTATIONS
 from flexmbs.robots.xml_tree import Element, read_xml
 

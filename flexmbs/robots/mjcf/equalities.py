@@ -14,7 +14,7 @@ from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Fixed, Spherical
 from flexmbs.model.laws import SpringDamper
 from flexmbs.robots.mjcf.document import MAIN, Defaults
-from flexmbs.robots.mjcf.draft import Draft
+from flexmbs.robots.mjcf.model_builder import Draft
 from flexmbs.robots.mjcf.tree import FREEDOMS, MjBody
 from flexmbs.robots.mjcf.values import Given, Pose, quaternion_rotation
 from flexmbs.robots.urdf_read import item_name

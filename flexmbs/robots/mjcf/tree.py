@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.declaration import shown
-from flexmbs.robots.imported import WORLD, free_name
+from flexmbs.robots.import_result import WORLD, free_name
 from flexmbs.robots.mjcf.document import MAIN, Defaults
 from flexmbs.robots.mjcf.inertia import Lump, bounded, explicit, joined, of_geom
-from flexmbs.robots.mjcf.looks import Looks
 from flexmbs.robots.mjcf.values import HERE, Compiler, Given, Pose, counts, pose_of, turned_z
-from flexmbs.robots.visuals import Visual
+from flexmbs.robots.mjcf.visuals import Looks
+from flexmbs.robots.visual_elements import Visual
 from flexmbs.robots.xml_tree import Element
 
 FREEDOMS = {"hinge": 1, "slide": 1, "ball": 3, "free": 6}

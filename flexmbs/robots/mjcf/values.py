@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import shown
-from flexmbs.robots.imported import Report
+from flexmbs.robots.import_result import Report
 from flexmbs.robots.xml_tree import Element, numbers
 
 SWITCHES = {"true": True, "false": False, "auto": None, "enable": True, "disable": False}

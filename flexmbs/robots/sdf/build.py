@@ -10,9 +10,9 @@ from scipy.spatial.transform import Rotation
 from flexmbs.api.model import Model
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+from flexmbs.files.path_policy import reach_of
 from flexmbs.files.paths import file_path
-from flexmbs.files.reach import reach_of
-from flexmbs.model.arguments import checked
+from flexmbs.model.argument_checks import checked
 from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit
 from flexmbs.model.couplings import LinearCoupling
@@ -23,15 +23,15 @@ from flexmbs.model.item import CoordinateUse
 from flexmbs.model.joints import Chain, Fixed, Free, Joint, Prismatic, Revolute, Screw, Spherical
 from flexmbs.model.motions import Rotate
 from flexmbs.model.rotors import RotorInertia
-from flexmbs.robots.imported import WORLD, Imported, Report, add_frame, free_name
+from flexmbs.robots.import_result import WORLD, Imported, Report, add_frame, free_name
 from flexmbs.robots.mjcf.inertia import Lump
 from flexmbs.robots.mjcf.values import Pose
 from flexmbs.robots.sdf.elements import note_unread
-from flexmbs.robots.sdf.looks import visuals_of
 from flexmbs.robots.sdf.scopes import MODEL, Poses, Reader, Scope, sdf_root
+from flexmbs.robots.sdf.visuals import visuals_of
 from flexmbs.robots.urdf_elements import RATIO, ROTOR
 from flexmbs.robots.urdf_read import item_name
-from flexmbs.robots.visuals import Visual
+from flexmbs.robots.visual_elements import Visual
 from flexmbs.robots.xml_tree import Element
 
 DOWN = (0.0, 0.0, -9.8)  # default of the specification

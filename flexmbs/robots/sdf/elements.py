@@ -8,7 +8,7 @@ controllers. Source: SDFormat specification 1.12.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from flexmbs.robots.imported import Report
+from flexmbs.robots.import_result import Report
 from flexmbs.robots.sdf.scopes import Scope
 from flexmbs.robots.urdf_elements import RATIO, ROTOR
 from flexmbs.robots.xml_tree import Element

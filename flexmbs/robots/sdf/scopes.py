@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
-from flexmbs.files.reach import Reach
-from flexmbs.robots.imported import WORLD, Report
+from flexmbs.files.path_policy import Reach
+from flexmbs.robots.import_result import WORLD, Report
 from flexmbs.robots.mjcf.values import HERE, Pose
 from flexmbs.robots.xml_tree import Element, numbers, read_xml
 

@@ -15,14 +15,14 @@ import numpy as np
 
 from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError
-from flexmbs.signals.arguments import FloatArray
-from flexmbs.studies.fitting.along import STENCIL, STEP
-from flexmbs.studies.fitting.begun import difference
-from flexmbs.studies.fitting.exact import Exact, Tangent, channels, step_numbers
+from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.implicit_steps import ImplicitSteps, basis
-from flexmbs.studies.fitting.varied import beside
-from flexmbs.studies.outputs import Output, concluded, observed
-from flexmbs.system.sizes import displacement_sizes
+from flexmbs.studies.fitting.initial_runs import difference
+from flexmbs.studies.fitting.perturbed_solutions import beside
+from flexmbs.studies.fitting.step_tangents import Exact, Tangent, channels, step_numbers
+from flexmbs.studies.fitting.trajectory_equations import STENCIL, STEP
+from flexmbs.studies.parameters.outputs import Output, concluded, observed
+from flexmbs.system.step_scales import displacement_sizes
 
 FINE = 1e-5  # step of single values of a channel, over the largest one
 PEAK = 1e-2  # and over the difference of the largest one to its neighbours

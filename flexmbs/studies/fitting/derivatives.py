@@ -11,11 +11,11 @@ import numpy as np
 
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, SolverError
-from flexmbs.signals.arguments import FloatArray
-from flexmbs.studies.fitting.arguments import read_number
+from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.extrapolation import extrapolated
-from flexmbs.studies.fitting.runs import Result, Runs, Values
-from flexmbs.studies.threads import RunThreads
+from flexmbs.studies.fitting.parameter_bounds import read_number
+from flexmbs.studies.fitting.parameter_runs import Result, Runs, Values
+from flexmbs.studies.parameters.threads import RunThreads
 
 FIRST = 0.01  # step relative to the size of the parameter
 LEVELS = 9  # at most, each with half the step
@@ -69,8 +69,8 @@ class Column:
         if not self.steps:
             return [
                 f"{self.name}: no derivative: "
-                f"{self.refused or f'a change by {self.changed[0]:.2g} gives {self.changed[1]}'}"
-            ]  # type: ignore[index]
+                f"{self.refused or f'a change by {self.changed[0]:.2g} gives {self.changed[1]}'}"  # type: ignore[index]
+            ]
         found = (
             [f"{self.name}: derivative to one side: {self.refused}"] if len(self.sides) == 1 else []
         )

@@ -16,10 +16,10 @@ import numpy as np
 
 from flexmbs.formalisms import calls as equations
 from flexmbs.integrators.run_context import AT, DERIVATIVE, MODEL
-from flexmbs.signals.arguments import FloatArray
-from flexmbs.studies.fitting.along import STENCIL, Points
-from flexmbs.studies.fitting.begun import Begun, Variants, difference, step_of
-from flexmbs.studies.fitting.varied import Varied
+from flexmbs.signals.signal_arguments import FloatArray
+from flexmbs.studies.fitting.initial_runs import Begun, Variants, difference, step_of
+from flexmbs.studies.fitting.perturbed_solutions import Varied
+from flexmbs.studies.fitting.trajectory_equations import STENCIL, Points
 
 
 class ExplicitSteps:

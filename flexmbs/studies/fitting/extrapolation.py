@@ -9,7 +9,7 @@ Press et al., Numerical Recipes (2007), section 5.7.
 
 import numpy as np
 
-from flexmbs.signals.arguments import FloatArray
+from flexmbs.signals.signal_arguments import FloatArray
 
 GAIN = 2.0  # of noise in extrapolated differences, by steps that are halved
 

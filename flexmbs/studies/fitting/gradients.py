@@ -8,13 +8,13 @@ import numpy as np
 
 from flexmbs.api.solution import Solution
 from flexmbs.errors import InputError, SolverError
-from flexmbs.signals.arguments import FloatArray
+from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.adjoint import adjoint_derivative
-from flexmbs.studies.fitting.along import STENCIL
 from flexmbs.studies.fitting.derivatives import KINK, NOISY, QUICK, Gradient, jacobian, noise_of
-from flexmbs.studies.fitting.exact import Tangent, channels
-from flexmbs.studies.fitting.runs import Runs, Values
-from flexmbs.studies.outputs import Output
+from flexmbs.studies.fitting.parameter_runs import Runs, Values
+from flexmbs.studies.fitting.step_tangents import Tangent, channels
+from flexmbs.studies.fitting.trajectory_equations import STENCIL
+from flexmbs.studies.parameters.outputs import Output
 
 SAME = 1e-4  # relative difference to differences of runs that is an error
 NOTHING = 1e-7  # part of an output that is nothing

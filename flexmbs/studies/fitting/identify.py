@@ -17,19 +17,19 @@ from flexmbs.console.columns import aligned
 from flexmbs.errors import FlexmbsError, InputError, ModelWarning, SolverError
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
-from flexmbs.signals.arguments import FloatArray, whole_number
-from flexmbs.studies.fitting.arguments import (
+from flexmbs.signals.signal_arguments import FloatArray, whole_number
+from flexmbs.studies.fitting.derivatives import checked_scales, gradient, noise_of, quick_level
+from flexmbs.studies.fitting.gradients import Slopes
+from flexmbs.studies.fitting.measurements import Measured, in_units_of, read_measured
+from flexmbs.studies.fitting.parameter_bounds import (
     Limits,
     read_limits,
     read_number,
     require_within,
     sizes,
 )
-from flexmbs.studies.fitting.derivatives import checked_scales, gradient, noise_of, quick_level
-from flexmbs.studies.fitting.gradients import Slopes
-from flexmbs.studies.fitting.measurements import Measured, in_units_of, read_measured
-from flexmbs.studies.fitting.runs import Runs, Values, prepared_runs, run_options
-from flexmbs.studies.parameters import Build
+from flexmbs.studies.fitting.parameter_runs import Runs, Values, prepared_runs, run_options
+from flexmbs.studies.parameters.parameter_paths import Build
 from flexmbs.time_stepping.event import Event
 
 if TYPE_CHECKING:

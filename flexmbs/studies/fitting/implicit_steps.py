@@ -27,11 +27,17 @@ import numpy as np
 
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.integrators import GeneralizedAlpha
-from flexmbs.signals.arguments import FloatArray
-from flexmbs.studies.fitting.along import POWERS, STENCIL, Points, slopes_along, values_along
-from flexmbs.studies.fitting.along_kernels import displacements
-from flexmbs.studies.fitting.begun import Begun, Variants, difference
-from flexmbs.studies.fitting.varied import Varied
+from flexmbs.signals.signal_arguments import FloatArray
+from flexmbs.studies.fitting.initial_runs import Begun, Variants, difference
+from flexmbs.studies.fitting.perturbed_solutions import Varied
+from flexmbs.studies.fitting.trajectory_equations import (
+    POWERS,
+    STENCIL,
+    Points,
+    slopes_along,
+    values_along,
+)
+from flexmbs.studies.fitting.trajectory_kernels import displacements
 from flexmbs.system.compile import Compiled
 
 BLOCK = 64  # steps whose matrices are there at the same time

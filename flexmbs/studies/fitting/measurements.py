@@ -17,9 +17,9 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.exports.data_frames import signal
 from flexmbs.files.inputs import read_text
-from flexmbs.signals.arguments import FloatArray, number_list
 from flexmbs.signals.signal import Signal
-from flexmbs.studies.outputs import breaks, pieces, values_at
+from flexmbs.signals.signal_arguments import FloatArray, number_list
+from flexmbs.studies.parameters.outputs import breaks, pieces, values_at
 
 HEADING = re.compile(r"(?P<name>.*?)\s*(?:\[(?P<unit>[^\]]*)\])?\s*")
 FACTORS = {  # of units, to those of a solution

@@ -18,14 +18,14 @@ from flexmbs.declaration import shown
 from flexmbs.errors import FlexmbsError, InputError, ModelWarning, SolverError
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
-from flexmbs.signals.arguments import FloatArray, whole_number
-from flexmbs.studies.fitting.arguments import Limits, read_limits, require_within, sizes
+from flexmbs.signals.signal_arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.derivatives import checked_scales
 from flexmbs.studies.fitting.gradients import Slopes
-from flexmbs.studies.fitting.runs import Runs, Values, prepared_runs, run_options
-from flexmbs.studies.outputs import Output, coarse, evaluated, read_outputs
-from flexmbs.studies.parameters import Build
-from flexmbs.studies.threads import RunThreads
+from flexmbs.studies.fitting.parameter_bounds import Limits, read_limits, require_within, sizes
+from flexmbs.studies.fitting.parameter_runs import Runs, Values, prepared_runs, run_options
+from flexmbs.studies.parameters.outputs import Output, coarse, evaluated, read_outputs
+from flexmbs.studies.parameters.parameter_paths import Build
+from flexmbs.studies.parameters.threads import RunThreads
 from flexmbs.time_stepping.event import Event
 
 if TYPE_CHECKING:

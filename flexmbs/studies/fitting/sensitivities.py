@@ -17,13 +17,13 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.exports.data_frames import optional
 from flexmbs.model.run import Run
-from flexmbs.signals.arguments import FloatArray, whole_number
-from flexmbs.studies.fitting.arguments import read_number
+from flexmbs.signals.signal_arguments import FloatArray, whole_number
 from flexmbs.studies.fitting.derivatives import checked_scales, gradient
 from flexmbs.studies.fitting.gradients import exact_gradient
-from flexmbs.studies.fitting.runs import prepared_runs, run_options
-from flexmbs.studies.outputs import Output, coarse, evaluated, read_outputs, units
-from flexmbs.studies.parameters import Build
+from flexmbs.studies.fitting.parameter_bounds import read_number
+from flexmbs.studies.fitting.parameter_runs import prepared_runs, run_options
+from flexmbs.studies.parameters.outputs import Output, coarse, evaluated, read_outputs, units
+from flexmbs.studies.parameters.parameter_paths import Build
 from flexmbs.time_stepping.event import Event
 
 if TYPE_CHECKING:

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 from flexmbs.api.solution import Solution
 from flexmbs.errors import FlexmbsError, MachineError
-from flexmbs.files.framed_log import Log, frames
-from flexmbs.studies.options import asked
-from flexmbs.studies.prepared import Start, prepared
-from flexmbs.studies.simulate import concluded
-from flexmbs.studies.sweeps.outputs import UnknownChannel, evaluated
+from flexmbs.files.append_log import Log, frames
+from flexmbs.studies.run.options import asked
+from flexmbs.studies.run.run_setup import Start, prepared
+from flexmbs.studies.run.simulate import concluded
+from flexmbs.studies.sweeps.named_outputs import UnknownChannel, evaluated
 from flexmbs.studies.sweeps.study import Case, Study
 from flexmbs.system.check import PASS, WARN
 from flexmbs.time_stepping.outcome import INTERRUPTED

@@ -21,10 +21,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from flexmbs.errors import InputError
-from flexmbs.files.framed_log import framed
+from flexmbs.files.append_log import framed
 from flexmbs.files.output import made_folder, remove_drafts, whole_file, write_text
-from flexmbs.files.reserve import locked_by
-from flexmbs.studies.record_of_inputs import Difference, differences, require_same
+from flexmbs.files.reserved_outputs import locked_by
+from flexmbs.studies.parameters.fingerprint import Difference, differences, require_same
 from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
 
 FORMAT = "flexmbs-sweep-folder/1"

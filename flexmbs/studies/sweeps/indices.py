@@ -12,8 +12,8 @@ from flexmbs.console.columns import aligned
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.exports.data_frames import optional
-from flexmbs.signals.arguments import FloatArray
-from flexmbs.studies.fitting.arguments import read_number
+from flexmbs.signals.signal_arguments import FloatArray
+from flexmbs.studies.fitting.parameter_bounds import read_number
 from flexmbs.studies.sweeps.table import SweepResult
 from flexmbs.system.check import FAIL
 

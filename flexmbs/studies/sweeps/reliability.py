@@ -21,12 +21,12 @@ import numpy as np
 from flexmbs.declaration import close_names
 from flexmbs.errors import AuditWarning, InputError, ModelWarning
 from flexmbs.model.run import Run
-from flexmbs.signals.arguments import whole_number
-from flexmbs.studies.fitting.arguments import Limits, read_limits, read_number
-from flexmbs.studies.outputs import Wanted
-from flexmbs.studies.parameters import Build
+from flexmbs.signals.signal_arguments import whole_number
+from flexmbs.studies.fitting.parameter_bounds import Limits, read_limits, read_number
+from flexmbs.studies.parameters.outputs import Wanted
+from flexmbs.studies.parameters.parameter_paths import Build
 from flexmbs.studies.sweeps.designs import MonteCarlo
-from flexmbs.studies.sweeps.outputs import checked_outputs
+from flexmbs.studies.sweeps.named_outputs import checked_outputs
 from flexmbs.studies.sweeps.ranges import MOST_CASES, Spread
 from flexmbs.studies.sweeps.sweep import sweep
 from flexmbs.studies.sweeps.table import SweepResult

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 from flexmbs.api.model import Model
 from flexmbs.errors import MachineError
-from flexmbs.files.framed_log import Log
+from flexmbs.files.append_log import Log
 from flexmbs.studies.sweeps.batch import Record, packed_record, run_batch
 from flexmbs.studies.sweeps.folder import LOGS, SOLUTIONS, SweepFolder
-from flexmbs.studies.sweeps.outputs import UnknownChannel
+from flexmbs.studies.sweeps.named_outputs import UnknownChannel
 from flexmbs.studies.sweeps.study import Case, Study
 from flexmbs.studies.sweeps.workers import Workers
 

@@ -14,9 +14,9 @@ from flexmbs.api.model import Model
 from flexmbs.errors import InputError
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.model.run import Run
-from flexmbs.studies.outputs import Wanted
-from flexmbs.studies.parameters import Build, changed, made
-from flexmbs.studies.parts import ModelWithParts
+from flexmbs.studies.parameters.model_with_parts import ModelWithParts
+from flexmbs.studies.parameters.outputs import Wanted
+from flexmbs.studies.parameters.parameter_paths import Build, changed, made
 
 Texts = tuple[tuple[str, str], ...]  # those among the values of a case, by parameter
 

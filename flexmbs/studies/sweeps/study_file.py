@@ -26,9 +26,9 @@ from flexmbs.model.functions import imports_allowed, named_function
 from flexmbs.model.run import Run
 from flexmbs.model.schema import DRAFT, FUNCTION, TEXT, Schema, one_of_kinds, record
 from flexmbs.model.toml_read import importable
-from flexmbs.studies.outputs import WORDS, Wanted
+from flexmbs.studies.parameters.outputs import WORDS, Wanted
 from flexmbs.studies.sweeps.designs import Design, Grid
-from flexmbs.studies.sweeps.outputs import checked_outputs
+from flexmbs.studies.sweeps.named_outputs import checked_outputs
 from flexmbs.studies.sweeps.ranges import Axis, LogNormal, Normal, Range, axis_of, read_spread
 from flexmbs.toml.document import Collector, Locator, read_document
 
@@ -58,9 +58,9 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
     table, locator = document.table, Locator(path.parent, allow_outside, "study")
     notes.attempt((), lambda: _check_keys(table))
     tables = {
-        key: notes.attempt((key,), lambda key=key: _as_table(table.get(key, {}))) or {}
+        key: notes.attempt((key,), lambda key=key: _as_table(table.get(key, {}))) or {}  # type: ignore[misc]
         for key in TABLES
-    }  # type: ignore[misc]
+    }
     design = notes.attempt(("design",), lambda: Design.read_kind(tables["design"], Grid.kind))
     run = notes.attempt(("run",), lambda: Run.read(tables["run"])) if "run" in table else None
     axes: dict[str, Axis] = {}
@@ -69,8 +69,9 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
         if name in axes:
             notes.problems.append(Problem(("parameters", *keys), "is given twice; keep one"))
         axes[name] = notes.attempt(
-            ("parameters", *keys), lambda name=name, given=given: _axis(name, given)
-        )  # type: ignore[misc]
+            ("parameters", *keys),
+            lambda name=name, given=given: _axis(name, given),  # type: ignore[misc]
+        )
     with imports_allowed(allow_code), importable(path.parent if allow_code else None):
         outputs = {
             name: notes.attempt(("outputs", name), lambda given=given: _output(given))  # type: ignore[misc]
@@ -78,8 +79,9 @@ def read_study(path: Path, *, allow_outside: bool = False, allow_code: bool = Fa
         }
         parts = {
             name: notes.attempt(
-                ("parts",), lambda name=name, given=given: _part(name, given, locator)
-            )  # type: ignore[misc]
+                ("parts",),
+                lambda name=name, given=given: _part(name, given, locator),  # type: ignore[misc]
+            )
             for name, given in tables["parts"].items()
         }
     file = (

@@ -22,16 +22,16 @@ from flexmbs.files.paths import file_path
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
 from flexmbs.model.run import Run
-from flexmbs.studies.options import asked, by_name, check_progress
-from flexmbs.studies.outputs import Wanted
-from flexmbs.studies.parameters import Build, ModelSource, changed
-from flexmbs.studies.parts import ModelWithParts
-from flexmbs.studies.prepared import Start, prepared
-from flexmbs.studies.record_of_inputs import FILES, MOST, versions
+from flexmbs.studies.parameters.fingerprint import FILES, MOST, versions
+from flexmbs.studies.parameters.model_with_parts import ModelWithParts
+from flexmbs.studies.parameters.outputs import Wanted
+from flexmbs.studies.parameters.parameter_paths import Build, ModelSource, changed
+from flexmbs.studies.run.options import asked, by_name, check_progress
+from flexmbs.studies.run.run_setup import Start, prepared
 from flexmbs.studies.sweeps.batch import NOTHING, Record
 from flexmbs.studies.sweeps.designs import Design, Grid, Listed
 from flexmbs.studies.sweeps.folder import PARTS, RECORD, TABLE, SweepFolder
-from flexmbs.studies.sweeps.outputs import checked_outputs, described
+from flexmbs.studies.sweeps.named_outputs import checked_outputs, described
 from flexmbs.studies.sweeps.ranges import Axis, Spread, Values, axis_of
 from flexmbs.studies.sweeps.schedule import Schedule
 from flexmbs.studies.sweeps.study import Case, Study, case_of, known_by

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from typing import Any
 
-from flexmbs.console.spawned import spawn_context
+from flexmbs.console.spawn_context import spawn_context
 from flexmbs.errors import AssemblyWarning, InputError, ModelWarning, shown
-from flexmbs.studies.threads import RunThreads
+from flexmbs.studies.parameters.threads import RunThreads
 
 KINDS = ("processes", "threads")
 RUNNING, ENDED = "running", ("closing", "closed")  # of a client of dask.distributed

@@ -17,8 +17,8 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.files.output import write_text
+from flexmbs.flexible_body.components import FloatArray, GeometricStiffness
 from flexmbs.flexible_body.free_body import central_inertia
-from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter, missing_fields
 from preprocess.formats.inertia_invariants import invariant_5, invariant_8, invariant_9

@@ -9,7 +9,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from flexmbs.files.plain_hdf5 import write_whole
+from flexmbs.files.hdf5 import write_whole
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter, missing_fields
 

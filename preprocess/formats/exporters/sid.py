@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.files.output import write_text
+from flexmbs.flexible_body.components import FlexibleFrame, FloatArray
 from flexmbs.flexible_body.free_body import skew
-from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter, missing_fields
 from preprocess.formats.standard_input_data import (

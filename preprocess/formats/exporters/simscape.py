@@ -24,8 +24,8 @@ from scipy.spatial.transform import Rotation
 
 from flexmbs.errors import InputError
 from flexmbs.files.output import whole_file
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.free_body import elastic_frame_motion, mass_matrix, rigid_frame_motion
-from flexmbs.flexible_body.parts import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter, missing_fields
 

@@ -20,7 +20,7 @@ import re
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray, IntArray
+from flexmbs.flexible_body.components import FloatArray, IntArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.importers.base import Importer, ImportReport, Request
 from preprocess.formats.importers.node_files import node_table

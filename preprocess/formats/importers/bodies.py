@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.components import FlexibleFrame, FloatArray, GeometricStiffness, Surface
 from flexmbs.flexible_body.file import GENERATOR
-from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, GeometricStiffness, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals
 from preprocess.formats.importers.base import ImportReport, Request

@@ -18,7 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray, GeometricStiffness, IntArray, x_cross_shapes
+from flexmbs.flexible_body.components import (
+    FloatArray,
+    GeometricStiffness,
+    IntArray,
+    x_cross_shapes,
+)
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals, second_moment
 from preprocess.formats.importers.base import Importer, ImportReport, Request

@@ -15,8 +15,8 @@ import h5py
 import numpy as np
 
 from flexmbs.errors import InputError
-from flexmbs.files.plain_hdf5 import MAX_BYTES, read_whole
-from flexmbs.flexible_body.parts import FloatArray, IntArray, Surface
+from flexmbs.files.hdf5 import MAX_BYTES, read_whole
+from flexmbs.flexible_body.components import FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals
 from preprocess.formats.importers.base import Importer, ImportReport, Request

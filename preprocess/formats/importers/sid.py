@@ -11,13 +11,13 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.free_body import rigid_mass_matrix, skew
-from flexmbs.flexible_body.parts import (
+from flexmbs.flexible_body.components import (
     FlexibleFrame,
     FloatArray,
     GeometricStiffness,
     x_cross_shapes,
 )
+from flexmbs.flexible_body.free_body import rigid_mass_matrix, skew
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals, second_moment
 from preprocess.formats.importers.base import Importer, ImportReport, Request

@@ -17,8 +17,8 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.components import FlexibleFrame, FloatArray, IntArray
 from flexmbs.flexible_body.free_body import rigid_mass_matrix
-from flexmbs.flexible_body.parts import FlexibleFrame, FloatArray, IntArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals, second_moment
 from preprocess.formats.importers.base import ImportReport, Request

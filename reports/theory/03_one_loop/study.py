@@ -10,8 +10,8 @@ from models import dyad, ring
 from page import Study, difference, vanishes
 
 import flexmbs as fm
-from flexmbs.studies.balance import moved
-from flexmbs.studies.tangent import dense
+from flexmbs.studies.states.balance import moved
+from flexmbs.studies.states.tangent import dense
 
 LENGTHS, FOOT = (0.5, 0.8, 0.7, 0.4), np.array([1.1, 0.0])
 MOTOR = fm.Sine(0.4, 0.5, phase=0.7, offset=-1.9)  # coordinate of hinge 5: angle of rod 4 from x

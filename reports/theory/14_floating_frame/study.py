@@ -9,8 +9,8 @@ from page import Study, difference
 
 import flexmbs as fm
 from flexmbs.page.style import decades
-from flexmbs.studies.balance import moved
-from flexmbs.studies.tangent import dense
+from flexmbs.studies.states.balance import moved
+from flexmbs.studies.states.tangent import dense
 
 BEAM, H = Beam(), 1e-3
 

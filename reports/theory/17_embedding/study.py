@@ -9,7 +9,7 @@ from page import Study, difference, vanishes
 
 import flexmbs as fm
 from flexmbs.page.style import decades
-from flexmbs.studies.evaluate import evaluate
+from flexmbs.studies.states.evaluate import evaluate
 
 SIZES = (2, 4, 8, 16, 32)
 FORMALISMS = {"multipliers, (12)": fm.Multiplier(), "embedding, (15)": fm.Embedding()}

@@ -10,7 +10,7 @@ import pytest
 from hdf5_edits import open_unverified
 
 from flexmbs.errors import InputError, MachineError
-from flexmbs.flexible_body.parts import FlexibleFrame, GeometricStiffness, Surface
+from flexmbs.flexible_body.components import FlexibleFrame, GeometricStiffness, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 
 

@@ -11,7 +11,7 @@ from random_parts import KINDS as PARTS
 from random_parts import full_model, random_model
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body import body_modes
 from preprocess.body.build import reduce as full_reduce

@@ -11,7 +11,7 @@ import scipy.linalg
 import scipy.sparse.linalg as sla
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.build import reduce as full_reduce
 from preprocess.fe.assembly import assemble

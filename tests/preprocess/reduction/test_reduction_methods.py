@@ -10,7 +10,7 @@ import pytest
 import scipy.linalg
 
 from flexmbs.errors import InputError
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.build import reduce as full_reduce
 from preprocess.fe.assembly import assemble

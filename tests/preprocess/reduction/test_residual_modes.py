@@ -10,7 +10,7 @@ from draws import drawn
 import flexmbs as fm
 import preprocess as pp
 import preprocess.reduction.residual_modes as module
-from flexmbs.flexible_body.parts import FloatArray
+from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.interfaces import bind_interfaces
 from preprocess.reduction.independent import elastic_shapes
 from preprocess.reduction.statics import InterfaceStatics

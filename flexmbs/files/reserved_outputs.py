@@ -1,0 +1,117 @@
+"""Output files reserved for one run: checked before the run starts, and locked against other runs
+until it ends.
+
+The lock is a system lock on a file next to the output, ``.NAME.lock``: it ends with the process
+that holds it, however that ends. On systems without such locks runs are not kept apart; files are
+still written atomically (`whole_file`).
+"""
+
+import contextlib
+import datetime
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from flexmbs.errors import InputError
+from flexmbs.files.file_types import check_kind
+from flexmbs.files.output import check_target, unwritable
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@contextlib.contextmanager
+def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
+    """Outputs (path, kind of `kinds`) locked against other runs while the block runs. Raises
+    InputError for invalid paths, for files of another kind and for files that another run is
+    writing, MachineError if the folder is not writable."""
+    kinds = [(path, kind) for path, kind in outputs if path is not None]
+    given = [path for path, _ in kinds]
+    missing = [path for path in given if not path.absolute().parent.is_dir()]
+    if missing:
+        raise InputError(
+            *(
+                f"{path}: the folder '{path.parent}' does not exist; create it first"
+                for path in missing
+            )
+        )
+    if len({path.absolute() for path in given}) < len(given):
+        raise InputError(f"{given[0]}: is used for several outputs; give each its own name")
+    with contextlib.ExitStack() as stack:
+        for path, kind in kinds:
+            stack.enter_context(_locked(path, kind))
+        yield
+
+
+@contextlib.contextmanager
+def _locked(path: Path, kind: str) -> Iterator[None]:
+    """The lock of one output."""
+    check_target(path)
+    check_kind(path, kind)
+    with locked_by(path.with_name(f".{path.name}.lock"), path):
+        yield
+
+
+@contextlib.contextmanager
+def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
+    """``path`` locked by the file ``lock`` against other runs while the block runs. Raises
+    InputError if another run holds it, unless this one is to ``wait``, MachineError."""
+    try:
+        file = _taken(lock, path, wait)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            lock.unlink()
+        os.close(file)
+
+
+def _taken(lock: Path, path: Path, wait: bool) -> int:
+    """The lock file, opened and locked. Raises InputError if another run holds it and this one does
+    not wait.
+    """
+    while True:
+        file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+        try:
+            if not acquired(file, wait):
+                holder = os.read(file, 100).decode("ascii", errors="replace").strip()
+                raise InputError(
+                    f"{path}: another run is writing it ({holder}); wait for it, or "
+                    "choose another file with -o"
+                )
+            if _is_still(file, lock):
+                os.truncate(file, 0)
+                since = datetime.datetime.now().astimezone().isoformat(timespec="seconds")
+                os.write(file, f"process {os.getpid()} since {since}\n".encode())
+                return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)  # the previous run has just removed it
+
+
+def acquired(file: int, wait: bool) -> bool:
+    """Whether the lock of an open file could be acquired; True if the system or the file system has
+    no locks.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_still(file: int, lock: Path) -> bool:
+    """Whether the open file is still the one at its path."""
+    try:
+        return os.path.samestat(os.fstat(file), os.stat(lock))
+    except FileNotFoundError:
+        return False

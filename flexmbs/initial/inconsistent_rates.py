@@ -1,0 +1,66 @@
+"""Inconsistent constraints on velocities: rates ġ = G s + γ̄ that no velocities make zero."""
+
+import numpy as np
+
+from flexmbs.initial.assembly import holonomic_rows
+from flexmbs.system.compile import Compiled
+from flexmbs.system.step_scales import displacement_sizes
+
+KEPT = 1e-6  # of the largest velocity, at least 1 rad/s or the model's size per s
+PART = 1e-3  # of a row that depends on others: share of one of them
+
+
+def row_owners(compiled: Compiled) -> list[str]:
+    """The joint, drive or coupling of each constraint row."""
+    return [name for _, name in row_items(compiled)]
+
+
+def contradicting_rates(
+    compiled: Compiled, rates: np.ndarray, shares: np.ndarray, G: np.ndarray, s: np.ndarray
+) -> list[str]:  # fmt: skip
+    """One line per joint, drive or coupling with residual rates ġ (nc,), also as ``shares`` of the
+    sizes of their rows, of the rows G (nc, ns) at the velocities s of least residual, with the
+    names of those that it depends on.
+
+    For models with nonholonomic rows; inconsistent holonomic rows already show in the positions.
+    """
+    if holonomic_rows(compiled).all():
+        return []
+    found: dict[tuple[str, str], int] = {}
+    owners, sizes = row_items(compiled), np.abs(rates)
+    wrong = np.abs(shares) > KEPT * max(
+        1.0, float(np.abs(s / displacement_sizes(compiled)).max(initial=0.0))
+    )
+    for k in np.flatnonzero(wrong):
+        found[owners[k]] = max(int(k), found.get(owners[k], int(k)), key=sizes.__getitem__)
+    return [
+        f"{section}.{name}: its velocities contradict the other constraints, residual "
+        f"{sizes[k]:.4g} (m/s or rad/s){_depended_on(owners, G, k, wrong)}; correct the rows, "
+        "the motion of a drive or the axes"
+        for (section, name), k in found.items()
+    ]
+
+
+def _depended_on(owners: list[tuple[str, str]], G: np.ndarray, k: int, wrong: np.ndarray) -> str:
+    """The items whose rows, of those that hold, combine to row k; of the others, if none do."""
+    for rows in (np.flatnonzero(~wrong), np.flatnonzero(np.arange(len(G)) != k)):
+        share = np.linalg.lstsq(G[rows].T, G[k], rcond=None)[0] * np.linalg.norm(G[rows], axis=1)
+        parts = rows[np.abs(share) > PART * np.linalg.norm(G[k])]
+        names = dict.fromkeys(owners[each][1] for each in parts if owners[each] != owners[k])
+        if names:
+            return ", those of " + ", ".join(f"'{name}'" for name in names)
+    return ""
+
+
+def row_items(compiled: Compiled) -> list[tuple[str, str]]:
+    """(section, name) of each constraint row."""
+    cuts = compiled.system.cuts
+    owner = [("", "")] * compiled.n_constraints
+    for k, name in enumerate(compiled.topology.cuts):
+        for a in range(int(cuts.rows[k])):
+            owner[int(cuts.row[k]) + a] = ("joints", name)
+    for name, row in zip(compiled.model.couplings, compiled.system.couplers.row):
+        owner[int(row)] = ("couplings", name)
+    for name, row in zip(compiled.model.drives, compiled.system.drives.row):
+        owner[int(row)] = ("drives", name)
+    return owner

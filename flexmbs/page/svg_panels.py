@@ -1,0 +1,216 @@
+"""Panels as the markup of a page: a drawing in SVG in the colours of the page, replaced by a live
+one where scripts run.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.page.curve_panels import Curve, FloatArray, Panel, limits, span_of, thinned, ticks
+from flexmbs.page.html import number, power
+
+WIDTH, HEIGHT = 1000, 190  # of a panel, user units
+LEFT, RIGHT, TOP, BOTTOM = 64, 8, 8, 24
+ROW = 26  # height of a bar
+LETTER, CAPITAL = 7, 0.6  # width of most letters; by how much capitals are wider
+POINTS = 400
+COLOURS = 8
+MOST_MARKS = 60  # of peaks of a curve that leave the axis
+
+
+class Axes(NamedTuple):
+    """Spans of an axis of time and of one of values, and the size of the drawing."""
+
+    span: tuple[float, float]
+    ends: tuple[float, float]
+    height: float = HEIGHT
+    width: float = WIDTH
+
+    def x(self, t: FloatArray) -> FloatArray:
+        """User units from times."""
+        return LEFT + (t - self.span[0]) / (self.span[1] - self.span[0] or 1.0) * (
+            self.width - LEFT - RIGHT
+        )
+
+    def y(self, value: FloatArray) -> FloatArray:
+        """User units from values, those beyond the axis just outside of it."""
+        u = np.clip((value - self.ends[0]) / (self.ends[1] - self.ends[0] or 1.0), -0.02, 1.02)
+        return self.height - BOTTOM - u * (self.height - TOP - BOTTOM)
+
+
+def chart(panels: Sequence[Panel], span: tuple[float, float] | None = None) -> str:
+    """Panels above each other with a common axis of time, theirs or ``span``; all names are
+    escaped.
+    """
+    common = span or span_of(panels)
+    return "".join(_panel(each, common) for each in panels)
+
+
+def _panel(panel: Panel, span: tuple[float, float]) -> str:
+    keys = "".join(
+        f'<span class="key {look(curve, k)}">{html.escape(curve.name)}</span>'
+        for k, curve in enumerate(panel.curves)
+    )
+    notes = "".join(f'<span class="note">{html.escape(note)}</span>' for note in remarks(panel))
+    head = f'<div class="panel-head"><b>{html.escape(panel.heading)}</b>{keys}{notes}</div>'
+    return f'<div class="panel">{head}{drawing(panel, span)}</div>'
+
+
+def remarks(panel: Panel) -> list[str]:
+    """What the legend of a panel says beside its curves: its notes, how far peaks reach that leave
+    the axis; escape it.
+    """
+    values = _values(panel)
+    ends, every = limits(values), np.concatenate([np.zeros(0), *values])
+    beyond = every[(every > ends[1]) | (every < ends[0])]
+    peak = float(beyond[np.argmax(np.abs(beyond))]) if len(beyond) else None
+    found = (
+        []
+        if peak is None
+        else [f"▲ peaks to {number(10.0**peak if panel.logarithmic else peak, 3)}"]
+    )
+    return [*panel.notes, *found]
+
+
+def drawing(
+    panel: Panel, span: tuple[float, float], width: float = WIDTH, height: float = HEIGHT
+) -> str:
+    """A panel as SVG with the classes of the page; ``height`` of curves."""
+    return (
+        _bars(panel, span, width)
+        if panel.bars
+        else _curves(panel, Axes(span, limits(_values(panel)), height, width))
+    )
+
+
+def _values(panel: Panel) -> list[FloatArray]:
+    """What is drawn of the curves."""
+    return [np.log10(curve.y) if panel.logarithmic else curve.y for curve in panel.curves]
+
+
+def _curves(panel: Panel, axes: Axes) -> str:
+    values = _values(panel)
+    scale = common_power(axes.ends)
+    marks = ticks(*axes.ends, 4)
+    if panel.logarithmic:
+        texts = [number(10.0**value, 1) for value in marks]
+    else:
+        texts = [number(round(value / scale, 12)) for value in marks]
+    note = (
+        []
+        if scale == 1.0 or panel.logarithmic
+        else [
+            f'<text class="tick" x="{LEFT}" y="{TOP + 2}">·{power(round(math.log10(scale)))}</text>'
+        ]
+    )
+    lines = [_line(curve, y, axes, k) for k, (curve, y) in enumerate(zip(panel.curves, values))]
+    peaks = [_peaks(curve, y, axes, k) for k, (curve, y) in enumerate(zip(panel.curves, values))]
+    return _drawing(
+        panel.heading, axes, [*_grid(axes, list(zip(marks, texts))), *lines, *peaks, *note]
+    )
+
+
+def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
+    good = np.isfinite(y)
+    t, y = thinned(curve.t[good], y[good], POINTS)
+    if curve.stepped:
+        t, y = np.repeat(t, 2)[1:], np.repeat(y, 2)[:-1]
+    points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(axes.x(t), axes.y(y)))
+    return f'<polyline class="line {look(curve, k)}" points="{points}"/>'
+
+
+def _peaks(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
+    """A triangle at the extreme of each part of a curve beyond the axis, pointing there."""
+    found = []
+    for end, side, beyond in (
+        (TOP, -1, y > axes.ends[1]),
+        (axes.height - BOTTOM, 1, y < axes.ends[0]),
+    ):
+        rows = np.flatnonzero(beyond)
+        parts = np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1) if len(rows) else []
+        tops = [part[np.argmax(-side * y[part])] for part in parts[:MOST_MARKS]]
+        found += [
+            f"M{x:.1f} {end + 3 * side:.1f}l4 {-7 * side}h-8z"
+            for x in axes.x(curve.t[np.array(tops, int)])
+        ]
+    return f'<path class="clipped {look(curve, k)}" d="{"".join(found)}"/>' if found else ""
+
+
+def look(curve: Curve, k: int) -> str:
+    """Classes of a curve at place k."""
+    return f"c{(k if curve.colour is None else curve.colour) % COLOURS}{' dashed' if curve.dashed else ''}"
+
+
+def _bars(panel: Panel, span: tuple[float, float], width: float) -> str:
+    axes = Axes(span, (0.0, 1.0), TOP + ROW * len(panel.bars) + BOTTOM, width)
+    found = _grid(axes, [])
+    for k, bar in enumerate(panel.bars):
+        top = TOP + ROW * k
+        for state in bar.states:
+            a, b = axes.x(np.array([state.start, state.end]))
+            found.append(
+                f'<rect class="state {state.kind}" x="{a:.1f}" y="{top + 4}" '
+                f'width="{b - a:.1f}" height="{ROW - 8}"/>'
+            )
+        found += [
+            f'<circle class="mark" cx="{x:.1f}" cy="{top + ROW / 2}" r="3"/>'
+            for x in axes.x(np.array(bar.marks))
+        ]
+        found.append(
+            f'<text class="row" x="{LEFT + 6}" '
+            f'y="{top + ROW / 2 + 4}">{_within(bar.name, axes)}</text>'
+        )
+    return _drawing(panel.heading, axes, found)
+
+
+def _within(name: str, axes: Axes) -> str:
+    """A name on a bar, its middle left out where it is longer than the bar, and the whole one as
+    its title.
+    """
+    letter = LETTER * (1.0 + CAPITAL * sum(map(str.isupper, name)) / len(name))
+    room = int((axes.width - LEFT - RIGHT - 12) / letter)
+    short = name if len(name) <= room else f"{name[: room - room // 3 - 1]}…{name[-(room // 3) :]}"
+    return (
+        html.escape(short)
+        if short == name
+        else f"<title>{html.escape(name)}</title>{html.escape(short)}"
+    )
+
+
+def _grid(axes: Axes, marks: list[tuple[float, str]]) -> list[str]:
+    bottom = axes.height - BOTTOM
+    found = [f'<text class="tick end" x="{LEFT - 16}" y="{bottom + 17}">t [s]</text>']
+    for value, text in marks:
+        y = float(axes.y(np.array(value)))
+        found.append(f'<path class="grid" d="M{LEFT} {y:.1f}H{axes.width - RIGHT:g}"/>')
+        found.append(f'<text class="tick end" x="{LEFT - 7}" y="{y + 4:.1f}">{text}</text>')
+    for value in ticks(*axes.span, max(int(axes.width / 120), 4)):
+        x = float(axes.x(np.array(value)))
+        found.append(f'<path class="grid" d="M{x:.1f} {TOP}V{bottom}"/>')
+        text = number(round(value, 12))
+        place = min(x, axes.width - 0.5 * LETTER * len(text))
+        found.append(f'<text class="tick middle" x="{place:.1f}" y="{bottom + 17}">{text}</text>')
+    return found
+
+
+def _drawing(title: str, axes: Axes, parts: list[str]) -> str:
+    head = (
+        f'<svg viewBox="0 0 {axes.width:g} {axes.height:g}" role="img" '
+        f'aria-label="{html.escape(title)}">'
+    )
+    return head + "".join(parts) + "</svg>"
+
+
+def common_power(ends: tuple[float, float]) -> float:
+    """The power of ten (a multiple of three) that labels of an axis leave out; 1 for common
+    magnitudes.
+    """
+    largest = max(abs(end) for end in ends)
+    if largest == 0.0 or 1e-2 <= largest < 1e5:
+        return 1.0
+    return float(10.0 ** (3 * math.floor(math.log10(largest) / 3)))

@@ -1,0 +1,89 @@
+"""A page about a run that is being computed, from its log of outputs alone: how far it is,
+velocities, works, steps, drift.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from flexmbs.page.curve_panels import MOST_CURVES, FloatArray, Panel, panel
+from flexmbs.page.html import number, rendered
+from flexmbs.page.svg_panels import chart
+
+WORKS, DRIFTS = ("forces", "dissipated", "drives"), ("positions", "velocities")
+
+
+class Live(NamedTuple):
+    """A run as its folder shows it."""
+
+    name: str  # of the model
+    folder: str
+    t_end: float  # s
+    velocities: Sequence[str]  # names of the columns of s
+    columns: Mapping[str, FloatArray]  # outputs so far by field, none before the first one
+    age: float  # s since the last output
+    finished: bool
+    version: str
+    date: str
+
+
+def live_page(run: Live) -> str:
+    """The HTML text; everything from the model is escaped."""
+    t = run.columns.get("t", np.zeros(0))
+    reached = float(t[-1]) if len(t) else 0.0
+    panels = (
+        {"Velocities": _velocities(run, t), "Works, steps and drift": _of_run(run, t)}
+        if len(t)
+        else {}
+    )
+    return rendered(
+        "flexmbs.report",
+        "live.html",
+        None,
+        name=run.name,
+        folder=run.folder,
+        version=run.version,
+        date=run.date,
+        state="finished"
+        if run.finished
+        else f"last output {number(run.age, 2)} s ago"
+        if len(t)
+        else "no outputs yet",
+        tiles=[
+            (number(100.0 * reached / run.t_end, 3), "%", "of the run"),
+            (number(reached), "s", f"of {number(run.t_end)} s"),
+            (number(float(len(t)), 6), "", "outputs"),
+        ],
+        sections=[
+            {"anchor": f"part{k}", "title": title, "chart": chart(own)}
+            for k, (title, own) in enumerate(panels.items())
+        ],
+    )
+
+
+def _velocities(run: Live, t: FloatArray) -> list[Panel]:
+    s = run.columns["s"]
+    names = list(run.velocities)[: s.shape[1]]
+    found = panel(
+        "Velocities of joints, bodies and modes",
+        "SI",
+        t,
+        {name: s[:, k] for k, name in enumerate(names[:MOST_CURVES])},
+    )
+    return [found._replace(more=max(len(names) - MOST_CURVES, 0))]
+
+
+def _of_run(run: Live, t: FloatArray) -> list[Panel]:
+    work, drift, step = run.columns["work"], run.columns["drift"], run.columns["step"]
+    return [
+        panel("Works", "J", t, {name: work[:, k] for k, name in enumerate(WORKS)}),
+        panel("Steps", "s", t, {"step": np.asarray(step)}, logarithmic=True),
+        panel(
+            "Largest constraint error",
+            "SI",
+            t,
+            {name: drift[:, k] for k, name in enumerate(DRIFTS)},
+            logarithmic=True,
+        ),
+    ]

@@ -1,0 +1,129 @@
+"""Whether the two sides of the cuts of divided bodies fit, unless they are rigid.
+
+At a cut the frames of both pieces are welded, for which they move with their mean over the nodes.
+What each node does beyond its frame, w_n = φ_n q − (φ_f + ψ_f × (x_n − x_f)) q, is free on either
+side of an averaged cut; of a full one its mean by the force patterns is the same. In slender parts
+w is the same on both sides; the warping of thin walls and the bending of wide plates would be
+transmitted, so that the part is too soft where it is not. The largest difference of both sides is
+compared with the largest displacement of the body.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from flexmbs.flexible_body.components import FloatArray, IntArray
+from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.flexible_body.welds import welds
+from flexmbs.results.output_selection import evenly, telling_outputs
+from flexmbs.system.check import FAIL, PASS, Check, graded
+from flexmbs.system.step_scales import model_size
+
+if TYPE_CHECKING:
+    from flexmbs.flexible_body.divided import DividedBodyData
+    from flexmbs.results.deformation import Deformation
+    from flexmbs.results.solution import SolutionData
+
+# of the largest displacement: torsion of a strip and of an I is then too soft by 1 %
+APART = (5e-3, 0.1)
+SMALL = 1e-7  # of the model's size: negligible displacements
+MOST_NODES, MOST_TIMES = 200, 100
+FEW_NODES, BLOCK = 20, 5000  # nodes by which those times are found, so many at once
+
+
+def cuts(solution: SolutionData, name: str) -> Check | None:
+    """The check of a body; None of one in one piece or without a surface."""
+    shape = solution.shape(name) if name in solution.compiled.pieces else None
+    if shape is None or shape.linear:
+        return None
+    data = solution.compiled.pieces[name].data
+    pick, times = (
+        evenly(len(shape.surface.nodes), MOST_NODES),
+        telling_outputs(_moved(shape, len(solution.t)), MOST_TIMES),
+    )
+    size = float(np.linalg.norm(shape.displacement(pick, times), axis=2).max(initial=0.0))
+    if not size > SMALL * model_size(solution.compiled):
+        return Check(f"Cuts of {name}", PASS, "its displacements are negligible")
+    found = [
+        _apart(solution, name, shape, pair, cuts, times)
+        for pair, cuts in _by_pieces(data).items()
+        if data.pieces[pair[0]].frames[cuts[0]].kind == "averaged"
+    ]
+    if not found:
+        return None
+    apart, k, cut = max(found)
+    if apart == np.inf:
+        return Check(
+            f"Cuts of {name}",
+            FAIL,
+            f"the two pieces of {cut} have no node in common there",
+            "take all pieces of one reduction",
+        )
+    status, t = graded(apart / size, APART), solution.t[times[k]]
+    text = (
+        f"the sides of {cut} are {apart:.1e} m apart, {apart / size:.1e} of the displacement, "
+        f"at t = {t:.4g} s"
+    )
+    remedy = (
+        ""
+        if status == PASS
+        else "too soft, because it warps there: use fewer pieces, or cut elsewhere"
+    )
+    return Check(f"Cuts of {name}", status, text, remedy)
+
+
+def _by_pieces(data: DividedBodyData) -> dict[tuple[int, int], list[str]]:
+    """Cuts between two pieces."""
+    found: dict[tuple[int, int], list[str]] = {}
+    for i, j, cut in welds(data.frames_by_piece):
+        found.setdefault((i, j), []).append(cut)
+    return found
+
+
+def _apart(
+    solution: SolutionData,
+    name: str,
+    shape: Deformation,
+    pair: tuple[int, int],
+    cuts: list[str],
+    times: IntArray,
+) -> tuple[float, int, str]:
+    """Largest difference of w between the sides of the cuts of two pieces [m], infinite without
+    common nodes, at which of the times, and the cut. A node is of the cut relative to whose frames
+    its displacements differ least: frames of coaxial cuts, as of two tubes, are at one place."""
+    names, data, _ = solution.compiled.pieces[name]
+    i, j = pair
+    _, *sides = np.intersect1d(shape.pieces[i].rows, shape.pieces[j].rows, return_indices=True)
+    if not sides[0].size:
+        return np.inf, 0, cuts[0]
+    q = [solution.elastic(names[k])[times] for k in pair]
+    w = [
+        [_beyond_frame(data.pieces[k], cut, own, rows) for k, own, rows in zip(pair, q, sides)]
+        for cut in cuts
+    ]
+    differences = np.array([np.linalg.norm(one - other, axis=2) for one, other in w])
+    own = differences.max(axis=1).argmin(axis=0)  # cut of each node
+    apart = np.take_along_axis(differences, own[None, None], axis=0)[0]
+    k, node = np.unravel_index(apart.argmax(), apart.shape)
+    return float(apart[k, node]), int(k), cuts[own[node]]
+
+
+def _moved(shape: Deformation, outputs: int) -> FloatArray:
+    """Largest displacement (1, nt) of a few nodes [m]."""
+    few = evenly(len(shape.surface.nodes), FEW_NODES)
+    parts = np.array_split(np.arange(outputs), -(-outputs // BLOCK))
+    return np.concatenate(
+        [np.linalg.norm(shape.displacement(few, part), axis=2).max(axis=1) for part in parts]
+    )[None]
+
+
+def _beyond_frame(piece: FlexibleBodyData, cut: str, q: FloatArray, rows: IntArray) -> FloatArray:
+    """w (nt, n, 3) of nodes in rows (n,) of the surface, in the axes of the frame of the cut."""
+    assert piece.surface is not None
+    frame, arms = piece.frames[cut], piece.surface.nodes[rows] - piece.frames[cut].x
+    turned = np.cross(frame.psi.T[None], arms[:, None]).transpose(0, 2, 1)
+    return np.asarray(
+        np.einsum("nak,tk->tna", piece.surface.phi[rows] - frame.phi - turned, q) @ frame.R
+    )

@@ -1,0 +1,92 @@
+"""What the links of an SDF file look like: shapes, files of meshes, materials; planes and others
+are left out.
+
+Source: SDFormat specification 1.12, <visual>, <geometry>, <material>.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from flexmbs.model.frames import Frame
+from flexmbs.robots.mjcf.values import Pose
+from flexmbs.robots.sdf.scopes import Poses, Reader, Scope
+from flexmbs.robots.visual_elements import Visual
+from flexmbs.robots.xml_tree import Element
+
+ONE = (1.0, 1.0, 1.0)
+# elements of each shape, with the numbers that hold without them
+SIZES: dict[str, dict[str, tuple[float, ...]]] = {
+    "box": {"size": ONE},
+    "sphere": {"radius": (1.0,)},
+    "ellipsoid": {"radii": ONE},
+    "cylinder": {"radius": (1.0,), "length": (1.0,)},
+    "capsule": {"radius": (0.5,), "length": (1.0,)},
+}
+
+
+def visuals_of(
+    reader: Reader, poses: Poses, scope: Scope, name: str, link: Pose
+) -> Iterator[Visual]:
+    """The visuals of a link with its full name and its pose in the world."""
+    for element in scope.links[name.rpartition("::")[2]].all("visual"):
+        geometry = element.first("geometry")
+        for shape in [] if geometry is None else geometry.children:
+            place, colour = _place(reader, poses, scope, element, link), _colour(reader, element)
+            if shape.tag in SIZES:
+                size = [
+                    x
+                    for tag, default in SIZES[shape.tag].items()
+                    for x in _numbers(reader, shape, tag, default)
+                ]
+                if min(size) > 0.0:
+                    yield Visual(name, shape.tag, None, tuple(size), ONE, place, colour)
+            elif (
+                shape.tag == "mesh"
+                and (uri := shape.first("uri")) is not None
+                and shape.first("submesh") is None
+            ):
+                try:
+                    file = reader.reach.path(uri.text, shape.path.parent)
+                except ValueError as error:
+                    reader.report.note(f"mesh {error}")
+                else:
+                    yield Visual(
+                        name, "mesh", file, (), _numbers(reader, shape, "scale", ONE), place, colour
+                    )
+
+
+def _numbers(
+    reader: Reader, element: Element, tag: str, default: tuple[float, ...]
+) -> tuple[float, ...]:
+    child = element.first(tag)
+    return default if child is None else tuple(reader.vector(child, len(default)).tolist())
+
+
+def _place(reader: Reader, poses: Poses, scope: Scope, visual: Element, link: Pose) -> Frame:
+    """The pose of a visual in its link, which may be given relative to another frame."""
+    child = visual.first("pose")
+    pose, base = (
+        reader.pose(child),
+        "" if child is None else child.attributes.get("relative_to", ""),
+    )
+    if base:
+        world = poses.of(scope, base, visual).then(pose)
+        pose = Pose(link.R.T @ world.R, link.R.T @ (world.o - link.o))
+    return Frame(pose.o, pose.R)
+
+
+def _colour(reader: Reader, visual: Element) -> tuple[float, ...] | None:
+    """The diffuse colour of the material, with the transparency of the visual."""
+    material = visual.first("material")
+    diffuse = None if material is None else material.first("diffuse")
+    if diffuse is None:
+        return None
+    given = reader.vector(diffuse, 4 if len(diffuse.text.split()) == 4 else 3)
+    red, green, blue, alpha = (*given, 1.0)[:4]
+    return (
+        red,
+        green,
+        blue,
+        alpha * (1.0 - float(np.clip(reader.number(visual, "transparency", 0.0), 0.0, 1.0))),
+    )

@@ -1,0 +1,1 @@
+"""Coupling with other programs: control loops, functional mock-up units, environments."""

@@ -1,0 +1,1 @@
+"""Equilibria, and eigenvalues along branches of equilibria."""

@@ -1,0 +1,127 @@
+"""`Equilibrium`: a state in equilibrium with its stability, by the eigenvalues of its
+linearization.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from flexmbs.api.solution import Solution
+from flexmbs.results.state import State
+from flexmbs.results.views import JointView
+from flexmbs.studies.linear.linearize import modes_about
+from flexmbs.studies.linear.modes import Modes
+from flexmbs.studies.states.state_sequence import judged, solution_of
+from flexmbs.studies.states.tangent import Tangents
+from flexmbs.system.check import PASS, Check
+
+
+@dataclass(frozen=True, eq=False)
+class Equilibrium:
+    """A state at rest (or in steady motion) in equilibrium: −k(q) − Gᵀλ = 0, g(q, t) = 0.
+
+    state: joint coordinates, multipliers, force states; the start of a run by ``simulate(model,
+    start=equilibrium)``. residual: largest unbalanced generalized force (N, N m).  load_steps,
+    iterations: cost. indifferent: names of unsupported coordinates, kept at their initial values.
+    """
+
+    state: State
+    residual: float
+    load_steps: int
+    iterations: int
+    indifferent: tuple[str, ...]
+    loose: int = field(repr=False)
+    slowest: float = field(repr=False)
+    slopes: Tangents = field(repr=False)
+    judge: bool = field(default=True, repr=False)
+    checks: tuple[Check, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def modes(self) -> Modes:
+        """Complex modes of small motions about the state, those of `linearize` there: of the pencil
+        with mass, gyroscopic and damping terms, and a stiffness that need not be symmetric."""
+        return modes_about(self.state, self.slopes)
+
+    @property
+    def eigenvalues(self) -> np.ndarray:
+        """Eigenvalues λ (m,) [1/s] of the modes, one of each conjugate pair, slowest first; those
+        of unsupported coordinates are zero."""
+        return np.where(self._neutral, 0.0, self.modes.eigenvalue)
+
+    @property
+    def frequencies(self) -> np.ndarray:
+        """|λ| (rad/s), ascending, of modes that oscillate or grow, negative if they grow, and 0 for each unsupported coordinate.
+
+        Without damping and non-conservative forces these are ±√|κ| of the eigenvalues κ of the
+        stiffness over the mass matrix. Motions that decay without oscillation have none.
+        """
+        value, growing = self.eigenvalues, self._growing
+        shown = ~self._neutral & (growing | (value.imag > 0.0))
+        found = np.where(growing, -1.0, 1.0)[shown] * np.abs(value[shown])
+        return np.sort(np.concatenate([found, np.zeros(self.loose)]))
+
+    @property
+    def stable(self) -> bool:
+        """True if no mode grows, Re λ ≤ 0 within round-off (`Modes.growing`), beside unsupported
+        coordinates.
+        """
+        return not self._growing.any()
+
+    @property
+    def diverges(self) -> bool:
+        """True if a mode grows without oscillation."""
+        return bool((self._growing & (self.modes.eigenvalue.imag == 0.0)).any())
+
+    @cached_property
+    def _neutral(self) -> np.ndarray:
+        """Eigenvalues (m,) of unsupported coordinates, two of each at most: below the frequency
+        that counts as support.
+        """
+        size = np.abs(self.modes.eigenvalue)
+        return np.asarray((size <= self.slowest) & (np.arange(len(size)) < 2 * self.loose))
+
+    @property
+    def _growing(self) -> np.ndarray:
+        return np.asarray(self.modes.growing & ~self._neutral)
+
+    @cached_property
+    def solution(self) -> Solution:
+        """A solution with this one state: views by body, frame, joint and drive, and its audit."""
+        options = {"analysis": "statics", "t": self.state.t}
+        found = solution_of([self.state], options=options, at_rest=not self.state.s.any())
+        more = [*self.checks, self._stability] if self.judge else []
+        return judged(found, audit=self.judge, balanced=True, more=more)
+
+    @property
+    def audit(self) -> tuple[Check, ...]:
+        """Checks of the equilibrium, as of a run: modes of its bodies, linear range, second
+        opinion.
+        """
+        return self.solution.audit
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the `audit`: "PASS", "WARN" or "FAIL"; "NOT JUDGED" without one."""
+        return self.solution.verdict
+
+    @property
+    def _stability(self) -> Check:
+        """The stability as a check, which is a finding and no error."""
+        if self.stable:
+            return Check("Stability", PASS, "stable: no mode grows")
+        fastest = float(self.eigenvalues.real.max())
+        return Check("Stability", PASS, f"unstable: a mode grows by {fastest:.3g} 1/s")
+
+    @cached_property
+    def reactions(self) -> dict[str, JointView]:
+        """Wrench through each joint, arrays with one row."""
+        return {name: self.solution.joint(name) for name in self.solution.joints}
+
+    def __str__(self) -> str:
+        kind = "stable" if self.stable else "unstable"
+        text = (
+            f"{kind} equilibrium at t = {self.state.t:g} s: residual {self.residual:.1e}, "
+            f"{self.load_steps} load steps"
+        )
+        return f"{text}, {self.iterations} iterations"

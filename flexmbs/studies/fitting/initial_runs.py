@@ -1,0 +1,262 @@
+"""Runs at their start, with other values of a parameter too: what derivatives of a run are made of."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from flexmbs.errors import InputError, SolverError
+from flexmbs.formalisms import calls as equations
+from flexmbs.integrators import GeneralizedAlpha
+from flexmbs.integrators.generalized_alpha import CONSTANT
+from flexmbs.integrators.run_context import (
+    COMMON,
+    CONTEXT,
+    CORRECTION,
+    DONE,
+    END,
+    MATRIX,
+    MODEL,
+    NEXT,
+    PAUSED,
+    STATE,
+    STEPPED,
+    STOP,
+    TIME,
+)  # fmt: skip
+from flexmbs.integrators.stepper import integrate
+from flexmbs.signals.signal_arguments import FloatArray
+from flexmbs.studies.fitting.parameter_runs import Runs, Values
+from flexmbs.studies.fitting.trajectory_equations import STENCIL, Points
+from flexmbs.studies.run.run_setup import Prepared
+from flexmbs.system.compile import Compiled
+from flexmbs.time_stepping.run import Run
+
+# step of a parameter over its size, with four places, and with two for iterations
+PART, QUICK = 4e-3, 1e-4
+FINER, TRIES = 0.25, 8  # factor, and number of steps until those of starts are small enough
+# change of the slope of a start from ± step to ± 2 step, over its size, where it is no slope yet
+BENT = 0.1
+STRAIGHT = 1e-4  # the same where it is small enough: the error of D₄ is about its square
+LITTLE = 1e-3  # of values over the size of a parameter: slopes below it count as that large
+LENGTH = 1e-6  # rad, m, and per second: values below it may be round-off
+
+
+class Beginning(NamedTuple):
+    """The state of a run at its start.
+
+    ``s`` as an output has it, ``began`` and ``a`` as the first step has them.
+    """
+
+    q: FloatArray
+    s: FloatArray
+    began: FloatArray
+    a: FloatArray
+    sd: FloatArray
+    lam: FloatArray
+    x: FloatArray  # force states, works
+    xd: FloatArray
+
+
+class Begun(NamedTuple):
+    """A run at its start."""
+
+    ready: Prepared
+    start: Beginning
+
+    @property
+    def compiled(self) -> Compiled:
+        """Its compiled model."""
+        return self.ready.run.compiled
+
+
+class Variants(NamedTuple):
+    """Runs with a parameter changed by ± step, ± 2 step, or by ± step alone, in the order of
+    `STENCIL`.
+    """
+
+    name: str
+    scale: float
+    step: float
+    runs: tuple[Begun, ...]
+
+    def slope(self, of: Callable[[Begun], FloatArray]) -> FloatArray:
+        """dy/dp of a function of these runs, by their difference."""
+        return difference(np.array([of(run) for run in self.runs]), self.step)
+
+    @property
+    def bend(self) -> float:
+        """Largest relative change of the slopes of q, s and the constants of the start from ± step
+        to ± 2 step, or 0.
+        """
+        if len(self.runs) == 2:
+            return 0.0
+        found = [0.0]
+        for values in zip(
+            *((run.start.q, run.start.s, run.compiled.initial_constants) for run in self.runs)
+        ):
+            near, far = (
+                (values[k] - values[k + 1]) / (2.0 * STENCIL[k] * self.step) for k in (0, 2)
+            )
+            least = LITTLE * (LENGTH + np.abs(values[0]).max(initial=0.0)) / self.scale
+            found.append(
+                float(np.abs(near - far).max(initial=0.0) / (np.abs(near).max(initial=0.0) + least))
+            )
+        return max(found)
+
+
+def difference(values: FloatArray, step: float) -> FloatArray:
+    """Derivative from values (4, …) at the places `STENCIL` times a step, or with errors of second
+    order from the first two.
+    """
+    near = (values[0] - values[1]) / (2.0 * step)
+    if len(values) == 2:
+        return np.asarray(near)
+    return np.asarray((4.0 * near - (values[2] - values[3]) / (4.0 * step)) / 3.0)
+
+
+def begun(runs: Runs, values: Values) -> Begun:
+    """The run with these values at its start, Newton's method with a small tolerance. Raises
+    `InputError`.
+    """
+    ready = runs.solving().prepared(values)
+    return Begun(ready, _beginning(ready))
+
+
+def _beginning(ready: Prepared) -> Beginning:
+    """The state at the start, and as the first step of generalized-α has it
+    (`flexmbs.integrators.generalized_alpha.suit`).
+    """
+    run, method, state = ready.run, ready.method, ready.run.state
+    q, s, sd, lam = (each.copy() for each in (state.q, state.s, state.sd, state.lam))
+    x, xd = np.concatenate([state.z, state.w]), np.concatenate([state.zd, state.power])
+    began, a = s, sd
+    if isinstance(method, GeneralizedAlpha) and run.memory.last[CONSTANT] > 0.0:
+        h, (am, af, beta, gamma) = float(run.context.clock[NEXT]), method.parameters()
+        a = sd + (am - af) * h * run.memory.jerk
+        began = s + _shift(
+            run,
+            h * h * run.memory.kappa,
+            ((1.0 - am) / (h * h * beta * (1.0 - af)), gamma / (h * beta)),
+        )
+    return Beginning(q, s, began, a, sd, lam, x, xd)
+
+
+def _shift(run: Run, rates: FloatArray, factors: tuple[float, float]) -> FloatArray:
+    """Δs with G Δs = ``rates`` of holonomic rows, by the factor of the first step."""
+    packed, exchange, form = (
+        run.packed,
+        run.context.exchange,
+        equations.of_formalism(type(run.form)),
+    )
+    of_form = packed[MODEL], packed[STATE], packed[STATE]
+    equations.residual(packed[COMMON], packed[STATE], packed[STATE], 0.0, 1.0)
+    form[MATRIX](*of_form, 0.0, *factors)  # type: ignore[misc]
+    ns = len(run.state.s)
+    exchange.x[:ns] = 0.0
+    exchange.x[ns:] = np.where(exchange.nonholonomic == 1, 0.0, rates)
+    form[CORRECTION](*of_form)  # type: ignore[misc]
+    return np.array(exchange.x[:ns])
+
+
+def step_of(run: Run) -> bool:
+    """One step of a run; whether it was not at its end. Raises `SolverError` and exceptions of user
+    functions.
+    """
+    clock, context = run.context.clock, run.packed[CONTEXT]
+    if not clock[TIME] < clock[END]:
+        return False
+    run.context.counts[PAUSED] = 1
+    clock[STOP] = clock[END]
+    status = integrate(context, context, context, 0.0, 0.0, float(clock[END]))
+    run.compiled.callbacks.raise_error()
+    if status not in (DONE, STEPPED):
+        raise SolverError(
+            f"method: a step at t = {clock[TIME]:.6g} s is not possible; take method='differences'"
+        )
+    return True
+
+
+def variants(
+    runs: Runs,
+    base: Begun,
+    name: str,
+    scale: float,
+    *,
+    quick: bool = False,
+    mapped: Callable[..., Iterable[Any]] = map,
+) -> Variants:
+    """Runs beside the base, with steps in which their starts follow slopes: near a singular
+    position that of assembly changes within a small part of a parameter. Raises `InputError` where
+    the model has other coordinates or constraints there, or does not run."""
+    places = QUICK * scale * STENCIL[:2] if quick else PART * scale * STENCIL
+    best = Variants(name, scale, places[0], _beside(runs, base, name, places, mapped))
+    for k in range(1, TRIES):
+        if best.bend <= STRAIGHT:
+            break
+        finer = places * FINER**k
+        found = Variants(name, scale, finer[0], _beside(runs, base, name, finer, mapped))
+        if 0.5 * best.bend < found.bend < BENT:  # round-off
+            break
+        best = min(best, found, key=lambda each: each.bend)
+    return best
+
+
+def _beside(
+    runs: Runs, base: Begun, name: str, changes: FloatArray, mapped: Callable[..., Iterable[Any]]
+) -> tuple[Begun, ...]:  # fmt: skip
+    """Runs with changes of a parameter. Raises `InputError`."""
+    middle = runs.base[name]
+
+    def made(change: float) -> Begun:
+        try:
+            return begun(runs, {name: middle + change})
+        except InputError as error:
+            why = str(error).partition("\n")[0]
+            raise InputError(
+                f"{name} = {middle + change:.6g}: {why}; take method='differences'"
+            ) from None
+
+    found = tuple(mapped(made, changes.tolist()))
+    for run in found:
+        here, there = (each.compiled for each in (base, run))
+        if _shape(here) != _shape(there) or run.ready.redundant != base.ready.redundant:
+            raise InputError(
+                f"{name}: coordinates or constraints of the model depend on it; take "
+                "method='differences'"
+            )
+    return found
+
+
+def _shape(compiled: Compiled) -> tuple[Any, ...]:
+    """What of a compiled model is discrete: bodies in their order, the joints between them and
+    which are cut, numbers.
+    """
+    shape = compiled.topology
+    return (
+        shape.bodies,
+        shape.cuts,
+        tuple(each.joint for each in shape.tree),
+        tuple(compiled.system.layout.tolist()),
+    )
+
+
+def recorded(base: Begun) -> tuple[Points, FloatArray]:
+    """The states at the start and at the ends of all steps, and y of them; the run is then at its
+    end. Raises `SolverError`.
+    """
+    run, start = base.ready.run, base.start
+    state, path = run.state, run.work.path
+    nz = len(state.z)
+    ys = [state.y.copy()]
+    rows: list[tuple[Any, ...]] = [
+        (0.0, start.q, start.s, start.sd, start.lam, start.x[:nz], path.beta.copy(), 0.0 * start.s)
+    ]  # fmt: skip
+    while step_of(run):
+        now = (
+            each.copy()
+            for each in (state.q, state.s, state.sd, state.lam, state.z, path.beta, state.d)
+        )
+        rows.append((float(run.context.clock[TIME]), *now))
+        ys.append(state.y.copy())
+    return Points(*(np.array(column) for column in zip(*rows))), np.array(ys)

@@ -1,0 +1,32 @@
+"""Variations of a trajectory by parameters, and solutions beside a solution."""
+
+from typing import NamedTuple
+
+from flexmbs.api.solution import Solution
+from flexmbs.signals.signal_arguments import FloatArray
+from flexmbs.system.compile import Compiled
+
+
+class Varied(NamedTuple):
+    """Variations (n, ·, m) of a trajectory at its outputs by m parameters."""
+
+    q: FloatArray
+    s: FloatArray
+    sd: FloatArray
+    lam: FloatArray
+    z: FloatArray
+    work: FloatArray
+
+
+def beside(solution: Solution, compiled: Compiled, changes: dict[str, FloatArray]) -> Solution:
+    """The solution of another compiled model whose trajectory differs by ``changes`` (n, ·) of its
+    fields.
+    """
+    now = solution.trajectory
+    moved = {name: getattr(now, name) + change for name, change in changes.items()}
+    return Solution(
+        compiled=compiled,
+        trajectory=now._replace(**moved),
+        statistics=solution.statistics,
+        run=solution.run,
+    )

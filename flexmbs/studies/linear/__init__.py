@@ -1,0 +1,1 @@
+"""Linearized models: small motions, modes and frequency responses."""

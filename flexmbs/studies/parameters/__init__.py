@@ -1,0 +1,1 @@
+"""Parameters of models by paths, outputs of runs, and the identity of their inputs."""

@@ -1,0 +1,1 @@
+"""Time integration: runs, runs that survive interruptions, and the stepper."""

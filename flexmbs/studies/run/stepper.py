@@ -1,0 +1,392 @@
+"""`Stepper`: a run that is led step by step, with inputs and outputs by name, whose state can be
+taken out and put back.
+
+A step is the one of the compiled loop; between two calls the state lies in the arrays of the run,
+see `flexmbs.time_stepping.run_state`. Inputs are force states that are constant within steps; where
+one is set the forces jump, as at a sample of a discrete controller. Theory: docs/theory.md,
+sections 39 and 44.
+"""
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping
+from typing import Any, NoReturn, cast
+
+import numpy as np
+
+from flexmbs.api.model import Model
+from flexmbs.errors import InputError, SolverError, shown
+from flexmbs.formalisms.formalism import Formalism
+from flexmbs.initial.assembly import Assemble
+from flexmbs.integrators import Integrator
+from flexmbs.integrators.integrator import is_number
+from flexmbs.integrators.run_context import (
+    CONTEXT,
+    DONE,
+    END,
+    FIXED,
+    MEMORY,
+    NOT_FINITE,
+    PAUSED,
+    STEPPED,
+    STOP,
+    TIME,
+)  # fmt: skip
+from flexmbs.integrators.stepper import integrate
+from flexmbs.results.state import HasState
+from flexmbs.studies.run.options import asked
+from flexmbs.studies.run.run_folder import options_of
+from flexmbs.studies.run.run_setup import Start, notes_of, prepared
+from flexmbs.studies.run.stepper_ports import (
+    OF_INPUTS,
+    OF_OUTPUTS,
+    Inputs,
+    Outputs,
+    Ports,
+    named,
+    places,
+    state_functions,
+    units_of,
+    with_inputs,
+)  # fmt: skip
+from flexmbs.system.compile import Compiled
+from flexmbs.system.names import velocity_names
+from flexmbs.system.trajectory import Trajectory
+from flexmbs.time_stepping.outcome import outcome
+from flexmbs.time_stepping.records import make_outputs
+from flexmbs.time_stepping.run_state import RunState, State
+
+CHANGED = "inputs.changed"  # in the state: inputs were set since the last step
+MODEL = "model"  # in the state: digests of the names of its coordinates and of its flexible bodies
+OPTIONS = "options"  # in the state: those of the run, as JSON
+# of a second or of the time: round-off of a time, and how far a run stands behind a jump of a drive
+# at it
+BESIDE = 1e-12
+
+
+class Stepper:
+    """A run of a model that is led step by step, for control loops, co-simulation and learning.
+
+    ``state`` is everything that the future depends on, arrays by name: a run that it is given to
+    goes on bitwise equal, also in another process with the same model, options and versions. One of
+    other options, or of a model with other coordinates or flexible bodies, is refused. A step that
+    fails leaves q, s and t of the one before; to go on from there, put back a state taken before.
+    There is no audit: see ``notes``, and judge model and steps by a run of `simulate`. A call of
+    `step` or `advance` costs some microseconds beside its steps. Threads may share a stepper: they
+    go one after the other.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    t_end : float [s], optional
+        The last time that can be reached; that of the model's ``run`` by default.
+    step, start, formalism, coordinates, integrator, stabilization, rtol, atol, rho_inf, initial : optional
+        As of `simulate`.
+    inputs : mapping of names to ports, or list of ports
+        Forces that are held until they are set anew, zero at the start: ("effort", joint[,
+        coordinate]) [N, N m], ("force", frame, axis) [N], ("torque", frame, axis) [N m] in world
+        axes. Ports of a list are named as "effort shoulder". Drives, whose rate and acceleration a
+        held value has not, keep their laws of time.
+    outputs : mapping of names to ports, or list of ports
+        ("coordinate", joint[, coordinate]) [m, rad], ("rate", joint[, coordinate]), ("position",
+        frame, axis) [m].
+
+    Raises
+    ------
+    InputError
+        For a model, options or ports that cannot be run.
+
+    Examples
+    --------
+    >>> import flexmbs as fm
+    >>> model = fm.Model("turntable")
+    >>> table = model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2)))
+    >>> axle = model.add(fm.Revolute("axle", model.ground, table, axis="z"))
+    >>> ports = {"inputs": {"motor": ("effort", "axle")}, "outputs": {"speed": ("rate", "axle")}}
+    >>> stepper = fm.Stepper(model, t_end=2.0, step=1e-3, **ports)
+    >>> for k in range(1, 201):
+    ...     stepper.inputs["motor"] = 2.0 * (3.0 - stepper.outputs["speed"])
+    ...     t = stepper.advance(0.01 * k)
+    >>> round(stepper.outputs["speed"], 6)
+    3.0
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        t_end: float | None = None,
+        step: float | None = None,
+        start: HasState | None = None,
+        formalism: str | Formalism | None = None,
+        coordinates: str | None = None,
+        integrator: str | Integrator | None = None,
+        stabilization: str | None = None,
+        rtol: float | None = None,
+        atol: float | None = None,
+        rho_inf: float | None = None,
+        initial: Assemble | None = None,
+        inputs: Ports = (),
+        outputs: Ports = (),
+    ) -> None:
+        given: dict[str, Any] = {
+            "t_end": t_end,
+            "step": step,
+            "output_step": None,
+            "formalism": formalism,
+            "coordinates": coordinates,
+            "integrator": integrator,
+            "stabilization": stabilization,
+            "rtol": rtol,
+            "atol": atol,
+            "rho_inf": rho_inf,
+        }
+        chosen = asked(model, given)
+        chosen["output_step"] = chosen["t_end"]  # none are stored
+        given_inputs = named(inputs, "inputs", OF_INPUTS)
+        driven, held = with_inputs(model, given_inputs)
+        read = named(outputs, "outputs", OF_OUTPUTS)
+        self._ready = prepared(driven, chosen, Start(start, initial), (), None)
+        self._run = run = self._ready.run
+        self._alone = threading.RLock()  # threads that share the stepper go one after the other
+        # as memory views: items of arrays are ten times as slow
+        self._clock = cast("memoryview[float]", run.context.clock.data)
+        self._counts = run.context.counts.data
+        self._y, self._finite = run.state.y, np.empty(len(run.state.y), bool)
+        memory, context = run.packed[MEMORY], run.packed[CONTEXT]
+        self._integrate = integrate.bound(context, context, context)
+        self._forces_jump = run.kernels.jump.bound(memory, context, context) if held else None
+        self._whole, self._model = RunState(run), _identity(run.compiled)
+        self._options = np.array([json.dumps(options_of(self._ready))], np.bytes_)
+        self.held = frozenset(each.item for each in held.values())  # forces that apply the inputs
+        self._none = Trajectory(*(array[:0] for array in run.out))
+        self.inputs = Inputs(
+            units_of(model, given_inputs),
+            places(held, run.compiled.force_states),
+            run.state.z,
+            self._alone,
+        )
+        values, evaluate = run.state_functions(state_functions(read))
+        self.outputs = Outputs(units_of(model, read), values, evaluate, self._alone)
+
+    @property
+    def t(self) -> float:
+        """The present time (s)."""
+        return self._clock[TIME]
+
+    @property
+    def t_end(self) -> float:
+        """The last time that can be reached (s)."""
+        return self._clock[END]
+
+    @property
+    def q(self) -> np.ndarray:
+        """Positions (nq,) as of `Solution.q`, a copy."""
+        with self._alone:
+            return self._run.state.q.copy()
+
+    @property
+    def s(self) -> np.ndarray:
+        """Velocities (ns,), a copy."""
+        with self._alone:
+            return self._run.state.s.copy()
+
+    def step(self) -> float:
+        """One accepted step. Returns the time (s) at its end.
+
+        Raises `InputError` at ``t_end``, `SolverError` where no step is accepted, and exceptions of
+        user functions.
+        """
+        with self._alone:
+            if not self._clock[TIME] < self._clock[END]:
+                raise InputError(
+                    f"step: the stepper is at its end, t_end = {self._clock[END]:g} s; "
+                    "give a longer one"
+                )
+            self._begin()
+            self._counts[PAUSED] = 1
+            return self._lead(self._clock[END], True)
+
+    def advance(self, t: float) -> float:
+        """Steps to the time ``t`` (s), at which the last one ends. Returns the time reached. Raises
+        as `step`.
+        """
+        with self._alone:
+            return self._advance(t)
+
+    def _advance(self, t: float) -> float:
+        clock, corners = self._clock, self._run.context.corners
+        if not (
+            is_number(t)
+            and clock[TIME] - BESIDE * (1.0 + clock[TIME]) <= t <= clock[END] * (1.0 + BESIDE)
+        ):
+            raise InputError(
+                f"advance: t = {shown(t)} is not within {clock[TIME]:g} … {clock[END]:g} s"
+            )
+        t = min(t, clock[END])
+        self._begin()
+        if clock[FIXED] > 0.0:
+            return self._lead(float(t), False)
+        # a controlled step ends at the next corner: that is t for now
+        k = int(np.searchsorted(corners, t))
+        kept, corners[k] = corners[k], t
+        try:
+            return self._lead(float(t), False)
+        finally:
+            corners[k] = kept
+
+    @property
+    def compiled(self) -> Compiled:
+        """The compiled model, with a force for each input."""
+        return self._run.compiled
+
+    def present(self, inputs: Mapping[str, float] | None = None) -> Trajectory:
+        """The present state as the one output of a trajectory, with other values of inputs. Raises
+        `InputError`.
+        """
+        run = self._run
+        with self._alone:
+            state, path = run.state, run.work.path
+            row = Trajectory(
+                *make_outputs(np.array([self._clock[TIME]]), run.facts, len(path.beta))
+            )
+            for name in ("q", "s", "sd", "lam", "z"):
+                getattr(row, name)[0] = getattr(state, name)
+            row.beta[0] = path.beta
+        for name, value in (inputs or {}).items():
+            row.z[0, self.inputs.place(name, value)] = value
+        return row
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user is to know, as `Solution.run.notes`: choices, warnings, contacts that a
+        step has missed so far.
+        """
+        return notes_of(self._ready, self._none)
+
+    @property
+    def state(self) -> State:
+        """Everything that the future depends on: copies of arrays by name, which `numpy.savez`
+        stores.
+        """
+        with self._alone:
+            return self._whole.saved() | {
+                CHANGED: np.array([self.inputs.changed]),
+                MODEL: self._model.copy(),
+                OPTIONS: self._options.copy(),
+            }
+
+    @state.setter
+    def state(self, state: State) -> None:
+        own = (CHANGED, MODEL, OPTIONS)
+        if not isinstance(state, Mapping) or not state.keys() >= set(own):
+            raise InputError(
+                f"state: {shown(state)} is no state of a stepper; give one that `Stepper.state` was"
+            )
+        self._require_own(state[MODEL])
+        self._require_same(state[OPTIONS])
+        with self._alone:
+            self._whole.restore({name: array for name, array in state.items() if name not in own})
+            self.inputs.changed, self.outputs.old = bool(state[CHANGED][0]), True
+
+    def __reduce__(self) -> NoReturn:
+        raise InputError(
+            "stepper: is not copied; make another one of the same model and options, and "
+            "give it this one's state"
+        )
+
+    def _require_own(self, given: np.ndarray) -> None:
+        """Raise `InputError` for the digests of another model; values of its parameters may be
+        others.
+        """
+        if np.array_equal(given, self._model):
+            return
+        if np.shape(given) != self._model.shape or given[0] != self._model[0]:
+            raise InputError(
+                "state: belongs to a model with other coordinates; give one of this model"
+            )
+        compiled = self._run.compiled
+        piece = list(compiled.data)[int(np.argmax(given[1:] != self._model[1:]))]
+        raise InputError(
+            f"state: body '{compiled.whole_of(piece)}' was another reduction, its elastic "
+            "coordinates are of other modes; give a "
+            "state of this model"
+        )
+
+    def _require_same(self, given: np.ndarray) -> None:
+        """Raise `InputError` for other options, which would be those of the state from then on."""
+        if np.array_equal(given, self._options):
+            return
+        try:
+            there, here = (dict(json.loads(options[0])) for options in (given, self._options))
+        except (TypeError, ValueError, LookupError):
+            raise InputError(
+                f"state: '{OPTIONS}' holds {shown(given)}; give one that `Stepper.state` was"
+            ) from None
+        key = next(key for key in (*here, *there) if here.get(key) != there.get(key))
+        raise InputError(
+            f"state: of a run with {key} = {there.get(key)}, this one has "
+            f"{here.get(key)}; take the options of that run here too"
+        )
+
+    def _begin(self) -> None:
+        """Forces jump where inputs were set."""
+        self.outputs.old = True
+        if self.inputs.changed and self._forces_jump is not None:
+            self.inputs.changed = False
+            self._judge(self._forces_jump(self._clock[TIME], 0.0, 0.0))
+
+    def _lead(self, t: float, once: bool) -> float:
+        """One step, or steps to t, through jumps of drives; returns the time reached."""
+        run, clock = self._run, self._clock
+        while True:
+            jump = bool(run.jumps) and run.jumps[0] < t
+            until = run.jumps[0] if jump else t
+            clock[STOP] = until
+            status = self._integrate(0.0, 0.0, until)
+            if status == DONE and jump:
+                run.jump()
+                continue
+            self._judge(status)
+            if status == DONE or once:
+                return clock[TIME]
+
+    def _judge(self, status: int) -> None:
+        """Raise the exception of a user function, or `SolverError` where the loop stopped."""
+        run, callbacks = self._run, self._run.compiled.callbacks
+        if run.method.contacts:
+            run.take_impacts()
+        finite = np.isfinite(self._y, self._finite).tobytes()
+        if status in (DONE, STEPPED) and callbacks.error is None and 0 not in finite:
+            return
+        callbacks.raise_error()
+        status = NOT_FINITE if status in (DONE, STEPPED) else status
+        first, singular = self._ready.first, self._ready.singular
+        if cause := self.inputs.overwhelming():
+            raise SolverError(f"stopped at t = {self.t:.6g} s: {cause}")
+        raise SolverError(
+            outcome(
+                status, run.compiled, run.method, run.context, run.work, first, singular, self._none
+            )
+        )
+
+
+def _identity(compiled: Compiled) -> np.ndarray:
+    """SHA-256 of the names of the coordinates, then of each flexible body."""
+    names = json.dumps(
+        [
+            compiled.topology.coordinates,
+            velocity_names(compiled),
+            compiled.topology.cuts,
+            compiled.force_states,
+        ]
+    )
+    return np.array(
+        [
+            hashlib.sha256(names.encode()).hexdigest(),
+            *(data.digest for data in compiled.data.values()),
+        ],
+        "S64",
+    )

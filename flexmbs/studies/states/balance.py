@@ -1,0 +1,348 @@
+"""Equilibrium R(q, λ, z) = F, g(q, t) = 0, ż = 0 as equations: one linearisation, its free
+directions, and a step from it.
+
+δ = δ_p + N y with G N = 0: the particular part closes the constraints, Nᵀ K N y = −Nᵀ (R + K δ_p)
+balances the free ones, and λ, z follow from the residual (least norm if constraints are redundant).
+Force states with rates that depend on them, as currents and pressures, are eliminated by δz =
+−(∂ż/∂z)⁻¹ (ż + ∂ż/∂q δ); those of integrators act as multipliers of ż = 0. N is orthonormal in the
+mass matrix, so that the eigenvalues of NᵀKN are squares of frequencies (rad/s)².
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky, orthogonal_procrustes, solve_triangular
+
+from flexmbs.diagnosis.rank import displaced
+from flexmbs.dynamics.dense import terms
+from flexmbs.errors import SolverError
+from flexmbs.initial.row_sizes import relative_sizes
+from flexmbs.results.state import State
+from flexmbs.studies.states.tangent import Tangents, Values, evaluate, tangents
+from flexmbs.system.records import SPARE
+from flexmbs.system.step_scales import displacement_sizes
+
+RANK = 1e-10
+SINGULAR = 1e-8  # of differences
+UNSEEN = 1e-6  # displacement, rad or relative to the size of the model
+SLOW = 1e-6  # 1/s: velocities at which dampers are negligible
+PARTS = 4  # of a step, in which states that motions change are integrated
+SETTLINGS, SETTLED = 50, 1e-12  # Newton steps of force states; of their size
+ROUND_OFF = 1e-14  # of lengths in m and of unit vectors
+# largest part of a row of unit length that may be round-off; shorter rows are enlarged less
+UNCERTAIN = 1e-8
+NOT_HELD = 1e-6  # (rad/s)²: slower than a period of two hours
+NOISE = 1e-13  # of the largest squared frequency
+ASYMMETRIC = 1e-6  # of the largest stiffness: above the errors of differences
+BISECTIONS = 30  # of the damping of a Levenberg–Marquardt step, from 1e-30 on by factors of 100
+
+
+class OwnStates(NamedTuple):
+    """Force states that their own rates bring to rest: places in z, response −(∂ż/∂z)⁻¹, their
+    change response · ż, and its slope along δ.
+
+    Where a row of ∂ż/∂z is zero, a slow motion alone changes the state, by ∂ż/∂s δ, as pressures of
+    oil that is shut in follow from its volume. kept: δz by these changes.
+    """
+
+    places: np.ndarray
+    response: np.ndarray
+    change: np.ndarray
+    slope: np.ndarray
+    kept: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """The linearised equilibrium at a state.
+
+    r (ns,), g (n,): imbalance and gaps, rates of integrators under g; K (ns, ns): ∂R/∂δ, both with
+    the other force states at ż = 0; forces (ns, n): columns Gᵀ and −∂R/∂z; own: those other states;
+    integrators (nz,): mask; N (ns, f): free directions; P (ns, n): δ_p = −P g; stiffness (f, f):
+    NᵀKN; rows (nc,): sizes of the rows of G.
+    """
+
+    state: State
+    r: np.ndarray
+    g: np.ndarray
+    K: np.ndarray
+    forces: np.ndarray
+    N: np.ndarray
+    P: np.ndarray
+    sizes: np.ndarray
+    rows: np.ndarray
+    tangents: Tangents
+    own: OwnStates
+    integrators: np.ndarray
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """(f, f) reduced stiffness."""
+        return np.asarray(self.N.T @ self.K @ self.N)
+
+    @property
+    def held(self) -> float:
+        """Squared frequency (rad/s)² below which a direction counts as unsupported."""
+        return NOT_HELD + NOISE * float(np.abs(self.stiffness).max(initial=0.0))
+
+    def free(self) -> tuple[np.ndarray, np.ndarray]:
+        """Squared frequencies (f,), ascending, and directions (ns, f) of the symmetric part of the
+        reduced stiffness.
+        """
+        value, vector = np.linalg.eigh(0.5 * (self.stiffness + self.stiffness.T))
+        return value, self.N @ vector
+
+    @property
+    def conservative(self) -> bool:
+        """True if the reduced stiffness is symmetric: an equilibrium at rest is a stationary point
+        of an energy.
+        """
+        A = self.stiffness
+        return bool(np.abs(A - A.T).max(initial=0.0) <= ASYMMETRIC * np.abs(A).max(initial=0.0))
+
+    def loose(self) -> tuple[np.ndarray, np.ndarray]:
+        """Left and right null vectors (f, k) of the reduced stiffness, U and V: unsupported
+        directions N V, in which the force is Uᵀ Nᵀ r. U is turned to be as near to V as possible;
+        both are equal for a symmetric stiffness."""
+        left, value, right = np.linalg.svd(self.stiffness)
+        few = value <= self.held
+        U, V = left[:, few], right[few].T
+        return (U @ orthogonal_procrustes(U, V)[0] if few.any() else U), V
+
+    def step(self, load: np.ndarray, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """(δ, change of (λ, z)) towards R = ``load``, with ``shift`` added to the reduced
+        stiffness, and 1 (rad/s)² in unsupported directions."""
+        closing, out, (U, V) = -self.P @ self.g, self.r - load, self.loose()
+        A = self.stiffness + shift * np.eye(self.N.shape[1]) + U @ V.T
+        delta = (
+            closing
+            - self.N @ np.linalg.lstsq(A, self.N.T @ (out + self.K @ closing), rcond=None)[0]
+        )
+        return delta, self._change(out, delta)
+
+    def _change(self, out: np.ndarray, delta: np.ndarray) -> np.ndarray:
+        """Change of (λ, z) that balances ``out`` + K δ along the constraints."""
+        change = balancing(self.forces, out + self.K @ delta, self.sizes, self.rows)
+        change[len(self.state.lam) + self.own.places] = self.own.change + self.own.slope @ delta
+        if self.own.kept.any():
+            change[len(self.state.lam) + self.own.places] += self._carried(delta)
+        return np.asarray(change)
+
+    def weights(self) -> np.ndarray:
+        """W (f, ns): W r is the unbalanced force as displacements, each direction's over its own
+        stiffness [√kg m].
+        """
+        value, vector = np.linalg.eigh(0.5 * (self.stiffness + self.stiffness.T))
+        return np.asarray((vector / np.maximum(np.abs(value), self.held)).T @ self.N.T)
+
+    def trusted(self, reach: float) -> tuple[np.ndarray, np.ndarray]:
+        """(δ, change of (λ, z)) of a Levenberg–Marquardt step for the residual W R, not longer than
+        ``reach``:
+
+            y = argmin |W (r + K δ_p) + W K N y|² + μ |y|²,  δ = δ_p + N y,
+
+        the smallest μ ≥ 0 for that length. Source: Moré, The Levenberg–Marquardt algorithm, in:
+        Numerical Analysis (1978) 105.
+        """
+        closing, W = -self.P @ self.g, self.weights()
+        left, size, right = np.linalg.svd(W @ self.K @ self.N)
+        b, floor = left.T @ (W @ (self.r + self.K @ closing)), NOISE * size.max(initial=0.0)
+        size = np.maximum(size, floor)
+
+        def at(damping: float) -> np.ndarray:
+            return np.asarray(closing - self.N @ (right.T @ (size / (size**2 + damping) * b)))
+
+        delta, low, high = at(0.0), 1e-30, 1e30
+        if self.span(delta) > reach:
+            for _ in range(BISECTIONS):
+                middle = np.sqrt(low * high)
+                low, high = (middle, high) if self.span(at(middle)) > reach else (low, middle)
+            delta = at(high)
+        return delta, self._change(self.r, delta)
+
+    def _carried(self, delta: np.ndarray) -> np.ndarray:
+        """What the states kept at rest change by along δ, beyond the part that is linear in it:
+        Runge and Kutta's rule.
+        """
+        places = self.own.places
+
+        def rate(part: float, change: np.ndarray) -> np.ndarray:
+            state = moved(self.state, part * delta)
+            z = state.z.copy()
+            z[places] += change
+            still, moving = (
+                evaluate(replace(state, z=z, s=factor * delta)).force_rate[places]
+                for factor in (0.0, SLOW)
+            )
+            return np.asarray(self.own.kept @ (moving - still)) / SLOW
+
+        z, linear = np.zeros(len(places)), rate(0.0, np.zeros(len(places)))
+        for k in range(PARTS):
+            at, h = k / PARTS, 1.0 / PARTS
+            first = rate(at, z)
+            second = rate(at + 0.5 * h, z + 0.5 * h * first)
+            third = rate(at + 0.5 * h, z + 0.5 * h * second)
+            z = z + h / 6.0 * (first + 2.0 * second + 2.0 * third + rate(at + h, z + h * third))
+        return np.asarray(z - linear)
+
+    def fall(self) -> float:
+        """Largest acceleration along unsupported directions, rad/s² or relative to the size of the
+        model.
+        """
+        U, V = self.loose()
+        return self.span(self.N @ (V @ (U.T @ (self.N.T @ self.r))))
+
+    def span(self, delta: np.ndarray) -> float:
+        """Largest component of a displacement in rad, or relative to the size of the model."""
+        return float(np.abs(delta / self.sizes).max(initial=0.0))
+
+    def unbalanced(self) -> float:
+        """Largest imbalance over the largest force, without those that are negligible displacements
+        of the stiffness.
+
+        Laws beyond their limits do not give what their slopes promise.
+        """
+        left = np.abs(self.r)
+        seen = left > UNSEEN * np.abs(np.diagonal(self.K)) * self.sizes
+        parts = (
+            self.forces[:, : len(self.state.lam)] * self.state.lam,
+            self.tangents.z.r.T * self.state.z,
+            left,
+        )
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in parts)
+        return float(left[seen].max(initial=0.0)) / max(largest, 1e-300)
+
+
+def balance(state: State) -> Balance:
+    """The linearisation at a state; its velocities and accelerations are fixed."""
+    work = state.work()
+    known = terms(state.compiled.system, work, state.t, state.q, state.s, state.z)
+    state = replace(state, beta=work.beta[:-SPARE].copy())
+    state, values, slopes, own = settled_states(state)
+    used = np.abs(slopes.z.r).max(axis=1, initial=0.0) > 0.0
+    used[own.places] = False
+    with_state = slopes.z.r.T * used
+    rows = np.vstack([known.G, slopes.q.force_rate.T[used]])
+    forces = np.hstack([known.G.T, -with_state])
+    by_own = slopes.z.r[own.places].T
+    g = np.concatenate([values.gs.position, values.force_rate[used]])
+    N, P = free_directions(known.M, rows)
+    r, K = values.r + by_own @ own.change, slopes.q.r.T + by_own @ own.slope
+    sizes = displacement_sizes(state.compiled)
+    return Balance(
+        state,
+        r,
+        g,
+        K,
+        forces,
+        N,
+        P,
+        sizes,
+        relative_sizes(state.compiled, work, known.G),
+        slopes,
+        own,
+        used,
+    )
+
+
+def balancing(
+    columns: np.ndarray, load: np.ndarray, sizes: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    """x with columns x = load, of least norm relative to the sizes of the ``rows`` that the first
+    columns are, in moments and forces times the size of the model."""
+    scale = np.linalg.norm(columns * sizes[:, None], axis=0)
+    scale[: len(rows)] = rows
+    scale = 1.0 / np.where(scale > 0.0, scale, 1.0)
+    return np.asarray(
+        scale * np.linalg.lstsq(columns * sizes[:, None] * scale, sizes * load, rcond=RANK)[0]
+    )
+
+
+def settled_states(state: State) -> tuple[State, Values, Tangents, OwnStates]:
+    """The state with the own states of its forces at ż = 0 by damped Newton steps, as far as these
+    go.
+    """
+    values, slopes = evaluate(state), tangents(state)
+    own = own_states(state, values, slopes)
+    for _ in range(SETTLINGS):
+        size, part = float(np.abs(own.change).max(initial=0.0)), 1.0
+        if not size > SETTLED * float(np.abs(state.z[own.places]).max(initial=0.0)):
+            break
+        rate = np.linalg.norm(values.force_rate[own.places])
+        while part > SETTLED:
+            z = state.z.copy()
+            z[own.places] += part * own.change
+            found = evaluate(replace(state, z=z))
+            if np.linalg.norm(found.force_rate[own.places]) < 0.9 * rate:
+                break
+            part *= 0.5
+        else:
+            break
+        state, values = replace(state, z=z), found
+        slopes = tangents(state)
+        own = own_states(state, values, slopes)
+    return state, values, slopes, own
+
+
+def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
+    """The force states whose rates depend on force states.
+
+    Raises `SolverError` where rest leaves combinations of them undetermined, but not each of these
+    states.
+    """
+    by_z, by_q = slopes.z.force_rate.T, slopes.q.force_rate.T
+    acting, integrates = (
+        np.abs(slopes.z.r).max(axis=1, initial=0.0) > 0.0,
+        np.abs(by_q).max(axis=1, initial=0.0) > 0.0,
+    )
+    places = np.flatnonzero((np.abs(by_z).max(axis=1, initial=0.0) > 0.0) | (acting & ~integrates))
+    matrix = by_z[np.ix_(places, places)]
+    largest = np.abs(matrix).max(axis=1, initial=0.0)
+    scale = 1.0 / np.where(largest > 0.0, largest, 1.0)
+    u, size, _ = np.linalg.svd(matrix * scale[:, None])
+    rank = int((size > SINGULAR * size.max(initial=0.0)).sum())
+    settles, keeps = u[:, :rank].T * scale, u[:, rank:].T * scale
+    solved = np.linalg.inv(np.vstack([settles @ matrix, keeps]))
+    response, kept = -solved[:, :rank] @ settles, solved[:, rank:] @ keeps
+    # what leaks between chambers depends on the way to the equilibrium
+    if rank != np.count_nonzero(largest):
+        names = ", ".join(
+            dict.fromkeys(f"'{state.compiled.force_states[place]}'" for place in places)
+        )
+        text = f"statics: rest does not determine the force states of {names}"
+        raise SolverError(f"{text}; shut-in oil that leaks: open the valve, or set leakage=0")
+    carried = slopes.s.force_rate.T[places]
+    slope = response @ by_q[places] + kept @ carried
+    return OwnStates(places, response, response @ values.force_rate[places], slope, kept)
+
+
+def free_directions(M: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """N (ns, f) with G N = 0, NᵀMN = 1, and P (ns, nc) with G P = 1 and least mass-weighted
+    columns.
+
+    The rank is that of rows divided by their own lengths, as rows of users may have any factors.
+    """
+    try:
+        L = cholesky(M, lower=True)
+    except np.linalg.LinAlgError:
+        L = np.eye(len(M))
+    rows = solve_triangular(L, G.T, lower=True).T
+    length, noise = np.linalg.norm(rows, axis=1), ROUND_OFF / np.diag(L).min(initial=1.0)
+    # entries of G at round-off of lengths and unit vectors are no directions, however light what
+    # they act on
+    scale = np.where(length > noise, 1.0 / np.maximum(length, noise / UNCERTAIN), 0.0)
+    u, size, vt = np.linalg.svd(scale[:, None] * rows)
+    rank = int((size > max(RANK * size.max(initial=0.0), noise * scale.max(initial=0.0))).sum())
+    N = solve_triangular(L.T, vt[rank:].T)
+    return N, solve_triangular(L.T, (vt[:rank].T / size[:rank]) @ (u[:, :rank].T * scale))
+
+
+def moved(state: State, delta: np.ndarray, change: np.ndarray | None = None) -> State:
+    """The state at q ⊕ δ, with λ and z changed."""
+    system, q = state.compiled.system, state.q.copy()
+    displaced(system, state.q, np.ascontiguousarray(delta), q)
+    lam, z = state.lam, state.z
+    if change is not None:
+        lam, z = lam + change[: len(lam)], z + change[len(lam) :]
+    return replace(state, q=q, lam=lam, z=z)
