@@ -153,8 +153,10 @@ def optimize(
     SolverError
         If the run at the start stops.
 
-    Examples -------- The initial velocity with which a block on a spring is at rest position after
-    0.1 s, 0 = x₀ cos ω t + v₀/ω sin ω t:
+    Examples
+    --------
+    The initial velocity with which a block on a spring is at its rest position after 0.1 s,
+    0 = x₀ cos ω t + v₀/ω sin ω t:
 
     >>> import flexmbs as fm
     >>> model = fm.Model("oscillator", gravity=(0, 0, 0))
