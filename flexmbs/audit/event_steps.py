@@ -12,7 +12,7 @@ TURN = 1.0  # rad in a step
 
 
 def event_steps(solution: SolutionData, run: Run) -> list[Check]:
-    """If events are declared, the body with the largest rotation within a step, if that is large."""
+    """Check of the rotation within a step, of the fastest body, where events are declared."""
     if not run.declared:
         return []
     step = solution.trajectory.step

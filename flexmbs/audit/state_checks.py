@@ -58,7 +58,9 @@ def audited_states(
 
 
 def _some(solution: SolutionData) -> SolutionData:
-    """At most `MOST` outputs and those of the largest accelerations and multipliers."""
+    """The solution at no more than `MOST` outputs and at those of the largest accelerations and
+    multipliers.
+    """
     count = len(solution.t)
     extreme = [
         int(np.abs(each).max(axis=1, initial=0.0).argmax()) for each in (solution.sd, solution.lam)

@@ -66,8 +66,9 @@ def demo(folder: Path) -> int:
 
 @contextlib.contextmanager
 def compiling_meanwhile() -> Iterator[None]:
-    """If no kernels are cached yet, another process compiles those of the run, starting from the
-    last one, while this one continues."""
+    """Compile the kernels of the run in a second process, from the last one on, if none are cached
+    yet.
+    """
     from flexmbs._jit import CACHE
 
     cold = CACHE is not None and not any(Path(CACHE).rglob("*.nbi"))

@@ -71,7 +71,7 @@ MORE = {
 
 
 def keys(cls: type[Declaration]) -> str:
-    """What the kind is, its keys, an example."""
+    """Keys of a kind, with its summary and an example."""
     summary = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
     return "\n".join(
         [

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """What a run leaves on disk: the solution, in a file or a run folder, whether that is resumed
-    and how; the report.
+    """Files of a run: the solution in a file or a run folder, whether that is resumed and how; the
+    report.
     """
 
     output: str | None

@@ -18,7 +18,7 @@ SHOWN = 10  # messages of cases
 
 
 class How(NamedTuple):
-    """How a sweep runs and what it does with what is there."""
+    """Options of a sweep, and its treatment of existing results."""
 
     resume: bool = False
     retry: bool = False

@@ -22,8 +22,8 @@ def raise_received() -> None:
 
 
 def at_border(frame: FrameType | None) -> bool:
-    """Whether a frame belongs to a callback itself; what its ``call`` runs, the user function, is
-    caught there.
+    """True if a frame belongs to a callback itself; exceptions of the user function are caught in its
+    ``call``.
     """
     own = frame
     while own is not None and own.f_globals.get("__name__") != CALLBACKS:

@@ -10,7 +10,7 @@ Report = Callable[[float, str], None]
 
 
 class Progress(Protocol):
-    """What shows progress: called with the completed fraction and a text."""
+    """Progress function, called with the completed fraction and a text."""
 
     def __call__(self, fraction: float, text: str) -> None:
         """Move the bar."""
@@ -20,7 +20,7 @@ class Progress(Protocol):
 
 
 class _Silent:
-    """Where stderr is not a terminal."""
+    """Progress that is not displayed, for a stderr that is not a terminal."""
 
     def __call__(self, fraction: float, text: str) -> None:
         """There is no bar."""

@@ -1,4 +1,4 @@
-"""How a command line runs: its options, its interrupts, its exit codes.
+"""Execution of a command line: options, interrupts, exit codes.
 
 Results go to stdout, progress and messages to stderr. Exit codes: 0 done, 1 internal error, 2 bad
 input, 3 solver stopped (partial results are kept), 4 machine (disk, memory, missing extra), 130
@@ -102,8 +102,8 @@ def _print_error(*lines: str) -> None:
 
 
 def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
-    """What shows a warning of flexmbs as one line, without the place in the source, and others
-    ``otherwise``.
+    """Function that shows warnings of flexmbs as one line without the place in the source;
+    ``otherwise`` shows others.
     """
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
@@ -169,7 +169,7 @@ def _flush(name: str) -> None:
 
 
 def _silent(lost: "sys.UnraisableHookArgs") -> None:
-    """What the destructors of objects that an interrupt left half made raise is of no use."""
+    """Ignore exceptions raised in destructors after an interrupt."""
 
 
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:

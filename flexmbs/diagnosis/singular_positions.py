@@ -191,8 +191,9 @@ def is_beside(
     s: np.ndarray,
     beta: np.ndarray,
 ) -> bool:
-    """Whether a state is hardly farther from a singular start than ``near``, the position beside
-    it: in coordinates, and by σ, which grows with the way."""
+    """True if a state is hardly farther from a singular start than ``near``, the position next to it,
+    both in coordinates and in σ, which grows along the motion.
+    """
     if not np.abs(q - near.q).max() <= BESIDE * NEAR_STEP:
         return False
     rows = Rows(compiled, beta, rank)

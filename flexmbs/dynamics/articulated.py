@@ -97,8 +97,8 @@ def frame_columns(frames, m, x, q, Psi):
 
 @called
 def joint_geometry(tree, frames, art, motion, i, q):
-    """Into ``art``: pose X_pi = X_pm X_J X_cm⁻¹ of body i in its parent, columns Ad(X_cm) C_i of
-    its joint, modes Φ̄_i and Ψ_i.
+    """Store in ``art`` the pose X_pi = X_pm X_J X_cm⁻¹ of body i in its parent, the columns
+    Ad(X_cm) C_i of its joint, and its modes Φ̄_i and Ψ_i.
     """
     body = art.body
     R, x = parent_to_child(motion, i)

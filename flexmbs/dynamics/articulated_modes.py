@@ -74,8 +74,8 @@ def eliminate_modes(A, i, n):
 
 @called
 def modes_on_a_spring(art, i):
-    """As `eliminate_modes` for A_ff = D + Ψᵀ M Ψ with a diagonal D and the inertia M (6×6) of one
-    child, in O(nf).
+    """Eliminate modes as `eliminate_modes` does, for A_ff = D + Ψᵀ M Ψ with a diagonal D and the
+    inertia M (6×6) of one child, in O(nf).
 
     L = diag(l) + tril(Ψᵀ G, −1): u = P ψ_k, l_k² = d_k + ψ_k·u, g_k = u/l_k, P ← P − g_k g_kᵀ from
     P = M; Y = A_rf L⁻ᵀ: z = a_k − Wᵀψ_k, y_k = z/l_k, W ← W + g_k y_kᵀ from W = 0; A_rr −= y_k
@@ -216,8 +216,8 @@ def inward_modes(A, i, n, half, at):
 
 @part
 def inward_along_modes(art, i, half, at):
-    """As `inward_modes` with the semiseparable L: the wrench Σ_l g_l x_l of the modes before is
-    passed along, O(nf).
+    """Pass loads inward as `inward_modes` does, with the semiseparable L: the wrench Σ_l g_l x_l of
+    the preceding modes is passed along, O(nf).
     """
     modes, n, child = art.modes, art.link[i, L_NF], art.link[i, L_CHILD]
     a0, a1, a2, a3, a4, a5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0

@@ -159,7 +159,9 @@ def rotors_of_tree(system: System) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarray:
-    """Of each body the one child on its modes, −1 for none, −2 where its modal block is full."""
+    """Index of the one child on the modes of each body; −1 for none, −2 where the modal block is
+    full.
+    """
     found = np.full(len(own), -1, np.int64)
     bodies = system.bodies
     # a moving own frame, full modal matrices or second-order fields fill the modal block: the

@@ -197,7 +197,7 @@ def residual_with_reactions(system, work, t, here, slopes):
 
 @part
 def balanced(system, work, t, here, turns):
-    """Whether the loads of ṡ and λ are those with which these were computed; keeps them for the
+    """True if the loads of ṡ and λ are those with which these were computed; keeps them for the
     next turn.
 
     Where no loads are found in `LOADINGS` turns, ṡ is made NaN. Theory, section 39.

@@ -85,13 +85,13 @@ def couple_at(work, at, coupling, slopes):
 
 @part
 def joint_place(rows, f):
-    """Where joint force f acts"""
+    """Place of action of joint force f"""
     return rows.body[f], rows.cut[f], rows.v[f], rows.q[f]
 
 
 @part
 def joints_place(rows, f, a):
-    """Where force f on several coordinates acts on the one with number a"""
+    """Place of action of force f on its coordinate number a"""
     return rows.body[f, a], rows.cut[f, a], rows.v[f, a], rows.q[f, a]
 
 

@@ -127,7 +127,7 @@ def project(system, work, t, q, s, tolerance, iterations):
 
 @part
 def on_constraints(work, ns, tolerance, left, before):
-    """Is the largest |g| ``left`` small enough, after ``before`` at the last step?
+    """True if the largest |g| ``left`` is small enough, after ``before`` at the last step.
 
     A g that no longer falls by ten is round-off: nothing is gained by further steps, though
     independence asks for less.

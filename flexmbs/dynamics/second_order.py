@@ -27,7 +27,9 @@ def scratch_width(bodies: Bodies) -> int:
 
 @part
 def places(bodies):
-    """Where η, η̇, η̈, the loads on η, T (fields, N) and the workspace behind it begin in U."""
+    """First indices in U of η, η̇, η̈, the loads on η, T (fields, N) and the workspace behind
+    it.
+    """
     F = bodies.quadratic.shape[1]
     eta = CENTRE * F + BEHIND
     return eta, eta + F, eta + 2 * F, eta + 3 * F, eta + 4 * F, eta + 4 * F + bodies.mixed.shape[1]

@@ -134,9 +134,7 @@ def make_path(system: System, beta: np.ndarray | None = None) -> Path:
 
 
 class Moulded(NamedTuple):
-    """What the workspaces of a system are copies of, their layout, and the number of words of the
-    system.
-    """
+    """Template of the workspaces of a system, their layout, and their number of words."""
 
     system: System
     mould: Mould[Work]

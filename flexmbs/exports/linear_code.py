@@ -146,7 +146,7 @@ def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) ->
 
 
 def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
-    """What the templates take."""
+    """Values inserted into the templates."""
     rows = {key: np.asarray(getattr(system, key)).tolist() for key in "ABCD"}
     n, m, p = len(system.states), len(system.inputs), len(system.outputs)
     return {

@@ -30,9 +30,7 @@ IntArray = NDArray[np.int64]
 
 
 class Paint(NamedTuple):
-    """So many successive triangles of a surface in one colour, as of `Solid`, None for that of the
-    body.
-    """
+    """Colour of a number of successive triangles of a surface; None for that of the body."""
 
     triangles: int
     colour: Sequence[float] | None

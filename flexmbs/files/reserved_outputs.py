@@ -95,9 +95,7 @@ def _taken(lock: Path, path: Path, wait: bool) -> int:
 
 
 def acquired(file: int, wait: bool) -> bool:
-    """Whether the lock of an open file could be acquired; True if the system or the file system has
-    no locks.
-    """
+    """True if the lock of an open file was acquired, or where the system has no locks."""
     if fcntl is None:
         return True
     try:
@@ -110,7 +108,7 @@ def acquired(file: int, wait: bool) -> bool:
 
 
 def _is_still(file: int, lock: Path) -> bool:
-    """Whether the open file is still the one at its path."""
+    """True if the open file is still the one at its path."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(lock))
     except FileNotFoundError:

@@ -57,7 +57,7 @@ class Welded:
 
     @classmethod
     def of(cls, pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]) -> Welded:
-        """Of pieces at their poses, the frame of the first at rest."""
+        """Pieces at their poses, with the frame of the first one at rest."""
         ends = np.cumsum([0, *(RIGID + piece.nf for piece in pieces)])
         rows = [np.eye(RIGID, ends[-1])]
         for i, j, cut in welds([tuple(piece.frames) for piece in pieces]):
@@ -88,8 +88,8 @@ class Welded:
         }
 
     def in_modes(self, count: int | None = None) -> Welded:
-        """With the coordinates of the lowest modes, of unit mass; the largest entry of each is
-        positive.
+        """The body in the coordinates of its lowest modes, of unit mass; the largest entry of each
+        is positive.
         """
         _, v = scipy.linalg.eigh(self.K, self.M)
         v = v[:, :count]
@@ -181,7 +181,7 @@ def _spread(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
 
 
 def _origin(pieces: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
-    """What the pieces have in common, their errors together, and the sums of their times."""
+    """Provenance common to all pieces, the sums of their times, and their combined errors."""
     facts = [piece.provenance for piece in pieces]
     found = {
         key: value

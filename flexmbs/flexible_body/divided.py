@@ -152,8 +152,9 @@ class DividedBodyData:
         return len(Welded.of(self.pieces, self.poses).K)
 
     def damping_rows(self, ratios: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, ...]:
-        """Of each piece the rows U whose damping UᵀU gives the modes of all together, with the
-        frame of the first held, the ``ratios`` of their frequencies [Hz]."""
+        """Rows U of each piece whose damping UᵀU gives the modes of the whole body, with the frame
+        of the first piece held, the ``ratios`` at their frequencies [Hz].
+        """
         from flexmbs.flexible_body.assembled import damping_rows  # SciPy on demand
 
         return tuple(damping_rows(self.pieces, self.poses, ratios))
@@ -209,7 +210,7 @@ def in_one_piece(
 
 
 def is_divided(path: str | os.PathLike[str]) -> bool:
-    """Whether the file ``path`` is that of a divided body; False for what is no HDF5 file."""
+    """True if the file ``path`` is that of a divided body; False for what is no HDF5 file."""
     from flexmbs.flexible_body.divided_file import has_pieces
 
     try:

@@ -44,7 +44,7 @@ def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBo
 
 
 def has_pieces(path: str | os.PathLike[str]) -> bool:
-    """Whether the file ``path`` holds a divided body. Raises InputError for what is no file of a
+    """True if the file ``path`` holds a divided body. Raises InputError for what is no file of a
     flexible body.
     """
     return read_whole(

@@ -89,7 +89,7 @@ class Plies:
 
     @property
     def known(self) -> bool:
-        """Whether any ply has known strengths."""
+        """True if any ply has known strengths."""
         return bool(np.isfinite(self.strengths).all(axis=1).any())
 
     def number(self, places: PlyPlaces) -> IntArray:

@@ -1,4 +1,4 @@
-"""What a formalism is: the way in which the terms M, k, G, γ of the equations of motion
+"""Interface of a formalism: the way in which the terms M, k, G, γ of the equations of motion
 
     M ṡ = k + Gᵀ λ,   G ṡ = γ;   ẋ = Ψ(x, t),   x = (q, s, z),   q̇ = H(q) s
 
@@ -29,13 +29,13 @@ def unchanged(system, work, workspace, t, q, s):
 
 @part
 def no_matrix(system, work, workspace, q, c_mass, c_damping):
-    """For formalisms without "residual"."""
+    """Placeholder of the matrix of formalisms without "residual"."""
     return -1
 
 
 @part
 def no_correction(system, work, workspace, q, x):
-    """For formalisms without "residual"."""
+    """Placeholder of the correction of formalisms without "residual"."""
 
 
 class NoWorkspace(NamedTuple):
@@ -99,5 +99,7 @@ class Formalism(abc.ABC):
 
     @property
     def stabilization_name(self) -> str:
-        """How explicit integrators keep the constraints: "none", or the name of a stabilization."""
+        """Treatment of constraint drift by explicit integrators: "none", or the name of a
+        stabilization.
+        """
         return "none"

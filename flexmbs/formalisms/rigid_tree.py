@@ -70,8 +70,9 @@ KNOWN = (
 
 
 def is_rigid_tree(system: System) -> bool:
-    """Whether gravity and joint forces act on rigid bodies, and nothing else does: no other record
-    has an entry, and no force depends on reactions."""
+    """True if gravity and joint forces act on rigid bodies, and nothing else does: no other record
+    has an entry, and no force depends on reactions.
+    """
     if depends_on_reactions(system):
         return False
     return not system.tree.nf.any() and not any(

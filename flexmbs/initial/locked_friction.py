@@ -5,8 +5,8 @@ from flexmbs.model.model import ModelData
 
 
 def locked_friction(model: ModelData) -> str:
-    """What to tell where no accelerations, or no convergence, may be due to friction that depends
-    on reactions; else nothing.
+    """Hint at friction that depends on reactions, where no accelerations or no convergence may be
+    due to it; else empty.
     """
     names = ", ".join(map(repr, loaded_by_reactions(model.forces.values())))
     if not names:

@@ -54,7 +54,7 @@ UNKNOWN = -1.0  # in place of a given normal impulse
 
 
 class Limits(NamedTuple):
-    """Where the iterations end."""
+    """Criteria that end the iterations."""
 
     tolerance: float  # of the natural map, relative to the velocities
     sweeps: int

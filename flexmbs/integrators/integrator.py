@@ -1,4 +1,4 @@
-"""What an integrator is: a value with the options of a method.
+"""Interface of an integrator: a value with the options of a method.
 
 ``needs`` states what a formalism must provide for it, "residual" or "accelerations". Its step is a
 kernel that meets the formalism through the calls of `flexmbs.integrators.run_context`; a new method
@@ -37,8 +37,9 @@ class Facts(NamedTuple):
 
     @property
     def contraction(self) -> float:
-        """That of Newton's method with a new factor which ratios of few corrections may hide, as
-        friction of reactions follows these by a share of the friction coefficient only."""
+        """Contraction factor of Newton's method with a new matrix that ratios of few corrections
+        may hide: friction follows the reactions by a share of the friction coefficient only.
+        """
         return 0.5 if self.loaded else 0.0
 
 

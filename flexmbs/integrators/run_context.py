@@ -1,4 +1,4 @@
-"""What a method of integration works on: states as numbers, and the equations behind addresses.
+"""State and calls of an integration method: states as numbers, and the equations behind addresses.
 
 A `Point` is a state with its rates: y = (q, s, z, w) and ẏ in one piece each, with views of their
 parts; ẏ = Ψ(y, t), or the residual M ṡ − k − Gᵀ λ and the matrix K_b. The stepper holds three:

@@ -125,9 +125,9 @@ def held_apart(problem, free, b):
 
 @part
 def restitution(memory, contact, m, h, share):
-    """What the laws of impact demand, their coefficients times ``share``: c of Newton's, U_free + e
-    U⁻, and the expansion of Poisson's, this in steps in which a contact approaches faster than
-    weight makes it within the step.
+    """Terms of the laws of impact, with coefficients multiplied by ``share``: c of Newton's law,
+    U_free + e U⁻, and the expansion of Poisson's, the latter in steps in which a contact approaches
+    faster than its weight accelerates it within the step.
 
     Tangents have restitution in impacts only: in contacts that stay closed it would turn the slip
     back in every step.

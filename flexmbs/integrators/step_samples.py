@@ -1,5 +1,5 @@
-"""What is kept of a run for its audit: states at ends of steps, and the work within some steps at
-points no method uses.
+"""Samples of a run for its audit: states at ends of steps, and the work within some steps at points
+that no method uses.
 
     W_G = ½ h Σ± P(t + h (½ ± √3/6))
 

@@ -87,7 +87,7 @@ def round_off(clock, t):
 
 @part
 def tolerance(clock, t):
-    """How close to time t (s) a step ends at it."""
+    """Tolerance (s) within which a step ends at time t (s)."""
     return round_off(clock, t) + 1e-9 * clock[FIXED]
 
 
@@ -307,7 +307,7 @@ def step(context):
 
 @called
 def meet_samples(context):
-    """What discrete controllers do at the time reached, if they are due. Returns a status of
+    """Execute the discrete controllers that are due at the time reached. Returns a status of
     `RunContext`.
     """
     clock, records = context.clock, context.records

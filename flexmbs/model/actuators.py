@@ -132,7 +132,9 @@ def limited_pid(p, u, x, out):
 
 @limited_pid.slopes
 def limited_slopes(p, u, x, out):
-    """Those of the controller, with that of z in an implicit stage; none at its limits or beyond"""
+    """Slopes of the controller, with that of z in an implicit stage; zero at its limits or
+    beyond
+    """
     rest, w, share = limited_share(p, u, x)
     tau, edge = rest + w, AT_LIMIT * (p[4] - p[3])
     within = share == 1.0 and p[3] + edge < tau < p[4] - edge

@@ -70,8 +70,8 @@ class Body(Declaration, section="bodies"):
         return self.frame_position(frame)
 
     def handle(self) -> BodyHandle:
-        """What ``model.add`` returns: ``handle["frame"]`` refers to a frame, the handle itself to
-        the body frame.
+        """Handle returned by ``model.add``: ``handle["frame"]`` refers to a frame, the handle
+        itself to the body frame.
         """
         return BodyHandle(self.name, "", self.known_frames())
 

@@ -271,6 +271,6 @@ def farthest(p, o, n):
 
 @LawPart
 def is_beyond(p, o, u):
-    """Whether u is outside the ends of an open curve, by more than round-off"""
+    """True if u is outside the ends of an open curve, by more than round-off"""
     end = p[o + KNOTS + int(p[o + COUNT]) - 1]
     return p[o + CLOSED] == 0.0 and (u < -BEYOND * end or u > (1.0 + BEYOND) * end)

@@ -172,8 +172,8 @@ class FrameRef:
 
 @dataclasses.dataclass(frozen=True)
 class BodyHandle(FrameRef):
-    """What ``model.add(body)`` returns: a reference to the body frame; ``handle["hub"]`` refers to
-    a frame of the body.
+    """Handle returned by ``model.add(body)``: a reference to the body frame; ``handle["hub"]``
+    refers to a frame of the body.
     """
 
     known: tuple[str, ...] | None = dataclasses.field(default=None, compare=False, repr=False)
@@ -188,8 +188,8 @@ class BodyHandle(FrameRef):
 
 @dataclasses.dataclass(frozen=True)
 class ItemHandle:
-    """What ``model.add`` returns for a joint, force or drive: usable wherever that item's name is
-    accepted.
+    """Handle returned by ``model.add`` for a joint, force or drive, accepted wherever that item's
+    name is.
     """
 
     section: str

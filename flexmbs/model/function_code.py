@@ -136,7 +136,7 @@ def _add(
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """What a value consists of: bytes, or further values."""
+    """Components of a value: bytes, or further values."""
     value = getattr(value, "py_func", value)  # of a compiled function
     match value:
         case np.ndarray():
@@ -247,8 +247,8 @@ def _is_class_of_user(value: type) -> bool:
 
 
 def _of_user(module: types.ModuleType | None) -> bool:
-    """Whether a module, None for one that Python does not know, is the user's: of a file or a
-    folder, or what is typed.
+    """True if a module belongs to the user: a file, a folder or interactive input; None stands for a
+    module unknown to Python.
     """
     if module is None or module.__name__ in ("__main__", "__mp_main__"):
         return True
@@ -259,9 +259,7 @@ def _of_user(module: types.ModuleType | None) -> bool:
 
 
 def _to_import(name: str) -> bool:
-    """Whether a module that is perhaps not imported yet is the user's. Raises ImportError,
-    ValueError.
-    """
+    """True if a module, imported or not, belongs to the user. Raises ImportError, ValueError."""
     spec = importlib.util.find_spec(name)
     if spec is None or name in OWN:
         return False
@@ -270,8 +268,8 @@ def _to_import(name: str) -> bool:
 
 
 def _reduced(value: Any) -> Any:
-    """What an object consists of, as for a copy; its attributes where it is copied by name or not
-    at all.
+    """Components of an object as for a copy; its attributes where it is copied by name or not at
+    all.
     """
     try:
         found = value.__reduce_ex__(2)

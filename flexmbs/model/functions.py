@@ -25,7 +25,7 @@ _MAY_IMPORT = contextvars.ContextVar("may_import", default=True)
 
 @contextlib.contextmanager
 def imports_allowed(allowed: bool) -> Iterator[None]:
-    """Whether ``module:name`` is imported, in this thread and while the block runs; rejected names
+    """True if ``module:name`` is imported, in this thread and while the block runs; rejected names
     are problems of the file.
     """
     token = _MAY_IMPORT.set(allowed)

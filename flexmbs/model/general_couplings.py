@@ -23,7 +23,7 @@ OptionalCoordinateFunction = Annotated[OptionalFunction, AfterValidator(function
 
 
 class CoordinateEquation(Protocol):
-    """What couplings and contacts by user functions f(t, x) of joint coordinates x have in common."""
+    """Base of couplings and contacts by user functions f(t, x) of joint coordinates x."""
 
     @property
     def section(self) -> str: ...

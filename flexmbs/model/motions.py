@@ -66,12 +66,12 @@ class Motion(Declaration, section="motions"):
 
     @property
     def turns(self) -> bool:
-        """Whether its coordinates rotate the child frame."""
+        """True if its coordinates rotate the child frame."""
         return self.nv >= 3 or any(self.unit_twist[3:])
 
     @property
     def slides(self) -> bool:
-        """Whether it is a translation along one axis."""
+        """True if it is a translation along one axis."""
         return self.nv == 1 and not self.turns
 
     @property
@@ -81,7 +81,7 @@ class Motion(Declaration, section="motions"):
 
     @property
     def moves_along(self) -> bool:
-        """Whether it displaces the motions behind it."""
+        """True if it displaces the motions behind it."""
         return self.slides or any(self.translation)
 
     def warnings(self) -> list[str]:

@@ -68,7 +68,7 @@ def surface_at(p, o, x, y):
 
 @LawPart
 def is_outside(p, o, x, y):
-    """Whether (x, y) is beyond the edges of the grid, by more than round-off"""
+    """True if (x, y) is beyond the edges of the grid, by more than round-off"""
     nx, ny = int(p[o + NX]), int(p[o + NY])
     a, b = p[o + GRID], p[o + GRID + nx - 1]
     c, d = p[o + GRID + nx], p[o + GRID + nx + ny - 1]

@@ -62,7 +62,7 @@ class Panel(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """What the legend says of curves that are left out or drawn as zero."""
+        """Notes of the legend on curves that are left out or drawn as zero."""
         some = ", ".join(self.quiet[:MOST_QUIET]) + (
             f" and {len(self.quiet) - MOST_QUIET} more" if len(self.quiet) > MOST_QUIET else ""
         )
@@ -113,7 +113,7 @@ def readable(panels: Iterable[Panel], most: int = MOST_CURVES) -> list[Panel]:
 
 
 def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
-    """At most about ``most`` points of a curve with its peaks: the smallest and largest of every
+    """A curve reduced to about ``most`` points with its peaks: the smallest and largest of every
     bin.
     """
     if len(t) <= most:

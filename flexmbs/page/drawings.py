@@ -73,7 +73,7 @@ class Bar(NamedTuple):
 
 
 def linear_bar(largest: float, label: str) -> Bar:
-    """From zero to the largest value."""
+    """Colour bar from zero to the largest value."""
     return Bar(
         label, [(value / largest, number(round(value, 12))) for value in ticks(0.0, largest, 6)]
     )

@@ -39,8 +39,8 @@ class Paint(NamedTuple):
 
 
 class Painted(NamedTuple):
-    """What was drawn at once: the number of its first triangle among all, rows of those seen, how
-    their colours are found.
+    """Triangles drawn together: the number of the first one, the rows of the visible ones, and the
+    rule of their colours.
     """
 
     first: int
@@ -77,7 +77,7 @@ class Canvas:
         return x + 0.5 * np.array([self.width, self.height])
 
     def clear_depth(self) -> None:
-        """What is drawn next is before everything drawn so far, if it is within its depths."""
+        """Clear the depth buffer: later triangles are drawn in front of all earlier ones."""
         self.lift += 2.0 * self.reach
 
     def draw(self, corners: FloatArray, paint: Paint) -> None:
@@ -186,7 +186,7 @@ class Canvas:
         self.edge = np.flatnonzero(edge)
 
     def visible(self, seen: FloatArray, tolerance: float) -> bool:
-        """Whether nothing is before a point (3,) by more than ``tolerance``."""
+        """True if nothing is before a point (3,) by more than ``tolerance``."""
         x, y = np.clip(
             (FINER * self.place(seen)).astype(int), 0, np.array(self.depth.shape[::-1]) - 1
         )

@@ -62,8 +62,8 @@ def _panel(panel: Panel, span: tuple[float, float]) -> str:
 
 
 def remarks(panel: Panel) -> list[str]:
-    """What the legend of a panel says beside its curves: its notes, how far peaks reach that leave
-    the axis; escape it.
+    """Notes of a panel beside its curves, with the values of peaks that leave the axis; not
+    escaped.
     """
     values = _values(panel)
     ends, every = limits(values), np.concatenate([np.zeros(0), *values])
@@ -89,7 +89,7 @@ def drawing(
 
 
 def _values(panel: Panel) -> list[FloatArray]:
-    """What is drawn of the curves."""
+    """Values of the curves that are drawn."""
     return [np.log10(curve.y) if panel.logarithmic else curve.y for curve in panel.curves]
 
 

@@ -45,8 +45,8 @@ class HasSurface(Protocol):
 
 
 class Show(NamedTuple):
-    """What the scene of a body has: its title, whether modes and frames, remarks, and at first
-    these settings of the player.
+    """Contents of the scene of one body: its title, whether it has modes and frames, remarks, and
+    initial settings of the player.
     """
 
     title: str

@@ -25,7 +25,7 @@ MILLIMETRE, PASCALS = 1e-3, 1e-6
 
 
 def modes_shown(data: FlexibleBodyData, skin: Skin) -> int:
-    """How many modes the player has: the lowest."""
+    """Number of the lowest modes that the player shows."""
     return min(data.nf, MOST, max(FEWEST, MOST_VALUES // max(len(skin.rows), 1)))
 
 

@@ -33,7 +33,7 @@ def require_solids(solids: Sequence[Solid]) -> None:
 
 
 def _problem(solid: Solid) -> str:
-    """What is wrong with the arrays of a solid, or nothing."""
+    """Problem of the arrays of a solid; empty if there is none."""
     try:
         vertices, colour = (
             np.asarray(solid.vertices, float),

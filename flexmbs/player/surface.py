@@ -59,5 +59,5 @@ def coarse(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
 
 
 def has_triangles(surface: Surface | None) -> bool:
-    """Whether there is anything to show."""
+    """True if there is anything to show."""
     return surface is not None and len(surface.triangles) > 0

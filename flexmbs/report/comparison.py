@@ -45,9 +45,10 @@ NUMBERS = (
 
 
 class Difference(NamedTuple):
-    """Of one quantity: largest values of both runs, the largest difference with its time, its root
-    of the mean square; scale: the largest value in the same plot, of reactions at least `LITTLE`
-    times the largest."""
+    """Comparison of one quantity: largest values of both runs, the largest difference with its
+    time, its root mean square; scale: the largest value in the same plot, of reactions at least
+    `LITTLE` times the largest.
+    """
 
     section: str
     name: str
@@ -99,8 +100,8 @@ def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) ->
 
 
 def differences(a: SolutionData, b: SolutionData) -> tuple[list[Difference], list[str]]:
-    """Of all curves that both runs have, the largest relative ones first, at times of the first run
-    within both; and remarks.
+    """Differences of all curves that both runs have, the largest relative ones first, at times of
+    the first run within both; and remarks.
     """
     try:
         first, second, notes = at_common_times(a, b)
@@ -124,8 +125,8 @@ def differences(a: SolutionData, b: SolutionData) -> tuple[list[Difference], lis
 
 
 def _in_panel(section: str, a: Panel, b: Panel, least: float) -> list[Difference]:
-    """Of the curves that both panels have; the scale is at least ``least``: moments that are errors
-    of forces say little.
+    """Differences of the curves that both panels have; the scale is at least ``least``, because
+    moments that are errors of forces say little.
     """
     same = {curve.name: curve for curve in b.curves}
     scale = max(
@@ -145,8 +146,8 @@ class Place(NamedTuple):
 
 
 def _difference(place: Place, a: Curve, b: Curve) -> list[Difference]:
-    """At the times of both: forces of contacts leave out steps with impacts, which may lie
-    elsewhere.
+    """Difference at the times of both runs: forces of contacts exclude steps with impacts, which
+    may lie elsewhere.
     """
     t, left, right = np.intersect1d(a.t, b.t, return_indices=True)
     if not len(t):
@@ -191,8 +192,8 @@ def at_common_times(
 
 
 def common_times(a: SolutionData, b: SolutionData) -> FloatArray:
-    """At most `MOST_TIMES` outputs of a within the span of b, not between outputs with an impact,
-    where no polynomial follows.
+    """Output times of a, at most `MOST_TIMES`, within the span of b, except those between outputs
+    with an impact, where no polynomial applies.
     """
     inside = a.t[(a.t >= b.t[0]) & (a.t <= b.t[-1])]
     inside = inside[~(beside_impacts(a, inside) | beside_impacts(b, inside))]
@@ -204,7 +205,7 @@ def common_times(a: SolutionData, b: SolutionData) -> FloatArray:
 
 
 def beside_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool_]:
-    """Whether an impact lies between the outputs around each time, or in the last step before the
+    """True where an impact lies between the outputs around each time, or in the last step before the
     earlier one.
     """
     t, impacts = solution.t, np.sort([impact.t for impact in solution.run.impacts])
@@ -260,7 +261,7 @@ def over(a: Sequence[Panel], b: Sequence[Panel]) -> list[Panel]:
 
 
 def _unlike(a: SolutionData, b: SolutionData) -> list[str]:
-    """What only one of the models has, in words."""
+    """Items that only one of the models has, in words."""
     found = []
     if a.model.name != b.model.name:
         found.append(f"The models have different names: {a.model.name} and {b.model.name}.")

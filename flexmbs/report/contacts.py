@@ -41,7 +41,7 @@ class ContactRow(NamedTuple):
 
 
 class ContactSection(NamedTuple):
-    """What the page shows of contacts and friction."""
+    """Contacts and friction on the page."""
 
     rows: list[ContactRow]
     frictions: list[dict[str, Any]]

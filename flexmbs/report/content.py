@@ -1,4 +1,4 @@
-"""What a report says about a run, whatever it is written as: key numbers, pictures, curves, tables."""
+"""Content of the report on a run in every output format: key numbers, pictures, curves, tables."""
 
 from __future__ import annotations
 

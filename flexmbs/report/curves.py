@@ -223,7 +223,7 @@ SECTIONS = (
 
 
 def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> list[Panel]:
-    """Those that are not empty."""
+    """Panels that are not empty."""
     return [panel(title, unit, solution.t, curves) for title, unit, curves in found if curves]
 
 
@@ -249,8 +249,8 @@ def _coordinates(solution: SolutionData, unit: str, kind: str) -> Values:
 
 
 def _efforts(solution: SolutionData, unit: str) -> Values:
-    """Of coordinates on which something acts: what the equations leave along others is their error,
-    not a force.
+    """Efforts of coordinates on which something acts: residuals of the equations along the others
+    are errors, not forces.
     """
     found, acted_on = {}, _acted_on(solution.model)
     for joint, name, _, v, kind in scalar_coordinates(solution):

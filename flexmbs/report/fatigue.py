@@ -45,7 +45,9 @@ class WorstNode(NamedTuple):
 
 
 class FatigueSection(NamedTuple):
-    """What the report says of one body; ``alone``: its scene, or None, then the picture."""
+    """Fatigue results of one body in the report; ``alone``: its scene, or None, then the
+    picture.
+    """
 
     body: str
     about: str
@@ -105,7 +107,7 @@ def coloured(result: FatigueData) -> Coloured:
 def damage_of(
     solution: SolutionData, given: FatigueData | Iterable[FatigueData]
 ) -> dict[str, Coloured]:
-    """What the scene of the motion has of the results. Raises InputError as `results_of`."""
+    """Fatigue results as colours in the scene of the motion. Raises InputError as `results_of`."""
     return {
         each.body: coloured(each)
         for each in results_of(solution, given)
@@ -189,7 +191,7 @@ def _about(result: FatigueData) -> str:
 
 
 def _notes(result: FatigueData) -> list[str]:
-    """What the colours leave out."""
+    """Notes on regions that the colours leave out."""
     n, surface = len(np.unique(result.node_ids)), result.part.surface
     of = int(np.isin(surface.node_ids, result.node_ids)[np.unique(surface.triangles)].sum())
     unknown = len(np.unique(surface.triangles)) - of

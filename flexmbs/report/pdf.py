@@ -448,8 +448,8 @@ def _cell(value: Any) -> Any:
 
 
 def _shares(columns: str, rows: Sequence[Sequence[Any]]) -> list[int]:
-    """Of each column its share in the room that is left, 0 where it is as wide as its texts; names
-    may be 100 characters long.
+    """Share of each column in the remaining width, 0 where it is as wide as its texts; names may be
+    100 characters long.
     """
     longest = [
         max((len(text) for text in texts if isinstance(text, str)), default=0)

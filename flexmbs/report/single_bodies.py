@@ -36,8 +36,8 @@ class Coloured(NamedTuple):
 
 
 def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list[Alone | None]:
-    """For each group of bodies of the same data, in sequence; None without triangles, and beyond
-    the first.
+    """Mode scenes for each group of bodies of the same data, in sequence; None without
+    triangles, and beyond the first.
     """
     found: list[Alone | None] = []
     for names in groups:
@@ -73,7 +73,7 @@ def envelopes(solution: SolutionData, reports: Sequence[StressReport]) -> dict[s
 
 
 def stress_scenes(coloured: Mapping[str, Coloured]) -> dict[str, Alone]:
-    """By body, of the first ones."""
+    """Scenes of stress by body, of the first ones."""
     return {
         body: Alone(
             f"stress-{k}",

@@ -29,7 +29,7 @@ TEMPLATES = Path(__file__).with_name("templates")
 
 
 class Cases(NamedTuple):
-    """What the page shows: columns of parameters and outputs, verdict and message of each case."""
+    """Columns of parameters and outputs, verdict and message of each case, as shown on the page."""
 
     name: str
     parameters: Mapping[str, np.ndarray]
@@ -93,7 +93,7 @@ def sweep_page(cases: Cases, *, version: str, date: str) -> str:
 
 
 def thinned(n: int, most: int) -> list[int]:
-    """At most so many of n cases, evenly."""
+    """Indices of at most ``most`` of n cases, evenly spaced."""
     return (
         list(range(n)) if n <= most else np.unique(np.linspace(0, n - 1, most).astype(int)).tolist()
     )
@@ -178,7 +178,7 @@ def _text(value: Any) -> str:
 
 
 def _embedded(rows: Sequence[dict[str, Any]], heads: Sequence[str]) -> str:
-    """What the script tells of each case, as JSON that cannot end the element."""
+    """Data of each case for the script, as JSON that cannot end the element."""
     texts = [
         f"case {row['k']}: "
         + ", ".join(f"{head} {text}" for head, text in zip(heads, row["texts"]))

@@ -1,4 +1,4 @@
-"""Whether the two sides of the cuts of divided bodies fit, unless they are rigid.
+"""Checks of the fit of both sides of the cuts of divided bodies, unless they are rigid.
 
 At a cut the frames of both pieces are welded, for which they move with their mean over the nodes.
 What each node does beyond its frame, w_n = φ_n q − (φ_f + ψ_f × (x_n − x_f)) q, is free on either

@@ -49,7 +49,7 @@ class Deformation:
 
     @property
     def linear(self) -> bool:
-        """Whether displacements are φ q, of a body in one piece."""
+        """True if displacements are φ q, of a body in one piece."""
         return len(self.pieces) == 1
 
     def displacement(self, rows: IntArray, outputs: IntArray | slice) -> FloatArray:
@@ -89,7 +89,9 @@ class Deformation:
 
     @cached_property
     def _place_in(self) -> list[IntArray]:
-        """Of each piece, the row of every node of the body; −1 of those that it has not."""
+        """Row of every node of the body in each piece; −1 for nodes that the piece does not
+        have.
+        """
         found = []
         for piece in self.pieces:
             place = np.full(len(self.surface.nodes), -1, np.int64)

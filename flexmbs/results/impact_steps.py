@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def between_impacts(solution: SolutionData) -> NDArray[np.bool_]:
-    """Whether no impact lies in the last step before an output (nt,); all of them where there is no
+    """True where no impact lies in the last step before an output (nt,); all of them where there is no
     other.
     """
     t, step = solution.t, solution.trajectory.step

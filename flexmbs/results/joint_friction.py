@@ -92,7 +92,7 @@ def _friction(solution: SolutionData, force: JointForce) -> Friction:
 
 
 def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
-    """Whether a degree of freedom is a rotation, and its position coordinate."""
+    """Rotation flag of a degree of freedom, and its position coordinate."""
     q = v = 0
     for motion in joint.motions:
         if v <= number < v + motion.nv:

@@ -1,4 +1,4 @@
-"""Whether flexible bodies deform within the linear range of their own frames.
+"""Checks that flexible bodies deform within the linear range of their own frames.
 
 A body moves with displacements of second order in its frame (docs/theory.md, section 8); those of
 third order are missing. Where its parts turn by up to θ against its frame, forces and positions are
@@ -130,8 +130,8 @@ def _shares(displacement: FloatArray, turn: FloatArray, limits: Limits) -> Float
 
 
 def is_compact(surface: Surface) -> bool:
-    """Whether a surface encloses a bar, or part of one, that is no sheet: its mean thickness, twice
-    the volume over the surface, is a fifth of its second extent at least."""
+    """True if a surface encloses a bar rather than a sheet: its mean thickness, twice the volume over
+    the surface, is at least a fifth of its second extent."""
     sides = np.sort(surface.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
     if not len(sides) or (np.unique(sides, axis=0, return_counts=True)[1] != 2).any():
         return False

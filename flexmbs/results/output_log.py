@@ -24,7 +24,7 @@ Fields = list[tuple[str, tuple[int, ...]]]
 
 
 class Rows(NamedTuple):
-    """What a log holds: fields with their shapes, rows (n, width), and the ends of its frames with
+    """Content of a log: fields with their shapes, rows (n, width), and the ends of its frames with
     the rows up to them.
     """
 

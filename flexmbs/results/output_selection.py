@@ -20,7 +20,7 @@ def telling_outputs(scores: FloatArray, most: int) -> IntArray:
 
 
 def evenly(count: int, most: int) -> IntArray:
-    """At most so many numbers below ``count``, equally spaced."""
+    """Equally spaced indices below ``count``, at most ``most``."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
 
 

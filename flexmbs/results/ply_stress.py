@@ -139,7 +139,7 @@ class PlyView:
         )
 
     def _worst(self, points: IntArray) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
-        """Of each point the largest index over times and places, its time, number of the ply and
+        """Largest failure index of each point over times and places, with its time, ply number and
         place.
         """
         places, found = self.plies.places(points), self._at(points, slice(None), self.t)

@@ -429,9 +429,7 @@ class SolutionData:
         return {}  # by thread
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what was derived: workspaces hold addresses of their own arrays, those of a copy
-        would be of the other's.
-        """
+        """Drop cached workspaces: they hold raw addresses that are invalid in a copy."""
         return {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
 
     @cached_property

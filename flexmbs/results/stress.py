@@ -168,7 +168,7 @@ class StressView:
 
     @property
     def has_strengths(self) -> bool:
-        """Whether plies of the body have known strengths."""
+        """True if plies of the body have known strengths."""
         return self._plies is not None and self._plies.known
 
     @cached_property
@@ -250,12 +250,12 @@ class StressView:
 
     @property
     def _at_rest(self) -> bool:
-        """Whether the body at rest has stress."""
+        """True if the body at rest has stress."""
         return any(piece.modes.initial is not None for piece in self._pieces)
 
     @cached_property
     def _plies(self) -> Plies | None:
-        """Those of all pieces, which refer to entries of the body."""
+        """Plies of all pieces, which refer to entries of the body."""
         found = []
         for piece in self._pieces:
             if piece.modes.plies is not None:

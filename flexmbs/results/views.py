@@ -88,7 +88,7 @@ class BodyView:
 
     @property
     def has_stress(self) -> bool:
-        """Whether the body has stress modes."""
+        """True if the body has stress modes."""
         return self._stress is not None
 
     @property

@@ -176,7 +176,7 @@ class _Scene:
 
 
 def _opacity(profile: Element, shader: Element) -> float:
-    """Of an effect, 0 to 1."""
+    """Opacity of an effect, 0 to 1."""
     transparent, transparency = shader.first("transparent"), shader.first("transparency")
     values = None if transparent is None else _value(profile, transparent, "color")
     factor = None if transparency is None else _value(profile, transparency, "float")

@@ -78,7 +78,9 @@ def _placed(place: Frame, x: np.ndarray) -> np.ndarray:
 
 
 def _pieces(visual: Visual) -> list[Piece]:
-    """What a visual shows, by colours; None for that of the visual. Raises InputError, OSError."""
+    """Solids of a visual by colours; None for the colour of the visual. Raises InputError,
+    OSError.
+    """
     if visual.kind != "mesh":
         return [Piece(*PRIMITIVES[visual.kind](visual.size), None)]
     if visual.file and visual.file.suffix.lower() == ".dae":

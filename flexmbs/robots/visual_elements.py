@@ -1,6 +1,4 @@
-"""What links look like: visual elements of URDF, MJCF and SDF files, by file names; nothing is
-read.
-"""
+"""Visual elements of the links of URDF, MJCF and SDF files, by file names; no file is read."""
 
 from pathlib import Path
 from typing import NamedTuple

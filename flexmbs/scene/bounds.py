@@ -33,7 +33,7 @@ class Bounds(NamedTuple):
 
 
 def places(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
-    """Where points (n, 3) of the bodies in their axes are at some instants, (nt, all n, 3)."""
+    """Positions (nt, all n, 3) at some instants of points (n, 3) given in body axes."""
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
     views = {name: solution.body(name) for name in points}
     placed = [
@@ -63,8 +63,9 @@ def bounds(
     size: float,
     fixed: Sequence[FloatArray] = (),
 ) -> Bounds:
-    """Of points (n, 3) of the bodies in their axes, of clouds (n, 3) on the ground that are not far
-    larger than the model, and of the origin, of a model of a size (m)."""
+    """Bounds of points (n, 3) given in body axes, of clouds (n, 3) on the ground that are not far
+    larger than the model, and of the origin, for a model of a size (m).
+    """
     near = [cloud for cloud in fixed if np.abs(cloud).max() <= SURROUNDINGS * size]
     flat = np.concatenate([_with_origin(solution, points).reshape(-1, 3), *near])
     gravity = np.asarray(solution.model.gravity, float)

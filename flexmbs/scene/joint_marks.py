@@ -1,5 +1,5 @@
-"""What joints look like: the axes of their motions, fixed in the parent frame or in the child
-frame, and the range of slides.
+"""Marks of joints: the axes of their motions, fixed in the parent frame or in the child frame, and
+the range of slides.
 """
 
 from __future__ import annotations

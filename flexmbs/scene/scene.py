@@ -54,9 +54,10 @@ class Alone(NamedTuple):
 
 
 class Extras(NamedTuple):
-    """What a scene has beside the solution: solids in place of the shapes of bodies, remarks,
+    """Contents of a scene besides the solution: solids in place of the shapes of bodies, remarks,
     whether forces are known, fields and marks on bodies by their names, and scenes of single
-    bodies."""
+    bodies.
+    """
 
     solids: Sequence[Solid] = ()
     notes: Sequence[str] = ()

@@ -158,8 +158,8 @@ class FrequencyResponse:
 
 
 def _place_and_direction(name: str) -> tuple[str, int]:
-    """Of a port's name, ``position arm/tip x``, the place arm/tip and the number of the axis; 0
-    without one.
+    """Place arm/tip of a port's name, ``position arm/tip x``, and the index of its axis; 0 without
+    one.
     """
     place, _, axis = name.partition(" ")[2].rpartition(" ")
     return (

@@ -31,7 +31,7 @@ class Mark(Protocol):
 
 
 class Diagram(Protocol):
-    """What a Campbell diagram shows."""
+    """Contents of a Campbell diagram."""
 
     @property
     def values(self) -> FloatArray: ...

@@ -47,7 +47,9 @@ class Call(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What a function was given, as the call that repeats it and as text, and what it gave."""
+    """Record of a call of a function: arguments, as text and as a call that repeats it, and
+    result.
+    """
 
     again: Callable[[], Any]
     text: str
@@ -303,7 +305,7 @@ def _checked(
 
 
 def _no_numbers(values: Any, n: int) -> str:
-    """What a function gives instead of n numbers."""
+    """Description of a result that is not n numbers."""
     if isinstance(values, tuple) and len(values) == n == 1:  # the result of a scalar function
         return f"gives {shown(values[0])}; return a number"
     there = (

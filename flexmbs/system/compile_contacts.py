@@ -206,7 +206,7 @@ def _of_friction(contact: DryFriction, place: JointPlace, cuts: Cuts) -> Row:
 
 
 def _of_coordinate(contact: CoordinateContact | DryFriction, place: JointPlace, cuts: Cuts) -> Row:
-    """Where a contact acts on a joint coordinate."""
+    """Row of a contact on a joint coordinate."""
     v, q = place.coordinate(f"contacts.{contact.name}", contact.coordinate)
     row: Row = {"body": place.body, "cut": place.cut, "v": v, "q": q}
     if place.cut >= 0:

@@ -89,7 +89,9 @@ def _users(model: ModelData) -> dict[tuple[str, int], str]:
 
 
 def _jumps(drive: Drive) -> bool:
-    """Does the rate of the motion jump at a corner? That of a user function cannot be seen."""
+    """True if the rate of the motion jumps at a corner; always False for a user function, where
+    this cannot be seen.
+    """
     if isinstance(drive.motion, Function):
         return False
     corners = drive.motion.corners()

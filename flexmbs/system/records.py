@@ -427,7 +427,7 @@ class Contacts(NamedTuple):
 
 
 class LawArguments(NamedTuple):
-    """What the kernel of a law is given (`flexmbs.law_kernel.LawKernel`)."""
+    """Arguments of the kernel of a law (`flexmbs.law_kernel.LawKernel`)."""
 
     p: np.ndarray
     u: np.ndarray
@@ -496,7 +496,7 @@ class System(NamedTuple):
 
 
 class Path(NamedTuple):
-    """What the future depends on besides t, q, s and the force states: evaluations read it, only an
+    """Path variables: state besides t, q, s and the force states; evaluations read it, only an
     accepted step writes it.
     """
 

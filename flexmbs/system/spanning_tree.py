@@ -1,4 +1,4 @@
-"""Which joints are cut: a spanning tree of the graph of bodies and joints.
+"""Choice of cut joints: a spanning tree of the graph of bodies and joints.
 
 Two rules choose it. Few loop-closure equations: a loop is cut at the joint with most degrees of
 freedom, so the tree has the fewest of all spanning trees. Loops coupled as little as may be: among

@@ -1,4 +1,5 @@
-"""From the user's graph of bodies and joints to a tree of primary joints and a list of cut joints.
+"""Topology: the user's graph of bodies and joints as a tree of primary joints and a list of cut
+joints.
 
 The tree is a spanning tree that keeps the joints with fewest degrees of freedom, so that the cut
 joints give few loop-closure equations (`spanning`); the user may name the cuts. Every cut closes
@@ -92,7 +93,7 @@ class Topology:
         return sorted(moving), top
 
     def notes(self) -> list[str]:
-        """Which bodies have other coordinates than those asked for, which drives are rows."""
+        """Notes on bodies with other coordinates than requested, and on drives that are rows."""
         if self.rows:
             drives = [f"{name} ({why})" for name, why in self.rows.items()]
             listed = ", ".join(drives[:10]) + (", ..." if len(drives) > 10 else "")

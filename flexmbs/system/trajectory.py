@@ -1,4 +1,4 @@
-"""What a run leaves behind: states at the output times, and how the run went."""
+"""Trajectory of a run: states at the output times, and run information."""
 
 import datetime
 import functools
@@ -83,7 +83,7 @@ def provenance() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class RunInfo:
-    """How a run was asked for and how it went.
+    """Run information: options and outcome.
 
     options: what the user chose.  outcome: "finished", the terminal event, or why the run stopped.
     events: in order of time. redundant: (joint, number of dependent rows).  impacts: of rigid

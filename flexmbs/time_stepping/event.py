@@ -90,7 +90,7 @@ class Event:
 
     @property
     def item(self) -> str:
-        """How messages name it."""
+        """Name of the event in messages."""
         return f"events.{self.name}"
 
 

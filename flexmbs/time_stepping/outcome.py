@@ -1,4 +1,4 @@
-"""How a run ended, in one line: when, where, why, and what to try."""
+"""Outcome of a run in one line: when, where, why, and the remedy."""
 
 import numpy as np
 

@@ -24,7 +24,7 @@ WORKS_SAMPLED = 100  # steps whose work it integrates again
 
 
 def facts(compiled: Compiled) -> Facts:
-    """What a method may know of a model."""
+    """Properties of a model that a method may depend on."""
     system = compiled.system
     _, nq, ns, nc, nz = (int(n) for n in system.layout)
     free = bool((system.tree.parent < 0).all())
@@ -98,7 +98,7 @@ def begin_sampling(samplers: Samplers, sampled: Sampled, z: np.ndarray) -> None:
 
 
 def corners_before(corners: Sequence[float], end: float) -> np.ndarray:
-    """Those within the run, and its end."""
+    """Corners within the run, and its end."""
     return np.array([*sorted(t for t in corners if 0.0 < t < end), end])
 
 

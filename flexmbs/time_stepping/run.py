@@ -115,7 +115,7 @@ PATIENCE = 600.0  # s that a run which creeps may still take
 
 
 class Pace(NamedTuple):
-    """How far a run was at an instant: steps, its time, the clock's (s)."""
+    """Progress of a run at an instant: steps, its time, the clock's (s)."""
 
     steps: int
     t: float
@@ -266,7 +266,7 @@ class Run:
         frozen((c.records, self.events.info, self.events.level, self.events.direction))
 
     def calls(self) -> list[tuple[int, Any, tuple[Any, Any, Any]]]:
-        """What the loop calls: index among the calls, kernel, its records.
+        """Kernels called by the loop: index among the calls, kernel, its records.
 
         Long ones first and last: two processes that compile them from both ends meet at short ones.
         """
@@ -527,7 +527,7 @@ class Run:
         return self.pace.crept >= CREPT
 
     def _ends(self) -> bool:
-        """Whether the run is to end before its end, by its deadline or because it was asked to."""
+        """True if the run is to end before its end, by its deadline or because it was asked to."""
         return self.ending is None and (self.stopping or time.perf_counter() > self.deadline)
 
     def _report(self, progress: Progress | None, reached: int) -> None:

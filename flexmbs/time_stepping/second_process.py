@@ -50,7 +50,7 @@ def compiling_ahead(pairs: Sequence[tuple[str, str]]) -> Iterator[None]:
 
 
 def _start(pairs: Sequence[tuple[str, str]]) -> None:
-    """As many processes as help, each with pairs of its own first."""
+    """Start helper processes, each with pairs of its own first."""
     wanted = [pair for pair in pairs if CACHE is not None and not _marker(*pair).exists()][::-1]
     count = min(_processors() - 1, len(wanted), MOST)
     none = subprocess.DEVNULL
@@ -64,7 +64,7 @@ def _start(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """It does not outlive this process; what it has compiled stays."""
+    """End a helper process; what it has compiled stays."""
     if process.poll() is None:
         process.terminate()
         process.wait()
@@ -91,7 +91,7 @@ def _processors() -> int:
 
 
 def _allowed() -> bool:
-    """Whether Python is a program that starts again, and this is the first process."""
+    """True if this is the first process and its Python can be started again."""
     started = multiprocessing.parent_process() is not None or bool(os.environ.get(OFF))
     return (
         not getattr(sys, "frozen", False)

@@ -1,5 +1,5 @@
-"""What all contacts share: unilateral constraints g(q) ≥ 0 between shapes on two frames, and bounds
-of joint coordinates.
+"""Base of all contacts: unilateral constraints g(q) ≥ 0 between shapes on two frames, and bounds of
+joint coordinates.
 
 A kind of contact defines its geometry only: between frames by a kernel
 (`flexmbs.law_kernel.LawKernel`) in the file of its declaration.
@@ -45,7 +45,9 @@ Coefficient = Annotated[float, BeforeValidator(_coefficient)]
 
 
 class Contact(Item, section="contacts"):
-    """What methods with set-valued forces solve together: unilateral constraints, dry friction."""
+    """Base of the constraints that methods with set-valued forces solve together: unilateral
+    constraints, dry friction.
+    """
 
     # why a gap may have no value
     undefined: ClassVar[str] = "its gap is no number; check its geometry"

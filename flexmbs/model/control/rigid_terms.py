@@ -161,7 +161,7 @@ class RigidTerms(Declaration):
 
     @classmethod
     def of(cls, tree: Tree, armature: np.ndarray, friction: np.ndarray) -> "RigidTerms":
-        """Those of a tree with the armature (n,) and friction (n, 3) of its motors: viscous,
+        """Terms of a tree with the armature (n,) and friction (n, 3) of its motors: viscous,
         Coulomb at rates > 0 and < 0.
         """
         links = [

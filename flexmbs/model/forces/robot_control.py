@@ -45,7 +45,9 @@ class RobotControl(OnJoints, kind="robot-control"):
 
     @model_validator(mode="after")
     def _same_coordinates(self) -> Self:
-        """In the same order: a controller takes arrays of them."""
+        """Require the coordinates of the robot in their order: a controller takes arrays of
+        them.
+        """
         if isinstance(self.controller, PathController):
             known = self.controller.robot.coordinates
             if [name.removesuffix(".0") for name in known] != [

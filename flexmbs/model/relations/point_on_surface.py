@@ -24,7 +24,7 @@ SURFACE = 0  # place of the surface in the parameters
 
 
 def _grid(value: object) -> Vector:
-    """At least 4 increasing numbers."""
+    """Validate at least 4 increasing numbers."""
     made = vector(value)
     if len(made) < 4:
         raise ValueError(f"must have at least 4 numbers, not {len(made)}")

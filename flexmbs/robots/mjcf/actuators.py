@@ -31,9 +31,7 @@ EXTRA = ("delay", "armature", "damping")  # of actuators, not read
 
 
 class Gains:
-    """What an actuator makes of its command; a shortcut such as <position> replaces what another
-    one has set.
-    """
+    """Gains of an actuator; a shortcut such as <position> replaces what another one has set."""
 
     def __init__(self) -> None:
         self.kind = "general"
@@ -124,7 +122,7 @@ def gains_of(classes: Sequence[Sequence[Element]], element: Element, report: Rep
 
 
 def _begun(kind: str, states: Sequence[Gains]) -> Gains:
-    """What an element of a kind goes on from."""
+    """Gains inherited by an actuator element."""
     if kind == "general":
         return deepcopy(states[0])
     for state in states:
@@ -136,7 +134,7 @@ def _begun(kind: str, states: Sequence[Gains]) -> Gains:
 
 
 def _of_general(kind: str, state: Gains) -> Gains:
-    """What a shortcut takes from the gains of <general>."""
+    """Gains of <general> that a shortcut inherits."""
     found = Gains()
     found.inherited, found.other = state.inherited, state.other
     if kind == "damper":

@@ -1,4 +1,4 @@
-"""Which attributes of MJCF files are read, and which have no part in the motion: all others are
+"""Attributes of MJCF files that are read, and those without effect on the motion: all others are
 noted, also misspelt ones.
 
 Contacts of geoms are left out, and equality constraints hold exactly: what only shapes these is

@@ -138,7 +138,7 @@ def _options(root: Element, report: Report) -> Given:
 
 
 def _note_rest(root: Element, options: Given, draft: Draft, *, limits: bool) -> None:
-    """What has no place in the model, by the number of its elements."""
+    """Note elements without counterpart in the model, by their number."""
     report = draft.report
     note_unread(root, report)
     if draft.tree.touching > 1:

@@ -59,7 +59,7 @@ class Draft:
             self.refs[body.name] = FrameRef(own)
 
     def stands_alone(self, body: MjBody) -> bool:
-        """Whether it is a body of the model, not a frame on another one."""
+        """True if it is a body of the model, not a frame on another one."""
         return body.parent is not None and self.places[body][0] == item_name(body.name)
 
     def frame(self, body: MjBody, pose: Pose, name: str) -> FrameRef:

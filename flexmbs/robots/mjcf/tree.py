@@ -32,7 +32,7 @@ class MjJoint(NamedTuple):
     unit: float  # rad of one unit of angle in the file; 1 for lengths
 
     def limited(self, compiler: Compiler) -> bool:
-        """Whether its range counts."""
+        """True if its range counts."""
         return counts(
             self.given.switch("limited", None),
             self.given.numbers("range", (0.0, 0.0)),
@@ -75,7 +75,7 @@ class MjBody:
 
     @property
     def moves(self) -> bool:
-        """Whether there are joints between it and the world."""
+        """True if there are joints between it and the world."""
         return bool(self.joints) or (self.parent is not None and self.parent.moves)
 
 

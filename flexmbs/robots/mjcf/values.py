@@ -49,8 +49,8 @@ class Given:
         return self.attributes.get(key, default)
 
     def numbers(self, key: str, default: tuple[float, ...], least: int | None = None) -> np.ndarray:
-        """As many numbers as ``default`` has, the missing ones from there; at least ``least``, by
-        default all of them.
+        """Values of an attribute, at least ``least``, by default all of ``default``; missing ones
+        are taken from there.
         """
         if key not in self.attributes:
             return np.array(default)
@@ -141,7 +141,7 @@ def compiler_of(root: Element, report: Report) -> Compiler:
 
 
 def counts(limited: bool | None, bounds: np.ndarray, autolimits: bool) -> bool:
-    """Whether a range is a limit: where ``limited`` does not tell, one of two numbers that rise is."""
+    """True if the range is active; with ``limited`` None, any increasing pair is."""
     return autolimits and bool(bounds[0] < bounds[1]) if limited is None else limited
 
 

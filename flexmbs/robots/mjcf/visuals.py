@@ -1,5 +1,5 @@
-"""What the bodies of an MJCF file look like: geoms of the groups that MuJoCo shows, materials,
-files of meshes.
+"""Visual appearance of the bodies of an MJCF file: geoms of the groups that MuJoCo shows,
+materials, files of meshes.
 
 Planes and height fields are left out. Source: MuJoCo documentation, XML reference (asset,
 body/geom).

@@ -1,5 +1,5 @@
-"""What the links of an SDF file look like: shapes, files of meshes, materials; planes and others
-are left out.
+"""Visual appearance of the links of an SDF file: shapes, files of meshes, materials; planes and
+others are left out.
 
 Source: SDFormat specification 1.12, <visual>, <geometry>, <material>.
 """

@@ -40,7 +40,7 @@ ROUND_OFF = 1e-6  # of a period
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LoopTiming:
-    """How well a `ControlLoop` kept time.
+    """Timing statistics of a `ControlLoop`.
 
     samples: how many; late: how many were not answered in time; jitter (samples,): by how much each
     was behind its instant (s, zero where the loop waits for its controller); response: from a
@@ -137,7 +137,7 @@ class ControlLoop:
             return self._in_real_time(memory, n) if real_time else self._in_step(memory, n, timeout)
 
     def _samples(self, t: float) -> int:
-        """How many samples there are up to the time ``t`` (s). Raises `InputError`."""
+        """Number of samples up to the time ``t`` (s). Raises `InputError`."""
         now, end, period = self.stepper.t, self.stepper.t_end, self.period
         if not is_number(t) or not now + 0.5 * period < t <= end * (1.0 + 1e-12):
             raise InputError(f"run: t = {shown(t)} is not within {now + period:g} … {end:g} s")

@@ -163,7 +163,7 @@ def _run(
 
 
 def _points(stepper: Stepper, step: float, t_end: float | None) -> tuple[int, float]:
-    """How many communication steps, and their length (s). Raises `InputError`."""
+    """Number of communication steps, and their length (s). Raises `InputError`."""
     if not isinstance(stepper, Stepper):
         raise InputError(f"stepper: must be a Stepper, not {type(stepper).__name__}")
     t_end = stepper.t_end if t_end is None else t_end

@@ -172,7 +172,7 @@ def _values(action: Any, bounds: Mapping[str, Any]) -> list[float]:
 
 
 def _truth(value: Any, t: float) -> bool:
-    """What ``ended`` returns. Raises `InputError`."""
+    """Truth value returned by ``ended``. Raises `InputError`."""
     if not isinstance(value, bool | np.bool_):
         raise InputError(f"ended at t = {t:g} s: must be True or False, not {shown(value)}")
     return bool(value)

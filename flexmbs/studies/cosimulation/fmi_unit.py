@@ -123,7 +123,7 @@ class Unit:
         return self.variables[key]
 
     def scale(self, key: str, item: str, causality: str) -> Scale:
-        """How the values of an input or output relate to SI units. Raises `InputError`."""
+        """Scale from the values of an input or output to SI units. Raises `InputError`."""
         variable = self.variable(key, item)
         if variable.causality != causality:
             raise InputError(
@@ -201,7 +201,7 @@ def _value(kind: str, value: Any) -> Any:
 
 
 def _scale(unit: Any) -> Scale:
-    """Of a unit in the description of an FMU."""
+    """Scale of a unit in the description of an FMU."""
     base = unit.baseUnit
     if base is None:
         return Scale()

@@ -62,7 +62,7 @@ class Linear:
 
     @cached_property
     def slopes(self) -> np.ndarray:
-        """As of `state_slopes.slopes`."""
+        """Slopes as of `state_slopes.slopes`."""
         return slopes(self._here, self._chosen, self._outputs)
 
 
@@ -299,7 +299,7 @@ class Unit:
         )
 
     def enter_initialization_mode(self) -> None:
-        """From here on derivatives may be asked for."""
+        """Start initialization mode, from which on derivatives may be requested."""
         self._entered = True
 
     def setup_experiment(

@@ -111,7 +111,7 @@ class LoopController:
             yield dict(zip(self._outputs, values[1:], strict=True))
 
     def _present(self) -> LoopMemory:
-        """What both map. Raises `InputError` after the end of the ``with`` block."""
+        """The shared memory. Raises `InputError` after the end of the ``with`` block."""
         if self._memory.map.closed:
             raise InputError(f"{self._path}: this controller has left the loop; make another one")
         return self._memory
@@ -143,7 +143,7 @@ class LoopController:
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a file is there and is a loop's. Raises `InputError` for another one."""
+    """True if a file is there and is a loop's. Raises `InputError` for another one."""
     try:
         with path.open("rb") as file:
             begun = file.read(len(MAGIC))

@@ -66,8 +66,8 @@ def check_timeout(timeout: float) -> None:
 
 
 def waited(there: Callable[[], bool], timeout: float, pause: float = SPIN / 4.0) -> bool:
-    """Whether something was there in time; soon looked for only after pauses (s), so that others
-    have the processor.
+    """True if the condition became true before the timeout (s); pauses between the tests leave the
+    processor to others.
     """
     until, looks = time.monotonic() + timeout, 0
     while not there():

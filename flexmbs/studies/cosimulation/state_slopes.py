@@ -75,7 +75,7 @@ class Coordinates(NamedTuple):
         return [k for freedom in self.freedoms for k in freedom.s]
 
     def names(self, compiled: Compiled) -> list[str]:
-        """Of the states: ``hinge.0``, ``hinge.0 rate``, ``forces.spring 1``."""
+        """Names of the states: ``hinge.0``, ``hinge.0 rate``, ``forces.spring 1``."""
         velocities, forces = velocity_names(compiled), list(compiled.force_states)
         return [
             *(name for freedom in self.freedoms for name in freedom.names),
@@ -84,7 +84,7 @@ class Coordinates(NamedTuple):
         ]
 
     def stored(self, compiled: Compiled) -> dict[str, list[Any]]:
-        """By names, for `named_coordinates`."""
+        """Coordinates by names, for `named_coordinates`."""
         velocities = velocity_names(compiled)
         return {
             "freedoms": [freedom.names for freedom in self.freedoms],
@@ -152,7 +152,7 @@ def chosen_coordinates(
 
 
 def named_coordinates(compiled: Compiled, stored: Mapping[str, list[Any]]) -> Coordinates:
-    """Those that `Coordinates.stored` named."""
+    """Coordinates named by `Coordinates.stored`."""
     known, velocities = (
         {tuple(each.names): each for each in freedoms(compiled)},
         velocity_names(compiled),

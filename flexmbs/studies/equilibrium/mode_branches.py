@@ -104,7 +104,7 @@ class RootLocus(ModeBranches):
 
     @property
     def stable(self) -> np.ndarray:
-        """Whether no eigenvalue has a positive real part (n,)."""
+        """True where no eigenvalue has a positive real part (n,)."""
         return np.logical_not((self.eigenvalue.real > 1e-9 * np.abs(self.eigenvalue)).any(axis=1))
 
     def plot(self) -> Figure:
@@ -142,7 +142,7 @@ class Campbell(ModeBranches):
         )
 
     def _critical(self, branch: int, sense: float, order: float) -> list[Critical]:
-        """Of one branch at the speeds of one sense of rotation."""
+        """Critical speeds of one branch at the speeds of one sense of rotation."""
         from scipy.interpolate import PchipInterpolator
 
         value = self.eigenvalue[:, branch]
@@ -398,7 +398,7 @@ def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
 
 
 def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.bool_]:
-    """Whether most of the displacement of a branch (m,) is in coordinates that turn, at the highest
+    """True if most of the displacement of a branch (m,) is in coordinates that turn, at the highest
     speed.
     """
     fastest = int(np.argmax(np.abs(found.values)))

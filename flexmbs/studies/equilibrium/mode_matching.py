@@ -1,4 +1,4 @@
-"""What of mode shapes is compared between models: displacements that mean the same in all of them.
+"""Displacements by which mode shapes of different models are compared.
 
 Velocity coordinates do, but for the elastic ones of a body that is reduced anew: from one reduction
 to the next its modes change their order and sign, and those of equal frequency turn. In their place
@@ -48,7 +48,7 @@ def compared_shapes(linear: Sequence[Linearization], sizes: FloatArray) -> list[
 
 
 def _differ(data: Sequence[FlexibleBodyData]) -> bool:
-    """Whether a body is not the same in all models."""
+    """True if a body is not the same in all models."""
     return any(each is not data[0] and each.digest != data[0].digest for each in data)
 
 

@@ -65,7 +65,7 @@ class Column:
 
     @property
     def notes(self) -> list[str]:
-        """What is to be known of its derivatives."""
+        """Notes on the derivatives."""
         if not self.steps:
             return [
                 f"{self.name}: no derivative: "
@@ -143,8 +143,8 @@ def gradient(
 def noise_of(
     runs: Runs, base: Values, middle: Result, mapped: Callable[..., Iterable[Any]] = map
 ) -> FloatArray:
-    """How far outputs of runs that should be equal differ (n,): by rounding, or within the
-    tolerance of controlled steps.
+    """Differences (n,) of outputs of runs that should be equal: round-off, or the tolerance of
+    controlled steps.
     """
     disturbed: list[Callable[[], Result]] = []
     for k in range(SAMPLES):

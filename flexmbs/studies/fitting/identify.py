@@ -243,7 +243,7 @@ class Fit:
         self.dependent = max(DEPENDENT, NOISY * noise / 0.5**self.level)
 
     def computed(self, solution: Solution) -> FloatArray:
-        """What a solution has in the place of the measured values."""
+        """Values of a solution in the place of the measured ones."""
         return np.concatenate([each.of(solution) for each in self.measured])
 
     def values(self, x: FloatArray) -> Values:
@@ -259,7 +259,7 @@ class Fit:
         return self._once("slopes", x, self._slopes)
 
     def _once(self, what: str, x: FloatArray, of: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """What passes with other weights ask for again."""
+        """Cache of evaluations shared by reweighted passes."""
         key = what, x.tobytes()
         if key not in self.known:
             self.known[key] = of(x)
@@ -416,8 +416,8 @@ def _search(fit: Fit, start: FloatArray, noise: Mapping[str, float]) -> Estimate
 
 
 def _settled(fit: Fit, x: FloatArray, residuals: FloatArray, J: FloatArray) -> bool:
-    """Is the step of Gauss and Newton that is left small against the deviations, or against the
-    parameters?
+    """True if the remaining Gauss–Newton step is small relative to the deviations or to the
+    parameters.
     """
     free = ~np.isin(fit.names, _at_bounds(fit, x))
     if not free.any() or not J[:, free].any():

@@ -45,7 +45,7 @@ TURN = 1e-2  # rad and m, steps of differences of q ⊕ d
 
 
 class Layout(NamedTuple):
-    """Where the parts of Y are, and how many entries it has."""
+    """Indices of the parts of Y, and its number of entries."""
 
     q: slice
     s: slice
@@ -129,7 +129,7 @@ class ImplicitSteps:
         self.output, self.start = self._start(beside, by_parameters[0])
 
     def _equations(self, found: FloatArray) -> FloatArray:
-        """Of (n, r g ġ ẋ, m) the rows that hold: g of holonomic constraints, ġ of the others."""
+        """Rows of (n, r g ġ ẋ, m) that hold: g of holonomic constraints, ġ of the others."""
         ns, nc = self.at.s.stop - self.at.s.start, len(self.rows)
         r, g, gd, xd = np.split(found, np.cumsum([ns, nc, nc]), axis=1)
         return np.concatenate([r, np.where(self.rows[:, None], g, gd), xd], axis=1)

@@ -229,7 +229,7 @@ def _beside(
 
 
 def _shape(compiled: Compiled) -> tuple[Any, ...]:
-    """What of a compiled model is discrete: bodies in their order, the joints between them and
+    """Discrete properties of a compiled model: bodies in their order, the joints between them and
     which are cut, numbers.
     """
     shape = compiled.topology

@@ -49,7 +49,7 @@ class Measured(NamedTuple):
     values: FloatArray
 
     def of(self, solution: Solution) -> FloatArray:
-        """What a solution has in its place (n,). Raises `InputError`."""
+        """Values of a solution in place of the measurement (n,). Raises `InputError`."""
         found = signal(solution, self.channel)
         try:
             return values_at(pieces(found.t, found.values, breaks(solution)), self.t)
@@ -58,9 +58,7 @@ class Measured(NamedTuple):
 
 
 def factor(unit: str, wanted: str) -> float:
-    """What a number in a unit is multiplied with to be one in the wanted unit. Raises ValueError
-    for another quantity.
-    """
+    """Factor that converts a unit into the wanted one. Raises ValueError for another quantity."""
     product = 1.0
     words: list[str] = []
     for word in re.split(r"([ /·*])", SAME.get(unit, unit)):

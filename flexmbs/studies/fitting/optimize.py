@@ -248,9 +248,7 @@ class Search:
         return float(np.nan_to_num(self.relative(x)[0], nan=REFUSED))
 
     def kept(self, x: FloatArray, side: Side) -> float:
-        """By how much a constraint is kept, relative; by far not where there is no run, whatever
-        its side.
-        """
+        """Relative constraint margin; large and negative for a failed run."""
         return float(
             np.nan_to_num(side.sign * (self.relative(x)[side.row] - side.limit), nan=-REFUSED)
         )

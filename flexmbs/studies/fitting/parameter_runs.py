@@ -55,8 +55,9 @@ NAMES = {
 
 
 class Course(NamedTuple):
-    """What of a run is discrete: derivatives are only those of runs in which it is the same. late:
-    rigid contacts that change their state at the ends of steps, whenever that would be."""
+    """Discrete properties of a run: derivatives exist only for runs in which these are the same.
+    late: rigid contacts that change their state at the ends of steps, whenever that would be.
+    """
 
     end: str
     events: tuple[str, ...]
@@ -77,7 +78,7 @@ class Course(NamedTuple):
             )
 
     def difference(self, other: "Course") -> str:
-        """How the other one differs, or nothing."""
+        """Difference to another course, in words; empty if there is none."""
         for what, mine, its in zip(self._fields, self, other):
             if mine != its:
                 return f"other {NAMES[what]}, {_text(its)} instead of {_text(mine)}"

@@ -54,8 +54,8 @@ class Exact(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What is seen of runs: smooth functions of the states, such as channels, and the outputs that
-    follow from them.
+    """Observed quantities of runs: smooth functions of the states, such as channels, and the
+    outputs that follow from them.
     """
 
     of: Callable[[Solution], FloatArray]
@@ -209,9 +209,7 @@ class Tangent:
     def _seen(
         self, solution: Solution, of: Callable[[Solution], FloatArray]
     ) -> Iterator[FloatArray]:
-        """For each parameter what is seen of the solutions beside this one, the states varied with
-        the parameter.
-        """
+        """Observed quantities of the perturbed solutions, for each parameter."""
         varied = self.steps.varied(step_numbers(self.points, solution.t))
         for k, each in enumerate(self.beside):
             values = []

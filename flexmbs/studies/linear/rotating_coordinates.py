@@ -15,9 +15,10 @@ TURNS = 1e-6  # of the fastest body
 
 
 def turning_coordinates(state: State) -> NDArray[np.bool_]:
-    """Whether the axes of each velocity coordinate (ns,) turn: elastic ones with their body, those
+    """Velocity coordinates (ns,) whose axes rotate: elastic ones with their body, those
     of a joint with its parent and with the rotations before them in its chain, those in the axes of
-    the child with it."""
+    the child with it.
+    """
     compiled, s = state.compiled, state.s
     tree = compiled.system.tree
     speed = {

@@ -38,7 +38,7 @@ def sources() -> str:
 
 
 class Difference(NamedTuple):
-    """What is not as in a record: "options.t_end was 0.5, is 1.0"."""
+    """Difference to a recorded fingerprint: "options.t_end was 0.5, is 1.0"."""
 
     name: str
     was: Any

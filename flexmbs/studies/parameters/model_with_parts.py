@@ -49,7 +49,7 @@ Place: TypeAlias = dict[str, Any]  # file or data of a body
 
 @runtime_checkable
 class Part(Protocol):
-    """What a flexible body follows from, as `preprocess.Part`."""
+    """Interface of the source of a flexible body, such as `preprocess.Part`."""
 
     def numbers(self) -> dict[str, float]:
         """Its numbers by their paths."""
@@ -116,7 +116,7 @@ class Bodies(abc.ABC):
 
 
 class BodiesAsTheyAre(Bodies):
-    """Those of the model, to check values before bodies are reduced."""
+    """Bodies of the model as they are, to check values before bodies are reduced."""
 
     def place(self, part: Part) -> Place:
         return {}

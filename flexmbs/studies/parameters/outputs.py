@@ -245,8 +245,9 @@ def evaluated(outputs: Sequence[Output], solution: Solution) -> FloatArray:
 
 
 def observed(outputs: Sequence[Output], solution: Solution) -> list[FloatArray]:
-    """What outputs are made of: the values of their channels at the output times, (1,) for the
-    values of functions. Raises as `evaluated`."""
+    """Observed quantities of outputs: the values of their channels at the output times, (1,) for
+    the values of functions. Raises as `evaluated`.
+    """
     return [
         np.array([value_of(output, solution)])
         if output.of is None
@@ -335,7 +336,7 @@ def value_of(output: Output, solution: Solution, channel: Signal | None = None) 
 
 
 def _number(value: Any) -> float:
-    """What a function gave as a number. Raises `InputError` for anything else."""
+    """Result of a function as a number. Raises `InputError` for anything else."""
     value = (
         value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
     )

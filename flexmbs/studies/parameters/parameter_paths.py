@@ -23,7 +23,7 @@ from flexmbs.model.model import SECTIONS, ModelData
 
 
 class ModelSource(abc.ABC):
-    """What makes models from values of parameters, some of which are not the models' own."""
+    """Function from values of parameters to models, some of which are not the models' own."""
 
     @abc.abstractmethod
     def made(self, values: Mapping[str, Any]) -> Model:
@@ -31,7 +31,7 @@ class ModelSource(abc.ABC):
 
     @abc.abstractmethod
     def owns(self, path: str) -> bool:
-        """Whether a parameter is not one of the models."""
+        """True if a parameter is not one of the models."""
 
     @abc.abstractmethod
     def numbers(self) -> dict[str, float]:
@@ -162,7 +162,7 @@ def check_arguments(
 
 
 def _parts(value: Any, key: str = "") -> Mapping[str, Any]:
-    """What a path can name within a value, itself named by ``key``."""
+    """Named components of a value, itself named by ``key``."""
     match value:
         case ModelData():
             run = {} if value.run is None else {"run": value.run}

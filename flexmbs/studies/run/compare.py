@@ -165,7 +165,7 @@ class Comparison:
 
     @property
     def notes(self) -> list[str]:
-        """What the rows do not say: notes on the coordinates, and runs that ended early."""
+        """Notes beyond the rows: on the coordinates, and on runs that ended early."""
         notes = dict.fromkeys(
             note
             for row in self.rows
@@ -346,8 +346,8 @@ def _combinations(
 
 
 def _independent(chosen: Sequence[tuple[Formalism, str, str]]) -> list[tuple[Formalism, str, str]]:
-    """Without implicit integrators of further formalisms: their solution is that of the residual,
-    which all formalisms share.
+    """Choices without implicit integrators of further formalisms: these solve the residual, which
+    all formalisms share.
     """
     implicit = [
         form.name for form, _, integrator in chosen if INTEGRATORS[integrator].needs == "residual"
@@ -360,8 +360,8 @@ def _independent(chosen: Sequence[tuple[Formalism, str, str]]) -> list[tuple[For
 
 
 def _explicit(model: Model) -> bool:
-    """Does a drive prescribe a coordinate of the tree without a row? Else rheonomic coordinates are
-    joint coordinates.
+    """True if a drive prescribes a coordinate of the tree without a row; else rheonomic coordinates
+    are joint coordinates.
     """
     declaration_report(model).raise_errors()
     return len(topology(model, "rheonomic").rows) < len(model.drives)

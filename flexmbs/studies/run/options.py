@@ -124,7 +124,7 @@ def check_progress(given: object) -> None:
 
 
 def _takes(function: Callable[..., Any], *arguments: object) -> bool:
-    """Whether the arguments fit the function's; True if unknown."""
+    """True if the function accepts the arguments, or if its signature is unknown."""
     with contextlib.suppress(ValueError):
         signature = inspect.signature(function)
         try:
@@ -135,7 +135,7 @@ def _takes(function: Callable[..., Any], *arguments: object) -> bool:
 
 
 def has_option(method: type[Integrator], key: str) -> bool:
-    """Does the integrator have the option?"""
+    """True if the integrator has the option."""
     return key in {field.name for field in dataclasses.fields(method) if field.init}  # type: ignore[arg-type]
 
 

@@ -347,7 +347,7 @@ class Signals:
 
     @property
     def clean(self) -> bool:
-        """Whether the run ended after a whole step."""
+        """True if the run ended after a whole step."""
         return self.received == 1
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
@@ -381,8 +381,8 @@ def stopped_by_signals(run: Run) -> Iterator[Signals]:
 
 
 def identity(ready: Prepared) -> dict[str, Any]:
-    """What a run is determined by: digests of the model, its parts, its start and the program,
-    options, versions.
+    """Identity of a run: digests of the model, its parts, its start and the program, options,
+    versions.
     """
     run, model = ready.run, copy.copy(ready.model)
     model.run = None  # its options are below

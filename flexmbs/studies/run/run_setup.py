@@ -55,7 +55,7 @@ from flexmbs.time_stepping.second_process import all_compiled, compile_in_second
 
 
 class Start(NamedTuple):
-    """Where a run begins: a state or an equilibrium, or the declared values with options of the
+    """Start of a run: a state or an equilibrium, or the declared values with options of the
     assembly.
     """
 
@@ -140,7 +140,7 @@ def prepared(
 
 
 def notes_of(ready: Prepared, good: Trajectory) -> list[str]:
-    """What the user is to know of the choices, the start and the course of the run."""
+    """Notes on the choices, the start and the course of the run."""
     chosen, compiled, first = ready.chosen, ready.run.compiled, ready.first
     return [
         *(
@@ -158,7 +158,7 @@ def notes_of(ready: Prepared, good: Trajectory) -> list[str]:
 
 
 def _notes_of_run(run: Run, form: Formalism) -> list[str]:
-    """What the model, the formalism and the method report after the run."""
+    """Notes of the model, the formalism and the method after the run."""
     return [
         *run.compiled.topology.notes(),
         *run.compiled.callbacks.slow_notes(),

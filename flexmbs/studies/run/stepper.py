@@ -261,8 +261,8 @@ class Stepper:
 
     @property
     def notes(self) -> list[str]:
-        """What the user is to know, as `Solution.run.notes`: choices, warnings, contacts that a
-        step has missed so far.
+        """Notes as of `Solution.run.notes`: choices, warnings, contacts that a step has missed so
+        far.
         """
         return notes_of(self._ready, self._none)
 

@@ -77,7 +77,7 @@ class Inputs(MutableMapping[str, float]):
         return len(self._places)
 
     def place(self, name: str, value: float) -> int:
-        """Where a value is among the force states. Raises `InputError` for one that is no finite
+        """Index of a value among the force states. Raises `InputError` for one that is no finite
         number.
         """
         place = self._place(name)

@@ -162,8 +162,8 @@ class Balance:
         return delta, self._change(self.r, delta)
 
     def _carried(self, delta: np.ndarray) -> np.ndarray:
-        """What the states kept at rest change by along δ, beyond the part that is linear in it:
-        Runge and Kutta's rule.
+        """Change along δ of the states kept at rest, beyond the part that is linear in it, by a
+        Runge–Kutta rule.
         """
         places = self.own.places
 

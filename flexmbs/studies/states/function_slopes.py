@@ -67,7 +67,7 @@ def _settled(slope: np.ndarray, noise: np.ndarray) -> tuple[float, bool]:
 
 
 def _apart(ahead: np.ndarray, behind: np.ndarray, noise: np.ndarray) -> bool:
-    """Whether one-sided slopes differ whatever the step is."""
+    """True if one-sided slopes differ whatever the step is."""
     size = np.maximum(np.abs(ahead), np.abs(behind))
     least = CORNER * size + NEGLIGIBLE * size.max() + 20.0 * noise
     return bool((np.abs(ahead - behind) > least).all())

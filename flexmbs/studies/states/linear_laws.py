@@ -60,7 +60,7 @@ def given_at(laws, f, system, work, n, points, out):
 
 
 class Sizes(NamedTuple):
-    """Of a law: arguments with time, first of the velocities among them, arguments of user
+    """Sizes of a law: arguments with time, first of the velocities among them, arguments of user
     functions, results.
     """
 

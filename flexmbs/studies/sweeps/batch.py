@@ -42,7 +42,7 @@ MOST_TEXT = 2000  # characters of a message
 
 
 class Record(NamedTuple):
-    """What is kept of a case."""
+    """Results of a case that are stored."""
 
     case: str
     inputs: dict[str, Any]

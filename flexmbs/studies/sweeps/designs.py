@@ -40,7 +40,7 @@ def _seed(value: object) -> int:
 
 
 class Design(Declaration, abc.ABC, section="design"):
-    """Which values of the parameters belong to one case."""
+    """Rule that assigns values of the parameters to cases."""
 
     @abc.abstractmethod
     def points(self, axes: Mapping[str, Axis]) -> list[Values]:

@@ -94,7 +94,7 @@ class SweepFolder:
             self.gather([record.marked(others) for record in kept])
 
     def next_batch(self) -> str:
-        """What the names of the logs of a new batch begin with."""
+        """Prefix of the names of the logs of a new batch."""
         self.batches += 1
         return f"{self.session}-{self.batches:06d}"
 

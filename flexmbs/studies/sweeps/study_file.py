@@ -40,7 +40,7 @@ RANGE = {*Range.field_names(), "mean", "median"}
 
 
 class StudyFile(NamedTuple):
-    """What a study file says; ``run`` None: that of the model; ``parts``: paths of part files, and
+    """Content of a study file; ``run`` None: that of the model; ``parts``: paths of part files, and
     functions.
     """
 

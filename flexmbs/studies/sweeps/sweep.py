@@ -309,7 +309,7 @@ def _prepared(study: Study, cases: Sequence[Case]) -> Case:
 
 
 def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
-    """What results follow from beside the parameters: a digest of the model at one point, of its
+    """Identity of the results besides the parameters: a digest of the model at one point, of its
     parts, functions, versions.
 
     The point is that of the record in the folder, if there is one.
@@ -344,9 +344,7 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
 
 
 def _is_open(record: Record | None, study: Study, *, retry: bool) -> bool:
-    """Whether a case is to be run: it is not done, has failed and is tried again, or has other
-    outputs.
-    """
+    """True if a case is to be run: it is open, has failed and is repeated, or has other outputs."""
     if record is None or record.failure:
         return record is None or retry
     return record.outputs.keys() != study.outputs.keys()

@@ -1,4 +1,4 @@
-"""Where batches run: processes of this machine, threads, or any executor with the interface of
+"""Workers for batches: processes of this machine, threads, or any executor with the interface of
 `concurrent.futures`.
 """
 
@@ -35,15 +35,15 @@ class Workers:
 
     @property
     def size(self) -> int:
-        """How many batches run at a time."""
+        """Number of batches that run at a time."""
         return self._size
 
     def ended(self) -> bool:
-        """Whether futures are never done any more."""
+        """True if pending futures will never be done."""
         return False
 
     def empty(self) -> bool:
-        """Whether nobody is there who could do them now."""
+        """True if no worker is available at present."""
         return False
 
     def submit(self, function: Callable[..., Any], *given: Any) -> "Future[Any]":
@@ -89,7 +89,7 @@ class Cluster(Workers):
         return not self._threads() and self.client.status == RUNNING
 
     def _threads(self) -> int:
-        """How many there are, asked for now and then."""
+        """Number of threads, determined now and then."""
         if time.monotonic() - self.asked > ASKED and self.client.status == RUNNING:
             with contextlib.suppress(Exception):  # its connection ends just now
                 self.threads = sum(self.client.nthreads().values())

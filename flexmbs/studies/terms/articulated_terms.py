@@ -79,7 +79,7 @@ def eliminated(system, work, workspace, t, here):
 
 
 def articulated(state: State) -> tuple[Articulated, tuple[ArticulatedTerms, ...]]:
-    """What the sweeps leave at a state in joint coordinates, and the terms of each body.
+    """Articulated quantities at a state in joint coordinates, and the terms of each body.
 
     Raises `SolverError` where the mass matrix is not definite.
     """

@@ -38,7 +38,7 @@ ON_REQUEST = (
 
 
 def heading(terms: Matrices) -> str:
-    """What is described."""
+    """Heading of the description."""
     compiled = terms.state.compiled
     sizes = (
         f"{len(terms.reference)} reference and {len(terms.elastic)} elastic velocities, "
