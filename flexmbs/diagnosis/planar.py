@@ -12,8 +12,8 @@ from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import rows_of
 
-PARALLEL = 1e-9
-INDEPENDENT = 1e-6
+PARALLEL = 1e-9  # sine of the angle between unit axes: directions from files have nine digits
+INDEPENDENT = 1e-6  # smallest singular value of unit axes taken as independent; far above PARALLEL
 
 
 def planar_line(compiled: Compiled, start: InitialState) -> str:

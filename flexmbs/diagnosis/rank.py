@@ -15,6 +15,7 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import SPARE, Work, copied
 from flexmbs.system.step_scales import displacement_sizes, model_size
 
+# pivot over the largest one: above round-off, also of derivatives by differences
 DEPENDENT = 1e-9
 NEARLY = 1e-6  # pivots below this at the start indicate a singular position
 VANISHING = 1e-5  # of the own size of a row

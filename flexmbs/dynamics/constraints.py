@@ -46,7 +46,7 @@ from flexmbs.dynamics.laws import law_of_time
 from flexmbs.system.cut_directions import ALIKE
 from flexmbs.system.records import OF_CHAIN, SPARE
 
-CLOSEST_TOLERANCE = 1e-13
+CLOSEST_TOLERANCE = 1e-13  # rad or m: last correction, a few hundred units of round-off
 CLOSEST_ITERATIONS = 25
 
 

@@ -11,7 +11,7 @@ from flexmbs.flexible_body.components import FloatArray, GeometricStiffness
 if TYPE_CHECKING:
     from flexmbs.flexible_body.record import FlexibleBodyData
 
-ROUND_OFF = 1e-9
+ROUND_OFF = 1e-9  # relative: allows for sums over many elements
 
 
 class Check(NamedTuple):

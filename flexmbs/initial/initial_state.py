@@ -39,6 +39,7 @@ from flexmbs.system.start_poses import StartPoses
 CLOSED = 1e-10  # rad, or relative to the size of the model, as the others here
 ROUND_OFF = 1e-15  # of lengths
 NEWTON_STEPS = 40
+# relative to the sizes of the rows: initial values with eight digits are accepted
 ACCEPTED_GAP = 1e-7
 MOVED = 1e-9  # rad or of the size of the model, also per second: smaller changes are round-off
 COINCIDING = 1e-9  # of the size of the model: distance of points

@@ -33,7 +33,7 @@ from flexmbs.integrators.natural_map import (
 )  # fmt: skip
 
 SHRINK, LARGEST_SHRINK = 0.02, 0.5  # of τ in a step
-TO_BOUNDARY = 0.995
+TO_BOUNDARY = 0.995  # share of the step to the boundary, the usual choice of interior-point methods
 UNEVEN = 1e-4  # least product over their mean
 GROWTH = 10.0  # of the residual in a step
 CUTS, CUT = 8, 0.6

@@ -74,9 +74,10 @@ from flexmbs.integrators.run_context import (
 from flexmbs.integrators.step_samples import sample
 
 PAUSE = 1000  # steps between returns to Python, which only there sees an interrupt
+# relative to the time: 450 units of round-off of t, below which t + h loses digits
 SMALLEST_STEP = 1e-13
 ACCEPTED_GAP = 1e-6  # m or rad, left by the projection
-ROUND_OFF = 1e-12
+ROUND_OFF = 1e-12  # relative to the time: allows for the sum of many steps
 
 
 @part

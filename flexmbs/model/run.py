@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, model_validator
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.model.fields import OptionalPositive, Positive, number
 
+# relative; 45 units of round-off, below which errors cannot be estimated
 SMALLEST_TOLERANCE = 1e-14
 
 

@@ -15,7 +15,7 @@ MOST_CURVES = 8
 FLOOR = 1e-18  # of values on a logarithmic axis
 # an axis ends before peaks beyond so many times the range of all but this share of the values
 CLIPPED, TAIL = 5.0, 0.01
-MARGIN = 0.06
+MARGIN = 0.06  # share of the range that the axis extends beyond the curves
 MOST_QUIET = 3  # named
 
 

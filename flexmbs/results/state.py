@@ -37,8 +37,8 @@ from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.records import SPARE, Work, copied
 
 Values = Mapping[str, float | Sequence[float]]
-REGULAR = 1e-10
-CONTRADICTION = 1e-7
+REGULAR = 1e-10  # relative singular value below which constraint rows are redundant
+CONTRADICTION = 1e-7  # relative residual: accelerations given with eight digits are accepted
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 UNIFORM = 1e-6  # of the step: differences of equally spaced times
-MOST_SAMPLES = 1e8
+MOST_SAMPLES = 1e8  # 800 MB of numbers in each array
 MOST_ORDER = 20  # of a filter
 KINDS = ("lowpass", "highpass", "bandpass", "bandstop")
 

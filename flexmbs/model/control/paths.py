@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 QUINTIC = 5
 MOST_STEPS = 1_000_000
 NO_WAY = 1e-150  # m, rad: a coordinate that moves less is at rest
-ROUND_OFF = 1e-9
+ROUND_OFF = 1e-9  # of the sum of amplitudes: published shapers have nine digits at most
 
 
 class Motion(NamedTuple):

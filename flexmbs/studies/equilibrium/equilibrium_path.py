@@ -19,7 +19,7 @@ LIKE = 0.5  # of a displacement: how far a smooth branch departs from its tangen
 # between two outputs: a smooth branch moves by 2⁻⁶ of their displacement in the last part, one that
 # turns back at a limit point by 2⁻³, a jump by nearly all of it
 HALVINGS = 6
-JUMPS = 0.5
+JUMPS = 0.5  # share of the step that remains however often it is halved
 CONFIRMED = 2  # largest displacements that are looked for in detail
 REMEDY = "follow the path by displacements, with a drive instead of the load, or simulate the model"
 

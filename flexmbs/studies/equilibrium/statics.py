@@ -49,7 +49,7 @@ HOLD = "support it by a joint, a drive or a spring"
 NUDGE = 1e-3  # perturbation of an unstable equilibrium
 # rad or relative to the size of the model: a longer Newton step requires smaller load increments
 LONGEST = 0.5
-SMALLEST_INCREMENT = 1e-3
+SMALLEST_INCREMENT = 1e-3  # share of the load: ten halvings of the whole load
 RELAXATIONS = 400
 MOST_HALVINGS = 6  # of the time between two equilibria
 REACH = 0.2  # first length of a relaxation's step

@@ -18,7 +18,7 @@ from flexmbs.model.laws import PD, PID, SmoothStep
 from flexmbs.model.run import Run
 from flexmbs.system.check import FAIL, PASS, Check
 
-T_END = 1.5
+T_END = 1.5  # s: the references move until 0.8 s, then vibrations decay
 COMPARED_AT = (0.4, 0.8, 1.5)  # times of the comparison (s)
 TOOL = "tool/point"
 

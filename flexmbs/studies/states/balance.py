@@ -23,7 +23,7 @@ from flexmbs.studies.states.tangent import Tangents, Values, evaluate, tangents
 from flexmbs.system.records import SPARE
 from flexmbs.system.step_scales import displacement_sizes
 
-RANK = 1e-10
+RANK = 1e-10  # relative singular value below which rows are dependent
 SINGULAR = 1e-8  # of differences
 UNSEEN = 1e-6  # displacement, rad or relative to the size of the model
 SLOW = 1e-6  # 1/s: velocities at which dampers are negligible

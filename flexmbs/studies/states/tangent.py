@@ -30,6 +30,7 @@ from flexmbs.system.records import (
 from flexmbs.system.step_scales import displacement_sizes
 
 STEP = 1e-3  # of rotations (rad), and of displacements over the size of the model
+# of 1 + the largest rate: forces but friction are quadratic in rates, without truncation
 RATE_STEP = 1e-2
 STENCIL = np.array([1.0, -1.0, 2.0, -2.0])
 CENTRAL = np.array([8.0, -8.0, -1.0, 1.0]) / 12.0

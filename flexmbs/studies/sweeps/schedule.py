@@ -22,7 +22,7 @@ from flexmbs.studies.sweeps.named_outputs import UnknownChannel
 from flexmbs.studies.sweeps.study import Case, Study
 from flexmbs.studies.sweeps.workers import Workers
 
-BATCH_SECONDS = 0.5
+BATCH_SECONDS = 0.5  # s: long compared with making a log durable
 AHEAD = 2  # batches per worker that are submitted
 MOST_CASES = 500  # of a batch
 MOST_DEATHS = 3
