@@ -1,4 +1,4 @@
-"""The theory page, the table of equations and the paths of CONTRIBUTING stay true to the code: what
+"""The theory page, the table of equations and the walks of docs/dev stay true to the code: what
 they name exists, formulas are closed."""
 
 import ast
@@ -69,12 +69,7 @@ def test_what_the_theory_page_names_exists():
 
 
 def test_the_paths_through_the_code_exist():
-    text = (
-        (ROOT / "CONTRIBUTING.md")
-        .read_text(encoding="utf-8")
-        .partition("## Paths through the code")[2]
-        .partition("\n## ")[0]
-    )
+    text = (ROOT / "docs" / "dev" / "walks.md").read_text(encoding="utf-8")
     steps = [re.findall(r"^\d+\. .*$", path, re.MULTILINE) for path in text.split("\n*From ")[1:]]
     assert [len(path) <= 12 for path in steps] == [True] * 4
     names = [

@@ -18,6 +18,7 @@ PAGES = [
     *(ROOT / "docs").glob("*.md"),
     *(ROOT / "docs" / "howto").glob("*.md"),
     *(ROOT / "docs" / "formats").glob("*.md"),
+    *(ROOT / "docs" / "dev").glob("*.md"),
     *(ROOT / "reports").rglob("README.md"),
 ]
 PROGRAMS = {"flexmbs": flexmbs, "preprocess": preprocess}
