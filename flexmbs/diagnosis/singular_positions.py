@@ -58,7 +58,7 @@ class Passage(NamedTuple):
         )
 
 
-class Rows:
+class ConstraintRows:
     """G of states of a run, its rows scaled by fixed lengths, and its smallest singular value for a
     given rank.
     """
@@ -107,7 +107,7 @@ def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int)
     count = int(min(SAMPLES, len(found.t), OPERATIONS / max(n, 1) ** 3))
     if rank == 0 or count < 3:
         return []
-    rows = Rows(compiled, beta, rank)
+    rows = ConstraintRows(compiled, beta, rank)
     pick = np.unique(np.linspace(0, len(found.t) - 1, count).astype(int))
     sampled = [rows.at(float(found.t[i]), found.q[i], found.s[i]) for i in pick]
     rows.scale = np.maximum(np.max([np.linalg.norm(G, axis=1) for G in sampled], axis=0), 1e-300)
@@ -120,7 +120,9 @@ def passages(compiled: Compiled, found: Trajectory, beta: np.ndarray, rank: int)
     return [passage for passage in followed if passage.size < SINGULAR]
 
 
-def _followed(rows: Rows, found: Trajectory, pick: np.ndarray, k: int, top: float) -> Passage:
+def _followed(
+    rows: ConstraintRows, found: Trajectory, pick: np.ndarray, k: int, top: float
+) -> Passage:
     """The minimum of σ near sample k, along the motion from the adjacent output."""
     first, last = pick[k - 1], pick[min(k + 1, len(pick) - 1)]
     near = range(first, last + 1)
@@ -172,7 +174,7 @@ def ahead_of(
     reach: float,
 ) -> Passage | None:
     """The singular position within the time ``reach`` ahead of a state, if there is one."""
-    rows = Rows(compiled, beta, rank)
+    rows = ConstraintRows(compiled, beta, rank)
     G = rows.at(t, q, s)
     rows.scale = np.maximum(np.linalg.norm(G, axis=1), 1e-300)
     now = rows.least(G)
@@ -191,13 +193,16 @@ def is_beside(
     s: np.ndarray,
     beta: np.ndarray,
 ) -> bool:
-    """True if a state is hardly farther from a singular start than ``near``, the position next to it,
-    both in coordinates and in σ, which grows along the motion.
+    """True if a state is hardly farther from a singular start than ``near``, the position next to
+    it, both in coordinates and in σ, which grows along the motion.
     """
     if not np.abs(q - near.q).max() <= BESIDE * NEAR_STEP:
         return False
-    rows = Rows(compiled, beta, rank)
-    here, there = rows.at(t, q, s), Rows(compiled, near.beta, rank).at(0.0, near.q, near.s)
+    rows = ConstraintRows(compiled, beta, rank)
+    here, there = (
+        rows.at(t, q, s),
+        ConstraintRows(compiled, near.beta, rank).at(0.0, near.q, near.s),
+    )
     rows.scale = np.maximum(np.linalg.norm(here, axis=1), np.linalg.norm(there, axis=1)).clip(
         1e-300
     )

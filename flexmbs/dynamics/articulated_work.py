@@ -74,7 +74,7 @@ class Articulated(NamedTuple):
     spin: np.ndarray
 
 
-class Rigid(NamedTuple):
+class RigidChild(NamedTuple):
     """Rigid trees without cut joints: constants and workspace of the articulated-body algorithm.
 
     Featherstone 2008, section 7.3.
@@ -173,7 +173,7 @@ def _children(system: System, own: np.ndarray, carrier: np.ndarray) -> np.ndarra
     return found
 
 
-def make_rigid(system: System) -> Rigid:
+def make_rigid(system: System) -> RigidChild:
     """Constants of a system: each body at the origin of its joint's frame, z the axis of a revolute
     or prismatic joint.
 
@@ -184,7 +184,7 @@ def make_rigid(system: System) -> Rigid:
     nb = len(tree.parent)
     z = np.zeros
     reflected, b, carries = rotors_of_tree(system)
-    rigid = Rigid(
+    rigid = RigidChild(
         z((nb, 8), np.int64),
         z((nb, P_WIDTH)),
         z((nb, A_WIDTH)),

@@ -3,8 +3,8 @@ once.
 
     ẏ = Ψ(y, t),  y = (q, s, z, w);   r = M ṡ − k − Gᵀ λ with g, G s + γ̄, G ṡ − γ;   x ← K_b⁻¹ x;   q = q₀ ⊕ d.
 
-Those of a formalism are given (`Model`, point, point, t, a, b), those that all share (`Common`,
-point, point, t, a, b). Theory: docs/theory.md, sections 26 and 33.
+Those of a formalism are given (`FormalismRecords`, point, point, t, a, b), those that all share
+(`SharedRecords`, point, point, t, a, b). Theory: docs/theory.md, sections 26 and 33.
 """
 
 import functools
@@ -34,7 +34,7 @@ from flexmbs.integrators.run_context import (
     STEPPED,
     ContactData,
     Exchange,
-    Sampled,
+    SampledControllers,
 )
 from flexmbs.system.records import OF_CHAIN, Evaluation, System, Work
 
@@ -42,7 +42,7 @@ CLOSED = 1e-10  # m or rad, of the loops after a step with impacts
 PROJECTIONS = 4
 
 
-class Common(NamedTuple):
+class SharedRecords(NamedTuple):
     """Records that the kernels of all formalisms work on."""
 
     system: System
@@ -51,10 +51,10 @@ class Common(NamedTuple):
     contact: ContactData
     events: Events
     variation: Variation
-    sampled: Sampled
+    sampled: SampledControllers
 
 
-class Model(NamedTuple):
+class FormalismRecords(NamedTuple):
     """Records that the kernels of one formalism work on."""
 
     system: System

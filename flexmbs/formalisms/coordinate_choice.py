@@ -61,7 +61,7 @@ REMEMBERED = 256  # choices kept for the notes
 RANK, NAMED, MADE = range(3)  # rank of G_d, dependent coordinates the user left over, choices made
 
 
-class Choice(NamedTuple):
+class CoordinateChoice(NamedTuple):
     """The choice of an evaluation, the factor of G_d, and the history of choices that accepted
     steps made (theory, section 28).
 
@@ -93,7 +93,7 @@ class Choice(NamedTuple):
     independent: np.ndarray  # (REMEMBERED, ns) 1 for independent coordinates
 
 
-def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
+def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> CoordinateChoice:
     """Workspace for the choices of a run, among the velocities s or the quasi-velocities w, s = T w
     (theory, sections 28 and 34).
     """
@@ -106,7 +106,7 @@ def make_choice(compiled: Compiled, T: np.ndarray | None = None) -> Choice:
     return choice
 
 
-def make_row_choice(compiled: Compiled) -> Choice:
+def make_row_choice(compiled: Compiled) -> CoordinateChoice:
     """Workspace for the choice of independent rows; an empty one where no rows are known to be
     redundant.
     """
@@ -122,12 +122,12 @@ def redundant(compiled: Compiled) -> bool:
     return compiled.rank is not None and compiled.rank < compiled.n_constraints
 
 
-def _choice(sizes: tuple[int, int, int], most: int, T: np.ndarray | None) -> Choice:
+def _choice(sizes: tuple[int, int, int], most: int, T: np.ndarray | None) -> CoordinateChoice:
     """The arrays of a choice for (nq, ns, nc) coordinates, velocities and rows."""
     nq, ns, nc = sizes
     n, z = min(nc, ns), np.zeros
     start = np.concatenate([z(3), np.arange(nc), np.arange(ns)]).astype(np.int64)
-    return Choice(
+    return CoordinateChoice(
         calls=z(1, np.int64),
         memory=z(0, np.int64),
         start=start,
@@ -154,7 +154,7 @@ def _choice(sizes: tuple[int, int, int], most: int, T: np.ndarray | None) -> Cho
 
 
 def choice_notes(
-    compiled: Compiled, choice: Choice, names: tuple[str, ...] | None = None
+    compiled: Compiled, choice: CoordinateChoice, names: tuple[str, ...] | None = None
 ) -> list[str]:
     """One line for each choice of a run but the first."""
     names = names or velocity_names(compiled)

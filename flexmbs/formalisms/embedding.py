@@ -31,7 +31,7 @@ from flexmbs.formalisms.coordinate_choice import (
     NAMED,
     RANK,
     SINGULAR,
-    Choice,
+    CoordinateChoice,
     choice_notes,
     choose,
     chosen_constraints,
@@ -63,7 +63,7 @@ class EmbeddingWorkspace(NamedTuple):
 
     options: np.ndarray  # (2,) of the stabilization
     limit: np.ndarray  # (1,)
-    choice: Choice
+    choice: CoordinateChoice
     M: np.ndarray  # (ns, ns)
     MB: np.ndarray  # (ns, ns)
     H: np.ndarray  # (ns, ns) BᵀMB

@@ -30,7 +30,12 @@ from flexmbs.algebra.small import split_solution
 from flexmbs.dynamics.equations import balanced, power_of_drives, residual
 from flexmbs.dynamics.joint_loads import without_loads
 from flexmbs.dynamics.kkt import independence, kkt_matrix, project
-from flexmbs.formalisms.coordinate_choice import Choice, keep_rows, make_row_choice, redundant
+from flexmbs.formalisms.coordinate_choice import (
+    CoordinateChoice,
+    keep_rows,
+    make_row_choice,
+    redundant,
+)
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.formalisms.stabilization import (
     NEAR,
@@ -120,7 +125,7 @@ class MultiplierWorkspace(NamedTuple):
     """Workspace and options of one run."""
 
     options: np.ndarray  # (2,) of the stabilization
-    choice: Choice  # of independent rows, empty where none are redundant
+    choice: CoordinateChoice  # of independent rows, empty where none are redundant
     values: np.ndarray  # those of the blocks, or none
 
 

@@ -33,7 +33,7 @@ from flexmbs.formalisms.coordinate_choice import (
     RANK,
     ROUND_OFF,
     SINGULAR,
-    Choice,
+    CoordinateChoice,
     choice_notes,
     choose,
     constraint_matrix,
@@ -62,7 +62,7 @@ class PartitioningWorkspace(NamedTuple):
     """Workspace and options of one run."""
 
     options: np.ndarray  # (2,)
-    choice: Choice
+    choice: CoordinateChoice
 
 
 @part

@@ -56,7 +56,12 @@ from flexmbs.dynamics.equations import body_forces, kinematics
 from flexmbs.dynamics.joint_forces import add_slopes
 from flexmbs.dynamics.inertia import shape_products
 from flexmbs.dynamics.work import unconnected
-from flexmbs.formalisms.coordinate_choice import Choice, keep_rows, make_row_choice, redundant
+from flexmbs.formalisms.coordinate_choice import (
+    CoordinateChoice,
+    keep_rows,
+    make_row_choice,
+    redundant,
+)
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.dynamics.kkt import correct, error_of_constraints, independence, on_constraints
 from flexmbs.formalisms.rigid_tree import RigidTree, is_rigid_tree
@@ -83,7 +88,7 @@ class Factors(NamedTuple):
     with_couplings: np.ndarray  # (1,) int64 the last factor has the couplings
 
 
-class Workspace(NamedTuple):
+class RecursiveWorkspace(NamedTuple):
     """Workspace of one run."""
 
     factors: Factors
@@ -92,7 +97,7 @@ class Workspace(NamedTuple):
     # loops
     calls: np.ndarray
     memory: np.ndarray  # words of ``factors``
-    choice: Choice  # of independent rows, empty where none are redundant
+    choice: CoordinateChoice  # of independent rows, empty where none are redundant
 
 
 @called
@@ -371,7 +376,7 @@ class Recursive(Formalism):
     def __post_init__(self) -> None:
         stabilization_options(self.name, self.stabilization)
 
-    def workspace(self, compiled: Compiled) -> Workspace:
+    def workspace(self, compiled: Compiled) -> RecursiveWorkspace:
         system = compiled.system
         art = make_articulated(system)
         options = stabilization_options(self.name, self.stabilization)
@@ -385,7 +390,7 @@ class Recursive(Formalism):
         kernels = factor_at, schur_at if len(factors.coupled.node) else None, solve_at
         calls = [kernel.address(equations, factors, one) if kernel else 0 for kernel in kernels]
         frozen(constants := (options, np.array(calls, np.int64), words(factors)))
-        return Workspace(factors, *constants, make_row_choice(compiled))
+        return RecursiveWorkspace(factors, *constants, make_row_choice(compiled))
 
     def has_path(self, compiled: Compiled) -> bool:
         return redundant(compiled)

@@ -13,7 +13,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs.dynamics.articulated_rigid import rigid_accelerations
-from flexmbs.dynamics.articulated_work import Rigid, make_rigid
+from flexmbs.dynamics.articulated_work import RigidChild, make_rigid
 from flexmbs.dynamics.joint_forces import ALL, apply_joint_forces
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.system.compile import Compiled
@@ -23,7 +23,7 @@ from flexmbs.system.records import Evaluation, System, depends_on_reactions
 class RigidWorkspace(NamedTuple):
     """Workspace of one run."""
 
-    rigid: Rigid
+    rigid: RigidChild
 
 
 @part

@@ -103,7 +103,7 @@ class CutJoint(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Declared:
+class DeclaredValues:
     """Declared values of one kind, positions or velocities, by velocity coordinate of the tree
     (ns,) and of the cut joints.
 
@@ -133,7 +133,7 @@ class Declared:
         return self.movable & ~self.declared
 
 
-def declared_values(compiled: Compiled, how: Assemble, key: str) -> Declared:
+def declared_values(compiled: Compiled, how: Assemble, key: str) -> DeclaredValues:
     """The declared values of positions (``key`` "q0") or velocities ("v0")."""
     model, system = compiled.model, compiled.system
     ns = int(system.layout[2])
@@ -161,7 +161,7 @@ def declared_values(compiled: Compiled, how: Assemble, key: str) -> Declared:
             free = np.array([(k, v) not in driven[1] for v in range(nv)])
             parts.append((np.full(nv, name in how.locked), free & given, how.of(own)))
     held, declared_, resisting = (np.concatenate(part) for part in zip(*parts))
-    return Declared(
+    return DeclaredValues(
         joint,
         ~joint,
         locked,

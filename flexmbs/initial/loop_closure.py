@@ -21,7 +21,7 @@ from flexmbs.flexible_body.free_body import skew
 from flexmbs.initial.assembly import (
     Assemble,
     CutVelocities,
-    Declared,
+    DeclaredValues,
     cut_offsets,
     declared_values,
     displaced,
@@ -60,7 +60,7 @@ YIELDING = 1e-4  # weight of undeclared coordinates relative to declared ones, d
 STIFF = 1e4  # weight of deformation relative to all others, during the iteration
 
 
-class Place(NamedTuple):
+class ClosurePoint(NamedTuple):
     """A position: change d from the declared one, coordinates, those of the cut joints, and the
     residuals there.
     """
@@ -80,7 +80,7 @@ class Place(NamedTuple):
         return size if np.isfinite(size) else np.inf
 
 
-class Search(NamedTuple):
+class ClosureSearch(NamedTuple):
     """The variable coordinates, and the rows that must vanish."""
 
     free: np.ndarray  # (ns,) coordinates
@@ -128,13 +128,13 @@ class LoopClosure:
         self.cut_sizes = self._cut_sizes(self.declared_values)
         self.sizes = relative_sizes(compiled, work, self._terms(q0, s0).G)
 
-    def positions(self) -> Place:
+    def positions(self) -> ClosurePoint:
         """The position of least change; if loops do not close, the one with the smallest gap found."""
         w, first = self.declared_values, self._place(self._far_drives())
-        hard = Search(w.undeclared, w.cut_locked | w.cut_declared)
+        hard = ClosureSearch(w.undeclared, w.cut_locked | w.cut_declared)
         if max(first.gap, np.abs(first.off[hard.held]).max(initial=0.0)) <= ROUND_OFF:
             return self._taken(first)
-        soft = Search(w.movable, w.cut_locked)
+        soft = ClosureSearch(w.movable, w.cut_locked)
         kept = self._kept(first, hard)
         found = kept if _missing(kept, hard) <= CLOSED else self._moved(first, kept, soft, hard)
         if found.gap > CLOSED and self.how.elastic and w.elastic.any():
@@ -186,7 +186,7 @@ class LoopClosure:
                 break
         return np.asarray(self.s0 + x)
 
-    def _kept(self, first: Place, search: Search) -> Place:
+    def _kept(self, first: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
         """Keep declared coordinates; close the loops by the undeclared ones as far as possible."""
         if not search.free.any():
             return first
@@ -195,7 +195,9 @@ class LoopClosure:
             best = self._elsewhere(best, search)
         return self._settled(best, search) if _missing(best, search) <= CLOSED else best
 
-    def _moved(self, first: Place, kept: Place, search: Search, hard: Search) -> Place:
+    def _moved(
+        self, first: ClosurePoint, kept: ClosurePoint, search: ClosureSearch, hard: ClosureSearch
+    ) -> ClosurePoint:
         """Change declared coordinates too, as little as possible."""
         best = self._closed(kept if _missing(kept, hard) < _missing(first, hard) else first, search)
         if best.gap > CLOSED:
@@ -212,17 +214,17 @@ class LoopClosure:
                     best = min(best, self._settled(other, search), key=self._declared_change)
         return best
 
-    def _bent(self, first: Place, hard: Search, soft: Search) -> Place:
+    def _bent(self, first: ClosurePoint, hard: ClosureSearch, soft: ClosureSearch) -> ClosurePoint:
         """Deform bodies, keeping the declared coordinates if possible."""
         found = first
         for search in (hard, soft):
-            bending = Search(search.free | self.declared_values.elastic, search.held)
+            bending = ClosureSearch(search.free | self.declared_values.elastic, search.held)
             found = self._closed(first, bending)
             if _missing(found, bending) <= CLOSED:
                 return self._settled(found, bending)
         return found
 
-    def _elsewhere(self, best: Place, search: Search) -> Place:
+    def _elsewhere(self, best: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
         """The first closed position from increasingly distant starts, else the one with the
         smallest gap.
         """
@@ -233,14 +235,14 @@ class LoopClosure:
                 break
         return best
 
-    def _scattered(self, spread: float, search: Search) -> Place:
+    def _scattered(self, spread: float, search: ClosureSearch) -> ClosurePoint:
         """A random position around the declared one."""
         moving = search.free & ~self.declared_values.elastic
         return self._place(
             spread * self.reach * self.rng.uniform(-1.0, 1.0, len(self.reach)) * moving
         )
 
-    def _closed(self, place: Place, search: Search) -> Place:
+    def _closed(self, place: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
         """Damped and bounded Gauss–Newton steps to the smallest gaps."""
         free, factor, history = search.free, FIRST_DAMPING, [_missing(place, search)]
         for _ in range(STEPS):
@@ -283,7 +285,7 @@ class LoopClosure:
                 break
         return place
 
-    def _settled(self, place: Place, search: Search) -> Place:
+    def _settled(self, place: ClosurePoint, search: ClosureSearch) -> ClosurePoint:
         """The closed position of least change near a closed one, in order of priority; in the
         metric of that position if the iteration of the metric converges."""
         last = np.inf
@@ -301,7 +303,7 @@ class LoopClosure:
                 break
         return place
 
-    def _least(self, place: Place, search: Search, M: np.ndarray) -> Place:
+    def _least(self, place: ClosurePoint, search: ClosureSearch, M: np.ndarray) -> ClosurePoint:
         """The same in a given metric M."""
         w = self.declared_values
         root = root_of(self._strain_metric()) if search.free[w.elastic].any() else np.zeros((0, 0))
@@ -337,7 +339,7 @@ class LoopClosure:
 
     def _soft(
         self,
-        w: Declared,
+        w: DeclaredValues,
         M: np.ndarray,
         H: np.ndarray,
         off: np.ndarray,
@@ -360,7 +362,7 @@ class LoopClosure:
 
     def _condition(
         self,
-        w: Declared,
+        w: DeclaredValues,
         W: np.ndarray,
         own: np.ndarray,
         H: np.ndarray,
@@ -388,7 +390,7 @@ class LoopClosure:
             np.vstack([A, scale[:, None] * rows]), -np.concatenate([A @ d, scale * off[cut]])
         )
 
-    def _declared_change(self, place: Place) -> float:
+    def _declared_change(self, place: ClosurePoint) -> float:
         """Weighted square of the change of declared coordinates."""
         w = self.declared_values
         return _costs(
@@ -422,22 +424,22 @@ class LoopClosure:
             scipy.linalg.block_diag(*(k_ff[i, :nf, :nf] for i, nf in enumerate(tree.nf) if nf))
         )
 
-    def _cut_rates(self, q: np.ndarray, w: Declared) -> tuple[np.ndarray, np.ndarray]:
+    def _cut_rates(self, q: np.ndarray, w: DeclaredValues) -> tuple[np.ndarray, np.ndarray]:
         """H of the cut joints that take part, and H s⁰ − v⁰."""
         H = CutVelocities(self.compiled.system, self.work, [cut.number for cut in w.cuts]).rows(q)
         off = H @ self.s0 - np.concatenate([np.zeros(0), *(cut.velocity for cut in w.cuts)])
         sizes = self._cut_sizes(w)
         return H / sizes[:, None], off / sizes
 
-    def _cut_sizes(self, w: Declared) -> np.ndarray:
+    def _cut_sizes(self, w: DeclaredValues) -> np.ndarray:
         """Comparable changes of the coordinates of the cut joints that take part."""
         return np.concatenate(
             [np.zeros(0), *(coordinate_sizes(cut.motions, self.size) for cut in w.cuts)]
         )
 
     def _place(
-        self, d: np.ndarray, last: Place | None = None, x: np.ndarray | None = None
-    ) -> Place:
+        self, d: np.ndarray, last: ClosurePoint | None = None, x: np.ndarray | None = None
+    ) -> ClosurePoint:
         """The position q⁰ ⊕ d, or that of ``last`` ⊕ x."""
         start_from(self.work, self.beta0 if last is None else last.beta)
         q, step = (self.q0, d) if last is None or x is None else (last.q, x)
@@ -450,7 +452,9 @@ class LoopClosure:
         off = cut_offsets(system, cuts, self.work.beta) / self.cut_sizes
         d = self._turned(d, moved)
         beta = self.work.beta[: len(self.beta0)].copy()
-        return Place(d, moved, beta, now.M, now.G[self.holonomic], now.g[self.holonomic], H, off)
+        return ClosurePoint(
+            d, moved, beta, now.M, now.G[self.holonomic], now.g[self.holonomic], H, off
+        )
 
     def _turned(self, d: np.ndarray, q: np.ndarray) -> np.ndarray:
         """d, with the rotation vectors of ball joints computed from the positions: steps about
@@ -478,7 +482,7 @@ class LoopClosure:
                 at += motion.nv
         return B
 
-    def _taken(self, place: Place) -> Place:
+    def _taken(self, place: ClosurePoint) -> ClosurePoint:
         start_from(self.work, place.beta)
         return place
 
@@ -489,14 +493,14 @@ class LoopClosure:
         return found._replace(G=found.G / size[:, None], g=found.g / size, gd=found.gd / size)
 
 
-def _rows(place: Place, search: Search) -> tuple[np.ndarray, np.ndarray]:
+def _rows(place: ClosurePoint, search: ClosureSearch) -> tuple[np.ndarray, np.ndarray]:
     """The residuals and their derivatives."""
     return np.concatenate([place.g, place.off[search.held]]), np.vstack(
         [place.G, place.H[search.held]]
     )
 
 
-def _missing(place: Place, search: Search) -> float:
+def _missing(place: ClosurePoint, search: ClosureSearch) -> float:
     """The largest residual."""
     size = float(np.abs(_rows(place, search)[0]).max(initial=0.0))
     return size if np.isfinite(size) else np.inf

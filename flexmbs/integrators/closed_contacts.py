@@ -21,7 +21,7 @@ from flexmbs.algebra.small import largest
 from flexmbs.integrators.contact_calls import (
     FORCES,
     IMPACT,
-    Problem,
+    ContactProblem,
     make_problem,
     solve,
     solver_of,
@@ -61,7 +61,7 @@ class Closed(NamedTuple):
     Y: np.ndarray  # (3n, ns)
     reaction: np.ndarray  # (3n, nc) multipliers of unit impulses
     lam: np.ndarray  # (nc,) multipliers without contact forces
-    problem: Problem  # for forces c are accelerations, for impulses velocities
+    problem: ContactProblem  # for forces c are accelerations, for impulses velocities
     free: np.ndarray  # ẏ without contact forces
     y: np.ndarray  # a state
     kept: np.ndarray  # another one, and its rates

@@ -8,15 +8,15 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import address_of, call, entry
-from flexmbs.integrators.contact_problem import Limits, closed_forces
+from flexmbs.integrators.contact_problem import IterationLimits, closed_forces
 from flexmbs.integrators.impacts import SEQUENTIAL
-from flexmbs.integrators.redundant_contacts import Workspace, connected, make_workspace
+from flexmbs.integrators.redundant_contacts import RedundantWorkspace, connected, make_workspace
 from flexmbs.integrators.sequential_impacts import difference, solve_impact_law
 
 IMPACT, FORCES, DIFFERENCE = range(3)  # Problem.kind
 
 
-class Problem(NamedTuple):
+class ContactProblem(NamedTuple):
     """Data and solution of a problem of at most n contacts."""
 
     D: np.ndarray  # (3n, 3n) Delassus operator
@@ -37,14 +37,14 @@ class Problem(NamedTuple):
     kept: np.ndarray  # (3n,)
     spread: np.ndarray  # (1,) difference (m/s) between the laws for several impacts at once
     result: np.ndarray  # (2,) int64 sweeps used or `NO_SOLUTION`, the worst contact
-    workspace: Workspace
+    workspace: RedundantWorkspace
 
 
-def make_problem(n: int, multiple: str | None = None) -> Problem:
+def make_problem(n: int, multiple: str | None = None) -> ContactProblem:
     """Zeroed workspace; ``multiple``: the law for several impacts at once."""
     z = np.zeros
     sequential = np.array([int(multiple == SEQUENTIAL)], np.int64)
-    return Problem(
+    return ContactProblem(
         z((3 * n, 3 * n)),
         z(3 * n),
         z(3 * n),
@@ -70,7 +70,7 @@ def make_problem(n: int, multiple: str | None = None) -> Problem:
 @entry
 def solved_at(problem, first, second, m, tolerance, sweeps):
     """Impulses or forces of the first m contacts, or the `difference` of two laws of impact."""
-    n, limits, kind = int(m), Limits(tolerance, int(sweeps)), problem.kind[0]
+    n, limits, kind = int(m), IterationLimits(tolerance, int(sweeps)), problem.kind[0]
     if kind == IMPACT:
         used, worst = solve_impact_law(n, problem, limits)
     elif kind == DIFFERENCE:
@@ -82,7 +82,7 @@ def solved_at(problem, first, second, m, tolerance, sweeps):
     return 0
 
 
-def solver_of(problem: Problem) -> np.ndarray:
+def solver_of(problem: ContactProblem) -> np.ndarray:
     """(1,) address of `solved_at`, 0 without contacts; the kernel of redundant contacts is there
     too.
     """

@@ -53,14 +53,14 @@ STILL = 1e-12  # m/s or m/s²: slip of a contact whose tangents nothing moves th
 UNKNOWN = -1.0  # in place of a given normal impulse
 
 
-class Limits(NamedTuple):
+class IterationLimits(NamedTuple):
     """Criteria that end the iterations."""
 
     tolerance: float  # of the natural map, relative to the velocities
     sweeps: int
 
 
-class Contact(NamedTuple):
+class ContactBlock(NamedTuple):
     """ξ = A p + r of one contact, the impulses of the others given; A is the block (3×3) of D at o."""
 
     D: np.ndarray  # (3n, 3n)
@@ -230,7 +230,7 @@ def dragged(contact, given):
         )
     if p1 * p1 + p2 * p2 <= mu * mu * given * given:
         return p1, p2, True
-    _, p1, p2, found = any_slip(Contact(D, o, 0.0, r1, r2, mu), given)
+    _, p1, p2, found = any_slip(ContactBlock(D, o, 0.0, r1, r2, mu), given)
     return p1, p2, found
 
 
@@ -292,7 +292,7 @@ def sweep_over_contacts(law, least, limits, p, workspace):
             # have no solution
             if -ROUNDED * speed <= r0 < 0.0 and D[o, o] <= least[k]:
                 r0 = 0.0
-            contact = Contact(D, o, r0, r1, r2, law.mu[k])
+            contact = ContactBlock(D, o, r0, r1, r2, law.mu[k])
             if contact.mu > 0.0:
                 p0, p1, p2, found = one_contact(contact, least[k], bound[k])
             else:
@@ -346,7 +346,7 @@ def impulses(law, least, limits, p, workspace):
     """
     tolerance, sweeps = limits.tolerance, limits.sweeps
     first = min(sweeps, FIRST)
-    used, worst = sweep_over_contacts(law, least, Limits(tolerance, first), p, workspace)
+    used, worst = sweep_over_contacts(law, least, IterationLimits(tolerance, first), p, workspace)
     if (
         law.n == 1
         or 0 < used < first
@@ -359,7 +359,7 @@ def impulses(law, least, limits, p, workspace):
         return min(first + steps, sweeps - 1), worst
     # impulses that grow without bound show that there is no solution: sweeps only confirm it
     last = sweeps if exists else min(sweeps, LAST)
-    used, worst = sweep_over_contacts(law, least, Limits(tolerance, last), p, workspace)
+    used, worst = sweep_over_contacts(law, least, IterationLimits(tolerance, last), p, workspace)
     if used >= last and not exists:
         return NO_SOLUTION, worst
     return used, worst

@@ -49,7 +49,7 @@ class Iterate(NamedTuple):
     lam: np.ndarray  # (n,) λ
 
 
-class Step(NamedTuple):
+class InteriorPointStep(NamedTuple):
     """Newton's step of the unknowns, and the change of σ."""
 
     p: np.ndarray  # (3n,)

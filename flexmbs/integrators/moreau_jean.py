@@ -29,7 +29,13 @@ from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
 from flexmbs.algebra.small import largest
 from flexmbs.errors import InputError
-from flexmbs.integrators.contact_calls import DIFFERENCE, Problem, make_problem, solve, solver_of
+from flexmbs.integrators.contact_calls import (
+    DIFFERENCE,
+    ContactProblem,
+    make_problem,
+    solve,
+    solver_of,
+)
 from flexmbs.integrators.dense_output import between_linear
 from flexmbs.integrators.fast_contacts import (
     begin_impact,
@@ -198,7 +204,7 @@ class Memory(NamedTuple):
     F: np.ndarray  # (3n, ns) rows of forces, at q_θ
     Y: np.ndarray  # (3n, ns) velocities of unit impulses
     reaction: np.ndarray  # (3n, nc) multipliers of unit impulses
-    problem: Problem  # D = W Y, impulses of the contacts that take part
+    problem: ContactProblem  # D = W Y, impulses of the contacts that take part
     solver: np.ndarray  # (1,) int64 address of the solver
     G: np.ndarray  # (3n, 3n) ½ F Y
     moving: np.ndarray  # (3n,) w of U = W v + w at the end of the step

@@ -13,14 +13,14 @@ import numpy as np
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, seldom_entry
 from flexmbs.integrators.contact_splitting import NO_END, splitting
-from flexmbs.integrators.interior_point import Iterate, Step, interior_point
+from flexmbs.integrators.interior_point import InteriorPointStep, Iterate, interior_point
 from flexmbs.integrators.natural_map import Inclusion, NewtonWorkspace
 
 INTERIOR, FARTHER, SPLITTINGS = 60, 100.0, 2000
 ENOUGH = 1e-3  # of what is nearly solved: not worth the slow iteration
 
 
-class Workspace(NamedTuple):
+class RedundantWorkspace(NamedTuple):
     """Workspace of the contact problem, and the problem of redundant contacts that is passed on."""
 
     drag: np.ndarray  # (n, 2)
@@ -30,7 +30,7 @@ class Workspace(NamedTuple):
     newton: NewtonWorkspace
     iterate: Iterate  # of the interior-point method
     trial: Iterate
-    step: Step
+    step: InteriorPointStep
     x: np.ndarray  # (3n,) x, y, z of `splitting`
     y: np.ndarray
     z: np.ndarray
@@ -47,10 +47,10 @@ class Workspace(NamedTuple):
     result: np.ndarray  # (2,) int64 steps, whether impulses exist
 
 
-def make_workspace(n: int) -> Workspace:
+def make_workspace(n: int) -> RedundantWorkspace:
     """Workspace for n contacts."""
     z, m = np.zeros, 3 * n
-    return Workspace(
+    return RedundantWorkspace(
         z((n, 2)),
         z(n),
         z(n),
@@ -58,7 +58,7 @@ def make_workspace(n: int) -> Workspace:
         NewtonWorkspace(z(m), z(m), z(m), z(m), z((m, m)), z(m, np.int64)),
         Iterate(z(m), z(n), z(n)),
         Iterate(z(m), z(n), z(n)),
-        Step(z(m), z(n), z(n), z(n)),
+        InteriorPointStep(z(m), z(n), z(n), z(n)),
         z(m),
         z(m),
         z(m),
@@ -76,7 +76,7 @@ def make_workspace(n: int) -> Workspace:
     )
 
 
-def connected(workspace: Workspace) -> Workspace:
+def connected(workspace: RedundantWorkspace) -> RedundantWorkspace:
     """Workspace that knows the kernel of redundant contacts, where there are contacts."""
     if len(workspace.cone):
         workspace.solver[0] = redundant_at.address(workspace, workspace, workspace)

@@ -154,7 +154,7 @@ class ContactData(NamedTuple):
     unseen: np.ndarray
 
 
-class Outputs(NamedTuple):
+class OutputBuffers(NamedTuple):
     """Workspace for the outputs, as `Trajectory`."""
 
     t: np.ndarray
@@ -170,7 +170,7 @@ class Outputs(NamedTuple):
     beta: np.ndarray
 
 
-class Sampled(NamedTuple):
+class SampledControllers(NamedTuple):
     """Instants of discrete controllers: measurement, sample, output; the next ones are first +
     passed · period.
     """
@@ -221,7 +221,7 @@ class RunContext(NamedTuple):
     # times (s) that controlled steps must not pass over, the end of the run last
     corners: np.ndarray
     due: np.ndarray  # (1,) the next time (s) at which a discrete controller acts: a step ends there
-    out: Outputs
+    out: OutputBuffers
 
 
 def make_point(nq: int, ns: int, nz: int, nc: int) -> Point:

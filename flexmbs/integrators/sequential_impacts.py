@@ -17,7 +17,13 @@ laws that share energy along a chain.
 """
 
 from flexmbs._jit import called, part
-from flexmbs.integrators.contact_problem import NO_SOLUTION, Contact, impact, impulses, one_contact
+from flexmbs.integrators.contact_problem import (
+    NO_SOLUTION,
+    ContactBlock,
+    impact,
+    impulses,
+    one_contact,
+)
 from flexmbs.integrators.natural_map import Inclusion
 
 COLLISIONS = 200  # of each contact: after so many one problem without restitution is solved
@@ -54,7 +60,7 @@ def collision(n, problem, k):
         u[2] - problem.free[o + 2] + problem.before[o + 2],
     )
     e, e_t = problem.e[k], problem.e_t[k] if approach < 0.0 else 0.0
-    law = Contact(
+    law = ContactBlock(
         D, o, u[0] + e * approach, u[1] + e_t * slip[0], u[2] + e_t * slip[1], problem.mu[k]
     )
     p0, p1, p2, found = one_contact(law, problem.least[k], 0.0)
@@ -64,7 +70,7 @@ def collision(n, problem, k):
         r1 = u[1] + D[o + 1, o] * p0 + D[o + 1, o + 1] * p1 + D[o + 1, o + 2] * p2
         r2 = u[2] + D[o + 2, o] * p0 + D[o + 2, o + 1] * p1 + D[o + 2, o + 2] * p2
         q0, q1, q2, found = one_contact(
-            Contact(D, o, r0, r1, r2, problem.mu[k]), problem.least[k], bound
+            ContactBlock(D, o, r0, r1, r2, problem.mu[k]), problem.least[k], bound
         )
         p0, p1, p2 = p0 + q0, p1 + q1, p2 + q2
     return p0, p1, p2, found

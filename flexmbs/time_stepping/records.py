@@ -13,7 +13,13 @@ from flexmbs.dynamics.sampled_controllers import LEFT, STORED
 from flexmbs.errors import MachineError
 from flexmbs.integrators.integrator import Facts
 from flexmbs.integrators.missed_contacts import RECENT
-from flexmbs.integrators.run_context import ContactData, Outputs, RunContext, Sampled, Samples
+from flexmbs.integrators.run_context import (
+    ContactData,
+    OutputBuffers,
+    RunContext,
+    SampledControllers,
+    Samples,
+)
 from flexmbs.integrators.step_samples import WORKS
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import OF_FRICTION, Samplers, System, Work, depends_on_reactions
@@ -74,12 +80,14 @@ def contact_data(system: System, work: Work) -> ContactData:
     )
 
 
-def make_sampled(n: int) -> Sampled:
+def make_sampled(n: int) -> SampledControllers:
     """Instants of n discrete controllers, infinity without one."""
-    return Sampled(np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n, np.int64), np.full(1, math.inf))
+    return SampledControllers(
+        np.zeros((n, 3)), np.zeros((n, 3)), np.zeros(n, np.int64), np.full(1, math.inf)
+    )
 
 
-def begin_sampling(samplers: Samplers, sampled: Sampled, z: np.ndarray) -> None:
+def begin_sampling(samplers: Samplers, sampled: SampledControllers, z: np.ndarray) -> None:
     """The next instants of discrete controllers of a run that begins with the force states z; their
     memory where nothing was sampled before."""
     for k in range(len(samplers.force)):
@@ -102,10 +110,10 @@ def corners_before(corners: Sequence[float], end: float) -> np.ndarray:
     return np.array([*sorted(t for t in corners if 0.0 < t < end), end])
 
 
-def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> Outputs:
+def make_outputs(times: np.ndarray, f: Facts, n_beta: int) -> OutputBuffers:
     """Workspace for the outputs."""
     n, z = len(times), np.zeros
-    return Outputs(
+    return OutputBuffers(
         times.copy(),
         z((n, f.nq)),
         z((n, f.ns)),

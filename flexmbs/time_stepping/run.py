@@ -241,7 +241,7 @@ class Run:
     def _lay_out(self) -> None:
         """Records into memory, their addresses into the context."""
         c, system, work = self.context, self.compiled.system, self.work
-        self.common = equations.Common(
+        self.common = equations.SharedRecords(
             system,
             work,
             c.exchange,
@@ -250,7 +250,7 @@ class Run:
             make_variation(self.facts.nq, self.facts.ns, self.facts.nc),
             self.sampled,
         )
-        self.model = equations.Model(system, work, self.workspace, c.exchange)
+        self.model = equations.FormalismRecords(system, work, self.workspace, c.exchange)
         self.packed = {
             MODEL: Packed(self.model),
             COMMON: Packed(self.common),

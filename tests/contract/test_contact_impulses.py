@@ -12,8 +12,8 @@ import pytest
 from hypothesis import strategies as st
 
 from flexmbs._jit import kernel
-from flexmbs.integrators.contact_calls import Problem, make_problem
-from flexmbs.integrators.contact_problem import NO_SOLUTION, Limits, impact, impulses
+from flexmbs.integrators.contact_calls import ContactProblem, make_problem
+from flexmbs.integrators.contact_problem import NO_SOLUTION, IterationLimits, impact, impulses
 from flexmbs.integrators.natural_map import Inclusion
 from flexmbs.integrators.redundant_contacts import connected
 
@@ -21,7 +21,7 @@ unit = st.floats(0.0, 1.0)
 DATA = pathlib.Path(__file__).parents[1] / "references" / "data" / "woodpecker.json"
 
 
-LIMITS = Limits(1e-14, 20000)
+LIMITS = IterationLimits(1e-14, 20000)
 
 
 @kernel
@@ -38,7 +38,7 @@ def struck(n, problem, limits):
     return impact(n, problem, limits)
 
 
-def problem_of(D: np.ndarray, c: np.ndarray, mu: np.ndarray) -> Problem:
+def problem_of(D: np.ndarray, c: np.ndarray, mu: np.ndarray) -> ContactProblem:
     made = make_problem(len(mu))
     connected(made.workspace)
     made.D[:], made.c[:], made.mu[:] = D, c, mu
@@ -217,7 +217,10 @@ def test_more_contacts_than_degrees_of_freedom() -> None:
 def test_a_contact_that_cannot_yield_has_no_solution() -> None:
     D = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
     c = np.array([-1.0, 0.0, 0.0, -1.0, 0.0, 0.0])
-    assert among(2, problem_of(D, c, np.full(2, 0.3)), Limits(1e-12, 100)) == (NO_SOLUTION, 1)
+    assert among(2, problem_of(D, c, np.full(2, 0.3)), IterationLimits(1e-12, 100)) == (
+        NO_SOLUTION,
+        1,
+    )
 
 
 class Woodpecker:

@@ -8,21 +8,26 @@ from contact_problems import KINDS, Problem, problem
 from scipy.optimize import linprog
 
 from flexmbs._jit import COMPILED, kernel
-from flexmbs.integrators.contact_calls import Problem as Contacts
+from flexmbs.integrators.contact_calls import ContactProblem as Contacts
 from flexmbs.integrators.contact_calls import make_problem
 from flexmbs.integrators.contact_problem import (
     NO_SOLUTION,
-    Limits,
+    IterationLimits,
     closed_forces,
     impact,
     sweep_over_contacts,
 )
 from flexmbs.integrators.natural_map import Inclusion
-from flexmbs.integrators.redundant_contacts import Workspace, connected, make_workspace, redundant
+from flexmbs.integrators.redundant_contacts import (
+    RedundantWorkspace,
+    connected,
+    make_workspace,
+    redundant,
+)
 
 COUNT = 1000 if COMPILED else 15
 SWEEPS = 5000
-LIMITS = Limits(1e-13, SWEEPS)
+LIMITS = IterationLimits(1e-13, SWEEPS)
 # of the velocities, where the contacts are redundant but for tilts that are hardly more than
 # round-off
 NEARLY = 1e-6
@@ -216,5 +221,5 @@ def test_wedged_between_walls_that_both_demand_rebound() -> None:
 
 def test_scratch_is_sized_by_the_contacts() -> None:
     workspace = make_workspace(3)
-    assert isinstance(workspace, Workspace)
+    assert isinstance(workspace, RedundantWorkspace)
     assert workspace.newton.matrix.shape == (9, 9)

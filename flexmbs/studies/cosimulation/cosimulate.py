@@ -22,7 +22,7 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, SolverError
 from flexmbs.files.paths import file_path
 from flexmbs.integrators.integrator import is_number
-from flexmbs.studies.cosimulation.fmi_unit import ROUND_OFF, Scale, Unit
+from flexmbs.studies.cosimulation.fmi_unit import ROUND_OFF, FmiUnit, Scale
 from flexmbs.studies.run.stepper import Stepper
 
 Units = Mapping[str, str | os.PathLike[str]]
@@ -107,12 +107,12 @@ def cosimulate(
     own = _by_unit(parameters or {}, units)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        loaded: dict[str, Unit] = {}
+        loaded: dict[str, FmiUnit] = {}
         for k, (name, path) in enumerate(units.items()):
             file = file_path(path, f"units.{name}")
             if not file.is_file():
                 raise InputError(f"units.{name}: {file}: no such file")
-            loaded[name] = Unit(name, file, folder / str(k))
+            loaded[name] = FmiUnit(name, file, folder / str(k))
             stack.callback(loaded[name].close)
             _check_step(loaded[name], h)
             loaded[name].initialize(own.get(name, {}), stepper.t, stepper.t + n * h)
@@ -132,7 +132,7 @@ class Wire(NamedTuple):
 
 
 def _run(
-    stepper: Stepper, units: Mapping[str, Unit], wires: list[Wire], n: int, h: float
+    stepper: Stepper, units: Mapping[str, FmiUnit], wires: list[Wire], n: int, h: float
 ) -> dict[str, np.ndarray]:
     """The coupled run of n communication steps."""
     sources, begun = list(dict.fromkeys(wire.source for wire in wires)), stepper.t
@@ -193,7 +193,7 @@ def _check_names(units: Units) -> None:
             raise InputError(f"units: {shown(name)} is no name; give a text without a dot")
 
 
-def _check_step(unit: Unit, h: float) -> None:
+def _check_step(unit: FmiUnit, h: float) -> None:
     """Raise `InputError` for a communication step that is no multiple of a fixed step of the unit."""
     own = unit.own_step
     if own > 0.0 and (round(h / own) < 1 or abs(h - round(h / own) * own) > ROUND_OFF * h):
@@ -221,7 +221,7 @@ def _by_unit(parameters: Mapping[str, Any], units: Units) -> dict[str, dict[str,
 
 
 def _wires(
-    stepper: Stepper, units: Mapping[str, Unit], connections: Mapping[str, str]
+    stepper: Stepper, units: Mapping[str, FmiUnit], connections: Mapping[str, str]
 ) -> list[Wire]:
     """The connections. Raises `InputError` for ends that do not fit each other."""
     if not isinstance(connections, Mapping) or not connections:
@@ -255,7 +255,7 @@ def _wires(
 
 
 def _end(
-    name: str, item: str, units: Mapping[str, Unit], ports: Mapping[str, str], causality: str
+    name: str, item: str, units: Mapping[str, FmiUnit], ports: Mapping[str, str], causality: str
 ) -> tuple[tuple[str, str], Scale]:
     """An end of a connection, and the scale of its values. Raises `InputError`."""
     if name in ports:

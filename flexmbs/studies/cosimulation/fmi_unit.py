@@ -44,7 +44,7 @@ class Scale(NamedTuple):
     exponents: frozenset[tuple[int, ...]] = frozenset()
 
 
-class Unit:
+class FmiUnit:
     """A unit of the name ``name``; it runs after `initialize`."""
 
     def __init__(self, name: str, path: Path, folder: Path) -> None:

@@ -44,7 +44,7 @@ SI = {  # powers of base units
 }
 
 
-class Linear:
+class LinearTerms:
     """States, their rates and slopes at one state of the run, each found when it is needed first."""
 
     def __init__(self, here: State, chosen: Coordinates, outputs: list[Port]) -> None:
@@ -66,7 +66,7 @@ class Linear:
         return slopes(self._here, self._chosen, self._outputs)
 
 
-class Unit:
+class SlaveUnit:
     """Variables, steps and states of a unit; the class of PythonFMU beside it connects them with C."""
 
     def __init__(self, **kwargs: Any) -> None:
@@ -86,7 +86,7 @@ class Unit:
         self._states: dict[str, Any] | None = facts["states"]
         self._names: list[str] = self._states["variables"] if self._states else []
         self._accepted = 0  # changes of the state so far
-        self._present: tuple[Any, Linear] | None = None
+        self._present: tuple[Any, LinearTerms] | None = None
         self.description = facts["description"]
         self._register(facts["experiment"])
 
@@ -194,7 +194,7 @@ class Unit:
         definitions = Element("UnitDefinitions")
         for unit in dict.fromkeys(units.values()):
             powers = {base: str(power) for base, power in SI[unit].items()}
-            SubElement(SubElement(definitions, "Unit", name=unit), "BaseUnit", powers)
+            SubElement(SubElement(definitions, "SlaveUnit", name=unit), "BaseUnit", powers)
         if len(definitions):
             root.insert([each.tag for each in root].index("CoSimulation") + 1, definitions)
 
@@ -203,14 +203,17 @@ class Unit:
         """The run, made when it is needed first."""
         return Stepper(load(self._folder / MODEL), **self._options)
 
-    def _linear(self) -> "Linear":
+    def _linear(self) -> "LinearTerms":
         """x, ẋ and their slopes at the present state with the present inputs."""
         key = (self._accepted, tuple(self._given.values()))
         if self._present is None or self._present[0] != key:
             assert self._states is not None
             here = present_state(self.stepper, self._given)
             ports = list(self._options["outputs"].values())
-            self._present = key, Linear(here, named_coordinates(here.compiled, self._states), ports)
+            self._present = (
+                key,
+                LinearTerms(here, named_coordinates(here.compiled, self._states), ports),
+            )
         return self._present[1]
 
     def get_real(self, references: list[int]) -> list[float]:

@@ -31,7 +31,7 @@ SIDES = (1.0, -1.0)
 
 
 @dataclass
-class Column:
+class DerivativeColumn:
     """Derivatives by one parameter: steps and differences so far, results, and what was found on
     the way.
     """
@@ -117,7 +117,8 @@ def gradient(
         middle.course.require_smooth()
         noise = noise_of(runs, base, middle, pool.map)
         columns = [
-            Column(name, scales.get(name, abs(value) or 1.0)) for name, value in base.items()
+            DerivativeColumn(name, scales.get(name, abs(value) or 1.0))
+            for name, value in base.items()
         ]
         count = 1 + SAMPLES
         while open_columns := [column for column in columns if not column.done]:
@@ -164,7 +165,7 @@ def noise_of(
     return np.asarray(np.max(apart, axis=0) + np.spacing(np.abs(middle.values)))
 
 
-def _tried(runs: Runs, base: Values, column: Column, side: float) -> Result | str:
+def _tried(runs: Runs, base: Values, column: DerivativeColumn, side: float) -> Result | str:
     """The result of a run beside the base, or why there is none."""
     try:
         return runs({**base, column.name: base[column.name] + side * column.step})
@@ -173,7 +174,7 @@ def _tried(runs: Runs, base: Values, column: Column, side: float) -> Result | st
 
 
 def _advance(
-    column: Column,
+    column: DerivativeColumn,
     middle: Result,
     sides: Mapping[float, Result | str],
     noise: FloatArray,
@@ -216,7 +217,7 @@ def _advance(
     column.done |= column.level >= LEVELS
 
 
-def _result(column: Column, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _result(column: DerivativeColumn, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Derivatives and errors of a parameter so far; none where its steps gave no runs of the same
     course.
     """
@@ -260,7 +261,7 @@ def jacobian(
 ) -> FloatArray:  # fmt: skip
     """∂y/∂p (n, m) for iterations, by central differences with one step after so many halvings, to
     one side at a bound. Raises `InputError`, `SolverError` where neither side runs."""
-    columns = [Column(name, scales[name], level=level) for name in base]
+    columns = [DerivativeColumn(name, scales[name], level=level) for name in base]
     with RunThreads(workers) as pool:
         found = list(
             pool.map(

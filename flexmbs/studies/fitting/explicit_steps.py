@@ -19,7 +19,7 @@ from flexmbs.integrators.run_context import AT, DERIVATIVE, MODEL
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.initial_runs import Begun, Variants, difference, step_of
 from flexmbs.studies.fitting.perturbed_solutions import Varied
-from flexmbs.studies.fitting.trajectory_equations import STENCIL, Points
+from flexmbs.studies.fitting.trajectory_equations import STENCIL, TrajectoryPoints
 
 
 class ExplicitSteps:
@@ -27,7 +27,9 @@ class ExplicitSteps:
     used up.
     """
 
-    def __init__(self, points: Points, states: FloatArray, beside: list[Variants]) -> None:
+    def __init__(
+        self, points: TrajectoryPoints, states: FloatArray, beside: list[Variants]
+    ) -> None:
         self.points, self.states, self.beside = points, states, beside
 
     def varied(self, numbers: FloatArray) -> Varied:

@@ -293,7 +293,7 @@ class Fit:
         return np.concatenate([np.full(len(each.t), noise[each.channel]) for each in self.measured])
 
 
-class Directions(NamedTuple):
+class SearchDirections(NamedTuple):
     """J = left · singular · right · size: parameters without effect ``lost``, combinations with
     effect ``keep``.
     """
@@ -315,7 +315,7 @@ class Directions(NamedTuple):
         return np.vstack([J, self.singular[0] * held]) * self.size
 
 
-def directions(J: FloatArray, least: float) -> Directions:
+def directions(J: FloatArray, least: float) -> SearchDirections:
     """Singular values of J (n, m) with columns of length one; those below ``least`` of the largest
     have no effect.
     """
@@ -323,7 +323,7 @@ def directions(J: FloatArray, least: float) -> Directions:
     lost = size <= NO_EFFECT * size.max(initial=0.0)
     size = np.where(lost, 1.0, size)
     left, singular, right = np.linalg.svd(np.where(lost, 0.0, J / size), full_matrices=False)
-    return Directions(left, singular, right, size, lost, singular > least * singular[0])
+    return SearchDirections(left, singular, right, size, lost, singular > least * singular[0])
 
 
 class Estimate(NamedTuple):

@@ -33,7 +33,7 @@ from flexmbs.studies.fitting.perturbed_solutions import Varied
 from flexmbs.studies.fitting.trajectory_equations import (
     POWERS,
     STENCIL,
-    Points,
+    TrajectoryPoints,
     slopes_along,
     values_along,
 )
@@ -44,7 +44,7 @@ BLOCK = 64  # steps whose matrices are there at the same time
 TURN = 1e-2  # rad and m, steps of differences of q ⊕ d
 
 
-class Layout(NamedTuple):
+class UnknownLayout(NamedTuple):
     """Indices of the parts of Y, and its number of entries."""
 
     q: slice
@@ -57,12 +57,12 @@ class Layout(NamedTuple):
     size: int
 
 
-def layout_of(compiled: Compiled) -> Layout:
+def layout_of(compiled: Compiled) -> UnknownLayout:
     """The parts of Y for a model."""
     _, _, ns, nc, nz = (int(n) for n in compiled.system.layout)
     ends = np.cumsum([0, ns, ns, ns, ns, nc, nz + POWERS, nz + POWERS]).tolist()
     q, s, a, sd, lam, x, xd = (slice(first, last) for first, last in itertools.pairwise(ends))
-    return Layout(q, s, a, sd, lam, x, xd, ends[-1])
+    return UnknownLayout(q, s, a, sd, lam, x, xd, ends[-1])
 
 
 def moved(compiled: Compiled, q: FloatArray, d: FloatArray) -> FloatArray:
@@ -101,7 +101,7 @@ def _slopes(of: Callable[[FloatArray], FloatArray], ns: int) -> FloatArray:
     return np.stack(found, axis=2) if found else np.zeros((*of(np.zeros(ns)).shape, 0))
 
 
-class Block(NamedTuple):
+class StepBlock(NamedTuple):
     """E, F (n, k, k) and R (n, k, m) of steps that end at the points first + 1 … first + n."""
 
     first: int
@@ -115,7 +115,7 @@ class ImplicitSteps:
     parameters.
     """
 
-    def __init__(self, base: Begun, points: Points, beside: list[Variants]) -> None:
+    def __init__(self, base: Begun, points: TrajectoryPoints, beside: list[Variants]) -> None:
         self.compiled, self.work = base.compiled, base.ready.run.work
         self.points, self.method = points, base.ready.method
         self.at = layout_of(self.compiled)
@@ -156,13 +156,13 @@ class ImplicitSteps:
         )
         return first, step
 
-    def blocks(self, *, backwards: bool = False) -> Iterator[Block]:
+    def blocks(self, *, backwards: bool = False) -> Iterator[StepBlock]:
         """The matrices of all steps, some at a time."""
         firsts = range(0, len(self.points.t) - 1, BLOCK)
         for first in reversed(firsts) if backwards else firsts:
             yield self._block(first, min(first + BLOCK, len(self.points.t) - 1))
 
-    def _block(self, first: int, last: int) -> Block:
+    def _block(self, first: int, last: int) -> StepBlock:
         """Steps to the points first + 1 … last."""
         at, points, method = self.at, self.points.part(first, last + 1), self.method
         assert isinstance(method, GeneralizedAlpha)
@@ -190,7 +190,7 @@ class ImplicitSteps:
         E[:, at.xd, columns] = -slopes[:, held:]
         E[:, at.xd, at.xd] = eye_x
         R[:, there], R[:, at.xd] = by[:, :held], -by[:, held:]
-        return Block(first, *self._scaled(h, E, F, R))
+        return StepBlock(first, *self._scaled(h, E, F, R))
 
     def _by_rows(self, E: FloatArray) -> FloatArray:
         """∂g/∂θ = G of holonomic rows, from −Gᵀ of the equations of motion, whose round-off is
@@ -208,7 +208,7 @@ class ImplicitSteps:
         rows[:, self.at.a] = rows[:, self.at.sd] = h * h
         return [rows * each for each in matrices]
 
-    def _displaced(self, points: Points) -> tuple[FloatArray, FloatArray]:
+    def _displaced(self, points: TrajectoryPoints) -> tuple[FloatArray, FloatArray]:
         """P and T (n, ns, ns) of the steps between points; unity where positions are sums of
         displacements.
         """

@@ -27,7 +27,7 @@ from flexmbs.integrators.run_context import (
 from flexmbs.integrators.stepper import integrate
 from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.parameter_runs import Runs, Values
-from flexmbs.studies.fitting.trajectory_equations import STENCIL, Points
+from flexmbs.studies.fitting.trajectory_equations import STENCIL, TrajectoryPoints
 from flexmbs.studies.run.run_setup import Prepared
 from flexmbs.system.compile import Compiled
 from flexmbs.time_stepping.run import Run
@@ -241,7 +241,7 @@ def _shape(compiled: Compiled) -> tuple[Any, ...]:
     )
 
 
-def recorded(base: Begun) -> tuple[Points, FloatArray]:
+def recorded(base: Begun) -> tuple[TrajectoryPoints, FloatArray]:
     """The states at the start and at the ends of all steps, and y of them; the run is then at its
     end. Raises `SolverError`.
     """
@@ -259,4 +259,4 @@ def recorded(base: Begun) -> tuple[Points, FloatArray]:
         )
         rows.append((float(run.context.clock[TIME]), *now))
         ys.append(state.y.copy())
-    return Points(*(np.array(column) for column in zip(*rows))), np.array(ys)
+    return TrajectoryPoints(*(np.array(column) for column in zip(*rows))), np.array(ys)

@@ -186,7 +186,7 @@ def optimize(
     )
     within = read_limits(bounds, "bounds", list(runs.base))
     require_within(runs.base, within)
-    search = Search(
+    search = PointSearch(
         runs, sizes(runs.base, checked_scales(scales, runs.base), within), within, workers
     )
     constraints = [allowed[output.name] for output in wanted[1:]]
@@ -194,7 +194,7 @@ def optimize(
     return _optimum(search, wanted, constraints, values, message)
 
 
-class Side(NamedTuple):
+class ConstraintSide(NamedTuple):
     """A one-sided constraint sign · (output − limit) ≥ 0 of a row of the outputs, relative to their
     sizes.
     """
@@ -204,7 +204,7 @@ class Side(NamedTuple):
     limit: float
 
 
-class Search:
+class PointSearch:
     """Runs at points x, parameters relative to their sizes, each computed once, with their history."""
 
     def __init__(
@@ -247,7 +247,7 @@ class Search:
         """The relative output that is minimized."""
         return float(np.nan_to_num(self.relative(x)[0], nan=REFUSED))
 
-    def kept(self, x: FloatArray, side: Side) -> float:
+    def kept(self, x: FloatArray, side: ConstraintSide) -> float:
         """Relative constraint margin; large and negative for a failed run."""
         return float(
             np.nan_to_num(side.sign * (self.relative(x)[side.row] - side.limit), nan=-REFUSED)
@@ -291,15 +291,17 @@ def _wanted(minimize: Any, limits: Mapping[str, Limits], named: Any) -> list[Out
     return found
 
 
-def _sides(search: Search, constraints: Sequence[Limits]) -> Iterator[Side]:
+def _sides(search: PointSearch, constraints: Sequence[Limits]) -> Iterator[ConstraintSide]:
     """The one-sided constraints of limited outputs."""
     for row, (low, high) in enumerate(constraints, 1):
         for sign, limit in ((1.0, low), (-1.0, high)):
             if math.isfinite(limit):
-                yield Side(row, sign, limit / float(search.level[row]))
+                yield ConstraintSide(row, sign, limit / float(search.level[row]))
 
 
-def _descent(search: Search, constraints: Sequence[Limits], most: int) -> tuple[FloatArray, str]:
+def _descent(
+    search: PointSearch, constraints: Sequence[Limits], most: int
+) -> tuple[FloatArray, str]:
     """The end of SLSQP, and how it ended."""
     from scipy.optimize import minimize
 
@@ -321,7 +323,9 @@ def _descent(search: Search, constraints: Sequence[Limits], most: int) -> tuple[
     ), "the search has converged" if found.success else f"not converged: {found.message}"
 
 
-def _evolution(search: Search, constraints: Sequence[Limits], most: int) -> tuple[FloatArray, str]:
+def _evolution(
+    search: PointSearch, constraints: Sequence[Limits], most: int
+) -> tuple[FloatArray, str]:
     """The end of differential evolution, and how it ended. Raises `InputError` without bounds."""
     from scipy.optimize import NonlinearConstraint, differential_evolution
 
@@ -359,7 +363,7 @@ def _evolution(search: Search, constraints: Sequence[Limits], most: int) -> tupl
 
 
 def _optimum(
-    search: Search,
+    search: PointSearch,
     wanted: Sequence[Output],
     constraints: Sequence[Limits],
     x: FloatArray,
@@ -406,6 +410,6 @@ def _optimum(
     )
 
 
-def _at_bounds(search: Search, x: FloatArray) -> list[str]:
+def _at_bounds(search: PointSearch, x: FloatArray) -> list[str]:
     low, high = search.bounds.T
     return [name for name, at in zip(search.names, (x - low < CLOSE) | (high - x < CLOSE)) if at]

@@ -20,7 +20,7 @@ from flexmbs.signals.signal_arguments import FloatArray
 from flexmbs.studies.fitting.parameter_bounds import read_number
 from flexmbs.studies.parameters.parameter_paths import Build, made, number_of
 from flexmbs.studies.run.options import OF_INTEGRATOR, asked, chosen_integrator
-from flexmbs.studies.run.run_setup import Prepared, Start, prepared
+from flexmbs.studies.run.run_setup import Prepared, RunStart, prepared
 from flexmbs.studies.run.simulate import simulate, unaudited
 from flexmbs.time_stepping.event import Event, checked_events
 from flexmbs.time_stepping.outcome import INTERRUPTED
@@ -137,7 +137,7 @@ class Runs:
                 method, newton_tolerance=min(NEWTON, method.newton_tolerance)
             )
         found |= {"integrator": method} | dict.fromkeys(OF_INTEGRATOR)
-        return prepared(model, found, Start(), self.events, None)
+        return prepared(model, found, RunStart(), self.events, None)
 
     def solving(self) -> "Runs":
         """The same runs, of equations that are solved to round-off."""

@@ -27,7 +27,7 @@ from flexmbs.studies.fitting.implicit_steps import ImplicitSteps
 from flexmbs.studies.fitting.initial_runs import PART, Begun, begun, difference, recorded, variants
 from flexmbs.studies.fitting.parameter_runs import Runs, Values
 from flexmbs.studies.fitting.perturbed_solutions import beside
-from flexmbs.studies.fitting.trajectory_equations import STENCIL, Points
+from flexmbs.studies.fitting.trajectory_equations import STENCIL, TrajectoryPoints
 from flexmbs.studies.parameters.outputs import Output, concluded, observed
 from flexmbs.studies.parameters.threads import RunThreads
 from flexmbs.studies.run.simulate import unaudited
@@ -130,7 +130,7 @@ def require_exact(runs: Runs, base: Begun) -> None:
         )
 
 
-def step_numbers(points: Points, t: FloatArray) -> FloatArray:
+def step_numbers(points: TrajectoryPoints, t: FloatArray) -> FloatArray:
     """Numbers of the points at the output times. Raises `InputError` for outputs within steps."""
     found = np.clip(
         np.searchsorted(points.t, t - NEAR * float(np.diff(points.t).max())), 0, len(points.t) - 1

@@ -7,8 +7,8 @@ z are central ones of fourth order,
 
     D₄ = (4 D(h) − D(2h))/3,   error about |D(h) − D(2h)|²/|D₄|,
 
-where D(h) and D(2h) agree to `AGREE`, else those of `flexmbs.studies.states.tangent` with exact slopes of
-the laws of forces.
+where D(h) and D(2h) agree to `AGREE`, else those of `flexmbs.studies.states.tangent` with exact
+slopes of the laws of forces.
 """
 
 from typing import NamedTuple
@@ -35,7 +35,7 @@ STENCIL = np.array([1.0, -1.0, 2.0, -2.0])
 POWERS = 3  # of forces, dissipation, drives
 
 
-class Points(NamedTuple):
+class TrajectoryPoints(NamedTuple):
     """States at instants, n of them; d is the displacement from the state before."""
 
     t: FloatArray  # (n,)
@@ -47,13 +47,13 @@ class Points(NamedTuple):
     beta: FloatArray  # (n, nβ) coordinates of the cut joints
     d: FloatArray  # (n, ns)
 
-    def part(self, first: int, last: int) -> "Points":
+    def part(self, first: int, last: int) -> "TrajectoryPoints":
         """The points first … last − 1."""
-        return Points(*(each[first:last] for each in self))
+        return TrajectoryPoints(*(each[first:last] for each in self))
 
 
 def values_along(
-    compiled: Compiled, work: Work, points: Points, steps: FloatArray | None = None
+    compiled: Compiled, work: Work, points: TrajectoryPoints, steps: FloatArray | None = None
 ) -> FloatArray:
     """(n, m, ns + 2 nc + nz + 3): the equations at points changed by ``steps`` (m, …), by default
     none; the path in ``work`` is overwritten. Raises the exceptions of user functions."""
@@ -74,7 +74,7 @@ def values_along(
     return out
 
 
-def slopes_along(compiled: Compiled, work: Work, points: Points) -> FloatArray:
+def slopes_along(compiled: Compiled, work: Work, points: TrajectoryPoints) -> FloatArray:
     """(n, ns + 2 nc + nz + 3, 3 ns + nc + nz): derivatives of the equations at points, along δ of q
     ⊕ δ, s, ṡ, λ and z.
 
@@ -108,7 +108,7 @@ def slopes_along(compiled: Compiled, work: Work, points: Points) -> FloatArray:
     return np.ascontiguousarray(found.swapaxes(1, 2))
 
 
-def _sizes(compiled: Compiled, points: Points) -> FloatArray:
+def _sizes(compiled: Compiled, points: TrajectoryPoints) -> FloatArray:
     """Steps along the directions of `slopes_along`; along ṡ and λ beyond the values, which leaves
     their round-off small.
     """
@@ -141,7 +141,7 @@ def _unsettled(
     return np.flatnonzero(wrong)
 
 
-def _exact(compiled: Compiled, point: Points) -> FloatArray:
+def _exact(compiled: Compiled, point: TrajectoryPoints) -> FloatArray:
     """(2 ns + nz, …): slopes along q, s and z at one point, by differences of the mechanics and
     exact slopes of the laws.
     """

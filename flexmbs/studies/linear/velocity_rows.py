@@ -20,7 +20,7 @@ from flexmbs.results.state import State, settled_state
 from flexmbs.studies.linear.steady_axes import SteadyAxes, candidates, speed_of
 from flexmbs.studies.states.balance import free_directions
 from flexmbs.studies.states.jacobians import partition
-from flexmbs.studies.states.linear_ports import Inputs, Outputs, displacement_rates
+from flexmbs.studies.states.linear_ports import LinearInputs, LinearOutputs, displacement_rates
 from flexmbs.studies.states.tangent import Tangents, dense, tangents
 from flexmbs.system.step_scales import displacement_sizes
 
@@ -75,8 +75,8 @@ def first_order(
     here: State,
     known: Terms,
     slopes: Tangents,
-    inputs: Inputs,
-    outputs: Outputs,
+    inputs: LinearInputs,
+    outputs: LinearOutputs,
     independent: Sequence[str],
 ) -> FirstOrder:
     """The first-order form at a state. Raises `InputError` for coordinates that are not

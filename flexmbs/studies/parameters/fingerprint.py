@@ -37,7 +37,7 @@ def sources() -> str:
     return digest.hexdigest()[:16]
 
 
-class Difference(NamedTuple):
+class FingerprintDifference(NamedTuple):
     """Difference to a recorded fingerprint: "options.t_end was 0.5, is 1.0"."""
 
     name: str
@@ -61,7 +61,9 @@ def require_same(path: pathlib.Path, mine: dict[str, Any], form: str, what: str)
         raise InputError(*problems)
 
 
-def differences(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) -> list[Difference]:
+def differences(
+    path: pathlib.Path, mine: dict[str, Any], form: str, what: str
+) -> list[FingerprintDifference]:
     """All that is not as in the record of the ``what``. Raises `InputError` where there is none of
     this format.
     """
@@ -82,5 +84,5 @@ def differences(path: pathlib.Path, mine: dict[str, Any], form: str, what: str) 
             pairs = [(f"{key}.{name}", one.get(name), other.get(name)) for name in names]
         else:
             pairs = [(key, one, other)]
-        found += [Difference(*pair) for pair in pairs if pair[1] != pair[2]]
+        found += [FingerprintDifference(*pair) for pair in pairs if pair[1] != pair[2]]
     return found

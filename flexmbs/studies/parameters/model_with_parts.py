@@ -48,13 +48,13 @@ Place: TypeAlias = dict[str, Any]  # file or data of a body
 
 
 @runtime_checkable
-class Part(Protocol):
+class BodySource(Protocol):
     """Interface of the source of a flexible body, such as `preprocess.Part`."""
 
     def numbers(self) -> dict[str, float]:
         """Its numbers by their paths."""
 
-    def changed(self, values: Mapping[str, Any]) -> Part:
+    def changed(self, values: Mapping[str, Any]) -> BodySource:
         """The part with other values. Raises `InputError`."""
 
     def digest(self) -> str:
@@ -107,28 +107,28 @@ class FunctionPart:
         return data
 
 
-class Bodies(abc.ABC):
+class ReducedBodies(abc.ABC):
     """Flexible bodies by digest, each reduced once."""
 
     @abc.abstractmethod
-    def place(self, part: Part) -> Place:
+    def place(self, part: BodySource) -> Place:
         """File or data of the body of a part. Raises `InputError`, `SolverError`, `MachineError`."""
 
 
-class BodiesAsTheyAre(Bodies):
+class BodiesAsTheyAre(ReducedBodies):
     """Bodies of the model as they are, to check values before bodies are reduced."""
 
-    def place(self, part: Part) -> Place:
+    def place(self, part: BodySource) -> Place:
         return {}
 
 
-class BodiesInFolder(Bodies):
+class BodiesInFolder(ReducedBodies):
     """Bodies in files ``DIGEST.h5``, also of other processes and of earlier ones."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
 
-    def place(self, part: Part) -> Place:
+    def place(self, part: BodySource) -> Place:
         path = made_folder(self.folder) / f"{part.digest()}.h5"
         if not path.exists():
             with locked_by(path.with_suffix(".lock"), path, wait=True):
@@ -137,7 +137,7 @@ class BodiesInFolder(Bodies):
         return {"file": str(path), "data": None}
 
 
-class BodiesInMemory(Bodies):
+class BodiesInMemory(ReducedBodies):
     """The last bodies, of this process."""
 
     def __init__(self) -> None:
@@ -147,7 +147,7 @@ class BodiesInMemory(Bodies):
     def __reduce__(self) -> tuple[type[BodiesInMemory], tuple[()]]:
         return BodiesInMemory, ()  # another process begins with none
 
-    def place(self, part: Part) -> Place:
+    def place(self, part: BodySource) -> Place:
         digest = part.digest()
         with self.lock:
             alone = self.locks.setdefault(digest, threading.Lock())
@@ -203,7 +203,7 @@ class ModelWithParts(ModelSource):
     def __init__(
         self,
         model: Model | Callable[..., Model] | str | os.PathLike[str],
-        parts: Mapping[str, Part | Callable[..., Body]],
+        parts: Mapping[str, BodySource | Callable[..., Body]],
         *,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -219,7 +219,7 @@ class ModelWithParts(ModelSource):
                 'preprocess.read_part("link.toml")}'
             )
         self.parts = {str(name): _part(str(name), part) for name, part in parts.items()}
-        self.bodies: Bodies = (
+        self.bodies: ReducedBodies = (
             BodiesInMemory() if folder is None else BodiesInFolder(file_path(folder, "folder"))
         )
 
@@ -234,7 +234,7 @@ class ModelWithParts(ModelSource):
         """The same, whose models have the bodies that they had."""
         return self._with(self.model, BodiesAsTheyAre())
 
-    def _with(self, model: Build, bodies: Bodies) -> ModelWithParts:
+    def _with(self, model: Build, bodies: ReducedBodies) -> ModelWithParts:
         other = copy.copy(self)
         other.model, other.bodies = model, bodies
         return other
@@ -265,7 +265,7 @@ class ModelWithParts(ModelSource):
             },
         )
 
-    def changed_parts(self, values: Mapping[str, Any]) -> dict[str, Part]:
+    def changed_parts(self, values: Mapping[str, Any]) -> dict[str, BodySource]:
         """All parts, with these values. Raises `InputError`."""
         own: dict[str, dict[str, Any]] = {}
         for path, value in values.items():
@@ -293,7 +293,7 @@ class ModelWithParts(ModelSource):
             )
         return found
 
-    def _place(self, name: str, part: Part) -> Place:
+    def _place(self, name: str, part: BodySource) -> Place:
         return _located(name, lambda: self.bodies.place(part))  # type: ignore[no-any-return]
 
 
@@ -319,8 +319,8 @@ def bodies_of(model: Model, part: str) -> list[str]:
     return found
 
 
-def _part(name: str, given: Any) -> Part:
-    if isinstance(given, Part):
+def _part(name: str, given: Any) -> BodySource:
+    if isinstance(given, BodySource):
         return given
     if callable(given):
         return FunctionPart(given)

@@ -48,7 +48,7 @@ MOST_STEPS, TOLERATED = 2000, 5
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """One run: its combination, its outcome, and its agreement with the first run.
 
     accelerations, reactions: largest differences at the same states, relative to the largest value
@@ -132,7 +132,7 @@ class Comparison:
     """
 
     model: str
-    rows: tuple[Row, ...]
+    rows: tuple[ComparisonRow, ...]
 
     @property
     def finished(self) -> bool:
@@ -264,12 +264,12 @@ def _rows(
     tolerances: dict[str, Any],
     times: tuple[float, float | None],
     telling: tuple[Progress | None, Callable[[str], object] | None],
-) -> list[Row]:
+) -> list[ComparisonRow]:
     """One run after the other; ``times``: the end and the interval of outputs, ``telling``: to what
     progress and lines go.
     """
     progress, tell = telling
-    rows: list[Row] = []
+    rows: list[ComparisonRow] = []
     first: Solution | None = None
     states: _States | None = None
     t_end, output_step = times
@@ -396,7 +396,7 @@ def _row(
     solution: Solution | None,
     first: Solution | None,
     states: "_States | None",
-) -> Row:
+) -> ComparisonRow:
     accelerations, reactions = np.nan, np.nan
     if states and solution is not None:
         try:
@@ -407,7 +407,7 @@ def _row(
     positions = _motion_difference(solution, first) if same else np.nan  # type: ignore[arg-type]
     if solution is None or len(solution.t) == 0:
         nothing = np.nan, (np.nan, np.nan), 0, 0, np.nan
-        return Row(
+        return ComparisonRow(
             form.name,
             coordinates,
             integrator,
@@ -421,7 +421,7 @@ def _row(
     energy, counts = solution.energy, solution.statistics
     missing = float(np.abs(energy.balance).max()) / (energy.scale or 1.0)
     g, gd = (float(value) for value in solution.drift.max(axis=0, initial=0.0))
-    return Row(
+    return ComparisonRow(
         form.name,
         coordinates,
         integrator,

@@ -54,7 +54,7 @@ from flexmbs.time_stepping.run import Progress, Run
 from flexmbs.time_stepping.second_process import all_compiled, compile_in_second_process
 
 
-class Start(NamedTuple):
+class RunStart(NamedTuple):
     """Start of a run: a state or an equilibrium, or the declared values with options of the
     assembly.
     """
@@ -84,7 +84,7 @@ class Prepared(NamedTuple):
 def prepared(
     model: Model,
     chosen: dict[str, Any],
-    start: Start,
+    start: RunStart,
     events: tuple[Event, ...],
     progress: Progress | None,
 ) -> Prepared:

@@ -19,7 +19,7 @@ from flexmbs.integrators.run_context import DONE, NOT_FINITE, TIME
 from flexmbs.results.state import HasState
 from flexmbs.studies.run.options import asked, check_progress
 from flexmbs.studies.run.run_folder import RunFolder
-from flexmbs.studies.run.run_setup import Prepared, Start, notes_of, prepared
+from flexmbs.studies.run.run_setup import Prepared, RunStart, notes_of, prepared
 from flexmbs.system.trajectory import AT_EVENT, RunInfo, Trajectory
 from flexmbs.time_stepping.event import Event, checked_events
 from flexmbs.time_stepping.outcome import INTERRUPTED, outcome
@@ -148,7 +148,7 @@ def simulate(
         raise InputError(f"folder: {shown(folder)} is no RunFolder; give fm.RunFolder(path)")
     with reading_once(), folder.opened() if folder else contextlib.nullcontext() as place:
         ready = prepared(
-            model, asked(model, given), Start(start, initial), checked_events(events), progress
+            model, asked(model, given), RunStart(start, initial), checked_events(events), progress
         )
         begun = time.perf_counter()
         status, written = (

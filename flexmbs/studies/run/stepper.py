@@ -37,13 +37,13 @@ from flexmbs.integrators.stepper import integrate
 from flexmbs.results.state import HasState
 from flexmbs.studies.run.options import asked
 from flexmbs.studies.run.run_folder import options_of
-from flexmbs.studies.run.run_setup import Start, notes_of, prepared
+from flexmbs.studies.run.run_setup import RunStart, notes_of, prepared
 from flexmbs.studies.run.stepper_ports import (
     OF_INPUTS,
     OF_OUTPUTS,
-    Inputs,
-    Outputs,
     Ports,
+    StepperInputs,
+    StepperOutputs,
     named,
     places,
     state_functions,
@@ -148,7 +148,7 @@ class Stepper:
         given_inputs = named(inputs, "inputs", OF_INPUTS)
         driven, held = with_inputs(model, given_inputs)
         read = named(outputs, "outputs", OF_OUTPUTS)
-        self._ready = prepared(driven, chosen, Start(start, initial), (), None)
+        self._ready = prepared(driven, chosen, RunStart(start, initial), (), None)
         self._run = run = self._ready.run
         self._alone = threading.RLock()  # threads that share the stepper go one after the other
         # as memory views: items of arrays are ten times as slow
@@ -162,14 +162,14 @@ class Stepper:
         self._options = np.array([json.dumps(options_of(self._ready))], np.bytes_)
         self.held = frozenset(each.item for each in held.values())  # forces that apply the inputs
         self._none = Trajectory(*(array[:0] for array in run.out))
-        self.inputs = Inputs(
+        self.inputs = StepperInputs(
             units_of(model, given_inputs),
             places(held, run.compiled.force_states),
             run.state.z,
             self._alone,
         )
         values, evaluate = run.state_functions(state_functions(read))
-        self.outputs = Outputs(units_of(model, read), values, evaluate, self._alone)
+        self.outputs = StepperOutputs(units_of(model, read), values, evaluate, self._alone)
 
     @property
     def t(self) -> float:

@@ -38,7 +38,7 @@ class Held(NamedTuple):
     component: int
 
 
-class Inputs(MutableMapping[str, float]):
+class StepperInputs(MutableMapping[str, float]):
     """Inputs by name: ``inputs["motor"] = 3.0`` acts from the present time on. units: of each, N or
     N m.
     """
@@ -103,7 +103,7 @@ class Inputs(MutableMapping[str, float]):
         return self._places[name]
 
 
-class Outputs(Mapping[str, float]):
+class StepperOutputs(Mapping[str, float]):
     """Outputs by name at the present state; all are evaluated when the first of them is read.
     units: m, rad, m/s or rad/s.
     """

@@ -7,7 +7,7 @@ import numpy as np
 from flexmbs._jit.address import Packed
 from flexmbs.dynamics.work import make_work
 from flexmbs.errors import SolverError
-from flexmbs.formalisms.calls import Model, of_formalism
+from flexmbs.formalisms.calls import FormalismRecords, of_formalism
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.integrators.run_context import ACCEPTED, DERIVATIVE, GAUGES, KEEP, Exchange, make_point
 from flexmbs.system.compile import Compiled
@@ -68,7 +68,7 @@ class Evaluator:
         )
         self.point = make_point(nq, ns, nz, nc)
         self.model, self.packed = (
-            Packed(Model(compiled.system, work, self.workspace, exchange)),
+            Packed(FormalismRecords(compiled.system, work, self.workspace, exchange)),
             Packed(self.point),
         )
 

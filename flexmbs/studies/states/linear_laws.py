@@ -2,8 +2,9 @@
 
 A law f(x) of the motion x of its point of action becomes f(x₀) + J (x − x₀). What is left to
 differences then is smooth mechanics, whatever the regularization of a friction or the distance of a
-controller to its limit; J is exact (`flexmbs.studies.states.directional_derivatives`) but for user functions within it
-(`flexmbs.studies.states.function_slopes`). At a corner J is the mean of the slopes of both sides.
+controller to its limit; J is exact (`flexmbs.studies.states.directional_derivatives`) but for user
+functions within it (`flexmbs.studies.states.function_slopes`). At a corner J is the mean of the
+slopes of both sides.
 """
 
 from collections.abc import Callable, Iterator
@@ -110,7 +111,7 @@ class Corner(NamedTuple):
         )
 
 
-class Linear(NamedTuple):
+class LinearLaw(NamedTuple):
     """The system with tangents of laws, its workspace, and where laws have none."""
 
     system: System
@@ -134,7 +135,7 @@ class _Law(NamedTuple):
     loaded: bool
 
 
-def linear_laws(state: State, own: Work, record: Callable[[System, Work], object]) -> Linear:
+def linear_laws(state: State, own: Work, record: Callable[[System, Work], object]) -> LinearLaw:
     """Tangents of all laws at a state; ``own``: its workspace. ``record`` evaluates the equations
     there.
     """
@@ -157,7 +158,7 @@ def linear_laws(state: State, own: Work, record: Callable[[System, Work], object
             table[:, RECORD] = 0.0
         for law in laws:
             corners[law.place, law.f] = _fill(tables[law.place][law.f], law, state, own)
-    return Linear(linear, scratch, tuple(corner for each in corners.values() for corner in each))
+    return LinearLaw(linear, scratch, tuple(corner for each in corners.values() for corner in each))
 
 
 def require_finite(state: State, values: np.ndarray) -> None:

@@ -22,7 +22,7 @@ from flexmbs.studies.states.tangent import Tangents
 Port = tuple[str | int, ...]
 
 
-class Inputs(NamedTuple):
+class LinearInputs(NamedTuple):
     """Generalized forces per effort (ns, n) with their names, constraint rows and names of driven
     inputs; units of both.
     """
@@ -55,7 +55,7 @@ class Inputs(NamedTuple):
         )
 
 
-class Outputs(NamedTuple):
+class LinearOutputs(NamedTuple):
     """Outputs = position (n, ns) δ + rate (n, ns) δs, with their units."""
 
     names: list[str]
@@ -64,9 +64,9 @@ class Outputs(NamedTuple):
     units: list[str]
 
 
-def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
+def read_inputs(state: State, ports: Sequence[Port]) -> LinearInputs:
     """The requested inputs. Raises `InputError`."""
-    found = Inputs([], np.zeros((len(state.s), 0)), [], [], [], [])
+    found = LinearInputs([], np.zeros((len(state.s), 0)), [], [], [], [])
     columns = []
     for port in _listed(ports, "inputs"):
         kind = _kind(port, "input", ("effort", "force", "torque", "drive"))
@@ -96,7 +96,7 @@ def read_inputs(state: State, ports: Sequence[Port]) -> Inputs:
     return found._replace(forces=np.array(columns).reshape(len(columns), len(state.s)).T)
 
 
-def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Outputs:
+def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> LinearOutputs:
     """The requested outputs. Raises `InputError`."""
     nothing = np.zeros(len(state.s))
     names, position, rate, units = [], [], [], []
@@ -114,7 +114,9 @@ def read_outputs(state: State, ports: Sequence[Port], slopes: Tangents) -> Outpu
             rate.append(_joint(state, port))
         units.append("m" if kind == "position" else _unit(state, port) + "/s" * (kind == "rate"))
     shape = (len(names), len(state.s))
-    return Outputs(names, np.array(position).reshape(shape), np.array(rate).reshape(shape), units)
+    return LinearOutputs(
+        names, np.array(position).reshape(shape), np.array(rate).reshape(shape), units
+    )
 
 
 def _unit(state: State, port: Port) -> str:

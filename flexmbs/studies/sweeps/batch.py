@@ -17,7 +17,7 @@ from flexmbs.api.solution import Solution
 from flexmbs.errors import FlexmbsError, MachineError
 from flexmbs.files.append_log import Log, frames
 from flexmbs.studies.run.options import asked
-from flexmbs.studies.run.run_setup import Start, prepared
+from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.studies.run.simulate import concluded
 from flexmbs.studies.sweeps.named_outputs import UnknownChannel, evaluated
 from flexmbs.studies.sweeps.study import Case, Study
@@ -112,7 +112,7 @@ def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChan
 def solved(study: Study, case: Case) -> Solution:
     """The solution of a case, that of `simulate`."""
     model = study.model(case.inputs)
-    ready = prepared(model, asked(model, NOTHING), Start(), (), None)
+    ready = prepared(model, asked(model, NOTHING), RunStart(), (), None)
     begun = time.perf_counter()
     status, written = ready.run.integrate(None)
     if status == INTERRUPTED:

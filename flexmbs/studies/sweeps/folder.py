@@ -24,7 +24,7 @@ from flexmbs.errors import InputError
 from flexmbs.files.append_log import framed
 from flexmbs.files.output import made_folder, remove_drafts, whole_file, write_text
 from flexmbs.files.reserved_outputs import locked_by
-from flexmbs.studies.parameters.fingerprint import Difference, differences, require_same
+from flexmbs.studies.parameters.fingerprint import FingerprintDifference, differences, require_same
 from flexmbs.studies.sweeps.batch import Record, packed_record, read_log
 
 FORMAT = "flexmbs-sweep-folder/1"
@@ -78,7 +78,7 @@ class SweepFolder:
         for name in (LOGS, SOLUTIONS):
             made_folder(self.folder / name)
 
-    def _mark(self, changes: Iterable[Difference]) -> None:
+    def _mark(self, changes: Iterable[FingerprintDifference]) -> None:
         """Results so far as those of what is changed now. Raises InputError, OSError, MachineError."""
         changes = [each for each in changes if each.name not in OF_CASES]
         outputs = {

@@ -37,7 +37,7 @@ FIRST = 64  # cases of the first round
 GROWTH = 8  # largest ratio of the cases of two rounds
 
 
-class Estimate(NamedTuple):
+class ReliabilityEstimate(NamedTuple):
     """A probability with its confidence interval, of n cases of which k failed, and whether k are
     as many as wanted.
     """
@@ -254,7 +254,7 @@ def failures(result: SweepResult, limits: Mapping[str, Limits]) -> np.ndarray:
     )
 
 
-def estimate(failed: np.ndarray, wanted: int, confidence: float) -> Estimate:
+def estimate(failed: np.ndarray, wanted: int, confidence: float) -> ReliabilityEstimate:
     """The probability from independent cases (n,), up to the failure of which there are as many as
     wanted.
 
@@ -269,15 +269,15 @@ def estimate(failed: np.ndarray, wanted: int, confidence: float) -> Estimate:
         n, k = len(failed), len(at)
         low = float(beta.ppf(tail, k, n - k + 1)) if k else 0.0
         high = float(beta.ppf(1.0 - tail, k + 1, n - k)) if k < n else 1.0
-        return Estimate(k / n, low, high, n, k, False)
+        return ReliabilityEstimate(k / n, low, high, n, k, False)
     n, k = int(at[wanted - 1]) + 1, wanted
     low = float(beta.ppf(tail, k, n - k + 1))
     high = float(beta.ppf(1.0 - tail, k, n - k)) if n > k else 1.0
-    return Estimate((k - 1) / (n - 1), low, high, n, k, True)
+    return ReliabilityEstimate((k - 1) / (n - 1), low, high, n, k, True)
 
 
 def _reliability(
-    result: SweepResult, failed: Mapping[str, np.ndarray], found: Estimate
+    result: SweepResult, failed: Mapping[str, np.ndarray], found: ReliabilityEstimate
 ) -> Reliability:
     """The estimate with what is to be known about it. Warns of an error that is not reached and of
     cases not to be trusted.
