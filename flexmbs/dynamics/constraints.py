@@ -3,7 +3,7 @@
 A cut joint is described by the same chain as a primary one. Its coordinates β are those whose pose
 X_J(β) is closest to the actual relative pose X of its frames (Gauss-Newton from those of the last
 accepted step, so that angles count turns). With the remaining error pose e = (Δx, log ΔR), the free
-directions C and an orthonormal basis 𝒯 of their complement, 𝒯 C = 0,
+directions C, an orthonormal basis 𝒯 of their complement, 𝒯 C = 0, and the left inverse C⁺ of C,
 
     g = 𝒯 e,   ġ = 𝒯 V_rel,   g̈ = 𝒯 (V̇_rel − Ċ η),   η = C⁺ V_rel,   V_rel = V_b − Ad(X⁻¹) V_a,
 
@@ -22,7 +22,7 @@ import math
 
 from flexmbs._jit import called, part
 from flexmbs.algebra.se3 import bracket, twist_to_child
-from flexmbs.algebra.small import ZERO3, add, dot, load3_at, scale, sub, tmatmul, tmul
+from flexmbs.algebra.small import ZERO3, add, dot, load3_at, scale, store3_at, sub, tmatmul, tmul
 from flexmbs.algebra.so3 import log_so3
 from flexmbs.dynamics.cut_rows import cut_rows
 from flexmbs.dynamics.frames import (
@@ -43,7 +43,7 @@ from flexmbs.dynamics.joints import (
     relative_twist,
 )
 from flexmbs.dynamics.laws import law_of_time
-from flexmbs.system.cut_directions import ALIKE
+from flexmbs.system.cut_directions import ALIKE, PARALLEL
 from flexmbs.system.records import OF_CHAIN, SPARE
 
 CLOSEST_TOLERANCE = 1e-13  # rad or m: last correction, a few hundred units of round-off
@@ -88,14 +88,37 @@ def six_apply(a, i, o, v, w):
 
 
 @part
-def pseudo_inverse(directions, inverse, k, n):
-    """C⁺ = (CᵀC)⁻¹ Cᵀ (n, 6) of the n free directions, by Gauss-Jordan elimination on its rows
-    (theory, section 14).
+def left_inverse(directions, inverse, k, n):
+    """C⁺ (n, 6), C⁺ C = 1, of the n free directions: wrenches of the least |f|, and of those the
+    least |n|, which do not depend on the units of lengths (theory, section 14).
 
-    The columns of a joint are unit twists of at most six motions, well conditioned: no pivoting.
+    Gram-Schmidt on the rotations gives the span of its rows: couples about the axes, and forces
+    along the translations that turn nothing. Gauss-Jordan elimination gives C⁺ from these, all of
+    whose leading minors are regular: no pivoting.
     """
-    for a in range(6 * n):
-        inverse[k, a] = directions[k, a]
+    for a in range(n):
+        row = 6 * a
+        for c in range(6):
+            inverse[k, row + c] = directions[k, row + c]
+        for _ in range(2):
+            for b in range(a):
+                other = 6 * b
+                w = load3_at(inverse, k, other + 3)
+                six_increase(
+                    inverse, k, row, -dot(w, load3_at(inverse, k, row + 3)), other
+                )
+        v, w = load3_at(inverse, k, row), load3_at(inverse, k, row + 3)
+        turn = math.sqrt(dot(w, w))
+        if turn > PARALLEL or dot(v, v) == 0.0:
+            for c in range(6):
+                inverse[k, row + c] /= turn
+        else:
+            store3_at(inverse, k, row + 3, ZERO3)
+    for a in range(n):
+        row = 6 * a
+        w = load3_at(inverse, k, row + 3)
+        if dot(w, w) > 0.0:
+            store3_at(inverse, k, row, ZERO3)
     for a in range(n):
         row = 6 * a
         f = 1.0 / six_dot(inverse, k, row, directions, row)
@@ -163,7 +186,7 @@ def directions(cuts, joints, cut, beta, k):
     _, _, bv, bw = joint_directions(
         joints, cuts.joint[k], beta, cuts.beta_at[k], cut.eta[k], 0, cut.directions, k
     )
-    pseudo_inverse(cut.directions, cut.inverse, k, cuts.nv[k])
+    left_inverse(cut.directions, cut.inverse, k, cuts.nv[k])
     return bv, bw
 
 

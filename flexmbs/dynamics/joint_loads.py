@@ -13,7 +13,7 @@ the loads are found by iteration, y ← W(ṡ(y), λ(y)).
 Forces on frames read the constraint wrench W_c on the child, the part of the wrench that does no
 work on the free directions C,
 
-    W_c = W − Σ (cᵀW) c  over an orthonormal basis c of C,   or   W_c = 𝒯ᵀλ  of a cut joint without its drives.
+    W_c = W − C⁺ᵀ CᵀW,   or   W_c = 𝒯ᵀλ  of a cut joint without its drives.
 
 Those of primary joints depend on the forces that read them at given ṡ and λ already: an inner
 iteration of the sweep. Theory: docs/theory.md, section 39. Schiehlen and Eberhard, Applied Dynamics
@@ -39,10 +39,8 @@ from flexmbs.algebra.small import (
 )
 from flexmbs.dynamics.constraints import (
     constraint_wrench,
+    left_inverse,
     six_apply,
-    six_dot,
-    six_increase,
-    six_normalize,
     wrench_of_rows,
 )
 from flexmbs.system.records import SETTLED, UNBOUNDED
@@ -136,7 +134,7 @@ def loads_of_cut(system, work, f, lam):
 def transmitted(system, work, r):
     """(f, n) on the declared child of primary joint ``r`` of the readings, at its frame and in its
     axes, that the inward sweep has left, without the part along the free directions there."""
-    i, basis, motion = system.readings.body[r], work.loads.free, work.motion
+    i, free, dual, motion = system.readings.body[r], work.loads.free, work.loads.dual, work.motion
     R, x = load9_at(motion.Rj, i, 0), load3_at(motion.xj, i, 0)
     turned = system.readings.reversed[r] == 1
     force, moment = load3_at(motion.through, i, 0), load3_at(motion.through, i, 3)
@@ -149,15 +147,16 @@ def transmitted(system, work, r):
         if turned:
             w = mul(R, w)
             v = add(mul(R, v), cross(x, w))
-        store3_at(basis, r, row, v)
-        store3_at(basis, r, row + 3, w)
-        for b in range(a):
-            six_increase(basis, r, row, -six_dot(basis, r, row, basis, 6 * b), 6 * b)
-        six_normalize(basis, r, row)
-        work_along = six_apply(basis, r, row, force, moment)
-        force = sub(force, scale(work_along, load3_at(basis, r, row)))
-        moment = sub(moment, scale(work_along, load3_at(basis, r, row + 3)))
-    return force, moment
+        store3_at(free, r, row, v)
+        store3_at(free, r, row + 3, w)
+    left_inverse(free, dual, r, system.tree.nv[i])
+    left_force, left_moment = force, moment
+    for a in range(system.tree.nv[i]):
+        row = 6 * a
+        effort = six_apply(free, r, row, force, moment)
+        left_force = sub(left_force, scale(effort, load3_at(dual, r, row)))
+        left_moment = sub(left_moment, scale(effort, load3_at(dual, r, row + 3)))
+    return left_force, left_moment
 
 
 @part

@@ -261,7 +261,7 @@ def _loads(system: System) -> Loads:
     n, m = len(system.forces.joint.body), len(system.readings.body)
     read = np.zeros((m, 18))
     read[:, 0] = math.nan  # reactions are not known yet, as after `without_loads`
-    return Loads(np.zeros((n, 8)), read, np.zeros((m, 36)))
+    return Loads(np.zeros((n, 8)), read, np.zeros((m, 36)), np.zeros((m, 36)))
 
 
 def _zeros(n: int, widths: dict[str, int]) -> dict[str, np.ndarray]:

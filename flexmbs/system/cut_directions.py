@@ -14,10 +14,13 @@ from flexmbs.system.records import OF_CHAIN, Cuts, Directions, Drives
 # often have equal ones; neither round-off nor a small change of a parameter may exchange the rows,
 # whose multipliers are compared.
 ALIKE = 0.05
+# Part of a unit axis that others leave, above which it turns about a direction of its own: above
+# the round-off of axes, far below angles between axes that are meant.
+PARALLEL = 1e-9
 
 
 def constant_rows(cuts: Cuts, drives: Drives, chains: list[tuple[Motion, ...]]) -> Directions:
-    """Free directions C, their pseudo-inverse C⁺, and the covectors of closed and driven rows, zero
+    """Free directions C, their left inverse C⁺, and the covectors of closed and driven rows, zero
     elsewhere.
     """
     found = Directions(*(np.zeros((len(cuts.row), 36)) for _ in Directions._fields))
@@ -27,7 +30,7 @@ def constant_rows(cuts: Cuts, drives: Drives, chains: list[tuple[Motion, ...]]) 
         C = chain_twists(
             motions, np.concatenate([np.zeros(0), *(motion.rest for motion in motions)])
         )
-        inverse, n = np.linalg.pinv(C), C.shape[1]
+        inverse, n = left_inverse(C), C.shape[1]
         rows = complement(C)
         for d in np.flatnonzero(drives.cut == k):
             rows = np.vstack([rows, inverse[drives.v[d]]])
@@ -36,6 +39,18 @@ def constant_rows(cuts: Cuts, drives: Drives, chains: list[tuple[Motion, ...]]) 
         found.inverse[k, : 6 * n] = inverse.ravel()
         found.covectors[k, : rows.size] = rows.ravel()
     return found
+
+
+def left_inverse(C: np.ndarray) -> np.ndarray:
+    """C⁺ (n, 6), C⁺ C = 1, of directions C (6, n): wrenches of the least |f|, and of those the least
+    |n|.
+    """
+    axes, size, mixed = np.linalg.svd(C[3:])
+    rank = int((size > PARALLEL).sum())
+    forces = mixed[rank:] @ C[:3].T
+    L = np.zeros((C.shape[1], 6))
+    L[:rank, 3:], L[rank:, :3] = axes[:, :rank].T, forces
+    return np.asarray(np.linalg.solve(L @ C, L))
 
 
 def complement(C: np.ndarray) -> np.ndarray:

@@ -605,7 +605,8 @@ class Loads(NamedTuple):
     joint: np.ndarray  # (njf, 8) loads of the joints of loaded joint forces, and those before
     # (nr, 18) constraint wrenches that are read; those before; those of the last sweep
     read: np.ndarray
-    free: np.ndarray  # (nr, 36) scratch: an orthonormal basis of the free directions of a joint
+    free: np.ndarray  # (nr, 36) scratch: C of a joint, rows are the columns of theory
+    dual: np.ndarray  # (nr, 36) scratch: C⁺
 
 
 class ConstraintValues(NamedTuple):

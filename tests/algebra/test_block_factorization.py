@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy
 
 from flexmbs.algebra.blocks import (
     DIAGONAL,
@@ -13,8 +14,9 @@ from flexmbs.algebra.blocks import (
     factorize,
     solve,
 )
-from flexmbs.dynamics.constraints import complement, pseudo_inverse
+from flexmbs.dynamics.constraints import complement, left_inverse
 from flexmbs.system.cut_directions import complement as constant_complement
+from flexmbs.system.cut_directions import left_inverse as constant_left_inverse
 from flexmbs.system.elimination import symbolic
 
 
@@ -159,16 +161,46 @@ def test_a_solution_by_an_abandoned_factor_stays_in_its_arrays():
 @pytest.mark.parametrize("n", range(7))
 def test_free_and_constrained_directions(n):
     rng = np.random.default_rng(n)
-    directions, inverse, covectors = np.zeros((3, 1, 36))
+    directions, covectors = np.zeros((2, 1, 36))
     C = rng.normal(size=(n, 6))
     C /= np.linalg.norm(C, axis=1)[:, None]
     directions[0, : 6 * n] = C.ravel()
-    pseudo_inverse(directions, inverse, 0, n)
     complement(directions, covectors, 0, n)
     T = covectors[0, : 6 * (6 - n)].reshape(-1, 6)
     assert np.abs(T @ C.T).max(initial=0.0) < 1e-14
     assert np.abs(T @ T.T - np.eye(6 - n)).max(initial=0.0) < 1e-14
-    assert np.abs(inverse[0, : 6 * n].reshape(-1, 6) - np.linalg.pinv(C.T)).max(initial=0.0) < 1e-11
+
+
+# columns: rotations with offsets, slides (w = 0), a second rotation about the axis of the first one
+CHAINS = ["r", "s", "rs", "sr", "rr", "rrr", "ssr", "rsp", "rrrp", "srpr", "rrrsss", "srprp"]
+
+
+@pytest.mark.parametrize("chain", CHAINS)
+def test_efforts_act_as_the_same_wrenches_in_any_unit(chain):
+    """Orthogonal projections mixed metres and radians: reactions that forces read depended on
+    units."""
+    rng = np.random.default_rng(len(chain))
+    n, axis = len(chain), None
+    C = rng.normal(size=(n, 6))
+    for row, motion in zip(C, chain):
+        if motion == "s":
+            row[3:] = 0.0
+        else:
+            row[3:] = axis = axis if motion == "p" else row[3:] / np.linalg.norm(row[3:])
+    found = []
+    for length in (1.0, 1e-3, 1e3, 1e6):
+        sizes = np.repeat([length, 1.0], 3)
+        directions, inverse = np.zeros((2, 1, 36))
+        directions[0, : 6 * n] = (C * sizes).ravel()
+        left_inverse(directions, inverse, 0, n)
+        found.append(inverse[0, : 6 * n].reshape(n, 6) * sizes)
+        assert np.abs(constant_left_inverse((C * sizes).T) * sizes - found[-1]).max() < 1e-9
+        assert np.abs(found[-1] @ C.T - np.eye(n)).max() < 1e-10
+    assert max(np.abs(each - found[0]).max() for each in found) < 1e-10
+    # no wrench without work on C lessens the forces, none without force then the moments
+    f, n = found[0][:, :3], found[0][:, 3:]
+    assert np.abs(f @ scipy.linalg.null_space(C)[:3]).max(initial=0.0) < 1e-10
+    assert np.abs(n @ scipy.linalg.null_space(C[:, 3:])).max(initial=0.0) < 1e-10
 
 
 @pytest.mark.parametrize(
