@@ -1,7 +1,6 @@
 """Differences of reactions and accelerations between two runs, relative to the largest ones."""
 
 import dataclasses
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +11,7 @@ import numpy as np
 from flexmbs.audit.audit_samples import greatest, sampled
 from flexmbs.dynamics.work import make_work
 from flexmbs.integrators.integrator import Integrator
-from flexmbs.integrators.run_context import DONE
+from flexmbs.integrators.run_context import DONE, LIMIT
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import FAIL, PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled
@@ -190,12 +189,12 @@ def again(
     scales: Scales,
     method: Integrator,
     times: np.ndarray,
-    seconds: float,
+    most: int,
     *,
     nudge: float | np.ndarray = 0.0,
 ) -> tuple[SolutionData, bool]:
-    """The run from its start with a method, at other output times, for at most some seconds; and
-    whether it did not fail.
+    """The run from its start with a method, at other output times, up to ``most``
+    evaluations, 0: without limit; and whether it did not fail.
 
     nudge: (ns,) change of its initial velocities.
     """
@@ -204,7 +203,7 @@ def again(
     compiled = solution.compiled
     repeated = Run(compiled, method, run.form, times, make_work(compiled.system, run.begun.beta))
     repeated.connect()
-    repeated.deadline = time.perf_counter() + seconds
+    repeated.context.counts[LIMIT] = most
     repeated.begin(dataclasses.replace(run.begun, s=run.begun.s + nudge))
     status, reached = repeated.integrate(None)
     compiled.callbacks.raise_error()

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from flexmbs.audit.counted_work import full, most_evaluations, work_of
 from flexmbs.audit.force_differences import (
     ACCELERATIONS,
     REACTIONS,
@@ -38,11 +39,9 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import rows_of
 from flexmbs.time_stepping.run import Run
 
-MOST = 500_000  # evaluations times coordinates, up to 0.1 s: longer runs are run again up to there
-SLOWEST = 1.0  # s, with slow user functions
-SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: time limit of the second run
-# s: longer runs whose errors grow fast in the first part are not run again as a whole
-PATIENCE = 60.0
+MOST = 1.0  # units of work: runs that take more are run again up to there
+# units: longer runs whose errors grow fast in the first part are not run again as a whole
+WHOLE = 600.0
 MOST_OUTPUTS = 1000
 EXPLOSIVE = 10.0  # growth over half of the time that indicates an unstable motion
 # of comparable coordinates, per step: perturbation of the initial velocities, by which the second
@@ -119,13 +118,10 @@ def second_run(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:
     found = _compared(scales, other, picked)
     if found is None:
         return [Check("Second run", PASS, f"none: it stopped with {other.what}")]
-    if found.doubtful and not run.method.explicit:
+    if (found.doubtful or full(solution)) and not run.method.explicit:
         finer = _compared(scales, refined(run.method), picked[: len(found.t)])
         found = finer if finer is not None and len(finer.t) == len(found.t) else found
-    if (
-        _suspected(solution, found)
-        and found.other.cost * solution.statistics["solve_seconds"] <= PATIENCE
-    ):
+    if _suspected(solution, found) and _work(solution, found.other.cost) <= WHOLE:
         found = _compared(scales, found.other, _some(np.arange(len(solution.t)))) or found
     checks = [_judged(solution, found)]
     if found.forces is not None:
@@ -148,10 +144,8 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     step = float(np.median(solution.trajectory.step[1:]))
     slowest = float(motion.min(initial=1.0)) / float(solution.t[-1])
     nudge = min(DISTURBED / max(step, 1e-300), UNDISTURBED * slowest) * measure.sizes
-    seconds = MOST_OF_RUN * max(other.cost, 1.0) * solution.statistics["solve_seconds"]
-    theirs, good = again(
-        scales, other.method, solution.t[picked], max(SECONDS, seconds), nudge=nudge
-    )
+    most = most_evaluations(solution, max(other.cost, 1.0))
+    theirs, good = again(scales, other.method, solution.t[picked], most, nudge=nudge)
     reached = len(theirs.t)
     mine = part_of(solution, solution.trajectory, picked[:reached])
     apart = np.abs(displacements(solution.compiled, mine.q, theirs.q))
@@ -204,11 +198,14 @@ def _extrapolated(t: np.ndarray, shares: np.ndarray, end: float, *, sped_up: boo
 
 def _outputs(solution: SolutionData, cost: float) -> np.ndarray:
     """Indices of the outputs that are compared: for a long run those of its first part."""
-    counts = solution.statistics
-    work = cost * counts["evaluations"] * (4 + solution.s.shape[1]) / MOST
-    part = min(1.0, 1.0 / max(work, cost * counts["solve_seconds"] / SLOWEST, 1e-300))
+    part = 1.0 if full(solution) else min(1.0, MOST / max(_work(solution, cost), 1e-300))
     within = np.flatnonzero(solution.t <= part * solution.t[-1] * (1.0 + 1e-12))
     return _some(within)
+
+
+def _work(solution: SolutionData, cost: float) -> float:
+    """Units of work of a run that costs ``cost`` times the first one."""
+    return work_of(solution.compiled, cost * solution.statistics["evaluations"])
 
 
 def _some(outputs: np.ndarray) -> np.ndarray:

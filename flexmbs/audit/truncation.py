@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
+from flexmbs.audit.counted_work import full, most_evaluations
 from flexmbs.audit.cross_check import converted_to
 from flexmbs.audit.force_differences import REACTIONS, Scales, again
 from flexmbs.dynamics.dense import terms
@@ -36,9 +37,8 @@ TITLE = "Truncated modes"
 RIGID = 1e-9  # of the highest squared frequency: motions without stiffness
 DAMPED = 0.99  # largest damping ratio: beyond it a mode does not oscillate
 FULL_RANK = 1e-10  # of the largest singular value of the constraints
-MOST_STATES = 5_000  # of a run: 0.2 s
-MOST_UNKNOWNS = 600  # 0.3 s
-SECONDS, MOST_OF_RUN = 0.2, 2.0  # s, or of the run's time: time limit of a repeated run
+MOST_STATES = 5_000  # of a run: 0.2 s; not of a full audit
+MOST_UNKNOWNS = 600  # 0.3 s; likewise
 ALMOST = 0.7  # of the known modes: where as many are needed, more may be
 # of the static deflection, and of the largest excitation, to which undamped vibrations add: sudden
 # starts
@@ -84,7 +84,8 @@ def truncation(scales: Scales) -> list[Check]:
     size = sum(len(each.frequency) for each in residual.values()) + sum(
         each.nf + 6 for each in data.values()
     )
-    if size > MOST_UNKNOWNS or not len(mine.t) or run.begun is None or len(solution.t) < 2:
+    large = size > MOST_UNKNOWNS and not full(solution)
+    if large or not len(mine.t) or run.begun is None or len(solution.t) < 2:
         left = (
             left
             or "reactions not judged: the model is too large, or no state of the run can be used"
@@ -198,14 +199,14 @@ def _resolved(scales: Scales) -> SolutionData:
     if counts.sum() <= RESOLVED * (len(t) - 1):
         return solution
     counts = np.maximum(counts, 1).astype(int)
-    within = int(np.searchsorted(np.cumsum(counts), MOST_STATES))
+    most = int(counts.sum()) + 1 if full(solution) else MOST_STATES
+    within = int(np.searchsorted(np.cumsum(counts), most))
     ends = [
         np.linspace(t[k], t[k + 1], counts[k] + 1)[1:]
         for k in range(min(max(within, 1), len(counts)))
     ]
-    times = np.concatenate([t[:1], *ends])[:MOST_STATES]
-    seconds = max(SECONDS, MOST_OF_RUN * solution.statistics["solve_seconds"])
-    return again(scales, scales.run.method, times, seconds)[0]
+    times = np.concatenate([t[:1], *ends])[:most]
+    return again(scales, scales.run.method, times, most_evaluations(solution))[0]
 
 
 def excitations(solution: SolutionData, residual: dict[str, ResidualModes]) -> Oscillators:

@@ -104,9 +104,7 @@ def left_inverse(directions, inverse, k, n):
             for b in range(a):
                 other = 6 * b
                 w = load3_at(inverse, k, other + 3)
-                six_increase(
-                    inverse, k, row, -dot(w, load3_at(inverse, k, row + 3)), other
-                )
+                six_increase(inverse, k, row, -dot(w, load3_at(inverse, k, row + 3)), other)
         v, w = load3_at(inverse, k, row), load3_at(inverse, k, row + 3)
         turn = math.sqrt(dot(w, w))
         if turn > PARALLEL or dot(v, v) == 0.0:

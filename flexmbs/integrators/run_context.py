@@ -51,7 +51,8 @@ TIME, BEGUN, NEXT, TAKEN, FIXED, LONGEST, END, ERROR, BEFORE, STOP, HOLDS, DIVID
 EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
 # indices into RunContext.counts; PAUSED: the method asks for a return to Python after the step;
 # CORNER: index of the next one of `RunContext.corners`; UNSEEN: what `unseen_contacts` does;
-# TAKING: number of contacts in ContactData.row that receive impulses in the step
+# TAKING: number of contacts in ContactData.row that receive impulses in the step; LIMIT: number of
+# evaluations at which the loop returns to Python after each step, 0: none
 (
     STEPS,
     REJECTED,
@@ -64,7 +65,7 @@ EXPONENT, SHRINK, GROW, KEEP_ABOVE, KEEP_BELOW, STEADY, CONTROL = range(7)
     WATCHED,
     EVALUATED,
 ) = range(10)
-CORNER, UNSEEN, TAKING, COUNTS = range(10, 14)
+CORNER, UNSEEN, TAKING, LIMIT, COUNTS = range(10, 15)
 OPEN, STICKS, SLIPS = range(3)  # modes of rigid contacts
 SLIPPING = 1e-7  # m/s or rad/s, above which a contact slips
 # indices into Point.w and Point.power: of forces, lost, of drives

@@ -34,6 +34,7 @@ from flexmbs.integrators.run_context import (
     END,
     ERROR,
     EVALUATED,
+    EVALUATIONS,
     EVENTS,
     EXPONENT,
     FINISH,
@@ -44,6 +45,7 @@ from flexmbs.integrators.run_context import (
     KEEP_ABOVE,
     KEEP_BELOW,
     LEFT,
+    LIMIT,
     LONGEST,
     MEMORY,
     MODEL,
@@ -373,9 +375,10 @@ def record(context, i, t):
 
 @part
 def advance_to(context, t):
-    """Steps until time t is reached. Returns `STEPPED` to return to Python: at an event, or after
-    `PAUSE` steps.
+    """Steps until time t is reached. Returns `STEPPED` to return to Python: at an event, after
+    `PAUSE` steps, or beyond a limit of evaluations.
     """
+    counts = context.counts
     while ahead(context.clock, t):
         status = meet_samples(context)
         if status == DONE:
@@ -397,8 +400,9 @@ def advance_to(context, t):
             )
             if crossed == NOT_FINITE:
                 return NOT_FINITE
-        if crossed == STEPPED or context.counts[PAUSED] == 1 or context.counts[STEPS] % PAUSE == 0:
-            context.counts[PAUSED] = 0
+        spent = 0 < counts[LIMIT] <= counts[EVALUATIONS]
+        if spent or crossed == STEPPED or counts[PAUSED] == 1 or counts[STEPS] % PAUSE == 0:
+            counts[PAUSED] = 0
             return STEPPED
     return DONE
 

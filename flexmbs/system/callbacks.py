@@ -63,6 +63,7 @@ class Callbacks:
         self.kept: list[Any] = []
         self.error: BaseException | None = None
         self.where: Call | None = None  # the last call that raised or gave no finite number
+        self.in_python = 0  # functions that are not compiled
         self.slow: dict[str, float] = {}  # seconds a call, where that is long
         self.recorded: dict[str, list[Recorded]] = {}  # some calls of each function of Python
 
@@ -100,6 +101,7 @@ class Callbacks:
                 self.kept += [checked, alive]
                 return address
             function = function.py_func  # type: ignore[attr-defined]
+        self.in_python += 1
         return self._keep(self._timed(name, self._python(name, function, body, n_in, n_out, given)))
 
     @contextlib.contextmanager

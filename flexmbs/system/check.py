@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
 NOT_JUDGED = "NOT JUDGED"  # switched off
+FULL = "full"  # level of an audit without limits of work
 STATUSES = (PASS, NOT_JUDGED, WARN, FAIL)  # from the best to the worst
 
 

@@ -5,7 +5,6 @@ run (`flexmbs.time_stepping.run_state`).
 """
 
 import contextlib
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -42,11 +41,13 @@ from flexmbs.integrators.run_context import (
     DRIVES,
     END,
     EVALUATED,
+    EVALUATIONS,
     EVENTS,
     FIXED,
     GAUGES,
     JUMP,
     KEEP,
+    LIMIT,
     LONGEST,
     MEMORY,
     MODEL,
@@ -111,15 +112,15 @@ PAST = 1e-15
 # steps over which the pace of a run is taken, and how often it creeps until it is stopped
 PACE, CREPT = 1000, 2
 CREEPING = 1e-3  # of the steps before: a step that stays below it
-PATIENCE = 600.0  # s that a run which creeps may still take
+# steps that a run which creeps may still take: ten minutes of a model of some ten bodies
+PATIENCE = 2e7
 
 
 class Pace(NamedTuple):
-    """Progress of a run at an instant: steps, its time, the clock's (s)."""
+    """Progress of a run at an instant: steps, its time (s)."""
 
     steps: int
     t: float
-    seconds: float
     crept: int
 
 
@@ -151,7 +152,6 @@ class Run:
         self.overlaps: list[str] = []  # notes on contacts that overlap at the start
         self.begun: InitialState | None = None
         self.pace: Pace | None = None
-        self.deadline = math.inf  # of time.perf_counter(): a run that reaches it is interrupted
         self.stopping = False  # asked to end after the present step
         # called with the number of outputs where the state is that after an accepted step
         self.keep: Keep | None = None
@@ -465,7 +465,7 @@ class Run:
             if isinstance(callbacks.error, KeyboardInterrupt):
                 callbacks.error = None
                 return INTERRUPTED, reached
-            if status == DONE and callbacks.error is None and reached < n and self._ends():
+            if status == DONE and callbacks.error is None and reached < n and self._stops():
                 return INTERRUPTED, reached
             if status != DONE or callbacks.error is not None:
                 return (NOT_FINITE if status == DONE else status), reached
@@ -501,7 +501,7 @@ class Run:
                 self.events.crossed[:] = 0
                 if self.ending is not None:
                     last = self._cut_off(self.ending.t)
-            if self._ends():
+            if self._stops() or 0 < c.counts[LIMIT] <= c.counts[EVALUATIONS]:
                 return INTERRUPTED, first
             if self._creeps():
                 return STEP_TOO_SMALL, first
@@ -510,25 +510,25 @@ class Run:
                 reported = time.perf_counter()
 
     def _creeps(self) -> bool:
-        """Have controlled steps become so short, for many steps, that the run would take longer
-        than anyone waits?
+        """True if controlled steps have collapsed, for many steps, and more than `PATIENCE` of them
+        are left; counted, so that a run ends at the same step on every machine.
         """
         c, was = self.context, self.pace
-        steps, t, now = int(c.counts[STEPS]), float(c.clock[TIME]), time.perf_counter()
+        steps, t = int(c.counts[STEPS]), float(c.clock[TIME])
         if c.clock[FIXED] > 0.0 or (was is not None and steps < was.steps + PACE):
             return False
-        self.pace = Pace(steps, t, now, 0)
+        self.pace = Pace(steps, t, 0)
         if was is None or was.t <= 0.0:
             return False
-        passed = max(t - was.t, 1e-300)
-        left = (float(c.clock[END]) - t) / passed * (now - was.seconds)
-        if passed / (steps - was.steps) < CREEPING * was.t / was.steps and left > PATIENCE:
-            self.pace = Pace(was.steps, was.t, now, was.crept + 1)
+        mean = max(t - was.t, 1e-300) / (steps - was.steps)
+        left = (float(c.clock[END]) - t) / mean
+        if mean < CREEPING * was.t / was.steps and left > PATIENCE:
+            self.pace = Pace(was.steps, was.t, was.crept + 1)
         return self.pace.crept >= CREPT
 
-    def _ends(self) -> bool:
-        """True if the run is to end before its end, by its deadline or because it was asked to."""
-        return self.ending is None and (self.stopping or time.perf_counter() > self.deadline)
+    def _stops(self) -> bool:
+        """True if the run was asked to end, and no event has ended it."""
+        return self.ending is None and self.stopping
 
     def _report(self, progress: Progress | None, reached: int) -> None:
         t = float(self.context.clock[TIME])

@@ -509,14 +509,13 @@ def test_chaotic_motions(method, angle, t_end, certain):
 
 
 @QUIET
-@pytest.mark.parametrize("part", [1e4, 3e4])
+@pytest.mark.parametrize("part", [0.02, 0.06])
 @pytest.mark.parametrize(("angle", "certain"), [(0.5, True), (2.5, False)])
 def test_fast_growth_in_the_first_part_of_a_long_run(angle, certain, part, monkeypatch):
     """The run is then made again as a whole: the verdict is that of errors that occurred, wherever
     the first part ends.
     """
     monkeypatch.setattr(second_run, "MOST", part)
-    monkeypatch.setattr(second_run, "SLOWEST", math.inf)
     check = found(fm.simulate(double_pendulum(angle), t_end=20.0, output_step=0.1), "Second run")
     assert (check.status == "PASS") is certain
 
@@ -526,8 +525,7 @@ def test_a_disc_in_a_round_bowl_is_not_unstable(monkeypatch):
     """Errors of its free rotation grow fast at first, from round-off, and remain far below the
     motion.
     """
-    monkeypatch.setattr(second_run, "MOST", 1.2e4)
-    monkeypatch.setattr(second_run, "SLOWEST", math.inf)
+    monkeypatch.setattr(second_run, "MOST", 0.024)
     angle = np.linspace(0.0, 2.0 * np.pi, 121)[:-1]
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     model = fm.Model("bowl", gravity=(0, -9.81, 0))

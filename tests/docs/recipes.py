@@ -16,12 +16,9 @@ from typing import Any, NamedTuple
 
 import flexmbs as fm
 from flexmbs.__main__ import main
-from flexmbs.audit import second_run
 
 ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^(?:```|<!--)(\w+)\n(.*?)^(?:```|-->)$", re.MULTILINE | re.DOTALL)
-# s: the whole second run on slow machines too, so that verdicts do not depend on these
-second_run.SECONDS = 20.0
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
