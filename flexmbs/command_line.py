@@ -28,6 +28,7 @@ SolutionFile = Annotated[
     typer.Argument(metavar="SOLUTION", help="Solution file of flexmbs run.", show_default=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Write the result as JSON.")]
+Audit = Annotated[str | None, typer.Option("--audit", help="full, standard or none.")]
 AllowOutside = Annotated[
     bool, typer.Option("--allow-outside", help="Files outside the model's folder may be read.")
 ]
@@ -112,6 +113,7 @@ def run(
     ] = None,
     rtol: Annotated[float | None, typer.Option("--rtol", help="Relative tolerance.")] = None,
     atol: Annotated[float | None, typer.Option("--atol", help="Absolute tolerance.")] = None,
+    audit: Audit = None,
     as_json: AsJson = False,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
@@ -131,6 +133,7 @@ def run(
         "rho_inf": rho_inf,
         "rtol": rtol,
         "atol": atol,
+        "audit": audit,
     }
     chosen = {key: value for key, value in given.items() if value is not None}
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
@@ -190,6 +193,7 @@ def sweep(
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", help="Address of a scheduler of dask.distributed.")
     ] = None,
+    audit: Audit = None,
     as_json: AsJson = False,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
@@ -200,7 +204,7 @@ def sweep(
     from flexmbs.command.sweep import How
     from flexmbs.command.sweep import sweep as command
 
-    how = How(resume, retry, force, keep, threads, workers, scheduler, report)
+    how = How(resume, retry, force, keep, threads, workers, scheduler, report, audit)
     access = {"allow_outside": allow_outside, "allow_code": allow_code}
     raise typer.Exit(command(study, folder, how, as_json=as_json, access=access))
 

@@ -2,6 +2,6 @@
 the results.
 """
 
-from flexmbs.audit.audit import Audited, audited, report_findings
+from flexmbs.audit.audit import Audited, audited, audited_steps, report_findings
 
-__all__ = ["Audited", "audited", "report_findings"]
+__all__ = ["Audited", "audited", "audited_steps", "report_findings"]

@@ -5,7 +5,9 @@ import warnings
 from collections.abc import Callable
 from typing import Protocol
 
-from flexmbs.audit.audit_samples import instants_of_samples
+import numpy as np
+
+from flexmbs.audit.audit_samples import instants_of_samples, sampled
 from flexmbs.audit.check_user_functions import functions_that_change
 from flexmbs.audit.coupling_rates import contact_rates, coupling_rates
 from flexmbs.audit.cross_check import second_opinion
@@ -25,7 +27,15 @@ from flexmbs.errors import AuditError, AuditWarning, shown
 from flexmbs.results.bodies import data_of, flexible_bodies
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import NOT_JUDGED, PASS, WARN, Check
+from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.run import Run
+
+UNKNOWN = Check(
+    "Error of the steps",
+    NOT_JUDGED,
+    "not known of a run that is led",
+    "judge model and steps by a run of simulate",
+)
 
 
 def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
@@ -54,6 +64,26 @@ def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
     found += _attempted("Unresolved modes", lambda: unresolved_modes(solution, run, scales))
     solution.statistics["audit_seconds"] = time.perf_counter() - begun
     return tuple(found)
+
+
+def audited_steps(solution: SolutionData, run: Run) -> tuple[Check, ...]:
+    """The checks of a run that is led step by step: of states stored by it, none of the errors of
+    its steps.
+
+    solution: its start and its present state.
+    """
+    mine = sampled(solution, run)
+    found = [*functions_that_change(solution), *instants_of_samples(solution)]
+    if len(mine.t):
+        order = np.argsort(mine.t)
+        rows = (
+            np.concatenate([outer[:1], own[order], outer[1:]])
+            for outer, own in zip(solution.trajectory, mine.trajectory)
+        )
+        whole = SolutionData(solution.compiled, Trajectory(*rows), {}, solution.run)
+        found += _attempted("Second opinion", lambda: second_opinion(whole, mine, run))
+        found += _attempted("Reduction", lambda: reduction(mine))
+    return (*found, UNKNOWN)
 
 
 def _by_other_equations(solution: SolutionData, run: Run, scales: Scales) -> list[Check]:

@@ -4,8 +4,8 @@ machine, however busy it is.
 The level "full" has no limits.
 """
 
+from flexmbs.model.run import FULL
 from flexmbs.results.solution import SolutionData
-from flexmbs.system.check import FULL
 from flexmbs.system.compile import Compiled
 
 NUMBERS = 500_000  # evaluations times coordinates in a unit of work, up to 0.1 s

@@ -27,7 +27,7 @@ from flexmbs.errors import shown
 from flexmbs.initial.initial_state import InitialState, converted
 from flexmbs.results.joints import joint_histories, start_coordinates
 from flexmbs.results.solution import SolutionData
-from flexmbs.system.check import NOT_JUDGED, PASS, WARN, Check, graded
+from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.compile import Compiled, compile_model
 from flexmbs.system.records import SPARE, Loads, copied
 from flexmbs.system.step_scales import displacement_sizes, model_size
@@ -37,7 +37,6 @@ from flexmbs.time_stepping.records import facts, make_outputs
 MOST = 16  # states, beside those of the largest accelerations and multipliers
 ROUND_OFF = 1e-9  # rad or of the size of the model: displacements below which equilibria are found
 PRELOAD = 1e4  # times their forces: smaller joint forces are residuals of others in balance
-SWITCHED_OFF = Check("Audit", NOT_JUDGED, "switched off", "leave audit=True")
 
 
 def audited_states(

@@ -142,6 +142,7 @@ def simulated(
             rtol=options.rtol,
             atol=options.atol,
             rho_inf=options.rho_inf,
+            audit=options.audit,
             progress=progress,
             folder=folder,
         )

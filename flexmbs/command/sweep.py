@@ -28,6 +28,7 @@ class How(NamedTuple):
     workers: int | None = None
     scheduler: str | None = None
     report: Path | None = None
+    audit: str | None = None
 
 
 def sweep(
@@ -57,6 +58,7 @@ def sweep(
             design=study.design,
             outputs=study.outputs,
             run=study.run,
+            audit=how.audit,
             folder=target,
             resume=how.resume,
             retry=how.retry,

@@ -9,6 +9,7 @@ from flexmbs.model.fields import OptionalPositive, Positive, number
 
 # relative; 45 units of round-off, below which errors cannot be estimated
 SMALLEST_TOLERANCE = 1e-14
+AUDITS = FULL, STANDARD, NONE = ("full", "standard", "none")  # levels of the audit of a run
 
 
 def _one_of(*names: str) -> BeforeValidator:
@@ -76,6 +77,8 @@ class Run(Declaration, section="run"):
         Relative tolerance of controlled steps.
     atol : float or None
         Absolute tolerance of controlled steps.
+    audit : 'full', 'standard' or 'none'
+        Level of the audit, see `simulate`.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class Run(Declaration, section="run"):
     rho_inf: Annotated[float | None, BeforeValidator(_rho)] = None
     rtol: Annotated[float | None, BeforeValidator(_relative)] = None
     atol: OptionalPositive = None
+    audit: Annotated[str, _one_of(*AUDITS)] = STANDARD
 
     @model_validator(mode="after")
     def _steps(self) -> "Run":

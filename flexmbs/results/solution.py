@@ -170,7 +170,8 @@ class SolutionData:
         steps and their resolution of laws and forces.
 
         Each has a title, a status (PASS, WARN or FAIL), the finding with its location and time, and
-        a remedy.
+        a remedy. With ``audit="none"`` there is one alone, NOT JUDGED, beside the outcome of a run
+        that did not finish.
         """
         return (*checks(self), *self.run.checks)
 
@@ -185,7 +186,7 @@ class SolutionData:
 
     @property
     def verdict(self) -> str:
-        """The worst of the `audit`: "PASS", "WARN" or "FAIL"."""
+        """The worst of the `audit`: "PASS", "WARN" or "FAIL"; "NOT JUDGED" without one."""
         return verdict(self.audit)
 
     @property

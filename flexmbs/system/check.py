@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
 NOT_JUDGED = "NOT JUDGED"  # switched off
-FULL = "full"  # level of an audit without limits of work
 STATUSES = (PASS, NOT_JUDGED, WARN, FAIL)  # from the best to the worst
 
 
@@ -20,6 +19,12 @@ class Check:
 
     def __str__(self) -> str:
         return f"{self.title}: {self.found}{'; ' if self.remedy else ''}{self.remedy}"
+
+
+# the whole audit of a result that was asked not to be judged
+SWITCHED_OFF = Check(
+    "Audit", NOT_JUDGED, "switched off", "switch it on before you rely on the result"
+)
 
 
 def verdict(found: Iterable[Check]) -> str:

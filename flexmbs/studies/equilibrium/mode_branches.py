@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.api.model import Model
 from flexmbs.audit import report_findings
-from flexmbs.audit.state_checks import SWITCHED_OFF
 from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError, ModelWarning
 from flexmbs.model.laws import Ramp
@@ -29,7 +28,7 @@ from flexmbs.studies.linear.linearize import Linearization, linearize
 from flexmbs.studies.linear.rotating_coordinates import turning_coordinates
 from flexmbs.studies.states.jacobians import AXES, frame_jacobian
 from flexmbs.studies.states.state_sequence import require_switch
-from flexmbs.system.check import PASS, Check, verdict
+from flexmbs.system.check import PASS, SWITCHED_OFF, Check, verdict
 from flexmbs.system.names import velocity_names
 from flexmbs.system.step_scales import displacement_sizes
 

@@ -37,6 +37,7 @@ OPTIONS = (
     "rho_inf",
     "rtol",
     "atol",
+    "audit",
     "t_end",
 )
 TIGHT = {"rtol": 1e-9, "atol": 1e-11}  # of controlled steps, if the user states none

@@ -20,6 +20,7 @@ from flexmbs.formalisms.stabilization import Projection
 from flexmbs.initial.initial_state import InitialState, consistent_state, in_coordinates, settle
 from flexmbs.integrators import INTEGRATORS
 from flexmbs.model.check import declaration_report
+from flexmbs.model.run import NONE
 from flexmbs.results.views import BodyView
 from flexmbs.studies.run.options import (
     DEFAULTS,
@@ -292,13 +293,15 @@ def _rows(
         }
         loading = own | {"step": 1e-9 * t_end} if "step" in own else own
         _solved(
-            model, options | loading | {"t_end": 1e-9 * t_end, "output_step": None}
+            model, options | loading | {"t_end": 1e-9 * t_end, "output_step": None, "audit": NONE}
         )  # loads the kernels: times are comparable
         if rows and first is not None and integrator not in shortened:
             end = _reached(model, options | own, t_end)
             shortened[integrator] = (
                 end,
-                first if end == t_end else _solved(model, first_options | {"t_end": end})[1],
+                first
+                if end == t_end
+                else _solved(model, first_options | {"t_end": end, "audit": NONE})[1],
             )
         end, reference = shortened.get(integrator, (t_end, first))
         outcome, solution = _solved(model, options | own | {"t_end": end})
@@ -323,7 +326,8 @@ def _reached(model: Model, options: dict[str, Any], t_end: float) -> float:
         or options.get("step") is not None
     ):
         return t_end
-    _, part = _solved(model, options | {"t_end": PROBE * t_end, "output_step": None})
+    probe = {"t_end": PROBE * t_end, "output_step": None, "audit": NONE}
+    _, part = _solved(model, options | probe)
     steps = 0.0 if part is None else part.statistics["steps"] / PROBE
     return t_end if steps <= TOLERATED * MOST_STEPS else t_end * MOST_STEPS / steps
 

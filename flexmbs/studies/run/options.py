@@ -23,6 +23,7 @@ from flexmbs.model.check import require_model
 from flexmbs.model.forces import loaded_by_reactions
 from flexmbs.model.general_couplings import nonholonomic_couplings
 from flexmbs.model.relations import nonholonomic
+from flexmbs.model.run import AUDITS, STANDARD
 from flexmbs.system.topology import COORDINATES, topology
 
 OF_INTEGRATOR = ("step", "rtol", "atol", "rho_inf")
@@ -33,6 +34,7 @@ DEFAULTS = {
     "coordinates": "joint",
     "integrator": "esdirk",
     "stabilization": "none",
+    "audit": STANDARD,
 }
 
 
@@ -55,7 +57,9 @@ def asked(model: Model, given: dict[str, Any]) -> dict[str, Any]:
         for key, value in given.items():
             if value is None and given[of.get(key, key)] is None:
                 found[key] = getattr(model.run, key)
-    found |= {key: DEFAULTS[key] for key in ("coordinates", "stabilization") if found[key] is None}
+    for key in ("coordinates", "stabilization", "audit"):
+        found[key] = DEFAULTS[key] if found.get(key) is None else found[key]
+    check_audit(found["audit"])
     if not isinstance(found["coordinates"], str):
         raise InputError(
             f"coordinates: must be one of {', '.join(COORDINATES)}, not "
@@ -106,6 +110,11 @@ def by_name(key: str, given: object, there: Mapping[str, Any]) -> Any:
             "or its name"
         )
     raise InputError(f"{key}: unknown {shown(given)}; known: {', '.join(there)}")
+
+
+def check_audit(level: object) -> None:
+    """Raise `InputError` for an unknown level of the audit."""
+    by_name("audit", level, dict.fromkeys(AUDITS, True))
 
 
 def listed(key: str, given: Any) -> list[Any]:

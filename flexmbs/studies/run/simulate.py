@@ -16,6 +16,7 @@ from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
 from flexmbs.integrators import Integrator
 from flexmbs.integrators.run_context import DONE, NOT_FINITE, TIME
+from flexmbs.model.run import NONE
 from flexmbs.results.state import HasState
 from flexmbs.studies.run.options import asked, check_progress
 from flexmbs.studies.run.run_folder import RunFolder
@@ -41,6 +42,7 @@ def simulate(
     rtol: float | None = None,
     atol: float | None = None,
     rho_inf: float | None = None,
+    audit: str | None = None,
     events: Sequence[Event] = (),
     initial: Assemble | None = None,
     strict: bool = False,
@@ -85,6 +87,12 @@ def simulate(
         Relative and absolute tolerance of controlled steps.
     rho_inf : float, optional
         Spectral radius of generalized-α at infinite frequency, 0 … 1.
+    audit : 'full', 'standard' or 'none', optional
+        How the run is judged; "standard" by default. Its repeated runs, with other steps, are
+        limited by counted evaluations: those of long runs end early, which the findings say, and
+        verdicts are the same on every machine. "full" has no limits: the whole run is made again
+        with coarser and with finer steps, which takes about three times its time. With "none"
+        nothing is judged, and the verdict is NOT JUDGED.
     events : sequence of Event
         State functions whose changes of sign are located; terminal ones end the run.
     initial : Assemble, optional
@@ -143,13 +151,15 @@ def simulate(
         "rtol": rtol,
         "atol": atol,
         "rho_inf": rho_inf,
+        "audit": audit,
     }
     if not isinstance(folder, RunFolder | None):
         raise InputError(f"folder: {shown(folder)} is no RunFolder; give fm.RunFolder(path)")
     with reading_once(), folder.opened() if folder else contextlib.nullcontext() as place:
-        ready = prepared(
-            model, asked(model, given), RunStart(start, initial), checked_events(events), progress
-        )
+        chosen = asked(model, given)
+        if strict and chosen["audit"] == NONE:
+            raise InputError("strict: needs an audit; take audit='standard', or omit strict")
+        ready = prepared(model, chosen, RunStart(start, initial), checked_events(events), progress)
         begun = time.perf_counter()
         status, written = (
             place.integrate(ready, progress) if place else ready.run.integrate(progress)
@@ -163,10 +173,12 @@ def simulate(
 
 
 def concluded(ready: Prepared, status: int, written: int, seconds: float) -> Solution:
-    """The solution of a run that ended with this status and number of outputs, with its audit.
-    Raises as `unaudited`.
+    """The solution of a run that ended with this status and number of outputs, with its audit
+    unless that is "none". Raises as `unaudited`.
     """
     solution = unaudited(ready, status, written, seconds)
+    if ready.chosen["audit"] == NONE:
+        return solution
     return solution.with_checks(audited(solution, ready.run))
 
 
@@ -214,6 +226,7 @@ def _options_of_run(chosen: dict[str, Any], form: Formalism, method: Integrator)
         "stabilization": form.stabilization_name,
         "rtol": method.rtol,
         "atol": method.atol,
+        "audit": chosen["audit"],
     }
 
 

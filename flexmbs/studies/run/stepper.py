@@ -16,6 +16,8 @@ from typing import Any, NoReturn, cast
 import numpy as np
 
 from flexmbs.api.model import Model
+from flexmbs.api.solution import Solution
+from flexmbs.audit import audited_steps
 from flexmbs.errors import InputError, SolverError, shown
 from flexmbs.formalisms.formalism import Formalism
 from flexmbs.initial.assembly import Assemble
@@ -34,6 +36,7 @@ from flexmbs.integrators.run_context import (
     TIME,
 )  # fmt: skip
 from flexmbs.integrators.stepper import integrate
+from flexmbs.model.run import NONE
 from flexmbs.results.state import HasState
 from flexmbs.studies.run.options import asked
 from flexmbs.studies.run.run_folder import options_of
@@ -50,9 +53,10 @@ from flexmbs.studies.run.stepper_ports import (
     units_of,
     with_inputs,
 )  # fmt: skip
+from flexmbs.system.check import SWITCHED_OFF, Check, verdict
 from flexmbs.system.compile import Compiled
 from flexmbs.system.names import velocity_names
-from flexmbs.system.trajectory import Trajectory
+from flexmbs.system.trajectory import RunInfo, Trajectory
 from flexmbs.time_stepping.outcome import outcome
 from flexmbs.time_stepping.records import make_outputs
 from flexmbs.time_stepping.run_state import RunState, State
@@ -72,9 +76,9 @@ class Stepper:
     goes on bitwise equal, also in another process with the same model, options and versions. One of
     other options, or of a model with other coordinates or flexible bodies, is refused. A step that
     fails leaves q, s and t of the one before; to go on from there, put back a state taken before.
-    There is no audit: see ``notes``, and judge model and steps by a run of `simulate`. A call of
-    `step` or `advance` costs some microseconds beside its steps. Threads may share a stepper: they
-    go one after the other.
+    The `audit` verifies states of the steps so far; their errors are not judged: see ``notes``, and
+    judge model and steps by a run of `simulate`. A call of `step` or `advance` costs some
+    microseconds beside its steps. Threads may share a stepper: they go one after the other.
 
     Parameters
     ----------
@@ -82,8 +86,8 @@ class Stepper:
         The model.
     t_end : float [s], optional
         The last time that can be reached; that of the model's ``run`` by default.
-    step, start, formalism, coordinates, integrator, stabilization, rtol, atol, rho_inf, initial : optional
-        As of `simulate`.
+    step, start, formalism, coordinates, integrator, stabilization, rtol, atol, rho_inf, initial, audit : optional
+        As of `simulate`; "full" is "standard" here.
     inputs : mapping of names to ports, or list of ports
         Forces that are held until they are set anew, zero at the start: ("effort", joint[,
         coordinate]) [N, N m], ("force", frame, axis) [N], ("torque", frame, axis) [N m] in world
@@ -127,6 +131,7 @@ class Stepper:
         rtol: float | None = None,
         atol: float | None = None,
         rho_inf: float | None = None,
+        audit: str | None = None,
         initial: Assemble | None = None,
         inputs: Ports = (),
         outputs: Ports = (),
@@ -142,6 +147,7 @@ class Stepper:
             "rtol": rtol,
             "atol": atol,
             "rho_inf": rho_inf,
+            "audit": audit,
         }
         chosen = asked(model, given)
         chosen["output_step"] = chosen["t_end"]  # none are stored
@@ -162,6 +168,7 @@ class Stepper:
         self._options = np.array([json.dumps(options_of(self._ready))], np.bytes_)
         self.held = frozenset(each.item for each in held.values())  # forces that apply the inputs
         self._none = Trajectory(*(array[:0] for array in run.out))
+        self._start = self.present()
         self.inputs = StepperInputs(
             units_of(model, given_inputs),
             places(held, run.compiled.force_states),
@@ -265,6 +272,31 @@ class Stepper:
         far.
         """
         return notes_of(self._ready, self._none)
+
+    @property
+    def audit(self) -> tuple[Check, ...]:
+        """Checks of the steps so far: accelerations and reactions at the ends of some of them by
+        the equations in other coordinates, user functions, modes of bodies; evaluated anew.
+
+        Errors of the steps are NOT JUDGED, and with ``audit="none"`` nothing is.
+        """
+        if self._ready.chosen["audit"] == NONE:
+            return (SWITCHED_OFF,)
+        with self._alone:
+            now = self.present()
+            now.drift[0] = [
+                np.abs(each).max(initial=0.0)
+                for each in (self._run.context.exchange.g, self._run.context.exchange.gd)
+            ]
+            rows = (np.concatenate(pair) for pair in zip(self._start, now))
+            info = RunInfo(redundant=self._ready.redundant)
+            solution = Solution(self._run.compiled, Trajectory(*rows), {}, info)
+            return audited_steps(solution, self._run)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of the `audit`: "NOT JUDGED", "WARN" or "FAIL"."""
+        return verdict(self.audit)
 
     @property
     def state(self) -> State:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from flexmbs.api.solution import Solution
-from flexmbs.audit.state_checks import SWITCHED_OFF, audited_states
+from flexmbs.audit.state_checks import audited_states
 from flexmbs.declaration import shown
 from flexmbs.diagnosis.rank import redundant_rows
 from flexmbs.errors import InputError
 from flexmbs.initial.assembly import offset
 from flexmbs.results.state import State
 from flexmbs.studies.states.tangent import evaluate
-from flexmbs.system.check import Check
+from flexmbs.system.check import SWITCHED_OFF, Check
 from flexmbs.system.trajectory import RunInfo, Trajectory
 
 SLOW = 1e-6  # 1/s: velocities at which dampers are negligible

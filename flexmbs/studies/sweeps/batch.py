@@ -21,7 +21,7 @@ from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.studies.run.simulate import concluded
 from flexmbs.studies.sweeps.named_outputs import UnknownChannel, evaluated
 from flexmbs.studies.sweeps.study import Case, Study
-from flexmbs.system.check import PASS, WARN
+from flexmbs.system.check import NOT_JUDGED, PASS, WARN
 from flexmbs.time_stepping.outcome import INTERRUPTED
 
 NOTHING: dict[str, Any] = dict.fromkeys(
@@ -36,6 +36,7 @@ NOTHING: dict[str, Any] = dict.fromkeys(
         "rtol",
         "atol",
         "rho_inf",
+        "audit",
     )
 )
 MOST_TEXT = 2000  # characters of a message
@@ -55,7 +56,7 @@ class Record(NamedTuple):
     def marked(self, findings: Sequence[str]) -> "Record":
         """The same with more findings, for which it is no PASS."""
         more = tuple(each[:MOST_TEXT] for each in findings if each[:MOST_TEXT] not in self.findings)
-        verdict = WARN if more and self.verdict == PASS else self.verdict
+        verdict = WARN if more and self.verdict in (PASS, NOT_JUDGED) else self.verdict
         return self._replace(verdict=verdict, findings=more + self.findings)
 
 
@@ -96,7 +97,11 @@ def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChan
         )
     if study.keep:
         solution.save(Path(solutions) / f"{case.digest}.h5")
-    found = [f"{check.status}: {check}" for check in solution.audit if check.status != PASS]
+    found = [
+        f"{check.status}: {check}"
+        for check in solution.audit
+        if check.status not in (PASS, NOT_JUDGED)
+    ]
     found += [f"assembly moved {moved}" for moved in solution.run.moved]
     seconds = time.perf_counter() - begun
     return Record(

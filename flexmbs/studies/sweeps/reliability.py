@@ -30,7 +30,7 @@ from flexmbs.studies.sweeps.named_outputs import checked_outputs
 from flexmbs.studies.sweeps.ranges import MOST_CASES, Spread
 from flexmbs.studies.sweeps.sweep import sweep
 from flexmbs.studies.sweeps.table import SweepResult
-from flexmbs.system.check import FAIL
+from flexmbs.system.check import FAIL, NOT_JUDGED
 from flexmbs.time_stepping.run import Progress
 
 FIRST = 64  # cases of the first round
@@ -114,6 +114,7 @@ def reliability(
     most: int = 100_000,
     seed: int = 0,
     run: Run | None = None,
+    audit: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     executor: Any = "processes",
@@ -147,7 +148,7 @@ def reliability(
         warning.
     seed : int
         Of the random numbers.
-    run, folder, resume, executor, workers, progress : optional
+    run, audit, folder, resume, executor, workers, progress : optional
         As of `sweep`.
 
     Returns
@@ -192,6 +193,7 @@ def reliability(
                 outputs=known,
                 design=design,
                 run=run,
+                audit=audit,
                 folder=place,
                 resume=resume,
                 executor=executor,
@@ -296,5 +298,7 @@ def _reliability(
         notes += [f"{number} of {n} cases {what}"] if number else []
     if notes:
         warnings.warn(f"reliability: {'; '.join(notes)}", ModelWarning, stacklevel=3)
+    if unjudged := result.verdict[:n].count(NOT_JUDGED):
+        notes.append(f"{unjudged} of {n} cases are {NOT_JUDGED}")
     counts = {name: int(each.sum()) for name, each in failed.items()}
     return Reliability(p, (found.low, found.high), error, n, k, counts, result, tuple(notes))

@@ -31,7 +31,8 @@ class Case(NamedTuple):
 @dataclass(frozen=True)
 class Study:
     """A model, or a function that builds it; its outputs; the options of the runs, those of the
-    model by default; whether the solutions are kept; whether its folder is, or ends with the sweep.
+    model by default; whether the solutions are kept; whether its folder is, or ends with the sweep;
+    the level of the audits, that of the runs by default.
     """
 
     base: Build
@@ -39,6 +40,7 @@ class Study:
     run: Run | None = None
     keep: bool = False
     lasting: bool = True
+    audit: str | None = None
 
     def model(self, inputs: Mapping[str, Any]) -> Model:
         """The model of a case. Raises `InputError`, and exceptions of a function that builds it."""
@@ -47,6 +49,8 @@ class Study:
             made(self.base, {name: value for name, value in inputs.items() if name not in of_run})
         )
         model.run = self.run or model.run
+        if self.audit is not None and model.run is not None:
+            model.run = replace(model.run, audit=self.audit)
         return changed(model, of_run)
 
     def content(self, texts: Texts) -> dict[str, str]:

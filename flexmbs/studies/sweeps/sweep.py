@@ -21,12 +21,12 @@ from flexmbs.files.output import made_folder
 from flexmbs.files.paths import file_path
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.function_code import code_digest, contents_named, functions_of
-from flexmbs.model.run import Run
+from flexmbs.model.run import STANDARD, Run
 from flexmbs.studies.parameters.fingerprint import FILES, MOST, versions
 from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 from flexmbs.studies.parameters.outputs import Wanted
 from flexmbs.studies.parameters.parameter_paths import Build, ModelSource, changed
-from flexmbs.studies.run.options import asked, by_name, check_progress
+from flexmbs.studies.run.options import asked, by_name, check_audit, check_progress
 from flexmbs.studies.run.run_setup import RunStart, prepared
 from flexmbs.studies.sweeps.batch import NOTHING, Record
 from flexmbs.studies.sweeps.designs import Design, Grid, Listed
@@ -37,7 +37,7 @@ from flexmbs.studies.sweeps.schedule import Schedule
 from flexmbs.studies.sweeps.study import Case, Study, case_of, known_by
 from flexmbs.studies.sweeps.table import SweepResult, result_of
 from flexmbs.studies.sweeps.workers import made_workers
-from flexmbs.system.check import PASS
+from flexmbs.system.check import NOT_JUDGED, PASS
 from flexmbs.time_stepping.run import Progress
 
 MOST_CHECKED = 200  # values of a parameter that are checked before the first run
@@ -52,6 +52,7 @@ def sweep(
     outputs: Mapping[str, Wanted],
     design: str | Design = "grid",
     run: Run | None = None,
+    audit: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     resume: bool = False,
     retry: bool = False,
@@ -88,6 +89,8 @@ def sweep(
         Which values belong to one case.
     run : Run, optional
         Options of the runs; those of the model by default.
+    audit : 'full', 'standard' or 'none', optional
+        How each case is judged, as of `simulate`; by default as the runs say.
     folder : path, optional
         Folder that keeps the results; without one they are lost if the sweep does not come to its
         end.
@@ -141,8 +144,10 @@ def sweep(
         raise InputError("keep: solutions are kept in a folder; give folder='sweep'")
     if not isinstance(run, Run | None):
         raise InputError(f"run: {shown(run)} is no Run; give fm.Run(t_end=1.0)")
+    if audit is not None:
+        check_audit(audit)
     axes = _axes(parameters, outputs)
-    study = Study(_base(model), checked_outputs(outputs), run, keep)
+    study = Study(_base(model), checked_outputs(outputs), run, keep, audit=audit)
     content = functools.cache(study.content)
     cases = [case_of(list(axes), values, content) for values in _design(design).points(axes)]
     _check_values(study, axes, cases[:MOST_TRIED])
@@ -155,8 +160,8 @@ def sweep(
         stack.enter_context(warnings.catch_warnings())
         for kind in (AssemblyWarning, ModelWarning):  # they are among the findings of the cases
             warnings.simplefilter("ignore", kind)
-        study = Study(
-            _stored(study.base, path / PARTS), study.outputs, run, keep, given is not None
+        study = dataclasses.replace(
+            study, base=_stored(study.base, path / PARTS), lasting=given is not None
         )
         pool = made_workers(executor, workers, study)
         place.begin(_identity(place, study, _prepared(study, cases)), force=force)
@@ -327,6 +332,9 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
         if isinstance(body, FlexibleBody)
     }
     functions = list(functions_of(model))
+    level = model.run.audit if model.run else STANDARD
+    if model.run:  # the level is told by its name
+        model.run = dataclasses.replace(model.run, audit=STANDARD)
     return {
         "point": inputs,
         "parameters": sorted(first.inputs),
@@ -338,6 +346,7 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
         FILES: contents_named(
             [build, *(function for _, function in functions), *study.outputs.values()]
         ),
+        "audit": level,
         "outputs": {name: described(output) for name, output in study.outputs.items()},
         "versions": versions(),
     }
@@ -353,7 +362,8 @@ def _is_open(record: Record | None, study: Study, *, retry: bool) -> bool:
 def _report(result: SweepResult) -> None:
     """An `AuditWarning` about cases that are not PASS."""
     counts = result.counts()
-    counts.pop(PASS, None)
+    for status in (PASS, NOT_JUDGED):
+        counts.pop(status, None)
     if counts:
         k = next(k for k, verdict in enumerate(result.verdict) if verdict in counts)
         text = result.failure[k] or next(iter(result.findings[k]), "")

@@ -20,7 +20,7 @@ from flexmbs.files.paths import file_path
 from flexmbs.report.sweep_page import Cases, sweep_page
 from flexmbs.studies.sweeps.batch import Record
 from flexmbs.studies.sweeps.folder import RECORD, SOLUTIONS, records_in
-from flexmbs.system.check import FAIL, PASS, WARN
+from flexmbs.system.check import FAIL, STATUSES
 from flexmbs.system.trajectory import provenance
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 FAILED = "failed"
-WORST = (FAILED, FAIL, WARN, PASS)
+WORST = (FAILED, *reversed(STATUSES))
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class SweepResult:
     units : mapping of names to texts
         Units of outputs that are those of channels.
     verdict : n texts
-        Verdict of the audit of each case, or "failed".
+        Verdict of the audit of each case, "NOT JUDGED" without one, or "failed".
     findings : n tuples of texts
         Checks of the audit that are not PASS, and declared values that were not kept.
     failure : n texts
@@ -91,7 +91,7 @@ class SweepResult:
     @property
     def good(self) -> np.ndarray:
         """(n,) whether a case has outputs and its verdict is not FAIL."""
-        return np.array([verdict in (PASS, WARN) for verdict in self.verdict], bool)
+        return np.array([verdict not in (FAILED, FAIL) for verdict in self.verdict], bool)
 
     def solution_file(self, k: int) -> Path:
         """The solution of case k, if solutions were kept. Raises `InputError`."""
