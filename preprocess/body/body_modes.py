@@ -9,11 +9,11 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.reference import MeanAxes, Reference
-from preprocess.fe.model import FEModel
+from preprocess.fe.fe_model import FEModel
 from preprocess.reduction.accuracy import LOADS
-from preprocess.reduction.free_reduction import supported
-from preprocess.reduction.independent import ElasticShapes
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.free_reduction import supported_pairs
+from preprocess.reduction.independent_shapes import ElasticShapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 # share of the mass of a shape that no rigid-body motion has: with 1e-8 the data of a body are
 # refused
@@ -42,16 +42,16 @@ class BodyModes(NamedTuple):
         return np.asarray(elastic @ self.V - statics.rigid_modes @ self.c)
 
 
-class Carried(NamedTuple):
+class ReferenceShapes(NamedTuple):
     """A reference condition with the elastic shapes that it carries, M-orthonormal."""
 
     rule: Reference
     elastic: ElasticShapes
 
 
-def carried(
+def reference_shapes(
     rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, *, piece: int
-) -> Carried:
+) -> ReferenceShapes:
     """The reference condition and the shapes; where some of these move the body frame and hardly
     any mass, mean axes of a ``piece`` of a divided part beyond the first, else without the last
     ones, of the highest normal modes: the most important shapes are first.
@@ -65,17 +65,19 @@ def carried(
     c = np.asarray(
         np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, elastic.shapes)), dtype=float
     )
-    if not _light(c):
-        return Carried(rule, elastic)
+    if not _moves_frame_only(c):
+        return ReferenceShapes(rule, elastic)
     if piece > 1:
-        return Carried(MeanAxes(), elastic)
-    count = next(n for n in range(c.shape[1] - 1, -1, -1) if not _light(c[:, :n]))
+        return ReferenceShapes(MeanAxes(), elastic)
+    count = next(n for n in range(c.shape[1] - 1, -1, -1) if not _moves_frame_only(c[:, :n]))
     _require_compliance(statics, elastic.shapes, c, count, MENDS[piece > 0])
     dropped = f"{c.shape[1] - count} last ones, that move the body frame with hardly any mass"
-    return Carried(rule, ElasticShapes(elastic.shapes[:, :count], (*elastic.dropped, dropped)))
+    return ReferenceShapes(
+        rule, ElasticShapes(elastic.shapes[:, :count], (*elastic.dropped, dropped))
+    )
 
 
-def _light(c: FloatArray) -> bool:
+def _moves_frame_only(c: FloatArray) -> bool:
     """Whether a combination of shapes moves the body frame, by c (6, n), and hardly any mass."""
     return bool(LIGHT * (1.0 + np.linalg.norm(c, 2) ** 2) > 1.0) if c.size else False
 
@@ -131,7 +133,7 @@ def body_modes(reference: Reference, statics: InterfaceStatics, shapes: FloatArr
         np.linalg.solve(inner(C.T, statics.rigid_modes), inner(C.T, shapes)), dtype=float
     )
     K = inner(shapes, statics.fe.stiffness_product(shapes))
-    omega2, V = supported(0.5 * (K + K.T), c)
+    omega2, V = supported_pairs(0.5 * (K + K.T), c)
     _check_stiff(statics.fe, shapes @ V, omega2)
     V = V * np.sign(V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])])
     return BodyModes(V, c @ V, np.sqrt(np.maximum(omega2, 0.0)), origin, axes, reference.modes)

@@ -22,8 +22,8 @@ from flexmbs.flexible_body.components import (
 )
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import StressModes
-from preprocess.body.body_modes import BodyModes, body_modes, carried
-from preprocess.body.certified import certificate_facts, choice, request_of
+from preprocess.body.body_modes import BodyModes, body_modes, reference_shapes
+from preprocess.body.certified_basis import certificate_facts, chosen_basis, request_of
 from preprocess.body.damping import Damping, damping_matrix, damping_ratios
 from preprocess.body.geometric_stiffness import reduced_geometric_stiffness
 from preprocess.body.prestress import Prestress, prestressed
@@ -35,16 +35,16 @@ from preprocess.body.stress import SURFACE_STRESS, BodyFields, Stress, stress_mo
 from preprocess.body.unit_loads import INERTIAL, BodyLoads, inertial_loads
 from preprocess.fe.assembly import assemble
 from preprocess.fe.element_groups import Materials
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import BoundInterface, Interface, bind_interfaces
-from preprocess.fe.model import FEModel
-from preprocess.inputs.arguments import checked_arguments, flag, instance
+from preprocess.inputs.argument_checks import checked_arguments, flag, instance
 from preprocess.mesh.mesh import Mesh
 from preprocess.reduction import Basis, Progress, Reduction
 from preprocess.reduction.accuracy import accuracy
 from preprocess.reduction.damped_poles import damper_forces, pole_errors, pole_facts
-from preprocess.reduction.independent import ElasticShapes, elastic_shapes
+from preprocess.reduction.independent_shapes import ElasticShapes, elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.residual_modes import residual_modes
-from preprocess.reduction.statics import InterfaceStatics
 from preprocess.solve.threads import on_threads
 
 ROUND_OFF = 1e-9  # of a frequency
@@ -134,7 +134,7 @@ def reduce(
             "prestress": prestress,
         },
     )
-    how = How(
+    how = ReductionOptions(
         method,
         band,
         tolerance,
@@ -168,7 +168,7 @@ class Piece(NamedTuple):
     patterns: Mapping[str, FloatArray]
 
 
-class How(NamedTuple):
+class ReductionOptions(NamedTuple):
     """The options of `reduce`, and of a piece of a divided part its ``cuts`` and its ``number``
     from 1 on; 0: a whole part.
     """
@@ -190,7 +190,11 @@ class How(NamedTuple):
 
 
 def body_of(
-    fe: FEModel, bound: Sequence[BoundInterface], how: How, steps: Steps, piece: Piece | None = None
+    fe: FEModel,
+    bound: Sequence[BoundInterface],
+    how: ReductionOptions,
+    steps: Steps,
+    piece: Piece | None = None,
 ) -> FlexibleBodyData:
     """Reduced body of a model with bound interfaces; where several processes have parts of the
     model, all call this, and surface and stress of each are those of its part. piece: what is known
@@ -202,7 +206,7 @@ def body_of(
     patterns = {} if piece is None else piece.patterns
     steps("constraint modes", 0.0)
     rigid = rigid_body_modes(statics)
-    chosen, basis, proof = choice(how.method, request, statics, steps)
+    chosen, basis, proof = chosen_basis(how.method, request, statics, steps)
     if how.inertia_loads:
         # the span of the responses does not depend on origin and axes
         loads = inertial_loads(fe, np.zeros(3), np.eye(3))
@@ -212,7 +216,9 @@ def body_of(
     basis = _with_dampers(basis, statics)
     basis = _with_cuts(basis, statics, patterns, () if chosen.exact_statics else how.cuts)
     steps("reference condition", 0.8)
-    rule, elastic = carried(rule, statics, elastic_shapes(statics, basis.shapes), piece=how.number)
+    rule, elastic = reference_shapes(
+        rule, statics, elastic_shapes(statics, basis.shapes), piece=how.number
+    )
     check_interface_masses(statics, elastic.shapes)
     modal = _modal_body(statics, elastic, rule, how.prestress)
     steps("shape integrals", 0.95)
@@ -410,7 +416,7 @@ def _band(basis: Basis) -> float:
 
 
 def _residual(
-    statics: InterfaceStatics, elastic: ElasticShapes, modal: _ModalBody, how: How
+    statics: InterfaceStatics, elastic: ElasticShapes, modal: _ModalBody, how: ReductionOptions
 ) -> ResidualModes | None:
     """Lowest modes outside the basis, with their damping; None where the iteration does not find
     them.

@@ -22,7 +22,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.undeformed_pieces import poses_of
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import LOADS
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 FREQUENCIES = 6  # compared
 TOLERATED = 0.01  # error of compliance or frequency without a warning

@@ -28,10 +28,10 @@ import scipy.linalg
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.unit_loads import inertial_loads
+from preprocess.fe.assemble_pieces import AssembledPart
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.freedoms import Indices, dofs_of
-from preprocess.fe.model import FEModel
-from preprocess.fe.undivided import Undivided
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 NORMAL_MODES = 12  # of the whole part
 RELEASED = 1e-4  # of the strain energy of a motion
@@ -40,7 +40,7 @@ TINY = 1e-12  # of the strain energy of the largest motion: none
 Patterns = dict[str, FloatArray]  # (n, m) nodal forces of a piece, by the name of the cut
 
 
-class Motions(NamedTuple):
+class PartMotions(NamedTuple):
     """Motions u (n, k) of the whole part, uᵀKu = 1, with accelerations a (n, k) of its nodes and
     factors of the inertia loads (12, k) that act, besides loads at the interfaces."""
 
@@ -49,7 +49,7 @@ class Motions(NamedTuple):
     inertial: FloatArray
 
 
-def motions_of(whole: InterfaceStatics) -> Motions:
+def part_motions(whole: InterfaceStatics) -> PartMotions:
     """Motions of a part by loads at the interfaces, by its inertia and in its normal modes with the
     interfaces held.
     """
@@ -69,22 +69,22 @@ def motions_of(whole: InterfaceStatics) -> Motions:
     )
     inertial[strained, first + np.arange(last)] = 1.0 / np.sqrt(energy[strained])
     a[:, first + last :] = -modes.shapes * modes.omega
-    return Motions(np.hstack(u), a, inertial)
+    return PartMotions(np.hstack(u), a, inertial)
 
 
 def cut_patterns(
     whole: InterfaceStatics,
-    undivided: Undivided,
+    undivided: AssembledPart,
     pieces: Sequence[InterfaceStatics],
     cuts: Sequence[tuple[int, int, str]],
 ) -> list[Patterns]:
     """Patterns of each piece at its cuts, (piece, other piece, name); those of the two pieces of a
     cut are the same forces, of sum one. Raises InputError for cuts at nodes that follow
     connections."""
-    motions = motions_of(whole)
+    motions = part_motions(whole)
     found: list[Patterns] = [{} for _ in pieces]
     for i, j, cut in cuts:
-        given = beyond_frame(whole, undivided, pieces, (i, j, cut), motions)
+        given = residual_cut_forces(whole, undivided, pieces, (i, j, cut), motions)
         C = np.sum([forces.T @ pieces[k].response(forces) for k, forces in given.items()], axis=0)
         energy, V = scipy.linalg.eigh(0.5 * (C + C.T))
         V = V[:, energy > RELEASED][:, ::-1]
@@ -94,12 +94,12 @@ def cut_patterns(
     return found
 
 
-def beyond_frame(
+def residual_cut_forces(
     whole: InterfaceStatics,
-    undivided: Undivided,
+    undivided: AssembledPart,
     pieces: Sequence[InterfaceStatics],
     cut: tuple[int, int, str],
-    motions: Motions,
+    motions: PartMotions,
 ) -> dict[int, FloatArray]:
     """The forces f̃ at a cut on the first of its pieces, among the degrees of freedom of each of
     the two. Raises InputError for cuts at nodes that follow connections."""
@@ -135,7 +135,7 @@ def _dofs_at(fe: FEModel, cut: str) -> Indices:
 
 
 def _nodal_forces(
-    piece: InterfaceStatics, P: FloatArray, motions: Motions, centre: FloatArray
+    piece: InterfaceStatics, P: FloatArray, motions: PartMotions, centre: FloatArray
 ) -> FloatArray:
     """Forces of the rest of the part on the nodes of a piece, among the degrees of freedom of the
     whole (n, k).

@@ -21,14 +21,15 @@ import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.cut_patterns import Motions, beyond_frame
+from preprocess.body.cut_patterns import PartMotions, residual_cut_forces
 from preprocess.body.geometric_stiffness import accelerations_of, stress_stiffness
 from preprocess.body.unit_loads import rigid_acceleration
-from preprocess.fe.model import FEModel
+from preprocess.fe.assemble_pieces import AssembledPart
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.rotation_work import arms_of, rotation_work
-from preprocess.fe.undivided import Undivided
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import LOADS
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 MODES = 6
 SMALL = 0.1  # of the effect of the other forces at an interface: forces without one
@@ -37,7 +38,7 @@ TOLERATED = 0.05
 
 def missing_stiffness(
     whole: InterfaceStatics,
-    undivided: Undivided,
+    undivided: AssembledPart,
     pieces: Sequence[InterfaceStatics],
     cuts: Sequence[tuple[int, int, str]],
     references: Sequence[str],
@@ -53,10 +54,10 @@ def missing_stiffness(
     u = whole.held_response(whole.interface_loads[:, columns], held)
     count = min(MODES, whole.free_degrees_of_freedom - 6)
     modes = whole.modes((held,), count=count)
-    motions = Motions(u, np.zeros_like(u), np.zeros((12, len(columns))))
+    motions = PartMotions(u, np.zeros_like(u), np.zeros((12, len(columns))))
     beyond: list[dict[str, FloatArray]] = [{} for _ in pieces]
     for i, j, cut in cuts:
-        given = beyond_frame(whole, undivided, pieces, (i, j, cut), motions)
+        given = residual_cut_forces(whole, undivided, pieces, (i, j, cut), motions)
         beyond[i][cut], beyond[j][cut] = given[i], -given[j]
     lacking, effect = np.zeros((len(columns), count)), np.zeros((len(columns), count))
     for statics, P, forces, reference in zip(pieces, undivided.places, beyond, references):

@@ -15,27 +15,27 @@ from flexmbs.errors import InputError, MachineError, shown
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
-from preprocess.body.build import How, Piece, Steps, body_of, check_options, model_of
+from preprocess.body.build import Piece, ReductionOptions, Steps, body_of, check_options, model_of
 from preprocess.body.cut_accuracy import cut_errors, pieces_damping, warn_of_cuts
 from preprocess.body.cut_patterns import cut_patterns
 from preprocess.body.cut_stiffening import missing_stiffness, warn_of_stiffness
 from preprocess.body.damping import Damping, damping_ratios
 from preprocess.body.provenance import default_name
 from preprocess.body.stress import SURFACE_STRESS, Stress
+from preprocess.fe.assemble_pieces import AssembledPart, assemble_pieces
 from preprocess.fe.element_groups import Materials
 from preprocess.fe.face_average import FaceAveraged
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.freedoms import Indices, dofs_of
 from preprocess.fe.interfaces import Averaged, BoundInterface, Interface, Rigid, bind_interfaces
-from preprocess.fe.model import FEModel
-from preprocess.fe.undivided import Undivided, undivided
-from preprocess.inputs.arguments import checked_arguments, instance
+from preprocess.inputs.argument_checks import checked_arguments, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.divide import CUT
 from preprocess.mesh.face_mass import face_mass
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.node_regions import region_of
 from preprocess.reduction import Progress, Reduction
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.solve.threads import on_threads
 
 FULL = "full"
@@ -118,18 +118,18 @@ def reduce_divided(
         for k, each in enumerate(plan, 1)
     ]
     hows = [
-        How(method, None, None, prestress=None, cuts=_cuts_of(each.fe), **every, **its)  # type: ignore[arg-type]
+        ReductionOptions(method, None, None, prestress=None, cuts=_cuts_of(each.fe), **every, **its)  # type: ignore[arg-type]
         for each, its in zip(plan, own)
     ]
     bound = [_bound(plan, k, cuts) for k in range(len(plan))]
-    whole = _Whole(plan, interfaces, cuts)
+    whole = _UndividedPart(plan, interfaces, cuts)
     known: list[Piece | None] = [None] * len(plan)
     statics: list[InterfaceStatics] = []
     if cuts == FULL and len(plan) > 1:
         statics = [
             _located(each.fe, InterfaceStatics, each.fe, own) for each, own in zip(plan, bound)
         ]
-        found = cut_patterns(whole.statics, whole.undivided, statics, _cuts(plan))
+        found = cut_patterns(whole.statics, whole.assembled, statics, _cuts(plan))
         known = [Piece(*pair) for pair in zip(statics, found)]
     bodies = [
         _located(each.fe, body_of, each.fe, own, how, Steps(_within(progress, k, len(plan))), piece)
@@ -148,7 +148,7 @@ def reduce_divided(
         )
         bodies = [dataclasses.replace(body, damping_rows=own) for body, own in zip(bodies, rows)]
     damped = b" ".join(body.damping_rows.tobytes() for body in bodies)
-    bodies = _marked(
+    bodies = _with_cut_digests(
         bodies,
         {cut: _digest_of(plan[i].fe, cut, cuts, known[i], damped) for i, _, cut in _cuts(plan)},
     )
@@ -173,7 +173,7 @@ def _located(fe: FEModel, function: Callable[..., Made], *given: Any) -> Made:
         raise InputError(*(f"{problem} ({fe.source})" for problem in error.problems)) from None
 
 
-def _bound(plan: Sequence[_Planned], k: int, cuts: str) -> list[BoundInterface]:
+def _bound(plan: Sequence[_PlannedPiece], k: int, cuts: str) -> list[BoundInterface]:
     """The interfaces of piece k, those at its cuts last."""
     fe, models = plan[k].fe, [each.fe for each in plan]
     at = {cut: _at_cut(fe, models[j], cut, cuts) for cut, j in _neighbours(models, k)}
@@ -193,7 +193,7 @@ def _cuts_of(fe: FEModel) -> list[str]:
     return [name for name in fe.node_sets if name.startswith(CUT)]
 
 
-def _cuts(plan: Sequence[_Planned]) -> list[tuple[int, int, str]]:
+def _cuts(plan: Sequence[_PlannedPiece]) -> list[tuple[int, int, str]]:
     """(piece, later piece, name) of each cut."""
     return list(welds([_cuts_of(piece.fe) for piece in plan]))
 
@@ -214,7 +214,7 @@ def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None, damped: by
     return hashlib.sha256(b" ".join(content)).hexdigest()
 
 
-def _marked(
+def _with_cut_digests(
     bodies: Sequence[FlexibleBodyData], digests: Mapping[str, str]
 ) -> list[FlexibleBodyData]:
     """The bodies, whose frames at cuts have their digests."""
@@ -228,22 +228,22 @@ def _marked(
     return [dataclasses.replace(body, frames=frames) for body, frames in zip(bodies, marked)]
 
 
-class _Whole:
+class _UndividedPart:
     """The part without its cuts."""
 
     def __init__(
-        self, plan: Sequence[_Planned], interfaces: Mapping[str, Interface], cuts: str
+        self, plan: Sequence[_PlannedPiece], interfaces: Mapping[str, Interface], cuts: str
     ) -> None:
         self._plan, self._interfaces, self._cuts = plan, interfaces, cuts
 
     @functools.cached_property
-    def undivided(self) -> Undivided:
-        return undivided([piece.fe for piece in self._plan])
+    def assembled(self) -> AssembledPart:
+        return assemble_pieces([piece.fe for piece in self._plan])
 
     @functools.cached_property
     def statics(self) -> InterfaceStatics:
         """One factorization of the stiffness of the part."""
-        fe = self.undivided.fe
+        fe = self.assembled.fe
         bound = bind_interfaces(self._interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
         return InterfaceStatics(fe, bound)
 
@@ -264,14 +264,14 @@ class _Whole:
         """What the geometric stiffness of the pieces lacks, with a warning where it is much."""
         references = [each.reference for each in self._plan]
         missing = missing_stiffness(
-            self.statics, self.undivided, pieces, _cuts(self._plan), references
+            self.statics, self.assembled, pieces, _cuts(self._plan), references
         )
         warn_of_stiffness(missing)
         text = ", ".join(f"{load} {share:.2g}" for load, share in missing.items())
         return {"accuracy: pieces, stiffening": text} if missing else {}
 
 
-class _Planned(NamedTuple):
+class _PlannedPiece(NamedTuple):
     """A piece with its interfaces besides the cuts, and the one to which its frame is attached."""
 
     fe: FEModel
@@ -301,7 +301,7 @@ def _models(pieces: Any, material: Materials | None) -> list[FEModel]:
 
 def _plan(
     models: Sequence[FEModel], interfaces: Mapping[str, Interface], reference: str
-) -> list[_Planned]:
+) -> list[_PlannedPiece]:
     """The pieces from that of the reference on, those next to it before those beyond. Raises
     InputError.
     """
@@ -344,7 +344,7 @@ def _plan(
                 "of the part"
             )
     own = {k: {name: each for name, each in interfaces.items() if places[name] == k} for k in queue}
-    return [_Planned(models[k], own[k], roots[k]) for k in queue]
+    return [_PlannedPiece(models[k], own[k], roots[k]) for k in queue]
 
 
 def _neighbours(models: Sequence[FEModel], k: int) -> list[tuple[str, int]]:

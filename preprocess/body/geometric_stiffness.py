@@ -30,10 +30,10 @@ import numpy as np
 from flexmbs.flexible_body.components import FloatArray, GeometricStiffness, IntArray
 from preprocess.body.reference import MEAN_AXES
 from preprocess.body.unit_loads import INERTIAL, BodyLoads, UnitLoads, unit_accelerations
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.initial_stress import initial_stress_stiffness
-from preprocess.fe.model import FEModel
-from preprocess.fe.rotation_work import arms_of, turned
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.fe.rotation_work import arms_of, turning_work
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 
 def geometric_stiffness(
@@ -53,8 +53,8 @@ def geometric_stiffness(
         return found * loaded
 
     K0 = stress_stiffness(fe, cases.displacements, shapes, accelerations)
-    for arms, psi, p in _turning(statics, cases, shapes, rotations):
-        K0 += turned(psi[None], np.einsum("ni,njk->kij", arms, p * loaded)[None])
+    for arms, psi, p in _turning_nodes(statics, cases, shapes, rotations):
+        K0 += turning_work(psi[None], np.einsum("ni,njk->kij", arms, p * loaded)[None])
     return fe.engine.total(K0)
 
 
@@ -87,7 +87,7 @@ def stress_stiffness(
     for body in fe.bodies:
         forces = inertia_forces(body.first, len(body.arms))
         psi = shapes[fe.freedoms.six(np.array([body.node]))[0, 3:]]
-        K0 -= turned(psi[None], np.einsum("ni,njk->kij", body.arms, forces)[None])
+        K0 -= turning_work(psi[None], np.einsum("ni,njk->kij", body.arms, forces)[None])
     return K0
 
 
@@ -100,7 +100,7 @@ def accelerations_of(fe: FEModel, u: FloatArray, rows: slice) -> FloatArray:
     )
 
 
-def _turning(
+def _turning_nodes(
     statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
     """Nodes that turn with an interface or the centre of a spider, each in one process: their arms
@@ -128,7 +128,7 @@ def _turning(
         yield (
             arms_of(interface.rigid_motion[: len(interface.nodes)][own][..., 3:]),
             rotations[j],
-            _on(fe, p, interface.nodes[own]),
+            _forces_on(fe, p, interface.nodes[own]),
         )
     for arms in fe.arms.values():
         p = left if arms.led is None else -(arms.led.C.T @ left[arms.led.dofs])
@@ -136,11 +136,11 @@ def _turning(
         yield (
             arms_of(arms.rigid_motion[own][..., 3:]),
             arms.turn @ shapes,
-            _on(fe, p, arms.nodes[own]),
+            _forces_on(fe, p, arms.nodes[own]),
         )
 
 
-def _on(fe: FEModel, p: FloatArray, nodes: IntArray) -> FloatArray:
+def _forces_on(fe: FEModel, p: FloatArray, nodes: IntArray) -> FloatArray:
     """Forces (n, 3, k) on some nodes."""
     return fe.displacements(p)[nodes]
 

@@ -13,8 +13,8 @@ from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.body_modes import BodyModes
 from preprocess.body.geometric_stiffness import geometric_stiffness
 from preprocess.body.unit_loads import PRODUCTS, UnitLoads
-from preprocess.inputs.arguments import checked_arguments, instance
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.inputs.argument_checks import checked_arguments, instance
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 
 @checked_arguments

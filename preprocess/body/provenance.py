@@ -11,10 +11,10 @@ import numpy as np
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.file import GENERATOR
 from preprocess.body.reference import Reference
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import BoundInterface
-from preprocess.fe.model import FEModel
 from preprocess.reduction import Basis, Reduction
-from preprocess.reduction.independent import ElasticShapes
+from preprocess.reduction.independent_shapes import ElasticShapes
 from preprocess.solve.threads import parallel_map
 
 BLOCK = 2**24  # bytes whose digest one thread takes

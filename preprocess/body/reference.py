@@ -29,9 +29,9 @@ import scipy.sparse as sp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.interfaces import BoundInterface, interface_index
-from preprocess.inputs.arguments import checked_arguments, instance, integer
+from preprocess.inputs.argument_checks import checked_arguments, instance, integer
 from preprocess.mesh.rigid_motion import rigid_motion
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 MEAN_AXES, PRINCIPAL_AXES, CHORD = OTHERS = ("mean axes", "principal axes", "chord")
 

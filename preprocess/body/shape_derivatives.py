@@ -28,15 +28,15 @@ import numpy as np
 from flexmbs.errors import InputError, SolverError, shown
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.body.families import PLACES, STEP, mesh_axes, slope_of, surface_of
+from preprocess.body.aligned_bodies import PLACES, STEP, mesh_axes, slope_of, surface_of
 from preprocess.fe.assembly import assemble
 from preprocess.fe.element_groups import Materials
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import BoundInterface, Interface, bind_interfaces, interface_index
-from preprocess.fe.model import FEModel
 from preprocess.mesh.mesh import Mesh
 from preprocess.reduction import CraigBampton, FreeModes, Guyan, Reduction
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics
 
 # of squares of frequencies, at which the last mode and the first one that is left out are the same
 CLOSE = 1e-4
@@ -46,14 +46,14 @@ ITERATIONS = 1000
 CONSTRAINT = "constraint modes"
 
 
-class _Varied(NamedTuple):
+class _VariedPart(NamedTuple):
     """A part with other numbers: its model, without a factor, and its interfaces."""
 
     fe: FEModel
     bound: tuple[BoundInterface, ...]
 
 
-class _Fields(NamedTuple):
+class _ShapeGroup(NamedTuple):
     """Shapes u (3N, k) of one kind with ω² (k,), 0 of static ones; ``free``: with interfaces free
     to move.
     """
@@ -109,7 +109,7 @@ def shape_derivatives(
     """
     _check_method(method)
     scales, surface = dict(scales or {}), surface_of(base, "base")
-    here = _varied(parts, dict(at), interfaces)
+    here = _varied_part(parts, dict(at), interfaces)
     if here.fe.constraints.T is not None or here.fe.freedoms.size != 3 * len(here.fe.nodes):
         raise InputError(
             "parts: gives beams, shells or connections, whose shapes have no derivatives "
@@ -134,14 +134,14 @@ def shape_derivatives(
     X = _coordinates(statics, kinds, shapes, index)
     for name, value in at.items():
         step = STEP * (scales.get(name) or abs(value) or 1.0)
-        beside = [_varied(parts, {**at, name: value + c * step}, interfaces) for c in PLACES]
+        beside = [_varied_part(parts, {**at, name: value + c * step}, interfaces) for c in PLACES]
         for each in beside:
             if each.fe.freedoms.size != here.fe.freedoms.size:
                 raise InputError(
                     f"parts: gives other nodes at another {name}; move the nodes of the "
                     "base's mesh only"
                 )
-        change = _Change(statics, beside, step)
+        change = _PartDerivative(statics, beside, step)
         slope = _of_body(change, kinds, shapes, X, index)
         found[name] = np.einsum("ba,nbk->nak", axes, slope.reshape(-1, 3, base.nf))
     return found
@@ -158,11 +158,11 @@ def _check_method(method: Reduction) -> None:
         )
 
 
-def _varied(
+def _varied_part(
     parts: Callable[..., tuple[Mesh, Materials]],
     numbers: dict[str, float],
     interfaces: Mapping[str, Interface],
-) -> _Varied:
+) -> _VariedPart:
     try:
         found = parts(**numbers)
     except TypeError as error:
@@ -172,12 +172,12 @@ def _varied(
     if not isinstance(found, tuple) or len(found) != 2:
         raise InputError(f"parts: gives {shown(found)}; return a mesh and its material")
     fe = assemble(*found)
-    return _Varied(
+    return _VariedPart(
         fe, tuple(bind_interfaces(interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms))
     )
 
 
-def _fields(statics: InterfaceStatics, method: Reduction) -> list[_Fields]:
+def _fields(statics: InterfaceStatics, method: Reduction) -> list[_ShapeGroup]:
     """The shapes of a basis by kind, modes to round-off by a step of Newton's method. Raises
     InputError where their space ends within equal frequencies."""
     # that no mode is missed was verified for the base, with factors of its own
@@ -191,14 +191,14 @@ def _fields(statics: InterfaceStatics, method: Reduction) -> list[_Fields]:
         if normal and isinstance(method, NormalModeReduction):
             _check_gap(statics, method, omega2)
             residual = statics.fe.stiffness_product(u) - omega2 * statics.fe.mass_product(u)
-            u = u - solved(
+            u = u - projected_solution(
                 statics.supported(method.held(statics)),
                 statics.fe.mass_product,
                 residual,
                 omega2,
                 u,
             )
-        found.append(_Fields(u, omega2, isinstance(method, FreeModes)))
+        found.append(_ShapeGroup(u, omega2, isinstance(method, FreeModes)))
     return found
 
 
@@ -215,12 +215,12 @@ def _check_gap(statics: InterfaceStatics, method: NormalModeReduction, omega2: F
             )
 
 
-class _Change:
+class _PartDerivative:
     """Derivatives by one number of what a base's shapes meet: matrices and interfaces of parts
     beside it.
     """
 
-    def __init__(self, statics: InterfaceStatics, beside: list[_Varied], step: float) -> None:
+    def __init__(self, statics: InterfaceStatics, beside: list[_VariedPart], step: float) -> None:
         self.statics, self.fe, self.beside, self.step = statics, statics.fe, beside, step
         self.T = [
             self._slope([each.bound[k].rigid_motion for each in beside])
@@ -242,7 +242,7 @@ class _Change:
         """R' (3N, 6) about the base's centre of mass."""
         return self._slope([each.fe.rigid_motion(self.fe.centre_of_mass) for each in self.beside])
 
-    def of(self, kind: _Fields, all_modes: FloatArray) -> FloatArray:
+    def of(self, kind: _ShapeGroup, all_modes: FloatArray) -> FloatArray:
         """u' (3N, k), but for parts in the space of the shapes."""
         u, omega2, statics = kind.u, kind.omega2, self.statics
         residual = self._dynamic(u, omega2)
@@ -267,14 +267,16 @@ class _Change:
         v += 0.0 if kind.free else statics.constraint_modes() @ q
         loads -= self._dynamic(v, omega2)
         response = statics.free_response if kind.free else statics.response
-        return np.asarray(v + solved(response, self.fe.mass_product, loads, omega2, all_modes))
+        return np.asarray(
+            v + projected_solution(response, self.fe.mass_product, loads, omega2, all_modes)
+        )
 
     def _dynamic(self, u: FloatArray, omega2: FloatArray) -> FloatArray:
         return np.asarray(self.fe.stiffness_product(u) - omega2 * self.fe.mass_product(u))
 
 
 def _coordinates(
-    statics: InterfaceStatics, kinds: list[_Fields], shapes: FloatArray, index: int
+    statics: InterfaceStatics, kinds: list[_ShapeGroup], shapes: FloatArray, index: int
 ) -> FloatArray:
     """X of Φ = B X, B = [R | shapes of the basis]. Raises InputError for shapes of another part,
     method or body frame.
@@ -302,7 +304,7 @@ def _coordinates(
 
 
 def _of_body(
-    change: _Change, kinds: list[_Fields], shapes: FloatArray, X: FloatArray, index: int
+    change: _PartDerivative, kinds: list[_ShapeGroup], shapes: FloatArray, X: FloatArray, index: int
 ) -> FloatArray:
     """Derivative (3N, nf) of the shapes of the body, without its part in their own space.
 
@@ -322,7 +324,7 @@ def _of_body(
     return np.asarray(moved - shapes @ np.linalg.lstsq(shapes, moved, rcond=None)[0])
 
 
-def solved(
+def projected_solution(
     response: Callable[[FloatArray], FloatArray],
     mass: Callable[[FloatArray], FloatArray],
     loads: FloatArray,

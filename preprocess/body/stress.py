@@ -17,10 +17,10 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from flexmbs.flexible_body.plies import Plies
 from flexmbs.flexible_body.stress import StressModes
-from preprocess.fe.model import FEModel
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.nodal_stress import StressRows, elasticity, nodal_stress, stress_rows
-from preprocess.fe.structure import PlyData, Structure
-from preprocess.inputs.arguments import checked_arguments
+from preprocess.fe.structural_element import PlyData, StructuralElement
+from preprocess.inputs.argument_checks import checked_arguments
 
 PRECISION = {"single": np.float32, "double": np.float64}
 _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
@@ -125,7 +125,7 @@ def stress_modes(
     )
 
 
-def _plies(structures: Sequence[Structure], first: int, axes: FloatArray) -> Plies | None:
+def _plies(structures: Sequence[StructuralElement], first: int, axes: FloatArray) -> Plies | None:
     """Plies of the shells whose faces have the rows from ``first`` on, element by element; axes (3,
     3): of the body.
     """

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.reference import Reference, reactions, reference_of, referenced_response
-from preprocess.fe.model import FEModel
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.fe.fe_model import FEModel
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 AXES = ("x", "y", "z")
 PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))  # of angular velocities

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from flexmbs.flexible_body.components import FloatArray
     from flexmbs.flexible_body.divided import DividedBodyData
     from flexmbs.flexible_body.record import FlexibleBodyData
-    from preprocess.fe.model import FEModel
+    from preprocess.fe.fe_model import FEModel
     from preprocess.mesh.mesh import Mesh
 
 OWN = "flexmbs"

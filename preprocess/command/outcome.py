@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from flexmbs.console.messages import note
 
 
-def put_warnings(caught: Iterable[warnings.WarningMessage]) -> None:
+def print_warnings(caught: Iterable[warnings.WarningMessage]) -> None:
     """Notes of the package's own warnings, each once, without those of the compiler."""
     from preprocess.inputs.warning import PreprocessWarning
 

@@ -11,6 +11,7 @@ from flexmbs.console.messages import progress_bar, put
 from flexmbs.errors import InputError
 from flexmbs.files.file_types import BODY
 from flexmbs.files.reserved_outputs import reserved
+from preprocess.command.outcome import costs, print_warnings
 from preprocess.command.outcome import costs, put_warnings
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _reduce(
                     allow_large=allow_large,
                     keep=keep,
                 )
-    put_warnings(caught)
+    print_warnings(caught)
     data.save(target)
     if isinstance(data, DividedBodyData):
         put(described_pieces(data))

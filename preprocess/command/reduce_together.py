@@ -16,8 +16,8 @@ from flexmbs.files.file_types import BODY
 from flexmbs.files.reserved_outputs import reserved
 from preprocess.body.build import Steps
 from preprocess.command.inspect import described
-from preprocess.command.outcome import costs, put_warnings
-from preprocess.distributed.processes import EndedTogether, Processes, processes
+from preprocess.command.outcome import costs, print_warnings
+from preprocess.distributed.processes import CollectiveError, Processes, processes
 from preprocess.distributed.reduce import reduce_together as reduced
 from preprocess.part_file import Part, read_part
 from preprocess.part_file.digest import INPUTS, stored_digest
@@ -40,7 +40,7 @@ def reduce_together(
             force=force,
             allow_outside=allow_outside,
         )
-    except EndedTogether as error:
+    except CollectiveError as error:
         raise typer.Exit(error.exit_code) from None
 
 
@@ -74,7 +74,7 @@ def _reduce_together(
                 data,
                 provenance={**origin, **data.provenance, **steps.times, INPUTS: part[0].digest()},
             )
-            put_warnings(caught)
+            print_warnings(caught)
             body.save(target)
             put(described(body))
             put(costs(body.provenance, peak_memory()))

@@ -3,8 +3,8 @@ mesh.
 """
 
 from preprocess.comparison.compare import Comparison, Compliance, Pair, compare
-from preprocess.comparison.full import FullModel
-from preprocess.comparison.reduced import ReducedBody
+from preprocess.comparison.full_model import FullModel
+from preprocess.comparison.reduced_body import ReducedBody
 from preprocess.comparison.structure import Structure, StructureModes
 
 __all__ = [

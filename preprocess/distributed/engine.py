@@ -14,10 +14,10 @@ from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.distributed.exchange import Exchange
 from preprocess.distributed.factor import MumpsFactor
 from preprocess.distributed.processes import Processes
-from preprocess.solve.engine import Engine, Matrix
+from preprocess.solve.engine import BlockMatrix, Engine
 from preprocess.solve.factors import Factor
 from preprocess.solve.lanczos import Modes, Operator, modes_by_blocks
-from preprocess.solve.tall import TallProducts
+from preprocess.solve.tall_products import TallProducts
 from preprocess.solve.threads import Threads
 
 
@@ -54,7 +54,7 @@ class PetscEngine(Engine):
     def assembled(self, f: FloatArray) -> FloatArray:
         return self._exchange.summed(f)
 
-    def factorize(self, matrix: Matrix) -> Factor:
+    def factorize(self, matrix: BlockMatrix) -> Factor:
         factor = MumpsFactor(self, self._processes, matrix)
         if matrix.definite:
             self.facts = factor.facts

@@ -11,7 +11,7 @@ from flexmbs.errors import InputError, MachineError
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.distributed.processes import Processes
 from preprocess.fe.freedoms import dofs_of
-from preprocess.solve.engine import Engine, Matrix
+from preprocess.solve.engine import BlockMatrix, Engine
 from preprocess.solve.factorize import SINGULAR
 from preprocess.solve.factors import Factor
 
@@ -28,7 +28,7 @@ SHOWN = 5
 class MumpsFactor(Factor):
     """L D Lᵀ of the sum of the shares of all processes."""
 
-    def __init__(self, engine: Engine, processes: Processes, matrix: Matrix) -> None:
+    def __init__(self, engine: Engine, processes: Processes, matrix: BlockMatrix) -> None:
         self._engine, self._processes, self._matrix = engine, processes, matrix
         free = np.zeros(len(matrix.places) * 3, dtype=bool)
         free[dofs_of(matrix.blocks)] = True

@@ -12,11 +12,11 @@ from flexmbs.flexible_body.components import FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.stress import StressModes
 from preprocess.body.stress import PRECISION, Stress
-from preprocess.distributed.share import Share, Whole
-from preprocess.fe.model import FEModel
+from preprocess.distributed.decomposition import Share, WholePart
+from preprocess.fe.fe_model import FEModel
 
 
-class Piece(NamedTuple):
+class LocalSurface(NamedTuple):
     """Surface and stress of one process, with the places of their rows in the whole.
 
     nodes (o,): rows of the owned nodes in the whole mesh, x (o, 3) and phi (o, 3, nf) of these
@@ -45,7 +45,7 @@ class Piece(NamedTuple):
     yield_stress: FloatArray
 
 
-def piece_of(data: FlexibleBodyData, fe: FEModel, share: Share) -> Piece:
+def local_surface(data: FlexibleBodyData, fe: FEModel, share: Share) -> LocalSurface:
     """Piece of a body whose surface and stress are those of the part in this process."""
     assert data.surface is not None
     n, surface = len(fe.nodes), data.surface
@@ -67,7 +67,7 @@ def piece_of(data: FlexibleBodyData, fe: FEModel, share: Share) -> Piece:
         np.repeat(order, part.skin()[0].positions.shape[1])
         for order, part in zip(share.order, fe.structures)
     ]
-    return Piece(
+    return LocalSurface(
         nodes=share.nodes[own],
         x=surface.nodes[:n][own],
         phi=surface.phi[:n][own],
@@ -96,8 +96,8 @@ def _counts(fe: FEModel, place: dict[int, int]) -> FloatArray:
     return count
 
 
-def merged(
-    data: FlexibleBodyData, pieces: Sequence[Piece], whole: Whole, choice: Stress | None
+def merged_body(
+    data: FlexibleBodyData, pieces: Sequence[LocalSurface], whole: WholePart, choice: Stress | None
 ) -> FlexibleBodyData:
     """The body with surface and stress of all pieces."""
     joints = whole.layout.joints
@@ -121,11 +121,11 @@ def merged(
     return replace(data, surface=surface, stress=stress)
 
 
-def _stacked(pieces: Sequence[Piece], name: str) -> np.ndarray:
+def _stacked(pieces: Sequence[LocalSurface], name: str) -> np.ndarray:
     return np.concatenate([getattr(each, name) for each in pieces])
 
 
-def _skin(pieces: Sequence[Piece]) -> tuple[IntArray, IntArray]:
+def _skin(pieces: Sequence[LocalSurface]) -> tuple[IntArray, IntArray]:
     """Order of the skin's points of all pieces, and its triangles (k, 3) in it, element by element
     as in one process.
     """
@@ -139,7 +139,7 @@ def _skin(pieces: Sequence[Piece]) -> tuple[IntArray, IntArray]:
 
 
 def _stress(
-    found: StressModes, pieces: Sequence[Piece], order: IntArray, n: int, choice: Stress
+    found: StressModes, pieces: Sequence[LocalSurface], order: IntArray, n: int, choice: Stress
 ) -> StressModes:
     """Stress of all pieces: means of solids weighted by their numbers of elements."""
     kind, nf = PRECISION[choice.precision], found.nf

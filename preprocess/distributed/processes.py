@@ -21,7 +21,7 @@ HOW = "see the recipe 'Reduce a part on several machines'"
 
 
 @final
-class EndedTogether(Exception):
+class CollectiveError(Exception):
     """An error of all processes, which the first one tells. exit_code: of this process."""
 
     def __init__(self, exit_code: int) -> None:
@@ -115,7 +115,7 @@ class Processes:
                 self.comm.Abort(code)
             if self.rank == 0:
                 raise
-            raise EndedTogether(code) from None
+            raise CollectiveError(code) from None
 
     def _all_failed(self) -> bool:
         """Whether every process comes here soon."""

@@ -12,16 +12,16 @@ import numpy as np
 from flexmbs.console.memory import peak_memory
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.body.build import How, Steps, body_of
+from preprocess.body.build import ReductionOptions, Steps, body_of
 from preprocess.body.provenance import faces_of
+from preprocess.distributed.decomposition import Decomposition, Share, WholePart
 from preprocess.distributed.engine import PetscEngine
 from preprocess.distributed.exchange import Exchange
-from preprocess.distributed.merge import merged, piece_of
+from preprocess.distributed.merge import local_surface, merged_body
 from preprocess.distributed.processes import Processes
-from preprocess.distributed.share import Division, Share, Whole
 from preprocess.distributed.slepc import SlepcEngine
 from preprocess.fe.assembly import elements_model
-from preprocess.fe.model import FEModel
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.shell_sections import LaminateSection
 from preprocess.reduction import CraigBampton, CraigChang, Guyan, Rubin
 
@@ -34,8 +34,8 @@ class Job(NamedTuple):
     else it has.
     """
 
-    whole: Whole
-    how: How
+    whole: WholePart
+    how: ReductionOptions
     others: Sequence[str] = ()
 
 
@@ -49,7 +49,7 @@ def reduce_together(
     processes.
     """
     steps("read and divide", 0.0)
-    first = _First(job, processes.size)
+    first = _RootInput(job, processes.size)
     how = processes.from_first(first.how)
     share: Share = processes.scattered(first.shares)
     steps("assemble", 0.0)
@@ -61,7 +61,7 @@ def reduce_together(
     )
     data = body_of(fe, share.interfaces, local, steps)
     steps("merge", 0.99)
-    pieces = processes.comm.gather(piece_of(data, fe, share))
+    pieces = processes.comm.gather(local_surface(data, fe, share))
     facts = {
         "engine": f"{engine_name}, {processes.size} processes",
         **_facts(processes, data, fe, exchange),
@@ -70,7 +70,7 @@ def reduce_together(
     if first.whole is None:
         return None
     whole = first.whole
-    body = merged(data, pieces, whole, how.stress)
+    body = merged_body(data, pieces, whole, how.stress)
     names: dict[str, str | float] = {
         "interfaces": faces_of(whole.interfaces),
         "elements": _elements(whole),
@@ -81,20 +81,20 @@ def reduce_together(
     )
 
 
-class _First:
+class _RootInput:
     """What the first process has besides its share; nothing elsewhere."""
 
-    whole: Whole | None = None
+    whole: WholePart | None = None
     shares: Iterator[Share] | None = None
 
     def __init__(self, job: Callable[[], Job], count: int) -> None:
         self._job, self._count = job, count
 
-    def how(self) -> How:
+    def how(self) -> ReductionOptions:
         """Options of the reduction; the part is read and divided."""
         found = self._job()
         _check_supported(found)
-        self.whole, self.shares = found.whole, Division(found.whole, self._count).shares()
+        self.whole, self.shares = found.whole, Decomposition(found.whole, self._count).shares()
         return found.how
 
 
@@ -150,5 +150,5 @@ def _facts(
     }
 
 
-def _elements(whole: Whole) -> str:
+def _elements(whole: WholePart) -> str:
     return ", ".join(f"{len(block.ids)} {name}" for name, block in whole.mesh.blocks.items())

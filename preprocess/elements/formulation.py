@@ -7,7 +7,7 @@ from flexmbs.errors import InputError
 from preprocess.elements.element import Element
 from preprocess.elements.hex8 import HEX8_FULL
 from preprocess.elements.hex20 import HEX20_REDUCED
-from preprocess.inputs.arguments import checked_arguments
+from preprocess.inputs.argument_checks import checked_arguments
 
 HEX8 = ("incompatible modes", "full")
 HEX20 = ("full", "reduced")

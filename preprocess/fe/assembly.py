@@ -13,34 +13,34 @@ from preprocess.elements import ELEMENTS
 from preprocess.elements.element import Element
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.attach import attach
-from preprocess.fe.connection import Connection, Nodes
-from preprocess.fe.connections import Connected, connected
+from preprocess.fe.connection_base import Connection, ModelNodes
+from preprocess.fe.connections import ConnectionEffects, connection_effects
 from preprocess.fe.constraints import Constraints, constraints_of
-from preprocess.fe.declared import (
+from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
+from preprocess.fe.element_matrices import add_elements, condensed, element_mass, element_stiffness
+from preprocess.fe.fe_model import FEModel
+from preprocess.fe.freedoms import Freedoms
+from preprocess.fe.from_declarations import (
     declared_connections,
     declared_masses,
     declared_materials,
     declared_sections,
     nodes_of_bodies,
 )
-from preprocess.fe.element_groups import ElementGroup, Materials, element_groups
-from preprocess.fe.freedoms import Freedoms
-from preprocess.fe.kernels import add_elements, condensed, element_mass, element_stiffness
-from preprocess.fe.mass_points import joined, nodes_as_points
+from preprocess.fe.mass_points import concatenated_points, nodes_as_points
 from preprocess.fe.material import Material, elasticity_tensor
-from preprocess.fe.model import FEModel
-from preprocess.fe.pattern import node_pattern, three_to_a_node
+from preprocess.fe.node_pattern import node_pattern, three_to_a_node
 from preprocess.fe.pinned_nodes import rotations_of_pinned_nodes
 from preprocess.fe.shell_sections import SYMMETRIC
 from preprocess.fe.shells import Shells
-from preprocess.fe.structure import Structure, mass_of, stiffness_of
-from preprocess.fe.structures import Sections, structures, turning_nodes
-from preprocess.inputs.arguments import checked_arguments, flag, instance
+from preprocess.fe.structural_element import StructuralElement, mass_of, stiffness_of
+from preprocess.fe.structural_groups import Sections, structural_groups, turning_nodes
+from preprocess.inputs.argument_checks import checked_arguments, flag, instance
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.checks import SHOWN, doubly_curved
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.shell_edges import opposite_neighbours, shell_edges
-from preprocess.solve.memory import check_memory, memory_kept
+from preprocess.solve.memory import check_memory, retain_freed_memory
 from preprocess.solve.threads import Threads
 
 Array = NDArray[np.float64]
@@ -103,7 +103,7 @@ def assemble(
     fe = elements_model(
         mesh,
         layout,
-        structures(mesh, layout.material, layout.sections, layout.joints.nodes.freedoms),
+        structural_groups(mesh, layout.material, layout.sections, layout.joints.nodes.freedoms),
     )
     attached = declared_masses(mesh)
     return attach(fe, attached) if attached else fe
@@ -129,7 +129,7 @@ class Layout(NamedTuple):
     material: Materials
     sections: Sections
     formulation: Formulation
-    joints: Connected
+    joints: ConnectionEffects
     constraints: Constraints
     lumped: bool = False
     held: bool = False
@@ -165,12 +165,12 @@ def layout_of(
         )
     _warn_of_stiff_elements(mesh)
     turning = np.union1d(turning_nodes(mesh), nodes_of_bodies(mesh))
-    nodes = Nodes(
+    nodes = ModelNodes(
         mesh.nodes, mesh.node_ids, mesh.node_sets, Freedoms(len(mesh.nodes), turning), mesh.faces
     )
-    joints = connected(nodes, connections)
+    joints = connection_effects(nodes, connections)
     R = joints.nodes.freedoms.rigid_motion(joints.nodes.positions - mesh.nodes.mean(axis=0))
-    parts = structures(mesh, material, sections, joints.nodes.freedoms)
+    parts = structural_groups(mesh, material, sections, joints.nodes.freedoms)
     _warn_of_curved_triangles(mesh, parts)
     _warn_of_opposite_normals(mesh, parts)
     pinned = rotations_of_pinned_nodes(mesh, parts, joints)
@@ -185,7 +185,7 @@ def layout_of(
     )
 
 
-def elements_model(mesh: Mesh, layout: Layout, parts: tuple[Structure, ...]) -> FEModel:
+def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, ...]) -> FEModel:
     """Model of the elements of a mesh with its layout; parts: its beams and shells.
 
     Raises InputError for elements with no or several materials.
@@ -216,7 +216,7 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[Structure, ...]) -> 
         groups=groups,
         structures=parts,
         rotating=freedoms.rotating,
-        mass_points=joined([nodes_as_points(places, freedoms.size), *points])
+        mass_points=concatenated_points([nodes_as_points(places, freedoms.size), *points])
         if parts or len(freedoms.rotating)
         else None,
         constraints=layout.constraints,
@@ -226,7 +226,9 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[Structure, ...]) -> 
     )
 
 
-def _checked_damping(joints: Connected, K: sp.csr_matrix, mass: float) -> sp.csr_matrix | None:
+def _checked_damping(
+    joints: ConnectionEffects, K: sp.csr_matrix, mass: float
+) -> sp.csr_matrix | None:
     """The damping matrix, None without dampers. Raises InputError for dampers that hold nodes: of
     more than √(k m), with the stiffest node and the whole mass, or its moment of inertia."""
     if not joints.damping.nnz:
@@ -251,7 +253,7 @@ def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
     return sp.csr_matrix((3 * n, 3 * n)), sp.csr_matrix((n, n))
 
 
-@memory_kept()
+@retain_freed_memory()
 def _solid_matrices(
     mesh: Mesh, groups: tuple[ElementGroup, ...], lumped: bool
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
@@ -330,7 +332,7 @@ def _warn_of_stiff_elements(mesh: Mesh) -> None:
         warnings.warn(message, PreprocessWarning, stacklevel=5)
 
 
-def _warn_of_curved_triangles(mesh: Mesh, parts: Sequence[Structure]) -> None:
+def _warn_of_curved_triangles(mesh: Mesh, parts: Sequence[StructuralElement]) -> None:
     """Warn of thin shells of triangles on doubly curved surfaces."""
     shells = [each for each in parts if isinstance(each, Shells) and each.kind == "tri3"]
     if not shells:
@@ -346,7 +348,7 @@ def _warn_of_curved_triangles(mesh: Mesh, parts: Sequence[Structure]) -> None:
         warnings.warn(message, PreprocessWarning, stacklevel=5)
 
 
-def _warn_of_opposite_normals(mesh: Mesh, parts: Sequence[Structure]) -> None:
+def _warn_of_opposite_normals(mesh: Mesh, parts: Sequence[StructuralElement]) -> None:
     """Warn of neighbouring shells with opposite normals that are not symmetric about the nodes:
     their offset or stack of plies changes sides there."""
     shells = [each for each in parts if isinstance(each, Shells)]

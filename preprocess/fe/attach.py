@@ -24,11 +24,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.fe.mass_points import MovedPoints, joined, nodes_as_points, spread
-from preprocess.fe.model import CarriedBody, FEModel
+from preprocess.fe.fe_model import CarriedBody, FEModel
+from preprocess.fe.mass_points import MovedPoints, concatenated_points, nodes_as_points, spread
 from preprocess.fe.point_mass import PointMass
-from preprocess.inputs.arguments import checked_arguments, instance
-from preprocess.mesh.node_regions import near_enough, region_of
+from preprocess.inputs.argument_checks import checked_arguments, instance
+from preprocess.mesh.node_regions import check_distance, region_of
 from preprocess.mesh.rigid_motion import rigid_motion
 
 Array = NDArray[np.float64]
@@ -82,7 +82,7 @@ def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
     centre = (
         fe.nodes[node] if attached.position is None else np.asarray(attached.position, dtype=float)
     )
-    near_enough(centre, fe.nodes, "point mass: position")
+    check_distance(centre, fe.nodes, "point mass: position")
     length = np.sqrt(np.trace(attached.second_moment) / attached.mass) or 1.0
     arm = np.vstack([np.zeros(3), length * np.eye(3)])
     block = _block(arm, np.ones(4), attached)
@@ -94,7 +94,9 @@ def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
     before = fe.mass_points or nodes_as_points(fe.nodes, fe.freedoms.size)
     body = CarriedBody(node, len(before.positions), centre + arm - fe.nodes[node])
     m = sp.block_diag([fe.m, block], format="csr")
-    return replace(fe, m=m, mass_points=joined([before, own]), bodies=(*fe.bodies, body))
+    return replace(
+        fe, m=m, mass_points=concatenated_points([before, own]), bodies=(*fe.bodies, body)
+    )
 
 
 def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matrix:
@@ -104,7 +106,7 @@ def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matri
         if attached.position is None
         else np.asarray(attached.position, dtype=float)
     )
-    near_enough(centre, fe.nodes, "point mass: position")
+    check_distance(centre, fe.nodes, "point mass: position")
     block, own = None, rows
     for _ in range(1 + LAYERS):
         rows = rows[:: -(-len(rows) // MOST_NODES)]

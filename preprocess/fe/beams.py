@@ -34,13 +34,13 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
-from preprocess.fe.beam_section import BeamSection, SectionData
-from preprocess.fe.rotation_work import turned
-from preprocess.fe.structure import (
+from preprocess.fe.beam_section_base import BeamSection, SectionData
+from preprocess.fe.rotation_work import turning_work
+from preprocess.fe.structural_element import (
     Array,
     ElementPoints,
     Indices,
-    Structure,
+    StructuralElement,
     quadratic_form,
     rotated_stress,
 )
@@ -53,7 +53,7 @@ PAIR = 0.5 * (1 + np.polynomial.legendre.leggauss(2)[0])
 ALONG = 1e-6  # sine of the angle between beam and orientation that is none
 
 
-class Station(NamedTuple):
+class BeamStation(NamedTuple):
     """Section at s: local axes as rows (ne, 3, 3); centroid (ne, 3); its displacement and rotation
     in local axes (ne, 6, n) by the degrees of freedom of the nodes, and their derivatives along the
     line; length (ne,) per s."""
@@ -65,7 +65,7 @@ class Station(NamedTuple):
     length: Array
 
 
-def _moved_to(point: Array) -> Array:
+def _shifted_motion(point: Array) -> Array:
     """(6, 6): motion of a point y, z of the section, but along the beam that of the centroid, by
     that of the centroid.
     """
@@ -75,7 +75,7 @@ def _moved_to(point: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Beams(Structure):
+class Beams(StructuralElement):
     """Beams of one section and material."""
 
     section: BeamSection = field(kw_only=True)
@@ -83,7 +83,7 @@ class Beams(Structure):
     """Stations and weights of the geometric stiffness."""
 
     @abstractmethod
-    def _station(self, s: float) -> Station:
+    def _station(self, s: float) -> BeamStation:
         """Station at s from 0 to 1."""
 
     def local_axes(self, s: float) -> Array:
@@ -123,7 +123,7 @@ class Beams(Structure):
         """(6, 6): displacement of the shear centre, its component along the beam that of the
         centroid, and rotation.
         """
-        return _moved_to(np.array(self._data.shear_centre))
+        return _shifted_motion(np.array(self._data.shear_centre))
 
     def _axes_along(self, along: Array) -> Array:
         """Local axes as rows (ne, 3, 3) for unit tangents. Raises InputError for an orientation
@@ -162,7 +162,7 @@ class Beams(Structure):
             ]
         )
 
-    def _strains(self, at: Station) -> Array:
+    def _strains(self, at: BeamStation) -> Array:
         """(ε, γ_y, γ_z, κ_x, κ_y, κ_z), γ of the shear centre, per degree of freedom (ne, 6, n) at
         a station.
         """
@@ -182,7 +182,7 @@ class Beams(Structure):
             )
         return K
 
-    def _moved(self, at: Station, r: Array) -> ElementPoints:
+    def _moved(self, at: BeamStation, r: Array) -> ElementPoints:
         """Points r (p, 2) of the section at a station."""
         arm = np.column_stack([np.zeros(len(r)), r])
         local = at.value[:, None, :3] - skew(arm) @ at.value[:, None, 3:]
@@ -300,7 +300,9 @@ class Beams(Structure):
             for each, off in ((transmitted, slice(3)), (phi, slice(3, 6)))
         )
         dyads = np.einsum("eai,eajk->eakij", self._arms, p)
-        return turned(theta.reshape(-1, *theta.shape[2:]), dyads.reshape(-1, *dyads.shape[2:]))
+        return turning_work(
+            theta.reshape(-1, *theta.shape[2:]), dyads.reshape(-1, *dyads.shape[2:])
+        )
 
     def _turned_points(self, phi: Array, forces: Array | None) -> Array:
         """Work (k, m, m) of forces on the mass points, which turn with their sections."""
@@ -313,5 +315,5 @@ class Beams(Structure):
         ):
             at = self._station(s)
             theta = np.swapaxes(at.axes, 1, 2) @ (at.value[:, 3:] @ phi)
-            K += turned(theta, np.einsum("epi,epjk->ekij", x - at.centre[:, None], f))
+            K += turning_work(theta, np.einsum("epi,epjk->ekij", x - at.centre[:, None], f))
         return K

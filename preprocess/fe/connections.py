@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError
-from preprocess.fe.connection import Arms, Connection, Nodes
+from preprocess.fe.connection_base import Arms, Connection, ModelNodes
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.links import Bushing, Equation, Spring
 from preprocess.fe.spiders import AveragingSpider, RigidSpider
 from preprocess.fe.ties import Tie
-from preprocess.inputs.arguments import instance
+from preprocess.inputs.argument_checks import instance
 
 Found = TypeVar("Found")
 
@@ -25,19 +25,21 @@ CONNECTIONS: dict[str, type[Connection]] = {
 KINDS = ", ".join(each.__name__ for each in CONNECTIONS.values())
 
 
-class Connected(NamedTuple):
+class ConnectionEffects(NamedTuple):
     """Nodes with the centres that connections add; what the connections constrain, stiffen, damp
     and turn.
     """
 
-    nodes: Nodes
+    nodes: ModelNodes
     rows: tuple[Dependence, ...]
     stiffness: sp.csr_matrix
     damping: sp.csr_matrix
     arms: dict[str, Arms]
 
 
-def connected(nodes: Nodes, connections: Mapping[str, Connection]) -> Connected:
+def connection_effects(
+    nodes: ModelNodes, connections: Mapping[str, Connection]
+) -> ConnectionEffects:
     """All connections on the nodes of a model; ``nodes.freedoms.rotating`` are the nodes that
     elements rotate.
 
@@ -54,7 +56,7 @@ def connected(nodes: Nodes, connections: Mapping[str, Connection]) -> Connected:
     arms = _of_each(connections, lambda name, each: each.arms(name, nodes))
     springs = _of_each(connections, lambda name, each: each.stiffness_matrix(name, nodes))
     dampers = _of_each(connections, lambda name, each: each.damping_matrix(name, nodes))
-    return Connected(
+    return ConnectionEffects(
         nodes,
         tuple(each for each in rows.values() if each is not None),
         _sum(springs.values(), nodes.freedoms.size),
@@ -74,7 +76,7 @@ def _sum(matrices: Iterable[sp.coo_matrix | None], size: int) -> sp.csr_matrix:
     return sp.csr_matrix((values, (rows, columns)), shape=(size, size))
 
 
-def _with_centres(nodes: Nodes, connections: Mapping[str, Connection]) -> Nodes:
+def _with_centres(nodes: ModelNodes, connections: Mapping[str, Connection]) -> ModelNodes:
     """The nodes and, behind them, the new centres, each in a set with its connection's name."""
     found = _of_each(connections, lambda name, each: each.centre(name, nodes.positions, nodes.sets))
     new = {name: place for name, place in found.items() if place is not None}
@@ -92,7 +94,7 @@ def _with_centres(nodes: Nodes, connections: Mapping[str, Connection]) -> Nodes:
     ids = np.concatenate([nodes.ids, nodes.ids.max(initial=0) + 1 + np.arange(count)])
     sets = {**nodes.sets, **{name: np.array([first + k]) for k, name in enumerate(new)}}
     freedoms = Freedoms(first + count, nodes.freedoms.rotating)
-    return Nodes(np.vstack([nodes.positions, *new.values()]), ids, sets, freedoms, nodes.faces)
+    return ModelNodes(np.vstack([nodes.positions, *new.values()]), ids, sets, freedoms, nodes.faces)
 
 
 def _of_each(

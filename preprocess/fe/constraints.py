@@ -91,7 +91,7 @@ def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) 
     """
     if not rows:
         return UNCONSTRAINED
-    rows = _solved(rows)
+    rows = _eliminated(rows)
     _check_distinct(rows)
     dependent = np.concatenate([each.dofs for each in rows])
     C = sp.vstack([each.C for each in rows], format="csr")
@@ -119,7 +119,7 @@ def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) 
     )
 
 
-def _solved(rows: Sequence[Dependence]) -> Sequence[Dependence]:
+def _eliminated(rows: Sequence[Dependence]) -> Sequence[Dependence]:
     """The rows, single equations solved for degrees of freedom that no other one moves: those of
     the first terms where possible.
 

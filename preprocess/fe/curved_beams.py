@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from flexmbs.flexible_body.free_body import skew
-from preprocess.fe.beams import PAIR, Beams, Station
-from preprocess.fe.structure import Array
+from preprocess.fe.beams import PAIR, Beams, BeamStation
+from preprocess.fe.structural_element import Array
 
 
 def _functions(s: float) -> tuple[Array, Array]:
@@ -47,12 +47,12 @@ class CurvedBeams(Beams):
         length = np.linalg.norm(d, axis=1)
         return d / length[:, None], length
 
-    def _station(self, s: float) -> Station:
+    def _station(self, s: float) -> BeamStation:
         centroids = self.x + self._arms
         along, length = self._tangent(centroids, s)
         axes, (N, dN) = self._axes_along(along), _functions(s)
         value, slope = (self._interpolated(factors, axes) for factors in (N, dN))
-        return Station(
+        return BeamStation(
             axes, np.einsum("a,eac->ec", N, centroids), value, slope / length[:, None, None], length
         )
 

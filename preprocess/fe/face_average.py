@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.interfaces import Averaged
-from preprocess.inputs.arguments import checked_arguments
+from preprocess.inputs.argument_checks import checked_arguments
 
 
 @checked_arguments

@@ -17,9 +17,9 @@ import numpy as np
 from flexmbs._jit import kernel
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.element_groups import ElementGroup
-from preprocess.fe.kernels import function_gradients
+from preprocess.fe.element_matrices import function_gradients
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.material import Material
-from preprocess.fe.model import FEModel
 from preprocess.fe.nodal_stress import displacement_gradients
 from preprocess.solve.threads import Threads
 

@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.freedoms import NONE, Freedoms, dofs_of
-from preprocess.inputs.arguments import checked_arguments, floats, instance
-from preprocess.mesh.node_regions import NodeRows, NodeSets, Region, near_enough, region_of
+from preprocess.inputs.argument_checks import checked_arguments, floats, instance
+from preprocess.mesh.node_regions import NodeRows, NodeSets, Region, check_distance, region_of
 from preprocess.mesh.rigid_motion import rigid_motion, rotation_of
 
 IntArray = NDArray[np.int64]
@@ -116,7 +116,7 @@ class Interface(ABC):
                 if self.position is None
                 else _vector(self.position)
             )
-            near_enough(position, nodes, "position")
+            check_distance(position, nodes, "position")
             axes = np.eye(3) if self.axes is None else rotation_of(self.axes)
             weights = self.node_weights(len(rows))
             blocks = np.concatenate([rows, freedoms.rotation_blocks(turned)])

@@ -23,9 +23,10 @@ from numpy.typing import ArrayLike
 from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.connection import NO_NODES, Connection, Nodes, one_node, row_of
+from preprocess.fe.connection_base import NO_NODES, Connection, ModelNodes, one_node, row_of
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
-from preprocess.inputs.arguments import checked_arguments, floats, number, vector
+from preprocess.inputs.argument_checks import checked_arguments, floats, number, vector
 from preprocess.mesh.rigid_motion import rigid_motion, rotation_of
 
 ALONG = 1e-6  # sine of the angle between a spring and its line that is none
@@ -72,10 +73,10 @@ class Equation(Connection):
                 "the dependent one"
             )
 
-    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+    def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
         return NO_NODES
 
-    def dependence(self, name: str, nodes: Nodes) -> Dependence:
+    def dependence(self, name: str, nodes: ModelNodes) -> Dependence:
         table = np.asarray(self.terms, dtype=float)
         rows = [row_of(nodes, int(number), "terms") for number in table[:, 0]]
         dofs = np.array(
@@ -139,16 +140,18 @@ class Bushing(Connection):
         if self.axes is not None:
             rotation_of(self.axes)
 
-    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+    def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
         return np.array(self._ends(nodes))
 
-    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix:
+    def stiffness_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix:
         return self._matrix(nodes, self.translation, self.rotation)
 
-    def damping_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix:
+    def damping_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix:
         return self._matrix(nodes, self.translation_damping, self.rotation_damping)
 
-    def _matrix(self, nodes: Nodes, translation: ArrayLike, rotation: ArrayLike) -> sp.coo_matrix:
+    def _matrix(
+        self, nodes: ModelNodes, translation: ArrayLike, rotation: ArrayLike
+    ) -> sp.coo_matrix:
         """Bᵀ diag(k) B (size, size) with the relative motion B of the ends at the place of the
         springs.
         """
@@ -167,7 +170,7 @@ class Bushing(Connection):
             nodes,
         )
 
-    def _ends(self, nodes: Nodes) -> tuple[int, int]:
+    def _ends(self, nodes: ModelNodes) -> tuple[int, int]:
         return one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
 
 
@@ -214,16 +217,16 @@ class Spring(Connection):
                 "connection: direction: has zero length; give the direction of the spring"
             )
 
-    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+    def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
         return NO_NODES
 
-    def stiffness_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix:
+    def stiffness_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix:
         return self._matrix(nodes, float(self.stiffness))
 
-    def damping_matrix(self, name: str, nodes: Nodes) -> sp.coo_matrix:
+    def damping_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix:
         return self._matrix(nodes, float(self.damping))
 
-    def _matrix(self, nodes: Nodes, k: float) -> sp.coo_matrix:
+    def _matrix(self, nodes: ModelNodes, k: float) -> sp.coo_matrix:
         """k b bᵀ (size, size) of the elongation b·u."""
         a, b = one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
         apart = nodes.positions[b] - nodes.positions[a]
@@ -245,14 +248,14 @@ class Spring(Connection):
         )
 
 
-def _block(K: FloatArray, dofs: IntArray, nodes: Nodes) -> sp.coo_matrix:
+def _block(K: FloatArray, dofs: IntArray, nodes: ModelNodes) -> sp.coo_matrix:
     """A block of some degrees of freedom (size, size)."""
     rows, columns = np.nonzero(K)
     size = nodes.freedoms.size
     return sp.coo_matrix((K[rows, columns], (dofs[rows], dofs[columns])), shape=(size, size))
 
 
-def _dof_of(nodes: Nodes, row: int, component: int) -> int:
+def _dof_of(nodes: ModelNodes, row: int, component: int) -> int:
     if component <= 3:
         return 3 * row + component - 1
     if not nodes.freedoms.rotates(np.array([row]))[0]:

@@ -33,7 +33,7 @@ class MovedPoints:
         return np.asarray(self.motion @ u).reshape(len(self.positions), 3, u.shape[1])
 
 
-def joined(parts: Sequence[MovedPoints]) -> MovedPoints:
+def concatenated_points(parts: Sequence[MovedPoints]) -> MovedPoints:
     """All points together."""
     return MovedPoints(
         np.vstack([each.positions for each in parts]),

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError, shown
-from preprocess.inputs.arguments import checked_arguments, floats, number
-from preprocess.inputs.known_materials import doubt
+from preprocess.inputs.argument_checks import checked_arguments, floats, number
+from preprocess.inputs.known_materials import material_doubt
 from preprocess.inputs.units import SI
 from preprocess.inputs.warning import PreprocessWarning
 
@@ -294,7 +294,7 @@ def _nested(array: Array) -> Any:
 
 def _warn_of_data(E: float, rho: float) -> None:
     """Warn of a modulus and a density that no solid has, or a common material in other units."""
-    speed, doubtful = np.sqrt(E / rho), doubt(E, rho, SI)
+    speed, doubtful = np.sqrt(E / rho), material_doubt(E, rho, SI)
     if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
         _warn(
             f"material: sqrt(E/rho) = {speed:.3g} m/s is not a wave speed of solids; are "

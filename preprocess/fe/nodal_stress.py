@@ -17,7 +17,11 @@ import scipy.sparse as sp
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.elements.recovery import stress_points
 from preprocess.fe.element_groups import ElementGroup
-from preprocess.fe.kernels import element_stiffness, function_gradients, internal_displacements
+from preprocess.fe.element_matrices import (
+    element_stiffness,
+    function_gradients,
+    internal_displacements,
+)
 from preprocess.fe.material import Material, elasticity_tensor
 
 CHUNK = 2**21  # entries of the displacement gradients computed at once

@@ -24,9 +24,9 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
 from preprocess.fe.freedoms import Freedoms
-from preprocess.fe.rotation_work import turned
+from preprocess.fe.rotation_work import turning_work
 from preprocess.fe.shells import FOLDED, Shells
-from preprocess.fe.structure import Array, ElementPoints, Indices, Structure
+from preprocess.fe.structural_element import Array, ElementPoints, Indices, StructuralElement
 
 
 def offset_triangles(nodal: Shells) -> OffsetTriangles:
@@ -48,7 +48,7 @@ class OffsetTriangles(Shells):
 
     arms: Array = field(kw_only=True, repr=False)
 
-    def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> Structure:
+    def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> StructuralElement:
         return replace(
             cast(OffsetTriangles, super().within(rows, number, freedoms)), arms=self.arms[rows]
         )
@@ -99,4 +99,4 @@ class OffsetTriangles(Shells):
         f = (super().stiffness() @ self.of_elements(displacements)).reshape(*corner, -1)[:, :, :3]
         theta = self.of_elements(shapes).reshape(*corner, -1)[:, :, 3:]
         dyads = np.einsum("eai,eajk->eakij", self.arms, f)
-        return K0 + turned(*(each.reshape(-1, *each.shape[2:]) for each in (theta, dyads)))
+        return K0 + turning_work(*(each.reshape(-1, *each.shape[2:]) for each in (theta, dyads)))

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import null_space
 
-from preprocess.fe.beam_section import BeamSection, SectionData, filled_between_flanges
-from preprocess.inputs.arguments import checked_arguments
+from preprocess.fe.beam_section_base import BeamSection, SectionData, filled_between_flanges
+from preprocess.inputs.argument_checks import checked_arguments
 
 Array = NDArray[np.float64]
 ROUND_OFF = 1e-9
@@ -59,7 +59,7 @@ class Wall(NamedTuple):
         return float(np.linalg.norm(self.along))
 
 
-class Shape(NamedTuple):
+class WalledShape(NamedTuple):
     """Rectangles (r, 2, 2), rows of the lowest and the highest y, z, None for those about the
     walls; walls; outline (m, 2) in order."""
 
@@ -97,7 +97,7 @@ class OpenSection(BeamSection):
     tapers = False
 
     @abstractmethod
-    def _shape(self) -> Shape:
+    def _shape(self) -> WalledShape:
         """In axes along the walls."""
 
     def data(self, nu: float) -> SectionData:
@@ -278,7 +278,7 @@ class TSection(OpenSection):
             wrong = "the flange or the web fills the section; use RectangularSection"
         return wrong
 
-    def _shape(self) -> Shape:
+    def _shape(self) -> WalledShape:
         h, b, s, t = (
             float(self.height),
             0.5 * float(self.width),
@@ -305,7 +305,7 @@ class TSection(OpenSection):
                 [0, s],
             ]
         )
-        return Shape(rectangles, walls, outline)
+        return WalledShape(rectangles, walls, outline)
 
 
 @checked_arguments
@@ -337,7 +337,7 @@ class ChannelSection(OpenSection):
         wrong = self._not_positive("height", "width", "web", "flange")
         return wrong or filled_between_flanges(self.height, self.width, self.web, self.flange)
 
-    def _shape(self) -> Shape:
+    def _shape(self) -> WalledShape:
         h, b, s, t = float(self.height), float(self.width), float(self.web), float(self.flange)
         rectangles = np.array([[[0, 0], [h, s]], [[0, s], [t, b]], [[h - t, s], [h, b]]])
         m, w, f = 0.5 * t, 0.5 * s, 0.5 * (b + s)
@@ -346,7 +346,7 @@ class ChannelSection(OpenSection):
             [[0, 0], [0.5 * h, 0], [h, 0], [h, f], [h, b], [h - t, b], [h - t, f], [h - t, s],
              [0.5 * h, s], [t, s], [t, f], [t, b], [0, b], [0, f]]
         )  # fmt: skip
-        return Shape(rectangles, walls, outline)
+        return WalledShape(rectangles, walls, outline)
 
 
 @checked_arguments
@@ -384,7 +384,7 @@ class AngleSection(OpenSection):
             wrong = f"thickness = {self.thickness!r} fills the section; use RectangularSection"
         return wrong
 
-    def _shape(self) -> Shape:
+    def _shape(self) -> WalledShape:
         h, b, t = float(self.height), float(self.width), float(self.thickness)
         f = t if self.flat is None else float(self.flat)
         rectangles = np.array([[[0, 0], [h, t]], [[0, t], [f, b]]])
@@ -404,4 +404,4 @@ class AngleSection(OpenSection):
                 [0, 0.5 * b],
             ]
         )
-        return Shape(rectangles, walls, outline)
+        return WalledShape(rectangles, walls, outline)

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.flexible_body.free_body import skew
-from preprocess.fe.connections import Connected
+from preprocess.fe.connections import ConnectionEffects
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
-from preprocess.fe.structure import Structure
+from preprocess.fe.structural_element import StructuralElement
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.divide import CUT
 from preprocess.mesh.mesh import Mesh
-from preprocess.mesh.rigid_motion import pivoted
+from preprocess.mesh.rigid_motion import solved_directions
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -35,7 +35,7 @@ SHOWN = 5
 
 
 def rotations_of_pinned_nodes(
-    mesh: Mesh, parts: Sequence[Structure], joints: Connected
+    mesh: Mesh, parts: Sequence[StructuralElement], joints: ConnectionEffects
 ) -> list[Dependence]:
     """Rows for the rotations that no beam holds; a warning names their nodes. Those of nodes at
     cuts and of other connections are free."""
@@ -61,7 +61,7 @@ def rotations_of_pinned_nodes(
         _add(part, ends, held)
         if part.releases:
             joined = np.zeros_like(held)
-            _add(part.joined(), ends, joined)
+            _add(part.without_releases(), ends, joined)
             scale = np.maximum(scale, np.trace(joined, axis1=1, axis2=2))
     free = dict[int, Array]()
     for node, K in zip(ends, held / scale[:, None, None]):
@@ -91,7 +91,7 @@ def _dofs(row: Dependence) -> Indices:
     return np.concatenate([row.dofs, row.C.indices]).astype(np.int64)
 
 
-def _add(part: Structure, ends: Indices, into: Array) -> None:
+def _add(part: StructuralElement, ends: Indices, into: Array) -> None:
     """Add the stiffness about the axes of each of the nodes to ``into`` (n, 3, 3)."""
     if not part.rotates or not np.isin(part.connectivity, ends).any():
         return
@@ -113,7 +113,7 @@ def _neighbours(mesh: Mesh, nodes: Indices) -> dict[int, Indices]:
 
 
 def _rows(
-    node: int, directions: Array, neighbours: Indices, joints: Connected
+    node: int, directions: Array, neighbours: Indices, joints: ConnectionEffects
 ) -> Iterator[Dependence]:
     """n·θ = n·ω for directions (k, 3)."""
     freedoms, places = joints.nodes.freedoms, joints.nodes.positions
@@ -138,7 +138,7 @@ def _rows(
         columns += list(freedoms.six(turning)[:, 3:])
         factors += [axis / len(turning)] * len(turning)
     omega, turn = np.linalg.solve(A, np.hstack(factors)), freedoms.six(np.array([node]))[0, 3:]
-    for k, n in pivoted(directions):
+    for k, n in solved_directions(directions):
         own = np.where(np.arange(3) == k, 0.0, n)
         row = spread(
             np.concatenate([n @ omega, -own])[None], np.concatenate([*columns, turn]), freedoms.size

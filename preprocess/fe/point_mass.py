@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
-from preprocess.inputs.arguments import checked_arguments, number
+from preprocess.inputs.argument_checks import checked_arguments, number
 from preprocess.mesh.node_regions import Region
 
 Array = NDArray[np.float64]

@@ -23,7 +23,7 @@ def rotation_work(dyads: Array) -> Array:
     return np.asarray(symmetric - np.trace(dyads, axis1=-2, axis2=-1)[..., None, None] * np.eye(3))
 
 
-def turned(rotations: Array, dyads: Array) -> Array:
+def turning_work(rotations: Array, dyads: Array) -> Array:
     """Σ θᵀ W θ (k, m, m) of rotations θ (n, 3, m), each with the dyads A (n, k, 3, 3) of its forces
     in k load cases.
     """

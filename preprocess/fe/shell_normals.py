@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from preprocess.fe.structure import Array, Indices
+from preprocess.fe.structural_element import Array, Indices
 from preprocess.mesh.checks import SMOOTH
 from preprocess.mesh.shell_edges import FOLD, pairs_within
 
@@ -32,7 +32,7 @@ RINGS = {
 }
 
 
-class Facets(Protocol):
+class ShellFacets(Protocol):
     """Elements of one type: positions x (ne, nn, 3) and normals (ne, nn, 3) at their nodes."""
 
     @property
@@ -45,7 +45,7 @@ class Facets(Protocol):
     def normals(self) -> Array: ...
 
 
-def smooth_normals(shells: Sequence[Facets]) -> list[Array]:
+def smooth_normals(shells: Sequence[ShellFacets]) -> list[Array]:
     """Unit normals (ne, nn, 3) of the surface at the nodes of all elements of each type."""
     if not shells:
         return []
@@ -64,7 +64,7 @@ def smooth_normals(shells: Sequence[Facets]) -> list[Array]:
     ]
 
 
-def _angles(facets: Facets) -> Array:
+def _angles(facets: ShellFacets) -> Array:
     """Angles (ne, nn) of the elements at their nodes."""
     ring = RINGS[facets.kind]
     x = facets.x[:, ring]
@@ -75,7 +75,7 @@ def _angles(facets: Facets) -> Array:
     return found
 
 
-def _edges(shells: Sequence[Facets]) -> Indices:
+def _edges(shells: Sequence[ShellFacets]) -> Indices:
     """Corners on edges: rows (n, 5) of both end nodes in order, the node, the number of the corner
     in all elements, and 1 for an edge run from the lower to the higher node, else −1."""
     found, first = [np.zeros((0, 5), np.int64)], 0

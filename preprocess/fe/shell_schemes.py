@@ -38,7 +38,7 @@ A, B = 1 / np.sqrt(3), np.sqrt(0.6)
 LOW, HIGH = 0.5 * (1 - A), 0.5 * (1 + A)
 
 
-class Scheme(NamedTuple):
+class ShellScheme(NamedTuple):
     """Reference element: nodes (nn, 2), of which ``inner`` more follow in the interpolation;
     functions: N and ∂N/∂(r, s) at a point; quadrature points (q, 2) and weights (q,); the points
     (p, 2) of stress and their extrapolation (nn, p) to the nodes; triangles (t, 3) that cover it;
@@ -258,7 +258,7 @@ _THREE = np.array([[1 / 6, 1 / 6], [2 / 3, 1 / 6], [1 / 6, 2 / 3]])
 _FOUR = _SQUARE / np.sqrt(3)
 
 SCHEMES = {
-    "quad4": Scheme(
+    "quad4": ShellScheme(
         _SQUARE,
         0,
         _quad4,
@@ -270,7 +270,7 @@ SCHEMES = {
         _untied,
         _mitc4,
     ),
-    "tri3": Scheme(
+    "tri3": ShellScheme(
         _TRIANGLE,
         0,
         _tri3,
@@ -282,7 +282,7 @@ SCHEMES = {
         _untied,
         _mitc3,
     ),
-    "quad8": Scheme(
+    "quad8": ShellScheme(
         _OCTET,
         1,
         _quad8,
@@ -293,7 +293,7 @@ SCHEMES = {
         _mitc9_plane,
         _mitc9_across,
     ),
-    "tri6": Scheme(
+    "tri6": ShellScheme(
         _SEXTET,
         0,
         _tri6,

@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from flexmbs.flexible_body.free_body import skew
-from preprocess.fe.rotation_work import arms_of, turned
+from preprocess.fe.rotation_work import arms_of, turning_work
 from preprocess.fe.shell_schemes import tying
-from preprocess.fe.structure import Array, quadratic_form
+from preprocess.fe.structural_element import Array, quadratic_form
 
 if TYPE_CHECKING:
     from preprocess.fe.shell_sections import Layer
-    from preprocess.fe.shells import Kinematics, Shells
+    from preprocess.fe.shells import ShellKinematics, Shells
 
 # components of strains by pairs of directions
 IN_PLANE, ACROSS = ((0, 0), (1, 1), (0, 1)), ((0, 2), (1, 2))
@@ -45,7 +45,7 @@ SYMMETRIC = np.array([[0, 2, 3], [2, 1, 4], [3, 4, 5]])
 def second_order_work(shells: Shells, u: Array, phi: Array, forces: Array | None) -> Array:
     """K0 (k, m, m) under u (ne, n, k) for shapes φ (ne, n, m), with forces (ne, p, 3, k) on the
     mass points."""
-    work, across = _Work(shells, phi, u.shape[2]), _Stresses()
+    work, across = _SecondOrderWork(shells, phi, u.shape[2]), _Stresses()
     for layer in shells.layers:
         z, plane = shells.heights_at(layer.zeta), _Stresses()
         for (r, s), S in _contravariant_stress(shells, layer, u).items():
@@ -91,7 +91,7 @@ def _contravariant_stress(shells: Shells, layer: Layer, u: Array) -> _Stresses:
     return found
 
 
-class _Work:
+class _SecondOrderWork:
     """Sum over the points of stresses, for shapes φ (ne, n, m)."""
 
     def __init__(self, shells: Shells, phi: Array, cases: int) -> None:
@@ -105,7 +105,7 @@ class _Work:
         # conjugate to changes of the directors
         self._pull = np.zeros((*shells.directors.shape, cases))
 
-    def gradients(self, at: Kinematics) -> Array:
+    def gradients(self, at: ShellKinematics) -> Array:
         """u,i (ne, 3, 3, m), [i, component]."""
         n = self.phi.shape[1]
         return np.asarray(
@@ -154,7 +154,9 @@ class _Work:
                 [theta[:, :nn], (outer + theta[:, nn])[:, None], outer[:, None]], axis=1
             )
             dyads = np.concatenate([dyads, -dyads[:, nn:]], axis=1)
-        return self._K + turned(*(each.reshape(-1, *each.shape[2:]) for each in (theta, dyads)))
+        return self._K + turning_work(
+            *(each.reshape(-1, *each.shape[2:]) for each in (theta, dyads))
+        )
 
 
 class _Drilling(NamedTuple):
@@ -162,13 +164,13 @@ class _Drilling(NamedTuple):
     stress (ne, k) times weights.
     """
 
-    at: Kinematics
+    at: ShellKinematics
     theta: Array
     director: Array
     stress: Array
 
 
-def _drilling_work(shells: Shells, u: Array, work: _Work) -> Array:
+def _drilling_work(shells: Shells, u: Array, work: _SecondOrderWork) -> Array:
     """Work (k, m, m) of the stress of (θ − ω)·d under u (ne, n, k) on its second-order part.
 
     With t_a = exp(θ̃) e_a of the local axes these invariants are (θ − ω)·e_a to first order (Hughes
@@ -206,7 +208,7 @@ def _drilling_work(shells: Shells, u: Array, work: _Work) -> Array:
     return K
 
 
-def _points(shells: Shells, u: Array, work: _Work) -> Iterator[_Drilling]:
+def _points(shells: Shells, u: Array, work: _SecondOrderWork) -> Iterator[_Drilling]:
     """Of the surface, at the quadrature points."""
     for (r, s), weight in zip(shells.scheme.points, shells.scheme.weights):
         at, stress = shells.kinematics(r, s), np.zeros((len(u), u.shape[2]))
@@ -218,7 +220,7 @@ def _points(shells: Shells, u: Array, work: _Work) -> Iterator[_Drilling]:
         yield _Drilling(at, np.einsum("a,eacm->ecm", N, work.theta), at.director, stress)
 
 
-def _corners(shells: Shells, u: Array, work: _Work) -> Iterator[_Drilling]:
+def _corners(shells: Shells, u: Array, work: _SecondOrderWork) -> Iterator[_Drilling]:
     """Of the corners of tri3, which take part in the membrane strains."""
     stress = np.zeros((len(u), 3, u.shape[2]))
     for (r, s), weight in zip(shells.scheme.points, shells.scheme.weights):

@@ -26,9 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.errors import InputError, shown
 from preprocess.fe.material import Anisotropic, Isotropic, Material, Orthotropic
 from preprocess.fe.nodal_stress import elasticity
-from preprocess.fe.section import Section, check_added_mass
-from preprocess.fe.structure import PlyData, rotated_stress
-from preprocess.inputs.arguments import checked_arguments, floats, number, vector
+from preprocess.fe.section_base import Section, check_added_mass
+from preprocess.fe.structural_element import PlyData, rotated_stress
+from preprocess.inputs.argument_checks import checked_arguments, floats, number, vector
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

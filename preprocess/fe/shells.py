@@ -38,15 +38,15 @@ from preprocess.fe.drilling_triangle import drilling_strains
 from preprocess.fe.freedoms import Freedoms
 from preprocess.fe.nodal_stress import elasticity
 from preprocess.fe.shell_normals import smooth_normals
-from preprocess.fe.shell_schemes import SCHEMES, Scheme, Strains
+from preprocess.fe.shell_schemes import SCHEMES, ShellScheme, Strains
 from preprocess.fe.shell_second_order import second_order_work
 from preprocess.fe.shell_sections import STRAINED, Layer, SurfaceSection, with_free_thickness
-from preprocess.fe.structure import (
+from preprocess.fe.structural_element import (
     Array,
     ElementPoints,
     Indices,
     LaminatePoints,
-    Structure,
+    StructuralElement,
     rotated_stress,
 )
 from preprocess.mesh.checks import SMOOTH
@@ -58,7 +58,7 @@ FOLDED = "its surface is folded, or curved more than its thickness and offset al
 ALONG = 1e-6  # sine of the angle between normal and orientation that is none
 
 
-class Kinematics(NamedTuple):
+class ShellKinematics(NamedTuple):
     """At a point: base vectors g (ne, 3, 3), rows r, s, ζ; derivatives of u along r, s, ζ (ne, 3,
     3, n), [i, component]; rotation θ and its derivatives (ne, 3, 3, n), [0] θ, [1] ∂r, [2] ∂s;
     normal and director (ne, 3)."""
@@ -71,7 +71,7 @@ class Kinematics(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Shells(Structure):
+class Shells(StructuralElement):
     """Shells of one section and material. Columns n of the inner arrays are the degrees of freedom
     of the nodes, six each, and behind them those of the inner node. smooth: normals (ne, nn, 3) of
     the surface, which all shells at a node have in common; means: the directors, where elements
@@ -81,7 +81,7 @@ class Shells(Structure):
     smooth: Array | None = field(default=None, kw_only=True, repr=False)
     means: Array | None = field(default=None, kw_only=True, repr=False)
 
-    def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> Structure:
+    def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> StructuralElement:
         return replace(
             cast(Shells, super().within(rows, number, freedoms)),
             smooth=None,
@@ -89,7 +89,7 @@ class Shells(Structure):
         )
 
     @property
-    def scheme(self) -> Scheme:
+    def scheme(self) -> ShellScheme:
         return SCHEMES[self.kind]
 
     @property
@@ -167,7 +167,7 @@ class Shells(Structure):
             found.append(normal / np.linalg.norm(normal, axis=1)[:, None])
         return np.stack(found, axis=1)
 
-    def kinematics(self, r: float, s: float, z: Array | None = None) -> Kinematics:
+    def kinematics(self, r: float, s: float, z: Array | None = None) -> ShellKinematics:
         """At heights z_a (ne, nn + inner), by default on the surface of the nodes. Raises
         InputError for a folded element.
         """
@@ -195,7 +195,7 @@ class Shells(Structure):
         normal = normal / np.linalg.norm(normal, axis=1)[:, None]
         shape = (n_e, 3, 3, 6 * all_)
         director = np.einsum("a,eac->ec", N[:nn], self.directors[:, :nn])
-        return Kinematics(g, du.reshape(shape), turn.reshape(shape), normal, director)
+        return ShellKinematics(g, du.reshape(shape), turn.reshape(shape), normal, director)
 
     @functools.cached_property
     def _first_axis(self) -> Array:
@@ -209,7 +209,7 @@ class Shells(Structure):
         side = self.x[:, 1] - self.x[:, 0]
         return np.asarray(side / np.linalg.norm(side, axis=1)[:, None])
 
-    def axes_at(self, at: Kinematics) -> Array:
+    def axes_at(self, at: ShellKinematics) -> Array:
         """Local axes as rows (ne, 3, 3): the first axis turned into the tangent plane, and the
         normal.
         """
@@ -276,7 +276,7 @@ class Shells(Structure):
         drilling = self._deviation(middle, middle.turn[:, 0], middle.director)
         return np.concatenate([B, drilling[:, None]], axis=1), axes, np.linalg.det(at.g)
 
-    def _deviation(self, at: Kinematics, theta: Array, director: Array) -> Array:
+    def _deviation(self, at: ShellKinematics, theta: Array, director: Array) -> Array:
         """(θ − ω)·d (ne, n): rotation about a director less that of the surface, which tilts and
         turns in its plane with u.
         """

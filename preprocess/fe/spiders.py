@@ -22,11 +22,12 @@ from numpy.typing import ArrayLike
 from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.connection import NO_NODES, Arms, Connection, Nodes, one_node, row_of
+from preprocess.fe.connection_base import NO_NODES, Arms, Connection, ModelNodes, one_node, row_of
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
-from preprocess.inputs.arguments import checked_arguments, floats, vector
-from preprocess.mesh.node_regions import NodeSets, Region, near_enough, region_of
-from preprocess.mesh.rigid_motion import pivoted, rigid_motion, rotation_of
+from preprocess.inputs.argument_checks import checked_arguments, floats, vector
+from preprocess.mesh.node_regions import NodeSets, Region, check_distance, region_of
+from preprocess.mesh.rigid_motion import rigid_motion, rotation_of, solved_directions
 
 ALL = "123456"
 ROUND_OFF = 1e-14  # factor that is none
@@ -64,16 +65,16 @@ class Spider(Connection):
         position = (
             nodes[rows].mean(axis=0) if self.position is None else vector(self.position, "position")
         )
-        near_enough(position, nodes, "position")
+        check_distance(position, nodes, "position")
         return np.asarray(position)
 
-    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+    def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
         return np.array([self._centre(name, nodes)])
 
-    def _centre(self, name: str, nodes: Nodes) -> int:
+    def _centre(self, name: str, nodes: ModelNodes) -> int:
         return one_node(nodes, name if self.reference is None else self.reference, "reference")
 
-    def _feet(self, name: str, nodes: Nodes) -> tuple[int, IntArray]:
+    def _feet(self, name: str, nodes: ModelNodes) -> tuple[int, IntArray]:
         """The centre and the connected nodes."""
         centre = self._centre(name, nodes)
         rows = region_of(self.where).rows(nodes.positions, nodes.sets)
@@ -82,7 +83,7 @@ class Spider(Connection):
             raise InputError("has no node besides its centre; connect at least one")
         return centre, feet
 
-    def _axes(self, nodes: Nodes) -> dict[int, FloatArray]:
+    def _axes(self, nodes: ModelNodes) -> dict[int, FloatArray]:
         """Directions as rows (3, 3) by the row of the node. Raises InputError."""
         if self.axes is None:
             return {}
@@ -114,7 +115,7 @@ class RigidSpider(Spider):
 
     kind = "rigid-spider"
 
-    def dependence(self, name: str, nodes: Nodes) -> Dependence:
+    def dependence(self, name: str, nodes: ModelNodes) -> Dependence:
         centre, feet = self._feet(name, nodes)
         turned = self._axes(nodes)
         plain = np.array([foot for foot in feet if foot not in turned], dtype=np.int64)
@@ -139,7 +140,7 @@ class RigidSpider(Spider):
             spread(motion, nodes.freedoms.six(np.array([centre]))[0], nodes.freedoms.size),
         )
 
-    def arms(self, name: str, nodes: Nodes) -> Arms:
+    def arms(self, name: str, nodes: ModelNodes) -> Arms:
         centre, feet = self._feet(name, nodes)
         turn = spread(np.eye(3), nodes.freedoms.six(np.array([centre]))[0, 3:], nodes.freedoms.size)
         return Arms(feet, rigid_motion(nodes.positions[feet] - nodes.positions[centre]), turn, None)
@@ -176,10 +177,10 @@ class AveragingSpider(Spider):
         super().__post_init__()
         _check_components(self.follows, "follows")
 
-    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+    def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
         return super().rotating(name, nodes) if set("456") & set(self.follows) else NO_NODES
 
-    def dependence(self, name: str, nodes: Nodes) -> Dependence:
+    def dependence(self, name: str, nodes: ModelNodes) -> Dependence:
         centre, feet = self._feet(name, nodes)
         led = [int(c) - 1 for c in sorted(set(self.follows))]
         of_centre = (
@@ -187,13 +188,13 @@ class AveragingSpider(Spider):
         )
         return Dependence(name, of_centre[led], self._average(nodes, centre, feet)[led])
 
-    def arms(self, name: str, nodes: Nodes) -> Arms:
+    def arms(self, name: str, nodes: ModelNodes) -> Arms:
         centre, feet = self._feet(name, nodes)
         arm = nodes.positions[feet] - nodes.positions[centre]
         average = self._average(nodes, centre, feet)
         return Arms(feet, rigid_motion(arm), average[3:], self.dependence(name, nodes))
 
-    def _average(self, nodes: Nodes, centre: int, feet: IntArray) -> sp.csr_matrix:
+    def _average(self, nodes: ModelNodes, centre: int, feet: IntArray) -> sp.csr_matrix:
         """G (6, size)."""
         own, E, motion = self._rows(nodes, centre, feet)
         weight = self._dof_weights(nodes, centre, feet, own)
@@ -215,7 +216,7 @@ class AveragingSpider(Spider):
         return sp.csr_matrix(sp.csr_matrix(fit) @ E)
 
     def _rows(
-        self, nodes: Nodes, centre: int, feet: IntArray
+        self, nodes: ModelNodes, centre: int, feet: IntArray
     ) -> tuple[IntArray, sp.csr_matrix, FloatArray]:
         """Connected components: a degree of freedom (m,) of the block of each, the components E (m,
         size) of u, and their motion (m, 6) with the centre."""
@@ -249,7 +250,9 @@ class AveragingSpider(Spider):
                 motions.append(e @ rigid[first : first + 3])
         return np.concatenate(dofs), sp.csr_matrix(sp.vstack(parts)), np.vstack(motions)
 
-    def _dof_weights(self, nodes: Nodes, centre: int, feet: IntArray, own: IntArray) -> FloatArray:
+    def _dof_weights(
+        self, nodes: ModelNodes, centre: int, feet: IntArray, own: IntArray
+    ) -> FloatArray:
         """Weight of each connected degree of freedom."""
         given = np.ones(len(feet)) if self.weights is None else floats(self.weights, "weights")
         if given.shape != feet.shape or not given.sum() > 0:
@@ -267,7 +270,7 @@ class AveragingSpider(Spider):
 
 
 def _feet_motion(
-    nodes: Nodes, centre: int, feet: IntArray, components: str
+    nodes: ModelNodes, centre: int, feet: IntArray, components: str
 ) -> tuple[IntArray, FloatArray]:
     """Connected degrees of freedom (n,) of the feet, and their motion (n, 6) with the centre."""
     chosen = np.array([int(c) - 1 for c in sorted(set(components))])
@@ -283,7 +286,7 @@ def _feet_motion(
     return np.concatenate(dofs), np.vstack(motion)
 
 
-def _rigid_of(nodes: Nodes, centre: int, foot: int) -> FloatArray:
+def _rigid_of(nodes: ModelNodes, centre: int, foot: int) -> FloatArray:
     """Translation and rotation (6, 6) of a foot that moves rigidly with the centre."""
     return np.vstack(
         [rigid_motion((nodes.positions[foot] - nodes.positions[centre])[None])[0], np.eye(6)[3:]]
@@ -291,7 +294,7 @@ def _rigid_of(nodes: Nodes, centre: int, foot: int) -> FloatArray:
 
 
 def _spread_along(
-    nodes: Nodes, centre: int, foot: int, components: str, axes: FloatArray
+    nodes: ModelNodes, centre: int, foot: int, components: str, axes: FloatArray
 ) -> tuple[IntArray, sp.csr_matrix]:
     """Dependent degrees of freedom of a foot that follows the centre along some of its axes, and
     their factors (m, size).
@@ -312,7 +315,7 @@ def _spread_along(
         chosen = [
             axes[int(c) - 1 - first] for c in sorted(set(components)) if first < int(c) <= first + 3
         ]
-        for k, e in pivoted(chosen):
+        for k, e in solved_directions(chosen):
             others = np.delete(np.arange(3), k)
             columns = np.concatenate([foot_dofs[first + others], centre_dofs])
             factors = np.concatenate([-e[others], e @ rigid[first : first + 3]])

@@ -27,9 +27,9 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import skew
-from preprocess.fe.beams import PAIR, STATIONS, Beams, Station
-from preprocess.fe.rotation_work import turned
-from preprocess.fe.structure import Array
+from preprocess.fe.beams import PAIR, STATIONS, Beams, BeamStation
+from preprocess.fe.rotation_work import turning_work
+from preprocess.fe.structural_element import Array
 
 SHORT = 1e-9  # length between ends, of that between nodes, that is none
 FREE = 1e-10  # stiffness, relative to that of single degrees of freedom, that is none
@@ -43,7 +43,7 @@ class StraightBeams(Beams):
     def releases(self) -> bool:
         return any(self.section.released)
 
-    def joined(self) -> Self:
+    def without_releases(self) -> Self:
         return replace(self, section=replace(self.section, released=("", "")))
 
     @functools.cached_property
@@ -138,12 +138,12 @@ class StraightBeams(Beams):
         K = np.swapaxes(self._to_local, 1, 2) @ self._local_stiffness() @ self._to_local
         return 0.5 * (K + np.swapaxes(K, 1, 2))
 
-    def _station(self, s: float) -> Station:
+    def _station(self, s: float) -> BeamStation:
         S = self._to_shear_centre
         motion, back = np.kron(np.eye(2), S) @ self._to_local, np.linalg.inv(S)
         value, slope = (back @ each @ motion for each in self._fields(s))
         centre = (1 - s) * self._ends[:, 0] + s * self._ends[:, 1] + self._offset @ self._axes
-        return Station(self._axes, centre, value, slope, self._length)
+        return BeamStation(self._axes, centre, value, slope, self._length)
 
     def _turned_points(self, phi: Array, forces: Array | None) -> Array:
         """Add the work on the line, whose tangents at both ends move by ½ θ × (θ × e_x) more.
@@ -182,7 +182,7 @@ class StraightBeams(Beams):
         for end in (0, 1):
             dyads = np.zeros((len(self.ids), forces.shape[3], 3, 3))
             dyads[:, :, 0] = np.swapaxes(pull[:, end], 1, 2)
-            K += turned(self._station(float(end)).value[:, 3:] @ phi, dyads)
+            K += turning_work(self._station(float(end)).value[:, 3:] @ phi, dyads)
         return K
 
     def _by_ends(self, s: float) -> Array:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from preprocess.fe.straight_beams import StraightBeams
-from preprocess.fe.structure import Array
+from preprocess.fe.structural_element import Array
 
 PLACES, WEIGHTS = (
     0.5 * (1 + np.polynomial.legendre.leggauss(16)[0]),

@@ -24,10 +24,11 @@ from scipy.spatial import cKDTree
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.fe.connection import NO_NODES, Connection, Nodes
+from preprocess.fe.connection_base import NO_NODES, Connection, ModelNodes
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread
 from preprocess.fe.shell_schemes import SCHEMES
-from preprocess.inputs.arguments import checked_arguments, number
+from preprocess.inputs.argument_checks import checked_arguments, number
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.node_regions import Region, region_of
 from preprocess.mesh.rigid_motion import rigid_motion
@@ -79,12 +80,12 @@ class Tie(Connection):
                 f"connection: tolerance: {self.tolerance!r}; give a positive distance in m"
             )
 
-    def rotating(self, name: str, nodes: Nodes) -> IntArray:
+    def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
         return NO_NODES
 
-    def dependence(self, name: str, nodes: Nodes) -> Dependence:
+    def dependence(self, name: str, nodes: ModelNodes) -> Dependence:
         region = region_of(self.to).rows(nodes.positions, nodes.sets)
-        faces = _Faces(nodes, region)
+        faces = _RegionFaces(nodes, region)
         free = np.setdiff1d(region_of(self.where).rows(nodes.positions, nodes.sets), region)
         reach = REACH * faces.size if self.tolerance is None else float(self.tolerance)
         found = [
@@ -116,7 +117,7 @@ def _stacked(blocks: list[Any]) -> sp.csr_matrix:
     return sp.csr_matrix(sp.vstack(blocks))
 
 
-class _Place(NamedTuple):
+class _FacePoint(NamedTuple):
     """Nearest point of a face: its nodes (k,), shape functions (k,), and the distance."""
 
     nodes: IntArray
@@ -135,10 +136,10 @@ class _Place(NamedTuple):
         return np.asarray(direct + np.cross(np.eye(3), apart).T @ turn, dtype=float)
 
 
-class _Faces:
+class _RegionFaces:
     """Faces of a model whose nodes all are in a region."""
 
-    def __init__(self, nodes: Nodes, region: IntArray) -> None:
+    def __init__(self, nodes: ModelNodes, region: IntArray) -> None:
         self.x = nodes.positions
         chosen = {
             kind: table[np.isin(table, region).all(axis=1)] for kind, table in nodes.faces().items()
@@ -153,10 +154,10 @@ class _Faces:
         self.size = float(np.mean([np.ptp(each, axis=0).max() for each in corners]))
         self.tree = cKDTree(np.array([each.mean(axis=0) for each in corners]))
 
-    def nearest(self, point: FloatArray) -> _Place:
+    def nearest(self, point: FloatArray) -> _FacePoint:
         """Nearest point of the faces whose centres are nearest."""
         _, near = self.tree.query(point, k=min(NEAREST, len(self.faces)))
-        best: _Place | None = None
+        best: _FacePoint | None = None
         for k in np.atleast_1d(near):
             place = self._on(int(k), point)
             best = place if best is None or place.distance < best.distance else best
@@ -165,7 +166,7 @@ class _Faces:
         assert best is not None  # there is a face
         return best
 
-    def _on(self, index: int, point: FloatArray) -> _Place:
+    def _on(self, index: int, point: FloatArray) -> _FacePoint:
         """Nearest point of a face: Newton's method in its coordinates, kept within it."""
         kind, row = self.faces[index]
         x, functions = self.x[row], SCHEMES[kind].functions
@@ -175,16 +176,16 @@ class _Faces:
             N, dN = functions(*place)
             tangent = dN[:, :n] @ x
             step = np.linalg.solve(tangent @ tangent.T, tangent @ (point - N[:n] @ x))
-            moved = _within(place + step, triangle)
+            moved = _projected_inside(place + step, triangle)
             small = np.abs(moved - place).max() < DONE
             place = moved
             if small:
                 break
         N = functions(*place)[0][:n]
-        return _Place(row, N, float(np.linalg.norm(point - N @ x)))
+        return _FacePoint(row, N, float(np.linalg.norm(point - N @ x)))
 
 
-def _within(place: FloatArray, triangle: bool) -> FloatArray:
+def _projected_inside(place: FloatArray, triangle: bool) -> FloatArray:
     """The place, moved to the reference face if it is outside."""
     if not triangle:
         return np.clip(place, -1.0, 1.0)

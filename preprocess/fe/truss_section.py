@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.fe.section import Section, check_added_mass
-from preprocess.inputs.arguments import checked_arguments, number
+from preprocess.fe.section_base import Section, check_added_mass
+from preprocess.inputs.argument_checks import checked_arguments, number
 
 CORNERS = 8  # of the drawn outline
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from preprocess.fe.structure import (
+from preprocess.fe.structural_element import (
     Array,
     ElementPoints,
     Indices,
-    Structure,
+    StructuralElement,
     quadratic_form,
     rotated_stress,
 )
@@ -24,7 +24,7 @@ STATIONS = 0.5 * (1 + np.array([-1.0, 1.0]) / np.sqrt(3.0))
 
 
 @dataclass(frozen=True, eq=False)
-class Trusses(Structure):
+class Trusses(StructuralElement):
     """Trusses of one section and material."""
 
     section: TrussSection = field(kw_only=True)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.fe.open_sections import SAME, OpenSection, Shape, Wall, nodes_at
-from preprocess.inputs.arguments import checked_arguments, floats
+from preprocess.fe.open_sections import SAME, OpenSection, Wall, WalledShape, nodes_at
+from preprocess.inputs.argument_checks import checked_arguments, floats
 
 Array = NDArray[np.float64]
 # thicknesses by which the sides of two walls reach beyond their joint; beyond, the corner is cut
@@ -126,7 +126,7 @@ class WalledSection(OpenSection):
         nodes, places = nodes_at(np.asarray(self.walls, dtype=float)[:, :4].reshape(-1, 2))
         return [(int(a), int(b)) for a, b in nodes.reshape(-1, 2)], places
 
-    def _shape(self) -> Shape:
+    def _shape(self) -> WalledShape:
         (ends, nodes), t = self._joints(), np.asarray(self.walls, dtype=float)[:, 4]
         sides = _around(ends, nodes)
         outline = np.array(
@@ -142,7 +142,7 @@ class WalledSection(OpenSection):
             if self.rectangles is None
             else np.asarray(self.rectangles, dtype=float).reshape(-1, 2, 2)
         )
-        return Shape(areas, walls, outline[::-1])
+        return WalledShape(areas, walls, outline[::-1])
 
 
 def _same_place(walls: Array, rectangles: Array) -> bool:

@@ -16,10 +16,10 @@ from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from flexmbs.files.paths import file_path
-from preprocess.fe.model import FEModel
-from preprocess.inputs.arguments import checked_arguments
-from preprocess.inputs.guard import reason
-from preprocess.inputs.number_text import content, integers, numbers
+from preprocess.fe.fe_model import FEModel
+from preprocess.inputs.argument_checks import checked_arguments
+from preprocess.inputs.number_parsing import content, integers, numbers
+from preprocess.inputs.reader_guard import error_summary
 
 Array = NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def _guarded(path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
         raise InputError(f"{path}: claims more data than fits in memory; it is damaged") from error
     except Exception as error:
         raise InputError(
-            f"{path}: cannot be read as {path.suffix or 'a matrix'} ({reason(error)})"
+            f"{path}: cannot be read as {path.suffix or 'a matrix'} ({error_summary(error)})"
         ) from error
 
 

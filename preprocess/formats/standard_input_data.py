@@ -35,7 +35,7 @@ BLOCKS = ("mdCM", "J", "Ct", "Cr", "Me", "Gr", "Ge", "Oe", "ksigma", "Ke", "De")
 NODE_BLOCKS = ("origin", "phi", "psi", "AP")
 
 
-class Taylor(NamedTuple):
+class TaylorSeries(NamedTuple):
     """``m0 (rows, columns) + Σ_k m1[:, k, :] q_k``; m1 (rows, n, columns) or None."""
 
     m0: FloatArray
@@ -46,10 +46,10 @@ class SidNode(NamedTuple):
     """Node: name, position (3, 1), shapes of translation and rotation (3, n), axes (3, 3)."""
 
     name: str
-    origin: Taylor
-    phi: Taylor
-    psi: Taylor
-    AP: Taylor
+    origin: TaylorSeries
+    phi: TaylorSeries
+    psi: TaylorSeries
+    AP: TaylorSeries
 
 
 class Sid(NamedTuple):
@@ -60,7 +60,7 @@ class Sid(NamedTuple):
     mass: float
     modes: tuple[str, ...]
     nodes: tuple[SidNode, ...]
-    blocks: dict[str, Taylor]
+    blocks: dict[str, TaylorSeries]
     comment: str = ""
 
 
@@ -132,27 +132,31 @@ def shape_products_of(
 
 def inertia_blocks(
     mass_moment: FloatArray, inertia: FloatArray, S_bar: FloatArray, xS: FloatArray, SS: FloatArray
-) -> dict[str, Taylor]:
+) -> dict[str, TaylorSeries]:
     """Blocks mdCM … Oe of the shape integrals, without geometric stiffness."""
     n = S_bar.shape[1]
     C4, Kr = invariant_8(xS).transpose(2, 0, 1), invariant_5(SS)
     sym = C4 + C4.transpose(0, 2, 1)
     return {
-        "mdCM": Taylor(mass_moment[:, None], S_bar[:, :, None]),
-        "J": Taylor(_rows(inertia[None])[:, :1], _rows(sym)[:, :, None]),
-        "Ct": Taylor(S_bar.T),
-        "Cr": Taylor(x_cross_shapes(xS).T, Kr.transpose(2, 1, 0)),
-        "Me": Taylor(np.einsum("aaij->ij", SS)),
-        "Gr": Taylor(2.0 * C4.transpose(1, 0, 2).reshape(3, 3 * n), second_order_gyroscopic(SS)),
-        "Ge": Taylor(2.0 * Kr.transpose(2, 1, 0).reshape(n, 3 * n)),
-        "Oe": Taylor(
+        "mdCM": TaylorSeries(mass_moment[:, None], S_bar[:, :, None]),
+        "J": TaylorSeries(_rows(inertia[None])[:, :1], _rows(sym)[:, :, None]),
+        "Ct": TaylorSeries(S_bar.T),
+        "Cr": TaylorSeries(x_cross_shapes(xS).T, Kr.transpose(2, 1, 0)),
+        "Me": TaylorSeries(np.einsum("aaij->ij", SS)),
+        "Gr": TaylorSeries(
+            2.0 * C4.transpose(1, 0, 2).reshape(3, 3 * n), second_order_gyroscopic(SS)
+        ),
+        "Ge": TaylorSeries(2.0 * Kr.transpose(2, 1, 0).reshape(n, 3 * n)),
+        "Oe": TaylorSeries(
             np.stack([-sym[:, a, b] * (0.5 if a == b else 1.0) for a, b in PAIRS], axis=1),
             centrifugal(SS),
         ),
     }
 
 
-def stiffened(blocks: Mapping[str, Taylor], K0: GeometricStiffness) -> dict[str, Taylor]:
+def with_geometric_stiffness(
+    blocks: Mapping[str, TaylorSeries], K0: GeometricStiffness
+) -> dict[str, TaylorSeries]:
     """Blocks Ct, Cr and Oe with the geometric stiffness of accelerations, angular accelerations and
     products of ω.
     """
@@ -160,9 +164,9 @@ def stiffened(blocks: Mapping[str, Taylor], K0: GeometricStiffness) -> dict[str,
     assert Cr.m1 is not None
     assert Oe.m1 is not None
     return {
-        "Ct": Taylor(Ct.m0, K0.acceleration.transpose(1, 2, 0)),
-        "Cr": Taylor(Cr.m0, Cr.m1 + K0.angular_acceleration.transpose(1, 2, 0)),
-        "Oe": Taylor(Oe.m0, Oe.m1 + K0.rotation.transpose(1, 2, 0)),
+        "Ct": TaylorSeries(Ct.m0, K0.acceleration.transpose(1, 2, 0)),
+        "Cr": TaylorSeries(Cr.m0, Cr.m1 + K0.angular_acceleration.transpose(1, 2, 0)),
+        "Oe": TaylorSeries(Oe.m0, Oe.m1 + K0.rotation.transpose(1, 2, 0)),
     }
 
 

@@ -29,7 +29,7 @@ DENSITIES = (  # unit, kg/m³, remedy
 DENSEST = 3e4  # kg/m³; osmium has 22,600
 
 
-class Known(NamedTuple):
+class KnownMaterial(NamedTuple):
     """Ranges of E [Pa] and ρ [kg/m³]."""
 
     name: str
@@ -38,41 +38,43 @@ class Known(NamedTuple):
 
 
 METALS = (
-    Known("steel", (1.8e11, 2.2e11), (7500.0, 8200.0)),
-    Known("cast iron", (8e10, 1.8e11), (6900.0, 7500.0)),
-    Known("aluminium", (6.2e10, 8.3e10), (2500.0, 2900.0)),
-    Known("titanium", (9.5e10, 1.25e11), (4300.0, 4850.0)),
-    Known("magnesium", (4e10, 4.8e10), (1700.0, 1900.0)),
-    Known("copper alloy", (9e10, 1.5e11), (8200.0, 9000.0)),
-    Known("nickel alloy", (1.5e11, 2.4e11), (7800.0, 9200.0)),
+    KnownMaterial("steel", (1.8e11, 2.2e11), (7500.0, 8200.0)),
+    KnownMaterial("cast iron", (8e10, 1.8e11), (6900.0, 7500.0)),
+    KnownMaterial("aluminium", (6.2e10, 8.3e10), (2500.0, 2900.0)),
+    KnownMaterial("titanium", (9.5e10, 1.25e11), (4300.0, 4850.0)),
+    KnownMaterial("magnesium", (4e10, 4.8e10), (1700.0, 1900.0)),
+    KnownMaterial("copper alloy", (9e10, 1.5e11), (8200.0, 9000.0)),
+    KnownMaterial("nickel alloy", (1.5e11, 2.4e11), (7800.0, 9200.0)),
 )
 NONMETALS = (
-    Known("polymer", (3e8, 1.2e10), (880.0, 2200.0)),
-    Known("fibre composite", (1.5e10, 2.5e11), (1300.0, 2100.0)),
-    Known("wood", (5e9, 2e10), (350.0, 900.0)),
-    Known("concrete or stone", (1.4e10, 7e10), (1600.0, 3000.0)),
-    Known("glass", (6e10, 1.1e11), (2150.0, 2800.0)),
-    Known("ceramic", (1.4e11, 4.8e11), (2300.0, 6150.0)),
-    Known("tungsten carbide", (5e11, 7.2e11), (13500.0, 15900.0)),
-    Known("rubber", (7e5, 5e7), (900.0, 1800.0)),
+    KnownMaterial("polymer", (3e8, 1.2e10), (880.0, 2200.0)),
+    KnownMaterial("fibre composite", (1.5e10, 2.5e11), (1300.0, 2100.0)),
+    KnownMaterial("wood", (5e9, 2e10), (350.0, 900.0)),
+    KnownMaterial("concrete or stone", (1.4e10, 7e10), (1600.0, 3000.0)),
+    KnownMaterial("glass", (6e10, 1.1e11), (2150.0, 2800.0)),
+    KnownMaterial("ceramic", (1.4e11, 4.8e11), (2300.0, 6150.0)),
+    KnownMaterial("tungsten carbide", (5e11, 7.2e11), (13500.0, 15900.0)),
+    KnownMaterial("rubber", (7e5, 5e7), (900.0, 1800.0)),
 )
 COMMON = (*METALS, *NONMETALS)
 OTHERS = (  # that models may have, in wider ranges
-    Known("zinc alloy", (6e10, 1.1e11), (5000.0, 7200.0)),
-    Known("lead or tin", (1e10, 5e10), (7000.0, 11500.0)),
-    Known("noble or refractory metal", (5e10, 5.7e11), (8500.0, 22700.0)),
-    Known("ceramic or glass", (5e10, 1.3e12), (2200.0, 16000.0)),
-    Known("concrete or stone", (5e9, 1e11), (800.0, 3500.0)),
-    Known("composite", (5e9, 5e11), (1000.0, 2600.0)),
-    Known("wood or bone", (5e7, 3e10), (90.0, 2200.0)),
-    Known("polymer", (1e7, 2.5e10), (800.0, 2400.0)),
-    Known("rubber or tissue", (1e2, 5e8), (700.0, 2300.0)),
-    Known("foam or honeycomb", (1e3, 3e9), (20.0, 1000.0)),
-    Known("light foam", (1e3, 5e6), (1.0, 20.0)),
+    KnownMaterial("zinc alloy", (6e10, 1.1e11), (5000.0, 7200.0)),
+    KnownMaterial("lead or tin", (1e10, 5e10), (7000.0, 11500.0)),
+    KnownMaterial("noble or refractory metal", (5e10, 5.7e11), (8500.0, 22700.0)),
+    KnownMaterial("ceramic or glass", (5e10, 1.3e12), (2200.0, 16000.0)),
+    KnownMaterial("concrete or stone", (5e9, 1e11), (800.0, 3500.0)),
+    KnownMaterial("composite", (5e9, 5e11), (1000.0, 2600.0)),
+    KnownMaterial("wood or bone", (5e7, 3e10), (90.0, 2200.0)),
+    KnownMaterial("polymer", (1e7, 2.5e10), (800.0, 2400.0)),
+    KnownMaterial("rubber or tissue", (1e2, 5e8), (700.0, 2300.0)),
+    KnownMaterial("foam or honeycomb", (1e3, 3e9), (20.0, 1000.0)),
+    KnownMaterial("light foam", (1e3, 5e6), (1.0, 20.0)),
 )
 
 
-def known_material(E: float, rho: float, among: Iterable[Known] = (*COMMON, *OTHERS)) -> str | None:
+def known_material(
+    E: float, rho: float, among: Iterable[KnownMaterial] = (*COMMON, *OTHERS)
+) -> str | None:
     """Name of a known material with this modulus [Pa] and density [kg/m³]; None if there is
     none."""
     fitting = (
@@ -83,7 +85,7 @@ def known_material(E: float, rho: float, among: Iterable[Known] = (*COMMON, *OTH
     return next(fitting, None)
 
 
-def doubt(E: float, rho: float, units: Units) -> str | None:
+def material_doubt(E: float, rho: float, units: Units) -> str | None:
     """Doubt about a modulus and a density in ``units``: "are those of steel in mm-t-s", for those
     of a common material in other units, or that no material has them; None without doubt.
 

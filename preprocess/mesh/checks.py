@@ -310,7 +310,7 @@ def _rigid_modes(nodes: Array, connectivity: Tables, n_parts: int, part_of: Indi
     return 6 * n_parts - int(np.linalg.matrix_rank(ties, tol=1e-12, hermitian=True))
 
 
-def oriented(name: str, nodes: Array, connectivity: Indices) -> Indices:
+def reoriented(name: str, nodes: Array, connectivity: Indices) -> Indices:
     """Elements of a type, with the node order of inverted ones reversed."""
     element, table = ELEMENTS[name], connectivity.copy()
     inverted = (element.jacobian_determinants(nodes[table]) < 0).all(axis=1)

@@ -15,10 +15,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from flexmbs.errors import InputError, shown
-from preprocess.inputs.arguments import checked_arguments, floats, instance, integer, vector
-from preprocess.mesh.declared import Declared
+from preprocess.inputs.argument_checks import checked_arguments, floats, instance, integer, vector
+from preprocess.mesh.declarations import FileDeclarations
+from preprocess.mesh.distribute_items import distribute_items
 from preprocess.mesh.mesh import ElementBlock, Mesh
-from preprocess.mesh.shared_out import shared_out
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -172,13 +172,15 @@ def _pieces(mesh: Mesh, number: Indices, count: int) -> tuple[Mesh, ...]:
         raise InputError(
             f"divide: piece {int(empty[0]) + 1} has no element; use fewer pieces or a finer mesh"
         )
-    cuts = [cut for shared in _shared(owned) for cut in _regions(mesh, of_block, shared)]
-    links = shared_out(
+    cuts = [
+        cut for shared in _shared_nodes(owned) for cut in _connected_cuts(mesh, of_block, shared)
+    ]
+    links = distribute_items(
         mesh,
         owned,
         {f"{CONNECTION}{name}": each for name, each in mesh.declared.connections.items()},
     )
-    masses = shared_out(
+    masses = distribute_items(
         mesh, owned, {_mass(n, each): each for n, each in enumerate(mesh.declared.masses)}
     )
     return tuple(
@@ -192,7 +194,7 @@ def _mass(number: int, given: Mapping[str, Any]) -> str:
     return f"mass {number + 1} at node {given['node']}"
 
 
-def _shared(owned: NDArray[np.bool_]) -> list[Cut]:
+def _shared_nodes(owned: NDArray[np.bool_]) -> list[Cut]:
     """Nodes that two pieces share."""
     crowded = np.flatnonzero(owned.sum(axis=0) > 2)
     if crowded.size:
@@ -214,17 +216,17 @@ def _shared(owned: NDArray[np.bool_]) -> list[Cut]:
     return found
 
 
-def _regions(mesh: Mesh, of_block: dict[str, Indices], shared: Cut) -> list[Cut]:
+def _connected_cuts(mesh: Mesh, of_block: dict[str, Indices], shared: Cut) -> list[Cut]:
     """A cut for each connected part of what two pieces share, as of the two legs of a frame: nodes
     are next to each other if both pieces have an element with them."""
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[shared.nodes] = np.arange(len(shared.nodes))
-    beside, other = (_beside(mesh, of_block, k, place) for k in shared.pieces)
+    beside, other = (_common_elements(mesh, of_block, k, place) for k in shared.pieces)
     count, label = connected_components(beside.multiply(other), directed=False)
     return [Cut(shared.pieces, shared.nodes[label == n]) for n in range(count)]
 
 
-def _beside(mesh: Mesh, of_block: dict[str, Indices], k: int, place: Indices) -> csr_array:
+def _common_elements(mesh: Mesh, of_block: dict[str, Indices], k: int, place: Indices) -> csr_array:
     """Number (s, s) of the elements of piece k that have both of two nodes, by their places."""
     tables = [place[block.connectivity[of_block[name] == k]] for name, block in mesh.blocks.items()]
     count = int(place.max()) + 1
@@ -283,7 +285,7 @@ def _piece(
 
 def _declared(
     mesh: Mesh, regions: Mapping[str, Indices], k: int, places: tuple[Places, Places]
-) -> Declared:
+) -> FileDeclarations:
     """The declarations of a file for the element sets that piece k has, its connections and masses."""
     links, masses = places
     connections = {
@@ -297,4 +299,4 @@ def _declared(
         {name: given for name, given in items.items() if name not in gone}
         for items in (mesh.declared.sections, mesh.declared.materials)
     )
-    return Declared(sections, connections, materials, own)
+    return FileDeclarations(sections, connections, materials, own)

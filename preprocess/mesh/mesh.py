@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from flexmbs.errors import InputError, shown
 from preprocess.elements import ELEMENTS
 from preprocess.elements.structural import STRUCTURAL
-from preprocess.inputs.arguments import flag, floats, instance, integers, node_indices, vector
+from preprocess.inputs.argument_checks import flag, floats, instance, integers, node_indices, vector
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh import checks
-from preprocess.mesh.declared import Declared
+from preprocess.mesh.declarations import FileDeclarations
 from preprocess.mesh.faces import all_faces, outer_faces, surface_triangles
 from preprocess.mesh.quality import MeshQuality, mesh_quality
 from preprocess.mesh.shell_edges import nonconforming_edges, overlapping_elements, shell_edges
@@ -67,7 +67,7 @@ class Mesh:
     source: str = "arrays"
     unit: str = "m"
     separate: bool = False
-    declared: Declared = field(default_factory=Declared)
+    declared: FileDeclarations = field(default_factory=FileDeclarations)
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{len(block.ids)} {kind}" for kind, block in self.blocks.items())

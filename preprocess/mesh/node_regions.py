@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
+from preprocess.inputs.argument_checks import checked_arguments, instance, number, vector
 from preprocess.inputs.arguments import checked_arguments, instance, number, vector
 
 NodeRows = NDArray[np.int64]
@@ -65,7 +66,7 @@ class Point(Region):
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
         distance = np.linalg.norm(nodes - vector(self.position, "point"), axis=1)
         if self.radius is None:
-            near_enough(np.asarray(self.position, float), nodes, "point")
+            check_distance(np.asarray(self.position, float), nodes, "point")
             return np.array([np.argmin(distance)])
         if not 0 <= number(self.radius, "radius") < np.inf:
             raise InputError(f"radius: {self.radius} m; give a non-negative length")
@@ -120,7 +121,7 @@ class Plane(Region):
         return found
 
 
-def near_enough(point: FloatArray, nodes: FloatArray, what: str) -> None:
+def check_distance(point: FloatArray, nodes: FloatArray, what: str) -> None:
     """Raise InputError for a point (3,) so far from the nodes (N, 3) that its unit must be wrong."""
     centre, size = (
         0.5 * (nodes.min(axis=0) + nodes.max(axis=0)),

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
+from preprocess.inputs.argument_checks import floats
 from preprocess.inputs.arguments import floats
 
 
@@ -34,7 +35,9 @@ def rotation_of(value: ArrayLike) -> FloatArray:
     return np.asarray(u @ v)
 
 
-def pivoted(directions: Sequence[FloatArray] | FloatArray) -> list[tuple[int, FloatArray]]:
+def solved_directions(
+    directions: Sequence[FloatArray] | FloatArray,
+) -> list[tuple[int, FloatArray]]:
     """The directions combined so that each has a component that the others lack, and that
     component.
     """

@@ -63,14 +63,14 @@ def shell_edges(nodes: Array, connectivity: Tables, ids: Tables) -> ShellEdges:
             (ends.reshape(-1, 2), way.ravel(), middle.ravel(), element, inward.reshape(-1, 3))
         )
     if not found:
-        ends, way, middle, element = _none(2, 0, 0, 0)
+        ends, way, middle, element = _empty_arrays(2, 0, 0, 0)
         return ShellEdges(ends, way, middle, element, np.zeros((0, 3)), way)
     ends, way, middle, element, inward = (np.concatenate(each) for each in zip(*found))
     group = np.unique(ends, axis=0, return_inverse=True)[1].ravel()
     return ShellEdges(ends, way, middle, element, inward, group)
 
 
-def _none(*widths: int) -> list[Indices]:
+def _empty_arrays(*widths: int) -> list[Indices]:
     """Empty arrays of rows of so many numbers, of numbers for 0."""
     return [np.zeros((0, width) if width else 0, np.int64) for width in widths]
 
@@ -78,7 +78,7 @@ def _none(*widths: int) -> list[Indices]:
 def pairs_within(group: Indices) -> Indices:
     """Pairs (m, 2) of rows with equal numbers, each once."""
     order, size = np.argsort(group, kind="stable"), np.bincount(group)
-    last, pairs = np.repeat(np.cumsum(size), size), _none(2)
+    last, pairs = np.repeat(np.cumsum(size), size), _empty_arrays(2)
     for step in range(1, int(size.max(initial=0))):
         a = np.flatnonzero(np.arange(len(order)) + step < last)
         pairs.append(np.column_stack([order[a], order[a + step]]))
@@ -116,7 +116,7 @@ def overlapping_elements(edges: ShellEdges, connectivity: Tables, ids: Tables) -
 def _on_corners(connectivity: Tables, ids: Tables) -> Indices:
     """Numbers (m, 2) of triangles and of quadrilaterals with the same three corners, warped or
     not."""
-    keys, numbers, four = _none(3, 0, 0)
+    keys, numbers, four = _empty_arrays(3, 0, 0)
     for name, table in connectivity.items():
         if name in CORNERS:
             corners, full = table[:, : CORNERS[name]], CORNERS[name] == 4
@@ -132,7 +132,7 @@ def _on_corners(connectivity: Tables, ids: Tables) -> Indices:
 
 def _equal_beams(connectivity: Tables, ids: Tables) -> Indices:
     """Numbers (m, 2) of beams of one type with the same nodes."""
-    found = _none(2)
+    found = _empty_arrays(2)
     for name in ("line2", "line3"):
         if name in connectivity:
             group = np.unique(np.sort(connectivity[name], axis=1), axis=0, return_inverse=True)[1]

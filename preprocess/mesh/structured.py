@@ -9,7 +9,7 @@ from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS, Element
 from preprocess.elements.hex8 import HEX8
 from preprocess.elements.pyramid5 import PYRAMID5
-from preprocess.inputs.arguments import checked_arguments, vector
+from preprocess.inputs.argument_checks import checked_arguments, vector
 from preprocess.mesh.mesh import Mesh
 
 MOST_CELLS = 10**7

@@ -14,20 +14,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.mesh.declared import Declared
+from preprocess.mesh.declarations import FileDeclarations
 from preprocess.mesh_files.abaqus_assembly import (
-    Reading,
+    AbaqusContent,
     add_instance,
     instance_motion,
     number_apart,
     with_plain_names,
 )
-from preprocess.mesh_files.abaqus_blocks import POINTS, error_at, keyword_blocks, resembling
+from preprocess.mesh_files.abaqus_blocks import POINTS, error_at, keyword_blocks, similar_keyword
 from preprocess.mesh_files.abaqus_deck import Deck
 from preprocess.mesh_files.abaqus_keywords import KEYWORDS, SETS, TABLES
 from preprocess.mesh_files.abaqus_options import known_options
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
-from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
+from preprocess.mesh_files.raw_mesh import Cells, RawMesh, node_rows, raw_mesh_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -65,19 +65,21 @@ MESH = (*OF_MESH, "END PART", "END INSTANCE", *GENERATORS)
 
 def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
     """Mesh of an input file. Raises InputError with the line for anything malformed or unsupported."""
-    model, parts = Reading(structural=structural), dict[str, Reading]()
-    stack: list[tuple[Reading, str, tuple[Array, Array]]] = [(model, "", (np.eye(3), np.zeros(3)))]
+    model, parts = AbaqusContent(structural=structural), dict[str, AbaqusContent]()
+    stack: list[tuple[AbaqusContent, str, tuple[Array, Array]]] = [
+        (model, "", (np.eye(3), np.zeros(3)))
+    ]
     left: Counter[tuple[str, str]] = Counter()
     deck = Deck()
     for keyword, given, line, rows, table in keyword_blocks(path, allow_outside):
-        left_out = None if structural else _left_out(keyword, given, len(rows))
+        left_out = None if structural else _omission(keyword, given, len(rows))
         checked = not left_out and (keyword in OF_MESH or (structural and not deck.ended))
         options = known_options(keyword, given, line) if checked else given
         if left_out is not None:
             left[left_out[:2]] += left_out[2]
         elif keyword == "PART":
             name = _name(options, line, keyword).upper()
-            parts[name] = part = Reading(structural=structural)
+            parts[name] = part = AbaqusContent(structural=structural)
             stack.append((part, "", stack[0][2]))
             deck.begin(name)
         elif keyword == "INSTANCE":
@@ -113,7 +115,7 @@ def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = F
             )
         elif structural:
             deck.add(keyword, options, line, rows)
-        elif near := resembling(keyword, MESH):
+        elif near := similar_keyword(keyword, MESH):
             raise error_at(
                 line, f"*{keyword} is not known; did you mean *{near}? Remove it otherwise"
             )
@@ -130,7 +132,7 @@ def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = F
     return _raw(path, with_plain_names(model), notices, deck)
 
 
-def _left_out(keyword: str, options: dict[str, str], count: int) -> tuple[str, str, int] | None:
+def _omission(keyword: str, options: dict[str, str], count: int) -> tuple[str, str, int] | None:
     """Description, remedy and count of a block that is reported as omitted; None for all others."""
     kind = options.get("TYPE", "").upper()
     if keyword in LEFT_OUT:
@@ -148,7 +150,9 @@ def _name(options: dict[str, str], line: str, keyword: str) -> str:
     return options["NAME"]
 
 
-def _raw(path: Path, reading: Reading, notices: tuple[str, ...], deck: Deck | None) -> RawMesh:
+def _raw(
+    path: Path, reading: AbaqusContent, notices: tuple[str, ...], deck: Deck | None
+) -> RawMesh:
     """Arrays of the content, with rows instead of node numbers; deck: of a file whose beams and
     shells are read.
     """
@@ -167,11 +171,11 @@ def _raw(path: Path, reading: Reading, notices: tuple[str, ...], deck: Deck | No
     }
     for name, own in surfaces.items():
         sets[own] = [row[n] for n in surface_nodes(path, reading, name, outer)]
-    declared, more = (Declared(), {}) if deck is None else deck.declared(reading, surfaces)
+    declared, more = (FileDeclarations(), {}) if deck is None else deck.declared(reading, surfaces)
     if deck is not None:
         notices += tuple(dict.fromkeys([*deck.sections.notices, *deck.tables.notices]))
     sets |= {name: [row[n] for n in nodes if n in row] for name, nodes in more.items()}
-    raw = assembled(
+    raw = raw_mesh_of(
         path,
         np.array(list(reading.nodes.values())),
         node_ids,
@@ -187,7 +191,7 @@ def _raw(path: Path, reading: Reading, notices: tuple[str, ...], deck: Deck | No
     )
 
 
-def _cells(path: Path, reading: Reading, node_ids: Indices) -> list[Cells]:
+def _cells(path: Path, reading: AbaqusContent, node_ids: Indices) -> list[Cells]:
     """Elements by type, but for those that become connections and masses."""
     by_type: dict[str, tuple[list[list[int]], list[int]]] = {}
     for number, (kind, nodes) in reading.elements.items():

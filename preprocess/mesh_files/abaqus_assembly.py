@@ -15,7 +15,7 @@ Rows = list[tuple[str, str]]  # location in the file, and text
 
 
 @dataclass
-class Reading:
+class AbaqusContent:
     """Content read so far of a model, a part or an instance; sets hold numbers.
 
     surfaces: (set or number, face) by name, face "" for the outer faces of the set shifts: offsets
@@ -38,7 +38,7 @@ class Reading:
     beside: dict[int, int] = field(default_factory=dict)
     normals: list[tuple[str, str, tuple[float, ...], str]] = field(default_factory=list)
 
-    def copy(self) -> "Reading":
+    def copy(self) -> "AbaqusContent":
         """Copy for an instance to extend."""
         return replace(
             self,
@@ -61,7 +61,9 @@ def split(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def add_instance(model: Reading, name: str, instance: Reading, motion: tuple[Array, Array]) -> None:
+def add_instance(
+    model: AbaqusContent, name: str, instance: AbaqusContent, motion: tuple[Array, Array]
+) -> None:
     """Add an instance to the model: x ↦ R x + t, numbers above the existing ones, sets and surfaces
     named "instance.set".
     """
@@ -99,7 +101,7 @@ def add_instance(model: Reading, name: str, instance: Reading, motion: tuple[Arr
     model.node_surfaces += [f"{name}.{key}" for key in instance.node_surfaces]
 
 
-def number_apart(model: Reading) -> None:
+def number_apart(model: AbaqusContent) -> None:
     """Offset the numbers of the assembly's own nodes and elements, such as reference points, above
     those of the instances.
     """
@@ -113,7 +115,7 @@ def _offset(there: Iterable[int], new: Iterable[int]) -> int:
     return int(10 ** len(str(max(last, highest)))) if highest else 0
 
 
-def with_plain_names(model: Reading) -> Reading:
+def with_plain_names(model: AbaqusContent) -> AbaqusContent:
     """The model; with a single instance, sets without the prefix \"instance.\" where unambiguous."""
     if len(model.shifts) != 1:
         return model

@@ -14,7 +14,7 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from preprocess.mesh_files.abaqus_assembly import Rows, split
 from preprocess.mesh_files.include import Includes
-from preprocess.mesh_files.tables import extracted
+from preprocess.mesh_files.number_tables import extract_tables
 
 Array = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def keyword_blocks(path: Path, allow_outside: bool = False) -> Iterator[Block]:
     current: tuple[str, dict[str, str], str] | None = None
     rows: Rows = []
     table: Array | None = None
-    extract = extracted(read_text(path), _columns)
+    extract = extract_tables(read_text(path), _columns)
     for line, text in _lines(str(path), extract.text.splitlines(), includes):
         if text.startswith("*"):
             if current:
@@ -192,7 +192,7 @@ def unsupported(kind: str, structural: bool) -> str:
     )
 
 
-def resembling(keyword: str, known: Iterable[str]) -> str:
+def similar_keyword(keyword: str, known: Iterable[str]) -> str:
     """The known keyword that one resembles but is not; "" for none."""
     names = sorted(known)
     return (

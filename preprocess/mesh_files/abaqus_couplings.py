@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from flexmbs.errors import InputError
-from preprocess.mesh.declared import Items
+from preprocess.mesh.declarations import Items
 from preprocess.mesh.face_mass import node_areas
-from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
+from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import integer, real
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_faces
@@ -104,7 +104,7 @@ class Couplings:
             )
 
     def declared(
-        self, reading: Reading, surfaces: Mapping[str, str]
+        self, reading: AbaqusContent, surfaces: Mapping[str, str]
     ) -> tuple[Items, dict[str, list[int]]]:
         """Connections by name, and the node set of each reference; surfaces: the name of the node
         set of each.
@@ -163,7 +163,7 @@ def _needed(keyword: str, options: Mapping[str, str], line: str, key: str) -> st
 
 
 def _nodes(
-    reading: Reading,
+    reading: AbaqusContent,
     surfaces: Mapping[str, str],
     each: Coupling,
     name: str,
@@ -190,7 +190,7 @@ def _nodes(
 
 
 def _distributing(
-    reading: Reading, elements: str, rows: Rows, line: str
+    reading: AbaqusContent, elements: str, rows: Rows, line: str
 ) -> tuple[dict[str, Any], list[int], list[int]]:
     """Weights, the nodes, and the reference: the node of the one element of the set."""
     chosen = same_name(reading.element_sets, elements)
@@ -215,7 +215,7 @@ def _distributing(
     )
 
 
-def _area_weights(reading: Reading, surface: str, reference: list[int]) -> list[float]:
+def _area_weights(reading: AbaqusContent, surface: str, reference: list[int]) -> list[float]:
     """∫ N_a dA of the nodes of a surface of elements, without the reference, in the order of the
     rows.
     """
@@ -237,7 +237,7 @@ def _area_weights(reading: Reading, surface: str, reference: list[int]) -> list[
     return [float(area) for area in areas[used]]
 
 
-def one_node(reading: Reading, text: str, line: str) -> list[int]:
+def one_node(reading: AbaqusContent, text: str, line: str) -> list[int]:
     """Number of a node, given directly or by a set of this node alone. Raises InputError with the
     line.
     """

@@ -13,16 +13,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from flexmbs.errors import InputError
-from preprocess.mesh.declared import Declared, Items
-from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
-from preprocess.mesh_files.abaqus_blocks import error_at, resembling
+from preprocess.mesh.declarations import FileDeclarations, Items
+from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows, split
+from preprocess.mesh_files.abaqus_blocks import error_at, similar_keyword
 from preprocess.mesh_files.abaqus_couplings import Couplings
-from preprocess.mesh_files.abaqus_fields import Tables, real
+from preprocess.mesh_files.abaqus_fields import TemperatureTables, real
 from preprocess.mesh_files.abaqus_keywords import KEYWORDS
-from preprocess.mesh_files.abaqus_materials import Materials
-from preprocess.mesh_files.abaqus_mpc import Constraints
-from preprocess.mesh_files.abaqus_points import Points
-from preprocess.mesh_files.abaqus_sections import Sections
+from preprocess.mesh_files.abaqus_materials import AbaqusMaterials
+from preprocess.mesh_files.abaqus_mpc import EquationCards
+from preprocess.mesh_files.abaqus_points import AbaqusPoints
+from preprocess.mesh_files.abaqus_sections import AbaqusSections
 from preprocess.mesh_files.abaqus_surfaces import same_name
 from preprocess.mesh_files.abaqus_ties import Ties
 
@@ -104,14 +104,14 @@ class Deck:
     ended: whether steps have begun
     """
 
-    materials: Materials = field(default_factory=Materials)
-    sections: Sections = field(default_factory=Sections)
+    materials: AbaqusMaterials = field(default_factory=AbaqusMaterials)
+    sections: AbaqusSections = field(default_factory=AbaqusSections)
     couplings: Couplings = field(default_factory=Couplings)
-    constraints: Constraints = field(default_factory=Constraints)
+    constraints: EquationCards = field(default_factory=EquationCards)
     ties: Ties = field(default_factory=Ties)
-    points: Points = field(default_factory=Points)
+    points: AbaqusPoints = field(default_factory=AbaqusPoints)
     notes: Counter[tuple[str, str]] = field(default_factory=Counter)
-    tables: Tables = field(default_factory=Tables)
+    tables: TemperatureTables = field(default_factory=TemperatureTables)
     temperatures: Rows = field(default_factory=list)
     part: str = ""
     within_parts: bool = False
@@ -133,9 +133,9 @@ class Deck:
             self.notes[f"*{found}", NOTED[found]] += 1
         elif own == "INITIAL CONDITIONS, TYPE=TEMPERATURE":
             self.temperatures += rows or [(line, "")]  # from another file
-        elif keyword in Sections.KEYWORDS:
+        elif keyword in AbaqusSections.KEYWORDS:
             self.sections.add(keyword, options, line, rows, self.part)
-        elif keyword in Materials.KEYWORDS:
+        elif keyword in AbaqusMaterials.KEYWORDS:
             self.materials.add(keyword, options, line, rows, self.part)
         elif keyword in HANDLERS:
             self.within_parts = self.within_parts or (
@@ -143,8 +143,8 @@ class Deck:
             )
             HANDLERS[keyword](self)(keyword, options, line, rows)
         elif keyword not in ANALYSIS:
-            near = resembling(
-                keyword, (*KEYWORDS, *Sections.KEYWORDS, *Materials.KEYWORDS, *HANDLERS)
+            near = similar_keyword(
+                keyword, (*KEYWORDS, *AbaqusSections.KEYWORDS, *AbaqusMaterials.KEYWORDS, *HANDLERS)
             )
             what = (
                 f"did you mean *{near}? Remove it otherwise"
@@ -163,7 +163,7 @@ class Deck:
             or self.constraints.lines
         )
 
-    def complete(self, reading: Reading, source: object) -> None:
+    def complete(self, reading: AbaqusContent, source: object) -> None:
         """Sectors become whole parts. Raises InputError for parts of instances, and couplings of
         one sector.
         """
@@ -191,8 +191,8 @@ class Deck:
         self.ties.complete(reading)
 
     def declared(
-        self, reading: Reading, surfaces: Mapping[str, str]
-    ) -> tuple[Declared, dict[str, list[int]]]:
+        self, reading: AbaqusContent, surfaces: Mapping[str, str]
+    ) -> tuple[FileDeclarations, dict[str, list[int]]]:
         """Declarations, and the node sets that they need; surfaces: names of the node sets of
         surfaces. Adds element sets.
         """
@@ -206,11 +206,11 @@ class Deck:
             sets |= more
         sections, materials = self.sections.declared(reading, self.materials)
         masses = self.points.masses(reading)
-        return Declared(
+        return FileDeclarations(
             sections=sections, connections=connections, materials=materials, masses=masses
         ), sets
 
-    def _temperature(self, reading: Reading) -> float | None:
+    def _temperature(self, reading: AbaqusContent) -> float | None:
         """Initial temperature of the nodes of all elements; None if they have different ones, or
         none is known."""
         found: dict[int, float | None] = {}
@@ -231,7 +231,7 @@ class Deck:
 Handler = Callable[[str, Mapping[str, str], str, Rows], None]
 HANDLERS: dict[str, Callable[[Deck], Handler]] = {
     **dict.fromkeys(Couplings.KEYWORDS, lambda deck: deck.couplings.add),
-    **dict.fromkeys(Constraints.KEYWORDS, lambda deck: deck.constraints.add),
+    **dict.fromkeys(EquationCards.KEYWORDS, lambda deck: deck.constraints.add),
     **dict.fromkeys(Ties.KEYWORDS, lambda deck: deck.ties.add),
-    **dict.fromkeys(Points.KEYWORDS, lambda deck: deck.points.add),
+    **dict.fromkeys(AbaqusPoints.KEYWORDS, lambda deck: deck.points.add),
 }

@@ -40,7 +40,7 @@ def reals(where: str, text: str) -> list[float]:
 
 
 @dataclass
-class Tables:
+class TemperatureTables:
     """Values of tables at the temperature of a file.
 
     temperature: initial one of all nodes, None where the file gives none, or different ones

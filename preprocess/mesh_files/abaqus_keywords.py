@@ -5,7 +5,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
+from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows, split
 from preprocess.mesh_files.abaqus_blocks import element_type, error_at, unsupported
 from preprocess.mesh_files.abaqus_fields import real
 from preprocess.mesh_files.abaqus_surfaces import same_name
@@ -43,7 +43,7 @@ def _table(texts: list[str], dtype: type, width: int) -> np.ndarray | None:
         return None
 
 
-def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+def _node(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
     kind = options.get("SYSTEM", "R").upper()[:1]
     if kind not in ("R", "C"):
         raise error_at(
@@ -77,7 +77,7 @@ def _node(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> N
     _place(reading, kind, new)
 
 
-def _generated(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+def _generated(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
     """Nodes on the line between two nodes, at equal distances: first, last, step of the numbers."""
     if "LINE" in options:
         raise error_at(
@@ -106,7 +106,7 @@ def _generated(reading: Reading, options: dict[str, str], line: str, rows: Rows)
             set_named(reading.node_sets, options["NSET"]).extend(nodes)
 
 
-def _place(reading: Reading, kind: str, numbers: list[int]) -> None:
+def _place(reading: AbaqusContent, kind: str, numbers: list[int]) -> None:
     """Nodes from their coordinates, rectangular or cylindrical, in the system of *SYSTEM."""
     if not numbers or (kind == "R" and reading.system is None):
         return
@@ -119,7 +119,7 @@ def _place(reading: Reading, kind: str, numbers: list[int]) -> None:
     reading.nodes.update(zip(numbers, map(tuple, x.tolist())))
 
 
-def _system(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+def _system(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
     """Origin, a point on the first axis, and one in the plane of two, without which the third axis
     is z; no line ends it.
     """
@@ -151,7 +151,7 @@ def _system(reading: Reading, options: dict[str, str], line: str, rows: Rows) ->
     reading.system = origin, np.asarray(axes / np.linalg.norm(axes, axis=0))
 
 
-def _normal(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+def _normal(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
     """Element or set, node or set, direction of the normal of shells, or of the second axis of
     beams.
     """
@@ -168,7 +168,7 @@ def _normal(reading: Reading, options: dict[str, str], line: str, rows: Rows) ->
         reading.normals.append((_raised(element, up_e), _raised(node, up), tuple(values), number))
 
 
-def _node_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
+def _node_table(reading: AbaqusContent, options: dict[str, str], line: str, table: Array) -> None:
     numbers = (table[:, 0].astype(np.int64) + reading.own[0]).tolist()
     reading.nodes.update(zip(numbers, map(tuple, table[:, 1:].tolist())))
     _place(reading, options.get("SYSTEM", "R").upper()[:1], numbers)
@@ -176,7 +176,9 @@ def _node_table(reading: Reading, options: dict[str, str], line: str, table: Arr
         set_named(reading.node_sets, options["NSET"]).extend(numbers)
 
 
-def _element_table(reading: Reading, options: dict[str, str], line: str, table: Array) -> None:
+def _element_table(
+    reading: AbaqusContent, options: dict[str, str], line: str, table: Array
+) -> None:
     name, _ = element_type(options["TYPE"].upper(), reading.structural)
     if not name:
         _refuse(reading, options["TYPE"].upper(), line, len(table))
@@ -194,7 +196,7 @@ def _element_table(reading: Reading, options: dict[str, str], line: str, table: 
         set_named(reading.element_sets, options["ELSET"]).extend(numbers)
 
 
-def _refuse(reading: Reading, kind: str, line: str, count: int) -> None:
+def _refuse(reading: AbaqusContent, kind: str, line: str, count: int) -> None:
     raise error_at(
         line,
         f"{count} line(s) of element type {kind} are not supported; "
@@ -202,7 +204,7 @@ def _refuse(reading: Reading, kind: str, line: str, count: int) -> None:
     )
 
 
-def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+def _element(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
     kind = options.get("TYPE", "").upper()
     if not kind:
         raise error_at(line, "*ELEMENT has no TYPE=")
@@ -249,7 +251,9 @@ def _element(reading: Reading, options: dict[str, str], line: str, rows: Rows) -
         )
 
 
-def _set(reading: Reading, nodes: bool, options: dict[str, str], line: str, rows: Rows) -> None:
+def _set(
+    reading: AbaqusContent, nodes: bool, options: dict[str, str], line: str, rows: Rows
+) -> None:
     """Add the members to a node set, or to an element set."""
     sets, name = (
         (reading.node_sets, options.get("NSET"))
@@ -290,7 +294,7 @@ def _range(name: str, line: str, entries: list[str], shift: int) -> range:
 
 
 def _members(
-    reading: Reading, sets: dict[str, list[int]], name: str, entry: tuple[str, str, str, int]
+    reading: AbaqusContent, sets: dict[str, list[int]], name: str, entry: tuple[str, str, str, int]
 ) -> list[int]:
     """Members of one entry: a number, a set, or either of an instance as "instance.entry"."""
     line, text, instance, shift = entry
@@ -310,7 +314,7 @@ def set_named(sets: dict[str, list[int]], name: str) -> list[int]:
     return sets.setdefault(same_name(sets, name) or name, [])
 
 
-def _nset(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+def _nset(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
     if "ELSET" not in options:
         _set(reading, True, options, line, rows)
         return
@@ -320,11 +324,11 @@ def _nset(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> N
     set_named(reading.node_sets, options.get("NSET", "")).extend(nodes)
 
 
-def _elset(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+def _elset(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
     _set(reading, False, options, line, rows)
 
 
-def _surface(reading: Reading, options: dict[str, str], line: str, rows: Rows) -> None:
+def _surface(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
     name = options.get("NAME", "")
     if not name:
         raise error_at(line, "*SURFACE has no NAME=")
@@ -349,7 +353,7 @@ def _raised(item: str, up: int) -> str:
 
 
 def _combined(
-    reading: Reading, how: str, line: str, rows: Rows
+    reading: AbaqusContent, how: str, line: str, rows: Rows
 ) -> tuple[bool, list[tuple[str, str]]]:
     """Whether a union of surfaces consists of nodes, and its parts."""
     items = [item for _, text in rows for item in split(text) if item]

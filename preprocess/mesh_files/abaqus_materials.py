@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from preprocess.mesh_files.abaqus_assembly import Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
-from preprocess.mesh_files.abaqus_fields import Tables, reals, table_rows
+from preprocess.mesh_files.abaqus_fields import TemperatureTables, reals, table_rows
 
 Array = NDArray[np.float64]
 Turned = Callable[[list[float]], list[float]]
@@ -40,7 +40,7 @@ NOT_LINEAR = ("USER MATERIAL", "HYPERELASTIC", "HYPERFOAM")
 
 
 @dataclass
-class Material:
+class AbaqusMaterial:
     """Kind of the elastic part, why it is not linear elastic, and tables of elastic constants and
     of density over temperature, with whether these depend on nothing else."""
 
@@ -51,17 +51,17 @@ class Material:
 
 
 @dataclass
-class Materials:
+class AbaqusMaterials:
     """Materials by name in capitals, in the file's units, and orientations by part, "" for the
     model, and name: axes as columns (3, 3), None for curved systems, with the axis and the angle by
     which they are turned."""
 
-    found: dict[str, Material] = field(default_factory=dict)
+    found: dict[str, AbaqusMaterial] = field(default_factory=dict)
     orientations: dict[tuple[str, str], tuple[Array | None, tuple[int, float]]] = field(
         default_factory=dict
     )
     last: str = ""
-    tables: Tables = field(default_factory=Tables)
+    tables: TemperatureTables = field(default_factory=TemperatureTables)
 
     KEYWORDS: ClassVar = (
         "MATERIAL",
@@ -82,7 +82,7 @@ class Materials:
             raise error_at(line, f"*{keyword} has no NAME=")
         if keyword == "MATERIAL":
             self.last = options["NAME"].upper()
-            self.found[self.last] = Material()
+            self.found[self.last] = AbaqusMaterial()
         elif keyword == "ORIENTATION":
             self.orientations[part, options["NAME"].upper()] = (
                 _axes(options, line, rows),

@@ -19,20 +19,20 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.mesh.declared import Items
-from preprocess.mesh.rigid_motion import pivoted
-from preprocess.mesh_files.abaqus_assembly import Reading, Rows
+from preprocess.mesh.declarations import Items
+from preprocess.mesh.rigid_motion import solved_directions
+from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import fields, integer, real, reals
 from preprocess.mesh_files.abaqus_surfaces import same_name
-from preprocess.mesh_files.equations import TINY, Terms, turned
+from preprocess.mesh_files.rotated_equations import TINY, Terms, rotated_terms
 
 Array = NDArray[np.float64]
 FREE = ("MEANROT", "DIST", "GAP")  # they constrain no motion of a free body
 
 
 @dataclass
-class Constraints:
+class EquationCards:
     """Equations: their terms and place; lines of *MPC: kind, nodes or sets, place; *TRANSFORM: set,
     type, values, place.
     """
@@ -98,11 +98,11 @@ class Constraints:
             place += 1 + 3 * count
 
     def declared(
-        self, reading: Reading, surfaces: Mapping[str, str]
+        self, reading: AbaqusContent, surfaces: Mapping[str, str]
     ) -> tuple[Items, dict[str, list[int]]]:
         """Equations by name; those of one term hold a degree of freedom and are kept."""
         axes = self._axes(reading)
-        found = [turned(terms, axes) for terms, _ in self.equations]
+        found = [rotated_terms(terms, axes) for terms, _ in self.equations]
         for kind, names, where in self.lines:
             if kind not in FREE:
                 found += _aligned(reading, kind, _numbers(reading, names, where), where)
@@ -111,7 +111,7 @@ class Constraints:
             for k, terms in enumerate(found, 1)
         }, {}
 
-    def _axes(self, reading: Reading) -> dict[int, Array]:
+    def _axes(self, reading: AbaqusContent) -> dict[int, Array]:
         """Axes as rows (3, 3) of nodes with a *TRANSFORM."""
         found: dict[int, Array] = {}
         for name, kind, values, line in self.transforms:
@@ -145,7 +145,7 @@ def _cylindrical(x: Array, a: Array, b: Array) -> Array:
     return np.stack([radial, np.cross(axis, radial), axis])
 
 
-def _numbers(reading: Reading, names: Sequence[str], where: str) -> list[int]:
+def _numbers(reading: AbaqusContent, names: Sequence[str], where: str) -> list[int]:
     found: list[int] = []
     for name in names:
         chosen = same_name(reading.node_sets, name)
@@ -153,7 +153,7 @@ def _numbers(reading: Reading, names: Sequence[str], where: str) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _aligned(reading: Reading, kind: str, numbers: list[int], where: str) -> list[Terms]:
+def _aligned(reading: AbaqusContent, kind: str, numbers: list[int], where: str) -> list[Terms]:
     """Equations of nodes that stay in a plane or on a line."""
     count = 3 if kind == "PLANE" else 2
     if len(numbers) <= count or any(number not in reading.nodes for number in numbers):
@@ -170,7 +170,7 @@ def _aligned(reading: Reading, kind: str, numbers: list[int], where: str) -> lis
     for number, place in zip(numbers[count:], x[count:]):
         weights = np.linalg.lstsq(edges.T, place - x[0], rcond=None)[0]
         shares = [1.0 - float(weights.sum()), *map(float, weights)]
-        for k, n in pivoted(directions):
+        for k, n in solved_directions(directions):
             terms = [
                 (number, k + 1, float(n[k])),
                 *((number, c + 1, float(n[c])) for c in range(3) if c != k and abs(n[c]) > TINY),

@@ -9,7 +9,7 @@ Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual.
 
 from __future__ import annotations
 
-from preprocess.mesh_files.abaqus_blocks import error_at, resembling
+from preprocess.mesh_files.abaqus_blocks import error_at, similar_keyword
 
 ELSET, SECTION = (
     "ELSET",
@@ -85,7 +85,7 @@ def known_options(keyword: str, options: dict[str, str], line: str) -> dict[str,
         if short and short not in names:
             near = next(
                 (name for each, name in names.items() if each.startswith(short)), ""
-            ) or resembling(key, own)
+            ) or similar_keyword(key, own)
             what = (
                 f"did you mean {near}? Remove it otherwise"
                 if near

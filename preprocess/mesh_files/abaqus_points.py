@@ -12,24 +12,24 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from flexmbs.errors import InputError
-from preprocess.mesh.declared import Items
-from preprocess.mesh_files.abaqus_assembly import Reading, Rows
+from preprocess.mesh.declarations import Items
+from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows
 from preprocess.mesh_files.abaqus_blocks import error_at
-from preprocess.mesh_files.abaqus_fields import Tables, reals
+from preprocess.mesh_files.abaqus_fields import TemperatureTables, reals
 from preprocess.mesh_files.abaqus_surfaces import same_name
 
 SAME = 1e-6  # difference of slopes that are one
 
 
 @dataclass
-class Points:
+class AbaqusPoints:
     """Stiffness of the springs, damping of the dashpots, and mass, of the elements of each set:
     rows with frequency and temperature, and the place."""
 
     springs: list[tuple[str, list[list[float]], str]] = field(default_factory=list)
     dashpots: list[tuple[str, list[list[float]], str]] = field(default_factory=list)
     weights: list[tuple[str, float, str]] = field(default_factory=list)
-    tables: Tables = field(default_factory=Tables)
+    tables: TemperatureTables = field(default_factory=TemperatureTables)
 
     KEYWORDS: ClassVar = ("SPRING", "DASHPOT", "MASS")
 
@@ -56,7 +56,7 @@ class Points:
         found.append((options["ELSET"], table, line))
 
     def declared(
-        self, reading: Reading, surfaces: Mapping[str, str]
+        self, reading: AbaqusContent, surfaces: Mapping[str, str]
     ) -> tuple[Items, dict[str, list[int]]]:
         """Springs and dashpots by name, and the node of each mass."""
         found: Items = {}
@@ -81,7 +81,9 @@ class Points:
         return found, {each["where"]: [each["node"]] for each in self.masses(reading)}
 
     @staticmethod
-    def _complete(reading: Reading, kind: str, given: Sequence[tuple[str, object, str]]) -> None:
+    def _complete(
+        reading: AbaqusContent, kind: str, given: Sequence[tuple[str, object, str]]
+    ) -> None:
         """Raise `InputError` for elements without stiffness or mass."""
         having = {
             number for name, _, line in given for number in _elements(reading, name, line, kind)
@@ -97,7 +99,7 @@ class Points:
                 "element set"
             )
 
-    def masses(self, reading: Reading) -> list[dict[str, Any]]:
+    def masses(self, reading: AbaqusContent) -> list[dict[str, Any]]:
         """Point masses by node number."""
         return [
             {"where": f"mass {number}", "node": reading.elements[number][1][0], "mass": mass}
@@ -128,7 +130,7 @@ def _slope_at_rest(keyword: str, values: list[list[float]], line: str) -> float:
     return slopes[0]
 
 
-def _elements(reading: Reading, name: str, line: str, kind: str) -> list[int]:
+def _elements(reading: AbaqusContent, name: str, line: str, kind: str) -> list[int]:
     chosen = same_name(reading.element_sets, name)
     numbers = [
         n

@@ -22,11 +22,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.mesh.declared import Items
-from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
+from preprocess.mesh.declarations import Items
+from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
-from preprocess.mesh_files.abaqus_fields import Tables, integer, real, reals
-from preprocess.mesh_files.abaqus_materials import Materials
+from preprocess.mesh_files.abaqus_fields import TemperatureTables, integer, real, reals
+from preprocess.mesh_files.abaqus_materials import AbaqusMaterials
 from preprocess.mesh_files.abaqus_options import REFUSED
 from preprocess.mesh_files.abaqus_surfaces import same_name
 from preprocess.mesh_files.nastran_shapes import angle, box, i_section
@@ -40,7 +40,7 @@ PLACES = ("CENTROID", "SHEAR CENTER")
 
 
 @dataclass(frozen=True)
-class Given:
+class SectionCard:
     """A section keyword: its element set, options, place and data; the part of its orientations,
     the instance of its elements, and the rotation of that instance (3, 3), None for none; places of
     *CENTROID and *SHEAR CENTER in it."""
@@ -60,12 +60,12 @@ class Given:
 
 
 @dataclass
-class Sections:
+class AbaqusSections:
     """Section keywords in order, those of parts by part, and lines of *NODAL THICKNESS; whether
     only Abaqus can read the file; what is to be noted."""
 
-    found: list[Given] = field(default_factory=list)
-    of_parts: dict[str, list[Given]] = field(default_factory=dict)
+    found: list[SectionCard] = field(default_factory=list)
+    of_parts: dict[str, list[SectionCard]] = field(default_factory=dict)
     thicknesses: Rows = field(default_factory=list)
     of_abaqus: bool = False
     notices: list[str] = field(default_factory=list)
@@ -112,7 +112,7 @@ class Sections:
                 f"*{keyword}, {unknown[0]} is not supported; give elements of one section "
                 "each, and masses",
             )
-        own.append(Given(keyword, options, line, rows, part))
+        own.append(SectionCard(keyword, options, line, rows, part))
 
     def place(self, part: str, instance: str, R: Array) -> None:
         """The sections of a part for one of its instances, which is turned by R."""
@@ -121,7 +121,7 @@ class Sections:
             replace(each, instance=instance, turn=turn) for each in self.of_parts.get(part, [])
         ]
 
-    def declared(self, reading: Reading, materials: Materials) -> tuple[Items, Items]:
+    def declared(self, reading: AbaqusContent, materials: AbaqusMaterials) -> tuple[Items, Items]:
         """Sections and materials by element set; sets of elements that later sections have are
         restricted.
         """
@@ -200,7 +200,7 @@ class Sections:
             )
         return sections, declared
 
-    def _members(self, reading: Reading, given: Given) -> list[int]:
+    def _members(self, reading: AbaqusContent, given: SectionCard) -> list[int]:
         chosen = _set_of(reading, given)
         if chosen is None:
             raise error_at(
@@ -209,7 +209,9 @@ class Sections:
             )
         return [n for n in reading.element_sets[chosen] if n in reading.elements]
 
-    def _own_set(self, reading: Reading, given: Given, numbers: list[int], count: int) -> str:
+    def _own_set(
+        self, reading: AbaqusContent, given: SectionCard, numbers: list[int], count: int
+    ) -> str:
         """Name of a set of these numbers: that of the section, or a new one."""
         chosen = str(_set_of(reading, given))
         if len(numbers) == count:
@@ -219,7 +221,12 @@ class Sections:
         return name
 
     def _section(
-        self, reading: Reading, given: Given, kind: str, numbers: list[int], materials: Materials
+        self,
+        reading: AbaqusContent,
+        given: SectionCard,
+        kind: str,
+        numbers: list[int],
+        materials: AbaqusMaterials,
     ) -> dict[str, Any]:
         family = _family(kind)
         expected = {
@@ -244,7 +251,9 @@ class Sections:
         rows = self._directions(reading, given, numbers)
         return {**section, "orientation": rows} if rows else section
 
-    def _directions(self, reading: Reading, given: Given, numbers: list[int]) -> list[list[float]]:
+    def _directions(
+        self, reading: AbaqusContent, given: SectionCard, numbers: list[int]
+    ) -> list[list[float]]:
         """Rows of number and first axis, where nodes beside beams or *NORMAL give them; empty
         otherwise.
         """
@@ -281,7 +290,9 @@ class Sections:
             rows.append([n, *(float(value) for value in axis)])
         return rows
 
-    def _shell(self, reading: Reading, given: Given, materials: Materials) -> dict[str, Any]:
+    def _shell(
+        self, reading: AbaqusContent, given: SectionCard, materials: AbaqusMaterials
+    ) -> dict[str, Any]:
         thickness = reals(*given.rows[0])[0]
         more = {"offset": -_offset_of(given) * thickness} if _offset_of(given) else {}
         orientation = given.options.get("ORIENTATION", "")
@@ -304,7 +315,7 @@ class Sections:
             else found
         )
 
-    def _thicknesses(self, reading: Reading) -> list[list[float]]:
+    def _thicknesses(self, reading: AbaqusContent) -> list[list[float]]:
         """Rows of node number and thickness."""
         found: list[list[float]] = []
         for where, text in self.thicknesses:
@@ -314,7 +325,9 @@ class Sections:
             found += [[float(number), real(where, value)] for number in numbers]
         return found
 
-    def _laminate(self, given: Given, materials: Materials) -> tuple[dict[str, Any], str]:
+    def _laminate(
+        self, given: SectionCard, materials: AbaqusMaterials
+    ) -> tuple[dict[str, Any], str]:
         """Plies: thickness, integration points, material, orientation; the material of the first."""
         plies, own = [], []
         rows = [(where, [*split(text), "", "", ""]) for where, text in given.rows]
@@ -367,7 +380,7 @@ SHELLS = {"triangle", "quad", "triangle6", "quad8"}
 STRUCTURES = {"truss", "line", "line3", *SHELLS}
 
 
-def _set_of(reading: Reading, given: Given) -> str | None:
+def _set_of(reading: AbaqusContent, given: SectionCard) -> str | None:
     """Element set of a section: of its instance, whose name a single one has not in front."""
     own = (
         same_name(reading.element_sets, f"{given.instance}.{given.options['ELSET']}")
@@ -381,7 +394,7 @@ def _family(kind: str) -> str:
     return "truss" if kind == "truss" else "beam" if kind.startswith("line") else "shell"
 
 
-def _offset_of(given: Given) -> float:
+def _offset_of(given: SectionCard) -> float:
     """Place of the nodes from the middle of a shell, in thicknesses along the normal."""
     text = given.options.get("OFFSET", "0").upper()
     return {"SPOS": 0.5, "SNEG": -0.5}.get(text) or real(
@@ -389,7 +402,9 @@ def _offset_of(given: Given) -> float:
     )
 
 
-def _normals_of(reading: Reading, numbers: list[int]) -> dict[tuple[int, int], tuple[float, ...]]:
+def _normals_of(
+    reading: AbaqusContent, numbers: list[int]
+) -> dict[tuple[int, int], tuple[float, ...]]:
     """Directions behind the coordinates of nodes, or of *NORMAL, by element and node. Raises
     InputError.
     """
@@ -418,14 +433,14 @@ def _has_constants(keyword: str, options: Mapping[str, str]) -> bool:
     return keyword == "BEAM GENERAL SECTION" and not options.get("MATERIAL")
 
 
-def _is_general(given: Given) -> bool:
+def _is_general(given: SectionCard) -> bool:
     return (
         given.keyword == "BEAM GENERAL SECTION"
         and given.options.get("SECTION", "GENERAL").upper() == "GENERAL"
     )
 
 
-def _constants(given: Given, tables: Tables) -> dict[str, Any]:
+def _constants(given: SectionCard, tables: TemperatureTables) -> dict[str, Any]:
     """Material of the constants E and G in the third line of *BEAM GENERAL SECTION and, at other
     temperatures, those after it, and DENSITY."""
     rows = [[*reals(*row), 0.0, 0.0, 0.0, 0.0] for row in given.rows[2:]] or [[0.0] * 4]
@@ -446,7 +461,7 @@ def _constants(given: Given, tables: Tables) -> dict[str, Any]:
     )
 
 
-def _first_axis(given: Given, materials: Materials, name: str) -> list[float]:
+def _first_axis(given: SectionCard, materials: AbaqusMaterials, name: str) -> list[float]:
     axes, turn = materials.orientation(name, given.part)
     if axes is None:
         raise error_at(
@@ -461,7 +476,7 @@ def _first_axis(given: Given, materials: Materials, name: str) -> list[float]:
     return given.turned([float(x) for x in axes[:, 0]])
 
 
-def _beam(given: Given, of_abaqus: bool) -> dict[str, Any]:
+def _beam(given: SectionCard, of_abaqus: bool) -> dict[str, Any]:
     shape = given.options.get(
         "SECTION", "GENERAL" if given.keyword == "BEAM GENERAL SECTION" else "RECT"
     ).upper()
@@ -533,14 +548,14 @@ def _beam(given: Given, of_abaqus: bool) -> dict[str, Any]:
     return {**section, "orientation": given.turned(_first_of(given))}
 
 
-def _first_of(given: Given) -> list[float]:
+def _first_of(given: SectionCard) -> list[float]:
     """First axis, behind the lines of the dimensions."""
     lines = _segments(given) if given.options.get("SECTION", "").upper() == "ARBITRARY" else 1
     axis = reals(*given.rows[lines]) if len(given.rows) > lines else []
     return [*axis, 0.0, 0.0][:3] if axis else DEFAULT_AXIS
 
 
-def _segments(given: Given) -> int:
+def _segments(given: SectionCard) -> int:
     """Lines of an arbitrary section: one for each segment."""
     count = split(given.rows[0][1])[0]
     if not count.isdecimal() or not 2 <= int(count) <= min(len(given.rows), 1000):

@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from flexmbs.errors import InputError
-from preprocess.mesh_files.abaqus_assembly import Reading
+from preprocess.mesh_files.abaqus_assembly import AbaqusContent
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
 
 MOST_NODES = 5_000_000  # of the whole part
@@ -41,7 +41,7 @@ class Sector(NamedTuple):
     line: str
 
 
-def completed(reading: Reading, sector: Sector) -> Sides:
+def complete_sector(reading: AbaqusContent, sector: Sector) -> Sides:
     """Adds the copies of a sector to a reading; returns the sides, dependent and independent, whose
     nodes could not be merged.
     """
@@ -65,10 +65,10 @@ def completed(reading: Reading, sector: Sector) -> Sides:
     dependent, independent = (
         [node + k * up for k in range(sector.number) for node in side] for side in sides
     )
-    return _joined(reading, sector, dependent, independent)
+    return _merged_nodes(reading, sector, dependent, independent)
 
 
-def _elements(reading: Reading, sector: Sector) -> list[int]:
+def _elements(reading: AbaqusContent, sector: Sector) -> list[int]:
     if not sector.elements:
         return list(reading.elements)
     chosen = same_name(reading.element_sets, sector.elements)
@@ -80,7 +80,7 @@ def _elements(reading: Reading, sector: Sector) -> list[int]:
 
 
 def _side(
-    reading: Reading, sector: Sector, name: str, outer: Mapping[int, list[list[int]]]
+    reading: AbaqusContent, sector: Sector, name: str, outer: Mapping[int, list[list[int]]]
 ) -> list[int]:
     chosen = same_name(reading.surfaces, name)
     if chosen is None:
@@ -95,7 +95,11 @@ def _side(
 
 
 def _copy(
-    reading: Reading, sector: Sector, numbers: list[int], nodes: list[int], up: tuple[int, int]
+    reading: AbaqusContent,
+    sector: Sector,
+    numbers: list[int],
+    nodes: list[int],
+    up: tuple[int, int],
 ) -> None:
     """Copies of elements, nodes and sets."""
     a, b = np.array(sector.axis[:3]), np.array(sector.axis[3:])
@@ -131,8 +135,8 @@ def _copy(
             reading.surfaces[name] += more
 
 
-def _joined(
-    reading: Reading, sector: Sector, dependent: list[int], independent: list[int]
+def _merged_nodes(
+    reading: AbaqusContent, sector: Sector, dependent: list[int], independent: list[int]
 ) -> Sides:
     """Dependent nodes at the place of an independent one, or of each other on the axis, become one
     node; the sides if others remain."""
@@ -153,7 +157,7 @@ def _joined(
     )
 
 
-def _renumber(reading: Reading, merged: Mapping[int, int]) -> None:
+def _renumber(reading: AbaqusContent, merged: Mapping[int, int]) -> None:
     """Nodes replaced by others in elements and sets."""
 
     def kept(members: Iterable[int]) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.mesh.faces import all_faces
-from preprocess.mesh_files.abaqus_assembly import Reading
+from preprocess.mesh_files.abaqus_assembly import AbaqusContent
 from preprocess.mesh_files.raw_mesh import STRUCTURES
 
 # Corner nodes of the faces S1 … by number of corners, as Abaqus numbers them.
@@ -30,7 +30,7 @@ def same_name(sets: Mapping[str, object], name: str) -> str | None:
     )
 
 
-def outer_faces(reading: Reading) -> dict[int, list[list[int]]]:
+def outer_faces(reading: AbaqusContent) -> dict[int, list[list[int]]]:
     """Node numbers of the outer faces of each solid element, of each face as its element orders
     them.
     """
@@ -63,7 +63,7 @@ def outer_faces(reading: Reading) -> dict[int, list[list[int]]]:
 
 
 def surface_nodes(
-    path: Path, reading: Reading, name: str, outer: Mapping[int, list[list[int]]]
+    path: Path, reading: AbaqusContent, name: str, outer: Mapping[int, list[list[int]]]
 ) -> Iterator[int]:
     """Node numbers of a surface; outer: the outer faces of each solid element."""
     if name in reading.node_surfaces:
@@ -78,7 +78,7 @@ def surface_nodes(
 
 
 def surface_faces(
-    path: Path, reading: Reading, name: str, outer: Mapping[int, list[list[int]]]
+    path: Path, reading: AbaqusContent, name: str, outer: Mapping[int, list[list[int]]]
 ) -> Iterator[list[int]]:
     """Node numbers of each face of a surface of elements, corners first."""
     for item, face in reading.surfaces[name]:
@@ -97,7 +97,7 @@ def surface_faces(
                 yield _face_nodes(path, reading, name, (number, face))
 
 
-def _face_nodes(path: Path, reading: Reading, name: str, side: tuple[int, str]) -> list[int]:
+def _face_nodes(path: Path, reading: AbaqusContent, name: str, side: tuple[int, str]) -> list[int]:
     """All nodes of one face: corners and edge midpoints."""
     number, face = side
     if number not in reading.elements:

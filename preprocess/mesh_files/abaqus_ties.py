@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from preprocess.mesh.declared import Items
-from preprocess.mesh_files.abaqus_assembly import Reading, Rows, split
+from preprocess.mesh.declarations import Items
+from preprocess.mesh_files.abaqus_assembly import AbaqusContent, Rows, split
 from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import real, reals
-from preprocess.mesh_files.abaqus_sectors import Sector, Sides, completed
+from preprocess.mesh_files.abaqus_sectors import Sector, Sides, complete_sector
 from preprocess.mesh_files.abaqus_surfaces import same_name
 
 OTHER = ("FLUIDPERIODIC", "FLUIDCYCLIC")
@@ -71,7 +71,7 @@ class Ties:
             int(count), tuple(values), options.get("ELSET", ""), *self.of_sectors[name], line
         )
 
-    def complete(self, reading: Reading) -> None:
+    def complete(self, reading: AbaqusContent) -> None:
         """Copies of all sectors."""
         if self.open:
             raise error_at(
@@ -80,10 +80,10 @@ class Ties:
                 "sectors and the axis",
             )
         for sector in self.sectors:
-            self.sides |= completed(reading, sector)
+            self.sides |= complete_sector(reading, sector)
 
     def declared(
-        self, reading: Reading, surfaces: Mapping[str, str]
+        self, reading: AbaqusContent, surfaces: Mapping[str, str]
     ) -> tuple[Items, dict[str, list[int]]]:
         """Ties by name."""
         found: Items = {}

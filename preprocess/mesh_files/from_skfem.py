@@ -6,9 +6,9 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
-from preprocess.inputs.arguments import node_indices
+from preprocess.inputs.argument_checks import node_indices
 from preprocess.inputs.units import mesh_units
-from preprocess.mesh.checks import oriented
+from preprocess.mesh.checks import reoriented
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh_files.raw_mesh import SOLIDS
 
@@ -53,7 +53,7 @@ def from_skfem(mesh: "skfem.Mesh", *, unit: str = "m") -> Mesh:
     return Mesh.from_arrays(
         nodes,
         # scikit-fem takes either order
-        {SOLIDS[kind]: oriented(SOLIDS[kind], nodes, np.asarray(table, dtype=np.int64))},
+        {SOLIDS[kind]: reoriented(SOLIDS[kind], nodes, np.asarray(table, dtype=np.int64))},
         node_sets={name: mesh.dofs.get_facet_dofs(rows).flatten() for name, rows in facets.items()},
         element_sets={
             name: 1 + np.asarray(cells) for name, cells in (mesh.subdomains or {}).items()

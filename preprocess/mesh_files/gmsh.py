@@ -33,7 +33,7 @@ from preprocess.mesh_files.gmsh_text import (
     text_sections,
 )
 from preprocess.mesh_files.gmsh_types import DIMENSION, TYPES, Element
-from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
+from preprocess.mesh_files.raw_mesh import Cells, RawMesh, node_rows, raw_mesh_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -63,7 +63,7 @@ def read_gmsh(path: Path, structural: bool = False) -> RawMesh:
             *(p if p.startswith(str(path)) else f"{path}: {p}" for p in error.problems)
         ) from None
     _check_unique_numbers(path, node_ids)
-    return assembled(
+    return raw_mesh_of(
         path, points, node_ids, tuple(_cells(path, node_ids, elements, names)), {}, structural
     )
 

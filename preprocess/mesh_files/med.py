@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from flexmbs.files.hdf5 import read_whole
 from preprocess.elements import ELEMENTS
-from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled
+from preprocess.mesh_files.raw_mesh import Cells, RawMesh, raw_mesh_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -91,7 +91,7 @@ def read_med(path: Path, structural: bool = False) -> RawMesh:
             sets[name] = np.union1d(
                 sets.get(name, np.zeros(0, np.int64)), np.flatnonzero(mesh.node_families == family)
             )
-    raw = assembled(path, mesh.points, mesh.node_ids, cells, sets, structural)
+    raw = raw_mesh_of(path, mesh.points, mesh.node_ids, cells, sets, structural)
     return replace(
         raw,
         connectivity={

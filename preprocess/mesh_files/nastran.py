@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
-from preprocess.mesh.declared import Declared
+from preprocess.mesh.declarations import FileDeclarations
 from preprocess.mesh_files.nastran_cards import (
     Card,
     cards_of,
@@ -29,13 +29,13 @@ from preprocess.mesh_files.nastran_case_control import (
     selected_matrices,
     sets_of,
 )
-from preprocess.mesh_files.nastran_coordinates import Systems
+from preprocess.mesh_files.nastran_coordinates import CoordinateSystems
 from preprocess.mesh_files.nastran_names import ELEMENTS, NOTED, OF_THE_BODY, require_known
 from preprocess.mesh_files.nastran_points import CARDS as POINTS
 from preprocess.mesh_files.nastran_points import ELEMENTS as LINKS
 from preprocess.mesh_files.nastran_properties import MATERIALS, PROPERTIES
 from preprocess.mesh_files.nastran_structures import (
-    Structures,
+    StructuralCards,
     add_bar,
     add_defaults,
     add_own_rod,
@@ -44,7 +44,7 @@ from preprocess.mesh_files.nastran_structures import (
     add_shell,
     add_spider,
 )
-from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled, node_rows
+from preprocess.mesh_files.raw_mesh import Cells, RawMesh, node_rows, raw_mesh_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -83,7 +83,7 @@ SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
 
 
 @dataclass
-class Bulk:
+class BulkData:
     """Content of the file; nodes of sets and elements by number."""
 
     positions: dict[int, Array | tuple[float, float, float]] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Bulk:
     element_sets: dict[str, list[int]] = field(default_factory=dict)
     either_sets: dict[str, list[int]] = field(default_factory=dict)  # SET1: of nodes or of elements
     notices: list[str] = field(default_factory=list)
-    structures: Structures = field(default_factory=Structures)
+    structures: StructuralCards = field(default_factory=StructuralCards)
 
 
 def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
@@ -136,7 +136,7 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
     cells += _structural_cells(path, bulk.structures, node_ids)
     own = bulk.structures.centres | bulk.structures.points.sets
     sets |= {name: _unique([row[n] for n in members if n in row]) for name, members in own.items()}
-    raw = assembled(
+    raw = raw_mesh_of(
         path, np.array(list(bulk.positions.values())), node_ids, cells, sets, structural
     )
     both = {
@@ -145,14 +145,16 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
     }
     groups = {name: _unique(members) for name, members in both.items()}
     groups |= {name: _unique(members) for name, (members, _, _) in beams_and_shells.items()}
-    declared = _with_weights(bulk.structures.declared(solids), raw) if structural else Declared()
+    declared = (
+        _with_weights(bulk.structures.declared(solids), raw) if structural else FileDeclarations()
+    )
     notices = tuple(dict.fromkeys([*bulk.structures.notices, *bulk.notices]))
     return replace(
         raw, element_sets={**raw.element_sets, **groups}, notices=notices, declared=declared
     )
 
 
-def _structural_cells(path: Path, found: Structures, node_ids: Indices) -> list[Cells]:
+def _structural_cells(path: Path, found: StructuralCards, node_ids: Indices) -> list[Cells]:
     """Cells of the beams and shells, one kind after the other."""
     by_kind: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)
     for kind, number, _, nodes in found.shells:
@@ -172,7 +174,7 @@ def _structural_cells(path: Path, found: Structures, node_ids: Indices) -> list[
     return cells
 
 
-def _with_weights(declared: Declared, raw: RawMesh) -> Declared:
+def _with_weights(declared: FileDeclarations, raw: RawMesh) -> FileDeclarations:
     """Declarations with the weights of averaging spiders in the order of the rows of their nodes."""
     connections = {}
     for name, given in declared.connections.items():
@@ -187,7 +189,7 @@ def _unique(members: Iterable[int]) -> Indices:
     return np.unique(np.array(list(members), dtype=np.int64))
 
 
-def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
+def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
     """Content of a bulk data file. Raises InputError with the line for anything malformed or
     unsupported.
     """
@@ -204,8 +206,8 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> Bulk:
         raise InputError(f"{path}: has CEND, but no BEGIN BULK; write it before the bulk data")
     require_known(cards)
     before = case_control(path, lines[: max(start, 0)], allow_outside)
-    bulk = Bulk(either_sets=sets_of(path, before), structures=Structures(source=str(path)))
-    bulk.structures.frames = systems = Systems.of(cards)
+    bulk = BulkData(either_sets=sets_of(path, before), structures=StructuralCards(source=str(path)))
+    bulk.structures.frames = systems = CoordinateSystems.of(cards)
     if structural:
         systems.require()
     unread: Counter[str] = Counter()
@@ -308,7 +310,7 @@ def _damps(card: Card) -> bool:
     return place is not None and real_field(card, place) != 0
 
 
-def _require_nodes(path: Path, bulk: Bulk) -> None:
+def _require_nodes(path: Path, bulk: BulkData) -> None:
     """Raise `InputError` for a node of a spider that has no GRID card, or that occurs twice."""
     for name, centre in bulk.structures.centres.items():
         card = name.removesuffix(" centre")
@@ -333,7 +335,7 @@ def _remedy(name: str) -> str:
     return NOTED.get(name, of_couplings)
 
 
-def _add_solid(bulk: Bulk, card: Card) -> None:
+def _add_solid(bulk: BulkData, card: Card) -> None:
     kinds = SOLIDS[card.name]
     fewest, most = kinds
     nodes = [integer_field(card, k, 0) for k in range(2, 2 + most)]
@@ -351,24 +353,24 @@ def _add_solid(bulk: Bulk, card: Card) -> None:
     bulk.solids.append((kind, number, integer_field(card, 1, number), [nodes[k] for k in order]))
 
 
-def _add_spc(bulk: Bulk, card: Card) -> None:
+def _add_spc(bulk: BulkData, card: Card) -> None:
     nodes = [integer_field(card, k) for k in (1, 4) if text_field(card, k)]
     bulk.node_sets.setdefault(f"SPC {integer_field(card, 0)}", []).extend(nodes)
 
 
-def _add_spc1(bulk: Bulk, card: Card) -> None:
+def _add_spc1(bulk: BulkData, card: Card) -> None:
     bulk.node_sets.setdefault(f"SPC {integer_field(card, 0)}", []).extend(
         listed_numbers(card.fields[2:], card.line)
     )
 
 
-def _add_set(bulk: Bulk, card: Card) -> None:
+def _add_set(bulk: BulkData, card: Card) -> None:
     bulk.either_sets.setdefault(f"SET {integer_field(card, 0)}", []).extend(
         listed_numbers(card.fields[1:], card.line)
     )
 
 
-def _add_set3(bulk: Bulk, card: Card) -> None:
+def _add_set3(bulk: BulkData, card: Card) -> None:
     """Set of nodes or elements, according to its second field."""
     kind = text_field(card, 1).upper()
     if kind in SET3_KINDS:
@@ -378,7 +380,7 @@ def _add_set3(bulk: Bulk, card: Card) -> None:
         )
 
 
-def _add_coupling(bulk: Bulk, card: Card) -> None:
+def _add_coupling(bulk: BulkData, card: Card) -> None:
     """Nodes of a coupling: the dependent ones of RBE2, the averaged ones of RBE3."""
     name = f"{card.name} {integer_field(card, 0)}"
     if card.name == "RBE2":

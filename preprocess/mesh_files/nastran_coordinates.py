@@ -22,7 +22,7 @@ ON_AXIS = 1e-9  # distance from the axis, of that from the origin, that is none
 
 
 @dataclass
-class Systems:
+class CoordinateSystems:
     """Cards of the systems and of the grids by number; CP and CD of GRDSET; origin and axes
     (columns) of the systems found.
     """
@@ -36,7 +36,7 @@ class Systems:
     _pending: list[int] = field(default_factory=list)
 
     @classmethod
-    def of(cls, cards: Iterable[Card]) -> Systems:
+    def of(cls, cards: Iterable[Card]) -> CoordinateSystems:
         """Systems and grids of all cards. Raises InputError for a number that occurs twice."""
         found = cls()
         for card in cards:

@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.mesh_files.equations import Terms, turned
 from preprocess.mesh_files.nastran_cards import (
     Card,
     integer_field,
@@ -23,7 +22,8 @@ from preprocess.mesh_files.nastran_cards import (
     real_field,
     text_field,
 )
-from preprocess.mesh_files.nastran_coordinates import Systems
+from preprocess.mesh_files.nastran_coordinates import CoordinateSystems
+from preprocess.mesh_files.rotated_equations import Terms, rotated_terms
 
 Array = NDArray[np.float64]
 Item = dict[str, Any]
@@ -34,7 +34,7 @@ SAME = 1e-6  # difference of directions that are one
 
 
 @dataclass
-class Points:
+class NastranPoints:
     """Cards of springs, dampers and bushings, values of properties by card and number, equations by
     set, unions of such sets, masses, node sets of these, and numbers."""
 
@@ -74,7 +74,7 @@ class Points:
         self.equations = {each: self.equations[each] for each in chosen}
         return count - sum(map(len, self.equations.values()))
 
-    def connections(self, frames: Systems) -> dict[str, Item]:
+    def connections(self, frames: CoordinateSystems) -> dict[str, Item]:
         """Connections by name. Raises InputError."""
         found = {
             f"{card.name} {integer_field(card, 0)}": self._spring(card, frames)
@@ -90,11 +90,11 @@ class Points:
                 axes = {node: each.T for node, each in columns.items() if each is not None}
                 found[f"MPC {number} ({k})"] = {
                     "kind": "equation",
-                    "terms": turned(terms, axes) if axes else terms,
+                    "terms": rotated_terms(terms, axes) if axes else terms,
                 }
         return found
 
-    def turned(self) -> set[int]:
+    def rotated_grids(self) -> set[int]:
         """Grids whose rotation a spring, a bushing, an equation or a body acts on."""
         found = {integer_field(card, k, 0) for card in self.bushings for k in (2, 3)}
         found |= {
@@ -116,7 +116,7 @@ class Points:
             if any(real_field(card, k) for k in (*range(4, 7), *range(8, 14)))
         }
 
-    def placed(self, frames: Systems) -> Iterator[Item]:
+    def placed(self, frames: CoordinateSystems) -> Iterator[Item]:
         """Masses with an offset and the inertia about their centre, in basic axes. Raises
         InputError.
         """
@@ -142,7 +142,7 @@ class Points:
             }
             yield {**found, "inertia": inertia.tolist()} if inertia.any() else found
 
-    def _spring(self, card: Card, frames: Systems) -> Item:
+    def _spring(self, card: Card, frames: CoordinateSystems) -> Item:
         """CELAS1, CELAS2, CDAMP1, CDAMP2 between equal components of two grids."""
         name = f"{card.line}: {card.name} {integer_field(card, 0)}"
         first, second = integer_field(card, 2, 0), integer_field(card, 4, 0)
@@ -196,7 +196,7 @@ class Points:
         ends = {"first": integer_field(card, 2), "second": integer_field(card, 3)}
         return {"kind": "spring", **ends, "stiffness": 0.0, "damping": stretch}
 
-    def _bushing(self, card: Card, frames: Systems) -> Item:
+    def _bushing(self, card: Card, frames: CoordinateSystems) -> Item:
         name, owner = (
             f"{card.line}: CBUSH {integer_field(card, 0)}",
             integer_field(card, 1, integer_field(card, 0)),
@@ -248,15 +248,15 @@ class Points:
         return {**given, "axes": (rows / np.linalg.norm(rows, axis=1)[:, None]).T.tolist()}
 
 
-def _springs(points: Points, card: Card) -> None:
+def _springs(points: NastranPoints, card: Card) -> None:
     points.springs.append(card)
 
 
-def _viscous(points: Points, card: Card) -> None:
+def _viscous(points: NastranPoints, card: Card) -> None:
     points.viscous.append(card)
 
 
-def _scalar_property(points: Points, card: Card) -> None:
+def _scalar_property(points: NastranPoints, card: Card) -> None:
     """PELAS, PDAMP and PVISC with several properties each, of four, two and four fields."""
     for k in range(0, 8, 2 if card.name == "PDAMP" else 4):
         if text_field(card, k):
@@ -266,11 +266,11 @@ def _scalar_property(points: Points, card: Card) -> None:
             points.properties[card.name, integer_field(card, k)] = values
 
 
-def _bushings(points: Points, card: Card) -> None:
+def _bushings(points: NastranPoints, card: Card) -> None:
     points.bushings.append(card)
 
 
-def _bushing_property(points: Points, card: Card) -> None:
+def _bushing_property(points: NastranPoints, card: Card) -> None:
     """Stiffnesses and viscous damping; structural damping and stress factors belong to an analysis."""
     start, viscous, mass = (
         next((k for k, text in enumerate(card.fields) if text.upper() == flag), None)
@@ -294,7 +294,7 @@ def _bushing_property(points: Points, card: Card) -> None:
     points.properties["PBUSH", integer_field(card, 0)] = values
 
 
-def _equation(points: Points, card: Card) -> None:
+def _equation(points: NastranPoints, card: Card) -> None:
     """Triples of grid, component and factor, two in each line."""
     terms = []
     for line in range(0, len(card.fields), 8):
@@ -317,16 +317,16 @@ def _equation(points: Points, card: Card) -> None:
     points.equations.setdefault(integer_field(card, 0), []).append((terms, card))
 
 
-def _union(points: Points, card: Card) -> None:
+def _union(points: NastranPoints, card: Card) -> None:
     points.unions[integer_field(card, 0)] = listed_numbers(card.fields[1:], card.line)
 
 
-def _mass(points: Points, card: Card) -> None:
+def _mass(points: NastranPoints, card: Card) -> None:
     points.masses.append(card)
     points.sets[f"CONM2 {integer_field(card, 0)}"] = [integer_field(card, 1)]
 
 
-CARDS: dict[str, Callable[[Points, Card], None]] = {
+CARDS: dict[str, Callable[[NastranPoints, Card], None]] = {
     **dict.fromkeys(("CELAS1", "CELAS2", "CDAMP1", "CDAMP2"), _springs),
     "CVISC": _viscous,
     "CBUSH": _bushings,

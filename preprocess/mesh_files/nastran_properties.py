@@ -37,7 +37,7 @@ def _refused(card: Card, what: str) -> InputError:
     return InputError(f"{card.line}: {card.name} {integer_field(card, 0)}: {what}")
 
 
-def _no(card: Card, fields: dict[int, str]) -> None:
+def _refuse_fields(card: Card, fields: dict[int, str]) -> None:
     """Raise InputError for fields that are given."""
     given = [name for index, name in fields.items() if real_field(card, index)]
     if given:
@@ -100,7 +100,7 @@ def _laminate(card: Card) -> Property:
 
 
 def _bar(card: Card) -> Property:
-    _no(card, {18: "I12"})
+    _refuse_fields(card, {18: "I12"})
     area, I1, I2, J = (real_field(card, k) for k in range(2, 6))
     found = _general(card, area, I1, I2, J, (real_field(card, 16), real_field(card, 17)))
     return replace(found, section={**(found.section or {}), **_added(card, 6)})
@@ -135,12 +135,12 @@ def _general(
 
 def _beam(card: Card) -> Property:
     """PBEAM, linear between its ends; shear coefficients are one where they are blank."""
-    _no(card, {5: "I12"})
+    _refuse_fields(card, {5: "I12"})
     if text_field(card, 8).upper() in STATIONS:  # the line of the points C to F may be missing
         card = replace(card, fields=[*card.fields[:8], *[""] * 8, *card.fields[8:]])
     own, k, stations = _values(card, 2), 16, [(0.0, _values(card, 2))]
     while text_field(card, k).upper() in STATIONS:
-        _no(card, {k + 5: "I12"})
+        _refuse_fields(card, {k + 5: "I12"})
         if text_field(card, k + 7) and real_field(card, k + 7) != real_field(card, 7):
             raise _refused(
                 card,
@@ -150,14 +150,16 @@ def _beam(card: Card) -> Property:
         there = [value or first for value, first in zip(_values(card, k + 2), own)]
         stations.append((real_field(card, k + 1) or 1.0, there))
         k += 16 if text_field(card, k).upper() == "YES" else 8
-    _no(
+    _refuse_fields(
         card,
         {
             k + j: name
             for j, name in enumerate(("S1", "S2", "NSI(A)", "NSI(B)", "CW(A)", "CW(B)"), 2)
         },
     )
-    _no(card, {k + j: name for j, name in enumerate(("M1(A)", "M2(A)", "M1(B)", "M2(B)"), 8)})
+    _refuse_fields(
+        card, {k + j: name for j, name in enumerate(("M1(A)", "M2(A)", "M1(B)", "M2(B)"), 8)}
+    )
     shear = tuple(real_field(card, k + j) if text_field(card, k + j) else 1.0 for j in (0, 1))
     y, z = real_field(card, k + 12), real_field(card, k + 13)
     if any(text_field(card, k + j) and real_field(card, k + j) != n for j, n in ((14, y), (15, z))):

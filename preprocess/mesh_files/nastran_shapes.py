@@ -20,7 +20,7 @@ Point = tuple[float, float]
 OPEN = ("t", "channel", "angle", "walled")
 
 
-class Shape(NamedTuple):
+class NastranShape(NamedTuple):
     """Number of dimensions; the section; its angle from the y axis of the element, about x
     [degrees].
     """
@@ -190,26 +190,30 @@ def _line(points: list[Point], t: float, rows: list[list[float]]) -> Section:
     }
 
 
-SHAPES: dict[str, Shape] = {
-    "ROD": Shape(1, lambda d: {"kind": "circular", "diameter": 2 * d[0]}),
-    "TUBE": Shape(2, lambda d: {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[0] - d[1]}),
-    "TUBE2": Shape(2, lambda d: {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[1]}),
-    "BAR": Shape(2, lambda d: {"kind": "rectangular", "width": d[0], "height": d[1]}),
-    "BOX": Shape(4, lambda d: box(d[0], d[1], d[2], d[2], d[3], d[3])),
-    "BOX1": Shape(6, lambda d: box(*d)),
-    "I": Shape(6, lambda d: i_section(*d)),
-    "I1": Shape(4, lambda d: _doubly(d[3], d[0] + d[1], d[1], 0.5 * (d[3] - d[2]))),
-    "H": Shape(4, _h, turn=90.0),
-    "T": Shape(4, lambda d: _t(d[0], d[1], d[2], d[3])),
-    "T1": Shape(4, lambda d: _t(d[0], d[1] + d[2], d[2], d[3]), turn=90.0),
-    "T2": Shape(4, lambda d: _t(d[0], d[1], d[2], d[3]), turn=180.0),
-    "CHAN": Shape(4, lambda d: _channel(d[1], d[0], d[2], d[3])),
-    "CHAN1": Shape(4, lambda d: _channel(d[3], d[0] + d[1], d[1], 0.5 * (d[3] - d[2]))),
-    "CHAN2": Shape(4, lambda d: _channel(d[3], d[2], d[1], d[0]), turn=270.0),
-    "L": Shape(4, lambda d: angle(d[1], d[0], d[3], d[2])),
-    "CROSS": Shape(4, _cross),
-    "DBOX": Shape(10, _two_cells),
-    "HAT": Shape(4, _hat),
-    "HAT1": Shape(5, _hat_on_plate),
-    "Z": Shape(4, _z),
+SHAPES: dict[str, NastranShape] = {
+    "ROD": NastranShape(1, lambda d: {"kind": "circular", "diameter": 2 * d[0]}),
+    "TUBE": NastranShape(
+        2, lambda d: {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[0] - d[1]}
+    ),
+    "TUBE2": NastranShape(
+        2, lambda d: {"kind": "tubular", "diameter": 2 * d[0], "thickness": d[1]}
+    ),
+    "BAR": NastranShape(2, lambda d: {"kind": "rectangular", "width": d[0], "height": d[1]}),
+    "BOX": NastranShape(4, lambda d: box(d[0], d[1], d[2], d[2], d[3], d[3])),
+    "BOX1": NastranShape(6, lambda d: box(*d)),
+    "I": NastranShape(6, lambda d: i_section(*d)),
+    "I1": NastranShape(4, lambda d: _doubly(d[3], d[0] + d[1], d[1], 0.5 * (d[3] - d[2]))),
+    "H": NastranShape(4, _h, turn=90.0),
+    "T": NastranShape(4, lambda d: _t(d[0], d[1], d[2], d[3])),
+    "T1": NastranShape(4, lambda d: _t(d[0], d[1] + d[2], d[2], d[3]), turn=90.0),
+    "T2": NastranShape(4, lambda d: _t(d[0], d[1], d[2], d[3]), turn=180.0),
+    "CHAN": NastranShape(4, lambda d: _channel(d[1], d[0], d[2], d[3])),
+    "CHAN1": NastranShape(4, lambda d: _channel(d[3], d[0] + d[1], d[1], 0.5 * (d[3] - d[2]))),
+    "CHAN2": NastranShape(4, lambda d: _channel(d[3], d[2], d[1], d[0]), turn=270.0),
+    "L": NastranShape(4, lambda d: angle(d[1], d[0], d[3], d[2])),
+    "CROSS": NastranShape(4, _cross),
+    "DBOX": NastranShape(10, _two_cells),
+    "HAT": NastranShape(4, _hat),
+    "HAT1": NastranShape(5, _hat_on_plate),
+    "Z": NastranShape(4, _z),
 }

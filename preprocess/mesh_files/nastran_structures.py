@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.mesh.declared import Declared, Item
+from preprocess.mesh.declarations import FileDeclarations, Item
 from preprocess.mesh_files.nastran_cards import (
     Card,
     integer_field,
@@ -29,8 +29,8 @@ from preprocess.mesh_files.nastran_cards import (
     real_field,
     text_field,
 )
-from preprocess.mesh_files.nastran_coordinates import Systems
-from preprocess.mesh_files.nastran_points import Points
+from preprocess.mesh_files.nastran_coordinates import CoordinateSystems
+from preprocess.mesh_files.nastran_points import NastranPoints
 from preprocess.mesh_files.nastran_properties import PROPERTIES, Property, own_rod
 from preprocess.mesh_files.nastran_shapes import OPEN, Section
 
@@ -59,7 +59,7 @@ class Rod(NamedTuple):
 
 
 @dataclass
-class Structures:
+class StructuralCards:
     """Cards of beams, rods, shells (kind, number, property, nodes), their cards and offsets by
     number, properties, materials by number, spiders, springs, masses, and the factor of masses;
     coordinate systems; BAROR and BEAMOR."""
@@ -72,12 +72,12 @@ class Structures:
     properties: dict[int, Property] = field(default_factory=dict)
     materials: dict[int, Section] = field(default_factory=dict)
     spiders: list[Item] = field(default_factory=list)
-    points: Points = field(default_factory=Points)
+    points: NastranPoints = field(default_factory=NastranPoints)
     source: str = ""
     centres: dict[str, list[int]] = field(default_factory=dict)
     notices: list[str] = field(default_factory=list)
     mass_factor: float = 1.0
-    frames: Systems = field(default_factory=Systems)
+    frames: CoordinateSystems = field(default_factory=CoordinateSystems)
     defaults: dict[str, Card] = field(default_factory=dict)
 
     def element_sets(self) -> dict[str, tuple[list[int], int, Section]]:
@@ -185,7 +185,7 @@ class Structures:
 
     def _arms(self, card: Card) -> Array | None:
         """Vectors (2, 3) from the grids to the ends of a beam in basic axes; None without."""
-        if not any(_given(card, k) for k in range(10, 16)):
+        if not any(_is_nonzero(card, k) for k in range(10, 16)):
             return None
         self._offt(card)
         found = np.array([[real_field(card, first + k) for k in range(3)] for first in (10, 13)])
@@ -206,7 +206,9 @@ class Structures:
 
     def _turned_by_others(self) -> set[int]:
         """Grids whose rotation shells, spiders, bushings, springs or masses act on."""
-        found = {node for _, _, _, nodes in self.shells for node in nodes} | self.points.turned()
+        found = {
+            node for _, _, _, nodes in self.shells for node in nodes
+        } | self.points.rotated_grids()
         for each in self.spiders:
             turns = each["kind"] == "rigid-spider" and bool(TURNS & set(each["components"]))
             found |= {*(each["nodes"] if turns else ()), each["centre"]}
@@ -273,7 +275,7 @@ class Structures:
                 "BEGIN BULK"
             )
 
-    def declared(self, solids: Mapping[str, int]) -> Declared:
+    def declared(self, solids: Mapping[str, int]) -> FileDeclarations:
         """Sections and materials by element set, connections and masses; solids: property by
         element set of solids.
         """
@@ -284,7 +286,7 @@ class Structures:
             for name, owner in owners.items()
         }
         connections = {name: each for spider in self.spiders for name, each in self._spider(spider)}
-        return Declared(
+        return FileDeclarations(
             sections={name: section for name, (_, _, section) in sets.items()},
             connections=connections | self._twists() | self.points.connections(self.frames),
             materials={name: self._material(number) for name, number in used.items()}
@@ -305,13 +307,17 @@ class Structures:
         }
         others = {node for node, axes in frames.items() if axes is not None}
         follows = given.get("follows", "")
-        if given["kind"] != "rigid-spider" and given["centre"] in others and not _whole(follows):
+        if (
+            given["kind"] != "rigid-spider"
+            and given["centre"] in others
+            and not _axis_independent(follows)
+        ):
             raise InputError(
                 f"{card.line}: {name}: components {follows} of a centre with a "
                 "displacement system (CD) are not supported;"
                 " give 123 or 123456"
             )
-        if _whole(own) or not others & {*given["nodes"]}:
+        if _axis_independent(own) or not others & {*given["nodes"]}:
             yield name, plain
         else:
             rows = [
@@ -380,7 +386,7 @@ class Structures:
         return self.properties.get(owner, Property(None, 0))
 
 
-def _whole(components: str) -> bool:
+def _axis_independent(components: str) -> bool:
     """Whether components are all translations, all rotations, or both: whatever the axes."""
     return all(len(set(components) & chosen) in (0, 3) for chosen in (set("123"), TURNS))
 
@@ -422,15 +428,15 @@ def _theta(card: Card) -> int:
     return 14 if count == 8 else 2 + count
 
 
-def add_shell(found: Structures, card: Card) -> None:
+def add_shell(found: StructuralCards, card: Card) -> None:
     """A shell of one thickness with its offset ZOFFS from the grids along its normal."""
     kind, count = SHELLS[card.name]
     number = integer_field(card, 0)
     own, offset = (
         ((10, 11, 12, 13), 15) if count == 8 else (range(4 + count, 3 + 2 * count + 5), 3 + count)
     )
-    _refuse(card, [k for k in own if _given(card, k)], "its own thickness")
-    if _given(card, offset):
+    _refuse(card, [k for k in own if _is_nonzero(card, k)], "its own thickness")
+    if _is_nonzero(card, offset):
         found.offsets[number] = real_field(card, offset)
     found.systems[number] = card
     found.shells.append(
@@ -443,14 +449,14 @@ def add_shell(found: Structures, card: Card) -> None:
     )
 
 
-def add_bar(found: Structures, card: Card) -> None:
+def add_bar(found: StructuralCards, card: Card) -> None:
     """CBAR or CBEAM."""
     if card.name == "CBEAM":
-        _refuse(card, [k for k in (16, 17) if _given(card, k)], "warping at SA or SB")
+        _refuse(card, [k for k in (16, 17) if _is_nonzero(card, k)], "warping at SA or SB")
     found.beams.append(card)
 
 
-def add_rod(found: Structures, card: Card) -> None:
+def add_rod(found: StructuralCards, card: Card) -> None:
     """CROD or CTUBE."""
     number = integer_field(card, 0)
     found.rods.append(
@@ -463,7 +469,7 @@ def add_rod(found: Structures, card: Card) -> None:
     )
 
 
-def add_own_rod(found: Structures, card: Card) -> None:
+def add_own_rod(found: StructuralCards, card: Card) -> None:
     """CONROD, which has no property: those of one section are a set."""
     number, own = integer_field(card, 0), own_rod(card)
     owner = next(
@@ -473,14 +479,14 @@ def add_own_rod(found: Structures, card: Card) -> None:
     found.rods.append(Rod(number, owner, [integer_field(card, 1), integer_field(card, 2)], card))
 
 
-def add_defaults(found: Structures, card: Card) -> None:
+def add_defaults(found: StructuralCards, card: Card) -> None:
     """BAROR or BEAMOR."""
     if card.name in found.defaults:
         raise InputError(f"{card.line}: {card.name} occurs twice; keep one")
     found.defaults[card.name] = card
 
 
-def add_property(found: Structures, card: Card) -> None:
+def add_property(found: StructuralCards, card: Card) -> None:
     """Section of a property card."""
     number = integer_field(card, 0)
     if number in found.properties:
@@ -488,14 +494,14 @@ def add_property(found: Structures, card: Card) -> None:
             f"{card.line}: property number {number} occurs twice; number the properties uniquely"
         )
     found.properties[number] = PROPERTIES[card.name](card)
-    if card.name == "PSHELL" and not _given(card, 5):
+    if card.name == "PSHELL" and not _is_nonzero(card, 5):
         found.notices.append(
             f"PSHELL {number} has no MID3, a plate that is rigid in transverse shear: it "
             "is read as a flexible one"
         )
 
 
-def add_spider(found: Structures, card: Card) -> None:
+def add_spider(found: StructuralCards, card: Card) -> None:
     """RBE2, RBE3 or RBAR with their nodes in the set of the card's name."""
     name = f"{card.name} {integer_field(card, 0)}"
     spider: Item = {"where": name, "reference": f"{name} centre", "card": card}
@@ -567,7 +573,7 @@ def _weights(card: Card, name: str) -> tuple[list[tuple[float, list[int]]], set[
     return weights, {group[1] for group in groups}
 
 
-def _given(card: Card, index: int) -> bool:
+def _is_nonzero(card: Card, index: int) -> bool:
     """Whether a field is neither blank nor zero."""
     text = text_field(card, index)
     return bool(text) and bool(text.strip("0.+-") or not re.fullmatch(r"[+-]?0*\.?0*", text))

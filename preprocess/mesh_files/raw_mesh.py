@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
-from preprocess.mesh.declared import Declared
+from preprocess.mesh.declarations import FileDeclarations
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -53,7 +53,7 @@ class RawMesh:
     node_sets: dict[str, Indices] = field(default_factory=dict)
     element_sets: dict[str, Indices] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
-    declared: Declared = field(default_factory=Declared)
+    declared: FileDeclarations = field(default_factory=FileDeclarations)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ def node_rows(
     return rows
 
 
-def assembled(
+def raw_mesh_of(
     path: Path,
     points: Array,
     node_ids: Indices,

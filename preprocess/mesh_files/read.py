@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
-from preprocess.inputs.arguments import checked_arguments, flag, instance
+from preprocess.inputs.argument_checks import checked_arguments, flag, instance
 from preprocess.inputs.units import Units, mesh_units
 from preprocess.inputs.warning import PreprocessWarning
-from preprocess.mesh.checks import missing_nodes, oriented
+from preprocess.mesh.checks import missing_nodes, reoriented
 from preprocess.mesh.mesh import ElementBlock, Mesh
 from preprocess.mesh_files.readers import RawMesh, raw_mesh
 
@@ -119,7 +119,7 @@ def _kept(index: Indices, nodes: Indices) -> Indices:
 def _reoriented(mesh: Mesh) -> Mesh:
     """The mesh with the node order of inverted elements corrected."""
     blocks = {
-        name: ElementBlock(oriented(name, mesh.nodes, block.connectivity), block.ids)
+        name: ElementBlock(reoriented(name, mesh.nodes, block.connectivity), block.ids)
         for name, block in mesh.solids.items()
     }
     return replace(mesh, blocks={**mesh.blocks, **blocks})

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular
-from preprocess.inputs.guard import reason
+from preprocess.inputs.reader_guard import error_summary
 from preprocess.mesh_files.abaqus import read_abaqus
 from preprocess.mesh_files.gmsh import read_gmsh
 from preprocess.mesh_files.include import TEXT_SUFFIXES
@@ -68,4 +68,4 @@ def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = Fals
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     except (ValueError, LookupError, TypeError, ArithmeticError, MemoryError) as error:
-        raise InputError(f"{path}: is damaged ({reason(error)}); export it again") from error
+        raise InputError(f"{path}: is damaged ({error_summary(error)}); export it again") from error

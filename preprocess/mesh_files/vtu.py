@@ -18,8 +18,8 @@ from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened, read_bytes
 from preprocess.elements import ELEMENTS
-from preprocess.inputs.guard import guarded
-from preprocess.mesh_files.raw_mesh import Cells, RawMesh, assembled
+from preprocess.inputs.reader_guard import guarded
+from preprocess.mesh_files.raw_mesh import Cells, RawMesh, raw_mesh_of
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -69,7 +69,7 @@ def read_vtu(path: Path, structural: bool = False) -> RawMesh:
         for n, v in flags.items()
         if v.dtype.kind in "iub" and v.ndim == 1 and np.isin(v, (0, 1)).all()
     }
-    raw = assembled(path, mesh.points, np.arange(len(mesh.points)), cells, sets, structural)
+    raw = raw_mesh_of(path, mesh.points, np.arange(len(mesh.points)), cells, sets, structural)
     return replace(
         raw, element_sets=_cell_sets(mesh.cell_data, np.concatenate(list(raw.element_ids.values())))
     )

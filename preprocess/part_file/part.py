@@ -54,29 +54,29 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.toml.document import Document
-from preprocess.body.build import How, reduce
+from preprocess.body.build import ReductionOptions, reduce
 from preprocess.body.divided import reduce_divided
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress
+from preprocess.distributed.decomposition import WholePart
 from preprocess.distributed.reduce import Job
-from preprocess.distributed.share import Whole
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.assembly import assemble, layout_of
 from preprocess.fe.attach import attach
 from preprocess.fe.connections import Connection
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Interface
 from preprocess.fe.material import Material
-from preprocess.fe.model import FEModel
 from preprocess.fe.point_mass import PointMass
-from preprocess.fe.section import Section
+from preprocess.fe.section_base import Section
 from preprocess.formats.importers import read_model
+from preprocess.mesh.distribute_items import items_by_piece
 from preprocess.mesh.divide import divide
 from preprocess.mesh.mesh import Mesh
-from preprocess.mesh.shared_out import by_piece
 from preprocess.mesh_files.read import read_mesh
 from preprocess.part_file.digest import INPUTS, companions, input_digest
-from preprocess.part_file.paths import numbers_in, with_values
-from preprocess.part_file.records import field_names
+from preprocess.part_file.from_tables import field_names
+from preprocess.part_file.key_paths import numbers_in, with_values
 from preprocess.reduction import Progress, Reduction
 
 FORMAT = "flexmbs-part/1"
@@ -114,7 +114,7 @@ Unit = Literal[
 
 
 @dataclass(frozen=True)
-class Options:
+class PartOptions:
     """The keys above the tables."""
 
     reference: str
@@ -133,11 +133,11 @@ class Options:
     structural: bool = False
 
 
-OPTIONS = field_names(Options)
+OPTIONS = field_names(PartOptions)
 
 
 @dataclass(frozen=True)
-class Matrices:
+class MatrixSource:
     """Matrices of another program instead of a mesh: the arguments of `read_model`, files by their
     names.
     """
@@ -150,7 +150,7 @@ class Matrices:
 
 
 @dataclass(frozen=True)
-class Division:
+class PartDivision:
     """Pieces of a part that bends far: the arguments of `divide`, and the kind of the cuts of
     `reduce_divided`.
     """
@@ -191,9 +191,9 @@ class Part:
     """
 
     document: Document
-    options: Options
+    options: PartOptions
     mesh: Path | None
-    matrices: Matrices | None
+    matrices: MatrixSource | None
     material: Material | Mapping[str, Material] | None
     interfaces: Mapping[str, Interface]
     method: Reduction | None
@@ -203,7 +203,7 @@ class Part:
     formulation: Formulation
     stress: Stress | None
     prestress: Prestress | None
-    division: Division | None
+    division: PartDivision | None
     files: tuple[Path, ...]
     reader: Callable[[Document], Part] = field(repr=False)
     allow_outside: bool = False
@@ -324,7 +324,7 @@ class Part:
                 self.connections,
                 lumped=options.lumped,
             )
-            how = How(
+            how = ReductionOptions(
                 self.method,
                 options.band,
                 options.tolerance,
@@ -338,7 +338,7 @@ class Part:
                 options.inertia_loads,
             )
             return Job(
-                Whole.bound(mesh, layout, self.interfaces),
+                WholePart.bound(mesh, layout, self.interfaces),
                 how,
                 ("point masses",) if self.point_masses else (),
             )
@@ -377,7 +377,7 @@ class Part:
                     masses.values(),
                 )
                 for each, (links, masses) in zip(
-                    meshes, by_piece(mesh, meshes, self.connections, self.point_masses)
+                    meshes, items_by_piece(mesh, meshes, self.connections, self.point_masses)
                 )
             ]
             data = reduce_divided(

@@ -15,19 +15,27 @@ from flexmbs.toml.document import Collector, Document, Locator, read_document
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import SURFACE_STRESS, Stress
 from preprocess.elements.formulation import Formulation
+from preprocess.fe.beam_sections import SECTIONS
 from preprocess.fe.material import MATERIALS, Material
 from preprocess.fe.point_mass import PointMass
-from preprocess.fe.section import Section
-from preprocess.fe.sections import SECTIONS
-from preprocess.inputs.arguments import checked_arguments
-from preprocess.part_file.part import FORMAT, OPTIONS, TABLES, Division, Matrices, Options, Part
-from preprocess.part_file.records import (
-    Files,
+from preprocess.fe.section_base import Section
+from preprocess.inputs.argument_checks import checked_arguments
+from preprocess.part_file.from_tables import (
+    PartFiles,
     as_table,
     key_problems,
     problem_at,
     read_kind,
     read_record,
+)
+from preprocess.part_file.part import (
+    FORMAT,
+    OPTIONS,
+    TABLES,
+    MatrixSource,
+    Part,
+    PartDivision,
+    PartOptions,
 )
 from preprocess.part_file.regions import read_connection, read_interface, read_with_region
 from preprocess.reduction import REDUCTIONS, CraigBampton, Reduction
@@ -79,14 +87,14 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
 def part_of(document: Document, *, allow_outside: bool) -> Part:
     """The part that a document describes. Raises InputError with every problem."""
     table, notes = document.table, Collector()
-    files = Files(Locator(document.path.parent, allow_outside, "part"))
+    files = PartFiles(Locator(document.path.parent, allow_outside, "part"))
     _check_format(table, notes)
     notes.problems += _source_problems(table)
 
-    def one(title: str, given: Any, read: Callable[[Any, Files], Any]) -> Any:
+    def one(title: str, given: Any, read: Callable[[Any, PartFiles], Any]) -> Any:
         return _attempt(notes, (title,), given, lambda each: read(each, files))
 
-    def named(title: str, read: Callable[[Any, Files], Any]) -> dict[str, Any]:
+    def named(title: str, read: Callable[[Any, PartFiles], Any]) -> dict[str, Any]:
         return {
             name: _attempt(notes, (title, name), given, lambda each: read(each, files))
             for name, given in _section(table, title, notes).items()
@@ -97,7 +105,7 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
         options=notes.attempt(
             (),
             lambda: read_record(
-                Options, {key: table[key] for key in OPTIONS if key in table}, files
+                PartOptions, {key: table[key] for key in OPTIONS if key in table}, files
             ),
         ),
         mesh=notes.attempt((), lambda: files.path(table["mesh"], "mesh"))
@@ -164,9 +172,9 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
     return problems
 
 
-def _matrices(given: Any, files: Files) -> Matrices:
+def _matrices(given: Any, files: PartFiles) -> MatrixSource:
     """Matrices with the absolute paths of their files."""
-    found = read_record(Matrices, as_table(given), files)
+    found = read_record(MatrixSource, as_table(given), files)
     paths = {
         key: str(files.path(name, key))
         for key in ("file", "mass", "nodes")
@@ -212,17 +220,17 @@ def _sections(table: Mapping[str, Any], one: Callable[..., Any], named: Callable
     return one("section", table["section"], _section_of) if "section" in table else None
 
 
-def _section_of(given: Any, files: Files) -> Section:
+def _section_of(given: Any, files: PartFiles) -> Section:
     if isinstance(given, Mapping) and isinstance(given.get("materials"), list):
         given = {**given, "materials": tuple(_material(each, files) for each in given["materials"])}
     return read_kind(SECTIONS, given, "shell", files)
 
 
-def _material(given: Any, files: Files) -> Material | None:
+def _material(given: Any, files: PartFiles) -> Material | None:
     return read_kind(MATERIALS, given, "isotropic", files) if given else None
 
 
-def _method(given: Any, files: Files) -> Reduction:
+def _method(given: Any, files: PartFiles) -> Reduction:
     return read_kind(REDUCTIONS, given, "craig-bampton", files)
 
 
@@ -231,23 +239,23 @@ def _default_method(table: Mapping[str, Any]) -> Reduction | None:
     return None if "band" in table else CraigBampton(modes=12)
 
 
-def _point_mass(given: Any, files: Files) -> PointMass:
+def _point_mass(given: Any, files: PartFiles) -> PointMass:
     return read_with_region(PointMass, given, files)
 
 
-def _prestress(given: Any, files: Files) -> Prestress:
+def _prestress(given: Any, files: PartFiles) -> Prestress:
     return read_record(Prestress, as_table(given), files)
 
 
-def _division(given: Any, files: Files) -> Division:
-    return read_record(Division, as_table(given), files)
+def _division(given: Any, files: PartFiles) -> PartDivision:
+    return read_record(PartDivision, as_table(given), files)
 
 
-def _formulation(given: Any, files: Files) -> Formulation:
+def _formulation(given: Any, files: PartFiles) -> Formulation:
     return read_record(Formulation, as_table(given), files)
 
 
-def _stress(given: Any, files: Files) -> Stress | None:
+def _stress(given: Any, files: PartFiles) -> Stress | None:
     """true, false, or a table with nodes and precision."""
     if isinstance(given, bool):
         return SURFACE_STRESS if given else None

@@ -17,9 +17,9 @@ from flexmbs.declaration import NestedError, Problem, shown
 from preprocess.fe.connections import CONNECTIONS, Connection
 from preprocess.fe.interfaces import INTERFACES, Interface
 from preprocess.mesh.node_regions import Plane, Point, Region
-from preprocess.part_file.records import (
-    Files,
+from preprocess.part_file.from_tables import (
     Made,
+    PartFiles,
     as_table,
     field_names,
     key_problems,
@@ -31,17 +31,17 @@ from preprocess.part_file.records import (
 REGION_KEYS = ("set", "point", "plane")
 
 
-def read_interface(table: Any, files: Files) -> Interface:
+def read_interface(table: Any, files: PartFiles) -> Interface:
     """The interface of a table. Raises NestedError with every problem, InputError."""
     return _read_kind(INTERFACES, table, "rigid", files)
 
 
-def read_connection(table: Any, files: Files) -> Connection:
+def read_connection(table: Any, files: PartFiles) -> Connection:
     """The connection of a table. Raises NestedError with every problem, InputError."""
     return _read_kind(CONNECTIONS, table, "rigid-spider", files)
 
 
-def _read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: Files) -> Made:
+def _read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: PartFiles) -> Made:
     """Object of the table's kind, with a region if it has one."""
     given = as_table(table)
     kind = given.get("kind", default)
@@ -52,7 +52,7 @@ def _read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files:
     )
 
 
-def read_with_region(cls: type[Made], table: Any, files: Files) -> Made:
+def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
     """Object whose argument ``where`` is a region. Raises NestedError with every problem,
     InputError from the constructor.
     """
@@ -75,7 +75,7 @@ def read_with_region(cls: type[Made], table: Any, files: Files) -> Made:
     return cls(**values)
 
 
-def _where(table: Mapping[str, Any], files: Files) -> str | Region:
+def _where(table: Mapping[str, Any], files: PartFiles) -> str | Region:
     """Region of one of the keys."""
     given = [key for key in REGION_KEYS if key in table]
     if len(given) != 1:
@@ -105,7 +105,7 @@ def _where(table: Mapping[str, Any], files: Files) -> str | Region:
     return table["set"]
 
 
-def _inside(key: str, table: Any, files: Files) -> Region:
+def _inside(key: str, table: Any, files: PartFiles) -> Region:
     try:
         return read_record(Plane, as_table(table), files)
     except NestedError as error:

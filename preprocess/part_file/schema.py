@@ -9,14 +9,14 @@ from typing import Any
 from preprocess.body.prestress import Prestress
 from preprocess.body.stress import Stress
 from preprocess.elements.formulation import Formulation
+from preprocess.fe.beam_sections import SECTIONS
 from preprocess.fe.connections import CONNECTIONS
 from preprocess.fe.interfaces import INTERFACES
 from preprocess.fe.material import MATERIALS
 from preprocess.fe.point_mass import PointMass
-from preprocess.fe.sections import SECTIONS
 from preprocess.mesh.node_regions import Plane
-from preprocess.part_file.part import FORMAT, Division, Matrices, Options
-from preprocess.part_file.records import field_names, is_array, required_names, type_adapter
+from preprocess.part_file.from_tables import field_names, is_array, required_names, type_adapter
+from preprocess.part_file.part import FORMAT, MatrixSource, PartDivision, PartOptions
 from preprocess.reduction import REDUCTIONS
 
 Schema = dict[str, Any]
@@ -41,7 +41,7 @@ def part_schema() -> Schema:
         "plane": record(Plane),
     }
     interfaces = one_of_kinds(INTERFACES, "rigid", region)
-    options = record(Options)
+    options = record(PartOptions)
     tables: Schema = {
         "material": material,
         "materials": _named(material),
@@ -54,8 +54,8 @@ def part_schema() -> Schema:
         "sections": _named(one_of_kinds(SECTIONS, "shell")),
         "connections": _named(one_of_kinds(CONNECTIONS, "rigid-spider", region)),
         "prestress": record(Prestress),
-        "matrices": record(Matrices),
-        "divide": record(Division),
+        "matrices": record(MatrixSource),
+        "divide": record(PartDivision),
     }
     return {
         "$schema": DRAFT,

@@ -5,10 +5,10 @@ from preprocess.reduction.clamped_modes import ClampedModes
 from preprocess.reduction.craig_bampton import CraigBampton
 from preprocess.reduction.craig_chang import CraigChang
 from preprocess.reduction.free_modes import FreeModes
-from preprocess.reduction.given_shapes import GivenShapes
 from preprocess.reduction.guyan import Guyan
 from preprocess.reduction.krylov import Krylov
 from preprocess.reduction.rubin import Rubin
+from preprocess.reduction.user_basis import GivenShapes
 
 REDUCTIONS: dict[str, type[Reduction]] = {
     method.kind: method

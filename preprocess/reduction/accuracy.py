@@ -26,7 +26,10 @@ import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.free_reduction import supported
+from preprocess.reduction.free_reduction import supported_pairs
 from preprocess.reduction.independent import DEPENDENT, orthonormal
+from preprocess.reduction.independent_shapes import DEPENDENT, orthonormal
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.statics import InterfaceStatics
 
 FREE = "free"
@@ -144,7 +147,7 @@ def ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArra
         L, R = statics.interface_loads[:, rows], statics.rigid_modes
         follow = np.asarray(np.linalg.solve(inner(L, R), inner(L, shapes)), dtype=float)
         shapes = shapes - R @ follow
-    lam, V = supported(reduced.K, follow)
+    lam, V = supported_pairs(reduced.K, follow)
     return shapes, np.maximum(lam, np.finfo(float).tiny), V
 
 
@@ -169,7 +172,7 @@ def _improved(
     KD = statics.fe.stiffness_product(D)
     coupling = engine.inner(W, KD)
     K = np.block([[np.diag(lam), coupling], [coupling.T, engine.inner(D, KD)]])
-    found = supported(0.5 * (K + K.T), np.zeros((6, len(K))))[0][:m]
+    found = supported_pairs(0.5 * (K + K.T), np.zeros((6, len(K))))[0][:m]
     return np.maximum(found, np.finfo(float).eps * lam[:m])  # those that are round-off are reported
 
 

@@ -18,8 +18,8 @@ from flexmbs.errors import InputError, SolverError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.enclosures import Enclosure, enclosure
 from preprocess.reduction.free_reduction import FreeReduction
-from preprocess.reduction.sturm import SturmCounts
-from preprocess.reduction.transfer_error import LOSS, Spectrum, TransferError, TransferReference
+from preprocess.reduction.sturm_check import SturmCounts
+from preprocess.reduction.transfer_error import LOSS, FullSpectrum, TransferError, TransferReference
 from preprocess.reduction.trial_space import TrialSpace
 
 _ABOVE, _HIGHEST = 1.05, 1.6  # range of the shift, as multiples of the band
@@ -28,7 +28,7 @@ _MARGIN = 10.0  # of the count's backward error
 _MOST_NOISE = 0.1  # of a tolerance
 
 
-class Request(NamedTuple):
+class AccuracyRequest(NamedTuple):
     """What has to be proved: relative errors of at most ``tolerance`` up to ``band`` [Hz]."""
 
     band: float
@@ -62,7 +62,7 @@ class Certificate:
     modes below ``shift`` [Hz], and of the interface transfer functions; noise: relative round-off
     of the eigenvalues."""
 
-    request: Request
+    request: AccuracyRequest
     supports: tuple[SupportBounds, ...]
     counts: Mapping[str, int]
     shift: float
@@ -124,13 +124,13 @@ class Certificate:
 
 
 @final
-class Reference:
+class CertifiedReference:
     """The full model in a trial space, with bounds of its eigenvalues below a shift above the band,
     under every support.
     """
 
-    def __init__(self, space: TrialSpace, request: Request) -> None:
-        """Raises InputError where round-off precludes the tolerance, and `Missing` where the space
+    def __init__(self, space: TrialSpace, request: AccuracyRequest) -> None:
+        """Raises InputError where round-off precludes the tolerance, and `MissingModes` where the space
         lacks modes.
         """
         statics, low = space.statics, (_ABOVE * request.omega) ** 2
@@ -156,7 +156,7 @@ class Reference:
                 compliance = statics.interface_loads.T @ statics.free_response(
                     statics.interface_loads
                 )
-                spectrum = Spectrum(self._enclosed[None][1], self.shift)
+                spectrum = FullSpectrum(self._enclosed[None][1], self.shift)
                 self._transfer = TransferReference(
                     trial, 0.5 * (compliance + compliance.T), spectrum
                 )
@@ -204,7 +204,7 @@ def _bounded(error: float) -> str:
     return f"has an error of up to {error:.2g}" if error <= _BOUNDED else "has no useful bound"
 
 
-class Missing(Exception):
+class MissingModes(Exception):
     """The trial space lacks modes of the full model."""
 
 
@@ -219,7 +219,7 @@ def _clear_shift(values: FloatArray, low: float) -> float:
 def _check_count(
     lam: FloatArray, noise: float, shift: float, count: int, backward_error: float
 ) -> None:
-    """Raise `Missing` for more eigenvalues than Ritz values, SolverError for fewer or where
+    """Raise `MissingModes` for more eigenvalues than Ritz values, SolverError for fewer or where
     round-off may have changed their number."""
     found = int(np.sum(lam < shift))
     gap = float((np.abs(lam - shift) / shift).min())
@@ -231,4 +231,4 @@ def _check_count(
             "change the band slightly"
         )
     if count > found:
-        raise Missing
+        raise MissingModes

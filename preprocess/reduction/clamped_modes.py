@@ -6,9 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.interfaces import interface_index
-from preprocess.inputs.arguments import checked_arguments
+from preprocess.inputs.argument_checks import checked_arguments
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics
 
 
 @checked_arguments

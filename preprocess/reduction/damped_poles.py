@@ -29,11 +29,12 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from flexmbs.flexible_body.components import FloatArray
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.model import FEModel
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import FREE, ReducedModel, ritz
-from preprocess.reduction.independent import DEPENDENT, orthonormal
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.independent_shapes import DEPENDENT, orthonormal
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 MOST = 60  # patterns of damper forces; with more dampers those of the shapes of the basis
 RANK = 1e-9  # of the largest eigenvalue of D, scaled to a unit diagonal

@@ -11,7 +11,7 @@ M w, so that their products need no inverse of M, which may be singular:
 
     (a₁ − ρ a₀) x = μ (a₂ − 2ρ a₁ + ρ² a₀) x,   a₀ = u·Mu, a₁ = u·Ku = w·Mu, a₂ = Ku·M⁻¹Ku = w·Mw.
 
-The number n at one shift above the band follows from the inertia of a factorization (`sturm`).
+The number n at one shift above the band follows from the inertia of a factorization (`sturm_check`).
 Below, the lower bound of an eigenvalue that is clear of the next lower one is a shift itself,
 nearer to the lower eigenvalues.
 
@@ -29,6 +29,7 @@ import scipy.linalg
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.trial_space import Trial
+from preprocess.reduction.trial_space import TrialPairs
 
 # relative distance of a lower bound from the next lower eigenvalue that makes it a shift
 _CLEAR = 1e-3
@@ -44,7 +45,7 @@ class Enclosure(NamedTuple):
     upper: FloatArray
 
 
-def enclosure(trial: Trial, shift: float, count: int) -> Enclosure:
+def enclosure(trial: TrialPairs, shift: float, count: int) -> Enclosure:
     """Bounds of the ``count`` eigenvalues below ``shift``; a lower bound is zero where the trial
     vectors give none.
     """
@@ -56,7 +57,7 @@ def enclosure(trial: Trial, shift: float, count: int) -> Enclosure:
     return Enclosure(np.maximum.accumulate(lower), upper)
 
 
-def lower_bounds(trial: Trial, shift: float, count: int) -> FloatArray:
+def lower_bounds(trial: TrialPairs, shift: float, count: int) -> FloatArray:
     """Lower bounds (count,) of the ``count`` eigenvalues below ``shift``, less their round-off;
     zero where there is none.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flexmbs.flexible_body.components import FloatArray
+from preprocess.inputs.argument_checks import checked_arguments
 from preprocess.inputs.arguments import checked_arguments
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.normal_modes import NormalModeReduction
-from preprocess.reduction.statics import InterfaceStatics
 
 
 @checked_arguments

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.flexible_body.components import FloatArray
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.statics import InterfaceStatics
 
 
@@ -51,11 +52,11 @@ class FreeReduction(NamedTuple):
         if held is not None:
             rows = slice(6 * held, 6 * held + 6)
             follow[:] = np.linalg.solve(self.rigid[rows], self.elastic[rows])
-        lam, V = supported(self.K, follow)
+        lam, V = supported_pairs(self.K, follow)
         return RitzPairs(np.maximum(lam, np.finfo(float).tiny), np.vstack([V, -follow @ V]))
 
 
-def supported(K: FloatArray, follow: FloatArray) -> tuple[FloatArray, FloatArray]:
+def supported_pairs(K: FloatArray, follow: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues (n,), ascending, and vectors (n, n) of (K, 1 + FᵀF), F (6, n) the rigid-body
     motion that follows.
 

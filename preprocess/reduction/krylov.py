@@ -10,11 +10,12 @@ import numpy as np
 
 from flexmbs.errors import InputError, SolverError
 from flexmbs.flexible_body.components import FloatArray
+from preprocess.inputs.argument_checks import checked_arguments, integer
 from preprocess.inputs.arguments import checked_arguments, integer
 from preprocess.reduction.base import Basis, Progress, Reduction
-from preprocess.reduction.independent import orthonormal
-from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reduction.sturm import modes_below
+from preprocess.reduction.independent_shapes import orthonormal
+from preprocess.reduction.interface_statics import InterfaceStatics
+from preprocess.reduction.sturm_check import modes_below
 from preprocess.solve.lanczos import Modes, Operator
 
 HIGHEST = 1e9  # Hz
@@ -127,11 +128,14 @@ def _shifted_response(
         return statics.free_response(f - mass(modes) @ (modes.T @ f))
 
     return np.asarray(
-        _rest(statics, respond, respond(loads), shift) + modes @ ((modes.T @ loads) / gap[:, None])
+        _iterated_remainder(statics, respond, respond(loads), shift)
+        + modes @ ((modes.T @ loads) / gap[:, None])
     )
 
 
-def _rest(statics: InterfaceStatics, respond: Operator, b: FloatArray, shift: float) -> FloatArray:
+def _iterated_remainder(
+    statics: InterfaceStatics, respond: Operator, b: FloatArray, shift: float
+) -> FloatArray:
     """x (3N, k) with ``(1 − σ K⁻¹ M) x = b`` by conjugate gradients in the inner product of K,
     which makes it symmetric.
     """

@@ -9,8 +9,8 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.accuracy import ReducedModel, frequency_errors
-from preprocess.reduction.independent import elastic_shapes
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.independent_shapes import elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.solve.lanczos import Modes
 
 # frequency limits of the modes tried, as multiples of the band

@@ -11,11 +11,13 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.file import MAX_MODES
+from flexmbs.flexible_body.components import FloatArray
+from preprocess.inputs.argument_checks import is_number, number
 from preprocess.inputs.arguments import is_number, number
 from preprocess.reduction.base import Basis, Progress, Reduction
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.mode_selection import fewest_modes
-from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reduction.sturm import CHEAP, modes_below, prove_complete
+from preprocess.reduction.sturm_check import CHEAP, modes_below, prove_complete
 from preprocess.solve.lanczos import Modes
 
 AUTO = "auto"

@@ -13,14 +13,19 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.file import MAX_MODES
 from preprocess.reduction.base import Basis, Progress, Reduction
-from preprocess.reduction.certificate import Certificate, Missing, Reference, Request
+from preprocess.reduction.certificate import (
+    AccuracyRequest,
+    Certificate,
+    CertifiedReference,
+    MissingModes,
+)
 from preprocess.reduction.craig_bampton import CraigBampton
 from preprocess.reduction.craig_chang import CraigChang
 from preprocess.reduction.free_reduction import FreeReduction
 from preprocess.reduction.guyan import Guyan, constraint_shapes
-from preprocess.reduction.independent import DEPENDENT, elastic_shapes
+from preprocess.reduction.independent_shapes import DEPENDENT, elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.rubin import Rubin
-from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.trial_space import TrialSpace
 from preprocess.solve.lanczos import Modes
 
@@ -30,7 +35,7 @@ _FIRST, _GROWTH, _HIGHEST = 1.6, 1.6, 7.0
 _NOT_FOUND = "band: the modes up to {:g} Hz with interfaces held are not all found; lower it"
 
 
-class Family(NamedTuple):
+class BasisFamily(NamedTuple):
     """Static shapes (3N, n) by name, and normal modes of which any number of the lowest may be
     kept; the method for each.
     """
@@ -56,7 +61,7 @@ class Family(NamedTuple):
         return Basis(shapes, self.modes.omega[:count] / (2 * np.pi), band)
 
 
-class _Found(NamedTuple):
+class _ProvedBasis(NamedTuple):
     """A proved basis with its number of shapes, its method and what proves it; of more than any
     shapes if none is.
     """
@@ -64,26 +69,26 @@ class _Found(NamedTuple):
     size: int
     method: Reduction | None = None
     basis: Basis | None = None
-    reference: Reference | None = None
+    reference: CertifiedReference | None = None
 
 
 def smallest_basis(
-    statics: InterfaceStatics, request: Request, progress: Progress
-) -> tuple[Reduction, Basis, Reference]:
+    statics: InterfaceStatics, request: AccuracyRequest, progress: Progress
+) -> tuple[Reduction, Basis, CertifiedReference]:
     """Method and basis with the fewest shapes that is proved, and what proves it.
 
     Raises InputError when no basis with modes up to seven times the band is proved.
     """
-    limit, problem, best = _FIRST, "", _Found(MAX_MODES + 1)
+    limit, problem, best = _FIRST, "", _ProvedBasis(MAX_MODES + 1)
     while limit < _HIGHEST:
         progress("modes for the certificate", 0.1)
         families = _families(statics, limit * request.omega)
         limit *= _GROWTH
         try:
-            reference = reference_of(
+            reference = trial_reference(
                 statics, [shapes for each in families for shapes in _shapes(each)], request
             )
-        except Missing:
+        except MissingModes:
             problem = _NOT_FOUND.format(request.band)
             continue
         progress("smallest basis", 0.6)
@@ -99,14 +104,16 @@ def smallest_basis(
     return best.method, best.basis, best.reference
 
 
-def reference_of(
-    statics: InterfaceStatics, shapes: list[FloatArray], request: Request
-) -> Reference:
-    """What proves bases in the span of some shapes (3N, …). Raises `Missing`."""
-    return Reference(TrialSpace(statics, np.hstack(shapes)), request)
+def trial_reference(
+    statics: InterfaceStatics, shapes: list[FloatArray], request: AccuracyRequest
+) -> CertifiedReference:
+    """What proves bases in the span of some shapes (3N, …). Raises `MissingModes`."""
+    return CertifiedReference(TrialSpace(statics, np.hstack(shapes)), request)
 
 
-def reference_for(statics: InterfaceStatics, shapes: FloatArray, request: Request) -> Reference:
+def basis_reference(
+    statics: InterfaceStatics, shapes: FloatArray, request: AccuracyRequest
+) -> CertifiedReference:
     """What proves a given basis of elastic shapes (3N, n). Raises InputError."""
     limit = _FIRST
     while limit < _HIGHEST:
@@ -115,18 +122,18 @@ def reference_for(statics: InterfaceStatics, shapes: FloatArray, request: Reques
             statics.free_response(statics.interface_loads),
         )
         try:
-            return reference_of(statics, [attached, free.shapes, shapes], request)
-        except Missing:
+            return trial_reference(statics, [attached, free.shapes, shapes], request)
+        except MissingModes:
             limit *= _GROWTH
     raise InputError(_NOT_FOUND.format(request.band))
 
 
-def _families(statics: InterfaceStatics, omega: float) -> tuple[Family, Family]:
+def _families(statics: InterfaceStatics, omega: float) -> tuple[BasisFamily, BasisFamily]:
     fixed = statics.modes(range(len(statics.interfaces)), omega_max=omega)
     free, attached = _free_modes(statics, omega), statics.free_response(statics.interface_loads)
     return (
-        Family(_craig_bampton, constraint_shapes(statics), "fixed-interface", fixed),
-        Family(_rubin, {"attachment modes": attached}, "free-interface", free),
+        BasisFamily(_craig_bampton, constraint_shapes(statics), "fixed-interface", fixed),
+        BasisFamily(_rubin, {"attachment modes": attached}, "free-interface", free),
     )
 
 
@@ -142,16 +149,18 @@ def _free_modes(statics: InterfaceStatics, omega: float) -> Modes:
     return statics.modes((), omega_max=omega)
 
 
-def _shapes(family: Family) -> list[FloatArray]:
+def _shapes(family: BasisFamily) -> list[FloatArray]:
     return [*family.static.values(), family.modes.shapes]
 
 
-def _smallest(statics: InterfaceStatics, reference: Reference, family: Family) -> _Found:
+def _smallest(
+    statics: InterfaceStatics, reference: CertifiedReference, family: BasisFamily
+) -> _ProvedBasis:
     """The smallest proved basis of a family."""
     coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(family)]
     low, high = 0 if family.static_size else 1, len(family.modes.omega)
     if high < low or not reference.proves(_reduction(reference, coordinates, high)):
-        return _Found(MAX_MODES + 1)
+        return _ProvedBasis(MAX_MODES + 1)
     while low < high:
         middle = (low + high) // 2
         if reference.proves(_reduction(reference, coordinates, middle)):
@@ -162,11 +171,13 @@ def _smallest(statics: InterfaceStatics, reference: Reference, family: Family) -
         basis = family.basis(count, reference.request.band)
         shapes = elastic_shapes(statics, basis.shapes).shapes
         if reference.proves(FreeReduction.of(statics, shapes)):
-            return _Found(shapes.shape[1], family.method(count), basis, reference)
-    return _Found(MAX_MODES + 1)
+            return _ProvedBasis(shapes.shape[1], family.method(count), basis, reference)
+    return _ProvedBasis(MAX_MODES + 1)
 
 
-def _reduction(reference: Reference, coordinates: list[FloatArray], count: int) -> FreeReduction:
+def _reduction(
+    reference: CertifiedReference, coordinates: list[FloatArray], count: int
+) -> FreeReduction:
     """Reduction to static shapes and ``count`` modes, of given coordinates in the trial space."""
     columns = np.hstack([*coordinates[:-1], coordinates[-1][:, :count]])
     sizes = np.linalg.norm(columns, axis=0)
@@ -174,7 +185,7 @@ def _reduction(reference: Reference, coordinates: list[FloatArray], count: int) 
     return reference.space.reduction.within(Q[:, kept > DEPENDENT])
 
 
-def _best(reference: Reference, families: tuple[Family, ...]) -> Certificate:
+def _best(reference: CertifiedReference, families: tuple[BasisFamily, ...]) -> Certificate:
     """Bounds of the family with all its modes that comes nearest."""
     found = []
     for each in (family for family in families if family.size):

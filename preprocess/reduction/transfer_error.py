@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.enclosures import Enclosure
 from preprocess.reduction.free_reduction import FreeReduction
-from preprocess.reduction.trial_space import Trial
+from preprocess.reduction.trial_space import TrialPairs
 
 ComplexArray = NDArray[np.complex128]
 
@@ -75,7 +75,7 @@ class Poles(NamedTuple):
         return float((np.einsum("ij,ij->j", self.b, self.b) * (h / d) ** _TERMS / (d - h)).sum())
 
 
-class Spectrum(NamedTuple):
+class FullSpectrum(NamedTuple):
     """What is known about the full model: its eigenvalues below a shift, enclosed, and none of the
     others is below it.
     """
@@ -96,7 +96,7 @@ class Spectrum(NamedTuple):
 class TransferReference:
     """Transfer functions in a trial space with the bound of their own error."""
 
-    def __init__(self, trial: Trial, compliance: FloatArray, spectrum: Spectrum) -> None:
+    def __init__(self, trial: TrialPairs, compliance: FloatArray, spectrum: FullSpectrum) -> None:
         """trial, compliance LᵀAL (6k, 6k) and spectrum of the free body."""
         diagonal = compliance.diagonal()
         self._scale = np.where(
@@ -156,7 +156,7 @@ class TransferReference:
         return float((np.einsum("ij,ij->j", poles.b, poles.b) / (poles.distances(s) + h)).sum())
 
 
-def _residual_gram(trial: Trial, B: FloatArray, Q: FloatArray, C: FloatArray) -> FloatArray:
+def _residual_gram(trial: TrialPairs, B: FloatArray, Q: FloatArray, C: FloatArray) -> FloatArray:
     """Products in A of the scaled L − M W Bᵀ and of the residuals g_j of the Ritz vectors, (6k + p,
     6k + p).
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.free_reduction import FreeReduction
-from preprocess.reduction.independent import elastic_shapes
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.independent_shapes import elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 FREE = "free"
 _UNIT = np.finfo(float).eps
 
 
-class Trial(NamedTuple):
+class TrialPairs(NamedTuple):
     """Ritz pairs under a support and the responses u_j = A M w_j of the supported body to the
     inertia forces of the vectors.
 
@@ -61,7 +61,7 @@ class TrialSpace:
         """Elastic part of shapes (3N, m) of the span in its coordinates, (p, m)."""
         return np.asarray(self._M[:, : self.size].T @ shapes)
 
-    def trial(self, held: int | None, below: float) -> Trial:
+    def trial(self, held: int | None, below: float) -> TrialPairs:
         """Trial vectors of the body, free or with interface ``held`` held; the noise is that of
         eigenvalues up to ``below``.
         """
@@ -90,7 +90,7 @@ class TrialSpace:
             np.hstack([self.reduction.elastic, self.reduction.rigid]) @ C,
         )
         moved = statics.interface_loads.T @ u
-        return Trial(support, lam, 0.5 * (wu + wu.T), 0.5 * (uu + uu.T), motion, moved, noise)
+        return TrialPairs(support, lam, 0.5 * (wu + wu.T), 0.5 * (uu + uu.T), motion, moved, noise)
 
 
 def _stiffness_noise(statics: InterfaceStatics, size: FloatArray, lam: FloatArray) -> float:

@@ -19,19 +19,19 @@ from numpy.typing import NDArray
 
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError
-from preprocess.solve.cholesky import PassingFactor, PivotError, analyse
+from preprocess.solve.cholesky import PivotError, TransientFactor, analyse
 from preprocess.solve.factorize import factorize
 from preprocess.solve.factors import Factor
 from preprocess.solve.lanczos import Modes, Operator, modes_of
 from preprocess.solve.memory import check_free_memory
 from preprocess.solve.ordering import node_graph, node_order
-from preprocess.solve.tall import inner, squares
+from preprocess.solve.tall_products import inner, squares
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 
-class Matrix(NamedTuple):
+class BlockMatrix(NamedTuple):
     """The rows and columns A (n, n) of some ``blocks`` (b,) of three degrees of freedom, the others
     held; places (n/3, 3) and numbers (n/3,) of all blocks, for the ordering and for messages;
     whether A must be positive definite; interpolation (n/3, n/3) of all blocks from coarse ones, if
@@ -45,7 +45,7 @@ class Matrix(NamedTuple):
     interpolation: sp.csr_matrix | None = None
 
 
-class Inertia(NamedTuple):
+class MatrixInertia(NamedTuple):
     """Negative eigenvalues of a symmetric matrix A, their number; F = BᵀA⁻¹B (k, k); the relative
     change of A that explains the residual of what was computed, since its factorization does not
     pivot."""
@@ -76,12 +76,12 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def factorize(self, matrix: Matrix) -> Factor:
+    def factorize(self, matrix: BlockMatrix) -> Factor:
         """Factor of the sum of the shares A of all processes. Raises InputError for a singular
         matrix, MachineError.
         """
 
-    def inertia(self, matrix: Matrix, B: Array) -> Inertia:
+    def inertia(self, matrix: BlockMatrix, B: Array) -> MatrixInertia:
         """Inertia of the sum of the shares A of all processes, and F for fields B (n, k). Raises
         InputError where A is singular to working accuracy, MachineError."""
         factor, A = self.factorize(matrix), matrix.A
@@ -91,7 +91,7 @@ class Engine(ABC):
         x = factor.solve(np.hstack([B, b]))
         residual = np.abs(A @ x[:, -1] - b[:, 0])[rows]
         error = float((residual / (abs(A) @ np.abs(x[:, -1]))[rows]).max())
-        return Inertia(factor.negative_pivots(), self.inner(B, x[:, :-1]), error)
+        return MatrixInertia(factor.negative_pivots(), self.inner(B, x[:, :-1]), error)
 
     @abstractmethod
     def modes(
@@ -141,7 +141,7 @@ class Engine(ABC):
 
 
 @final
-class Serial(Engine):
+class SerialEngine(Engine):
     """All degrees of freedom in one process, with the package's own factors and Lanczos iteration."""
 
     owned = slice(None)
@@ -163,7 +163,7 @@ class Serial(Engine):
     def gathered(self, rows: Array) -> Array:
         return rows
 
-    def factorize(self, matrix: Matrix) -> Factor:
+    def factorize(self, matrix: BlockMatrix) -> Factor:
         A, blocks, places, numbers, definite, coarse = matrix
         return factorize(
             A,
@@ -174,7 +174,7 @@ class Serial(Engine):
             interpolation=coarse,
         )
 
-    def inertia(self, matrix: Matrix, B: Array) -> Inertia:
+    def inertia(self, matrix: BlockMatrix, B: Array) -> MatrixInertia:
         if not COMPILED:
             return super().inertia(matrix, B)
         A, blocks, places = matrix.A, matrix.blocks, matrix.places
@@ -182,15 +182,17 @@ class Serial(Engine):
         tree = analyse(graph.indptr, graph.indices, node_order(graph, places[blocks])).of_nodes(
             blocks, -(-A.shape[0] // 3)
         )
-        needed = PassingFactor.bytes_needed(tree, B.shape[1])
+        needed = TransientFactor.bytes_needed(tree, B.shape[1])
         check_free_memory(needed, f"a count of modes of {3 * len(blocks)} degrees of freedom")
         try:
-            found = PassingFactor(A, tree, B)
+            found = TransientFactor(A, tree, B)
         except PivotError:
             raise InputError(
                 "modes: a shift is an eigenvalue to working accuracy; change the limit slightly"
             ) from None
-        return Inertia(found.negative, np.asarray(found.form, dtype=float), found.backward_error)
+        return MatrixInertia(
+            found.negative, np.asarray(found.form, dtype=float), found.backward_error
+        )
 
     def modes(
         self,
@@ -204,4 +206,4 @@ class Serial(Engine):
         return modes_of(response, mass, size, count=count, omega_max=omega_max)
 
 
-SERIAL = Serial()
+SERIAL = SerialEngine()

@@ -8,7 +8,7 @@ from scipy.sparse.csgraph import connected_components
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky import PivotError
-from preprocess.solve.factors import BACKENDS, Factor, Problem
+from preprocess.solve.factors import BACKENDS, Factor, FactorProblem
 from preprocess.solve.multigrid import Multigrid
 from preprocess.solve.ordering import node_graph, node_order
 
@@ -47,7 +47,7 @@ def factorize(
     if backend not in BACKENDS:
         raise InputError(f"backend: {backend!r} is unknown; choose one of {', '.join(BACKENDS)}")
     graph = node_graph(K, free)
-    problem = Problem(K, free, graph, NONE, definite, interpolation)
+    problem = FactorProblem(K, free, graph, NONE, definite, interpolation)
     found = Multigrid.serving(problem) if backend == "cholesky" else None
     if found is not None and not found.nearly_singular():
         return found
@@ -64,7 +64,7 @@ def factorize(
     return factor
 
 
-def _soft_motion(problem: Problem, factor: Factor) -> Array | None:
+def _soft_motion(problem: FactorProblem, factor: Factor) -> Array | None:
     """Near-null vector of K by two steps of inverse iteration; None when K is regular to working
     accuracy.
     """
@@ -80,7 +80,7 @@ def _soft_motion(problem: Problem, factor: Factor) -> Array | None:
     return None
 
 
-def _loose_motion(problem: Problem, dof: int | None) -> Array:
+def _loose_motion(problem: FactorProblem, dof: int | None) -> Array:
     """Motion responsible for a failed pivot: that of its component where there are several,
     otherwise the softest.
     """
@@ -97,7 +97,7 @@ def _loose_motion(problem: Problem, dof: int | None) -> Array:
     return _part_of(problem, dof)
 
 
-def _part_of(problem: Problem, dof: int | None) -> Array:
+def _part_of(problem: FactorProblem, dof: int | None) -> Array:
     """Indicator of the connected component of a degree of freedom, by default of the smallest
     component.
     """
@@ -113,7 +113,7 @@ def _part_of(problem: Problem, dof: int | None) -> Array:
     return motion
 
 
-def _singular(problem: Problem, motion: Array, node_ids: Indices | None) -> str:
+def _singular(problem: FactorProblem, motion: Array, node_ids: Indices | None) -> str:
     """Message naming the nodes that move freely."""
     moving = np.unique(np.flatnonzero(np.abs(motion) > 0.05 * np.abs(motion).max()) // 3)
     labels = moving if node_ids is None else np.asarray(node_ids)[moving]

@@ -31,7 +31,7 @@ SOFT = 1e-8
 SOLVED = 1e-6  # largest residual of a solution by a kept factor
 
 
-class Problem(NamedTuple):
+class FactorProblem(NamedTuple):
     """Factorization problem: the rows and columns of K (n, n) of some nodes (N,), three each; the
     graph (N, N) of these and their order of elimination; definite: whether every pivot has to be
     positive; interpolation (n/3, n/3): of all nodes from coarse ones, if any."""
@@ -71,7 +71,7 @@ class Factor(ABC):
     """
 
     @abstractmethod
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FactorProblem) -> None:
         """Raises PivotError where a pivot fails, MachineError for insufficient memory."""
 
     @property
@@ -123,7 +123,7 @@ class CholeskyFactor(Factor):
     precision, which takes half the memory and time, and solutions are refined to double precision;
     in double precision where that does not converge."""
 
-    def __init__(self, problem: Problem, panels: Entries | None = None) -> None:
+    def __init__(self, problem: FactorProblem, panels: Entries | None = None) -> None:
         """panels: of this factor, computed before; raises InputError if they do not fit."""
         tree = analyse(problem.graph.indptr, problem.graph.indices, problem.order)
         self._tree = tree.of_nodes(problem.nodes, -(-problem.K.shape[0] // 3))
@@ -224,7 +224,7 @@ class CholeskyFactor(Factor):
 class SuperLUFactor(Factor):
     """P K Pᵀ = L U, pivots from the diagonal."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FactorProblem) -> None:
         n = problem.K.shape[0]
         order = (3 * problem.nodes[problem.order][:, None] + np.arange(3)).ravel()
         self._order = order[order < n]
@@ -267,7 +267,7 @@ class SuperLUFactor(Factor):
 class PardisoFactor(Factor):
     """L D Lᵀ by the PARDISO of Intel's MKL, through pypardiso."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FactorProblem) -> None:
         pypardiso = _pypardiso()
         self._rows = problem.rows
         self._upper = sp.triu(problem.part, format="csr")

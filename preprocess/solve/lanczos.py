@@ -16,6 +16,7 @@ import scipy.linalg
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.solve.tall import TallProducts
+from preprocess.solve.tall_products import TallProducts
 from preprocess.solve.threads import Threads
 
 Operator = Callable[[FloatArray], FloatArray]
@@ -36,7 +37,7 @@ class Modes(NamedTuple):
     shapes: FloatArray
 
 
-class Wanted(NamedTuple):
+class WantedModes(NamedTuple):
     """Modes to find: a number, or all below an angular frequency."""
 
     number: int
@@ -101,15 +102,15 @@ def modes_by_blocks(
 
     def find(block: int) -> Modes:
         return wanted_of(
-            *_block_lanczos(response, mass, products, Wanted(count, omega_max), block),
+            *_block_lanczos(response, mass, products, WantedModes(count, omega_max), block),
             count,
             omega_max,
         )
 
-    return with_all_copies(find, block)
+    return with_repeated_modes(find, block)
 
 
-def with_all_copies(find: Callable[[int], Modes], block: int) -> Modes:
+def with_repeated_modes(find: Callable[[int], Modes], block: int) -> Modes:
     """The modes that an iteration finds by blocks larger than the number of equal ones, as equal
     fins have: of an eigenspace, an iteration knows no more directions than its first block has."""
     while True:
@@ -150,13 +151,13 @@ def _root(M: FloatArray) -> FloatArray:
 
 
 def _block_lanczos(
-    response: Operator, mass: Operator, products: TallProducts, wanted: Wanted, block: int
+    response: Operator, mass: Operator, products: TallProducts, wanted: WantedModes, block: int
 ) -> tuple[FloatArray, FloatArray]:
     """Leading eigenpairs (θ, φ) of A M by block Lanczos with full orthogonalization and thick
     restart.
     """
     start = response(mass(np.random.default_rng(0).standard_normal((products.size, block))))
-    krylov = _Krylov(start, mass, products, max(_CAPACITY, 6 * wanted.number + 4 * block))
+    krylov = _KrylovBasis(start, mass, products, max(_CAPACITY, 6 * wanted.number + 4 * block))
     for _ in range(_MAX_RESTARTS):
         while True:
             krylov.extend(response)
@@ -175,7 +176,7 @@ def _block_lanczos(
     )
 
 
-class _Krylov:
+class _KrylovBasis:
     """M-orthonormal basis V of the block Krylov space, one block ahead of the projection ``T = Vᵀ M
     A M V``.
     """

@@ -63,7 +63,7 @@ _lock, _entered = threading.Lock(), 0
 
 
 @contextmanager
-def memory_kept() -> Iterator[None]:
+def retain_freed_memory() -> Iterator[None]:
     """Freed memory stays with the process, for its next arrays, until all functions that this
     decorates have ended.
 

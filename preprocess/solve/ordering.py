@@ -31,12 +31,12 @@ def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
     K couples them.
     """
     count = -(-K.shape[0] // 3)
-    starts, columns = whole_blocks(K) or _blocks(K, count)
+    starts, columns = whole_blocks(K) or _partial_blocks(K, count)
     graph = sp.csr_matrix((np.ones(len(columns), np.int8), columns, starts), shape=(count, count))
     return graph if len(nodes) == count else graph[nodes][:, nodes]
 
 
-def _blocks(K: sp.csr_matrix, count: int) -> tuple[Indices, Indices]:
+def _partial_blocks(K: sp.csr_matrix, count: int) -> tuple[Indices, Indices]:
     """As `whole_blocks`, of blocks that may be stored in part."""
     offsets = np.pad(K.indptr, (0, 3 * count - K.shape[0]), mode="edge")
     entries = sp.csr_matrix(

@@ -19,7 +19,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from flexmbs._jit.eights import whole_eights
-from preprocess.solve.tall import inner, squares
+from preprocess.solve.tall_products import inner, squares
 
 Array = NDArray[np.float64]
 Operator = Callable[[Array], Array]
@@ -39,7 +39,7 @@ def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, 
     """
     x = rough(loads)
     size = np.maximum(squares(x, loads), _TINY)
-    left, direction, before = _rest(loads, stiffness(x)), np.zeros(x.shape), size
+    left, direction, before = _residual(loads, stiffness(x)), np.zeros(x.shape), size
     for _ in range(_STEPS):
         correction = rough(left)
         square = np.maximum(squares(correction, left), 0.0)  # of the error, in the energy norm
@@ -53,7 +53,7 @@ def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, 
         before = np.maximum(square, _TINY)
         if expected <= _BEFORE:
             break
-    left = _rest(loads, stiffness(x))
+    left = _residual(loads, stiffness(x))
     correction = rough(left)
     x += correction
     return x, ROUGH * _relative(squares(correction, left), size)
@@ -95,7 +95,7 @@ def roughness(stiffness: Operator, rough: Operator, loads: Array) -> float:
     return float(np.abs(1.0 - quotients).max())
 
 
-def _rest(loads: Array, product: Array) -> Array:
+def _residual(loads: Array, product: Array) -> Array:
     """b − K x in place of the product."""
     return np.subtract(loads, product, out=product)
 

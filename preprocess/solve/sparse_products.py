@@ -28,7 +28,7 @@ WIDE = 3 * TOGETHER  # of a row that is not one of three
 ALONE = 2  # columns beyond a multiple of these that take less time than as many
 
 
-class Rows(NamedTuple):
+class CsrRows(NamedTuple):
     """A matrix in CSR storage."""
 
     indptr: Indices
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 
 @part
-def three_alike(A: Rows, i: int, high: int) -> bool:
+def rows_share_columns(A: CsrRows, i: int, high: int) -> bool:
     """Whether rows i, i + 1, i + 2, below ``high``, have the same columns, as those of a node have."""
     if i + 2 >= high:
         return False
@@ -55,7 +55,7 @@ def three_alike(A: Rows, i: int, high: int) -> bool:
 
 
 @kernel
-def multiply_rows(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
+def multiply_rows(A: CsrRows, u: Array, low: int, high: int, out: Array) -> None:
     """Rows low … high - 1 of out = A u for u (n, k)."""
     n, k = u.shape
     whole = k - k % TOGETHER
@@ -63,7 +63,7 @@ def multiply_rows(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
     flat, sums, entries = u.reshape(n * k), out.reshape(len(out) * k), Entries(A.values, A.indices)
     i = low
     while i < high:
-        rows = 3 if whole > 0 and three_alike(A, i, high) else 1
+        rows = 3 if whole > 0 and rows_share_columns(A, i, high) else 1
         first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
         for r in range(i, i + rows):
             for c in range(k):
@@ -88,7 +88,7 @@ def multiply_rows(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
 
 
 @kernel
-def multiply_blocks(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
+def multiply_blocks(A: CsrRows, u: Array, low: int, high: int, out: Array) -> None:
     """Rows low … high - 1, of whole nodes, of out = −A u for u (n, k), k a multiple of eight; A in
     blocks (3, 3).
     """
@@ -108,13 +108,13 @@ def multiply_blocks(A: Rows, u: Array, low: int, high: int, out: Array) -> None:
 
 
 @kernel
-def find_blocks(A: Rows, low: int, high: int, columns: Indices, fits: Any) -> None:
+def find_blocks(A: CsrRows, low: int, high: int, columns: Indices, fits: Any) -> None:
     """Columns of the blocks (3, 3) in rows low … high - 1, of whole nodes; fits (1,): whether A has
     whole blocks, ascending.
     """
     for i in range(low, high, 3):
         first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
-        if first % 9 != 0 or count % 3 != 0 or not three_alike(A, i, high):
+        if first % 9 != 0 or count % 3 != 0 or not rows_share_columns(A, i, high):
             fits[0] = False
             return
         for q in range(count // 3):
@@ -130,7 +130,7 @@ def find_blocks(A: Rows, low: int, high: int, columns: Indices, fits: Any) -> No
 
 
 @kernel
-def copy_negative_blocks(A: Rows, low: int, high: int, values: Array) -> None:
+def copy_negative_blocks(A: CsrRows, low: int, high: int, values: Array) -> None:
     """Blocks (3, 3) of −A, which has whole ones, in rows low … high - 1."""
     for i in range(low, high, 3):
         first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
@@ -148,28 +148,28 @@ def whole_blocks(A: sp.csr_matrix) -> tuple[Indices, Indices] | None:
     columns, fits, matrix = (
         np.empty(A.nnz // 9, A.indices.dtype),
         np.ones(1, bool),
-        Rows(A.indptr, A.indices, A.data),
+        CsrRows(A.indptr, A.indices, A.data),
     )
     by_rows(lambda low, high: find_blocks(matrix, low, high, columns, fits), A.shape[0])
     return (A.indptr[::3] // 9, columns) if fits[0] else None
 
 
-def negative_blocks(A: sp.csr_matrix) -> Rows:
+def negative_blocks(A: sp.csr_matrix) -> CsrRows:
     """Blocks (3, 3) of −A."""
     found = whole_blocks(A)
     if found is None:
         blocks = A.tobsr((3, 3))
-        return Rows(blocks.indptr, blocks.indices, -blocks.data.ravel())
-    matrix, values = Rows(A.indptr, A.indices, A.data), np.empty(A.nnz)
+        return CsrRows(blocks.indptr, blocks.indices, -blocks.data.ravel())
+    matrix, values = CsrRows(A.indptr, A.indices, A.data), np.empty(A.nnz)
     by_rows(lambda low, high: copy_negative_blocks(matrix, low, high, values), A.shape[0])
-    return Rows(*found, values)
+    return CsrRows(*found, values)
 
 
 def sparse_product(A: sp.csr_matrix, u: Array) -> Array:
     """A u for u (n, k)."""
     if not COMPILED:
         return np.asarray(A @ u)
-    matrix = Rows(A.indptr, A.indices, A.data)
+    matrix = CsrRows(A.indptr, A.indices, A.data)
     return _by_columns(
         lambda rows, low, high, out: multiply_rows(matrix, rows, low, high, out),
         u,

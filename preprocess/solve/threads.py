@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from preprocess.solve.memory import memory_kept
+from preprocess.solve.memory import retain_freed_memory
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -127,7 +127,7 @@ def on_threads(function: Callable[Parameters, Result]) -> Callable[Parameters, R
 
     @functools.wraps(function)
     def enclosed(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        with Threads(), memory_kept():
+        with Threads(), retain_freed_memory():
             return function(*args, **kwargs)
 
     return enclosed

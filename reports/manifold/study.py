@@ -30,7 +30,7 @@ from preprocess.body.shape_integrals import shape_integrals
 from preprocess.body.unit_loads import BodyLoads
 from preprocess.fe.assembly import assemble
 from preprocess.fe.interfaces import bind_interfaces
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 HERE = Path(__file__).parent
 FRAMES, MODES, AMOUNTS, DRAWS = (

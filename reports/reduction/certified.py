@@ -21,11 +21,11 @@ from study import allowed, solve_full
 from flexmbs.errors import InputError
 from flexmbs.page.style import PALETTE, decades, house_style
 from preprocess.fe.interfaces import BoundInterface, bind_interfaces
-from preprocess.reduction.certificate import Certificate, Request
+from preprocess.reduction.certificate import AccuracyRequest, Certificate
 from preprocess.reduction.free_reduction import FreeReduction
-from preprocess.reduction.independent import elastic_shapes
+from preprocess.reduction.independent_shapes import elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.smallest_basis import smallest_basis
-from preprocess.reduction.statics import InterfaceStatics
 from preprocess.reduction.transfer_error import LOSS
 
 Array = NDArray[np.float64]
@@ -100,7 +100,7 @@ def _row(
     began = time.perf_counter()
     try:
         method, basis, reference = smallest_basis(
-            statics, Request(part.band, tolerance), lambda *_: None
+            statics, AccuracyRequest(part.band, tolerance), lambda *_: None
         )
     except InputError as error:
         print(f"{part.name}: {error}")

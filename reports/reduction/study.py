@@ -26,8 +26,8 @@ from flexmbs.page.style import INK, PALETTE, decades, house_style
 from preprocess.fe.interfaces import BoundInterface, bind_interfaces
 from preprocess.reduction import Reduction
 from preprocess.reduction.accuracy import accuracy
-from preprocess.reduction.independent import elastic_shapes
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.independent_shapes import elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 Array = NDArray[np.float64]
 HERE = Path(__file__).parent

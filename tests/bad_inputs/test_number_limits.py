@@ -23,7 +23,7 @@ from flexmbs.errors import FlexmbsError
 from flexmbs.files.hdf5 import items
 from flexmbs.model.toml_read import model_of
 from flexmbs.toml.document import Locator
-from preprocess.part_file.paths import numbers_in, with_values
+from preprocess.part_file.key_paths import numbers_in, with_values
 
 sys.path += [
     str(Path(__file__).parents[1] / folder) for folder in ("contract", "model", "preprocess")

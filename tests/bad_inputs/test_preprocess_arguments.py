@@ -10,8 +10,8 @@ import pytest
 
 import preprocess as pp
 from flexmbs.errors import InputError
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Interface
-from preprocess.fe.model import FEModel
 from preprocess.reduction import krylov, normal_modes
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)

@@ -12,9 +12,9 @@ import scipy.linalg
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.body.build import reduce
 from preprocess.fe.assembly import assemble
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Averaged, Interface, Rigid, bind_interfaces
 from preprocess.fe.material import Isotropic
-from preprocess.fe.model import FEModel
 from preprocess.mesh.structured import box_mesh
 from preprocess.reduction import REDUCTIONS, Reduction
 from preprocess.reduction.accuracy import ReducedModel, accuracy, reduced_compliance
@@ -22,12 +22,12 @@ from preprocess.reduction.clamped_modes import ClampedModes
 from preprocess.reduction.craig_bampton import CraigBampton
 from preprocess.reduction.craig_chang import CraigChang
 from preprocess.reduction.free_modes import FreeModes
-from preprocess.reduction.given_shapes import GivenShapes
 from preprocess.reduction.guyan import Guyan
-from preprocess.reduction.independent import elastic_shapes
+from preprocess.reduction.independent_shapes import elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.krylov import Krylov
 from preprocess.reduction.rubin import Rubin
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.user_basis import GivenShapes
 
 KINDS: dict[str, tuple[type[Interface], type[Interface]]] = {
     "rigid": (Rigid, Rigid),

@@ -9,7 +9,7 @@ import scipy.linalg
 
 import preprocess as pp
 from preprocess.fe.interfaces import bind_interfaces
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 SOLIDS = {
     "hex8": (4, 2, 1),

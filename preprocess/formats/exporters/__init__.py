@@ -8,17 +8,24 @@ from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter
-from preprocess.formats.exporters.flexmbs import Flexmbs
-from preprocess.formats.exporters.mbdyn import MBDyn
-from preprocess.formats.exporters.mbsim import MBSim
-from preprocess.formats.exporters.sid import StandardInputData
-from preprocess.formats.exporters.simscape import Simscape
-from preprocess.formats.exporters.vtu import Vtu
-from preprocess.inputs.arguments import checked_arguments, instance
+from preprocess.formats.exporters.flexmbs import FlexmbsExporter
+from preprocess.formats.exporters.mbdyn import MBDynExporter
+from preprocess.formats.exporters.mbsim import MBSimExporter
+from preprocess.formats.exporters.sid import SidExporter
+from preprocess.formats.exporters.simscape import SimscapeExporter
+from preprocess.formats.exporters.vtu import VtuExporter
+from preprocess.inputs.argument_checks import checked_arguments, instance
 
 FORMATS: dict[str, Exporter] = {
     exporter.kind: exporter
-    for exporter in (MBSim(), Flexmbs(), StandardInputData(), MBDyn(), Simscape(), Vtu())
+    for exporter in (
+        MBSimExporter(),
+        FlexmbsExporter(),
+        SidExporter(),
+        MBDynExporter(),
+        SimscapeExporter(),
+        VtuExporter(),
+    )
 }
 
 __all__ = ["FORMATS", "Exporter", "write_body"]

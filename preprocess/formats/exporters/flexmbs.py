@@ -8,7 +8,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter
 
 
-class Flexmbs(Exporter):
+class FlexmbsExporter(Exporter):
     """Flexible body as `FlexibleBodyData.load` reads it."""
 
     kind = "flexmbs"

@@ -24,7 +24,7 @@ from preprocess.formats.exporters.base import Exporter, missing_fields
 from preprocess.formats.inertia_invariants import invariant_5, invariant_8, invariant_9
 
 
-class MBDyn(Exporter):
+class MBDynExporter(Exporter):
     """Modal data file of MBDyn."""
 
     kind = "mbdyn"
@@ -45,7 +45,7 @@ class MBDyn(Exporter):
             if rotated
             else []
         )
-        return missing + missing_fields(body, "MBDyn")
+        return missing + missing_fields(body, "MBDynExporter")
 
 
 def _lines(body: FlexibleBodyData) -> Iterator[str]:

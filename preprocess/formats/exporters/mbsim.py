@@ -14,7 +14,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter, missing_fields
 
 
-class MBSim(Exporter):
+class MBSimExporter(Exporter):
     """Flexible-body file of MBSim."""
 
     kind = "mbsim"
@@ -36,7 +36,7 @@ class MBSim(Exporter):
             if body.frames
             else []
         )
-        return named + missing_fields(body, "MBSim", surface=True, geometric=False)
+        return named + missing_fields(body, "MBSimExporter", surface=True, geometric=False)
 
 
 def _arrays(body: FlexibleBodyData) -> dict[str, np.ndarray]:

@@ -22,15 +22,15 @@ from preprocess.formats.standard_input_data import (
     NODE_BLOCKS,
     Sid,
     SidNode,
-    Taylor,
+    TaylorSeries,
     inertia_blocks,
-    stiffened,
+    with_geometric_stiffness,
 )
 
 _LABEL = 24  # characters before the equals sign
 
 
-class StandardInputData(Exporter):
+class SidExporter(Exporter):
     """SID text file."""
 
     kind = "sid"
@@ -45,7 +45,11 @@ def standard_input_data(body: FlexibleBodyData) -> Sid:
     """Standard input data of a reduced body."""
     n = body.nf
     blocks = inertia_blocks(body.first_moment, body.inertia, body.S_bar, body.xS, body.SS)
-    blocks |= {"ksigma": Taylor(np.zeros((n, 1))), "Ke": Taylor(body.K_ff), "De": Taylor(body.D_ff)}
+    blocks |= {
+        "ksigma": TaylorSeries(np.zeros((n, 1))),
+        "Ke": TaylorSeries(body.K_ff),
+        "De": TaylorSeries(body.D_ff),
+    }
     modes = tuple(
         f"Eigen Mode {k + 1:4d} : {f:12.3f} Hz" for k, f in enumerate(body.modes.frequency)
     )
@@ -55,7 +59,7 @@ def standard_input_data(body: FlexibleBodyData) -> Sid:
         for k, (name, frame) in enumerate(body.frames.items())
     )
     if body.geometric is not None:
-        blocks |= stiffened(blocks, body.geometric)
+        blocks |= with_geometric_stiffness(blocks, body.geometric)
     return Sid(body.mass, modes, nodes, blocks, _comment(body))
 
 
@@ -70,10 +74,10 @@ def _node(name: str, frame: FlexibleFrame, K0: FloatArray | None) -> SidNode:
     force, moment = (None, None) if K0 is None else (-K0[:3], -K0[3:])
     return SidNode(
         name,
-        Taylor(frame.x[:, None], frame.phi[:, :, None]),
-        Taylor(frame.phi, force),
-        Taylor(frame.psi, moment),
-        Taylor(frame.R, rotated),
+        TaylorSeries(frame.x[:, None], frame.phi[:, :, None]),
+        TaylorSeries(frame.phi, force),
+        TaylorSeries(frame.psi, moment),
+        TaylorSeries(frame.R, rotated),
     )
 
 
@@ -104,7 +108,7 @@ def _lines(sid: Sid) -> Iterator[str]:
     yield " end part"
 
 
-def _block(name: str, series: Taylor, n: int, indent: int) -> Iterator[str]:
+def _block(name: str, series: TaylorSeries, n: int, indent: int) -> Iterator[str]:
     """A Taylor series: sizes, then the nonzero entries."""
     zero = not series.m0.any() and (series.m1 is None or not series.m1.any())
     sizes = {

@@ -30,7 +30,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter, missing_fields
 
 
-class Superelement(NamedTuple):
+class FrameSuperelement(NamedTuple):
     """Stiffness, mass and damping (6k + m, 6k + m) in the displacements of k frames and m
     fixed-interface modes.
     """
@@ -40,7 +40,7 @@ class Superelement(NamedTuple):
     D: FloatArray
 
 
-class Simscape(Exporter):
+class SimscapeExporter(Exporter):
     """MATLAB or NumPy file of a superelement."""
 
     kind = "simscape"
@@ -57,10 +57,10 @@ class Simscape(Exporter):
             "shape integrals beyond K and M, the surface and the geometric stiffness are not "
             "in the file"
         )
-        return [lost, *missing_fields(body, "Simscape", surface=True)]
+        return [lost, *missing_fields(body, "SimscapeExporter", surface=True)]
 
 
-def superelement(body: FlexibleBodyData) -> Superelement:
+def superelement(body: FlexibleBodyData) -> FrameSuperelement:
     """Stiffness, mass and damping in frame displacements. Raises InputError when the modes do not
     span the frame displacements."""
     n = body.nf
@@ -79,7 +79,7 @@ def superelement(body: FlexibleBodyData) -> Superelement:
             "reduce with more modes, or export fewer frames"
         )
     basis = _boundary_and_modes(E, K, M)
-    return Superelement(
+    return FrameSuperelement(
         *(0.5 * (A + A.T) for A in (basis.T @ matrix @ basis for matrix in (K, M, D)))
     )
 

@@ -12,7 +12,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.formats.exporters.base import Exporter
 
 
-class Vtu(Exporter):
+class VtuExporter(Exporter):
     """VTU file of the modes."""
 
     kind = "vtu"

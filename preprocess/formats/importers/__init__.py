@@ -14,44 +14,48 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import check_regular, opened
 from flexmbs.files.paths import file_path
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.fe.model import FEModel
-from preprocess.formats.importers.abaqus_matrix import AbaqusMatrix
-from preprocess.formats.importers.abaqus_substructure import AbaqusSubstructure
-from preprocess.formats.importers.ansys import AnsysFull
+from preprocess.fe.fe_model import FEModel
+from preprocess.formats.importers.abaqus_matrix import AbaqusMatrixImporter
+from preprocess.formats.importers.abaqus_substructure import AbaqusSubstructureImporter
+from preprocess.formats.importers.ansys import AnsysFullImporter
 from preprocess.formats.importers.base import (
     Finding,
     Imported,
     ImportedPart,
     Importer,
     ImportReport,
-    Request,
+    ImportRequest,
 )
-from preprocess.formats.importers.calculix import CalculiX
-from preprocess.formats.importers.flexmbs import Flexmbs
+from preprocess.formats.importers.calculix import CalculiXImporter
+from preprocess.formats.importers.flexmbs import FlexmbsImporter
 from preprocess.formats.importers.frd import read_frd
-from preprocess.formats.importers.matrix_market import MatrixMarket
-from preprocess.formats.importers.mbdyn import MBDyn
-from preprocess.formats.importers.mbsim import MBSim
-from preprocess.formats.importers.nastran import NastranDmig, NastranOp2, NastranOp4
-from preprocess.formats.importers.sid import StandardInputData
-from preprocess.inputs.arguments import checked_arguments, instance, integer
-from preprocess.inputs.guard import reason
+from preprocess.formats.importers.matrix_market import MatrixMarketImporter
+from preprocess.formats.importers.mbdyn import MBDynImporter
+from preprocess.formats.importers.mbsim import MBSimImporter
+from preprocess.formats.importers.nastran import (
+    NastranDmigImporter,
+    NastranOp2Importer,
+    NastranOp4Importer,
+)
+from preprocess.formats.importers.sid import SidImporter
+from preprocess.inputs.argument_checks import checked_arguments, instance, integer
+from preprocess.inputs.reader_guard import error_summary
 from preprocess.inputs.units import UNIT_SYSTEMS, Units, units_named
 from preprocess.inputs.warning import PreprocessWarning
 
 _ALL: tuple[Importer, ...] = (
-    CalculiX(),
-    AbaqusMatrix(),
-    AbaqusSubstructure(),
-    NastranOp4(),
-    NastranDmig(),
-    NastranOp2(),
-    AnsysFull(),
-    MatrixMarket(),
-    Flexmbs(),
-    MBSim(),
-    MBDyn(),
-    StandardInputData(),
+    CalculiXImporter(),
+    AbaqusMatrixImporter(),
+    AbaqusSubstructureImporter(),
+    NastranOp4Importer(),
+    NastranDmigImporter(),
+    NastranOp2Importer(),
+    AnsysFullImporter(),
+    MatrixMarketImporter(),
+    FlexmbsImporter(),
+    MBSimImporter(),
+    MBDynImporter(),
+    SidImporter(),
 )
 FORMATS: dict[str, Importer] = {importer.kind: importer for importer in _ALL}
 
@@ -60,10 +64,10 @@ __all__ = [
     "UNIT_SYSTEMS",
     "Finding",
     "ImportReport",
+    "ImportRequest",
     "Imported",
     "ImportedPart",
     "Importer",
-    "Request",
     "Units",
     "read",
     "read_body",
@@ -102,7 +106,7 @@ def read(
         None if each is None else file_path(each, what)
         for each, what in ((mass, "mass"), (nodes, "nodes"))
     )
-    request = Request(source, units_named(units), mass, nodes, frames)
+    request = ImportRequest(source, units_named(units), mass, nodes, frames)
     return Imported(_guarded(importer, request, report), report)
 
 
@@ -222,7 +226,7 @@ def _recognised(path: Path) -> Importer:
     )[0]
 
 
-def _guarded(importer: Importer, request: Request, report: ImportReport) -> ImportedPart:
+def _guarded(importer: Importer, request: ImportRequest, report: ImportReport) -> ImportedPart:
     """Result of an importer; exceptions other than the project's own are defects of the file."""
     try:
         return importer.read(request, report)
@@ -232,6 +236,6 @@ def _guarded(importer: Importer, request: Request, report: ImportReport) -> Impo
         ) from None
     except (ValueError, LookupError, ArithmeticError, OSError) as error:
         raise InputError(
-            f"{request.path}: is not a valid {importer.kind} file ({reason(error)}); "
+            f"{request.path}: is not a valid {importer.kind} file ({error_summary(error)}); "
             "export it again"
         ) from error

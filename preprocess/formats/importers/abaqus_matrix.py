@@ -17,23 +17,23 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.errors import InputError
-from preprocess.fe.model import FEModel
-from preprocess.formats.importers.base import Importer, ImportReport, Request
+from preprocess.fe.fe_model import FEModel
+from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
 from preprocess.formats.importers.labelled import Entries, Indices, free_solid
 from preprocess.formats.importers.node_files import node_table
-from preprocess.inputs.number_text import Array, content, integers, table
+from preprocess.inputs.number_parsing import Array, content, integers, table
 
 _NOTE = re.compile(rb"^[ \t]*[*%].*$", re.MULTILINE)
 _STIFFNESS = re.compile(r"_STIF(\d*)$", re.IGNORECASE)
 
 
-class AbaqusMatrix(Importer):
+class AbaqusMatrixImporter(Importer):
     """Matrix files of Abaqus, named by the stiffness."""
 
     kind = "abaqus"
     suffixes = (".mtx",)
 
-    def read(self, request: Request, report: ImportReport) -> FEModel:
+    def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
         mass, job = _companions(request)
         nodes = node_table(job)
         K, M = _rows(request.path), _rows(mass)
@@ -60,7 +60,7 @@ class AbaqusMatrix(Importer):
         )
 
 
-def _companions(request: Request) -> tuple[Path, Path]:
+def _companions(request: ImportRequest) -> tuple[Path, Path]:
     """Mass and node files: given, or by Abaqus's names job_STIF1, job_MASS1, job.inp."""
     path, stem = request.path, _STIFFNESS.sub("", request.path.stem)
     match = _STIFFNESS.search(path.stem)

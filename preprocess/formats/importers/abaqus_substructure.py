@@ -22,10 +22,10 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.formats.importers.base import Importer, ImportReport, Request
+from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
 from preprocess.formats.importers.node_files import node_table
 from preprocess.formats.importers.superelement import MAX_DOFS, Superelement, superelement_body
-from preprocess.inputs.number_text import content, integers, numbers
+from preprocess.inputs.number_parsing import content, integers, numbers
 
 _KEYWORD = re.compile(rb"^\*(?!\*)[ \t]*([^\r\n]*)", re.MULTILINE)
 _NODES = re.compile(
@@ -34,14 +34,14 @@ _NODES = re.compile(
 _COMMENT = re.compile(rb"^\*\*.*$", re.MULTILINE)
 
 
-class AbaqusSubstructure(Importer):
+class AbaqusSubstructureImporter(Importer):
     """Matrices of a substructure."""
 
     kind = "abaqus-substructure"
     suffixes = (".mtx",)
     signature = b"*USER ELEMENT"
 
-    def read(self, request: Request, report: ImportReport) -> FlexibleBodyData:
+    def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
         blocks = _blocks(request, content(request.path, "a substructure of Abaqus"))
         nodes = node_table(request.companion(request.nodes, ".inp"))
         labels = _labels(request, *blocks["USER ELEMENT"])
@@ -59,7 +59,7 @@ class AbaqusSubstructure(Importer):
         return superelement_body(Superelement(K, M, labels, positions), request, report)
 
 
-def _blocks(request: Request, data: bytes) -> dict[str, tuple[bytes, bytes]]:
+def _blocks(request: ImportRequest, data: bytes) -> dict[str, tuple[bytes, bytes]]:
     """Text of each keyword block, without and with comments: USER ELEMENT, STIFFNESS, MASS."""
     marks = list(_KEYWORD.finditer(data))
     ends = [mark.start() for mark in marks[1:]] + [len(data)]
@@ -88,7 +88,7 @@ def _blocks(request: Request, data: bytes) -> dict[str, tuple[bytes, bytes]]:
     return blocks
 
 
-def _labels(request: Request, text: bytes, commented: bytes) -> IntArray:
+def _labels(request: ImportRequest, text: bytes, commented: bytes) -> IntArray:
     """Node and direction of each row."""
     found = _NODES.search(commented)
     if not found:
@@ -129,7 +129,7 @@ def _labels(request: Request, text: bytes, commented: bytes) -> IntArray:
 
 
 def _matrix(
-    request: Request, blocks: dict[str, tuple[bytes, bytes]], kind: str, size: int
+    request: ImportRequest, blocks: dict[str, tuple[bytes, bytes]], kind: str, size: int
 ) -> FloatArray:
     """Symmetric matrix of a lower triangle row by row."""
     values = numbers(blocks[kind][0], f"{request.path}: {kind.lower()}")

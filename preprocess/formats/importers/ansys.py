@@ -15,21 +15,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError, MachineError
-from preprocess.fe.model import FEModel
-from preprocess.formats.importers.base import Importer, ImportReport, Request
+from preprocess.fe.fe_model import FEModel
+from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
 from preprocess.formats.importers.labelled import Entries, Indices, free_solid
 from preprocess.formats.importers.node_files import node_table
-from preprocess.inputs.guard import guarded
-from preprocess.inputs.number_text import content
+from preprocess.inputs.number_parsing import content
+from preprocess.inputs.reader_guard import guarded
 
 
-class AnsysFull(Importer):
+class AnsysFullImporter(Importer):
     """Matrices of a .full file."""
 
     kind = "ansys-full"
     suffixes = (".full",)
 
-    def read(self, request: Request, report: ImportReport) -> FEModel:
+    def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
         nodes = node_table(request.companion(request.nodes, ".cdb", ".csv"))
         content(request.path, "a .full file of Ansys")
         full = _full(request.path)

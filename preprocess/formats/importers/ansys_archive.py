@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.inputs.number_text import content
+from preprocess.inputs.number_parsing import content
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

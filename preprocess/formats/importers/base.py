@@ -13,7 +13,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.fe.model import FEModel
+from preprocess.fe.fe_model import FEModel
 from preprocess.inputs.units import SI, Units
 
 ImportedPart = FEModel | FlexibleBodyData
@@ -80,7 +80,7 @@ class ImportReport:
 
 
 @dataclass(frozen=True)
-class Request:
+class ImportRequest:
     """Import request: the file, and the data that its format does not specify.
 
     units: of the file.  mass, nodes: companion files, by default found by name.  frames: node
@@ -128,5 +128,5 @@ class Importer(ABC):
     signature: ClassVar[bytes] = b""
 
     @abstractmethod
-    def read(self, request: Request, report: ImportReport) -> ImportedPart:
+    def read(self, request: ImportRequest, report: ImportReport) -> ImportedPart:
         """Part in SI units. Raises InputError, MachineError where an extra is missing."""

@@ -15,20 +15,20 @@ from pathlib import Path
 import numpy as np
 
 from flexmbs.errors import InputError
-from preprocess.fe.model import FEModel
-from preprocess.formats.importers.base import Importer, ImportReport, Request
+from preprocess.fe.fe_model import FEModel
+from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
 from preprocess.formats.importers.labelled import Entries, Indices, free_solid
 from preprocess.formats.importers.node_files import node_table
-from preprocess.inputs.number_text import content, integers, numbers, table
+from preprocess.inputs.number_parsing import content, integers, numbers, table
 
 
-class CalculiX(Importer):
+class CalculiXImporter(Importer):
     """Stored matrices of CalculiX, named by their stiffness file."""
 
     kind = "calculix"
     suffixes = (".sti",)
 
-    def read(self, request: Request, report: ImportReport) -> FEModel:
+    def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
         mass = request.companion(request.mass, ".mas")
         labels = _dof_labels(request.companion(None, ".dof"))
         nodes = node_table(request.companion(request.nodes, ".inp", ".frd"))

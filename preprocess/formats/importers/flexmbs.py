@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from flexmbs.flexible_body.divided import DividedBodyData, in_one_piece, load_body
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.formats.importers.base import Importer, ImportReport, Request
+from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
 
 
-class Flexmbs(Importer):
+class FlexmbsImporter(Importer):
     """Flexible body as `FlexibleBodyData.save` writes it; a divided one in one piece."""
 
     kind = "flexmbs"
     suffixes = (".h5",)
     signature = b"flexmbs-flexible-body"
 
-    def read(self, request: Request, report: ImportReport) -> FlexibleBodyData:
+    def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
         stored = load_body(request.path)
         if isinstance(stored, DividedBodyData):
             report.found(f"{len(stored.pieces)} pieces, put together for small deflections")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
-from preprocess.inputs.number_text import content
+from preprocess.inputs.number_parsing import content
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -37,7 +37,7 @@ class FrdMode(NamedTuple):
     displacement: Array
 
 
-class Frd(NamedTuple):
+class FrdResult(NamedTuple):
     """Node numbers (N,), positions (N, 3), node indices by element type in VTK order, displacement
     fields.
     """
@@ -48,7 +48,7 @@ class Frd(NamedTuple):
     modes: tuple[FrdMode, ...]
 
 
-def read_frd(path: Path) -> Frd:
+def read_frd(path: Path) -> FrdResult:
     """Content of an ASCII .frd file. Raises InputError naming the line."""
     lines = content(path, "a CalculiX result file").decode("ascii", errors="replace").splitlines()
     ids, positions = np.zeros(0, np.int64), np.zeros((0, 3))
@@ -73,7 +73,7 @@ def read_frd(path: Path) -> Frd:
             f"{path}: has no nodes (block 2C); it is not a CalculiX result file or has no results"
         )
     index = {int(node): n for n, node in enumerate(ids)}
-    return Frd(
+    return FrdResult(
         ids,
         positions,
         {kind: _connectivity(path, rows, index) for kind, rows in cells.items()},
@@ -162,6 +162,6 @@ def _connectivity(path: Path, rows: list[list[int]], index: dict[int, int]) -> I
         ) from None
 
 
-def known_elements(frd: Frd) -> dict[str, Indices]:
+def known_elements(frd: FrdResult) -> dict[str, Indices]:
     """Elements of supported types."""
     return {kind: rows for kind, rows in frd.elements.items() if kind in ELEMENTS}

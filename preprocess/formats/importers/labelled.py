@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs.errors import InputError
-from preprocess.fe.model import HELD, FEModel
+from preprocess.fe.fe_model import HELD, FEModel
 from preprocess.formats.importers.base import ImportReport
 from preprocess.inputs.units import Units
 
@@ -95,7 +95,7 @@ def free_solid(
     rows = _node_rows(ids, nodes, report)
     x = nodes.positions[rows] * units.length
     K, M = K[order][:, order].tocsr() * units.stiffness, M[order][:, order].tocsr() * units.mass
-    K = _released(K, x, report)
+    K = _without_supports(K, x, report)
     used = np.full(len(nodes.ids), -1, dtype=np.int64)
     used[rows] = np.arange(len(rows))
     triangles = used[nodes.triangles]
@@ -170,7 +170,7 @@ def _node_rows(ids: Indices, nodes: NodeTable, report: ImportReport) -> Indices:
     return rows
 
 
-def _released(K: sp.csr_matrix, x: Array, report: ImportReport) -> sp.csr_matrix:
+def _without_supports(K: sp.csr_matrix, x: Array, report: ImportReport) -> sp.csr_matrix:
     """K with penalty diagonals above `HELD` replaced by the values for rigid translations, ``K t =
     0``.
     """

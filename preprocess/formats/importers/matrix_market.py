@@ -8,21 +8,21 @@ import numpy as np
 import scipy.sparse as sp
 
 from flexmbs.errors import InputError
-from preprocess.fe.model import FEModel
-from preprocess.formats.importers.base import Importer, ImportReport, Request
+from preprocess.fe.fe_model import FEModel
+from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
 from preprocess.formats.importers.labelled import free_solid
 from preprocess.formats.importers.node_files import node_table
 from preprocess.formats.matrix_files import matrix_of_file
 
 
-class MatrixMarket(Importer):
+class MatrixMarketImporter(Importer):
     """Matrix Market, coordinate or array."""
 
     kind = "matrix-market"
     suffixes = (".mtx", ".mm")
     signature = b"%%MatrixMarket"
 
-    def read(self, request: Request, report: ImportReport) -> FEModel:
+    def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
         if request.mass is None or request.nodes is None:
             raise InputError(
                 f"{request.path}: Matrix Market has no nodes and no mass; give their "

@@ -26,10 +26,10 @@ from flexmbs.flexible_body.components import (
 )
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals, second_moment
-from preprocess.formats.importers.base import Importer, ImportReport, Request
-from preprocess.formats.importers.bodies import Nodes, RawBody, checked_body
+from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
+from preprocess.formats.importers.raw_body import BodyNodes, RawBody, checked_body
 from preprocess.formats.inertia_invariants import invariant_5, moments_of_shapes, shape_products
-from preprocess.inputs.number_text import content, integers, numbers
+from preprocess.inputs.number_parsing import content, integers, numbers
 
 PRINTED = 1e-6
 _GROUP = re.compile(
@@ -39,13 +39,13 @@ _COMMENT = re.compile(rb"^[ \t]*\*\*.*$", re.MULTILINE)
 _NODE_SET = re.compile(rb'^[ \t]*\*\*[ \t]*NODE SET[ \t]+(".*")[ \t]*\r?$', re.MULTILINE)
 
 
-class MBDyn(Importer):
+class MBDynImporter(Importer):
     """Modal data file of MBDyn."""
 
     kind = "mbdyn"
     suffixes = (".fem",)
 
-    def read(self, request: Request, report: ImportReport) -> FlexibleBodyData:
+    def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
         groups = _Groups(
             request.path, content(request.path, "record groups of an MBDyn modal data file")
         )
@@ -55,9 +55,9 @@ class MBDyn(Importer):
         M, K = groups.square(9), groups.square(10)
         D = groups.square(13) if 13 in groups.texts else np.zeros_like(K)
         integrals = (
-            _of_invariants(groups, origin, report)
+            _integrals_of_invariants(groups, origin, report)
             if 18 in groups.texts
-            else _of_lumped_masses(groups, nodes, report)
+            else _integrals_of_lumped_masses(groups, nodes, report)
         )
         given, own = M, np.einsum("aaij->ij", integrals.SS)
         error = float(
@@ -134,14 +134,14 @@ _CONTENT = {
 }
 
 
-def _nodes(groups: _Groups) -> Nodes:
+def _nodes(groups: _Groups) -> BodyNodes:
     ids = integers(groups.values(2, groups.nodes), f"{groups.path}: group 2", "node label")
     positions = np.stack([groups.values(axis, groups.nodes) for axis in (5, 6, 7)], axis=1)
     shapes = groups.values(8, groups.modes, groups.nodes, 6).transpose(1, 2, 0)
-    return Nodes(ids, positions, shapes[:, :3], shapes[:, 3:])
+    return BodyNodes(ids, positions, shapes[:, :3], shapes[:, 3:])
 
 
-def _origin(groups: _Groups, nodes: Nodes, report: ImportReport) -> FloatArray:
+def _origin(groups: _Groups, nodes: BodyNodes, report: ImportReport) -> FloatArray:
     """Reference point (3,) of the invariants: the modal node, if the first node is fixed and nodes
     are unnamed, otherwise zero."""
     clamped = groups.nodes > 0 and all(
@@ -162,7 +162,9 @@ def _origin(groups: _Groups, nodes: Nodes, report: ImportReport) -> FloatArray:
     return np.asarray(nodes.positions[0])
 
 
-def _of_invariants(groups: _Groups, origin: FloatArray, report: ImportReport) -> ShapeIntegrals:
+def _integrals_of_invariants(
+    groups: _Groups, origin: FloatArray, report: ImportReport
+) -> ShapeIntegrals:
     """From groups 12, 14, 16 and 18; groups 15 and 17 repeat parts of them. The centre of mass has
     the same origin as the nodes."""
     n = groups.modes
@@ -191,7 +193,9 @@ def _of_invariants(groups: _Groups, origin: FloatArray, report: ImportReport) ->
     return ShapeIntegrals(mass, mass * com, second, groups.values(14, 3, n), xS, SS)
 
 
-def _of_lumped_masses(groups: _Groups, nodes: Nodes, report: ImportReport) -> ShapeIntegrals:
+def _integrals_of_lumped_masses(
+    groups: _Groups, nodes: BodyNodes, report: ImportReport
+) -> ShapeIntegrals:
     """Sums over the nodes with the masses of group 11."""
     if 11 not in groups.texts:
         raise InputError(

@@ -19,20 +19,20 @@ from flexmbs.files.hdf5 import MAX_BYTES, read_whole
 from flexmbs.flexible_body.components import FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals
-from preprocess.formats.importers.base import Importer, ImportReport, Request
-from preprocess.formats.importers.bodies import Nodes, RawBody, checked_body
+from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
+from preprocess.formats.importers.raw_body import BodyNodes, RawBody, checked_body
 
 MAX_MODES = 4096
 _NO_TRIANGLES = np.zeros((0, 3), dtype=np.int64)
 
 
-class MBSim(Importer):
+class MBSimImporter(Importer):
     """Flexible-body file of MBSim."""
 
     kind = "mbsim"
     suffixes = (".h5", ".hdf5")
 
-    def read(self, request: Request, report: ImportReport) -> FlexibleBodyData:
+    def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
         arrays = read_whole(request.path, _arrays, "MBSim's flexible body tool")
         return checked_body(_raw(arrays, request, report), request, report)
 
@@ -81,7 +81,7 @@ _OPTIONAL = (
 )
 
 
-def _raw(arrays: dict[str, FloatArray], request: Request, report: ImportReport) -> RawBody:
+def _raw(arrays: dict[str, FloatArray], request: ImportRequest, report: ImportReport) -> RawBody:
     K = arrays["stiffness matrix"]
     n = K.shape[0] if K.ndim == 2 else -1
     if not 0 <= n <= MAX_MODES:
@@ -116,7 +116,9 @@ def _raw(arrays: dict[str, FloatArray], request: Request, report: ImportReport) 
     )
 
 
-def _shaped(arrays: dict[str, FloatArray], request: Request, name: str, *shape: int) -> FloatArray:
+def _shaped(
+    arrays: dict[str, FloatArray], request: ImportRequest, name: str, *shape: int
+) -> FloatArray:
     """Array of a dataset. Raises InputError for another shape."""
     array = arrays[name]
     if array.size != int(np.prod(shape, dtype=np.int64)) or (
@@ -127,8 +129,8 @@ def _shaped(arrays: dict[str, FloatArray], request: Request, name: str, *shape: 
 
 
 def _nodes(
-    arrays: dict[str, FloatArray], n: int, request: Request, report: ImportReport
-) -> Nodes | None:
+    arrays: dict[str, FloatArray], n: int, request: ImportRequest, report: ImportReport
+) -> BodyNodes | None:
     if "nodal relative position" not in arrays or "nodal shape matrix of translation" not in arrays:
         report.check(not request.frames, "no nodal shapes: the body has no frames")
         return None
@@ -155,7 +157,7 @@ def _nodes(
         if rotations in arrays
         else "nodes have no rotation shapes: frames do not rotate",
     )
-    return Nodes(
+    return BodyNodes(
         ids.astype(np.int64),
         _shaped(arrays, request, "nodal relative position", 3 * count).reshape(count, 3),
         phi,
@@ -164,7 +166,7 @@ def _nodes(
 
 
 def _surface(
-    arrays: dict[str, FloatArray], nodes: Nodes | None, report: ImportReport
+    arrays: dict[str, FloatArray], nodes: BodyNodes | None, report: ImportReport
 ) -> Surface | None:
     """Nodes and the faces of "openmbv indices", polygons closed by −1, split into triangles."""
     if nodes is None:

@@ -18,27 +18,27 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError, MachineError
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.fe.model import FEModel
-from preprocess.formats.importers.base import ImportedPart, Importer, ImportReport, Request
+from preprocess.fe.fe_model import FEModel
+from preprocess.formats.importers.base import ImportedPart, Importer, ImportReport, ImportRequest
 from preprocess.formats.importers.labelled import Entries, Indices, NodeTable, free_solid
 from preprocess.formats.importers.nastran_text import read_dmig, read_op4
 from preprocess.formats.importers.node_files import node_table
 from preprocess.formats.importers.superelement import MAX_DOFS, Superelement, superelement_body
-from preprocess.inputs.guard import guarded
-from preprocess.inputs.number_text import content
+from preprocess.inputs.number_parsing import content
+from preprocess.inputs.reader_guard import guarded
 
 T = TypeVar("T")
 
 BULK = (".bdf", ".dat", ".nas")
 
 
-class NastranOp4(Importer):
+class NastranOp4Importer(Importer):
     """Matrices of OUTPUT4."""
 
     kind = "nastran-op4"
     suffixes = (".op4",)
 
-    def read(self, request: Request, report: ImportReport) -> FEModel:
+    def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
         nodes = node_table(request.companion(request.nodes, *BULK))
         matrices = _op4(request.path)
         if request.mass is not None:
@@ -55,13 +55,13 @@ class NastranOp4(Importer):
         )
 
 
-class NastranDmig(Importer):
+class NastranDmigImporter(Importer):
     """Matrices as DMIG cards."""
 
     kind = "nastran-dmig"
     suffixes = (".pch", ".dmig")
 
-    def read(self, request: Request, report: ImportReport) -> ImportedPart:
+    def read(self, request: ImportRequest, report: ImportReport) -> ImportedPart:
         nodes = node_table(request.companion(request.nodes, *BULK))
         matrices = read_dmig(request.path)
         if request.mass is not None:
@@ -79,13 +79,13 @@ class NastranDmig(Importer):
         return free_solid(stiffness, mass, labels, nodes, request.units, report)
 
 
-class NastranOp2(Importer):
+class NastranOp2Importer(Importer):
     """Matrices in an OP2 file."""
 
     kind = "nastran-op2"
     suffixes = (".op2",)
 
-    def read(self, request: Request, report: ImportReport) -> FEModel:
+    def read(self, request: ImportRequest, report: ImportReport) -> FEModel:
         nodes = node_table(request.companion(request.nodes, *BULK))
         content(request.path, "an OP2 file")
         found = _op2_matrices(request.path)
@@ -109,7 +109,7 @@ def _superelement(
     M: sp.csr_matrix,
     labels: Indices,
     nodes: NodeTable,
-    request: Request,
+    request: ImportRequest,
     report: ImportReport,
 ) -> FlexibleBodyData:
     """Body of boundary nodes with six degrees of freedom and modes on scalar points (direction 0)."""

@@ -11,11 +11,11 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from preprocess.formats.importers.labelled import Array, Entries, Indices
-from preprocess.inputs.number_text import content
+from preprocess.inputs.number_parsing import content
 from preprocess.mesh_files.nastran_cards import fields_of, real
 
 
-class Labelled(NamedTuple):
+class LabelledEntries(NamedTuple):
     """Entries between degrees of freedom: rows and columns as grid point and direction (m, 2),
     values (m,).
     """
@@ -155,7 +155,7 @@ class _Op4:
         return values
 
 
-def read_dmig(path: Path) -> dict[str, Labelled]:
+def read_dmig(path: Path) -> dict[str, LabelledEntries]:
     """Real matrices of DMIG cards by name. Raises InputError with the line."""
     found: dict[str, tuple[list[tuple[int, int]], list[tuple[int, int]], list[float]]] = {}
     for number, fields in _cards(path):
@@ -181,7 +181,7 @@ def read_dmig(path: Path) -> dict[str, Labelled]:
             f"{path}: has no DMIG cards; write K and M as DMIG (K2GG, EXTSEOUT) or as OUTPUT4"
         )
     return {
-        name: Labelled(
+        name: LabelledEntries(
             np.array(i, np.int64).reshape(-1, 2), np.array(j, np.int64).reshape(-1, 2), np.array(v)
         )
         for name, (i, j, v) in found.items()

@@ -13,7 +13,7 @@ from preprocess.elements import ELEMENTS
 from preprocess.formats.importers.ansys_archive import read_archive_nodes
 from preprocess.formats.importers.frd import ACCURACY, known_elements, read_frd
 from preprocess.formats.importers.labelled import Indices, NodeTable
-from preprocess.inputs.number_text import content, integers, table
+from preprocess.inputs.number_parsing import content, integers, table
 from preprocess.mesh.faces import surface_triangles
 from preprocess.mesh_files.readers import READERS, raw_mesh
 

@@ -20,15 +20,15 @@ from flexmbs.flexible_body.components import (
 from flexmbs.flexible_body.free_body import rigid_mass_matrix, skew
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals, second_moment
-from preprocess.formats.importers.base import Importer, ImportReport, Request
-from preprocess.formats.importers.bodies import RawBody, checked_body
+from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
+from preprocess.formats.importers.raw_body import RawBody, checked_body
 from preprocess.formats.importers.sid_text import read_sid_text
 from preprocess.formats.inertia_invariants import invariant_5, moments_of_shapes
 from preprocess.formats.standard_input_data import (
     PAIRS,
     Sid,
     SidNode,
-    Taylor,
+    TaylorSeries,
     centrifugal,
     inertia_tensor,
     shape_products,
@@ -38,14 +38,14 @@ from preprocess.formats.standard_input_data import (
 PRINTED = 1e-8  # agreement of blocks that were printed with twelve digits
 
 
-class StandardInputData(Importer):
+class SidImporter(Importer):
     """SID text file."""
 
     kind = "sid"
     suffixes = (".sid", ".sid_fem", ".txt")
     signature = b"new modal"
 
-    def read(self, request: Request, report: ImportReport) -> FlexibleBodyData:
+    def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
         sid = read_sid_text(request.path)
         report.found(
             f"{len(sid.nodes)} nodes, {len(sid.modes)} named modes; comment {sid.comment[:120]!r}"
@@ -55,7 +55,7 @@ class StandardInputData(Importer):
         return checked_body(_raw(request, sid, n, _integrals(sid, report)), request, report)
 
 
-def _raw(request: Request, sid: Sid, n: int, integrals: ShapeIntegrals) -> RawBody:
+def _raw(request: ImportRequest, sid: Sid, n: int, integrals: ShapeIntegrals) -> RawBody:
     names = _frame_names(sid)
     return RawBody(
         name=request.path.stem or "body",
@@ -79,7 +79,9 @@ def _geometric(sid: Sid, SS: FloatArray, names: list[str]) -> GeometricStiffness
         return None
     zero = np.zeros((3, n, n))
     frames = {
-        name: -np.concatenate([_first(node.phi, zero), _first(node.psi, zero)])
+        name: -np.concatenate(
+            [_first_order_shapes(node.phi, zero), _first_order_shapes(node.psi, zero)]
+        )
         for name, node in loaded.items()
     }
     Ct, Cr, Oe = (
@@ -93,7 +95,7 @@ def _geometric(sid: Sid, SS: FloatArray, names: list[str]) -> GeometricStiffness
     )
 
 
-def _first(shapes: Taylor, zero: FloatArray) -> FloatArray:
+def _first_order_shapes(shapes: TaylorSeries, zero: FloatArray) -> FloatArray:
     """First-order shapes (3, n, n), or none."""
     return zero if shapes.m1 is None else shapes.m1
 
@@ -103,7 +105,7 @@ def _symmetric(m1: FloatArray) -> FloatArray:
     return np.asarray(0.5 * (m1 + m1.transpose(1, 0, 2)).transpose(2, 0, 1))
 
 
-def _frame(node: SidNode, request: Request) -> FlexibleFrame:
+def _frame(node: SidNode, request: ImportRequest) -> FlexibleFrame:
     u, _, v = np.linalg.svd(node.AP.m0)
     axes = u @ v
     if np.abs(axes - node.AP.m0).max() > 1e-6 or np.linalg.det(axes) < 0:
@@ -231,7 +233,7 @@ def _least_eigenvalue(sid: Sid, inertia: FloatArray, coupling: FloatArray) -> fl
     return float(np.linalg.eigvalsh(M / np.outer(size, size))[0])
 
 
-def _inertia(block: Taylor) -> FloatArray:
+def _inertia(block: TaylorSeries) -> FloatArray:
     """Inertia tensor of the variants 6 × 1 (xx, yy, zz, xy, xz, yz), 3 × 3 and 3 × 1 (principal)."""
     if block.m0.shape == (3, 3):
         return np.asarray(0.5 * (block.m0 + block.m0.T))
@@ -269,7 +271,7 @@ def _shape_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
             m_ff,
         )
     omega = Oe.copy()
-    return _possible(_from_centrifugal(omega, Kr, m_ff, report), m_ff, report)
+    return _nearest_gram_matrix(_from_centrifugal(omega, Kr, m_ff, report), m_ff, report)
 
 
 def _from_centrifugal(
@@ -309,7 +311,7 @@ def _cross_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
     return np.asarray(by_mode if first is None else Kr)
 
 
-def _possible(SS: FloatArray, m_ff: FloatArray, report: ImportReport) -> FloatArray:
+def _nearest_gram_matrix(SS: FloatArray, m_ff: FloatArray, report: ImportReport) -> FloatArray:
     """SS, or the nearest Gram matrix with ΣSS[a, a] = Me: inconsistent files give negative masses."""
     n = len(m_ff)
     gram = SS.transpose(0, 2, 1, 3).reshape(3 * n, 3 * n)

@@ -14,10 +14,10 @@ from preprocess.formats.standard_input_data import (
     NODE_BLOCKS,
     Sid,
     SidNode,
-    Taylor,
+    TaylorSeries,
     shapes_of_blocks,
 )
-from preprocess.inputs.number_text import content
+from preprocess.inputs.number_parsing import content
 
 MAX_MODES = 500
 _ENTRY = re.compile(
@@ -180,12 +180,12 @@ class _Text:
         missing = [part for part in ("origin", "phi") if part not in found]
         if missing:
             raise InputError(f"{self.path}: node {name} has no {', '.join(missing)}")
-        none = Taylor(np.zeros((3, self.n)))
+        none = TaylorSeries(np.zeros((3, self.n)))
         psi = self._taylor(found["psi"]) if "psi" in found else none
-        axes = self._taylor(found["AP"]) if "AP" in found else Taylor(np.eye(3))
+        axes = self._taylor(found["AP"]) if "AP" in found else TaylorSeries(np.eye(3))
         return SidNode(name, self._taylor(found["origin"]), self._taylor(found["phi"]), psi, axes)
 
-    def _taylor(self, block: _Block) -> Taylor:
+    def _taylor(self, block: _Block) -> TaylorSeries:
         rows, columns = self._shape(block)
         structure = block.size.get("structure", 3)
         m0 = (
@@ -202,7 +202,7 @@ class _Text:
             and (not np.tril(m0, -1).any() or not np.triu(m0, 1).any())
         ):
             m0 = m0 + m0.T - np.diag(np.diag(m0))
-        return Taylor(m0, self._first_order(block, rows, columns))
+        return TaylorSeries(m0, self._first_order(block, rows, columns))
 
     def _first_order(self, block: _Block, rows: int, columns: int) -> np.ndarray | None:
         if not block.entries[1] and block.size.get("order", 0) < 1:

@@ -21,8 +21,8 @@ from flexmbs.flexible_body.components import FlexibleFrame, FloatArray, IntArray
 from flexmbs.flexible_body.free_body import rigid_mass_matrix
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.shape_integrals import ShapeIntegrals, second_moment
-from preprocess.formats.importers.base import ImportReport, Request
-from preprocess.formats.importers.bodies import RawBody, checked_body
+from preprocess.formats.importers.base import ImportReport, ImportRequest
+from preprocess.formats.importers.raw_body import RawBody, checked_body
 from preprocess.mesh.rigid_motion import rigid_motion
 
 PRINTED = 1e-6
@@ -48,7 +48,7 @@ class _Rigid(NamedTuple):
 
 
 def superelement_body(
-    element: Superelement, request: Request, report: ImportReport
+    element: Superelement, request: ImportRequest, report: ImportReport
 ) -> FlexibleBodyData:
     """Body with the nodes of six degrees of freedom as frames, the first its body frame. Raises
     InputError.
@@ -98,7 +98,7 @@ def superelement_body(
     return checked_body(raw, request, report)
 
 
-def _name(node: int, request: Request) -> str:
+def _name(node: int, request: ImportRequest) -> str:
     titles = {number: name for name, number in (request.frames or {}).items()}
     return titles.get(node, f"node {node}")
 

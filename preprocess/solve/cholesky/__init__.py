@@ -6,7 +6,7 @@ of an indefinite K must not be near singular, which holds for K - σ M with σ a
 in all but rare cases; the residual of a solution detects these.
 """
 
-from preprocess.solve.cholesky.factor import Cholesky, PassingFactor, PivotError
-from preprocess.solve.cholesky.symbolic import Tree, analyse
+from preprocess.solve.cholesky.factor import Cholesky, PivotError, TransientFactor
+from preprocess.solve.cholesky.symbolic import EliminationTree, analyse
 
-__all__ = ["Cholesky", "PassingFactor", "PivotError", "Tree", "analyse"]
+__all__ = ["Cholesky", "EliminationTree", "PivotError", "TransientFactor", "analyse"]

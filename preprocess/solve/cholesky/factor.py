@@ -1,4 +1,4 @@
-"""`Cholesky`: factor of a matrix, computed and applied by several threads; `PassingFactor`: signs
+"""`Cholesky`: factor of a matrix, computed and applied by several threads; `TransientFactor`: signs
 of its pivots.
 """
 
@@ -12,19 +12,9 @@ from numpy.typing import NDArray
 
 from flexmbs._jit.eights import whole_eights
 from flexmbs.errors import InputError
-from preprocess.solve.cholesky.fronts import Factor, Matrix
-from preprocess.solve.cholesky.schedule import (
-    Step,
-    children,
-    columns_in_parent,
-    front_rows,
-    parts,
-    peak_entries,
-    runs,
-    steps_of,
-)
-from preprocess.solve.cholesky.shared import (
-    Panel,
+from preprocess.solve.cholesky.fronts import FrontMatrix, PanelFactor
+from preprocess.solve.cholesky.parallel_front import (
+    FrontPanel,
     add_to_panel,
     add_to_update,
     column_shares,
@@ -32,17 +22,27 @@ from preprocess.solve.cholesky.shared import (
     load_columns,
     negative_update,
 )
-from preprocess.solve.cholesky.solves import (
-    Loads,
+from preprocess.solve.cholesky.schedule import (
+    EliminationStep,
+    children,
+    columns_in_parent,
+    front_rows,
+    peak_entries,
+    runs,
+    steps_of,
+    substitution_steps,
+)
+from preprocess.solve.cholesky.substitution import (
+    LoadRows,
     add_products,
     backward,
     forward,
     gather,
-    pass_on,
+    pass_contributions,
     scatter,
 )
 from preprocess.solve.cholesky.subtree import factor_subtree, workspace
-from preprocess.solve.cholesky.symbolic import Tree
+from preprocess.solve.cholesky.symbolic import EliminationTree
 from preprocess.solve.threads import Threads
 
 Array = NDArray[np.float64]
@@ -94,23 +94,27 @@ class Elimination(ABC):
 
     AHEAD = True  # whether subtrees are eliminated ahead of fronts, which takes memory
 
-    def __init__(self, size: int, tree: Tree, signed: bool, precision: Precision) -> None:
+    def __init__(
+        self, size: int, tree: EliminationTree, signed: bool, precision: Precision
+    ) -> None:
         self._tree, self._signed, self._size, self._precision = tree, signed, size, precision
         self._threads = Threads()
         self.signs = np.ones(3 * len(tree.order), np.int8)
 
     @abstractmethod
-    def _room(self, step: Step, pool: ArrayPool) -> tuple[Tree, Entries]:
+    def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
         """Where the panels of a step are, and the tree with their places there."""
 
     @abstractmethod
-    def _finished(self, step: Step, tree: Tree, L: Entries, pool: ArrayPool) -> None:
+    def _finished(
+        self, step: EliminationStep, tree: EliminationTree, L: Entries, pool: ArrayPool
+    ) -> None:
         """The panels of a step are complete, and those below them."""
 
-    def _eliminate(self, K: sp.csr_matrix, steps: list[Step]) -> None:
+    def _eliminate(self, K: sp.csr_matrix, steps: list[EliminationStep]) -> None:
         """Steps in their order; the next subtrees fill the threads that a front leaves idle, unless
         `AHEAD` is False. Raises PivotError."""
-        matrix, pool = Matrix(K.indptr, K.indices, K.data), ArrayPool(self._precision)
+        matrix, pool = FrontMatrix(K.indptr, K.indices, K.data), ArrayPool(self._precision)
         updates: dict[int, Entries] = {}
         with self._threads as threads:
             for run in runs(steps, self.AHEAD):
@@ -122,14 +126,14 @@ class Elimination(ABC):
                         self._front(step, matrix, updates, pool) if step.shared else next(subtrees)
                     )
 
-    def _subtree(self, step: Step, matrix: Matrix, pool: ArrayPool) -> Entries:
+    def _subtree(self, step: EliminationStep, matrix: FrontMatrix, pool: ArrayPool) -> Entries:
         """Factor a subtree; the update of its root."""
         tree, L = self._room(step, pool)
         stack, work = (
             pool.take(step.stack),
             workspace(tree, step.low, step.high, self._signed, L.dtype),
         )
-        factor = Factor(L, self.signs, self._signed)
+        factor = PanelFactor(L, self.signs, self._signed)
         self._check(factor_subtree(tree, (step.low, step.high), matrix, factor, stack, work))
         self._finished(step, tree, L, pool)
         update = pool.take(step.update)
@@ -138,7 +142,11 @@ class Elimination(ABC):
         return update
 
     def _front(
-        self, step: Step, matrix: Matrix, updates: dict[int, Entries], pool: ArrayPool
+        self,
+        step: EliminationStep,
+        matrix: FrontMatrix,
+        updates: dict[int, Entries],
+        pool: ArrayPool,
     ) -> Entries:
         """Factor one front on all threads; its update."""
         (tree, L), s, parallel_map = self._room(step, pool), step.low, self._threads.parallel_map
@@ -167,7 +175,7 @@ class Elimination(ABC):
             )
             parts.append((c, C, column_shares(split, count, count)))
         first = 3 * int(tree.first[s])
-        panel = Panel(L, f, 3 * own, 3 * own + below, self.signs[first : first + 3 * own])
+        panel = FrontPanel(L, f, 3 * own, 3 * own + below, self.signs[first : first + 3 * own])
         failed = factor_panel(panel, self._signed, parallel_map)
         self._check(first + failed if failed else 0)
         U = pool.take(below * below)
@@ -190,7 +198,7 @@ class Cholesky(Elimination):
     def __init__(
         self,
         K: sp.csr_matrix,
-        tree: Tree,
+        tree: EliminationTree,
         *,
         signed: bool = False,
         panels: Entries | None = None,
@@ -202,19 +210,21 @@ class Cholesky(Elimination):
         they do not fit. precision: of the factor and of all operations on it.
         """
         super().__init__(K.shape[0], tree, signed, precision)
-        self._parts = parts(tree)
+        self._plan = substitution_steps(tree)
         self._L = np.empty(tree.panel[-1], precision) if panels is None else _fitting(panels, tree)
         if panels is None:
             self._eliminate(K, steps_of(tree))
 
-    def _room(self, step: Step, pool: ArrayPool) -> tuple[Tree, Entries]:
+    def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
         return self._tree, self._L
 
-    def _finished(self, step: Step, tree: Tree, L: Entries, pool: ArrayPool) -> None:
+    def _finished(
+        self, step: EliminationStep, tree: EliminationTree, L: Entries, pool: ArrayPool
+    ) -> None:
         pass
 
     @staticmethod
-    def bytes_needed(tree: Tree, precision: Precision = np.float64) -> int:
+    def bytes_needed(tree: EliminationTree, precision: Precision = np.float64) -> int:
         """Bytes of the factor and of the workspace."""
         return np.dtype(precision).itemsize * int(
             tree.panel[-1] + peak_entries(tree, steps_of(tree), Threads().count, Cholesky.AHEAD)
@@ -247,20 +257,25 @@ class Cholesky(Elimination):
 
     def solve(self, loads: Array) -> Array:
         """x = K⁻¹ b for loads b (n, k), zero at nodes outside the tree."""
-        tree, parts, n, k = self._tree, self._parts, *loads.shape
+        tree, plan, n, k = self._tree, self._plan, *loads.shape
         count, width, precision = len(tree.position), whole_eights(k), self._L.dtype
         given = loads if n == 3 * count else np.vstack([loads, np.zeros((3 * count - n, k))])
         result = np.zeros((3 * count, k))
         x = np.zeros((len(tree.order), 3, width), precision)
-        flat = Loads(x.reshape(-1), width)
-        outside = [np.empty(0, precision)] * len(parts.steps)
+        flat = LoadRows(x.reshape(-1), width)
+        outside = [np.empty(0, precision)] * len(plan.steps)
 
         def forwards(at: int) -> None:
-            step = parts.steps[at]
+            step = plan.steps[at]
             outside[at] = np.zeros(int(np.sqrt(step.update)) * width, precision)
-            for child in parts.children[at]:
-                pass_on(
-                    tree, parts.steps[child].high - 1, step.high - 1, outside[child], x, outside[at]
+            for child in plan.children[at]:
+                pass_contributions(
+                    tree,
+                    plan.steps[child].high - 1,
+                    step.high - 1,
+                    outside[child],
+                    x,
+                    outside[at],
                 )
             forward(
                 tree,
@@ -273,7 +288,7 @@ class Cholesky(Elimination):
             )
 
         def backwards(at: int) -> None:
-            step = parts.steps[at]
+            step = plan.steps[at]
             backward(tree, (step.low, step.high), self._L, flat, self._work(step, width))
 
         blocks = [
@@ -283,14 +298,14 @@ class Cholesky(Elimination):
             threads.parallel_map(
                 gather, ((tree.order, *block, given.reshape(count, 3, k), x) for block in blocks)
             )
-            threads.in_dependency_order(forwards, parts.children)
-            threads.in_dependency_order(backwards, parts.parents)
+            threads.in_dependency_order(forwards, plan.children)
+            threads.in_dependency_order(backwards, plan.parents)
             threads.parallel_map(
                 scatter, ((tree.order, *block, x, result.reshape(count, 3, k)) for block in blocks)
             )
         return result[:n]
 
-    def _work(self, step: Step, width: int) -> Entries:
+    def _work(self, step: EliminationStep, width: int) -> Entries:
         return np.empty(
             3 * width * int(np.diff(self._tree.start[step.low : step.high + 1]).max()),
             self._L.dtype,
@@ -298,7 +313,7 @@ class Cholesky(Elimination):
 
 
 @final
-class PassingFactor(Elimination):
+class TransientFactor(Elimination):
     """Negative pivots of a symmetric matrix A (n, n), and F = BᵀA⁻¹B for columns B (n, k): each
     panel is dropped after its use.
 
@@ -309,7 +324,7 @@ class PassingFactor(Elimination):
 
     AHEAD = False
 
-    def __init__(self, A: sp.csr_matrix, tree: Tree, B: Array) -> None:
+    def __init__(self, A: sp.csr_matrix, tree: EliminationTree, B: Array) -> None:
         """Raises PivotError for a zero pivot."""
         super().__init__(A.shape[0], tree, True, np.float64)
         self._steps, self._lock = steps_of(tree, STREAMED), Lock()
@@ -348,13 +363,15 @@ class PassingFactor(Elimination):
         found[self._places] = B[self._rows]
         return found.reshape(len(self._tree.order), 3, B.shape[1])
 
-    def _room(self, step: Step, pool: ArrayPool) -> tuple[Tree, Entries]:
+    def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
         tree = self._tree
         return tree._replace(panel=tree.panel - tree.panel[step.low]), pool.take(
             self._room_of[step.shared]
         )
 
-    def _finished(self, step: Step, tree: Tree, L: Entries, pool: ArrayPool) -> None:
+    def _finished(
+        self, step: EliminationStep, tree: EliminationTree, L: Entries, pool: ArrayPool
+    ) -> None:
         """x := S L⁻¹ B in the rows of a step, and its part of L S Lᵀ v."""
         root, span = step.high - 1, (step.low, step.high)
         work = np.empty(3 * self._width * int(np.diff(tree.start[step.low : step.high + 1]).max()))
@@ -363,8 +380,10 @@ class PassingFactor(Elimination):
             np.zeros(len(self._product)),
         )
         for child in children(tree, root) if step.shared else ():
-            pass_on(tree, child, root, self._outside.pop(child), self._x, outside)
-        forward(tree, span, L, self.signs, Loads(self._x.reshape(-1), self._width), outside, work)
+            pass_contributions(tree, child, root, self._outside.pop(child), self._x, outside)
+        forward(
+            tree, span, L, self.signs, LoadRows(self._x.reshape(-1), self._width), outside, work
+        )
         add_products(tree, span, L, self.signs, self._v, product)
         pool.give(L)
         with self._lock:
@@ -372,18 +391,18 @@ class PassingFactor(Elimination):
             self._product += product
 
     @staticmethod
-    def bytes_needed(tree: Tree, columns: int) -> int:
+    def bytes_needed(tree: EliminationTree, columns: int) -> int:
         """Bytes of the workspace with the solutions for ``columns`` of B, of which there is a copy."""
         steps, threads = steps_of(tree, STREAMED), Threads().count
         of_subtree, of_front = _rooms(tree, steps)
         solutions = 2 * 3 * len(tree.order) * whole_eights(columns)
-        work = peak_entries(tree, steps, threads, PassingFactor.AHEAD) + max(
+        work = peak_entries(tree, steps, threads, TransientFactor.AHEAD) + max(
             threads * of_subtree, of_front
         )
         return 8 * (work + solutions)
 
 
-def _rooms(tree: Tree, steps: list[Step]) -> tuple[int, int]:
+def _rooms(tree: EliminationTree, steps: list[EliminationStep]) -> tuple[int, int]:
     """Entries of the panels of the largest subtree and of the largest front."""
     subtree, front = (
         max((_span(tree, step) for step in steps if step.shared == shared), default=0)
@@ -392,12 +411,12 @@ def _rooms(tree: Tree, steps: list[Step]) -> tuple[int, int]:
     return subtree, front
 
 
-def _span(tree: Tree, step: Step) -> int:
+def _span(tree: EliminationTree, step: EliminationStep) -> int:
     """Entries of the panels of a step."""
     return int(tree.panel[step.high] - tree.panel[step.low])
 
 
-def _fitting(panels: Entries, tree: Tree) -> Entries:
+def _fitting(panels: Entries, tree: EliminationTree) -> Entries:
     if len(panels) != tree.panel[-1] or not np.isfinite(panels).all():
         raise InputError(
             f"factor: has {len(panels)} finite entries instead of {tree.panel[-1]}, it is "

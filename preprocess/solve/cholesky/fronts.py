@@ -30,7 +30,7 @@ STRIP = 64  # columns eliminated at once where pivots of both signs occur
 TINY = 1e-300
 
 
-class Matrix(NamedTuple):
+class FrontMatrix(NamedTuple):
     """Symmetric matrix in CSR storage, both triangles."""
 
     indptr: Any
@@ -38,7 +38,7 @@ class Matrix(NamedTuple):
     values: Array
 
 
-class Factor(NamedTuple):
+class PanelFactor(NamedTuple):
     """A factor in the making: its panels one after the other, and the signs of its pivots."""
 
     L: Array
@@ -46,7 +46,7 @@ class Factor(NamedTuple):
     signed: bool  # pivots of both signs are allowed
 
 
-class Columns(NamedTuple):
+class FrontColumns(NamedTuple):
     """Columns of a front in a flat array, column by column."""
 
     entries: Array
@@ -69,7 +69,7 @@ def set_front_rows(tree: Any, s: int, front_rows: Any) -> None:
 
 @part
 def load_entries(
-    tree: Any, s: int, nodes: tuple[int, int], matrix: Any, front_rows: Any, panel: Columns
+    tree: Any, s: int, nodes: tuple[int, int], matrix: Any, front_rows: Any, panel: FrontColumns
 ) -> None:
     """Panel of supernode s, columns of its nodes (from, end): zero, then the matrix's entries on
     and below its diagonal; ones where a third row is missing. Nodes outside the tree have position
@@ -111,7 +111,7 @@ def add_update(
     nodes: tuple[int, int],
     front_rows: Any,
     update: tuple[Array, int],
-    front: Columns,
+    front: FrontColumns,
 ) -> None:
     """Add columns of the update of child c to the lower triangle of its parent's front, those of
     the nodes (from, end) of its rows; update: flat array and place of its first entry, its upper

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preprocess.solve.cholesky.symbolic import Tree
+from preprocess.solve.cholesky.symbolic import EliminationTree
 
 Indices = NDArray[np.int64]
 Array = NDArray[np.float64]
@@ -21,7 +21,7 @@ LEAST = 3e7  # operations below which there is no division
 PART, LEAST_ENTRIES = 1 / 8, 1e6  # the same for substitutions: entries of the factor
 
 
-class Step(NamedTuple):
+class EliminationStep(NamedTuple):
     """Supernodes low … high - 1: a subtree that one thread eliminates, or one front that all
     threads share; entries of the subtree's stack and of its root's update."""
 
@@ -32,13 +32,13 @@ class Step(NamedTuple):
     update: int
 
 
-def operations(tree: Tree) -> Array:
+def operations(tree: EliminationTree) -> Array:
     """Operation count of each supernode."""
     n, m = 3.0 * np.diff(tree.first), 3.0 * np.diff(tree.start)
     return np.asarray(n**3 / 3 + n * n * m + n * m * m)
 
 
-def division(tree: Tree, work: Array, limit: float) -> list[Step]:
+def division(tree: EliminationTree, work: Array, limit: float) -> list[EliminationStep]:
     """Steps in the order of elimination: subtrees whose work is at most the limit, and the fronts
     above them.
     """
@@ -46,13 +46,13 @@ def division(tree: Tree, work: Array, limit: float) -> list[Step]:
     whole = done[1:] - done[tree.least]
     in_use, kept = _updates_in_use(tree)
     s = len(work) - 1
-    found: list[Step] = []
+    found: list[EliminationStep] = []
     while s >= 0:
         shared = bool(whole[s] > limit)
         low = s if shared else int(tree.least[s])
         update = 9 * int(tree.start[s + 1] - tree.start[s]) ** 2
         found.append(
-            Step(
+            EliminationStep(
                 low,
                 s + 1,
                 shared,
@@ -64,7 +64,7 @@ def division(tree: Tree, work: Array, limit: float) -> list[Step]:
     return found[::-1]
 
 
-def _updates_in_use(tree: Tree) -> tuple[Indices, Indices]:
+def _updates_in_use(tree: EliminationTree) -> tuple[Indices, Indices]:
     """Entries of the updates in use during and before the elimination of each supernode, all in
     order: children's are released after it."""
     own: Indices = 9 * np.diff(tree.start) ** 2
@@ -75,23 +75,23 @@ def _updates_in_use(tree: Tree) -> tuple[Indices, Indices]:
     return kept + own, kept
 
 
-def steps_of(tree: Tree, share: float = SHARE) -> list[Step]:
+def steps_of(tree: EliminationTree, share: float = SHARE) -> list[EliminationStep]:
     """Steps of the factorization; share: of all operations that a subtree may hold."""
     own = operations(tree)
     return division(tree, own, max(share * own.sum(), LEAST))
 
 
-class Parts(NamedTuple):
+class SubstitutionSteps(NamedTuple):
     """Steps of a substitution, and for each step the numbers of those it depends on (children) and
     of those that depend on it.
     """
 
-    steps: list[Step]
+    steps: list[EliminationStep]
     children: list[list[int]]
     parents: list[list[int]]
 
 
-def parts(tree: Tree) -> Parts:
+def substitution_steps(tree: EliminationTree) -> SubstitutionSteps:
     """Steps of a substitution, one thread each."""
     entries = np.diff(tree.panel).astype(float)
     found = division(tree, entries, max(PART * entries.sum(), LEAST_ENTRIES))
@@ -104,10 +104,10 @@ def parts(tree: Tree) -> Parts:
         [number[int(tree.parent[step.high - 1])]] if tree.parent[step.high - 1] >= 0 else []
         for step in found
     ]
-    return Parts(found, below, above)
+    return SubstitutionSteps(found, below, above)
 
 
-def runs(steps: list[Step], ahead: bool) -> list[list[Step]]:
+def runs(steps: list[EliminationStep], ahead: bool) -> list[list[EliminationStep]]:
     """Successive steps whose subtrees may be eliminated ahead of the fronts among them: all, or
     without fronts.
     """
@@ -118,7 +118,9 @@ def runs(steps: list[Step], ahead: bool) -> list[list[Step]]:
     )
 
 
-def peak_entries(tree: Tree, steps: list[Step], threads: int, ahead: bool) -> int:
+def peak_entries(
+    tree: EliminationTree, steps: list[EliminationStep], threads: int, ahead: bool
+) -> int:
     """Entries of updates and stacks in use at the peak, besides the factor, where as many subtrees
     as there are threads run.
     """
@@ -141,13 +143,13 @@ def peak_entries(tree: Tree, steps: list[Step], threads: int, ahead: bool) -> in
     return peak
 
 
-def columns_in_parent(tree: Tree, c: int) -> int:
+def columns_in_parent(tree: EliminationTree, c: int) -> int:
     """Number of nodes in the rows of supernode c that its parent eliminates."""
     beyond = tree.first[tree.parent[c] + 1]
     return int(np.searchsorted(tree.rows[tree.start[c] : tree.start[c + 1]], beyond))
 
 
-def front_rows(tree: Tree, s: int) -> Indices:
+def front_rows(tree: EliminationTree, s: int) -> Indices:
     """Row of each node (N,) in the front of supernode s, by position; arbitrary outside it."""
     result = np.empty(len(tree.order), np.int64)
     columns = tree.first[s + 1] - tree.first[s]
@@ -157,7 +159,7 @@ def front_rows(tree: Tree, s: int) -> Indices:
     return result
 
 
-def children(tree: Tree, s: int) -> list[int]:
+def children(tree: EliminationTree, s: int) -> list[int]:
     """Children of supernode s, the last first."""
     found = []
     child = s - 1

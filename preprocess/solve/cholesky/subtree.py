@@ -13,8 +13,8 @@ from flexmbs._jit import seldom
 from flexmbs._jit.blas import PLAIN, Block
 from preprocess.solve.cholesky.fronts import (
     STRIP,
-    Columns,
-    Factor,
+    FrontColumns,
+    PanelFactor,
     add_update,
     columns_within,
     factor_below,
@@ -30,7 +30,7 @@ Indices = NDArray[np.int64]
 
 @seldom
 def factor_subtree(
-    tree: Any, span: tuple[int, int], matrix: Any, factor: Factor, stack: Array, work: Any
+    tree: Any, span: tuple[int, int], matrix: Any, factor: PanelFactor, stack: Array, work: Any
 ) -> int:
     """Factor supernodes (from, end), a subtree, in order: panels to L, the update of the root to
     the start of the stack.
@@ -51,7 +51,7 @@ def factor_subtree(
         )
         height, f = columns + below, tree.panel[s]
         set_front_rows(tree, s, front_rows)
-        panel, corner = Columns(L, f, height, 0, 0), Block(L, f, height, PLAIN)
+        panel, corner = FrontColumns(L, f, height, 0, 0), Block(L, f, height, PLAIN)
         load_entries(tree, s, (0, columns // 3), matrix, front_rows, panel)
         child = s - 1
         while child >= tree.least[s]:
@@ -80,7 +80,7 @@ def factor_subtree(
         child = s - 1
         while child >= tree.least[s]:
             count = tree.start[child + 1] - tree.start[child]
-            update = Columns(stack, u, below, columns, columns)
+            update = FrontColumns(stack, u, below, columns, columns)
             add_update(
                 tree,
                 child,

@@ -19,7 +19,7 @@ from flexmbs._jit import part, seldom
 Indices = NDArray[np.int64]
 
 
-class Tree(NamedTuple):
+class EliminationTree(NamedTuple):
     """Supernodal elimination tree of N nodes with three degrees of freedom each; supernodes in
     postorder.
 
@@ -39,7 +39,7 @@ class Tree(NamedTuple):
     least: Indices
     panel: Indices
 
-    def of_nodes(self, nodes: Indices, count: int) -> "Tree":
+    def of_nodes(self, nodes: Indices, count: int) -> "EliminationTree":
         """The same tree where the graph was that of ``nodes`` (N,), ascending, of a matrix of
         ``count`` nodes.
         """
@@ -48,7 +48,7 @@ class Tree(NamedTuple):
         return self._replace(order=order, position=position)
 
 
-def analyse(indptr: Indices, indices: Any, order: Indices) -> Tree:
+def analyse(indptr: Indices, indices: Any, order: Indices) -> EliminationTree:
     """Tree of a symmetric graph (indptr, indices) whose nodes are eliminated in the given order, up
     to equivalent reorderings.
     """
@@ -56,12 +56,12 @@ def analyse(indptr: Indices, indices: Any, order: Indices) -> Tree:
     order = np.ascontiguousarray(order, np.int64)
     graph = Graph(indptr, indices, order, np.empty(n, np.int64))
     graph.position[order] = np.arange(n)
-    parent = none(n)
-    elimination_tree(graph, parent, none(n))
+    parent = minus_ones(n)
+    elimination_tree(graph, parent, minus_ones(n))
     post = _postorder(parent, np.arange(n))
     graph, parent = _reordered(graph, post), _renumbered(parent, post)
     counts = np.ones(n, np.int64)
-    column_counts(graph, parent, none(n), counts)
+    column_counts(graph, parent, minus_ones(n), counts)
     peak = np.zeros(n)
     stack_peaks(parent, counts, peak, np.zeros(n))
     post = _postorder(parent, np.argsort(peak, kind="stable"))
@@ -74,14 +74,22 @@ def analyse(indptr: Indices, indices: Any, order: Indices) -> Tree:
     start, owner, above = (
         np.concatenate([[0], np.cumsum(below)]),
         np.repeat(np.arange(groups), columns),
-        none(groups),
+        minus_ones(groups),
     )
     rows = np.empty(start[-1], np.int32)
-    panel_rows(graph, first, start, owner, rows, above, (none(groups), none(groups), none(n)))
+    panel_rows(
+        graph,
+        first,
+        start,
+        owner,
+        rows,
+        above,
+        (minus_ones(groups), minus_ones(groups), minus_ones(n)),
+    )
     keys = np.sort(np.repeat(np.arange(groups) * n, below) + rows)
     rows = (keys % n).astype(np.int32)
     panel = np.concatenate([[0], np.cumsum(9 * height[:groups] * columns)])
-    return Tree(
+    return EliminationTree(
         graph.order, graph.position, first, start, rows, above, _first_descendants(above), panel
     )
 
@@ -97,7 +105,7 @@ class Graph(NamedTuple):
     position: Indices
 
 
-def none(n: int) -> Indices:
+def minus_ones(n: int) -> Indices:
     """−1 for each of n."""
     return np.full(n, -1, np.int64)
 
@@ -114,7 +122,7 @@ def _postorder(parent: Indices, ascending: Indices) -> Indices:
         parent,
         ascending,
         post,
-        (none(len(parent)), none(len(parent)), np.empty(len(parent), np.int64)),
+        (minus_ones(len(parent)), minus_ones(len(parent)), np.empty(len(parent), np.int64)),
     )
     return post
 

@@ -12,13 +12,13 @@ from flexmbs._jit.eights import EIGHT
 from flexmbs.errors import InputError
 from preprocess.solve import memory
 from preprocess.solve.cholesky import Cholesky, PivotError, analyse
-from preprocess.solve.factors import REFINED, CholeskyFactor, Factor, Problem
+from preprocess.solve.factors import REFINED, CholeskyFactor, Factor, FactorProblem
 from preprocess.solve.memory import COARSE, check_free_memory
-from preprocess.solve.multigrid.iteration import Iteration
-from preprocess.solve.multigrid.kernels import Level, copy_blocks
+from preprocess.solve.multigrid.iteration import TwoGridIteration
+from preprocess.solve.multigrid.level_kernels import GridLevel, copy_blocks
 from preprocess.solve.ordering import node_graph, node_order
 from preprocess.solve.refinement import ROUGH, refined_in_parts
-from preprocess.solve.sparse_products import Rows, sparse_product
+from preprocess.solve.sparse_products import CsrRows, sparse_product
 from preprocess.solve.threads import by_rows
 
 Array = NDArray[np.float64]
@@ -37,7 +37,7 @@ class Multigrid(Factor):
     that it does not refine.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: FactorProblem) -> None:
         """Raises PivotError where the coarse matrix has no factor or a node no stiffness."""
         assert problem.interpolation is not None
         self._problem, self._error = problem, 0.0
@@ -46,10 +46,10 @@ class Multigrid(Factor):
         P = problem.interpolation[problem.nodes][:, coarse].tocsr()
         factor, self._diagonal = _coarse_factor(problem, P)
         self._level = _level(problem)
-        self._iteration = Iteration(self._level, factor, P)
+        self._iteration = TwoGridIteration(self._level, factor, P)
 
     @classmethod
-    def serving(cls, problem: Problem) -> Multigrid | None:
+    def serving(cls, problem: FactorProblem) -> Multigrid | None:
         """Two grids, if they serve for uniform loads, which find soft motions, and for random ones."""
         if (
             problem.interpolation is None
@@ -144,7 +144,7 @@ class Multigrid(Factor):
         return found
 
 
-def _level(problem: Problem) -> Level:
+def _level(problem: FactorProblem) -> GridLevel:
     """The rows and columns of K of some nodes in single precision. Raises PivotError where a
     diagonal block is singular.
     """
@@ -152,10 +152,10 @@ def _level(problem: Problem) -> Level:
     graph.sort_indices()
     number = np.full(K.shape[0] // 3, -1)
     number[nodes] = np.arange(len(nodes))
-    level = Level(
+    level = GridLevel(
         graph.indptr, graph.indices, np.zeros(9 * graph.nnz, np.float32), np.zeros(0, np.float32)
     )
-    rows = Rows(K.indptr, K.indices, K.data)
+    rows = CsrRows(K.indptr, K.indices, K.data)
     by_rows(lambda low, high: copy_blocks(rows, nodes, number, low, high, level), len(nodes))
     owner = np.repeat(np.arange(len(nodes)), np.diff(graph.indptr))
     blocks = level.entries.reshape(-1, 3, 3)[graph.indices == owner].astype(float)
@@ -168,7 +168,7 @@ def _level(problem: Problem) -> Level:
     return level._replace(inverse=inverse.astype(np.float32).ravel())
 
 
-def _coarse_factor(problem: Problem, P: sp.csr_matrix) -> tuple[Cholesky, Array]:
+def _coarse_factor(problem: FactorProblem, P: sp.csr_matrix) -> tuple[Cholesky, Array]:
     """Factor of PᵀKP in single precision, and the diagonal. Raises PivotError, MachineError."""
     entries = P.tocoo()
     rows, columns = (

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from flexmbs._jit.eights import EIGHT
 from preprocess.solve.cholesky import Cholesky
-from preprocess.solve.multigrid.kernels import (
-    Level,
+from preprocess.solve.multigrid.level_kernels import (
+    ChebyshevStep,
+    GridLevel,
+    GridTransfer,
     Single,
-    Step,
-    Transfer,
     chebyshev_step,
     combine,
     first_step,
@@ -34,10 +34,10 @@ MOST = 30  # steps of conjugate gradients
 TINY = 1e-300
 
 
-class Iteration:
+class TwoGridIteration:
     """Conjugate gradients with two grids as preconditioner, for eight loads in single precision."""
 
-    def __init__(self, level: Level, coarse: Cholesky, P: sp.csr_matrix) -> None:
+    def __init__(self, level: GridLevel, coarse: Cholesky, P: sp.csr_matrix) -> None:
         """P (n, c): nodes from coarse ones."""
         self._level, self.coarse, self._count = level, coarse, P.shape[0]
         self._down, self._up, self._low = _transfer(P.T.tocsr()), _transfer(P), _columns(P.shape[1])
@@ -106,7 +106,7 @@ class Iteration:
         for _ in range(POWERS):
             r[:] = 0.0
             self._each(residual, v, r, r)
-            self._each(first_step, Step(0.0, -1.0), r, v, self._out)
+            self._each(first_step, ChebyshevStep(0.0, -1.0), r, v, self._out)
             growth = np.sqrt(self._inner(v, v))
             self._combine(1.0 / growth - 1.0, v, v, v)
         return float(growth.max())
@@ -151,17 +151,17 @@ def _columns(count: int) -> Single:
     return np.zeros(3 * EIGHT * count, np.float32)
 
 
-def chebyshev_steps(largest: float) -> tuple[Step, ...]:
+def chebyshev_steps(largest: float) -> tuple[ChebyshevStep, ...]:
     """Steps of Chebyshev's iteration for eigenvalues between the largest and a part of it."""
     least = largest / RANGE
     middle, half = 0.5 * (largest + least), 0.5 * (largest - least)
-    steps, rho = [Step(0.0, 1.0 / middle)], half / middle
+    steps, rho = [ChebyshevStep(0.0, 1.0 / middle)], half / middle
     for _ in range(STEPS - 1):
         following = 1.0 / (2.0 * middle / half - rho)
-        steps.append(Step(following * rho, 2.0 * following / half))
+        steps.append(ChebyshevStep(following * rho, 2.0 * following / half))
         rho = following
     return tuple(steps)
 
 
-def _transfer(P: sp.csr_matrix) -> Transfer:
-    return Transfer(P.indptr, P.indices, P.data.astype(np.float32))
+def _transfer(P: sp.csr_matrix) -> GridTransfer:
+    return GridTransfer(P.indptr, P.indices, P.data.astype(np.float32))

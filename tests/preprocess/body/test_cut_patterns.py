@@ -15,7 +15,7 @@ import preprocess as pp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.divided import DividedBodyData
 from preprocess.__main__ import main
-from preprocess.body.families import transformed
+from preprocess.body.aligned_bodies import transformed
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 ENDS = {"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")}

@@ -19,15 +19,15 @@ from preprocess.body.divided import reduce_divided
 from preprocess.body.reference import REFERENCES as RULES
 from preprocess.body.reference import Chord, Reference, reference_of
 from preprocess.fe.assembly import assemble
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.fe.material import Isotropic
-from preprocess.fe.model import FEModel
 from preprocess.fe.shell_sections import ShellSection
 from preprocess.mesh.divide import divide
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.structured import box_mesh
 from preprocess.reduction import CraigBampton
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 reduce = functools.partial(full_reduce, stiffening=False, stress=None, estimate=False)
 STEEL = Isotropic(E=2.1e11, nu=0.3, rho=7850.0)

@@ -10,7 +10,7 @@ import pytest
 
 import flexmbs as fm
 import preprocess as pp
-from preprocess.reduction import statics
+from preprocess.reduction import interface_statics
 
 AT = {"thickness": 0.02, "length": 0.4, "youngs": 2.1e11, "nu": 0.3, "rho": 7850.0, "node": 0.0}
 SCALES = {"node": 0.02}
@@ -155,7 +155,7 @@ def test_a_kept_factor_is_the_only_one(tmp_path, monkeypatch):
     def refused(*_, **__):
         raise AssertionError("factorized")
 
-    monkeypatch.setattr(statics, "free_matrix", refused)
+    monkeypatch.setattr(interface_statics, "free_matrix", refused)
     with pytest.raises(AssertionError):
         pp.shape_derivatives(base, part, at, **how)
     found = pp.shape_derivatives(base, part, at, **how, keep=keep)

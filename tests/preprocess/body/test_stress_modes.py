@@ -23,9 +23,9 @@ from preprocess.body.stress import Stress, stress_rotation
 from preprocess.elements import ELEMENTS
 from preprocess.elements.quadrature import tetrahedron_4
 from preprocess.fe.assembly import assemble
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Rigid
 from preprocess.fe.material import Isotropic, Orthotropic
-from preprocess.fe.model import FEModel
 from preprocess.fe.nodal_stress import elasticity, nodal_stress, stress_rows
 from preprocess.mesh.mesh import Mesh
 from preprocess.mesh.structured import box_mesh

@@ -21,7 +21,7 @@ import preprocess as pp
 from preprocess.body.geometric_stiffness import geometric_stiffness
 from preprocess.body.unit_loads import INERTIAL, BodyLoads, inertial_loads, unit_accelerations
 from preprocess.fe.interfaces import bind_interfaces
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 

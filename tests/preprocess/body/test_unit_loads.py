@@ -7,12 +7,12 @@ import pytest
 
 from preprocess.body.unit_loads import BodyLoads
 from preprocess.fe.assembly import assemble
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.fe.material import Isotropic
-from preprocess.fe.model import FEModel
 from preprocess.mesh.rigid_motion import rigid_motion
 from preprocess.mesh.structured import box_mesh
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 STEEL = Isotropic(E=2.1e11, nu=0.0, rho=7850.0)
 SIZE = (0.6, 0.1, 0.07)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 import preprocess as pp
-from preprocess.body.build import How, Steps
+from preprocess.body.build import ReductionOptions, Steps
+from preprocess.distributed.decomposition import WholePart
 from preprocess.distributed.processes import processes
 from preprocess.distributed.reduce import Job, reduce_together
-from preprocess.distributed.share import Whole
 from preprocess.fe.assembly import DEFAULT, layout_of
 from preprocess.fe.interfaces import Interface
 
@@ -72,8 +72,10 @@ def mixed() -> tuple[pp.Mesh, dict[str, Any], dict[str, Any], dict[str, Interfac
 
 def job() -> Job:
     mesh, material, more, interfaces = mixed()
-    how = How(METHOD, None, None, "chord", 0.01, None, True, STRESS, "mixed", True, False)
-    return Job(Whole.bound(mesh, layout_of(mesh, material, DEFAULT, **more), interfaces), how)
+    how = ReductionOptions(
+        METHOD, None, None, "chord", 0.01, None, True, STRESS, "mixed", True, False
+    )
+    return Job(WholePart.bound(mesh, layout_of(mesh, material, DEFAULT, **more), interfaces), how)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
 from preprocess.elements.formulation import Formulation
 from preprocess.fe.assembly import assemble
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.material import Isotropic, elasticity_tensor
-from preprocess.fe.model import FEModel
 from preprocess.formats.matrix_files import read_matrices
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.mesh import Mesh

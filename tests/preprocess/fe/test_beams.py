@@ -16,7 +16,7 @@ import preprocess as pp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import central_inertia
 from preprocess.body.unit_loads import inertial_loads
-from preprocess.fe.sections import SECTIONS as ALL_SECTIONS
+from preprocess.fe.beam_sections import SECTIONS as ALL_SECTIONS
 
 E, NU, RHO = 2.1e11, 0.3, 7850.0
 STEEL = pp.Isotropic(E=E, nu=NU, rho=RHO)

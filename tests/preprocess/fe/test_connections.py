@@ -11,7 +11,7 @@ import preprocess as pp
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.free_body import mass_matrix
 from preprocess.fe.interfaces import bind_interfaces
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 # held ends do not stiffen it, as in beam theory

@@ -13,7 +13,7 @@ import preprocess as pp
 from flexmbs.errors import InputError, MachineError
 from preprocess.formats import importers
 from preprocess.formats.importers.node_files import node_table
-from preprocess.inputs import number_text
+from preprocess.inputs import number_parsing
 
 
 def same_model(found: pp.FEModel, own: pp.FEModel, rtol: float = 1e-12) -> None:
@@ -234,6 +234,6 @@ def test_large_matrix_file_is_read_fast(tmp_path) -> None:
 
     row = b"   12345 54321  6.5064102564103e+08\n"
     start = time.process_time()
-    values = number_text.table(row * 60_000, 3, "rows")
+    values = number_parsing.table(row * 60_000, 3, "rows")
     assert time.process_time() - start < 0.54
     assert values.shape == (60_000, 3)

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.mesh.declared import Declared
+from preprocess.mesh.declarations import FileDeclarations
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 GRIDS = {1: (0.0, 0, 0), 2: (100.0, 0, 0), 3: (100.0, 80, 20), 4: (0.0, 90, 10)}
@@ -485,7 +485,7 @@ def test_laminates_are_turned_from_their_first_side(tmp_path):
         "b": pp.LaminateSection([(1e-3, 20.0), (2e-3, -50.0)], orientation=(20, 40, 0)),
     }
     plain = replace(
-        mesh, declared=Declared(), element_sets={"a": np.array([1]), "b": np.array([2])}
+        mesh, declared=FileDeclarations(), element_sets={"a": np.array([1]), "b": np.array([2])}
     )
     wanted = pp.assemble(plain, material, sections=sections)
     assert abs(found.K - wanted.K).max() < 1e-9 * abs(wanted.K).max()

@@ -20,7 +20,7 @@ from mesh_decks import (
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.mesh.declared import Declared
+from preprocess.mesh.declarations import FileDeclarations
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 T = pp.TSection(0.03, 0.02, 0.002, 0.003, orientation=(0, 0, 1))
@@ -468,7 +468,9 @@ def test_every_nastran_card_is_the_model_in_python(tmp_path):
         "mean": pp.Equation([(5, 3, 2.0), (1, 3, -1.0), (2, 3, -1.0)]),
     }
     plain = replace(
-        mesh, declared=Declared(), node_sets={**mesh.node_sets, "end": np.array([nodes[14]])}
+        mesh,
+        declared=FileDeclarations(),
+        node_sets={**mesh.node_sets, "end": np.array([nodes[14]])},
     )
     same = pp.assemble(plain, steel, sections=sections, connections=connections)
     offset = np.array(mesh.nodes[nodes[14]]) + [0.01, 0.0, 0.02]
@@ -526,7 +528,7 @@ def test_abaqus_couplings_and_equations(tmp_path):
     mesh = pp.read_mesh(path, unit="m", structural=True)
     spider = {"weld": pp.RigidSpider("end", reference="start")}
     plain = pp.assemble(
-        replace(mesh, declared=Declared()), STEEL, sections=sections, connections=spider
+        replace(mesh, declared=FileDeclarations()), STEEL, sections=sections, connections=spider
     )
     for found, wanted in zip(matrices(coupled), matrices(plain)):
         np.testing.assert_allclose(found, wanted, atol=1e-9 * np.abs(wanted).max())

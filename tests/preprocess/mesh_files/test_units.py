@@ -10,7 +10,7 @@ import pytest
 
 import preprocess as pp
 from flexmbs.errors import InputError
-from preprocess.inputs.known_materials import COMMON, OTHERS, doubt, known_material
+from preprocess.inputs.known_materials import COMMON, OTHERS, known_material, material_doubt
 from preprocess.inputs.units import MESH_UNITS, NEWTONS, SI, UNIT_SYSTEMS
 from preprocess.part_file.part import Unit
 
@@ -113,7 +113,7 @@ def test_steel_in_other_units_is_named(given, declared):
     """Also steel of pounds and inches in N, which looks like magnesium; none in its own units;
     what looks like a foam or rubber is not named."""
     units = MESH_UNITS[declared]
-    found = doubt(*STEEL[given], units)
+    found = material_doubt(*STEEL[given], units)
     if units[1:] == UNIT_SYSTEMS[given][1:]:
         assert found is None
     elif found is None:
@@ -142,7 +142,7 @@ def test_steel_in_other_units_is_named(given, declared):
 def test_known_materials_and_those_of_models_are_not_doubted(E, rho):
     """From tungsten to foam; then rigid ones, massless ones, ones that carry the mass of others,
     and unit values."""
-    assert doubt(E, rho, SI) is None
+    assert material_doubt(E, rho, SI) is None
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_known_materials_in_their_units_are_not_doubted(name):
         (2.1e11, 1.0),
         (2.1e14, 7850.0),
     ):
-        assert doubt(E / units.pressure, rho / units.density, units) is None
+        assert material_doubt(E / units.pressure, rho / units.density, units) is None
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_random_materials_are_not_doubted_in_their_units(known):
         units = MESH_UNITS[name]
         for _ in range(200):
             E, rho = drawn_material(random, known)
-            assert doubt(E / units.pressure, rho / units.density, units) is None
+            assert material_doubt(E / units.pressure, rho / units.density, units) is None
 
 
 @pytest.mark.parametrize("known", COMMON, ids=lambda known: known.name)
@@ -291,7 +291,7 @@ def test_random_materials_in_other_units_are_named(known, written):
         for _ in range(100):
             E, rho = drawn_material(random, known)
             E, rho = E / own.pressure, rho / own.density
-            found = doubt(E, rho, units)
+            found = material_doubt(E, rho, units)
             if known_material(E * units.pressure, rho * units.density):
                 assert found is None
                 continue
@@ -311,7 +311,7 @@ def test_which_materials_look_like_others_in_wrong_units():
         one, two = UNIT_SYSTEMS[written], UNIT_SYSTEMS[declared]
         for _ in range(50 if one != two else 0):
             E, rho = drawn_material(random, known)
-            if doubt(E / one.pressure, rho / one.density, two) is None:
+            if material_doubt(E / one.pressure, rho / one.density, two) is None:
                 seen = E / one.pressure * two.pressure, rho / one.density * two.density
                 unseen.add((written, declared, known_material(*seen)))
                 assert known.name == "rubber" or written == "mm-kg-ms"
@@ -335,7 +335,7 @@ def test_which_materials_look_like_others_in_wrong_units():
     ],
 )
 def test_other_materials_in_other_units_are_named(E, rho, unit, found):
-    assert doubt(E, rho, MESH_UNITS[unit]).startswith(f"are those of {found}")
+    assert material_doubt(E, rho, MESH_UNITS[unit]).startswith(f"are those of {found}")
 
 
 def test_units_of_part_files_are_those_of_meshes():

@@ -13,11 +13,11 @@ from part_files import PART, bar
 import flexmbs
 import preprocess as pp
 from flexmbs.errors import InputError
+from preprocess.fe.beam_sections import SECTIONS
 from preprocess.fe.connections import CONNECTIONS, Connection
 from preprocess.fe.interfaces import INTERFACES
 from preprocess.fe.material import MATERIALS
-from preprocess.fe.section import Section
-from preprocess.fe.sections import SECTIONS
+from preprocess.fe.section_base import Section
 from preprocess.part_file import read_part
 from preprocess.part_file.digest import program_sources
 from preprocess.reduction import REDUCTIONS, Reduction

@@ -14,12 +14,17 @@ from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, SolverError
 from preprocess.body.prestress import Prestress
 from preprocess.fe.interfaces import bind_interfaces
-from preprocess.reduction.certificate import Certificate, Missing, Request, SupportBounds
+from preprocess.reduction.certificate import (
+    AccuracyRequest,
+    Certificate,
+    MissingModes,
+    SupportBounds,
+)
 from preprocess.reduction.free_reduction import FreeReduction
-from preprocess.reduction.independent import elastic_shapes
-from preprocess.reduction.smallest_basis import reference_for, reference_of, smallest_basis
-from preprocess.reduction.statics import InterfaceStatics
-from preprocess.reduction.sturm import SturmCounts
+from preprocess.reduction.independent_shapes import elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
+from preprocess.reduction.smallest_basis import basis_reference, smallest_basis, trial_reference
+from preprocess.reduction.sturm_check import SturmCounts
 from preprocess.reduction.transfer_error import LOSS, TransferError
 from preprocess.solve import factors, lanczos
 
@@ -40,7 +45,7 @@ def band_of(statics: InterfaceStatics, random: np.random.Generator) -> float:
 
 
 def reduced(
-    statics: InterfaceStatics, request: Request, random: np.random.Generator
+    statics: InterfaceStatics, request: AccuracyRequest, random: np.random.Generator
 ) -> tuple[FreeReduction, Certificate]:
     """A reduction by a random method, or the smallest, with its bounds."""
     choices = [
@@ -54,7 +59,7 @@ def reduced(
         shapes = elastic_shapes(statics, basis.shapes).shapes
     else:
         shapes = elastic_shapes(statics, method.basis(statics, quiet).shapes).shapes
-        reference = reference_for(statics, shapes, request)
+        reference = basis_reference(statics, shapes, request)
     reduction = FreeReduction.of(statics, shapes)
     return reduction, reference.certificate(reduction)
 
@@ -120,7 +125,7 @@ def check_transfer(statics: InterfaceStatics, reduction: FreeReduction, found: C
 
 def check_part(seed: int, finer: int = 1) -> InterfaceStatics:
     random, statics = np.random.default_rng(1000 + seed), random_part(seed, finer)
-    request = Request(band_of(statics, random), 10.0 ** random.uniform(-5, -2))
+    request = AccuracyRequest(band_of(statics, random), 10.0 ** random.uniform(-5, -2))
     reduction, found = reduced(statics, request, random)
     check_frequencies(statics, reduction, found)
     check_transfer(statics, reduction, found)
@@ -180,7 +185,7 @@ def bolted_part(seed: int) -> InterfaceStatics:
 def test_bounds_hold_where_the_free_body_has_more_round_off_than_the_held_one(seed: int) -> None:
     """Modes of the held body are found in the shapes of the free one, whose round-off they have."""
     statics, random = bolted_part(seed), np.random.default_rng(1000 + seed)
-    _, found = reduced(statics, Request(band_of(statics, random), 1e-2), random)
+    _, found = reduced(statics, AccuracyRequest(band_of(statics, random), 1e-2), random)
     held = found.supports[1]
     values = full_model(statics, 0).eigenvalues(0.1 * (2 * np.pi * found.request.band) ** 2)[
         : len(held.lower)
@@ -292,7 +297,7 @@ def test_an_error_without_a_bound_is_no_number() -> None:
         (SupportBounds("free", *np.ones((3, 1))), 1e154),
     ):
         proof = Certificate(
-            Request(2e3, 1e-3),
+            AccuracyRequest(2e3, 1e-3),
             (bounds,),
             {"free": 1},
             3e3,
@@ -322,7 +327,7 @@ def test_prestress_is_refused() -> None:
         bodies(band=1000.0, prestress=Prestress({"b": (1e3, 0, 0, 0, 0, 0)}))
 
 
-@pytest.mark.parametrize(("change", "error"), [(1, Missing), (-1, SolverError)])
+@pytest.mark.parametrize(("change", "error"), [(1, MissingModes), (-1, SolverError)])
 def test_a_wrong_number_of_modes_is_noticed(
     monkeypatch: pytest.MonkeyPatch, change: int, error: type[Exception]
 ) -> None:
@@ -334,8 +339,8 @@ def test_a_wrong_number_of_modes_is_noticed(
     right = SturmCounts.below
     monkeypatch.setattr(SturmCounts, "below", lambda self, held: right(self, held) + change)
     with pytest.raises(error):
-        reference_of(
+        trial_reference(
             statics,
             list(shapes.values()),
-            Request(band_of(statics, np.random.default_rng(0)), 1e-2),
+            AccuracyRequest(band_of(statics, np.random.default_rng(0)), 1e-2),
         )

@@ -9,7 +9,7 @@ from random_parts import full_model
 import preprocess as pp
 from flexmbs.errors import InputError
 from preprocess.fe.interfaces import bind_interfaces
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 STEEL = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0)
 BAR = pp.box_mesh((0.4, 0.03, 0.03), (4, 1, 1))

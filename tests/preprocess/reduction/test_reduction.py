@@ -15,12 +15,12 @@ from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.build import reduce as full_reduce
 from preprocess.fe.assembly import assemble
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Averaged, BoundInterface, Rigid, bind_interfaces
 from preprocess.fe.material import Isotropic
-from preprocess.fe.model import FEModel
 from preprocess.mesh.structured import box_mesh
 from preprocess.reduction import Basis, CraigBampton, Progress, Reduction
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.solve.lanczos import modes_of
 
 reduce = functools.partial(full_reduce, stiffening=False, stress=None, estimate=False)

@@ -14,9 +14,9 @@ from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.record import FlexibleBodyData
 from preprocess.body.build import reduce as full_reduce
 from preprocess.fe.assembly import assemble
+from preprocess.fe.fe_model import FEModel
 from preprocess.fe.interfaces import Averaged, Rigid, bind_interfaces
 from preprocess.fe.material import Isotropic
-from preprocess.fe.model import FEModel
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.rigid_motion import rigid_motion
 from preprocess.mesh.structured import box_mesh
@@ -32,8 +32,8 @@ from preprocess.reduction import (
     Rubin,
 )
 from preprocess.reduction.accuracy import ReducedModel, frequency_errors
-from preprocess.reduction.independent import elastic_shapes
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.independent_shapes import elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.solve.lanczos import modes_of
 
 ENDS = {"a": Rigid("x0"), "b": Averaged("x1")}

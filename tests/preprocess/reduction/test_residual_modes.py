@@ -12,8 +12,8 @@ import preprocess as pp
 import preprocess.reduction.residual_modes as module
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.interfaces import bind_interfaces
-from preprocess.reduction.independent import elastic_shapes
-from preprocess.reduction.statics import InterfaceStatics
+from preprocess.reduction.independent_shapes import elastic_shapes
+from preprocess.reduction.interface_statics import InterfaceStatics
 
 METHODS = {
     "craig-bampton": pp.CraigBampton(modes=3),

@@ -9,7 +9,7 @@ import scipy.sparse.linalg as sla
 
 from flexmbs.errors import InputError, SolverError
 from preprocess.fe.assembly import assemble
-from preprocess.fe.coarse import linear_interpolation
+from preprocess.fe.corner_interpolation import linear_interpolation
 from preprocess.fe.material import Isotropic
 from preprocess.mesh.structured import box_mesh
 from preprocess.mesh_files.read import read_mesh

@@ -10,8 +10,8 @@ import pytest
 import preprocess as pp
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError
-from preprocess.solve.cholesky import PassingFactor, analyse, factor
-from preprocess.solve.engine import SERIAL, Engine, Matrix
+from preprocess.solve.cholesky import TransientFactor, analyse, factor
+from preprocess.solve.engine import SERIAL, BlockMatrix, Engine
 from preprocess.solve.ordering import node_graph, node_order
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="SuperLU factors only")
@@ -24,10 +24,10 @@ def block() -> pp.FEModel:
     )
 
 
-def matrix(fe: pp.FEModel, shift: float) -> Matrix:
+def matrix(fe: pp.FEModel, shift: float) -> BlockMatrix:
     """K − σ M with one end held."""
     free = np.setdiff1d(np.arange(len(fe.nodes)), fe.node_sets["x0"])
-    return Matrix((fe.K - shift * fe.M).tocsr(), free, fe.nodes, fe.node_ids, definite=False)
+    return BlockMatrix((fe.K - shift * fe.M).tocsr(), free, fe.nodes, fe.node_ids, definite=False)
 
 
 @pytest.mark.parametrize("columns", [0, 3, 12])
@@ -61,13 +61,13 @@ def test_counts_are_those_of_all_eigenvalues():
 
 def test_a_wrong_factor_shows_in_the_backward_error(block, monkeypatch):
     """As of a small pivot: one panel with a relative error of 1e-6."""
-    right = factor.PassingFactor._finished
+    right = factor.TransientFactor._finished
 
     def disturbed(self, step, tree, L, pool):
         L[: tree.panel[step.high]] *= 1.0 + 1e-6 * (step.low == 0)
         right(self, step, tree, L, pool)
 
-    monkeypatch.setattr(factor.PassingFactor, "_finished", disturbed)
+    monkeypatch.setattr(factor.TransientFactor, "_finished", disturbed)
     found = SERIAL.inertia(matrix(block, 1e8), np.zeros((block.K.shape[0], 0)))
     assert 1e-8 < found.backward_error < 1e-4
 
@@ -81,10 +81,10 @@ def test_memory_needed_is_that_of_the_work(block, columns):
         A.blocks, len(block.nodes)
     )
     tracemalloc.start()
-    PassingFactor(A.A, tree, B)
+    TransientFactor(A.A, tree, B)
     used = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert used - 12 * A.A.nnz < 1.1 * PassingFactor.bytes_needed(tree, columns) < 2 * used
+    assert used - 12 * A.A.nnz < 1.1 * TransientFactor.bytes_needed(tree, columns) < 2 * used
 
 
 def test_a_shift_at_an_eigenvalue_is_named():

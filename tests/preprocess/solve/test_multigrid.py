@@ -10,8 +10,8 @@ import preprocess as pp
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError
 from preprocess.elements import ELEMENTS
-from preprocess.fe.coarse import corner_functions, linear_interpolation
-from preprocess.solve import corrections, factors, lanczos, memory, threads
+from preprocess.fe.corner_interpolation import corner_functions, linear_interpolation
+from preprocess.solve import davidson, factors, lanczos, memory, threads
 from preprocess.solve.factorize import factorize
 from preprocess.solve.factors import CholeskyFactor
 from preprocess.solve.multigrid import Multigrid
@@ -116,7 +116,7 @@ def test_results_do_not_depend_on_the_number_of_threads(part, small, monkeypatch
 def test_bodies_are_those_of_a_direct_factor(part, monkeypatch, interfaces, method):
     # otherwise the difference is that of the last mode
     monkeypatch.setattr(lanczos, "TOLERANCE", 1e-10)
-    monkeypatch.setattr(corrections, "_SETTLED", 1e-10)
+    monkeypatch.setattr(davidson, "_SETTLED", 1e-10)
     bodies = []
     for many in (np.inf, 0):
         monkeypatch.setattr(memory, "MANY", many)
@@ -147,7 +147,7 @@ def test_random_parts_are_right_in_any_case(seed, monkeypatch):
     """All elements, spiders, rigid and averaged interfaces: by two grids or not."""
     monkeypatch.setattr(lanczos, "_DENSE_SIZE", 200)
     monkeypatch.setattr(lanczos, "TOLERANCE", 1e-10)
-    monkeypatch.setattr(corrections, "_SETTLED", 1e-10)
+    monkeypatch.setattr(davidson, "_SETTLED", 1e-10)
     fe, interfaces = random_model(seed, finer=2)
     bodies = []
     for many in (np.inf, 0):
@@ -184,7 +184,7 @@ def test_solids_with_a_shell_and_a_spider_have_two_grids_too(monkeypatch):
         "hub": pp.RigidSpider("tip", position=(0.6, 0.1, 0.1)),
     }
     fe = pp.assemble(mesh, STEEL, sections=pp.ShellSection(0.002), connections=joints)
-    monkeypatch.setattr(corrections, "_SETTLED", 1e-10)
+    monkeypatch.setattr(davidson, "_SETTLED", 1e-10)
     bodies = []
     for many in (np.inf, 0):
         monkeypatch.setattr(memory, "MANY", many)

@@ -15,8 +15,8 @@ import preprocess as pp
 from flexmbs._jit import COMPILED
 from flexmbs.errors import InputError, SolverError
 from flexmbs.flexible_body.record import FlexibleBodyData
-from preprocess.reduction import statics
-from preprocess.solve import corrections, factors, lanczos
+from preprocess.reduction import interface_statics
+from preprocess.solve import davidson, factors, lanczos
 from preprocess.solve.factorize import factorize
 from preprocess.solve.factors import CholeskyFactor
 from preprocess.solve.refinement import ROUGH, refined, roughness
@@ -81,7 +81,7 @@ def test_solutions_have_double_precision(part, single, monkeypatch):
 def test_bodies_are_those_of_double_precision(part, monkeypatch, interfaces, method):
     # otherwise the difference is that of the last mode
     monkeypatch.setattr(lanczos, "TOLERANCE", 1e-10)
-    monkeypatch.setattr(corrections, "_SETTLED", 1e-10)
+    monkeypatch.setattr(davidson, "_SETTLED", 1e-10)
     expected = reduced(part, interfaces, method)
     monkeypatch.setattr(factors, "LARGE", 0.0)
     found = reduced(part, interfaces, method)
@@ -111,7 +111,7 @@ def test_bodies_of_random_parts_are_those_of_double_precision(seed, monkeypatch)
     """All elements, spiders, rigid and averaged interfaces."""
     monkeypatch.setattr(lanczos, "_DENSE_SIZE", 200)
     monkeypatch.setattr(lanczos, "TOLERANCE", 1e-10)
-    monkeypatch.setattr(corrections, "_SETTLED", 1e-10)
+    monkeypatch.setattr(davidson, "_SETTLED", 1e-10)
     # modes beyond the basis may need a factor in double precision
     monkeypatch.setattr("preprocess.body.build._residual", lambda *given: None)
     fe, interfaces = random_model(seed, finer=2)
@@ -211,7 +211,7 @@ def test_nearly_incompressible_and_flat_parts_are_right_in_any_case(monkeypatch)
 
 def test_modes_that_do_not_converge_are_those_of_refined_solutions(part, single, monkeypatch):
     expected = reduced(part, "rigid", "craig-bampton").modes.frequency
-    told, find = [], statics.modes_by_corrections
+    told, find = [], interface_statics.modes_by_corrections
 
     def attempt(*given, **options):
         try:
@@ -220,8 +220,8 @@ def test_modes_that_do_not_converge_are_those_of_refined_solutions(part, single,
             told.append(str(error))
             raise
 
-    monkeypatch.setattr(statics, "modes_by_corrections", attempt)
-    monkeypatch.setattr(corrections, "_MAX_STEPS", 3)
+    monkeypatch.setattr(interface_statics, "modes_by_corrections", attempt)
+    monkeypatch.setattr(davidson, "_MAX_STEPS", 3)
     np.testing.assert_allclose(
         reduced(part, "rigid", "craig-bampton").modes.frequency, expected, rtol=1e-9
     )
@@ -258,7 +258,7 @@ def test_singular_parts_are_refused_by_name(part, single):
 
 def test_restarts_of_the_space_lose_nothing(part, single, monkeypatch):
     """The space of 60 modes is full several times; no mode is missed, as the Sturm check proves."""
-    monkeypatch.setattr(corrections, "CAPACITY", 2)
+    monkeypatch.setattr(davidson, "CAPACITY", 2)
     found = pp.CraigBampton(modes=60, verify=True)
     body = pp.reduce(
         part,
@@ -327,11 +327,11 @@ def test_bands_may_have_many_modes(part, monkeypatch):
 def test_more_modes_than_motions_with_mass_are_an_error():
     """25 modes of 20 masses on 500 springs."""
     massive, stiffness = np.arange(500)[:, None] < 20, np.linspace(1.0, 2.0, 500)[:, None]
-    none = corrections.Projection(np.zeros((500, 0)), np.zeros((500, 0)))
+    none = davidson.Projection(np.zeros((500, 0)), np.zeros((500, 0)))
     with pytest.raises(
         SolverError, match=r"modes: only \d+ motions with mass were found; request fewer modes"
     ):
-        corrections.modes_by_corrections(
+        davidson.davidson_modes(
             lambda f: f / stiffness,
             lambda u: stiffness * u,
             lambda u: massive * u,
@@ -348,7 +348,7 @@ def test_modes_of_random_parts_are_those_of_dense_matrices(seed, single, monkeyp
     """
     random = np.random.default_rng(seed)
     monkeypatch.setattr(lanczos, "_DENSE_SIZE", 60)
-    monkeypatch.setattr(corrections, "CAPACITY", int(random.integers(2, 7)))
+    monkeypatch.setattr(davidson, "CAPACITY", int(random.integers(2, 7)))
     statics = random_part(seed, finer=2)
     fe, full = statics.fe, full_model(statics, None)
     held = [(), (0,), tuple(range(len(statics.interfaces)))][random.integers(3)]

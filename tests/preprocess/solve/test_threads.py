@@ -9,9 +9,9 @@ from preprocess.fe import assembly
 from preprocess.fe.material import Isotropic
 from preprocess.mesh.structured import box_mesh
 from preprocess.solve import memory
-from preprocess.solve.memory import memory_kept
+from preprocess.solve.memory import retain_freed_memory
 from preprocess.solve.sparse_products import RepeatedProduct, sparse_product
-from preprocess.solve.tall import BLOCK, TallProducts
+from preprocess.solve.tall_products import BLOCK, TallProducts
 from preprocess.solve.threads import Threads
 
 THREADS = [1, 3]
@@ -127,10 +127,10 @@ def test_memory_is_kept_until_the_last_of_several_functions_ends(monkeypatch):
     adjusted = []
     monkeypatch.setattr(memory, "_adjust", adjusted.append)
 
-    @memory_kept()
+    @retain_freed_memory()
     def nested(depth):
         return nested(depth - 1) if depth else 1 / 0
 
-    with pytest.raises(ZeroDivisionError), memory_kept():
+    with pytest.raises(ZeroDivisionError), retain_freed_memory():
         nested(2)
     assert adjusted == [memory.KEPT, memory.USUAL]

@@ -1,0 +1,99 @@
+"""What connections between nodes have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from flexmbs.errors import InputError
+from flexmbs.flexible_body.components import FloatArray, IntArray
+from preprocess.fe.constraints import Dependence
+from preprocess.fe.freedoms import Freedoms
+from preprocess.mesh.node_regions import NodeSets, region_of
+
+NO_NODES: IntArray = np.zeros(0, dtype=np.int64)
+
+
+class ModelNodes(NamedTuple):
+    """Nodes of a model: positions (N, 3), numbers (N,), named sets, degrees of freedom, outer faces
+    by their number of nodes.
+    """
+
+    positions: FloatArray
+    ids: IntArray
+    sets: NodeSets
+    freedoms: Freedoms
+    faces: Callable[[], Mapping[str, IntArray]] = dict
+
+
+class Arms(NamedTuple):
+    """A bound spider: its nodes (n,), their rigid motion about its centre (n, 3, 6), and their
+    rotation by u (3, size); what of the centre follows the nodes, None where these follow it."""
+
+    nodes: IntArray
+    rigid_motion: FloatArray
+    turn: sp.csr_matrix
+    led: Dependence | None
+
+
+class Connection(ABC):
+    """Declaration of a connection; a new one is a class and one line in `CONNECTIONS` of
+    `connections`.
+    """
+
+    kind: ClassVar[str]
+
+    def centre(self, name: str, nodes: FloatArray, sets: NodeSets) -> FloatArray | None:
+        """Position (3,) of the node that the connection adds to the model; None if it adds none.
+        Raises InputError.
+        """
+        return None
+
+    @abstractmethod
+    def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
+        """Nodes that need a rotation."""
+
+    def dependence(self, name: str, nodes: ModelNodes) -> Dependence | None:
+        """Dependent degrees of freedom and their factors; None if there are none. Raises
+        InputError.
+        """
+        return None
+
+    def stiffness_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix | None:
+        """Stiffness (size, size) that it adds; None if it adds none. Raises InputError."""
+        return None
+
+    def damping_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix | None:
+        """Viscous damping (size, size) that it adds; None if it adds none. Raises InputError."""
+        return None
+
+    def arms(self, name: str, nodes: ModelNodes) -> Arms | None:
+        """What rotates with the connection; None if nothing does."""
+        return None
+
+
+def one_node(nodes: ModelNodes, where: str | int, what: str) -> int:
+    """Row of a node given by its number, or by a set that has only this node. Raises InputError."""
+    if isinstance(where, int):
+        return row_of(nodes, where, what)
+    rows = region_of(where).rows(nodes.positions, nodes.sets)
+    if len(rows) != 1:
+        raise InputError(
+            f"{what}: {where!r} has {len(rows)} nodes; give a set of one node, or its number"
+        )
+    return int(rows[0])
+
+
+def row_of(nodes: ModelNodes, number: int, what: str) -> int:
+    """Row of the node with a number. Raises InputError."""
+    found = np.flatnonzero(nodes.ids == number)
+    if not found.size:
+        raise InputError(
+            f"{what}: the mesh has no node {number}; its node numbers are "
+            f"{nodes.ids.min()}..{nodes.ids.max()}"
+        )
+    return int(found[0])

@@ -1,0 +1,30 @@
+"""What sections of beams, trusses and shells have in common."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+import numpy as np
+
+from flexmbs.errors import InputError
+from preprocess.inputs.argument_checks import number
+
+
+class Section(ABC):
+    """Section of structural elements; a new one is a class and one line in `SECTIONS`."""
+
+    kind: ClassVar[str]
+    elements: ClassVar[tuple[str, ...]]
+    """Element types that have such a section."""
+
+    @property
+    def varies(self) -> bool:
+        """Whether it varies along an element."""
+        return False
+
+
+def check_added_mass(value: float, unit: str) -> None:
+    """Raise InputError for a mass per length or area that is negative or not finite."""
+    if not 0 <= number(value, "section: added_mass") < np.inf:
+        raise InputError(f"section: added_mass: {value!r}; give {unit} that are not negative")

@@ -1,0 +1,148 @@
+"""What a mesh file says of sections, materials, connections and masses."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preprocess.inputs.known_materials import material_doubt
+from preprocess.inputs.units import Units
+
+Item = dict[str, Any]
+Items = dict[str, Item]
+Indices = NDArray[np.int64]
+
+# Powers of the units of force, length and time; other keys have none.
+DIMENSIONS = {
+    **dict.fromkeys(
+        (
+            "thickness",
+            "diameter",
+            "height",
+            "width",
+            "web",
+            "flange",
+            "offset",
+            "position",
+            "arm",
+            "ends",
+            "walls",
+            "rectangles",
+            "flat",
+            "shear_centre",
+            "tolerance",
+        ),
+        (0, 1, 0),
+    ),
+    "area": (0, 2, 0),
+    **dict.fromkeys(("Iy", "Iz", "J"), (0, 4, 0)),
+    **dict.fromkeys(("E", "G", "C", "strengths"), (1, -2, 0)),
+    "rho": (1, -4, 2),
+    "stiffness": (1, -1, 0),
+    "translation": (1, -1, 0),
+    "rotation": (1, 1, 0),
+    "damping": (1, -1, 1),
+    "translation_damping": (1, -1, 1),
+    "rotation_damping": (1, 1, 1),
+    "mass": (1, -1, 2),
+    "inertia": (1, 1, 2),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FileDeclarations:
+    """Declarations of a file by name, as in part files: the kind and the arguments of its class;
+    masses: node and arguments.
+
+    Materials that are not complete have a key "problem".
+    """
+
+    sections: Items = field(default_factory=dict)
+    connections: Items = field(default_factory=dict)
+    materials: Items = field(default_factory=dict)
+    masses: list[Item] = field(default_factory=list)
+
+    def connected(self, node_ids: Indices, node_sets: Mapping[str, Indices]) -> Indices:
+        """Rows of the nodes that the connections are at, by node numbers (N,) and the rows of sets."""
+        given = self.connections.values()
+        places = [
+            each[key]
+            for each in given
+            for key in ("where", "reference", "first", "second")
+            if key in each
+        ]
+        numbers = [number for each in given for number, _, _ in each.get("terms", ())]
+        numbers += [place for place in places if isinstance(place, int)]
+        sets = [node_sets[name] for name in places if isinstance(name, str)]
+        return np.concatenate([np.flatnonzero(np.isin(node_ids, numbers)), *sets])
+
+    def scaled(self, units: Units) -> "FileDeclarations":
+        """The same in SI, from these units."""
+        parts = (
+            {name: _scaled(each, units) for name, each in items.items()}
+            for items in (self.sections, self.connections)
+        )
+        sections, connections = parts
+        materials = {name: _scaled(each, units) for name, each in self.materials.items()}
+        return FileDeclarations(
+            sections, connections, materials, [_scaled(each, units) for each in self.masses]
+        )
+
+    def doubtful_materials(self, units: Units) -> list[str]:
+        """Sentences on materials whose data in these units are those of other ones."""
+        plies = (ply for each in self.sections.values() for ply in each.get("materials", ()))
+        given = [each for each in (*self.materials.values(), *plies) if "problem" not in each]
+        found = dict[str, None]()
+        for E, rho in dict.fromkeys((_stiffest(each), float(each["rho"])) for each in given):
+            doubtful = material_doubt(E, rho, units)
+            if doubtful:
+                found[
+                    f"material: E = {E:.4g}, rho = {rho:.4g} with unit='{units.name}' "
+                    f"{doubtful}; is the unit right?"
+                ] = None
+        return list(found)
+
+
+def _stiffest(material: Item) -> float:
+    """Largest modulus, of C the largest on its diagonal."""
+    values = np.asarray(
+        material["E"] if "E" in material else np.diagonal(material["C"]), dtype=float
+    )
+    return float(values.max())
+
+
+def _scaled(given: Item, units: Units) -> Item:
+    found = {
+        key: _times(value, units.factor(*DIMENSIONS[key])) if key in DIMENSIONS else value
+        for key, value in given.items()
+    }
+    if "added_mass" in given:  # per area of shells, per length of others
+        found["added_mass"] = given["added_mass"] * units.factor(
+            1, -3 if given["kind"] in ("shell", "laminate") else -2, 2
+        )
+    if "ends" in given and np.shape(given["ends"]) != (2, 3):  # rows of element numbers
+        found["ends"] = [[row[0], *_times(row[1:], units.length)] for row in given["ends"]]
+    if "end" in given:
+        found["end"] = _scaled(given["end"], units)
+    if "plies" in given:
+        found["plies"] = [[thickness * units.length, angle] for thickness, angle in given["plies"]]
+    if "at_nodes" in given:
+        found["at_nodes"] = [
+            [number, thickness * units.length] for number, thickness in given["at_nodes"]
+        ]
+    if "terms" in given:  # of rotations: u in m, θ in rad
+        found["terms"] = [
+            (node, k, factor * (units.length if k > 3 else 1.0))
+            for node, k, factor in given["terms"]
+        ]
+    if "materials" in given:
+        found["materials"] = [_scaled(each, units) for each in given["materials"]]
+    return found
+
+
+def _times(value: Any, factor: float) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_times(each, factor) for each in value]
+    return None if value is None else value * factor

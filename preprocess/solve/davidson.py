@@ -1,0 +1,264 @@
+"""Lowest modes of large structures by a rough factor: a space of shapes, extended by corrections of
+its Ritz vectors.
+
+    r = K φ − λ M φ,    correction = A r,    A ≈ the static response
+
+With an exact response the space is that of the Lanczos iteration, since A r = φ − λ A M φ. Errors
+of the response delay the convergence, but do not limit it: residuals and projections are those of
+the matrices. Source: Davidson, J. Comput. Phys. 17 (1975) 87; Morgan, Scott, SIAM J. Sci. Stat.
+Comput. 7 (1986) 817.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from flexmbs.errors import SolverError
+from flexmbs.flexible_body.components import FloatArray
+from preprocess.solve.lanczos import Modes, Operator, Wanted, wanted_of, with_all_copies
+from preprocess.solve.lanczos import Modes, Operator, WantedModes, wanted_of, with_repeated_modes
+from preprocess.solve.tall import TallProducts
+from preprocess.solve.tall_products import TallProducts
+from preprocess.solve.threads import Threads
+
+Flags = NDArray[np.bool_]
+
+_MAX_STEPS = 200  # for each two hundred modes
+CAPACITY = 6  # shapes for each mode
+# residual of a Ritz vector whose correction, which the space gets, leaves less than a tenth: see
+# `lanczos`
+_SETTLED = 2e-7
+# the same for strain energies, which errors of high frequency have more of: the error of ω² is the
+# square
+_SETTLED_STRAIN = 1e-5
+# of that residual: a correction that adds little but its round-off, which has all frequencies
+_LITTLE = 0.1
+# largest error of a product of shapes; more indicates a space that is larger than that of the
+# motions
+_ORTHONORMAL = 1e-8
+_SWEEPS = 4  # of orthogonalization, at most
+# of the square of a shape that a sweep leaves; of less, round-off would be a part that counts
+_LEFT = 1e-5
+_DRIFT = 1e-12  # error of products of Ritz vectors from which on one sweep does not do
+_SHIFTED = 1e-6  # relative decrease of a Ritz value that a new mode below it causes
+_APART = 1e-4  # relative distance of Ritz values whose vectors do not mix
+
+
+class Projection(NamedTuple):
+    """Fields u − A Bᵀ u with ``motions`` A (n, c) of a support and what gives their
+    ``coordinates``, B (n, c): Bᵀ A = 1.
+    """
+
+    motions: FloatArray
+    coordinates: FloatArray
+
+
+def davidson_modes(
+    response: Operator,
+    stiffness: Operator,
+    mass: Operator,
+    supports: Projection,
+    size: int,
+    *,
+    count: int = 0,
+    omega_max: float = 0.0,
+    block: int = 8,
+) -> Modes:
+    """The ``count`` lowest modes, or all with ω ≤ ``omega_max``.
+
+    response: approximate static response A to loads (n, k); stiffness, mass: K and M times (n, k);
+    supports: what removes the motions that round-off brings in against the supports. Raises
+    SolverError when the iteration does not converge.
+    """
+
+    def find(block: int) -> Modes:
+        return _by_blocks(
+            response, stiffness, mass, supports, size, WantedModes(count, omega_max), block
+        )
+
+    return with_repeated_modes(find, block)
+
+
+def _by_blocks(
+    response: Operator,
+    stiffness: Operator,
+    mass: Operator,
+    supports: Projection,
+    size: int,
+    wanted: WantedModes,
+    block: int,
+) -> Modes:
+    """Modes as above, from a first space of ``block`` shapes, by as many corrections at once or
+    those of a cluster.
+    """
+    count, omega_max = wanted
+    with Threads() as threads:
+        space = _SearchSpace(
+            stiffness,
+            mass,
+            supports,
+            TallProducts(size, threads),
+            max(12 * block, CAPACITY * count + 4 * block),
+        )
+        start = space.admissible(
+            response(mass(np.random.default_rng(0).standard_normal((size, block))))
+        )
+        space.extend(start, mass(start))
+        settled, before = np.zeros(0, dtype=bool), np.zeros(0)
+        for step in itertools.count():
+            value, y = space.ritz()
+            settled, before = _settled(settled, before, value), value
+            target = min(wanted.target(1.0 / value), len(value))
+            if settled[:target].all() and len(value) > target:
+                shapes = space.vectors(y[:, :target])
+                if (
+                    np.abs(space.products.inner(shapes, mass(shapes)) - np.eye(target)).max()
+                    > _ORTHONORMAL
+                ):
+                    raise SolverError(
+                        f"modes: the {target} lowest shapes are not orthonormal; request "
+                        "fewer modes"
+                    )
+                return wanted_of(1.0 / value[:target], shapes, count, omega_max)
+            if step >= _MAX_STEPS * (1 + target // 200):
+                break
+            if settled.all():
+                raise _too_few(len(value))
+            cluster, chosen = _clusters(value), np.flatnonzero(~settled)
+            chosen = chosen[: max(block, np.sum(cluster[chosen] == cluster[chosen[0]]))]
+            shapes = space.vectors(y[:, chosen])
+            residual, momenta = stiffness(shapes), mass(shapes)
+            space.watch(shapes, momenta)
+            space.products.subtract_scaled(residual, momenta, value[chosen])
+            correction = space.admissible(response(residual))
+            product = mass(correction)
+            sizes = np.sqrt(space.products.squares(correction, product))
+            strains = np.sqrt(
+                np.abs(space.products.squares(correction, residual)) / np.abs(value[chosen])
+            )
+            useful = sizes > _LITTLE * _SETTLED
+            settled[chosen] = (sizes <= _SETTLED) & (strains <= _SETTLED_STRAIN) | ~useful
+            settled &= ~np.isin(cluster, cluster[~settled])
+            if useful.any():
+                kept = slice(None) if useful.all() else useful
+                W, MW = (
+                    space.products.scaled(each[:, kept], 1.0 / sizes[kept])
+                    for each in (correction, product)
+                )
+                space.extend(W, MW, keep=target + block)
+    found = np.sum(settled[:target])
+    raise SolverError(
+        f"modes: {found} of {target} converged after {step} steps; request fewer modes or "
+        "repair the mesh"
+    )
+
+
+def _too_few(found: int) -> SolverError:
+    return SolverError(f"modes: only {found} motions with mass were found; request fewer modes")
+
+
+def _settled(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
+    """Which of the Ritz values (k,), of more than before, have settled; none where a new mode came
+    below one that had.
+    """
+    known = np.zeros(len(value), dtype=bool)
+    common = min(len(before), len(value))
+    if not (settled[:common] & (value[:common] < before[:common] * (1.0 - _SHIFTED))).any():
+        known[:common] = settled[:common]
+    return known
+
+
+def _clusters(value: FloatArray) -> NDArray[np.intp]:
+    """Numbers (k,) of groups of ascending values whose vectors may mix: these settle together."""
+    return np.cumsum(np.diff(value, prepend=value[0]) > _APART * np.abs(value))
+
+
+class _SearchSpace:
+    """M-orthonormal basis V (n, k), and H = Vᵀ K V."""
+
+    def __init__(
+        self,
+        stiffness: Operator,
+        mass: Operator,
+        supports: Projection,
+        products: TallProducts,
+        capacity: int,
+    ) -> None:
+        self._stiffness, self._mass, self._supports, self.products = (
+            stiffness,
+            mass,
+            supports,
+            products,
+        )
+        self._basis, self._H = np.empty((products.size, capacity), order="F"), np.zeros((0, 0))
+        self._twice = True  # whether to sweep twice: the first block is nearly dependent
+
+    @property
+    def _V(self) -> FloatArray:
+        return self._basis[:, : len(self._H)]
+
+    def extend(self, W: FloatArray, MW: FloatArray, keep: int = 0) -> None:
+        """Add the span of W (n, m), MW = M W; if it does not fit, after a restart with the ``keep``
+        lowest Ritz vectors.
+
+        Each sweep removes the part in V and divides by the root of the products that are left,
+        ``WᵀMW − pᵀp`` with p = VᵀMW, until it leaves so much that their round-off does not count.
+        What is left of a correction may be a small part of it: there the inadmissible part of V
+        would grow from step to step.
+        """
+        if len(self._H) + W.shape[1] > self._basis.shape[1]:
+            value, y = self.ritz()
+            kept = self.vectors(y[:, :keep])
+            if self._basis.shape[1] < kept.shape[1] + 2 * W.shape[1]:
+                self._basis = np.empty((len(kept), 3 * kept.shape[1] + 2 * W.shape[1]), order="F")
+            self._basis[:, : kept.shape[1]], self._H = kept, np.diag(value[:keep])
+        k, m = len(self._H), W.shape[1]
+        for sweep in range(_SWEEPS):
+            MW = self._mass(W) if sweep else MW
+            part, gram = self.products.inner(self._V, MW), self.products.inner(W, MW)
+            left, directions = np.linalg.eigh(gram - part.T @ part)
+            if not left[-1] > 0.0:
+                raise _too_few(k)
+            self.products.subtract(W, self._V, part)
+            self.products.multiply_in_place(
+                W, directions / np.sqrt(np.maximum(left, left[-1] * 1e-15)) @ directions.T
+            )
+            if left[0] > _LEFT * max(left[-1], np.diag(gram).max()) and (sweep or not self._twice):
+                break
+        self.products.copy(self.admissible(W), self._basis[:, k : k + m])
+        product = self._stiffness(W)
+        H = np.zeros((k + m, k + m))
+        H[:k, :k] = self._H
+        H[:, k:] = self.products.inner(self._basis[:, : k + m], product)
+        H[k:, :k] = H[:k, k:].T
+        self._H = 0.5 * (H + H.T)
+
+    def admissible(self, W: FloatArray) -> FloatArray:
+        """W (n, m), without the motions that the supports do not admit."""
+        self.products.subtract(
+            W, self._supports.motions, self.products.inner(self._supports.coordinates, W)
+        )
+        return W
+
+    def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
+        """Sweep twice where Ritz vectors (n, m), with their momenta, are no longer orthonormal: the
+        error that one sweep leaves grows from step to step. Raises SolverError where some have no
+        mass."""
+        gram = self.products.inner(shapes, momenta)
+        self._twice = bool(np.abs(gram - np.eye(len(gram))).max() > _DRIFT)
+        lost = int(np.sum(np.linalg.eigvalsh(gram) < 0.5))
+        if lost:
+            raise _too_few(len(self._H) - lost)
+
+    def ritz(self) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues λ of H (k,), ascending, and their vectors (k, k)."""
+        return scipy.linalg.eigh(self._H)  # type: ignore[no-any-return]
+
+    def vectors(self, y: FloatArray) -> FloatArray:
+        """V y, (n, m)."""
+        return self.products.combined(self._V, y)
