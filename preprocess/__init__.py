@@ -1,4 +1,4 @@
-"""From a finite-element mesh to a flexible body: mesh, material, interfaces, reduction, file.
+"""Flexible bodies from finite-element meshes: mesh, material, interfaces, reduction, file.
 
 mesh = read_mesh("link.msh", unit="mm")
 link = reduce(mesh, Isotropic(E=70e9, nu=0.33, rho=2700.0), interfaces={"hub": Rigid("hub_face"), "tip": Rigid("tip_face")},

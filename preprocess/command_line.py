@@ -1,5 +1,6 @@
-"""Command line of the preprocessor. NumPy and plots are imported inside the commands, so that
---help is fast.
+"""Command line of the preprocessor.
+
+NumPy and plots are imported inside the commands, so that --help is fast.
 """
 
 from pathlib import Path
@@ -84,7 +85,7 @@ def inspect_file(
     as_json: AsJson = False,
     allow_outside: AllowOutside = False,
 ) -> None:
-    """Mass, frames, modes, origin and checks of a flexible body; sets, size and quality of a mesh."""
+    """Mass, frames, modes, origin, checks of a flexible body; sets, size, quality of a mesh."""
     from preprocess.command.inspect import inspect as command
 
     raise typer.Exit(command(file, unit=unit, as_json=as_json, allow_outside=allow_outside))

@@ -1,3 +1,3 @@
-"""The flexible body: reference conditions, modes, shape integrals, geometric stiffness, stress
-modes; and `reduce`.
+"""Flexible body: reference conditions, modes, shape integrals, geometric stiffness, stress modes;
+and `reduce`.
 """

@@ -1,15 +1,15 @@
-"""Bodies of one part with other materials and nodes whose modal coordinates mean the same, and the
-derivatives of their arrays.
+"""Bodies of one part with varied materials and nodes in common modal coordinates, and derivatives
+of their arrays.
 
     fixed shapes:  K_ff(p) = Φᵀ K(p) Φ,  Z(p) = Wᵀ m(p) W,  W = [1 | x(p) | Φ]   with the shapes Φ of a base body, or Φ + δp Φ',
     own modes:     φ(p) T(p),  T(p) = argmin ‖φ(p) T − Φ‖,  K_ff → Tᵀ K_ff T, …
 
-A reduction anew chooses its modes anew: their signs, their order and, where frequencies coincide,
-their directions. The first body has the shapes of the base: it needs no factorization, and is less
-accurate the further p is from the base. The second one is the reduction anew in the modal
-coordinates that are nearest to the base's: the same body. Both are smooth functions of p, so that
-differences of bodies give the derivatives of all arrays, of the second one those by the
-eigenvectors too, as of the first one with the Φ' of `preprocess.body.shape_derivatives`.
+Every reduction chooses the signs and the order of its modes and, for coinciding frequencies, their
+directions. The first form keeps the shapes of the base: it needs no factorization, and its error
+grows with the distance of p from the base. The second form is a new reduction expressed in the
+modal coordinates nearest to those of the base. Both are smooth functions of p, so that differences
+of bodies give the derivatives of all arrays. Those of the second form include the derivatives of
+the eigenvectors, as do those of the first with the Φ' of `preprocess.body.shape_derivatives`.
 
 Sources: Nelson, AIAA Journal 14 (1976) 1201 (derivatives of eigenvectors); Friswell, J. Vib.
 Acoust. 118 (1996) 390 (of repeated frequencies).
@@ -51,12 +51,11 @@ PLACES = (1.0, -1.0, 2.0, -2.0)
 
 
 def aligned(body: FlexibleBodyData, base: FlexibleBodyData) -> FlexibleBodyData:
-    """The same body in the modal coordinates that are nearest to those of a base: shapes φ T with T
-    = argmin ‖φ T − Φ‖.
+    """Body in the modal coordinates nearest to those of a base: shapes φ T, T = argmin ‖φ T − Φ‖.
 
-    body: a reduction of the part with other materials or nodes.  base: the body with the shapes Φ,
+    body: a reduction of the part with other materials or nodes. base: the body with the shapes Φ,
     at the same nodes. K_ff and D_ff are no longer diagonal. Raises `InputError` for other nodes or
-    numbers of modes, and for shapes that are others.
+    numbers of modes, and if the shapes span a different space.
 
     Examples
     --------
@@ -94,7 +93,7 @@ def aligned(body: FlexibleBodyData, base: FlexibleBodyData) -> FlexibleBodyData:
 
 
 def transformed(body: FlexibleBodyData, T: FloatArray) -> FlexibleBodyData:
-    """The body with modal coordinates q' of q = T q': shapes φ T."""
+    """Body with modal coordinates q' of q = T q': shapes φ T."""
 
     def both(K: FloatArray) -> FloatArray:
         return np.asarray(np.einsum("ki,...kl,lj->...ij", T, K, T))
@@ -142,16 +141,15 @@ def with_shapes(
     reference: str | None = None,
     change: FloatArray | None = None,
 ) -> FlexibleBodyData:
-    """A body of a part like that of a base, with other materials or nodes, but with the base's
-    shapes.
+    """Body of a part with other materials or nodes, in the shapes of a base body.
 
-    base: the body, with its surface.  mesh: that of the base.  part: the mesh with other nodes, or
-    the same one.  material: of the part.  interfaces: as of the base.  reference: the interface
-    that carries the body frame; by default the frame stays where the base has it.  change (N, 3,
-    nf): of the shapes, in the base's axes, see `shape_derivatives`. No factorization is needed.
-    Ratios of damping are those of the base's modes, ``D = m V diag(2 ζ_k ω_k) Vᵀ m`` with the modes
-    V of K_ff and m; there is no geometric stiffness and no static correction of stress. Raises
-    `InputError` for other nodes or interfaces.
+    base: the body, with its surface. mesh: that of the base. part: the mesh with other nodes, or
+    the same one. material: of the part. interfaces: as of the base. reference: the interface that
+    carries the body frame; by default the frame stays where the base has it. change (N, 3, nf): of
+    the shapes, in the base's axes, see `shape_derivatives`. No factorization is needed. Ratios of
+    damping are those of the base's modes, ``D = m V diag(2 ζ_k ω_k) Vᵀ m`` with the modes V of K_ff
+    and m; there is no geometric stiffness and no static correction of stress. Raises `InputError`
+    for other nodes or interfaces.
 
     Examples
     --------
@@ -216,7 +214,9 @@ def _change(given: FloatArray, shape: tuple[int, ...]) -> FloatArray:
 
 class BodyDerivatives(NamedTuple):
     """Derivatives of the arrays of a body, named and shaped as in
-    `flexmbs.flexible_body.FlexibleBodyData`; of the stress modes (n, 6, nf), or None without them.
+    `flexmbs.flexible_body.FlexibleBodyData`.
+
+    Those of the stress modes are (n, 6, nf), or None without stress modes.
     """
 
     mass: float
@@ -239,11 +239,12 @@ def body_derivatives(
     """Derivatives of the shape integrals, K_ff, D_ff and stress modes of a body by the arguments of
     a function that makes it.
 
-    make: gives a body for numbers by keyword; of `aligned` or `with_shapes`, so that its modal
-    coordinates mean the same. at: the numbers.  scales: their sizes, by default their absolute
-    values, 1 for a zero. Differences of fourth order of bodies, with steps of 4e-3 of the sizes:
-    exact but for round-off where K and m are polynomials of the number up to the fourth degree, as
-    in E, ρ and, with fixed shapes, factors of nodal coordinates nearly are. Raises `InputError`.
+    make: returns a body for numbers given by keyword, from `aligned` or `with_shapes`, so that all
+    bodies have the same modal coordinates. at: the numbers. scales: their sizes, by default their
+    absolute values, 1 for a zero. Differences of fourth order of bodies, with steps of 4e-3 of the
+    sizes: exact but for round-off where K and m are polynomials of the number up to the fourth
+    degree, as in E, ρ and, with fixed shapes, factors of nodal coordinates nearly are. Raises
+    `InputError`.
 
     Examples
     --------
@@ -297,8 +298,9 @@ def surface_of(body: FlexibleBodyData, key: str) -> Surface:
 
 
 def mesh_axes(own: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Origin and axes of a body frame in mesh axes: nodes = own · axesᵀ + origin. Raises
-    `InputError` for other nodes.
+    """Origin and axes of a body frame in mesh axes: nodes = own · axesᵀ + origin.
+
+    Raises `InputError` for other nodes.
     """
     centre, middle = own.mean(axis=0), nodes.mean(axis=0)
     axes = scipy.linalg.orthogonal_procrustes(own - centre, nodes - middle)[0].T
@@ -315,7 +317,7 @@ def mesh_axes(own: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArra
 def _frame(
     interface: BoundInterface, shapes: FloatArray, origin: FloatArray, axes: FloatArray
 ) -> FlexibleFrame:
-    """Frame of an interface whose motion fits that of its nodes."""
+    """Frame of an interface with the motion that fits that of its nodes best."""
     rows = (3 * interface.nodes[:, None] + np.arange(3)).ravel()
     motion = interface.average @ shapes[rows]
     return FlexibleFrame(
@@ -330,7 +332,7 @@ def _frame(
 def _stress(
     given: StressModes | None, fe: FEModel, shapes: FloatArray, axes: FloatArray
 ) -> StressModes | None:
-    """Stress modes of the shapes at the nodes of given ones, without static corrections."""
+    """Stress modes of the shapes at the given nodes, without static corrections."""
     if given is None:
         return None
     rows = stress_rows(fe.groups, np.unique(given.rows), len(fe.nodes))

@@ -26,9 +26,12 @@ ROUND_OFF = 1e-15  # of the stiffness that the terms of φᵀKφ have
 
 
 class BodyModes(NamedTuple):
-    """Modes under a reference condition: shapes ``Φ V − R c`` of elastic shapes Φ by V (n, nf) and
-    rigid-body modes by c (6, nf), omega (nf,) [rad/s], the body frame's origin (3,) and axes (3, 3)
-    in mesh axes; ``kind``: name of the modes."""
+    """Modes under a reference condition.
+
+    Shapes ``Φ V − R c`` from elastic shapes Φ by V (n, nf) and rigid-body modes by c (6, nf), omega
+    (nf,) [rad/s], the body frame's origin (3,) and axes (3, 3) in mesh axes; ``kind``: name of the
+    modes.
+    """
 
     V: FloatArray
     c: FloatArray
@@ -38,12 +41,12 @@ class BodyModes(NamedTuple):
     kind: str
 
     def shapes(self, statics: InterfaceStatics, elastic: FloatArray) -> FloatArray:
-        """Φ V − R c (3N, nf), in mesh axes."""
+        """Mode shapes Φ V − R c (3N, nf), in mesh axes."""
         return np.asarray(elastic @ self.V - statics.rigid_modes @ self.c)
 
 
 class ReferenceShapes(NamedTuple):
-    """A reference condition with the elastic shapes that it carries, M-orthonormal."""
+    """Reference condition and the M-orthonormal elastic shapes for which it is well posed."""
 
     rule: Reference
     elastic: ElasticShapes
@@ -52,13 +55,14 @@ class ReferenceShapes(NamedTuple):
 def reference_shapes(
     rule: Reference, statics: InterfaceStatics, elastic: ElasticShapes, *, piece: int
 ) -> ReferenceShapes:
-    """The reference condition and the shapes; where some of these move the body frame and hardly
-    any mass, mean axes of a ``piece`` of a divided part beyond the first, else without the last
-    ones, of the highest normal modes: the most important shapes are first.
+    """Reference condition and the elastic shapes for which the mass matrix is regular.
 
-    Seen from the frame they are rigid-body motions: the mass matrix of the body in its modes, 1 +
-    cᵀc with c of `body_modes`, is singular to round-off.  Raises InputError where interface loads
-    deform the body in those that are left out.
+    If a combination of shapes moves the body frame with hardly any mass, the ``piece`` of a divided
+    part beyond the first gets mean axes; otherwise the last shapes, those of the highest normal
+    modes, are dropped: the most important shapes come first. Seen from the body frame such
+    combinations are rigid-body motions: the mass matrix of the body in its modes, 1 + cᵀc with c of
+    `body_modes`, is singular to round-off. Raises InputError if interface loads deform the body in
+    the dropped shapes.
     """
     _, _, C = rule.frame(statics)
     inner = statics.fe.engine.inner
@@ -78,16 +82,18 @@ def reference_shapes(
 
 
 def _moves_frame_only(c: FloatArray) -> bool:
-    """Whether a combination of shapes moves the body frame, by c (6, n), and hardly any mass."""
+    """True if a combination of shapes moves the body frame, by c (6, n), with hardly any mass."""
     return bool(LIGHT * (1.0 + np.linalg.norm(c, 2) ** 2) > 1.0) if c.size else False
 
 
 def _require_compliance(
     statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, count: int, mend: str
 ) -> None:
-    """Raise `InputError` where loads deform the body, held at its frame, less in the first
-    ``count`` elastic shapes than in all: B K⁻¹ Bᵀ, B the motion of the interfaces seen from the
-    frame and, of inertia, c."""
+    """Raise InputError if the first ``count`` elastic shapes are stiffer under the loads than all.
+
+    The compliance of the body held at its frame is B K⁻¹ Bᵀ, with B the motion of the interfaces
+    seen from the frame and, for inertia, c.
+    """
     elastic, follow = (
         statics.interface_motion(shapes),
         statics.interface_motion(statics.rigid_modes) @ c,
@@ -120,12 +126,12 @@ def _require_compliance(
 
 
 def body_modes(reference: Reference, statics: InterfaceStatics, shapes: FloatArray) -> BodyModes:
-    """Modes of the body in the span of elastic, M-orthonormal shapes Φ (3N, n), mass-normalised,
+    """Mass-normalised modes of the body in the span of elastic, M-orthonormal shapes Φ (3N, n),
     ascending.
 
     With c = (C R)⁻¹ C Φ the mass matrix is ``1 + cᵀc`` and the stiffness that of Φ; the largest
-    component of V is positive. Raises InputError, also for a mode whose stiffness is round-off, of
-    nodes that move freely.
+    component of V is positive. Raises InputError, also for a mode without stiffness beyond
+    round-off (nodes that move freely).
     """
     origin, axes, C = reference.frame(statics)
     inner = statics.fe.engine.inner

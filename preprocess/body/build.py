@@ -1,4 +1,4 @@
-"""From a finite-element model to a flexible body: `reduce`."""
+"""Reduction of a finite-element model to a flexible body: `reduce`."""
 
 from __future__ import annotations
 
@@ -86,30 +86,30 @@ def reduce(
     """Reduced flexible body of a meshed part (with its material) or of given finite-element
     matrices.
 
-    part: a mesh, or a finite-element model that is assembled already.  material: of a mesh, one or
-    by element set, by default that of its file. interfaces: where joints and forces are attached,
-    by name.  method: default ``CraigBampton(modes=12)``. band: frequency [Hz] up to which the
-    errors against the finite-element model are proved to be at most ``tolerance``: of every
-    frequency, free and with each interface held, and of the interface transfer functions. Without a
-    method the result is the smallest such basis of Craig–Bampton's and Rubin's; the bounds go into
-    the provenance ("certificate: …"). tolerance: relative error of the frequencies, default 1e-3; a
-    transfer function may be off as much as such an error causes. reference: reference condition of
-    the body frame: an interface's name (attached to its frame), "mean axes" or "principal axes" (at
-    the centre of mass), "chord" (between the body's two interfaces), "node 17", or a `Reference`.
-    damping: modal ratios ζ, one, one per mode, or a function of the frequency in Hz, besides the
-    dampers of the part, for whose forces static shapes are added to the method's. prestress:
-    constant loads that act before any motion. stiffening: include the geometric stiffness of all
-    unit loads; needs a mesh. stress: stress modes to keep; by default those of the surface nodes of
-    a mesh; None for none. estimate: estimate the errors against the finite-element model; they go
-    into the provenance ("accuracy: …"). inertia_loads: add the static responses to the twelve
-    inertia loads of a rigid motion (accelerations, angular accelerations, products of angular
-    velocities), for bodies that rotate or are shaken, with few normal modes. keep: file that keeps
-    the factor of the stiffness; a reduction of the same mesh and material that finds it there, with
-    any interfaces, method and number of modes, needs no factorization. It is large. progress:
-    called with (step, 0.0 … 1.0). The modes are mass-normalised, K_ff = diag(ω²), D_ff = diag(2ζω)
-    + ΨᵀDΨ; a Craig–Bampton reduction with n normal modes and k interfaces has nf = n + 6k − 6 of
-    them. Raises InputError for invalid input and for a tolerance that is not proved, SolverError
-    when the modes do not converge.
+    part: a mesh, or an assembled finite-element model. material: of a mesh, one or by element set,
+    by default that of its file. interfaces: where joints and forces are attached, by name. method:
+    default ``CraigBampton(modes=12)``. band: frequency [Hz] up to which the errors against the
+    finite-element model are proved to be at most ``tolerance``: of every frequency, free and with
+    each interface held, and of the interface transfer functions. Without a method the result is the
+    smallest such basis of Craig–Bampton's and Rubin's; the bounds go into the provenance
+    ("certificate: …"). tolerance: relative error of the frequencies, default 1e-3; the bound of a
+    transfer function is the error that such a shift of the frequencies causes. reference: reference
+    condition of the body frame: an interface's name (attached to its frame), "mean axes" or
+    "principal axes" (at the centre of mass), "chord" (between the body's two interfaces), "node
+    17", or a `Reference`. damping: modal ratios ζ, one, one per mode, or a function of the
+    frequency in Hz, besides the dampers of the part, for whose forces static shapes are added to
+    the method's. prestress: constant loads that act before any motion. stiffening: include the
+    geometric stiffness of all unit loads; needs a mesh. stress: stress modes to keep; by default
+    those of the surface nodes of a mesh; None for none. estimate: estimate the errors against the
+    finite-element model; they go into the provenance ("accuracy: …"). inertia_loads: add the static
+    responses to the twelve inertia loads of a rigid motion (accelerations, angular accelerations,
+    products of angular velocities), for bodies that rotate or are shaken, with few normal modes.
+    keep: cache file of the factor of the stiffness; a later reduction of the same mesh and
+    material, with any interfaces, method and number of modes, reads it instead of factorizing. The
+    file is large. progress: called with (step, 0.0 … 1.0). The modes are mass-normalised, K_ff =
+    diag(ω²), D_ff = diag(2ζω) + ΨᵀDΨ. A Craig–Bampton reduction with n normal modes and k
+    interfaces has nf = n + 6k − 6 of them. Raises InputError for invalid input and for a tolerance
+    that cannot be proved, SolverError if the modes do not converge.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def reduce(
 
 
 class Piece(NamedTuple):
-    """A piece of a divided part: its statics, and the force patterns (n, m) of its cuts, by their
+    """Piece of a divided part: its statics, and the force patterns (n, m) of its cuts, by
     interface.
     """
 
@@ -169,8 +169,10 @@ class Piece(NamedTuple):
 
 
 class ReductionOptions(NamedTuple):
-    """The options of `reduce`, and of a piece of a divided part its ``cuts`` and its ``number``
-    from 1 on; 0: a whole part.
+    """Options of `reduce`.
+
+    For a piece of a divided part also its ``cuts`` and its ``number`` from 1 on; number 0 is a
+    whole part.
     """
 
     method: Reduction | None
@@ -196,9 +198,11 @@ def body_of(
     steps: Steps,
     piece: Piece | None = None,
 ) -> FlexibleBodyData:
-    """Reduced body of a model with bound interfaces; where several processes have parts of the
-    model, all call this, and surface and stress of each are those of its part. piece: what is known
-    of a piece of a divided part."""
+    """Reduced body of a model with bound interfaces.
+
+    With several processes, each with its part of the model, all call this function; surface and
+    stress of each result are those of its part. piece: data of a piece of a divided part.
+    """
     request = request_of(how.band, how.tolerance, prestressed=how.prestress is not None)
     rule = reference_of(how.reference, [interface.name for interface in bound])
     steps("factorize", 0.0)
@@ -268,7 +272,7 @@ def body_of(
 
 
 def check_options(flags: Mapping[str, object], optional: Mapping[str, object]) -> None:
-    """Raises InputError for options of the wrong type."""
+    """Raise InputError for options of the wrong type."""
     for option, value in flags.items():
         flag(value, option)
     for option, value in optional.items():
@@ -277,8 +281,11 @@ def check_options(flags: Mapping[str, object], optional: Mapping[str, object]) -
 
 
 class _ModalBody(NamedTuple):
-    """Modes of the body under its reference condition ``rule``: shapes (3N, nf) and motion of the
-    interfaces (k, 6, nf), both in mesh axes, and the unit loads about the body frame."""
+    """Modes of the body under its reference condition ``rule``.
+
+    Shapes (3N, nf) and motion of the interfaces (k, 6, nf), both in mesh axes, and the unit loads
+    about the body frame.
+    """
 
     rule: Reference
     modes: BodyModes
@@ -306,14 +313,12 @@ def _modal_body(
 
 
 def _in_body_axes(x: FloatArray, u: FloatArray, modes: BodyModes) -> tuple[FloatArray, FloatArray]:
-    """Positions (N, 3) and displacements (N, 3, nf) in the body frame of those in mesh axes."""
+    """Positions (N, 3) and displacements (N, 3, nf), transformed from mesh to body axes."""
     return (x - modes.origin) @ modes.axes, np.einsum("ba,nbk->nak", modes.axes, u)
 
 
 def _surface(fe: FEModel, modal: _ModalBody) -> Surface:
-    """The nodes and, behind them, the points of the skin of beams and shells, numbered after the
-    nodes.
-    """
+    """Surface of the body: the nodes, followed by the points of the skin of beams and shells."""
     skin, n = fe.skin, len(fe.nodes)
     places = np.vstack([fe.nodes, skin.points.positions])
     u = np.concatenate([fe.displacements(modal.shapes), skin.points.displacements(modal.shapes)])
@@ -344,7 +349,7 @@ def _stress(
     stress: Stress | None,
     steps: Steps,
 ) -> StressModes | None:
-    """Stress modes; None where not requested, and by default for given matrices."""
+    """Stress modes; None if not requested, and by default for given matrices."""
     if stress is None or (stress is SURFACE_STRESS and not statics.fe.has_elements):
         return None
     steps("stress", 0.97)
@@ -359,8 +364,11 @@ def _stress(
 def _with_cuts(
     basis: Basis, statics: InterfaceStatics, patterns: Mapping[str, FloatArray], cuts: Sequence[str]
 ) -> Basis:
-    """Basis with the responses to the force patterns and to loads at some cuts, which the welds
-    there need: first, so that normal modes are dropped where shapes depend on each other."""
+    """Basis preceded by the responses to the force patterns and to loads at the cuts of a piece.
+
+    The welds at the cuts need these responses: they come first, so that normal modes are dropped if
+    shapes are linearly dependent.
+    """
     added: dict[str, FloatArray] = {}
     if patterns:
         added["cut modes"] = statics.response(np.hstack(list(patterns.values())))
@@ -403,9 +411,7 @@ class Steps:
 def _accuracy(
     statics: InterfaceStatics, basis: Basis, elastic: ElasticShapes, steps: Steps
 ) -> Mapping[str, str | float]:
-    """Estimated errors up to the band of the basis, or half its highest normal frequency if it has
-    none.
-    """
+    """Estimated errors up to the band of the basis, or up to half its highest normal frequency."""
     steps("error estimates", 0.98)
     return accuracy(statics, elastic.shapes, _band(basis)).facts()
 
@@ -418,9 +424,7 @@ def _band(basis: Basis) -> float:
 def _residual(
     statics: InterfaceStatics, elastic: ElasticShapes, modal: _ModalBody, how: ReductionOptions
 ) -> ResidualModes | None:
-    """Lowest modes outside the basis, with their damping; None where the iteration does not find
-    them.
-    """
+    """Lowest modes outside the basis, with damping; None if the iteration does not converge."""
     fe, nf = statics.fe, elastic.shapes.shape[1]
     try:
         omega, shapes = residual_modes(statics, elastic.shapes, nf + 6 - statics.coordinates)
@@ -443,7 +447,7 @@ def _residual(
 def _factor_facts(
     statics: InterfaceStatics, keep: str | os.PathLike[str] | None
 ) -> dict[str, str | float]:
-    """Precision of the factor, and where it was read or written, if it is kept."""
+    """Precision of the factor, and whether it was read from or written to a cache file."""
     kept = (
         {}
         if keep is None
@@ -453,9 +457,7 @@ def _factor_facts(
 
 
 def model_of(part: Mesh | FEModel, material: Materials | None) -> FEModel:
-    """The finite-element model of a part, free to move: assembled from a mesh, or the given one.
-    Raises InputError.
-    """
+    """Finite-element model of a free part, assembled from a mesh or given. Raises InputError."""
     if (
         isinstance(part, Sequence)
         and part
@@ -501,8 +503,10 @@ def _frame(
 def _table(
     modes: BodyModes, basis: Basis, ratio: FloatArray, integrals: ShapeIntegrals
 ) -> ModeTable:
-    """Mode table; a mode above the normal modes and the band of the basis is "static": it corrects
-    the compliance.
+    """Mode table.
+
+    A mode above the normal modes and above the band of the basis is "static": it corrects the
+    compliance.
     """
     frequency = modes.omega / (2 * np.pi)
     accurate = max(basis.band, float(basis.normal_frequencies.max(initial=0.0)))

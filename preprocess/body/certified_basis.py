@@ -1,6 +1,4 @@
-"""Certified reductions: the basis that is proved, its bounds and its share of the response to
-inertia loads.
-"""
+"""Certified reductions: choice of the basis, its proved bounds, and its inertia coverage."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ NO_ENERGY = 1e-20  # relative, round-off
 
 
 class ChosenBasis(NamedTuple):
-    """Method with its basis, and what proves it if that is known already."""
+    """Method with its basis, and the reference that proves it if it is known already."""
 
     method: Reduction
     basis: Basis
@@ -34,7 +32,7 @@ class ChosenBasis(NamedTuple):
 def request_of(
     band: float | None, tolerance: float | None, *, prestressed: bool
 ) -> AccuracyRequest | None:
-    """What has to be proved, if anything. Raises InputError."""
+    """Requested accuracy, or None. Raises InputError."""
     if band is None:
         if tolerance is not None:
             raise InputError(
@@ -64,7 +62,10 @@ def chosen_basis(
     statics: InterfaceStatics,
     progress: Progress,
 ) -> ChosenBasis:
-    """The given method, the smallest proved one, or the default. Raises InputError, SolverError."""
+    """Basis of the given method, the smallest proved basis, or the default.
+
+    Raises InputError, SolverError.
+    """
     if method is None and request is not None:
         return ChosenBasis(*smallest_basis(statics, request, progress))
     chosen = method or CraigBampton(modes=12)
@@ -77,8 +78,10 @@ def certificate_facts(
     request: AccuracyRequest,
     proof: CertifiedReference | None,
 ) -> Mapping[str, str | float]:
-    """Proved bounds of elastic, M-orthonormal shapes (3N, n), for the provenance. Raises InputError
-    where they exceed the tolerance."""
+    """Proved bounds of elastic, M-orthonormal shapes (3N, n), for the provenance.
+
+    Raises InputError if they exceed the tolerance.
+    """
     reduced = FreeReduction.of(statics, shapes)
     found = (proof or basis_reference(statics, shapes, request)).certificate(reduced)
     if not found.proved:
@@ -89,12 +92,12 @@ def certificate_facts(
 def inertia_coverage(
     statics: InterfaceStatics, shapes: FloatArray, K: FloatArray
 ) -> dict[str, str | float]:
-    """Share of the strain energy under the twelve inertia loads of a rigid motion about each
-    interface, held there, that elastic shapes Φ (3N, n) with stiffness K (n, n) have: ``fᵀ Φ K⁻¹ Φᵀ
-    f / fᵀ A f``, at most one; one for a load without energy.
+    """Fraction of the strain energy under each inertia load that elastic shapes represent.
 
-    The difference from one is the relative error of the energy (Galerkin), A being the static
-    response of the full model.
+    For the twelve inertia loads f of a rigid motion about each interface, held there, and elastic
+    shapes Φ (3N, n) with stiffness K (n, n) it is ``fᵀ Φ K⁻¹ Φᵀ f / fᵀ A f``, at most one; one for
+    a load without energy. The difference from one is the relative error of the energy (Galerkin), A
+    being the static response of the full model.
     """
     L, R, found = statics.interface_loads, statics.rigid_modes, dict[str, str | float]()
     for k, interface in enumerate(statics.interfaces):

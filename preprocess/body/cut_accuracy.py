@@ -1,5 +1,4 @@
-"""Errors that dividing a part into pieces makes, against the finite-element model of the whole
-part.
+"""Errors of a divided part compared with the finite-element model of the whole part.
 
 The pieces are welded as in `flexmbs.flexible_body.assembled`, with the reference interface held.
 The displacement of an interface under unit loads and the lowest frequencies are compared with those
@@ -29,8 +28,11 @@ TOLERATED = 0.01  # error of compliance or frequency without a warning
 
 
 class CutErrors(NamedTuple):
-    """Relative errors of the divided part, positive where it is softer: of the ``compliance`` by
-    interface load, and of the frequencies (m,) [Hz] of the whole part held at ``reference``."""
+    """Relative errors of the divided part, positive if it is softer than the whole part.
+
+    Errors of the ``compliance`` by interface load, and of the frequencies (m,) [Hz] of the whole
+    part held at ``reference``.
+    """
 
     reference: str
     compliance: Mapping[str, float]
@@ -38,7 +40,7 @@ class CutErrors(NamedTuple):
     frequency_error: FloatArray
 
     def worst(self) -> tuple[str, float]:
-        """What has the largest error, and the error."""
+        """Name and value of the largest error."""
         found = {f"static {load}": error for load, error in self.compliance.items()}
         found |= {
             f"frequency {f:.4g} Hz": float(e) for f, e in zip(self.frequency, self.frequency_error)
@@ -67,8 +69,9 @@ class CutErrors(NamedTuple):
 def cut_errors(
     statics: InterfaceStatics, reference: str, bodies: Sequence[FlexibleBodyData]
 ) -> CutErrors:
-    """Errors of bodies welded at their cuts, the first of them with the ``reference`` interface,
-    against the whole part.
+    """Errors of bodies welded at their cuts against the whole part.
+
+    The first body has the ``reference`` interface.
     """
     names = [each.name for each in statics.interfaces]
     held = names.index(reference)
@@ -93,8 +96,10 @@ def cut_errors(
 
 
 def pieces_damping(bodies: Sequence[FlexibleBodyData]) -> tuple[FloatArray, FloatArray]:
-    """The lowest frequencies (m,) [Hz] of bodies welded at their cuts, held at the reference of the
-    first, and the damping ratios φᵀDφ / 2ω of these modes."""
+    """Lowest frequencies (m,) [Hz] and damping ratios φᵀDφ / 2ω of bodies welded at their cuts.
+
+    The bodies are held at the reference interface of the first.
+    """
     welded = Welded.of(bodies, poses_of(bodies)).in_modes(FREQUENCIES)
     omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
     return omega / (2.0 * np.pi), np.diag(welded.D) / (2.0 * omega)
@@ -123,7 +128,7 @@ CAUSES = {  # by the kind of cuts, of too soft and too stiff pieces, with the re
 
 
 def warn_of_cuts(errors: CutErrors, kind: str) -> None:
-    """Warn of errors above `TOLERATED` with this ``kind`` of cuts."""
+    """Warn of errors above `TOLERATED` with cuts of this ``kind``."""
     what, error = errors.worst()
     if abs(error) > TOLERATED:
         soft, cut_less, stiff, refine = CAUSES[kind]

@@ -1,16 +1,18 @@
-"""Force patterns of full cuts: what a cut transmits besides the forces and moments of its frame.
+"""Force patterns of full cuts, transmitted in addition to the forces and moments of the cut's
+frame.
 
 The pieces of a part, welded by multipliers of some nodal force patterns p at a cut, pᵀ(u_a − u_b) =
 0, move as the whole part in every motion whose true nodal forces at the cut lie in the span of the
-patterns. These forces are taken from motions of the whole part, each with a strain energy ½ uᵀKu of
-one half: static displacements under loads at the interfaces, the responses to the inertia loads of
-rigid motions, and the lowest normal modes with the interfaces held,
+patterns. These forces are taken from motions of the whole part, each with the strain energy ½ uᵀKu
+= ½: static displacements under loads at the interfaces, the responses to the inertia loads of rigid
+motions, and the lowest normal modes with the interfaces held,
 
     f = K_a u_a − (inertia forces of a) at the cut,    f̃ = f − L (Rᵀ f),
 
-with L the unit loads of the cut's frame, R its rigid motion. Leaving out a combination F̃ v of the
-rest releases the energy ½ vᵀCv, C = F̃ᵀ (A_a + A_b) F̃ with A the static responses of the pieces,
-frames of the cuts held: kept are the eigenvectors of C above `RELEASED`, the interface reduction.
+with L the unit loads of the cut's frame, R its rigid motion. Omitting a combination F̃ v of the
+residual forces releases the energy ½ vᵀCv, C = F̃ᵀ (A_a + A_b) F̃ with A the static responses of
+the pieces, frames of the cuts held. The eigenvectors of C with eigenvalues above `RELEASED` are
+kept (interface reduction).
 
 Source: Bernardi, Maday, Patera, Asymptotic and Numerical Methods for PDEs (1993) 269 (welds by
 multipliers, mortar method); Castanier, Tan and Pierre, AIAA Journal 39 (2001) 1182 (characteristic
@@ -41,8 +43,11 @@ Patterns = dict[str, FloatArray]  # (n, m) nodal forces of a piece, by the name 
 
 
 class PartMotions(NamedTuple):
-    """Motions u (n, k) of the whole part, uᵀKu = 1, with accelerations a (n, k) of its nodes and
-    factors of the inertia loads (12, k) that act, besides loads at the interfaces."""
+    """Motions u (n, k) of the whole part, normalised to uᵀKu = 1.
+
+    Accelerations a (n, k) of the nodes, and factors (12, k) of the inertia loads that act in
+    addition to loads at the interfaces.
+    """
 
     u: FloatArray
     a: FloatArray
@@ -50,7 +55,7 @@ class PartMotions(NamedTuple):
 
 
 def part_motions(whole: InterfaceStatics) -> PartMotions:
-    """Motions of a part by loads at the interfaces, by its inertia and in its normal modes with the
+    """Motions of a part under interface loads and inertia loads, and its normal modes with the
     interfaces held.
     """
     fe, n = whole.fe, whole.size
@@ -78,9 +83,11 @@ def cut_patterns(
     pieces: Sequence[InterfaceStatics],
     cuts: Sequence[tuple[int, int, str]],
 ) -> list[Patterns]:
-    """Patterns of each piece at its cuts, (piece, other piece, name); those of the two pieces of a
-    cut are the same forces, of sum one. Raises InputError for cuts at nodes that follow
-    connections."""
+    """Force patterns of each piece at its cuts, keyed by (piece, other piece, name).
+
+    The two pieces of a cut have the same patterns. Raises InputError for cuts at nodes that follow
+    connections.
+    """
     motions = part_motions(whole)
     found: list[Patterns] = [{} for _ in pieces]
     for i, j, cut in cuts:
@@ -101,8 +108,10 @@ def residual_cut_forces(
     cut: tuple[int, int, str],
     motions: PartMotions,
 ) -> dict[int, FloatArray]:
-    """The forces f̃ at a cut on the first of its pieces, among the degrees of freedom of each of
-    the two. Raises InputError for cuts at nodes that follow connections."""
+    """Forces f̃ at a cut on the first of its two pieces, in the degrees of freedom of each piece.
+
+    Raises InputError for cuts at nodes that follow connections.
+    """
     i, j, name = cut
     P, Q = undivided.places[i], undivided.places[j]
     shared = np.intersect1d(P.indices[_dofs_at(pieces[i].fe, name)], Q.indices)
@@ -118,7 +127,9 @@ def residual_cut_forces(
 
 
 def _energy_vectors(S: FloatArray) -> FloatArray:
-    """Interface coordinates (6k, 6k − 6), those of the first zero, orthonormal in the stiffness S."""
+    """Interface coordinates (6k, 6k − 6), orthonormal in the stiffness S, those of the first
+    interface zero.
+    """
     n = len(S) - 6
     L = scipy.linalg.cholesky(S[6:, 6:], lower=True)
     return np.vstack(
@@ -137,8 +148,8 @@ def _dofs_at(fe: FEModel, cut: str) -> Indices:
 def _nodal_forces(
     piece: InterfaceStatics, P: FloatArray, motions: PartMotions, centre: FloatArray
 ) -> FloatArray:
-    """Forces of the rest of the part on the nodes of a piece, among the degrees of freedom of the
-    whole (n, k).
+    """Forces of the rest of the part on the nodes of a piece, in the whole's degrees of freedom (n,
+    k).
     """
     fe = piece.fe
     inertia = (
@@ -148,7 +159,7 @@ def _nodal_forces(
 
 
 def _spread(f: FloatArray, rows: FloatArray, n: int) -> FloatArray:
-    """(n, k) with the given rows, zero elsewhere."""
+    """Array with n rows: the given ``rows``, zero elsewhere."""
     found = np.zeros((n, f.shape[1]))
     found[rows] = f
     return found

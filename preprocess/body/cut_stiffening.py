@@ -1,9 +1,9 @@
-"""What the pieces of a divided part lack of its geometric stiffness.
+"""Geometric stiffness that the pieces of a divided part do not represent.
 
 The stress of a piece under loads at its interfaces is that of tractions linear over its cuts. The
-force patterns that a full cut transmits besides have no geometric stiffness: the tension of a wide
-plate, say, that is pulled at the middle of an edge, is even over the cuts. Under a unit force at an
-interface, with the forces f̃ of the patterns at the cuts,
+additional force patterns of a full cut have no geometric stiffness: for example, the tension in a
+wide plate that is pulled at the middle of an edge is uniform over the cuts. Under a unit force at
+an interface, with the forces f̃ of the patterns at the cuts,
 
     missing = Σ φᵀ K0(A f̃) φ + ψᵀ W(f̃) ψ over the pieces,    whole = Σ φᵀ K0(u) φ,    both over φᵀKφ,
 
@@ -43,9 +43,11 @@ def missing_stiffness(
     cuts: Sequence[tuple[int, int, str]],
     references: Sequence[str],
 ) -> dict[str, float]:
-    """Missing geometric stiffness over that of the whole part, the worst of its lowest modes, by
-    the force at an interface that has an effect. references: of the frames of the pieces; the whole
-    part is held at the first."""
+    """Missing geometric stiffness relative to that of the whole part, and the force that causes it.
+
+    The worst of the lowest modes of the part, by the force at an interface. references: of the
+    frames of the pieces; the whole part is held at the first.
+    """
     names = [each.name for each in whole.interfaces]
     held = names.index(references[0])
     columns = [6 * k + axis for k in range(len(names)) if k != held for axis in range(3)]
@@ -72,7 +74,7 @@ def missing_stiffness(
 
 
 def warn_of_stiffness(missing: dict[str, float]) -> None:
-    """Warn of what is missing above `TOLERATED`."""
+    """Warn of missing geometric stiffness above `TOLERATED`."""
     worst = max(missing, key=lambda load: missing[load], default="")
     if worst and missing[worst] > TOLERATED:
         warnings.warn(

@@ -17,10 +17,10 @@ Damping = float | Sequence[float] | Callable[[FloatArray], FloatArray | float]
 
 
 def damping_ratios(damping: Damping, frequency: FloatArray) -> FloatArray:
-    """Ratios ζ (nf,) for modes at ``frequency`` (nf,) [Hz]: one number for all, one per mode, or a
-    function of the frequency.
+    """Damping ratios ζ (nf,) for modes at ``frequency`` (nf,) [Hz].
 
-    Raises InputError for negative or missing ratios; warns of ratios above one.
+    Given as one number for all modes, one per mode, or a function of the frequency. Raises
+    InputError for negative or missing ratios; warns of ratios above one.
     """
     try:
         given = damping(frequency) if callable(damping) else damping
@@ -60,8 +60,9 @@ def damping_ratios(damping: Damping, frequency: FloatArray) -> FloatArray:
 def damping_matrix(
     ratio: FloatArray, omega: FloatArray, fe: FEModel, shapes: FloatArray
 ) -> FloatArray:
-    """``D_ff = diag(2 ζ ω) + Ψᵀ D Ψ`` of mass-normalised modes Ψ (n, nf), with the dampers D (n, n)
-    of the part, (nf, nf).
+    """Damping matrix ``D_ff = diag(2 ζ ω) + Ψᵀ D Ψ`` (nf, nf) of mass-normalised modes Ψ (n, nf).
+
+    D (n, n) are the dampers of the part.
     """
     modal = np.diag(2.0 * ratio * omega)
     if not fe.has_dampers:

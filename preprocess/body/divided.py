@@ -1,4 +1,4 @@
-"""From the pieces of a divided mesh to a divided flexible body: `reduce_divided`."""
+"""Reduction of a divided mesh to a divided flexible body: `reduce_divided`."""
 
 from __future__ import annotations
 
@@ -61,28 +61,28 @@ def reduce_divided(
     inertia_loads: bool = False,
     progress: Progress | None = None,
 ) -> DividedBodyData:
-    """Reduced flexible body of several pieces, each with a floating frame of its own, for parts
-    that bend far.
+    """Reduced flexible body of several pieces, each with its own floating frame, for large bending.
 
-    pieces: meshes from `divide`, or finite-element models assembled from them.  material: of the
+    pieces: meshes from `divide`, or finite-element models assembled from them. material: of the
     meshes, one or by element set. interfaces: of the whole part, by name; each in one piece, off
-    the cuts.  reference: the interface to whose frame the body frame is attached; its piece is the
-    first, those of the others are attached to their cuts towards it, or mean axes where hardly any
-    mass follows the cut. cuts: "full" transmits what the whole part does there, as force patterns,
-    for any section and element, at the cost of one factorization of its stiffness; "averaged" does
-    without, and transmits forces and moments as tractions that are linear over the cut, which
-    contracts and warps freely: right for compact sections of solids, far too soft for thin-walled
-    and open ones; "rigid" holds the cut. method, stiffening, stress, inertia_loads, progress: of
-    each piece, as in `reduce`; to the shapes of methods without them, as `FreeModes`, the static
-    responses to loads at the cuts are added. damping: ratios of the modes of all pieces together,
-    held at the reference: one, one per mode, or a function of the frequency, as in `reduce`;
-    "damping: pieces …" in the provenance has those of the lowest modes. estimate: estimate the
-    errors of each piece, and compare all together with the whole part: static displacements under
-    loads at the interfaces and the lowest frequencies, held at the reference ("accuracy: pieces …"
-    in the provenance of the first piece), with a warning above 1 %; this factorizes the stiffness
-    of the whole part. name: of the body. Raises InputError, also for interfaces that a cut divides,
-    and for averaged cuts through other than solid elements. Source: Shabana, Dynamics of Multibody
-    Systems (2020), section 6.5 (substructuring for large deformation); `cut_patterns`.
+    the cuts. reference: the interface to whose frame the body frame is attached; its piece is the
+    first; the frames of the other pieces are attached to their cuts towards it, or are mean axes if
+    hardly any mass follows the cut. cuts: "full" transmits all force patterns of the whole part,
+    for any section and element, at the cost of one factorization of its stiffness; "averaged" needs
+    no such factorization and transmits forces and moments as tractions that are linear over the
+    cut, which contracts and warps freely: accurate for compact sections of solids, much too soft
+    for thin-walled and open ones; "rigid" makes the cut a rigid surface. method, stiffening,
+    stress, inertia_loads, progress: of each piece, as in `reduce`; to the shapes of methods without
+    them, as `FreeModes`, the static responses to loads at the cuts are added. damping: ratios of
+    the modes of all pieces together, held at the reference: one, one per mode, or a function of the
+    frequency, as in `reduce`; "damping: pieces …" in the provenance has those of the lowest modes.
+    estimate: estimate the errors of each piece, and compare all together with the whole part:
+    static displacements under loads at the interfaces and the lowest frequencies, held at the
+    reference ("accuracy: pieces …" in the provenance of the first piece), with a warning above 1 %;
+    this factorizes the stiffness of the whole part. name: of the body. Raises InputError, also for
+    interfaces that a cut divides, and for averaged cuts through other than solid elements. Source:
+    Shabana, Dynamics of Multibody Systems (2020), section 6.5 (substructuring for large
+    deformation); `cut_patterns`.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def reduce_divided(
 
 
 def _located(fe: FEModel, function: Callable[..., Made], *given: Any) -> Made:
-    """The result of a function, whose problems name the piece."""
+    """Result of a function, whose problems name the piece."""
     try:
         return function(*given)
     except InputError as error:
@@ -174,7 +174,7 @@ def _located(fe: FEModel, function: Callable[..., Made], *given: Any) -> Made:
 
 
 def _bound(plan: Sequence[_PlannedPiece], k: int, cuts: str) -> list[BoundInterface]:
-    """The interfaces of piece k, those at its cuts last."""
+    """Interfaces of piece k, followed by those at its cuts."""
     fe, models = plan[k].fe, [each.fe for each in plan]
     at = {cut: _at_cut(fe, models[j], cut, cuts) for cut, j in _neighbours(models, k)}
     return _located(
@@ -189,7 +189,7 @@ def _bound(plan: Sequence[_PlannedPiece], k: int, cuts: str) -> list[BoundInterf
 
 
 def _cuts_of(fe: FEModel) -> list[str]:
-    """The node sets of the cuts of a piece."""
+    """Node sets of the cuts of a piece."""
     return [name for name in fe.node_sets if name.startswith(CUT)]
 
 
@@ -199,8 +199,9 @@ def _cuts(plan: Sequence[_PlannedPiece]) -> list[tuple[int, int, str]]:
 
 
 def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None, damped: bytes) -> str:
-    """What distinguishes a cut from those of other parts and reductions: nodes, whether they are
-    held, patterns, and the damping of all pieces."""
+    """Digest that identifies a cut: nodes, whether they are held, patterns, and the damping of all
+    pieces.
+    """
     rows = np.unique(fe.node_sets[cut])
     rows = rows[np.argsort(fe.node_ids[rows])]
     patterns = b"" if piece is None else piece.patterns[cut][dofs_of(rows)].tobytes()
@@ -217,7 +218,7 @@ def _digest_of(fe: FEModel, cut: str, kind: str, piece: Piece | None, damped: by
 def _with_cut_digests(
     bodies: Sequence[FlexibleBodyData], digests: Mapping[str, str]
 ) -> list[FlexibleBodyData]:
-    """The bodies, whose frames at cuts have their digests."""
+    """Bodies whose frames at cuts have the digests of their cuts."""
     marked = [
         {
             name: dataclasses.replace(frame, cut=digests.get(name, ""))
@@ -229,7 +230,7 @@ def _with_cut_digests(
 
 
 class _UndividedPart:
-    """The part without its cuts."""
+    """Part without its cuts."""
 
     def __init__(
         self, plan: Sequence[_PlannedPiece], interfaces: Mapping[str, Interface], cuts: str
@@ -242,7 +243,7 @@ class _UndividedPart:
 
     @functools.cached_property
     def statics(self) -> InterfaceStatics:
-        """One factorization of the stiffness of the part."""
+        """Static response of the part, from one factorization of its stiffness."""
         fe = self.assembled.fe
         bound = bind_interfaces(self._interfaces, fe.nodes, fe.node_sets, fe.triangles, fe.freedoms)
         return InterfaceStatics(fe, bound)
@@ -250,8 +251,8 @@ class _UndividedPart:
     def cut_facts(
         self, reference: str, bodies: Sequence[FlexibleBodyData]
     ) -> dict[str, str | float]:
-        """Errors of the pieces together, with a warning of large ones; without them where the part
-        needs too much memory.
+        """Errors of the pieces together, with a warning of large ones; empty if the part needs too
+        much memory.
         """
         try:
             errors = cut_errors(self.statics, reference, bodies)
@@ -261,7 +262,7 @@ class _UndividedPart:
         return errors.facts()
 
     def stiffening_facts(self, pieces: Sequence[InterfaceStatics]) -> dict[str, str | float]:
-        """What the geometric stiffness of the pieces lacks, with a warning where it is much."""
+        """Geometric stiffness missing in the pieces, with a warning if it is large."""
         references = [each.reference for each in self._plan]
         missing = missing_stiffness(
             self.statics, self.assembled, pieces, _cuts(self._plan), references
@@ -272,7 +273,7 @@ class _UndividedPart:
 
 
 class _PlannedPiece(NamedTuple):
-    """A piece with its interfaces besides the cuts, and the one to which its frame is attached."""
+    """Piece with its own interfaces, and the interface to which its frame is attached."""
 
     fe: FEModel
     interfaces: Mapping[str, Interface]
@@ -302,9 +303,7 @@ def _models(pieces: Any, material: Materials | None) -> list[FEModel]:
 def _plan(
     models: Sequence[FEModel], interfaces: Mapping[str, Interface], reference: str
 ) -> list[_PlannedPiece]:
-    """The pieces from that of the reference on, those next to it before those beyond. Raises
-    InputError.
-    """
+    """Pieces in breadth-first order from that with the reference interface. Raises InputError."""
     if not isinstance(reference, str) or reference not in interfaces:
         raise InputError(
             "reference: a divided body has its frame at an interface; give one of: "
@@ -348,7 +347,7 @@ def _plan(
 
 
 def _neighbours(models: Sequence[FEModel], k: int) -> list[tuple[str, int]]:
-    """(cut, piece) of the pieces that share a cut with piece k."""
+    """Pairs (cut, piece) of the pieces that share a cut with piece k."""
     return [
         (cut, j)
         for cut in _cuts_of(models[k])
@@ -358,7 +357,7 @@ def _neighbours(models: Sequence[FEModel], k: int) -> list[tuple[str, int]]:
 
 
 def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:
-    """The piece with all nodes of an interface, none of them on a cut. Raises InputError."""
+    """Piece with all nodes of an interface, none of them on a cut. Raises InputError."""
     instance(interface, Interface, f"interfaces.{name}", "Rigid or Averaged")
     first = np.cumsum([0, *(len(fe.nodes) for fe in models)])
     sets: dict[str, list[Indices]] = {}
@@ -386,9 +385,11 @@ def _place(name: str, interface: Interface, models: Sequence[FEModel]) -> int:
 
 
 def _at_cut(fe: FEModel, beside: FEModel, cut: str, kind: str) -> Interface:
-    """The interface of a model at a cut, at the centroid of the faces between it and the model
-    ``beside``, with nodes on other elements that of its nodes: the same from both sides. Raises
-    InputError."""
+    """Interface of a model at a cut, identical from both sides.
+
+    Its frame is at the centroid of the faces between the model and the one ``beside`` it; for nodes
+    of other elements, at the mean of the nodes. Raises InputError.
+    """
     rows = np.unique(fe.node_sets[cut])
     if fe.mesh is None or beside.mesh is None:
         raise InputError(
@@ -422,7 +423,7 @@ def _at_cut(fe: FEModel, beside: FEModel, cut: str, kind: str) -> Interface:
 
 
 def _within(progress: Progress | None, k: int, count: int) -> Progress | None:
-    """The progress of piece k as a share of the whole."""
+    """Progress of piece k as a fraction of the whole."""
     return (
         None
         if progress is None

@@ -7,15 +7,15 @@ The stress σ0 of a load case does work on the second-order strain ½ ∇uᵀ∇
 at the quadrature points of the stiffness. By virtual work −½ qᵀ K0 q is the second-order
 displacement conjugate to the load, for example the shortening of a bent beam for an axial force.
 
-A rotation θ = ψ q displaces the points that it carries by θ × r + ½ θ × (θ × r). The second part is
-not among the linear shapes; with the forces p that accelerate a point or hold it, it does the work
+A rotation θ = ψ q displaces the points attached to it by θ × r + ½ θ × (θ × r). The linear shapes
+do not contain the second term; it does, with the forces p that accelerate or hold a point, the work
 ½ θᵀ W θ, W = ½ Σ (r pᵀ + p rᵀ) − Σ (r·p) 1, which ψᵀ W ψ adds to K0 (`rotation_work`):
 
     mass points off their node     p the inertia force m a, that of the balance too; sections of beams and directors of shells
-    offsets of beams and shells    p the forces between node and element (`Structure.initial_stress_stiffness`)
+    offsets of beams and shells    p the forces between node and element (`StructuralElement.initial_stress_stiffness`)
     nodes of a rigid interface     p the forces between interface and body: the face rotates without stretching
     nodes of a rigid spider        p the forces between centre and nodes, with those on what follows the nodes
-    averaged interface or centre   p the load by the weights of the nodes: the frame rotates as its nodes
+    averaged interface or centre   p the load, distributed by the weights of the nodes: the frame rotates with its nodes
 
 Source: Wallrapp and Schwertassek, Archive of Applied Mechanics 61 (1991) 428; Bathe, Finite Element
 Procedures, section 6.2.
@@ -39,8 +39,9 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 def geometric_stiffness(
     statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray
 ) -> FloatArray:
-    """K0 + Σ ψᵀ W ψ (k, n, n) of all unit loads for ``shapes`` (n, m); ``rotations`` (interfaces,
-    3, m): ψ in mesh axes.
+    """Geometric stiffness K0 + Σ ψᵀ W ψ (k, n, n) of all unit loads.
+
+    For ``shapes`` (n, m); ``rotations`` (interfaces, 3, m): ψ in mesh axes.
     """
     fe = statics.fe
     loaded = ~cases.carried  # a load may have no displacement, and yet pull at what rotations carry
@@ -64,10 +65,10 @@ def stress_stiffness(
     shapes: FloatArray,
     accelerations: Callable[[slice], FloatArray],
 ) -> FloatArray:
-    """K0 (k, m, m) of the elements under displacements (n, k), and of the inertia forces on points
-    that their rotations carry.
+    """Initial-stress stiffness K0 (k, m, m) of the elements under displacements (n, k).
 
-    accelerations: of some mass points (p, 3, k).
+    Includes the work of inertia forces on mass points that rotate with the nodes. accelerations: of
+    some mass points (p, 3, k).
     """
     K0 = initial_stress_stiffness(fe, displacements, shapes)
 
@@ -92,7 +93,7 @@ def stress_stiffness(
 
 
 def accelerations_of(fe: FEModel, u: FloatArray, rows: slice) -> FloatArray:
-    """Accelerations (p, 3, k) of some mass points by those of the degrees of freedom (n, k)."""
+    """Accelerations (p, 3, k) of some mass points from those of the degrees of freedom (n, k)."""
     if fe.mass_points is None:
         return u[3 * rows.start : 3 * rows.stop].reshape(rows.stop - rows.start, 3, -1)
     return np.asarray(fe.mass_points.motion[3 * rows.start : 3 * rows.stop] @ u).reshape(
@@ -103,11 +104,10 @@ def accelerations_of(fe: FEModel, u: FloatArray, rows: slice) -> FloatArray:
 def _turning_nodes(
     statics: InterfaceStatics, cases: UnitLoads, shapes: FloatArray, rotations: FloatArray
 ) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
-    """Nodes that turn with an interface or the centre of a spider, each in one process: their arms
-    (n, 3), ψ (3, m), and the forces p (n, 3, k) on them.
+    """Nodes that rotate with an interface or the centre of a spider, each in one process.
 
-    These are K u less the loads where the nodes follow, and the weights' share of the load where
-    they are followed.
+    Their arms (n, 3), ψ (3, m), and the forces p (n, 3, k) on them: K u less the loads if the nodes
+    follow, the share of the load by the weights if they are followed.
     """
     fe = statics.fe
     left = fe.stiffness_product(cases.displacements) - cases.loads
@@ -148,11 +148,11 @@ def _forces_on(fe: FEModel, p: FloatArray, nodes: IntArray) -> FloatArray:
 def reduced_geometric_stiffness(
     statics: InterfaceStatics, loads: BodyLoads, shapes: FloatArray, motion: FloatArray
 ) -> GeometricStiffness:
-    """Geometric stiffness of all unit loads on the modes' ``shapes`` (3N, nf), with the ``motion``
-    (interfaces, 6, nf) of the interfaces; both in mesh axes.
+    """Geometric stiffness of all unit loads on the modes' ``shapes`` (3N, nf).
 
-    Whatever the reference condition of the linear shapes, the second-order displacements obey that
-    of mean axes (loads are balanced by inertia), in which they have no momentum.
+    ``motion`` (interfaces, 6, nf): of the interfaces; both in mesh axes. Whatever the reference
+    condition of the linear shapes, the second-order displacements obey that of mean axes, in which
+    they have no momentum, since the loads are balanced by inertia.
     """
     cases = loads.under(MEAN_AXES)
     K0 = geometric_stiffness(statics, cases, shapes, motion[:, 3:])

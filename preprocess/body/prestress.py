@@ -21,11 +21,11 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 @dataclass(frozen=True)
 class Prestress:
     """Constant loads that act before any motion and are not part of the multibody model, such as
-    bolt forces.
+    bolt forces. |
 
     wrenches: force x y z [N] and moment x y z [N m] on interfaces by name; rotation: angular
     velocity [rad/s], for a part at constant speed that does not rotate in the model; both along the
-    axes of the body frame. The reference condition balances them.
+    axes of the body frame. The reactions of the reference condition balance the loads.
     """
 
     wrenches: Mapping[str, Sequence[float]] = field(default_factory=dict)
@@ -71,10 +71,10 @@ def prestressed(
     shapes: FloatArray,
     given: Prestress,
 ) -> BodyModes:
-    """Modes of the prestressed body, ``(diag(ω²) + K0) v = ω'² v``, with the unit loads under its
-    reference condition.
+    """Modes of the prestressed body, ``(diag(ω²) + K0) v = ω'² v``, and its unit loads.
 
-    Raises InputError for a part that buckles.
+    The unit loads are those under the reference condition of the body. Raises InputError for a part
+    that buckles.
     """
     factors = given.factors([each.name for each in statics.interfaces])
     rotations = (statics.interface_loads.T @ shapes).reshape(len(statics.interfaces), 6, -1)[:, 3:]

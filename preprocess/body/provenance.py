@@ -33,7 +33,7 @@ def provenance(
     method: Reduction,
     reference: Reference,
 ) -> dict[str, str | float]:
-    """Provenance of a body, facts by name."""
+    """Provenance of a body: facts by name."""
     return {
         "source": fe.source,
         "unit of source": fe.unit,
@@ -68,8 +68,9 @@ def _range(values: FloatArray) -> str:
 def _digest(
     fe: FEModel, bound: Sequence[BoundInterface], method: Reduction, reference: Reference
 ) -> str:
-    """SHA-256 of the inputs of the reduction: options, and the digests of the blocks of nodes,
-    matrices and interfaces.
+    """SHA-256 of the inputs of the reduction.
+
+    Covers the options and the digests of the blocks of nodes, matrices and interfaces.
     """
     digest = hashlib.sha256(
         f"{method!r} {reference!r} {[(b.name, b.kind) for b in bound]}".encode()

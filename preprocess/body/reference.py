@@ -57,7 +57,7 @@ class Reference(ABC):
 
     @abstractmethod
     def frame(self, statics: InterfaceStatics) -> BodyFrame:
-        """Body frame on the undeformed body. Raises InputError."""
+        """Body frame of the undeformed body. Raises InputError."""
 
     def held(self, statics: InterfaceStatics) -> int | None:
         """Index of the interface that carries the body frame, or None."""
@@ -69,9 +69,7 @@ class Reference(ABC):
 class AttachedInterface(Reference):
     """Body frame fixed to the frame of an interface.
 
-    interface: its name.
-
-    Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303.
+    interface: its name. Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303.
 
     Examples
     --------
@@ -104,14 +102,11 @@ class AttachedInterface(Reference):
 @checked_arguments
 @dataclass(frozen=True)
 class AttachedNode(Reference):
-    """Body frame with its origin at a node, by its number, along mesh axes, with the rotation of
-    the node; if it has none, with the least-squares rotation of the nodes that share an element
-    with it: ``Σ r̃ᵀr̃ θ = Σ r × (u_j − u_node)``.
+    """Body frame with its origin at a node, along mesh axes, that rotates with the node.
 
-    node: its number in the mesh.
-
-    Source: Agrawal and Shabana, Computers & Structures 21 (1985) 1303; least squares as in MSC
-    Nastran, RBE3.
+    node: its number in the mesh. A node without a rotation gets the least-squares rotation of the
+    nodes that share an element with it: ``Σ r̃ᵀr̃ θ = Σ r × (u_j − u_node)``. Source: Agrawal and
+    Shabana, Computers & Structures 21 (1985) 1303; least squares as in MSC Nastran, RBE3.
 
     Examples
     --------
@@ -169,11 +164,11 @@ class AttachedNode(Reference):
 @checked_arguments
 @dataclass(frozen=True)
 class MeanAxes(Reference):
-    """Body frame at the centre of mass, along mesh axes, in which the deformation has no linear and
-    no angular momentum.
+    """Body frame at the centre of mass, along mesh axes, relative to which the deformation has no
+    momentum.
 
-    Source: Buckens, Proc. 19th Int. Astronautical Congress (1968); Canavin and Likins, J.
-    Spacecraft 14 (1977) 724.
+    Linear and angular momentum both vanish. Source: Buckens, Proc. 19th Int. Astronautical Congress
+    (1968); Canavin and Likins, J. Spacecraft 14 (1977) 724.
 
     Examples
     --------
@@ -200,10 +195,10 @@ class MeanAxes(Reference):
 @checked_arguments
 @dataclass(frozen=True)
 class PrincipalAxes(Reference):
-    """Mean axes along the principal axes of inertia of the undeformed body, x that of the smallest
-    moment.
+    """Mean axes along the principal axes of inertia of the undeformed body.
 
-    Each axis points along the nearest mesh axis, z completes the right-handed frame.
+    x has the smallest moment of inertia. Each axis points along the nearest mesh axis, z completes
+    the right-handed frame.
 
     Examples
     --------
@@ -295,10 +290,10 @@ REFERENCES: dict[str, type[Reference]] = {
 
 
 def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
-    """Reference by its name: an interface among ``names``, "mean axes", "principal axes", "node
-    17", or "chord" of two interfaces.
+    """Reference condition by name.
 
-    Raises InputError.
+    An interface among ``names``, "mean axes", "principal axes", "node 17", or "chord" of two
+    interfaces. Raises InputError.
     """
     if isinstance(given, Reference):
         return given
@@ -324,8 +319,10 @@ def reference_of(given: str | Reference, names: Sequence[str]) -> Reference:
 def referenced_response(
     reference: Reference, statics: InterfaceStatics, loads: FloatArray, held: FloatArray
 ) -> FloatArray:
-    """Displacements (3N, k) under nodal loads (3N, k) of the body held by the condition, ``K u = f
-    − Cᵀλ, C u = 0``, from those with every interface ``held``, A f.
+    """Displacements (3N, k) of the body held by the reference condition under nodal loads (3N, k).
+
+    They satisfy ``K u = f − Cᵀλ, C u = 0`` and follow from those with every interface ``held``, A
+    f.
 
     The loads f − Cᵀλ are in equilibrium, hence the strain does not depend on the support; A Cᵀλ
     costs six solutions.
@@ -341,7 +338,9 @@ def referenced_response(
 
 
 def reactions(reference: Reference, statics: InterfaceStatics, loads: FloatArray) -> FloatArray:
-    """Cᵀλ (3N, k), the reactions of the condition to nodal loads (3N, k), with ``Rᵀ(f − Cᵀλ) = 0``:
-    forces at an interface or a node, or inertia forces of rigid-body acceleration."""
+    """Reactions Cᵀλ (3N, k) of the condition to nodal loads (3N, k), with ``Rᵀ(f − Cᵀλ) = 0``.
+
+    Forces at an interface or a node, or inertia forces of a rigid-body acceleration.
+    """
     C, R, inner = reference.frame(statics).conditions, statics.rigid_modes, statics.fe.engine.inner
     return np.asarray(C.T @ np.linalg.solve(inner(C.T, R).T, inner(R, loads)))

@@ -1,4 +1,4 @@
-"""Check that the null space of the stiffness is that of the six rigid-body modes."""
+"""Check that the null space of the stiffness consists of the six rigid-body modes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ class RigidBodyModes(NamedTuple):
 
 
 def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
-    """Strain-free modes of the body. Raises InputError unless they are the six rigid-body modes.
+    """Strain-free modes of the body.
 
     With every interface held there are none, hence the interface coordinates represent all of them.
+    Raises InputError unless they are the six rigid-body modes.
     """
     fe = statics.fe
     R = fe.rigid_motion(fe.centre_of_mass)
@@ -50,9 +51,12 @@ def rigid_body_modes(statics: InterfaceStatics) -> RigidBodyModes:
 
 
 def _strain_free(statics: InterfaceStatics, R: FloatArray, rigid_quotient: float) -> int:
-    """Number of strain-free motions of the interfaces. Raises InputError for an interface with a
-    motion that moves no mass, so that ω² of others is round-off beside its own: with the mass of
-    the part instead they are not strain-free."""
+    """Number of strain-free motions of the interfaces.
+
+    Raises InputError for an interface with a motion that moves no mass: the ω² of the other motions
+    is then lost in the round-off of its own. With the mass of the whole part instead, they are not
+    strain-free.
+    """
     inner, mass = statics.fe.engine.inner, statics.fe.mass_product
     Psi, inertia = statics.constraint_modes(), np.diag(inner(R, mass(R)))
     part = np.tile(np.repeat([inertia[:3].mean(), inertia[3:].mean()], 3), len(statics.interfaces))
@@ -70,8 +74,8 @@ def _strain_free(statics: InterfaceStatics, R: FloatArray, rigid_quotient: float
 
 
 def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
-    """Largest Rayleigh quotient ``rᵀKr / rᵀMr`` of the rigid-body motions: zero but for the
-    accuracy of K.
+    """Largest Rayleigh quotient ``rᵀKr / rᵀMr`` of the rigid-body motions, zero up to the accuracy
+    of K.
     """
     inner = fe.engine.inner
     quotient = scipy.linalg.eigh(
@@ -87,9 +91,12 @@ def _rigid_residual(fe: FEModel, R: FloatArray) -> float:
 
 
 def rigid_mode_count(K: FloatArray, M: FloatArray, rigid_quotient: float) -> int:
-    """Number of strain-free modes of the reduced body: ω² below round-off, estimated by
-    ``rigid_quotient`` (ω² of the rigid-body modes) and by the accuracy of the eigenvalues. Raises
-    ValueError, LinAlgError for M that is not positive definite."""
+    """Number of strain-free modes of the reduced body.
+
+    These have ω² below round-off, estimated by ``rigid_quotient`` (ω² of the rigid-body modes) and
+    by the accuracy of the eigenvalues. Raises ValueError, and LinAlgError if M is not positive
+    definite.
+    """
     diagonal = np.diag(M)
     scale = np.where(diagonal > 0, diagonal, np.nan) ** -0.5
     omega2 = scipy.linalg.eigh(
@@ -99,8 +106,11 @@ def rigid_mode_count(K: FloatArray, M: FloatArray, rigid_quotient: float) -> int
 
 
 def check_interface_masses(statics: InterfaceStatics, shapes: FloatArray) -> None:
-    """Raise InputError for an interface that M-orthonormal elastic shapes (3N, n) move so much more
-    than rigid motions of unit mass do that round-off decides about the body."""
+    """Raise InputError for an interface with so little mass that results would be round-off.
+
+    M-orthonormal elastic shapes (3N, n) move such an interface much more than rigid motions of unit
+    mass do.
+    """
     inner, L = statics.fe.engine.inner, statics.interface_loads
     motion, R = inner(L, shapes), inner(L, statics.rigid_modes)
     for k, interface in enumerate(statics.interfaces):

@@ -1,16 +1,16 @@
-"""Derivatives of the shapes of a reduction by numbers of its part, from the factor of the part
-itself.
+"""Derivatives of the shapes of a reduction with respect to parameters of its part, from the factor
+of the part.
 
     constraint modes   K_ii Ψ_i = −K_ib:   Ψ' = V + A(−K'Ψ − K V + L'λ)
     normal modes       (K − ω²M) φ = L λ:  (K − ω²M) z = −(K' − ω²M') φ − (K − ω²M) V + L'λ,   φ' = V + z
 
 with A the static response under the supports of the modes, V = T' q the motion of the nodes of
 rigid interfaces u = T(p) q, and L'λ the forces of averaged interfaces, whose weights L follow the
-nodes. Nelson's equation for z is singular in the modes themselves; of a basis only the *space* of
-its shapes matters, in which these components of z are, so that equal frequencies among the modes
-need no care. Outside of them K − ω²M is positive definite, and conjugate gradients with A solve for
-all modes at once, without another factorization. K' φ and M' φ are differences of assembled
-matrices.
+nodes. Nelson's equation for z is singular in the modes themselves. Only the *space* of the shapes
+of a basis matters, and it contains these components of z, so that equal frequencies among the modes
+need no special treatment. Outside of them K − ω²M is positive definite, and conjugate gradients
+with A solve for all modes at once, without another factorization. K' φ and M' φ are differences of
+assembled matrices.
 
 Sources: Nelson, AIAA Journal 14 (1976) 1201; Sutter, Camarda, Walsh and Adelman, AIAA Journal 26
 (1988) 1506 (iterations with the factor of K); docs/theory.md, section 57.
@@ -47,15 +47,16 @@ CONSTRAINT = "constraint modes"
 
 
 class _VariedPart(NamedTuple):
-    """A part with other numbers: its model, without a factor, and its interfaces."""
+    """Part with varied parameters: its model, without a factor, and its interfaces."""
 
     fe: FEModel
     bound: tuple[BoundInterface, ...]
 
 
 class _ShapeGroup(NamedTuple):
-    """Shapes u (3N, k) of one kind with ω² (k,), 0 of static ones; ``free``: with interfaces free
-    to move.
+    """Shapes u (3N, k) of one kind with ω² (k,), 0 for static ones.
+
+    ``free``: with interfaces free to move.
     """
 
     u: FloatArray
@@ -74,25 +75,28 @@ def shape_derivatives(
     scales: Mapping[str, float] | None = None,
     keep: str | os.PathLike[str] | None = None,
 ) -> dict[str, FloatArray]:
-    """Derivatives (N, 3, nf) of the shapes of a body by numbers of its part, eigenvectors included,
-    from one factorization.
+    """Derivatives (N, 3, nf) of the shapes of a body with respect to parameters of its part.
 
-    base: the body of `reduce` at these numbers, without prestress and inertia loads.  parts: gives
-    mesh and material for the numbers by keyword.  at: the numbers.  interfaces, method, reference:
-    as of `reduce` for the base: `CraigBampton` without inertia relief, `Guyan` or `FreeModes`, at
-    an interface.  scales: sizes of the numbers, by default their absolute values, 1 for a zero.
-    keep: file with the factor of the base's stiffness, as of `reduce`; then nothing is factorized.
+    Those of the eigenvectors are included; one factorization suffices.
+
+    base: the body of `reduce` at these parameters, without prestress and inertia loads. parts:
+    returns mesh and material for parameters given by keyword. at: the parameters. interfaces,
+    method, reference: as of `reduce` for the base: `CraigBampton` without inertia relief, `Guyan`
+    or `FreeModes`, at an interface. scales: magnitudes of the parameters, by default their absolute
+    values, 1 for a zero. keep: file with the factor of the base's stiffness, as of `reduce`; then
+    nothing is factorized.
 
     `with_shapes(…, reference=…, change=δp Φ')` is a body whose arrays have, at the base, the
-    derivatives of those of a reduction anew in modal coordinates nearest to the base's (`aligned`),
-    to about 1e-7: of K_ff, D_ff, shape integrals, stress modes, motion of interfaces. With the
-    base's shapes alone (no ``change``) derivatives are exact by E and ρ of a part of one material,
-    on which its shapes do not depend, and of frequencies, which are stationary. By all that changes
-    shapes, as thickness, nodes, Poisson's ratio, one of several materials, others are wrong by as
-    much as the shapes change, stress by more than its own derivative. Static corrections of stress
+    derivatives of those of a new reduction in the modal coordinates nearest to the base's
+    (`aligned`), to about 1e-7: of K_ff, D_ff, shape integrals, stress modes and the motion of
+    interfaces. With the base's shapes alone (no ``change``) the derivatives with respect to E and ρ
+    of a part of one material are exact, since its shapes do not depend on them, and so are those of
+    the frequencies, which are stationary. For parameters that change the shapes, such as thickness,
+    nodes, Poisson's ratio or one of several materials, the other derivatives lack the contribution
+    of the shapes; for stress the error exceeds the derivative itself. Static corrections of stress
     have no derivatives, see `with_shapes`. Equal frequencies among the modes are no obstacle.
-    Raises InputError where the last mode has the frequency of the next one, which is left out: then
-    the space of shapes has no derivative.
+    Raises InputError if the last mode has the same frequency as the next, omitted one: the space of
+    shapes then has no derivative.
 
     Examples
     --------
@@ -178,8 +182,10 @@ def _varied_part(
 
 
 def _fields(statics: InterfaceStatics, method: Reduction) -> list[_ShapeGroup]:
-    """The shapes of a basis by kind, modes to round-off by a step of Newton's method. Raises
-    InputError where their space ends within equal frequencies."""
+    """Shapes of a basis by kind, modes improved to round-off by a step of Newton's method.
+
+    Raises InputError if their space ends within equal frequencies.
+    """
     # that no mode is missed was verified for the base, with factors of its own
     if isinstance(method, NormalModeReduction):
         method = dataclasses.replace(method, verify=False)
@@ -216,8 +222,9 @@ def _check_gap(statics: InterfaceStatics, method: NormalModeReduction, omega2: F
 
 
 class _PartDerivative:
-    """Derivatives by one number of what a base's shapes meet: matrices and interfaces of parts
-    beside it.
+    """Derivatives with respect to one parameter, by differences of neighbouring parts.
+
+    Of the matrices and interfaces, applied to the shapes of a base.
     """
 
     def __init__(self, statics: InterfaceStatics, beside: list[_VariedPart], step: float) -> None:
@@ -243,7 +250,7 @@ class _PartDerivative:
         return self._slope([each.fe.rigid_motion(self.fe.centre_of_mass) for each in self.beside])
 
     def of(self, kind: _ShapeGroup, all_modes: FloatArray) -> FloatArray:
-        """u' (3N, k), but for parts in the space of the shapes."""
+        """Derivatives u' (3N, k) of shapes, up to components in the space of the shapes."""
         u, omega2, statics = kind.u, kind.omega2, self.statics
         residual = self._dynamic(u, omega2)
         loads = -self._slope(
@@ -278,8 +285,11 @@ class _PartDerivative:
 def _coordinates(
     statics: InterfaceStatics, kinds: list[_ShapeGroup], shapes: FloatArray, index: int
 ) -> FloatArray:
-    """X of Φ = B X, B = [R | shapes of the basis]. Raises InputError for shapes of another part,
-    method or body frame.
+    """Matrix X of Φ = B X, B = [R
+
+    shapes of the basis].
+
+    Raises InputError for shapes of another part, method or body frame.
     """
     B = np.hstack([statics.fe.rigid_motion(statics.fe.centre_of_mass), *(each.u for each in kinds)])
     size = np.linalg.norm(B, axis=0)
@@ -306,10 +316,11 @@ def _coordinates(
 def _of_body(
     change: _PartDerivative, kinds: list[_ShapeGroup], shapes: FloatArray, X: FloatArray, index: int
 ) -> FloatArray:
-    """Derivative (3N, nf) of the shapes of the body, without its part in their own space.
+    """Derivative (3N, nf) of the shapes of the body, up to components in their own space.
 
-    Φ = B X with B = [R | shapes of the basis]: Φ' = B'X − R (C R)⁻¹ (C'Φ + C B'X), C the conditions
-    of the body frame.
+    Φ = B X with B = [R
+
+    shapes of the basis]: Φ' = B'X − R (C R)⁻¹ (C'Φ + C B'X), C the conditions of the body frame.
     """
     statics = change.statics
     R = statics.fe.rigid_motion(statics.fe.centre_of_mass)
@@ -331,9 +342,11 @@ def projected_solution(
     omega2: FloatArray,
     modes: FloatArray,
 ) -> FloatArray:
-    """z (3N, k) with (K − ω²M) z = loads outside of M-orthonormal modes φ: (1 − ω² P A M) z = P A
-    loads, P = 1 − φ φᵀM, by conjugate gradients in the scalar product of M, in which A M is
-    symmetric. Raises SolverError."""
+    """Solution z (3N, k) of (K − ω²M) z = loads in the complement of M-orthonormal modes φ.
+
+    Solves (1 − ω² P A M) z = P A loads, P = 1 − φ φᵀM, by conjugate gradients in the inner product
+    of M, in which A M is symmetric. Raises SolverError.
+    """
     M_modes = mass(modes) if modes.shape[1] else modes
 
     def outside(u: FloatArray) -> FloatArray:

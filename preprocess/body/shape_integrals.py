@@ -33,19 +33,17 @@ class ShapeIntegrals(NamedTuple):
 
 
 def second_moment(inertia: FloatArray) -> FloatArray:
-    """∫x xᵀ dm = ½ tr(I) 1 − I (3, 3) of an inertia tensor I about the origin."""
+    """Second moment ∫x xᵀ dm = ½ tr(I) 1 − I (3, 3) of an inertia tensor I about the origin."""
     return np.asarray(0.5 * np.trace(inertia) * np.eye(3) - inertia)
 
 
 def shape_integrals(
     m: sp.csr_matrix, x: FloatArray, phi: FloatArray, engine: Engine = SERIAL
 ) -> ShapeIntegrals:
-    """Integrals for mass points x (P, 3) and shapes phi (P, 3, n), both in the body frame, and
-    their mass matrix m (P, P).
+    """Shape integrals for mass points x (P, 3) and shapes phi (P, 3, n), both in the body frame.
 
-    engine: of the processes that have shares of the points.
-
-    Source: Shabana, Dynamics of Multibody Systems, section 5.3.
+    m (P, P): their mass matrix. engine: of the processes that share the points. Source: Shabana,
+    Dynamics of Multibody Systems, section 5.3.
     """
     n = phi.shape[2]
     W = np.hstack([np.ones((len(x), 1)), x, phi.reshape(len(x), 3 * n)])

@@ -1,7 +1,6 @@
-"""Stress modes: the stress at the nodes of a body under each mode shape, with static corrections
-for the unit loads.
+"""Stress modes: the stress at the nodes of a body under each mode shape.
 
-Components are ordered xx, yy, zz, xy, yz, zx.
+With static corrections for the unit loads. Components are ordered xx, yy, zz, xy, yz, zx.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
 @checked_arguments
 @dataclass(frozen=True)
 class Stress:
-    """Stress modes to keep.
+    """Options of the stress modes.
 
-    nodes: "surface" or "all".  precision: "single" or "double". A body with n nodes, nf modes and k
-    interfaces takes 24 n (nf + 12 + 6 k) bytes in single precision.  Raises InputError.
+    nodes: "surface" or "all". precision: "single" or "double". A body with n nodes, nf modes and k
+    interfaces takes 24 n (nf + 12 + 6 k) bytes in single precision. Raises InputError.
 
     Examples
     --------
@@ -68,8 +67,8 @@ SURFACE_STRESS = Stress()
 class BodyFields(NamedTuple):
     """Displacements with components in mesh axes, and the body's axes (3, 3) in mesh axes.
 
-    shapes (3N, nf): mode shapes; unit (3N, 12 + 6k): under the unit loads, with any supports;
-    factors (12 + 6k,): load factors of the prestress, or None.
+    shapes (3N, nf): mode shapes; unit (3N, 12 + 6k): displacements under the unit loads, with any
+    supports; factors (12 + 6k,): load factors of the prestress, or None.
     """
 
     shapes: FloatArray
@@ -81,11 +80,11 @@ class BodyFields(NamedTuple):
 def stress_modes(
     fe: FEModel, body: BodyFields, interfaces: Sequence[str], choice: Stress = SURFACE_STRESS
 ) -> StressModes:
-    """Stress of the shapes, static correction ``τ_j = σ(u_j) − Σ_k c_jk σ_k`` with ``c_j = (Φᵀ K
-    Φ)⁻¹ Φᵀ K u_j``, and the initial stress of the prestress.
+    """Stress of the shapes, static corrections, and the initial stress of the prestress.
 
-    interfaces: names in the order of the unit loads.  Raises InputError when the model has no
-    elements (given matrices).
+    The static corrections are ``τ_j = σ(u_j) − Σ_k c_jk σ_k`` with ``c_j = (Φᵀ K Φ)⁻¹ Φᵀ K u_j``.
+    interfaces: names in the order of the unit loads. Raises InputError if the model has no elements
+    (given matrices).
     """
     if not fe.has_elements:
         raise InputError(
@@ -126,8 +125,9 @@ def stress_modes(
 
 
 def _plies(structures: Sequence[StructuralElement], first: int, axes: FloatArray) -> Plies | None:
-    """Plies of the shells whose faces have the rows from ``first`` on, element by element; axes (3,
-    3): of the body.
+    """Plies of the shells whose faces have the rows from ``first`` on.
+
+    Element by element; axes (3, 3): of the body.
     """
     faces, turned, owner, found = [], [], [], list[PlyData]()
     for each in structures:
@@ -162,8 +162,10 @@ def _stress(fe: FEModel, u: FloatArray, rows: StressRows) -> FloatArray:
 
 
 def stress_rotation(axes: FloatArray) -> FloatArray:
-    """T (6, 6) with σ' = T σ the components along ``axes`` (3, 3), columns in the present axes;
-    then C' = T C Tᵀ.
+    """Matrix T (6, 6) with σ' = T σ the components along ``axes`` (3, 3), columns in the present
+    axes.
+
+    The elasticity matrix becomes C' = T C Tᵀ.
     """
     T = np.empty((6, 6))
     for c, (i, j) in enumerate(_PAIRS):

@@ -33,14 +33,13 @@ ROUND_OFF = 1e-10
 
 
 class UnitLoads(NamedTuple):
-    """Unit loads along and about the axes of the body frame, and the response of the body under its
-    reference condition.
+    """Unit loads along and about the axes of the body frame, and the response of the body to them.
 
     names (k,); loads (3N, k): nodal forces [N], without reactions; displacements (3N, k) [m]; both
-    with components in mesh axes. A load ``carried`` (k,) by the reference condition itself has no
-    displacement. balance (3N, k) or None: inertia forces that balance the loads of a body supported
-    by inertia, −M a of the rigid-body motion ``relief`` a (3N, k). origin (3,) and axes (3, 3) of
-    the body frame, in mesh axes.
+    with components in mesh axes. A load ``carried`` (k,) directly by the reference condition causes
+    no displacement. balance (3N, k) or None: inertia forces that balance the loads of a body
+    supported by inertia, −M a of the rigid-body motion ``relief`` a (3N, k). origin (3,) and axes
+    (3, 3) of the body frame, in mesh axes.
     """
 
     names: tuple[str, ...]
@@ -55,8 +54,9 @@ class UnitLoads(NamedTuple):
 
 @final
 class BodyLoads:
-    """Unit loads of a body whose frame has ``origin`` (3,) and ``axes`` (3, 3) in mesh axes, under
-    any reference condition.
+    """Unit loads of a body with frame ``origin`` (3,) and ``axes`` (3, 3) in mesh axes.
+
+    Under any reference condition.
     """
 
     def __init__(self, statics: InterfaceStatics, origin: FloatArray, axes: FloatArray) -> None:
@@ -74,12 +74,13 @@ class BodyLoads:
 
     @functools.cached_property
     def _held(self) -> FloatArray:
-        """Displacements with every interface held, which those under any condition follow from."""
+        """Displacements with every interface held; those under any condition follow from them."""
         return self._statics.response(self.loads)
 
     def under(self, reference: str | Reference) -> UnitLoads:
-        """Unit loads of the body held by a reference condition. Raises InputError for an unknown
-        reference.
+        """Unit loads of the body held by a reference condition.
+
+        Raises InputError for an unknown reference.
         """
         statics, loads = self._statics, self.loads
         interfaces = [each.name for each in statics.interfaces]
@@ -128,7 +129,10 @@ def interface_loads(statics: InterfaceStatics, axes: FloatArray) -> FloatArray:
 
 
 def _centripetal(x: FloatArray, a: int, b: int) -> FloatArray:
-    """ω × (ω × x) per ω_a ω_b: e_a x_b + e_b x_a of different axes, e_a x_a − x of one."""
+    """Acceleration ω × (ω × x) per ω_a ω_b.
+
+    e_a x_b + e_b x_a for different axes, e_a x_a − x for one.
+    """
     field = np.zeros_like(x)
     field[:, a] += x[:, b]
     if a == b:

@@ -1,1 +1,4 @@
-"""Commands of ``preprocess``. Packages are imported inside the functions, so that --help is fast."""
+"""Commands of ``preprocess``.
+
+Packages are imported inside the functions, so that --help is fast.
+"""

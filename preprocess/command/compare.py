@@ -1,4 +1,4 @@
-"""``preprocess compare``"""
+"""Command ``preprocess compare``."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ PART = ".toml"
 def compare(
     path: Path, other: Path | None, *, modes: int, as_json: bool, allow_outside: bool
 ) -> None:
-    """Print the comparison of a flexible body with its full model, or with another body of the same
-    mesh. Raises InputError, SolverError."""
+    """Print the comparison of a flexible body with its full model or another body of the same mesh.
+
+    Raises InputError, SolverError.
+    """
     from preprocess.comparison import compare as compared
 
     against = other or path.with_suffix(PART)

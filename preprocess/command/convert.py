@@ -1,4 +1,4 @@
-"""``preprocess convert``"""
+"""Command ``preprocess convert``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def convert(
 
 
 def _frame(text: str) -> tuple[str, int]:
-    """Name and node of ``tip=17``."""
+    """Name and node number of ``tip=17``."""
     name, separator, node = text.partition("=")
     if not separator or not name or not node.isdecimal() or len(node) > 18:
         raise InputError(f"--frame: {text!r:.60} is not NAME=NODE, such as tip=17")

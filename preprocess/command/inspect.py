@@ -1,4 +1,4 @@
-"""``preprocess inspect``"""
+"""Command ``preprocess inspect``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def inspect(path: Path, *, unit: str | None, as_json: bool, allow_outside: bool) -> int:
-    """Print the content of a flexible body, a mesh or a file of another program; exit code 0 if all
-    checks hold, else 2. Raises InputError."""
+    """Print the content of a flexible body, a mesh or a file of another program.
+
+    Exit code 0 if all checks hold, else 2. Raises InputError.
+    """
     from flexmbs.flexible_body.divided import DividedBodyData, is_divided
     from flexmbs.flexible_body.record import FlexibleBodyData
     from preprocess.formats.importers import FORMATS, read
@@ -56,7 +58,7 @@ def _start(path: Path) -> bytes:
 
 
 def _inspect_pieces(data: DividedBodyData, as_json: bool) -> int:
-    """The pieces of a divided body."""
+    """Print the pieces of a divided body."""
     checks = [piece.validate() for piece in data.pieces]
     if as_json:
         pieces = [
@@ -72,7 +74,7 @@ def _inspect_pieces(data: DividedBodyData, as_json: bool) -> int:
 
 
 def described_pieces(data: DividedBodyData) -> str:
-    """A divided body in lines of text, its errors and piece by piece."""
+    """Text lines describing a divided body: its errors, and each piece."""
     from preprocess.body.cut_accuracy import pieces_damping
 
     head = (
@@ -116,7 +118,7 @@ def _inspect_body(data: FlexibleBodyData, as_json: bool) -> int:
 
 
 def body_facts(data: FlexibleBodyData) -> dict[str, Any]:
-    """Key numbers of a body, in SI units."""
+    """Key figures of a body, in SI units."""
     from flexmbs.flexible_body.free_body import central_inertia
 
     modes = data.modes
@@ -140,7 +142,7 @@ def body_facts(data: FlexibleBodyData) -> dict[str, Any]:
 
 
 def described(data: FlexibleBodyData) -> str:
-    """A body in lines of text: mass, frames, modes."""
+    """Text lines describing a body: mass, frames, modes."""
     from flexmbs.flexible_body.free_body import central_inertia
 
     inertia = central_inertia(data)
@@ -163,7 +165,7 @@ def described(data: FlexibleBodyData) -> str:
 
 
 def _errors(data: FlexibleBodyData) -> list[str]:
-    """The largest errors, proved or estimated, against the finite-element model, in a line of text."""
+    """Text line with the largest errors, proved or estimated, against the finite-element model."""
     facts = data.provenance
     if "certificate: band [Hz]" in facts:
         found = [

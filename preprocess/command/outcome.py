@@ -1,4 +1,4 @@
-"""What commands tell about a reduction: warnings, times, memory."""
+"""Output of commands about a reduction: warnings, times, memory."""
 
 import warnings
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from flexmbs.console.messages import note
 
 
 def print_warnings(caught: Iterable[warnings.WarningMessage]) -> None:
-    """Notes of the package's own warnings, each once, without those of the compiler."""
+    """Print the package's own warnings, each once, without those of the compiler."""
     from preprocess.inputs.warning import PreprocessWarning
 
     messages = [
@@ -20,7 +20,7 @@ def print_warnings(caught: Iterable[warnings.WarningMessage]) -> None:
 
 
 def costs(provenance: Mapping[str, str | float], peak: float) -> str:
-    """Wall time of each step and the largest memory."""
+    """Wall time of each step and peak memory."""
     times = {
         key.removeprefix("time "): float(value)
         for key, value in provenance.items()

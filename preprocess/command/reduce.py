@@ -1,4 +1,4 @@
-"""``preprocess reduce``"""
+"""Command ``preprocess reduce``."""
 
 import functools
 import warnings
@@ -47,7 +47,7 @@ def reduce_serially(
     allow_large: bool,
     keep: Path | None,
 ) -> None:
-    """Write the flexible body of a part file, unless an existing file is from the same inputs.
+    """Write the flexible body of a part file, unless an existing file has the same inputs.
 
     Raises InputError, SolverError, MachineError.
     """
@@ -111,7 +111,7 @@ def _reduce(
 
 
 def _summed(pieces: Iterable[Mapping[str, str | float]]) -> dict[str, float]:
-    """The times of all pieces together, by step."""
+    """Times of all pieces together, by step."""
     total: dict[str, float] = {}
     for facts in pieces:
         for key, value in facts.items():

@@ -1,4 +1,4 @@
-"""``mpirun -n N preprocess reduce --engine petsc``"""
+"""Command ``mpirun -n N preprocess reduce --engine petsc``."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ from preprocess.part_file.digest import INPUTS, stored_digest
 def reduce_together(
     path: Path, output: Path | None, engine: str, *, force: bool, allow_outside: bool
 ) -> None:
-    """Write the flexible body of a part file, reduced by all processes; the first one reads and
-    writes.
+    """Write the flexible body of a part file, reduced by all processes.
 
-    Raises InputError, SolverError, MachineError.
+    The first process reads and writes. Raises InputError, SolverError, MachineError.
     """
     try:
         _reduce_together(
@@ -85,7 +84,7 @@ def _reduce_together(
 
 @contextlib.contextmanager
 def _steps(group: Processes) -> Iterator[Steps]:
-    """Steps, which the first process shows."""
+    """Progress steps, shown by the first process only."""
     if group.rank:
         yield Steps(None)
         return

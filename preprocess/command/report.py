@@ -1,4 +1,4 @@
-"""``preprocess report``"""
+"""Command ``preprocess report``."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def report(
 
 
 def _bound(part: Part, data: FlexibleBodyData) -> dict[str, BoundInterface]:
-    """Interfaces on the part's mesh; none when the body is of another mesh."""
+    """Interfaces on the part's mesh; none if the body comes from another mesh."""
     from preprocess.fe.interfaces import bind_interfaces
 
     if part.mesh is None:

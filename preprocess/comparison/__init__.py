@@ -1,6 +1,4 @@
-"""Comparison of a flexible body with its finite-element model, or with another body of the same
-mesh.
-"""
+"""Comparison of a flexible body with its finite-element model, or with another body of its mesh."""
 
 from preprocess.comparison.compare import Comparison, Compliance, Pair, compare
 from preprocess.comparison.full_model import FullModel

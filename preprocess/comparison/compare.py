@@ -18,10 +18,10 @@ CLUSTER = 1e-3  # relative distance of frequencies treated as equal
 
 
 class Pair(NamedTuple):
-    """A mode of each structure: frequencies [Hz], relative difference of the first from the second,
-    MAC 0 … 1.
+    """Matching modes of two structures.
 
-    ``first`` and ``error`` are None where the first structure has no corresponding mode.
+    Frequencies [Hz], relative difference of the first from the second, MAC 0 … 1. ``first`` and
+    ``error`` are None if the first structure has no corresponding mode.
     """
 
     first: float | None
@@ -36,8 +36,11 @@ class Pair(NamedTuple):
 
 
 class Compliance(NamedTuple):
-    """Static compliance (6, 6) of an interface, x y z and the rotations, in the axes of the first
-    structure, and the largest difference ``|ΔC_ij| / (C_ii C_jj)^½``."""
+    """Static compliance (6, 6) of an interface.
+
+    Order x y z and rotations, in the axes of the first structure, and the largest difference
+    ``|ΔC_ij| / (C_ii C_jj)^½``.
+    """
 
     held: str
     moving: str
@@ -47,8 +50,9 @@ class Compliance(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Comparison of two structures; ``modes`` by support ("free", or the name of the held
-    interface).
+    """Comparison of two structures.
+
+    ``modes`` by support ("free", or the name of the held interface).
     """
 
     first: str
@@ -70,12 +74,12 @@ class Comparison(NamedTuple):
 
 
 def compare(first: Structure, second: Structure, *, modes: int = 20) -> Comparison:
-    """Modes, free and held at the first interface that both have, and the compliance of the other
-    interfaces.
+    """Comparison of modes, free and held at the first common interface, and of the compliance of
+    the others.
 
-    MAC = |aᵀb|² / (aᵀa bᵀb) over the common nodes; modes of nearly equal frequency are one
-    subspace. Raises InputError unless both come from the same mesh, by numbers and positions of the
-    nodes. Source: Allemang, Sound and Vibration 37 (2003) 14.
+    MAC = |aᵀb|² / (aᵀa bᵀb) over the common nodes; modes of nearly equal frequency are treated as
+    one subspace. Raises InputError unless both structures come from the same mesh, checked by
+    numbers and positions of the nodes. Source: Allemang, Sound and Vibration 37 (2003) 14.
     """
     rows, rotation = _aligned(first, second)
     common = [name for name in first.frames if name in second.frames]
@@ -87,7 +91,7 @@ def compare(first: Structure, second: Structure, *, modes: int = 20) -> Comparis
 
 
 def _aligned(first: Structure, second: Structure) -> tuple[tuple[IntArray, IntArray], FloatArray]:
-    """Rows of the common nodes, and the rotation of the second structure's axes into the first's."""
+    """Rows of the common nodes, and the rotation from the second structure's axes to the first's."""
     _, a, b = np.intersect1d(first.node_ids, second.node_ids, return_indices=True)
     if len(a) < 3:
         raise InputError(
@@ -117,7 +121,7 @@ def _pairs(
     rows: tuple[IntArray, IntArray],
     rotation: FloatArray,
 ) -> list[Pair]:
-    """The lowest modes of the second, each with the best matching mode of the first."""
+    """Lowest modes of the second structure, each with the best matching mode of the first."""
     one, two = first.modes(held, 2 * count), second.modes(held, count)
     a = one.shapes[rows[0]].reshape(3 * len(rows[0]), -1)
     b = np.einsum("ij,njk->nik", rotation, two.shapes[rows[1]]).reshape(3 * len(rows[1]), -1)

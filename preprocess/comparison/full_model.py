@@ -14,7 +14,10 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 
 
 class FullModel(Structure):
-    """Structure of a finite-element model with interfaces, by one factorization. Raises InputError."""
+    """Structure of a finite-element model with interfaces.
+
+    One factorization is needed. Raises InputError.
+    """
 
     def __init__(
         self, fe: FEModel, interfaces: Mapping[str, Interface], label: str = "full model"

@@ -1,5 +1,6 @@
-"""Reduced body as a structure, with rigid-body motions r and elastic coordinates q as in
-`flexmbs.flexible_body.free_body`.
+"""Reduced body as a structure.
+
+Rigid-body motions r and elastic coordinates q as in `flexmbs.flexible_body.free_body`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from preprocess.mesh.rigid_motion import rigid_motion
 
 
 class ReducedBody(Structure):
-    """Structure of a flexible body with its surface. Raises InputError without one."""
+    """Structure of a flexible body. Raises InputError for a body without surface."""
 
     def __init__(self, data: FlexibleBodyData, label: str = "") -> None:
         if data.surface is None:
@@ -57,5 +58,5 @@ class ReducedBody(Structure):
         return np.vstack([-self._following(held), np.eye(self._data.nf)])
 
     def _elastic_free(self, M: FloatArray) -> FloatArray:
-        """Motions without momentum: the rigid-body part balances the shapes."""
+        """Motions without momentum: the rigid-body motion balances the momenta of the shapes."""
         return np.vstack([-np.linalg.solve(M[:6, :6], M[:6, 6:]), np.eye(self._data.nf)])

@@ -1,4 +1,4 @@
-"""Interface of the structures that are compared."""
+"""Interface of the structures that can be compared."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ FREE = "free"
 
 
 class StructureModes(NamedTuple):
-    """Elastic modes: frequency (n,) [Hz], ascending; shapes (N, 3, n) at the nodes, in the
-    structure's own axes.
+    """Elastic modes of a structure.
+
+    frequency (n,) [Hz], ascending; shapes (N, 3, n) at the nodes, in the structure's own axes.
     """
 
     frequency: FloatArray
@@ -21,7 +22,7 @@ class StructureModes(NamedTuple):
 
 
 class Structure(ABC):
-    """A part with interfaces: modes and static compliance, free or held at one interface.
+    """Part with interfaces: modes and static compliance, free or held at one interface.
 
     label: name in tables; nodes (N, 3) [m] and node_ids (N,): nodes with known shapes, in its own
     axes. frames: position (3,) of every interface.
@@ -34,10 +35,10 @@ class Structure(ABC):
 
     @abstractmethod
     def modes(self, held: str, count: int) -> StructureModes:
-        """At most ``count`` elastic modes, with interface ``held`` fixed, or free for "free"."""
+        """Elastic modes, at most ``count``, with interface ``held`` fixed or, for "free", none."""
 
     @abstractmethod
     def compliance(self, held: str, moving: str) -> FloatArray:
-        """Displacement and rotation (6, 6) of interface ``moving`` under unit forces and moments
-        there, ``held`` fixed.
+        """Displacement and rotation (6, 6) of interface ``moving`` under unit loads, ``held``
+        fixed.
         """

@@ -1,3 +1,4 @@
-"""One reduction in several processes under MPI: parts of the mesh, products, factors and modes by
-PETSc, MUMPS and SLEPc.
+"""Reduction in several processes under MPI.
+
+Decomposition of the mesh, products, factors and modes by PETSc, MUMPS and SLEPc.
 """

@@ -1,5 +1,6 @@
-"""Shares of a mesh for several processes: the elements of a part, the nodes of these, and the nodes
-that those follow.
+"""Decomposition of a mesh for several processes.
+
+Each share has the elements of a part, their nodes, and the nodes that those follow.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from preprocess.solve.partition import element_parts
 
 
 class Share(NamedTuple):
-    """What one process works on.
+    """Elements, nodes and interfaces of one process.
 
-    mesh, layout, interfaces: of its elements and nodes; nodes (n,): their rows in the whole mesh;
-    owner (b,): rank that owns each block of degrees of freedom; shared: blocks here by the rank of
-    the other process; triangles (t, 3) of the outer surface with their rows in the whole one;
-    boundary: nodes of that surface; materials: of the whole part, in its order; structures: beams
-    and shells, order: place of each of these among those of the whole part.
+    mesh, layout, interfaces: of its elements and nodes; nodes (n,): row of each node in the whole
+    mesh; owner (b,): rank that owns each block of degrees of freedom; shared: local blocks by the
+    rank of the other process; triangles (t, 3) of the outer surface with their rows in the whole
+    one; boundary: nodes of that surface; materials: of the whole part, in its order; structures:
+    beams and shells, order: place of each of these among those of the whole part.
     """
 
     mesh: Mesh
@@ -54,7 +55,7 @@ class Share(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class WholePart:
-    """The whole part on the first process: mesh, layout and bound interfaces, before any matrix."""
+    """Whole part on the first process: mesh, layout and bound interfaces, before any matrix."""
 
     mesh: Mesh
     layout: Layout
@@ -76,8 +77,9 @@ class WholePart:
 
 @final
 class Decomposition:
-    """Division of a part into shares, by METIS. Raises InputError for elements without material and
-    more shares than elements.
+    """Decomposition of a part into shares, by METIS.
+
+    Raises InputError for elements without material and for more shares than elements.
     """
 
     def __init__(self, whole: WholePart, count: int) -> None:
@@ -103,7 +105,7 @@ class Decomposition:
         self._boundary = np.unique(self._triangles)
 
     def shares(self) -> Iterator[Share]:
-        """The share of each process."""
+        """Share of each process, in turn."""
         return (self._share(rank) for rank in range(self._count))
 
     def _elements(self, rank: int) -> dict[str, IntArray]:
@@ -111,7 +113,7 @@ class Decomposition:
         return {name: np.flatnonzero(part == rank) for name, part in self._parts.items()}
 
     def _owners(self) -> IntArray:
-        """The lowest rank with an element at each node; nodes without elements belong to the first."""
+        """Lowest rank with an element at each node; nodes without elements belong to the first."""
         owner = np.zeros(self._size, np.int64)
         for rank in reversed(range(self._count)):
             for name, rows in self._elements(rank).items():
@@ -137,7 +139,7 @@ class Decomposition:
                 return np.flatnonzero(here)
 
     def _members(self, arms: Arms) -> IntArray:
-        """Nodes that turn with a spider, and those that turn it."""
+        """Nodes that rotate with a spider, and those that rotate it."""
         dofs = (
             [arms.turn.indices]
             if arms.led is None
@@ -226,8 +228,10 @@ class Decomposition:
 
 
 class _LocalNumbering(NamedTuple):
-    """Nodes of a share, ascending; the number there of each node of the whole part, −1 for others;
-    freedoms of the whole.
+    """Nodes of a share, ascending, and the local number of each node of the whole part, −1 for
+    others.
+
+    freedoms: of the whole part.
     """
 
     nodes: IntArray
@@ -244,7 +248,7 @@ class _LocalNumbering(NamedTuple):
 
     @property
     def blocks(self) -> IntArray:
-        """Blocks of the whole part that are here."""
+        """Blocks of the whole part that are in this share."""
         return np.concatenate([self.nodes, self.whole.rotation_blocks(self.rotating)])
 
     @property
@@ -252,7 +256,7 @@ class _LocalNumbering(NamedTuple):
         return dofs_of(self.blocks)
 
     def shared(self, others: IntArray) -> IntArray:
-        """Blocks here of nodes that another share has too."""
+        """Local blocks of nodes that another share has too."""
         number = self.number[others]
         both = np.zeros(len(self.nodes), dtype=bool)
         both[number[number >= 0]] = True
@@ -278,7 +282,7 @@ class _LocalNumbering(NamedTuple):
 
 
 def _constraints(whole: Constraints, dofs: IntArray) -> Constraints:
-    """Constraints of some degrees of freedom, which include those that they follow."""
+    """Constraints of a set of degrees of freedom that is closed under dependence."""
     if whole.T is None:
         return UNCONSTRAINED
     T, rows = (
@@ -288,7 +292,7 @@ def _constraints(whole: Constraints, dofs: IntArray) -> Constraints:
 
 
 def _followed(constraints: Constraints, freedoms: Freedoms) -> tuple[IntArray, IntArray]:
-    """Pairs of a node and one that it follows."""
+    """Pairs of a node and a node that it follows."""
     if constraints.T is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     entries = constraints.T[constraints.dependent].tocoo()

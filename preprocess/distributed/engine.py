@@ -1,5 +1,6 @@
-"""Linear algebra in several processes: products by exchange, factors by MUMPS through PETSc, modes
-by block Lanczos iteration.
+"""Linear algebra in several processes.
+
+Products by exchange, factors by MUMPS through PETSc, modes by block Lanczos iteration.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from preprocess.solve.threads import Threads
 
 
 class PetscEngine(Engine):
-    """Fields of which each process has the rows of its elements; ``owner`` (b,): rank that owns
-    each block here.
+    """Engine for fields of which each process has the rows of its elements.
+
+    ``owner`` (b,): rank that owns each local block.
     """
 
     single_vectors = False
@@ -75,7 +77,7 @@ class PetscEngine(Engine):
 
 
 class _SharedProducts(TallProducts):
-    """Products of fields of which each process has some rows."""
+    """Products of fields distributed over processes."""
 
     def __init__(self, engine: Engine, size: int, threads: Threads) -> None:
         super().__init__(size, threads)

@@ -1,4 +1,4 @@
-"""Sums at the degrees of freedom that several processes have."""
+"""Sums over degrees of freedom that several processes share."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from preprocess.fe.freedoms import dofs_of
 
 @final
 class Exchange:
-    """Blocks of degrees of freedom that this process shares: here, by the rank of the other
-    process, in the same order there.
+    """Blocks of degrees of freedom shared with other processes.
 
-    times: number of exchanges; sent: bytes sent by this process.
+    By rank of the other process, in the same order on both sides. times: number of exchanges; sent:
+    bytes sent by this process.
     """
 
     def __init__(self, comm: Any, shared: Mapping[int, IntArray]) -> None:
@@ -28,8 +28,9 @@ class Exchange:
         self._at = {rank: np.searchsorted(self._all, rows) for rank, rows in self._rows.items()}
 
     def summed(self, f: FloatArray) -> FloatArray:
-        """f (n, k) with the sum of all processes in the shared rows, in the order of ranks, hence
-        the same in each of them.
+        """f (n, k) with the sum over all processes in the shared rows.
+
+        Summed in the order of ranks, hence identical in every process.
         """
         from mpi4py import MPI
 

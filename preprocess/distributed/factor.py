@@ -1,4 +1,4 @@
-"""Factor of a matrix whose rows several processes have, by MUMPS."""
+"""Factor of a matrix distributed over several processes, by MUMPS."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHOWN = 5
 
 @final
 class MumpsFactor(Factor):
-    """L D Lᵀ of the sum of the shares of all processes."""
+    """Factor L D Lᵀ of the sum of the contributions of all processes."""
 
     def __init__(self, engine: Engine, processes: Processes, matrix: BlockMatrix) -> None:
         self._engine, self._processes, self._matrix = engine, processes, matrix
@@ -49,7 +49,7 @@ class MumpsFactor(Factor):
 
     @property
     def facts(self) -> dict[str, float | str]:
-        """Ordering, floating-point operations, entries of the factor."""
+        """Ordering, floating-point operations and number of entries of the factor."""
         used = int(self._factor.getMumpsInfog(7))
         return {
             "factor: ordering": ORDERINGS[used] if used < len(ORDERINGS) else str(used),
@@ -85,15 +85,13 @@ class MumpsFactor(Factor):
         return self._soft_motion() is not None
 
     def _numbered(self, free: np.ndarray) -> IntArray:
-        """Number of each degree of freedom here among the free ones of all processes, −1 for the
-        others.
-        """
+        """Global number of each local degree of freedom among the free ones, −1 for the others."""
         number = np.zeros((len(free), 1))
         number[self._rows, 0] = self._first[self._processes.rank] + np.arange(len(self._rows))
         return np.where(free, self._engine.assembled(number)[:, 0].astype(np.int64), -1)
 
     def _computed(self) -> PETSc.Mat:
-        """Factor with as much workspace as it needs. Raises InputError, MachineError."""
+        """Factor, with workspace enlarged as needed. Raises InputError, MachineError."""
         from petsc4py import PETSc
 
         workspace = WORKSPACE
@@ -148,7 +146,7 @@ class MumpsFactor(Factor):
         )
 
     def _soft_motion(self) -> FloatArray | None:
-        """Near-null vector by two steps of inverse iteration; None when the matrix is regular to
+        """Near-null vector by two steps of inverse iteration; None if the matrix is regular to
         working accuracy.
         """
         engine, n = self._engine, 3 * len(self._matrix.places)
@@ -168,7 +166,9 @@ class MumpsFactor(Factor):
 
 
 def _matrix(number: IntArray, first: IntArray, processes: Processes, A: sp.csr_matrix) -> Any:
-    """Upper triangle of the sum of the shares A (n, n) of all processes, by rows of their owners."""
+    """Upper triangle of the sum of the contributions A (n, n) of all processes, by owner of the
+    rows.
+    """
     from petsc4py import PETSc
 
     entries = A.tocoo()

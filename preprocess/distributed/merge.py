@@ -1,4 +1,4 @@
-"""Surface and stress of a body from those of the parts in several processes."""
+"""Surface and stress of a body merged from those of several processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from preprocess.fe.fe_model import FEModel
 
 
 class LocalSurface(NamedTuple):
-    """Surface and stress of one process, with the places of their rows in the whole.
+    """Surface and stress of one process, with the indices of their rows in the whole part.
 
     nodes (o,): rows of the owned nodes in the whole mesh, x (o, 3) and phi (o, 3, nf) of these
     triangle_rows (t,): rows of outer triangles in the whole mesh skin (s,): element of each point
@@ -46,7 +46,7 @@ class LocalSurface(NamedTuple):
 
 
 def local_surface(data: FlexibleBodyData, fe: FEModel, share: Share) -> LocalSurface:
-    """Piece of a body whose surface and stress are those of the part in this process."""
+    """Surface and stress of the part in this process."""
     assert data.surface is not None
     n, surface = len(fe.nodes), data.surface
     own = fe.owned_nodes(np.arange(n))
@@ -99,7 +99,7 @@ def _counts(fe: FEModel, place: dict[int, int]) -> FloatArray:
 def merged_body(
     data: FlexibleBodyData, pieces: Sequence[LocalSurface], whole: WholePart, choice: Stress | None
 ) -> FlexibleBodyData:
-    """The body with surface and stress of all pieces."""
+    """Body with the surface and stress of all processes."""
     joints = whole.layout.joints
     n, nf = len(joints.nodes.positions), data.nf
     x, phi = np.zeros((n, 3)), np.zeros((n, 3, nf))
@@ -126,8 +126,9 @@ def _stacked(pieces: Sequence[LocalSurface], name: str) -> np.ndarray:
 
 
 def _skin(pieces: Sequence[LocalSurface]) -> tuple[IntArray, IntArray]:
-    """Order of the skin's points of all pieces, and its triangles (k, 3) in it, element by element
-    as in one process.
+    """Order of the skin's points of all processes, and its triangles (k, 3) in that order.
+
+    Element by element, as in one process.
     """
     element = _stacked(pieces, "skin")
     order = np.argsort(element, kind="stable")
@@ -141,7 +142,7 @@ def _skin(pieces: Sequence[LocalSurface]) -> tuple[IntArray, IntArray]:
 def _stress(
     found: StressModes, pieces: Sequence[LocalSurface], order: IntArray, n: int, choice: Stress
 ) -> StressModes:
-    """Stress of all pieces: means of solids weighted by their numbers of elements."""
+    """Stress of all processes: means of solids weighted by their numbers of elements."""
     kind, nf = PRECISION[choice.precision], found.nf
     keys = _stacked(pieces, "materials") * n + _stacked(pieces, "stressed")
     rows, place = np.unique(keys, return_inverse=True)

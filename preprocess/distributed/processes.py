@@ -1,4 +1,4 @@
-"""Processes of an MPI run: values from the first, errors that all of them see."""
+"""Processes of an MPI run: values broadcast from the first, errors raised in all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ HOW = "see the recipe 'Reduce a part on several machines'"
 
 @final
 class CollectiveError(Exception):
-    """An error of all processes, which the first one tells. exit_code: of this process."""
+    """Error of all processes, reported by the first one.
+
+    exit_code: of this process.
+    """
 
     def __init__(self, exit_code: int) -> None:
         super().__init__(exit_code)
@@ -31,8 +34,9 @@ class CollectiveError(Exception):
 
 @final
 class Processes:
-    """The processes started together by ``mpirun``; rank: number of this one, size: of all; sums:
-    number of sums so far.
+    """Processes started together by ``mpirun``.
+
+    rank: number of this one, size: number of all; sums: number of sums so far.
     """
 
     def __init__(self, comm: Any) -> None:
@@ -40,8 +44,9 @@ class Processes:
         self._ends, self.sums = comm.Dup(), 0
 
     def from_first(self, function: Callable[[], Found]) -> Found:
-        """The result of a function that only the first process calls. Its error is raised in all of
-        them.
+        """Result of a function that only the first process calls.
+
+        Its error is raised in all processes.
         """
         outcome: Any = None
         if self.rank == 0:
@@ -52,8 +57,9 @@ class Processes:
         return found  # type: ignore[no-any-return]
 
     def together(self, function: Callable[[], Found]) -> Found:
-        """The result of a function that every process calls for itself. An error in one is raised
-        in all of them.
+        """Result of a function that every process calls.
+
+        An error in one process is raised in all of them.
         """
         found, error = _outcome(function)
         errors = [each for each in self.comm.allgather(error) if each is not None]
@@ -62,7 +68,7 @@ class Processes:
         return found
 
     def scattered(self, shares: Iterator[Any] | None) -> Any:
-        """The share of this process, sent by the first one, which makes one share after the other."""
+        """Item for this process, sent by the first one, which creates one item after the other."""
         if self.rank:
             return self.comm.recv(source=0)
         assert shares is not None
@@ -72,7 +78,7 @@ class Processes:
         return own
 
     def total(self, x: np.ndarray) -> np.ndarray:
-        """Sum of an array over all processes, the same to the last bit in each."""
+        """Sum of an array over all processes, bitwise identical in each."""
         return self._reduced(x, "SUM")
 
     def largest(self, x: np.ndarray) -> np.ndarray:
@@ -91,9 +97,11 @@ class Processes:
 
     @contextmanager
     def ending_together(self) -> Iterator[None]:
-        """Context in which an error ends all processes: one of all of them is raised in the first,
-        the others end quietly; one of this process alone is printed in one line, and the others are
-        ended, wherever they are."""
+        """Context in which an error ends all processes.
+
+        A collective error is raised in the first process and ends the others quietly; an error of
+        this process alone is printed in one line, and the others are aborted.
+        """
         try:
             yield
         except Exception as error:
@@ -118,7 +126,7 @@ class Processes:
             raise CollectiveError(code) from None
 
     def _all_failed(self) -> bool:
-        """Whether every process comes here soon."""
+        """True if every process reaches this point within `PATIENCE`."""
         request, until = self._ends.Ibarrier(), time.monotonic() + PATIENCE
         while not request.Test():
             if time.monotonic() > until:
@@ -128,8 +136,9 @@ class Processes:
 
 
 def processes() -> Processes:
-    """The processes of this run, with PETSc started. Raises MachineError where PETSc, SLEPc or MPI
-    are missing.
+    """Processes of this run, with PETSc started.
+
+    Raises MachineError if PETSc, SLEPc or MPI are missing.
     """
     try:
         import petsc4py

@@ -1,4 +1,4 @@
-"""A flexible body of a mesh by several processes."""
+"""Reduction of a mesh to a flexible body by several processes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ METHODS = (CraigBampton, Guyan, Rubin, CraigChang)
 
 
 class Job(NamedTuple):
-    """What the first process knows: the whole part, the options of its reduction, and by name what
-    else it has.
+    """Input of a distributed reduction: the whole part, the options, and further provenance facts
+    by name.
     """
 
     whole: WholePart
@@ -42,11 +42,11 @@ class Job(NamedTuple):
 def reduce_together(
     processes: Processes, job: Callable[[], Job], steps: Steps, engine_name: str = "petsc"
 ) -> FlexibleBodyData | None:
-    """Reduced body, on the first process; None on the others.
+    """Reduced body on the first process; None on the others.
 
-    job: reads mesh and options; called by the first process.  engine_name: one of `ENGINES`. Raises
-    InputError, also for what several processes do not support, SolverError, MachineError, in all
-    processes.
+    job: reads mesh and options; called by the first process. engine_name: one of `ENGINES`. Raises
+    InputError, also for anything that several processes do not support, SolverError, MachineError,
+    in all processes.
     """
     steps("read and divide", 0.0)
     first = _RootInput(job, processes.size)
@@ -82,7 +82,7 @@ def reduce_together(
 
 
 class _RootInput:
-    """What the first process has besides its share; nothing elsewhere."""
+    """Input that only the first process has; empty elsewhere."""
 
     whole: WholePart | None = None
     shares: Iterator[Share] | None = None
@@ -91,7 +91,7 @@ class _RootInput:
         self._job, self._count = job, count
 
     def how(self) -> ReductionOptions:
-        """Options of the reduction; the part is read and divided."""
+        """Options of the reduction; reads and divides the part."""
         found = self._job()
         _check_supported(found)
         self.whole, self.shares = found.whole, Decomposition(found.whole, self._count).shares()
@@ -99,13 +99,13 @@ class _RootInput:
 
 
 def _model(engine: PetscEngine, share: Share) -> FEModel:
-    """Model of the elements of a share."""
+    """Finite-element model of the elements of a share."""
     fe = elements_model(share.mesh, share.layout, share.structures)
     return replace(fe, engine=engine, triangles=share.triangles, boundary=share.boundary)
 
 
 def _check_supported(job: Job) -> None:
-    """Raises InputError naming everything that several processes do not support."""
+    """Raise InputError naming everything that several processes do not support."""
     whole, how, others = job
     sections = whole.layout.sections
     given = list(sections.values()) if isinstance(sections, dict) else [sections]
@@ -132,7 +132,7 @@ def _check_supported(job: Job) -> None:
 def _facts(
     processes: Processes, data: FlexibleBodyData, fe: FEModel, exchange: Exchange
 ) -> dict[str, str | float]:
-    """Facts of all processes: digest, memory, nodes shared."""
+    """Provenance facts of all processes: digest, memory, shared nodes."""
     memory = processes.comm.gather(peak_memory() / 1e9)
     digests = processes.comm.gather(str(data.provenance["digest"]))
     here = processes.comm.gather(len(fe.nodes))

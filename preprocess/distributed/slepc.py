@@ -1,4 +1,4 @@
-"""Modes by SLEPc, in several processes; a second opinion on those of the block Lanczos iteration."""
+"""Modes by SLEPc in several processes, an independent check of the block Lanczos iteration."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ FIRST = 24  # eigenpairs sought first when their number is unknown
 
 @final
 class SlepcEngine(PetscEngine):
-    """The same engine with modes by the Krylov–Schur iteration of SLEPc. It works with single
-    vectors: it takes more solutions, and the number of modes is proved by the inertia of another
-    factor."""
+    """Engine with modes by the Krylov–Schur iteration of SLEPc.
+
+    It works with single vectors: it needs more solutions, and the number of modes is proved by the
+    inertia of another factor.
+    """
 
     single_vectors = True
 
@@ -45,8 +47,8 @@ class SlepcEngine(PetscEngine):
             wanted *= 2
 
     def _lowest(self, response: Operator, mass: Operator, count: int) -> Modes:
-        """The lowest modes by the Krylov–Schur iteration of SLEPc with the operator A M, in the
-        inner product of M.
+        """Lowest modes by the Krylov–Schur iteration of SLEPc with the operator A M, in the inner
+        product of M.
 
         Source: Stewart, SIAM J. Matrix Anal. Appl. 23 (2001) 601; Hernandez, Roman, Vidal, ACM TOMS
         31 (2005) 351.
@@ -99,7 +101,7 @@ class SlepcEngine(PetscEngine):
         return _Product(applied)
 
     def _start(self, response: Operator, mass: Operator, vector: Any) -> Any:
-        """A M x of a random x, which obeys the constraints."""
+        """Start vector A M x with random x, which obeys the constraints."""
         x = np.zeros((len(self._mine), 1))
         x[self._mine, 0] = np.random.default_rng(self.process).standard_normal(
             np.count_nonzero(self._mine)
@@ -108,7 +110,7 @@ class SlepcEngine(PetscEngine):
         return vector
 
     def _pairs(self, eps: Any, count: int, response: Operator, mass: Operator) -> Modes:
-        """Modes of the eigenvectors, one step of inverse iteration further, so that they obey all
+        """Modes from the eigenvectors, after one step of inverse iteration, so that they obey all
         constraints.
         """
         vector = eps.getOperators()[1].createVecRight()
@@ -128,7 +130,7 @@ class SlepcEngine(PetscEngine):
 
 
 class _Product:
-    """What PETSc calls for the product of a matrix, or of a preconditioner, with a vector."""
+    """Python context by which PETSc multiplies a matrix or applies a preconditioner."""
 
     def __init__(self, applied: Operator) -> None:
         self._applied = applied

@@ -1,4 +1,4 @@
-"""Solid elements. Each is one file that describes it and one line in the table below."""
+"""Solid elements: one file per element and one line each in the table below."""
 
 from preprocess.elements.element import Element, FaceTable, Quadrature
 from preprocess.elements.hex8 import HEX8

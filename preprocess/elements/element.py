@@ -15,7 +15,9 @@ APEX = 1e-100  # least 1-ζ: on the axis ξ = η = 0 the quotients are zero
 
 @dataclass(frozen=True, eq=False)
 class Quadrature:
-    """Points (nq, 3) and weights (nq,) on the reference element; ∫ f dV ≈ Σ w_q f(ξ_q)."""
+    """Quadrature rule: points (nq, 3) and weights (nq,) on the reference element; ∫ f dV ≈ Σ w_q
+    f(ξ_q).
+    """
 
     points: Array
     weights: Array
@@ -26,8 +28,8 @@ class FaceTable:
     """Faces of one shape.
 
     nodes (nf, k): of each face, corners first, counter-clockwise seen from outside; corners: number
-    of corners triangles (nt, 3): linear triangles that cover a face, as indices into the row of its
-    nodes
+    of corners; triangles (nt, 3): linear triangles that cover a face, as indices into the row of
+    its nodes.
     """
 
     nodes: Indices
@@ -41,13 +43,13 @@ class Element:
 
     Each N_a is the combination of the functions ξ^i η^j ζ^k / (1-ζ)^m that is one at node a and
     zero at the other nodes, so that nodes, exponents and divisors define the element. At the apex
-    of a pyramid, ζ = 1, they are their limits along its axis.
+    of a pyramid, ζ = 1, the functions take their limits along its axis.
 
-    name: short name; meshio_name: name of the cell type in meshio; corners: number of corner nodes
-    (they come first) nodes (nn, 3): reference coordinates in the order of VTK; exponents (nn, 3):
-    of the monomials stiffness_rule, mass_rule: quadrature of K and of m faces: the faces, by shape
-    internal (ni, 3): exponents of incompatible modes, internal to the element divisors (nn,): m of
-    pyramids, by default zero
+    name: short name; meshio_name: name of the cell type in meshio; corners: number of corner nodes,
+    which come first; nodes (nn, 3): reference coordinates in the order of VTK; exponents (nn, 3):
+    of the monomials; stiffness_rule, mass_rule: quadrature of K and of m; faces: the faces, by
+    shape; internal (ni, 3): exponents of incompatible modes, internal to the element; divisors
+    (nn,): m of pyramids, by default zero.
     """
 
     name: str
@@ -67,7 +69,7 @@ class Element:
         return cast(Array, np.linalg.inv(self._functions(self.nodes)))
 
     def _functions(self, points: Array, axis: int | None = None) -> Array:
-        """ξ^i η^j ζ^k / (1-ζ)^m (nq, nn), or their derivative along an axis."""
+        """Functions ξ^i η^j ζ^k / (1-ζ)^m (nq, nn), or their derivatives along an axis."""
         values = monomials(points, self.exponents, axis)
         if self.divisors is None:
             return values
@@ -100,8 +102,10 @@ class Element:
 
     @functools.cached_property
     def stiffness_tables(self) -> tuple[Array, Array, Array, Array]:
-        """(dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre, in the
-        form of the kernels' arguments."""
+        """Tables (dN/dξ, w, dP/dξ) at the points of the stiffness rule, and dN/dξ at the centre.
+
+        In the form of the kernels' arguments.
+        """
         points, weights = self.stiffness_rule.points, self.stiffness_rule.weights
         dN, dP, dN_0 = (
             self.gradients(points),
@@ -117,15 +121,14 @@ class Element:
 
     @functools.cached_property
     def mirrored(self) -> Indices:
-        """Node order that corrects the orientation of an inverted element: the reflection
-        exchanging ξ and η.
-        """
+        """Node order that corrects an inverted element: the reflection exchanging ξ and η."""
         distance = np.abs(self.nodes[None, :, :] - self.nodes[:, None, [1, 0, 2]]).max(axis=2)
         return distance.argmin(axis=1)
 
     def jacobian_determinants(self, positions: Array, points: Array | None = None) -> Array:
-        """det ∂x/∂ξ (ne, nq) of elements with node positions (ne, nn, 3), at the stiffness
-        quadrature points and the corners.
+        """Determinants det ∂x/∂ξ (ne, nq) at the stiffness quadrature points and the corners.
+
+        For elements with node positions (ne, nn, 3).
         """
         if points is None:
             points = np.concatenate([self.stiffness_rule.points, self.nodes[: self.corners]])
@@ -134,7 +137,7 @@ class Element:
 
 
 def monomials(points: Array, exponents: Indices, derivative: int | None = None) -> Array:
-    """Monomials x^i y^j z^k (nq, number of exponents), or their derivative along one axis."""
+    """Monomials x^i y^j z^k (nq, number of exponents), or their derivatives along one axis."""
     result = np.ones((len(points), len(exponents)))
     for axis in range(3):
         power = exponents[:, axis].astype(float)

@@ -21,10 +21,10 @@ class Formulation:
 
     hex8: "incompatible modes" avoid shear locking; "full" integration of trilinear displacements
     locks in bending. hex20: "full" integration of the stiffness at 27 points, or "reduced" at 8, as
-    in C3D20R: softer; a single element has six motions without energy. mass_rule: "own" integrates
-    m of straight elements exactly; "stiffness" uses the points of K in elements of second order, as
-    CalculiX does; at the eight points of reduced hex20 m is singular. Raises InputError for another
-    name.
+    in C3D20R, which is softer; a single element then has six zero-energy modes. mass_rule: "own"
+    integrates m of straight elements exactly; "stiffness" uses the points of K in second-order
+    elements, as CalculiX does; with the eight points of reduced hex20 m is singular. Raises
+    InputError for any other name.
 
     Examples
     --------

@@ -1,5 +1,6 @@
-"""Twenty-seven-node hexahedron: the nodes of hex20, the centres of the faces -ξ +ξ -η +η -ζ +ζ, the
-centre; triquadratic.
+"""Twenty-seven-node hexahedron, triquadratic.
+
+The nodes of hex20, then the centres of the faces -ξ +ξ -η +η -ζ +ζ, then the centre.
 """
 
 import itertools

@@ -80,8 +80,10 @@ def gauss_wedge(triangle: Quadrature, n: int) -> Quadrature:
 
 
 def gauss_pyramid(n: int, m: int) -> Quadrature:
-    """n × n Gauss points of the base, drawn together towards the apex, at m heights: exact for the
-    polynomials in ξ/(1-ζ), η/(1-ζ) to degree 2n-1 and in ζ to degree 2m-3."""
+    """Gauss rule of n × n points in the base, shrunk towards the apex, at m heights.
+
+    Exact for the polynomials in ξ/(1-ζ), η/(1-ζ) to degree 2n-1 and in ζ to degree 2m-3.
+    """
     x, w = np.polynomial.legendre.leggauss(n)
     z, v = (
         0.5 * (1 + np.polynomial.legendre.leggauss(m)[0]),

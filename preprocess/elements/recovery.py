@@ -59,8 +59,8 @@ _SAMPLES = {
 
 
 def stress_points(element: Element) -> tuple[Array, Array]:
-    """Sampling points (np, 3) of an element type and the extrapolation E (nn, np) from their values
-    to its nodes.
+    """Sampling points (np, 3) of an element type, and the extrapolation E (nn, np) from them to its
+    nodes.
     """
     points, exponents = _SAMPLES[element.name]
     return points, monomials(element.nodes, exponents) @ np.linalg.inv(monomials(points, exponents))

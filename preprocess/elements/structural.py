@@ -1,4 +1,4 @@
-"""Elements of trusses, beams and shells: name and number of nodes."""
+"""Table of the elements of trusses, beams and shells: name and number of nodes."""
 
 STRUCTURAL: dict[str, int] = {
     "truss2": 2,

@@ -1,8 +1,8 @@
 """Six-node wedge: a triangle 0 ≤ ξ, η; ξ+η ≤ 1 drawn along -1 ≤ ζ ≤ 1; corners 0-2 below, 3-5
 above; linear times linear.
 
-Locks in bending. Two points on the axis, as in some programs, halve that error but leave a
-zero-energy mode: the extension along ζ is the same at both.
+The element locks in bending. Two points on the axis, as in some programs, halve that error but
+leave a zero-energy mode, in which the extension along ζ is the same at both.
 """
 
 import itertools

@@ -1,5 +1,6 @@
-"""The finite-element model of a whole part from the models of its pieces, which share the nodes of
-the cuts.
+"""Finite-element model of a whole part, assembled from those of its pieces.
+
+The pieces share the nodes of the cuts.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from preprocess.mesh.divide import CUT
 
 
 class AssembledPart(NamedTuple):
-    """A whole part, and of each piece P (size, size of the whole): its degrees of freedom among
-    those of the whole.
+    """Model of a whole part, and the incidence P (size, size of the whole) of each piece.
+
+    P selects the degrees of freedom of the piece from those of the whole.
     """
 
     fe: FEModel
@@ -27,9 +29,7 @@ class AssembledPart(NamedTuple):
 
 
 class _PlacedPiece(NamedTuple):
-    """A piece with the index of its nodes in the whole (N,), and P (size, size of the whole): its
-    degrees of freedom.
-    """
+    """Piece with the index of its nodes in the whole (N,), and P (size, size of the whole)."""
 
     fe: FEModel
     nodes: Indices
@@ -37,9 +37,9 @@ class _PlacedPiece(NamedTuple):
 
 
 def assemble_pieces(pieces: Sequence[FEModel]) -> AssembledPart:
-    """The model ``K = Σ PᵀK P``, ``M = Σ PᵀM P`` of pieces with common nodes at their cuts, without
-    their elements; the triangles are those of the pieces, on both sides of the cuts too.
+    """Model ``K = Σ PᵀK P``, ``M = Σ PᵀM P`` of pieces with common nodes at their cuts.
 
+    It has no elements; its triangles are those of the pieces, also on both sides of the cuts.
     Raises InputError for connections of different pieces that move the same node.
     """
     rows_of = _rows(pieces)
@@ -72,8 +72,11 @@ def assemble_pieces(pieces: Sequence[FEModel]) -> AssembledPart:
 
 
 def _rows(pieces: Sequence[FEModel]) -> list[Indices]:
-    """Index in the whole of the nodes of each piece: those at cuts, by their numbers, are the same
-    ones, others are not, though centres of spiders may have equal numbers."""
+    """Index in the whole of the nodes of each piece.
+
+    Nodes at cuts are identified by their numbers; other nodes are distinct, since centres of
+    spiders may have equal numbers.
+    """
     known, found, count = dict[int, int](), list[Indices](), 0
     for fe in pieces:
         at = count + np.arange(len(fe.nodes))
@@ -107,7 +110,10 @@ def _place(fe: FEModel, at: Indices, freedoms: Freedoms) -> _PlacedPiece:
 def _mass(
     places: Sequence[_PlacedPiece], nodes: np.ndarray
 ) -> tuple[sp.csr_matrix, MovedPoints | None]:
-    """m of the whole, and its mass points; None where the nodes of all pieces are theirs."""
+    """Mass m of the whole, and its mass points.
+
+    The points are None if every piece has its mass at its nodes.
+    """
     if all(fe.mass_points is None for fe, _, _ in places):
         of_nodes = [
             sp.csr_matrix((np.ones(len(at)), (np.arange(len(at)), at)), (len(at), len(nodes)))
@@ -125,7 +131,7 @@ def _mass(
 
 
 def _dependences(place: _PlacedPiece) -> list[Dependence]:
-    """The connections of a piece, as rows of the whole."""
+    """Connections of a piece, as rows of the whole."""
     fe, _, P = place
     if fe.constraints.T is None:
         return []

@@ -1,4 +1,4 @@
-"""Stiffness and mass of a meshed part."""
+"""Assembly of the stiffness and mass of a meshed part."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -67,20 +67,21 @@ def assemble(
     held: bool = False,
     allow_large: bool = False,
 ) -> FEModel:
-    """K_ab = ∫ B_aᵀ C B_b dV and m_ab = ∫ ρ N_a N_b dV of a mesh.
+    """Finite-element model of a mesh: K_ab = ∫ B_aᵀ C B_b dV and m_ab = ∫ ρ N_a N_b dV.
 
-    mesh: the mesh.  allow_large: also beyond the free memory. material: one for the whole mesh, or
-    materials by element set, which must cover every element exactly once; by default those of the
-    file (Nastran, Abaqus, CalculiX), whose constants, masses and springs are in the units that it
-    was read in: a system, or a length with N and s, see `read_mesh`. formulation: of elements with
-    several formulations. sections: of beams and shells, one for all or by element set, which must
-    cover every one exactly once; by default those of the file. connections: `RigidSpider`,
-    `AveragingSpider`, `Tie`, `Equation`, `Spring` and `Bushing` by name, which is also that of a
-    centre's node set; those of the file are added. held: accept equations that hold the part, for
-    its matrices; such a model cannot be reduced. lumped: diagonal m, each element's consistent
-    diagonal scaled to its mass (Hinton, Rock, Zienkiewicz 1976), always positive; of solids only.
-    Raises InputError when the estimated memory of assembly and factorization exceeds the free
-    memory, unless allow_large, and for elements with no or several materials.
+    mesh: the mesh. allow_large: assemble even if the estimated memory exceeds the free memory.
+    material: one for the whole mesh, or materials by element set, which must cover every element
+    exactly once; by default those of the file (Nastran, Abaqus, CalculiX), whose constants, masses
+    and springs are in the units that it was read in: a system, or a length with N and s, see
+    `read_mesh`. formulation: of elements with several formulations. sections: of beams and shells,
+    one for all or by element set, which must cover every one exactly once; by default those of the
+    file. connections: `RigidSpider`, `AveragingSpider`, `Tie`, `Equation`, `Spring` and `Bushing`
+    by name, which is also that of a centre's node set; those of the file are added. held: accept
+    equations that hold the part, to obtain its matrices; such a model cannot be reduced. lumped:
+    diagonal m, each element's consistent diagonal scaled to its mass (Hinton, Rock, Zienkiewicz
+    1976), always positive; of solids only. Raises InputError when the estimated memory of assembly
+    and factorization exceeds the free memory, unless allow_large, and for elements with no or
+    several materials.
 
     Examples
     --------
@@ -110,9 +111,7 @@ def assemble(
 
 
 def _corners(mesh: Mesh) -> int:
-    """Number of nodes that are corners of solids or of beams and shells, as in
-    `linear_interpolation`.
-    """
+    """Number of corner nodes of solids, beams and shells, as in `linear_interpolation`."""
     corner = np.zeros(len(mesh.nodes), dtype=bool)
     for block in mesh.structural.values():
         corner[block.connectivity] = True
@@ -122,9 +121,11 @@ def _corners(mesh: Mesh) -> int:
 
 
 class Layout(NamedTuple):
-    """What is known before any element is computed: material and sections by element set,
-    formulation; nodes with the centres of connections, what these constrain, stiffen and turn;
-    whether they may hold the part."""
+    """Data known before any element is computed.
+
+    Material and sections by element set, formulation; nodes with the centres of connections;
+    constraints, stiffness and rotations due to connections; whether these may hold the part.
+    """
 
     material: Materials
     sections: Sections
@@ -186,9 +187,9 @@ def layout_of(
 
 
 def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, ...]) -> FEModel:
-    """Model of the elements of a mesh with its layout; parts: its beams and shells.
+    """Model of the elements of a mesh with its layout.
 
-    Raises InputError for elements with no or several materials.
+    parts: its beams and shells. Raises InputError for elements with no or several materials.
     """
     material, joints = layout.material, layout.joints
     groups = element_groups(mesh, material, layout.formulation.chosen(ELEMENTS))
@@ -229,8 +230,11 @@ def elements_model(mesh: Mesh, layout: Layout, parts: tuple[StructuralElement, .
 def _checked_damping(
     joints: ConnectionEffects, K: sp.csr_matrix, mass: float
 ) -> sp.csr_matrix | None:
-    """The damping matrix, None without dampers. Raises InputError for dampers that hold nodes: of
-    more than √(k m), with the stiffest node and the whole mass, or its moment of inertia."""
+    """Damping matrix, None without dampers.
+
+    Raises InputError for dampers so strong that they hold nodes: above √(k m), with the stiffest
+    node and the whole mass, or its moment of inertia.
+    """
     if not joints.damping.nnz:
         return None
     places, c, k = joints.nodes.positions, joints.damping.diagonal(), K.diagonal()
@@ -257,7 +261,7 @@ def _empty_matrices(n: int) -> tuple[sp.csr_matrix, sp.csr_matrix]:
 def _solid_matrices(
     mesh: Mesh, groups: tuple[ElementGroup, ...], lumped: bool
 ) -> tuple[sp.csr_matrix, sp.csr_matrix]:
-    """K (3N, 3N) and m (N, N) of the solid elements."""
+    """Stiffness K (3N, 3N) and mass m (N, N) of the solid elements."""
     pattern = node_pattern(mesh)
     K_values, m_values = np.zeros(9 * pattern.nnz), np.zeros(pattern.nnz)
     for group in groups:
@@ -267,7 +271,7 @@ def _solid_matrices(
 
 
 def _add_group(nodes: Array, group: ElementGroup, storage: tuple[Any, ...]) -> None:
-    """Add the matrices of a group of elements, some elements at a time, while the next ones are
+    """Add the matrices of a group of elements, by blocks, while those of the next block are
     computed.
     """
     element, C = (
@@ -293,7 +297,7 @@ def _add_group(nodes: Array, group: ElementGroup, storage: tuple[Any, ...]) -> N
 
 
 def _padded(K: sp.csr_matrix, size: int) -> sp.csr_matrix:
-    """K (size, size) with zero rows and columns added."""
+    """Matrix K (size, size) with zero rows and columns appended."""
     if K.shape[0] == size:
         return K
     indptr = np.concatenate([K.indptr, np.full(size - K.shape[0], K.indptr[-1], K.indptr.dtype)])
@@ -307,7 +311,7 @@ def _described(material: Materials) -> str:
 
 
 def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
-    """(N, dN/dξ, w) at the points of the mass rule."""
+    """Tables (N, dN/dξ, w) at the points of the mass rule."""
     points, weights = element.mass_rule.points, element.mass_rule.weights
     return (
         np.ascontiguousarray(element.shape_functions(points)),
@@ -317,7 +321,7 @@ def _mass_tables(element: Element) -> tuple[Array, Array, Array]:
 
 
 def _warn_of_stiff_elements(mesh: Mesh) -> None:
-    """Warn of linear tetrahedra, wedges and pyramids, far too stiff in bending."""
+    """Warn of linear tetrahedra, wedges and pyramids, which are far too stiff in bending."""
     stiff = {
         name: len(mesh.blocks[name].ids)
         for name in ("tet4", "wedge6", "pyramid5")
@@ -349,8 +353,10 @@ def _warn_of_curved_triangles(mesh: Mesh, parts: Sequence[StructuralElement]) ->
 
 
 def _warn_of_opposite_normals(mesh: Mesh, parts: Sequence[StructuralElement]) -> None:
-    """Warn of neighbouring shells with opposite normals that are not symmetric about the nodes:
-    their offset or stack of plies changes sides there."""
+    """Warn of neighbouring shells with opposite normals that are not symmetric about the nodes.
+
+    Their offset or stack of plies changes sides there.
+    """
     shells = [each for each in parts if isinstance(each, Shells)]
     if all(each.section.is_reversible(each.material) for each in shells):
         return
@@ -370,8 +376,10 @@ def _warn_of_opposite_normals(mesh: Mesh, parts: Sequence[StructuralElement]) ->
 
 
 def _change_sides(one: Shells, two: Shells) -> bool:
-    """True if shells with opposite normals lie on opposite sides of their nodes, or have one
-    section that is not symmetric."""
+    """True if shells with opposite normals lie on opposite sides of their nodes.
+
+    Also true for shells with one section that is not symmetric.
+    """
     same = one.section is two.section and one.material is two.material
     if same:
         return not one.section.is_reversible(one.material)
@@ -380,12 +388,12 @@ def _change_sides(one: Shells, two: Shells) -> bool:
 
 
 def _counted(mesh: Mesh) -> str:
-    """ "12 hex8, 4 tet4"."""
+    """Text "12 hex8, 4 tet4"."""
     return ", ".join(f"{len(block.ids)} {name}" for name, block in mesh.blocks.items())
 
 
 def _with_values(pattern: sp.csr_matrix, values: Array) -> sp.csr_matrix:
-    """Matrix of a sorted pattern."""
+    """Matrix from a sorted pattern and its values."""
     matrix = sp.csr_matrix(
         (values, pattern.indices, pattern.indptr), shape=pattern.shape, copy=False
     )

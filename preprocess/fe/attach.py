@@ -7,9 +7,9 @@ the rows [1 | (x_i - c)ᵀ]. Its mass matrix is
     Δm = Pᵀ diag(M, S) P,
 
 the same for the three components, so that M = m ⊗ 1₃ remains: a pseudo-rigid body. Rigid motions
-are affine: mass, first and second moment, hence every inertia term, are exact. Like an averaged
-interface it adds no stiffness. A single node with a rotation carries a rigid body instead: Δm of
-four points c and c + l e_i that move rigidly with it.
+are affine, so that mass, first and second moment, and hence every inertia term, are exact. Like an
+averaged interface, such a body adds no stiffness. A single node with a rotation carries a rigid
+body instead: Δm of four points c and c + l e_i that move rigidly with it.
 
 Source: Cohen and Muncaster, The Theory of Pseudo-rigid Bodies, Springer 1988, chapter 2.
 """
@@ -42,9 +42,9 @@ EXACT = 1e-9
 
 @checked_arguments
 def attach(fe: FEModel, masses: Iterable[PointMass]) -> FEModel:
-    """The model with point masses added to its nodal mass m.
+    """Model with point masses added to its nodal mass m. |
 
-    fe: the model.  masses: its `PointMass` items. A region without the extent for the second moment
+    fe: the model. masses: its `PointMass` items. A region without the extent for the second moment
     (one node, a line, a plane) is extended by adjacent elements; the displacement gradient is then
     averaged over these. Raises InputError for regions that do not exist or cannot carry the mass.
 
@@ -78,7 +78,7 @@ def _rows(fe: FEModel, attached: PointMass) -> Indices:
 
 
 def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
-    """The model with a rigid body on a node that rotates: four more mass points."""
+    """Model with a rigid body on a node that rotates: four more mass points."""
     centre = (
         fe.nodes[node] if attached.position is None else np.asarray(attached.position, dtype=float)
     )
@@ -100,7 +100,7 @@ def _with_body(fe: FEModel, node: int, attached: PointMass) -> FEModel:
 
 
 def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matrix:
-    """Δm (P, P)."""
+    """Added mass Δm (P, P)."""
     centre = (
         fe.nodes[rows].mean(axis=0)
         if attached.position is None
@@ -122,8 +122,9 @@ def _nodal_mass(fe: FEModel, rows: Indices, attached: PointMass) -> sp.csr_matri
 
 
 def _block(arm: Array, weight: Array, attached: PointMass) -> Array | None:
-    """Δm of nodes at arms (n, 3) from the centre, weights (n,); None when they cannot represent the
-    moments.
+    """Added mass Δm of nodes at arms (n, 3) from the centre, weights (n,).
+
+    None if these nodes cannot represent the moments.
     """
     size = float(np.abs(arm).max()) or 1.0
     D = np.zeros((4, 4))
@@ -137,5 +138,5 @@ def _block(arm: Array, weight: Array, attached: PointMass) -> Array | None:
 
 
 def _widened(fe: FEModel, rows: Indices) -> Indices:
-    """The nodes and those that share an element with them."""
+    """Nodes and all nodes that share an element with them."""
     return np.unique(fe.freedoms.node_of_block[fe.K[3 * rows].indices // 3]).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What beams need of their section, and what all sections of beams share.
+"""Properties of a beam section, and the base of all beam sections.
 
 Local axes: x along the beam from its first node to its second, y along the part of ``orientation``
 perpendicular to it, and z = x × y. I_z = ∫ y² dA belongs to bending along y.
@@ -26,11 +26,14 @@ SHARED = ("orientation", "offset", "end", "turn", "ends", "released", "added_mas
 
 
 class SectionData(NamedTuple):
-    """In principal axes y, z through the centroid: area A, second moments Iy = ∫z² dA, Iz = ∫y² dA,
-    torsion constant J, shear coefficients ky, kz (shear areas k A), points (m, 2) y, z of the
-    outline in order, and the shear stress (m, 2) τ_xy, τ_xz at these under unit torque, Pa/(N m);
-    y, z of the shear centre; third moments ∫ y (y² + z²) dA, ∫ z (y² + z²) dA; the principal axes
-    as rows (2, 2) in those of the section's orientation; y, z of the origin of its dimensions."""
+    """Properties of a section in principal axes y, z through the centroid.
+
+    Area A, second moments Iy = ∫z² dA, Iz = ∫y² dA, torsion constant J, shear coefficients ky, kz
+    (shear areas k A), points (m, 2) y, z of the outline in order, and the shear stress (m, 2) τ_xy,
+    τ_xz at these under unit torque, Pa/(N m); y, z of the shear centre, third moments ∫ y (y² + z²)
+    dA, ∫ z (y² + z²) dA; the principal axes as rows (2, 2) in those of the section's orientation;
+    y, z of the origin of its dimensions.
+    """
 
     A: float
     Iy: float
@@ -47,7 +50,7 @@ class SectionData(NamedTuple):
 
 
 def filled_between_flanges(height: float, width: float, web: float, flange: float) -> str:
-    """What is wrong with two flanges and a web; empty if there is room between and beside them."""
+    """Problem of two flanges and a web without room between or beside them; empty if none."""
     room = 2 * flange < height and web < width
     return "" if room else "the flanges or the web fill the section; use RectangularSection"
 
@@ -56,16 +59,17 @@ def filled_between_flanges(height: float, width: float, web: float, flange: floa
 class BeamSection(Section):
     """Section of beams.
 
-    orientation (3,): direction of the local y axis in mesh axes; it need not be perpendicular to
-    the beam; or rows (n, 4) of the number of an element and its direction. offset (2,): y and z of
-    the centroid from the line between the nodes, or of what ``line`` names [m]. line: "centroid",
-    "shear-centre", or "origin", the place from which the walls of an open section are given. end:
-    dimensions at the second end of each element where they differ, such as {"height": 0.01};
-    between they are linear. turn: angle of the section in these axes, from y to z [degrees].
-    added_mass: on the line of the centroids [kg/m]. ends (2, 3): vectors in mesh axes from both
-    nodes to the line from which the offset counts, rigid arms [m]; or rows (n, 7). released:
-    degrees of freedom 1 to 6 of both ends in local axes that are not joined to the node, such as
-    ("", "56"), of what the offset places; added_mass is there too.
+    orientation (3,): direction of the local y axis in mesh axes, not necessarily perpendicular to
+    the beam; or rows (n, 4) of an element number and its direction. offset (2,): y and z from the
+    line between the nodes to the reference point ``line`` of the section [m]. line: "centroid",
+    "shear-centre", or "origin", the point from which the walls of an open section are measured.
+    end: dimensions at the second end of each element that differ from those at the first, such as
+    {"height": 0.01}; they vary linearly in between. turn: rotation of the section in these axes,
+    from y to z [degrees]. added_mass: additional mass on the line of the centroids [kg/m]. ends (2,
+    3): vectors in mesh axes from both nodes to the line from which the offset counts, rigid arms
+    [m]; or rows (n, 7). released: degrees of freedom 1 to 6 of both ends, in local axes at the
+    reference point of the offset, that are not connected to the node, such as ("", "56");
+    added_mass acts at this point too.
     """
 
     _: KW_ONLY
@@ -134,7 +138,9 @@ class BeamSection(Section):
             ) from None
 
     def _rows(self, name: str, shape: tuple[int, ...]) -> Array:
-        """Values of one shape, or rows of element numbers and these, as rows. Raises InputError."""
+        """One value for all elements, or rows of element numbers and values, as rows. Raises
+        InputError.
+        """
         given, width = floats(getattr(self, name), f"section: {name}"), math.prod(shape)
         if given.shape != shape and (
             given.ndim != 2 or given.shape[1:] != (width + 1,) or not len(given)
@@ -146,8 +152,9 @@ class BeamSection(Section):
         return given.reshape(1, -1) if given.shape == shape else given
 
     def of_elements(self, name: str, numbers: NDArray[np.int64]) -> Array:
-        """The orientation (ne, 3) or the ends (ne, 2, 3) of elements. Raises InputError for one
-        that has none.
+        """Orientations (ne, 3) or ends (ne, 2, 3) of elements.
+
+        Raises InputError for an element without one.
         """
         shape = (3,) if name == "orientation" else (2, 3)
         rows = self._rows(name, shape)
@@ -176,10 +183,10 @@ class BeamSection(Section):
 
     @abstractmethod
     def data(self, nu: float) -> SectionData:
-        """Properties for Poisson's ratio ν, which the shear coefficients depend on."""
+        """Properties for Poisson's ratio ν, on which the shear coefficients depend."""
 
     def _problem(self) -> str:
-        """What is wrong with the dimensions; empty if nothing is."""
+        """Problem of the dimensions; empty if there is none."""
         return ""
 
     def _not_positive(self, *names: str) -> str:

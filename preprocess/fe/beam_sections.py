@@ -1,8 +1,8 @@
-"""Sections of beams, and the table of all sections. Axes as in `beam_section_base`.
+"""Sections of beams, and the table of all sections.
 
-Source: Young and Budynas, Roark's Formulas for Stress and Strain, tables A.1 and 10.7; Timoshenko
-and Goodier, Theory of Elasticity, section 109 (torsion of rectangular bars); Cowper, J. Appl. Mech.
-33 (1966) 335 (shear coefficients).
+Axes as in `beam_section_base`. Source: Young and Budynas, Roark's Formulas for Stress and Strain,
+tables A.1 and 10.7; Timoshenko and Goodier, Theory of Elasticity, section 109 (torsion of
+rectangular bars); Cowper, J. Appl. Mech. 33 (1966) 335 (shear coefficients).
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ CORNERS = 16  # of the drawn outline of a circle
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class RectangularSection(BeamSection):
-    """Solid rectangle, ``height`` along y and ``width`` along z [m]; k = 10 (1 + ν)/(12 + 11 ν), J
-    by the series of Saint-Venant.
+    """Solid rectangle, ``height`` along y and ``width`` along z [m].
 
-    height, width: sides.
+    height, width: sides. k = 10 (1 + ν)/(12 + 11 ν), J by the series of Saint-Venant.
 
     Examples
     --------
@@ -80,11 +79,10 @@ class RectangularSection(BeamSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class TubularSection(BeamSection):
-    """Circular tube of outer ``diameter`` and wall ``thickness`` [m]; solid when the thickness is
-    half the diameter.
+    """Circular tube of outer ``diameter`` and wall ``thickness`` [m].
 
-    diameter, thickness: of the tube.
-    With m = inner/outer radius, k = 6 (1 + ν)(1 + m²)²/((7 + 6 ν)(1 + m²)² + (20 + 12 ν) m²).
+    diameter, thickness: of the tube, solid if the thickness is half the diameter. With m =
+    inner/outer radius, k = 6 (1 + ν)(1 + m²)²/((7 + 6 ν)(1 + m²)² + (20 + 12 ν) m²).
 
     Examples
     --------
@@ -200,11 +198,10 @@ class BoxSection(BeamSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class ISection(BeamSection):
-    """Doubly symmetric I: ``height`` along y, flanges of ``width`` along z, thicknesses of ``web``
-    and ``flange`` [m].
+    """Doubly symmetric I section: ``height`` along y, flanges of ``width`` along z [m].
 
-    height, width, web, flange: of the section. J = Σ b t³/3 of the three plates; the shear areas
-    are those of the energy of the shear flow; warping is free.
+    height, width, web, flange: of the section, the latter two thicknesses. J = Σ b t³/3 of the
+    three plates; the shear areas are those of the energy of the shear flow; warping is free.
 
     Examples
     --------
@@ -263,13 +260,14 @@ class ISection(BeamSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class GeneralSection(BeamSection):
-    """Section by its properties, about principal axes y and z.
+    """Section with given properties about its principal axes y and z.
 
-    area: m².  Iy, Iz: ∫z² dA, ∫y² dA, m⁴.  J: torsion constant, m⁴.  shear (2,): coefficients k_y,
-    k_z of the shear areas k A, zero for no shear deformation.  height, width: of the points along y
-    and z where stress is given, m; by default those of the rectangle with these second moments.
-    The shear stress of a torque T there is T r/J, r the distance from the axis. shear_centre (2,):
-    y and z from the centroid, m; the geometric stiffness is without the third moments of the area.
+    area: m². Iy, Iz: ∫z² dA, ∫y² dA, m⁴. J: torsion constant, m⁴. shear (2,): coefficients k_y, k_z
+    of the shear areas k A, zero for no shear deformation. height, width: distances along y and z of
+    the points where stress is computed, m; by default those of the rectangle with these second
+    moments. The shear stress there under a torque T is T r/J, r the distance from the axis.
+    shear_centre (2,): y and z from the centroid, m; the geometric stiffness omits the third moments
+    of the area.
 
     Examples
     --------

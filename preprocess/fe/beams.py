@@ -1,18 +1,18 @@
 """Beams with two and three nodes (Timoshenko).
 
-At a station s of the centroid's line the displacement v and the rotation θ of the section, in its
-local axes, and their derivatives along the line follow the nodes: for two nodes as in an unloaded
-beam (`straight_beams`), for three by quadratic interpolation (`curved_beams`). The strains ε = u′,
-γ_y = v′ − θ_z, γ_z = w′ + θ_y and κ = θ′ give the stiffness, at two Gauss stations, with D =
-diag(EA, k_y GA, k_z GA, GJ, EI_y, EI_z). Sections whose dimensions vary along the beam:
-`tapered_beams`.
+At a station s on the line of centroids, the displacement v and rotation θ of the section, in its
+local axes, and their derivatives along the line are interpolated from the nodes: for two nodes by
+the solution of an unloaded beam (`straight_beams`), for three by quadratic functions
+(`curved_beams`). The strains ε = u′, γ_y = v′ − θ_z, γ_z = w′ + θ_y and κ = θ′ give the stiffness,
+at two Gauss stations, with D = diag(EA, k_y GA, k_z GA, GJ, EI_y, EI_z). Sections whose dimensions
+vary along the beam: `tapered_beams`.
 
 Sections that are not doubly symmetric have principal axes y and z through the centroid and a shear
 centre e: the shear strains are those of the displacement there, v − e_z θ_x and w + e_y θ_x.
 
-Mass is at four points of the section, y = ±√(I_z/A) and z = ±√(I_y/A), at each of four Gauss
-stations: the points have its area and second moments, hence the rotary inertia; added mass is on
-the line of the centroids or shear centres.
+The mass is concentrated at four points of the section, y = ±√(I_z/A) and z = ±√(I_y/A), at each of
+four Gauss stations: these points reproduce its area and second moments, hence the rotary inertia;
+added mass is on the line of the centroids or shear centres.
 
 The initial stress of the section forces N, M, V, T does work on the second-order strains of a
 section that turns as a rigid plate, ``u = u₀ + θ × r + ½ θ × (θ × r)``; M acts on the twist by the
@@ -54,9 +54,12 @@ ALONG = 1e-6  # sine of the angle between beam and orientation that is none
 
 
 class BeamStation(NamedTuple):
-    """Section at s: local axes as rows (ne, 3, 3); centroid (ne, 3); its displacement and rotation
-    in local axes (ne, 6, n) by the degrees of freedom of the nodes, and their derivatives along the
-    line; length (ne,) per s."""
+    """Section at a station s.
+
+    Local axes as rows (ne, 3, 3); centroid (ne, 3); its displacement and rotation in local axes
+    (ne, 6, n) per degree of freedom of the nodes, and their derivatives along the line; length
+    (ne,) per s.
+    """
 
     axes: Array
     centre: Array
@@ -66,8 +69,9 @@ class BeamStation(NamedTuple):
 
 
 def _shifted_motion(point: Array) -> Array:
-    """(6, 6): motion of a point y, z of the section, but along the beam that of the centroid, by
-    that of the centroid.
+    """Matrix (6, 6): motion of a point y, z of the section from that of the centroid.
+
+    Along the beam the displacement remains that of the centroid.
     """
     S = np.eye(6)
     S[1, 3], S[2, 3] = -point[1], point[0]
@@ -95,7 +99,7 @@ class Beams(StructuralElement):
         return self._data_at(0.0)
 
     def _data_at(self, s: float) -> SectionData:
-        """Properties at s; the principal axes and the shear centre are those of all s."""
+        """Properties at s; the principal axes and the shear centre are independent of s."""
         C = np.asarray(self.material.elasticity, dtype=float)
         return self.section.at(s).data(C[0, 1] / (C[0, 0] + C[0, 1]))
 
@@ -114,20 +118,22 @@ class Beams(StructuralElement):
 
     @functools.cached_property
     def _line(self) -> Array:
-        """y, z from the centroid of what the offset places."""
+        """Position y, z, from the centroid, of the reference point of the offset."""
         places = {"shear-centre": self._data.shear_centre, "origin": self._data.origin}
         return np.array(places.get(self.section.line, (0.0, 0.0)))
 
     @functools.cached_property
     def _to_shear_centre(self) -> Array:
-        """(6, 6): displacement of the shear centre, its component along the beam that of the
-        centroid, and rotation.
+        """Matrix (6, 6): motion of the shear centre from that of the centroid.
+
+        Along the beam the displacement remains that of the centroid.
         """
         return _shifted_motion(np.array(self._data.shear_centre))
 
     def _axes_along(self, along: Array) -> Array:
-        """Local axes as rows (ne, 3, 3) for unit tangents. Raises InputError for an orientation
-        along a beam.
+        """Local axes as rows (ne, 3, 3) for unit tangents.
+
+        Raises InputError for an orientation along a beam.
         """
         if self.section.orientation is None:
             chord = self.x[:, 1] - self.x[:, 0]
@@ -147,7 +153,7 @@ class Beams(StructuralElement):
         return np.concatenate([along[:, None], self._turn @ both], axis=1)
 
     def _stiffnesses_at(self, s: float) -> Array:
-        """(EA, k_y GA, k_z GA, GJ, EI_y, EI_z)."""
+        """Stiffnesses (EA, k_y GA, k_z GA, GJ, EI_y, EI_z)."""
         C, d = np.asarray(self.material.elasticity, dtype=float), self._data_at(s)
         E, G = 1 / np.linalg.inv(C)[0, 0], C[5, 5]
         rigid = 1e6 * E  # no shear deformation
@@ -163,8 +169,9 @@ class Beams(StructuralElement):
         )
 
     def _strains(self, at: BeamStation) -> Array:
-        """(ε, γ_y, γ_z, κ_x, κ_y, κ_z), γ of the shear centre, per degree of freedom (ne, 6, n) at
-        a station.
+        """Strains (ε, γ_y, γ_z, κ_x, κ_y, κ_z) per degree of freedom (ne, 6, n) at a station.
+
+        γ is that of the shear centre.
         """
         B = self._to_shear_centre @ at.slope
         B[:, 1] -= at.value[:, 5]
@@ -220,8 +227,9 @@ class Beams(StructuralElement):
         return ElementPoints(*(np.concatenate(each, axis=1) for each in zip(*ends))), sides
 
     def section_forces(self, s: float) -> Array:
-        """N, V_y, V_z, T, M_y, M_z per degree of freedom (ne, 6, n) at s, in local axes; T is about
-        the shear centre.
+        """Forces N, V_y, V_z, T, M_y, M_z per degree of freedom (ne, 6, n) at s, in local axes.
+
+        T is about the shear centre.
         """
         return np.asarray(self._stiffnesses_at(s)[:, None] * self._strains(self._station(s)))
 
@@ -245,7 +253,7 @@ class Beams(StructuralElement):
     @property
     @abstractmethod
     def _arms(self) -> Array:
-        """Centroids from the nodes (ne, nn, 3), in mesh axes."""
+        """Arms from the nodes to the centroids (ne, nn, 3), in mesh axes."""
 
     def initial_stress_stiffness(
         self, displacements: Array, shapes: Array, forces: Array | None = None
@@ -286,8 +294,10 @@ class Beams(StructuralElement):
         return K0 + self._turned_arms(u, phi, forces) - self._turned_points(phi, forces)
 
     def _turned_arms(self, u: Array, phi: Array, forces: Array | None) -> Array:
-        """Work (k, m, m) of the forces that the nodes transmit to the centroids, which move by ½ θ
-        × (θ × arm) more.
+        """Work (k, m, m) of the forces between nodes and centroids on the second-order displacement
+        of the arms.
+
+        The centroids are displaced by a further ½ θ × (θ × arm).
         """
         if not self._arms.any():
             return np.zeros((u.shape[2], phi.shape[2], phi.shape[2]))
@@ -305,7 +315,7 @@ class Beams(StructuralElement):
         )
 
     def _turned_points(self, phi: Array, forces: Array | None) -> Array:
-        """Work (k, m, m) of forces on the mass points, which turn with their sections."""
+        """Work (k, m, m) of forces on the mass points, which rotate with their sections."""
         if forces is None:
             return np.zeros((1, phi.shape[2], phi.shape[2]))
         K = np.zeros((forces.shape[3], phi.shape[2], phi.shape[2]))

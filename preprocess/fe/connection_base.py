@@ -1,4 +1,4 @@
-"""What connections between nodes have in common."""
+"""Base of the connections between nodes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ NO_NODES: IntArray = np.zeros(0, dtype=np.int64)
 
 
 class ModelNodes(NamedTuple):
-    """Nodes of a model: positions (N, 3), numbers (N,), named sets, degrees of freedom, outer faces
-    by their number of nodes.
+    """Nodes of a model.
+
+    Positions (N, 3), numbers (N,), named sets, degrees of freedom, outer faces by their number of
+    nodes.
     """
 
     positions: FloatArray
@@ -31,8 +33,11 @@ class ModelNodes(NamedTuple):
 
 
 class Arms(NamedTuple):
-    """A bound spider: its nodes (n,), their rigid motion about its centre (n, 3, 6), and their
-    rotation by u (3, size); what of the centre follows the nodes, None where these follow it."""
+    """Nodes attached to the centre of a spider by rigid arms.
+
+    The nodes (n,), their rigid motion about the centre (n, 3, 6), and its rotation from u (3,
+    size); the components of the centre that follow the nodes, None if the nodes follow the centre.
+    """
 
     nodes: IntArray
     rigid_motion: FloatArray
@@ -41,7 +46,7 @@ class Arms(NamedTuple):
 
 
 class Connection(ABC):
-    """Declaration of a connection; a new one is a class and one line in `CONNECTIONS` of
+    """Declaration of a connection; a new kind is a class and one line in `CONNECTIONS` of
     `connections`.
     """
 
@@ -49,35 +54,36 @@ class Connection(ABC):
 
     def centre(self, name: str, nodes: FloatArray, sets: NodeSets) -> FloatArray | None:
         """Position (3,) of the node that the connection adds to the model; None if it adds none.
+
         Raises InputError.
         """
         return None
 
     @abstractmethod
     def rotating(self, name: str, nodes: ModelNodes) -> IntArray:
-        """Nodes that need a rotation."""
+        """Nodes that need rotational degrees of freedom."""
 
     def dependence(self, name: str, nodes: ModelNodes) -> Dependence | None:
-        """Dependent degrees of freedom and their factors; None if there are none. Raises
+        """Dependent degrees of freedom and their coefficients; None if there are none. Raises
         InputError.
         """
         return None
 
     def stiffness_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix | None:
-        """Stiffness (size, size) that it adds; None if it adds none. Raises InputError."""
+        """Stiffness (size, size) of the connection; None without. Raises InputError."""
         return None
 
     def damping_matrix(self, name: str, nodes: ModelNodes) -> sp.coo_matrix | None:
-        """Viscous damping (size, size) that it adds; None if it adds none. Raises InputError."""
+        """Viscous damping (size, size) of the connection; None without. Raises InputError."""
         return None
 
     def arms(self, name: str, nodes: ModelNodes) -> Arms | None:
-        """What rotates with the connection; None if nothing does."""
+        """Rigid arms that rotate with the connection; None if there are none."""
         return None
 
 
 def one_node(nodes: ModelNodes, where: str | int, what: str) -> int:
-    """Row of a node given by its number, or by a set that has only this node. Raises InputError."""
+    """Row of a node given by its number or by a set with only this node. Raises InputError."""
     if isinstance(where, int):
         return row_of(nodes, where, what)
     rows = region_of(where).rows(nodes.positions, nodes.sets)

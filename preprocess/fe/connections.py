@@ -1,4 +1,4 @@
-"""Connections between nodes: the table of all, and what they add to a model."""
+"""Table of the connections between nodes, and their effects on a model."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ KINDS = ", ".join(each.__name__ for each in CONNECTIONS.values())
 
 
 class ConnectionEffects(NamedTuple):
-    """Nodes with the centres that connections add; what the connections constrain, stiffen, damp
-    and turn.
+    """Nodes with the centres that connections add, and the effects of the connections.
+
+    Their constraints, stiffness, damping and rigid arms.
     """
 
     nodes: ModelNodes
@@ -40,10 +41,10 @@ class ConnectionEffects(NamedTuple):
 def connection_effects(
     nodes: ModelNodes, connections: Mapping[str, Connection]
 ) -> ConnectionEffects:
-    """All connections on the nodes of a model; ``nodes.freedoms.rotating`` are the nodes that
-    elements rotate.
+    """Effects of all connections on the nodes of a model.
 
-    Raises InputError listing the problems of every connection.
+    ``nodes.freedoms.rotating`` are the nodes with rotations of elements. Raises InputError listing
+    the problems of every connection.
     """
     instance(connections, Mapping, "connections", f"{KINDS} by name")
     for name, each in connections.items():
@@ -66,7 +67,7 @@ def connection_effects(
 
 
 def _sum(matrices: Iterable[sp.coo_matrix | None], size: int) -> sp.csr_matrix:
-    """Sum of the matrices (size, size) that there are."""
+    """Sum of the given matrices (size, size), None if there are none."""
     parts = [each for each in matrices if each is not None and each.nnz]
     if not parts:
         return sp.csr_matrix((size, size))
@@ -77,7 +78,7 @@ def _sum(matrices: Iterable[sp.coo_matrix | None], size: int) -> sp.csr_matrix:
 
 
 def _with_centres(nodes: ModelNodes, connections: Mapping[str, Connection]) -> ModelNodes:
-    """The nodes and, behind them, the new centres, each in a set with its connection's name."""
+    """Nodes followed by the new centres, each in a set with its connection's name."""
     found = _of_each(connections, lambda name, each: each.centre(name, nodes.positions, nodes.sets))
     new = {name: place for name, place in found.items() if place is not None}
     taken = [name for name in new if name in nodes.sets]
@@ -100,7 +101,7 @@ def _with_centres(nodes: ModelNodes, connections: Mapping[str, Connection]) -> M
 def _of_each(
     connections: Mapping[str, Connection], found: Callable[[str, Connection], Found]
 ) -> dict[str, Found]:
-    """A result of each connection. Raises InputError with the problems of all."""
+    """Result for each connection. Raises InputError with the problems of all."""
     results: dict[str, Found] = {}
     problems: list[str] = []
     for name, each in connections.items():

@@ -1,9 +1,9 @@
 """Linear constraints ``u = T z``: dependent degrees of freedom as combinations of the others.
 
-Every connection gives rows ``u_d = C u``; single equations are solved for each other by
-elimination. With A the identity but for these rows, T = A Aᴬ… until no row depends on a dependent
-degree of freedom: chains of connections are resolved. z has the same length as u; its dependent
-entries are unused and zero.
+Every connection gives rows ``u_d = C u``; systems of single equations are solved by elimination.
+With A the identity except for these rows, T is the product A A … until no row depends on a
+dependent degree of freedom: this resolves chains of connections. z has the same length as u; its
+dependent entries are unused and zero.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RIGID = 1e-8  # relative residual of rigid motions in an equation
 
 
 class Dependence(NamedTuple):
-    """Rows of one connection: dependent degrees of freedom (m,) and C (m, size) with ``u_d = C u``."""
+    """Rows ``u_d = C u`` of one connection: dependent degrees of freedom (m,) and C (m, size)."""
 
     name: str
     dofs: Indices
@@ -41,10 +41,10 @@ class Dependence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """``u = T z`` with T (size, size), and the dependent degrees of freedom (m,); without any, T is
-    None.
+    """Constraints ``u = T z`` with T (size, size) and the dependent degrees of freedom (m,).
 
-    rows (size, size): those of the connections, u_d = C u, zero elsewhere; None without any.
+    Without dependent degrees of freedom T is None. rows (size, size): those of the connections, u_d
+    = C u, zero elsewhere; None without any.
     """
 
     T: sp.csr_matrix | None
@@ -52,7 +52,7 @@ class Constraints:
     rows: sp.csr_matrix | None = None
 
     def motion(self, z: Columns) -> Columns:
-        """u = T z (size, k)."""
+        """Displacements u = T z (size, k)."""
         return z if self.T is None else self.T @ z
 
     def loads(self, f: Columns) -> Columns:
@@ -60,7 +60,7 @@ class Constraints:
         return f if self.T is None else self._transposed @ f
 
     def matrix(self, A: sp.csr_matrix) -> sp.csr_matrix:
-        """Tᵀ A T, with a positive diagonal at the unused degrees of freedom."""
+        """Matrix Tᵀ A T, with a positive diagonal at the unused degrees of freedom."""
         if self.T is None:
             return A
         reduced = sp.csr_matrix(self._transposed @ (A @ self.T))
@@ -69,7 +69,7 @@ class Constraints:
         return (reduced + sp.diags(unused)).tocsr()
 
     def free_blocks(self, blocks: Indices) -> Indices:
-        """Those of the blocks that are not wholly dependent."""
+        """Blocks of the given ones that have an independent degree of freedom."""
         used = np.ones(3 * (int(blocks.max(initial=-1)) + 1), dtype=bool)
         used[self.dependent[self.dependent < len(used)]] = False
         return blocks[used.reshape(-1, 3)[blocks].any(axis=1)]
@@ -83,11 +83,11 @@ UNCONSTRAINED = Constraints(None, np.zeros(0, dtype=np.int64))
 
 
 def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) -> Constraints:
-    """Constraints of all connections; R (size, 6): rigid motions, which every one must allow unless
-    the part is held.
+    """Constraints of all connections.
 
-    Raises InputError naming connections that share a dependent degree of freedom, depend on
-    themselves or hold the part.
+    R (size, 6): rigid motions, which every connection must allow unless the part is held. Raises
+    InputError naming connections that share a dependent degree of freedom, depend on themselves or
+    hold the part.
     """
     if not rows:
         return UNCONSTRAINED
@@ -120,11 +120,10 @@ def constraints_of(rows: Sequence[Dependence], R: Array, *, held: bool = False) 
 
 
 def _eliminated(rows: Sequence[Dependence]) -> Sequence[Dependence]:
-    """The rows, single equations solved for degrees of freedom that no other one moves: those of
-    the first terms where possible.
+    """Rows with single equations solved for degrees of freedom that no other equation moves.
 
-    Each equation is reduced by those before it, and they by it; one that follows from the others is
-    left out.
+    The degrees of freedom of the first terms are chosen if possible. Each equation is reduced by
+    the previous ones, and they by it; one that follows from the others is omitted.
     """
     single = [each for each in rows if len(each.dofs) == 1]
     taken = {int(dof) for each in rows if len(each.dofs) > 1 for dof in each.dofs}

@@ -1,4 +1,6 @@
-"""Linear elements within second-order ones: the coarse functions of `preprocess.solve.multigrid`."""
+"""Interpolation of second-order elements from their corners: coarse space of
+`preprocess.solve.multigrid`.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,15 @@ ROUND_OFF = 1e-12
 
 
 def corner_functions(element: Element) -> np.ndarray:
-    """Values (nn, corners) of the linear functions of an element's corners at its nodes."""
+    """Values (nn, corners) at an element's nodes of the linear functions of its corners."""
     return LINEAR[element.corners].shape_functions(element.nodes)
 
 
 def linear_interpolation(fe: FEModel) -> sp.csr_matrix | None:
-    """Blocks (b,) of degrees of freedom from those of the corners of solids, (b, b).
+    """Interpolation (b, b) of blocks of degrees of freedom from those of the corners of solids.
 
     ``u_a = Σ_c N_c(ξ_a) u_c`` for the nodes within edges, faces and volumes of second-order
-    elements, N of the linear element; one for all other blocks. None where there are no such nodes.
+    elements, N of the linear element; one for all other blocks. None if there are no such nodes.
     """
     count = fe.freedoms.size // 3
     corners = np.zeros(count, dtype=bool)

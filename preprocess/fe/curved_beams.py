@@ -3,7 +3,7 @@
     x = Σ N_a (x_a + Rᵀ_a o),    u = Σ N_a (u_a + θ_a × Rᵀ_a o),    θ = Σ N_a θ_a
 
 with o the offset of the centroid in the local axes R_a of each node. Strains at two Gauss stations
-do not lock, and no motion but the rigid ones is free of them.
+do not lock, and only rigid motions are free of strain.
 
 Source: Hughes, The Finite Element Method, section 5.4 (reduced integration of Timoshenko beams).
 """
@@ -21,7 +21,7 @@ from preprocess.fe.structural_element import Array
 
 
 def _functions(s: float) -> tuple[Array, Array]:
-    """N (3,) of the ends and the middle, and their derivatives."""
+    """Shape functions N (3,) of the ends and the middle, and their derivatives."""
     return np.array([(1 - s) * (1 - 2 * s), s * (2 * s - 1), 4 * s * (1 - s)]), np.array(
         [4 * s - 3, 4 * s - 1, 4 - 8 * s]
     )
@@ -42,7 +42,7 @@ class CurvedBeams(Beams):
 
     @staticmethod
     def _tangent(x: Array, s: float) -> tuple[Array, Array]:
-        """Unit tangents (ne, 3) and length per s (ne,) of the line through x (ne, 3, 3)."""
+        """Unit tangents (ne, 3) of the line through x (ne, 3, 3), and its length per s (ne,)."""
         d = np.einsum("a,eac->ec", _functions(s)[1], x)
         length = np.linalg.norm(d, axis=1)
         return d / length[:, None], length
@@ -57,7 +57,9 @@ class CurvedBeams(Beams):
         )
 
     def _interpolated(self, factors: Array, axes: Array) -> Array:
-        """Σ factors_a of displacement and rotation of the centroids in local axes (ne, 6, 18)."""
+        """Sum of factors_a times displacement and rotation of the centroids in local axes (ne, 6,
+        18).
+        """
         found = np.zeros((len(self.ids), 6, 3, 6))
         for a, factor in enumerate(factors):
             found[:, :3, a, :3] = found[:, 3:, a, 3:] = factor * axes

@@ -29,8 +29,10 @@ SIDES = ((1, 0), (2, 1), (0, 2))  # 21, 32, 13
 
 
 def drilling_strains(x: Array, nu: Array, zeta: Array) -> Array:
-    """Strains 11, 22, 12 (ne, 3, 3) at area coordinates zeta (3,) by θ̃ of the corners x (ne, 3,
-    2); nu (ne,).
+    """Strains 11, 22, 12 (ne, 3, 3) at area coordinates zeta (3,) per θ̃ of the corners x (ne, 3,
+    2).
+
+    nu (ne,): Poisson's ratio.
     """
     area = _area(x)
     length2 = np.stack([((x[:, a] - x[:, b]) ** 2).sum(axis=1) for a, b in SIDES], axis=1)
@@ -47,7 +49,7 @@ def _area(x: Array) -> Array:
 
 
 def _side_strains(x: Array, area: Array) -> Array:
-    """L_θᵀ/(A h) (ne, 3, 3)."""
+    """Matrix L_θᵀ/(A h) (ne, 3, 3)."""
     found = np.zeros((len(x), 3, 3))
     for i in range(3):
         j, k = (i + 1) % 3, (i + 2) % 3
@@ -61,7 +63,7 @@ def _side_strains(x: Array, area: Array) -> Array:
 
 
 def _natural_to_cartesian(x: Array, area: Array, length2: Array) -> Array:
-    """T_e (ne, 3, 3): strains 11, 22, 12 by those along the sides 21, 32, 13."""
+    """Matrix T_e (ne, 3, 3): strains 11, 22, 12 from those along the sides 21, 32, 13."""
     T = np.empty((len(x), 3, 3))
     for side, (i, j) in enumerate(SIDES):
         k = 3 - i - j

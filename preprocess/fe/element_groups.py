@@ -22,7 +22,7 @@ SHOWN = 5
 class ElementGroup:
     """Elements of one type and one material.
 
-    connectivity (ne, nn): node indices in VTK order; ids (ne,): numbers in the file
+    connectivity (ne, nn): node indices in VTK order; ids (ne,): numbers in the file.
     """
 
     element: Element
@@ -37,10 +37,10 @@ Materials = Material | Mapping[str, Material]
 def element_groups(
     mesh: Mesh, material: Materials, elements: Mapping[str, Element] = ELEMENTS
 ) -> tuple[ElementGroup, ...]:
-    """The solid elements of a mesh by type and material.
+    """Solid elements of a mesh by type and material.
 
     material: one for the whole mesh, or materials by element set, which must cover every element
-    exactly once. elements: the formulation of each element type.  Raises InputError naming unknown,
+    exactly once. elements: the formulation of each element type. Raises InputError naming unknown,
     overlapping or incomplete sets.
     """
     owner = owners_by_block(mesh, mesh.blocks, material, "material")
@@ -56,8 +56,9 @@ def element_groups(
 def owners_by_block(
     mesh: Mesh, blocks: Mapping[str, ElementBlock], given: Any, what: str
 ) -> dict[str, list[tuple[Any, Indices]]]:
-    """What is given for the elements, one for all or by element set, with the rows of each block
-    that have it.
+    """Material or section of the elements of each block, with the rows that have it.
+
+    Given as one for all or by element set.
     """
     if not isinstance(given, Mapping):
         return {name: [(given, np.arange(len(block.ids)))] for name, block in blocks.items()}
@@ -114,7 +115,9 @@ def _unknown(mesh: Mesh, name: str, what: str) -> str:
 
 
 def _uncovered(mesh: Mesh, ids: Indices, names: tuple[str, ...], what: str) -> str:
-    """Message naming the elements without a material or section and their other sets."""
+    """Message naming the elements without a material or section, and the other sets that contain
+    them.
+    """
     others = [
         name
         for name, members in mesh.element_sets.items()

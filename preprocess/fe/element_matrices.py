@@ -1,4 +1,4 @@
-"""Matrices of many elements at once, and their assembly into sparse storage.
+"""Matrices of many elements at once, and their assembly into sparse storage. |
 
     K_ab,ik = ∫ N_a,j C_ijkl N_b,l dV = C_ijkl G_ab,jl      with  G_ab,jl = ∫ N_a,j N_b,l dV
     m_ab    = ∫ ρ N_a N_b dV
@@ -17,8 +17,11 @@ from preprocess.elements.element import Array, Indices
 
 
 def jacobians(x: Array, dN: Array) -> tuple[Array, Array]:
-    """det J (ne, nq) and ∂ξ_m/∂x_i (nq, ne, 3 (i), 3 (m)) of J_im = Σ_a x_ai ∂N_a/∂ξ_m, for node
-    positions x (ne, nn, 3) and gradients dN (nq, nn, 3)."""
+    """Determinants det J (ne, nq), and ∂ξ_m/∂x_i (nq, ne, 3 (i), 3 (m)) of J_im = Σ_a x_ai
+    ∂N_a/∂ξ_m.
+
+    For node positions x (ne, nn, 3) and gradients dN (nq, nn, 3).
+    """
     ne, nn, _ = x.shape
     J = x.transpose(2, 0, 1).reshape(3 * ne, nn) @ dN.transpose(1, 2, 0).reshape(nn, -1)
     rows = J.reshape(3, ne, 3, len(dN))
@@ -28,9 +31,9 @@ def jacobians(x: Array, dN: Array) -> tuple[Array, Array]:
 
 
 def function_gradients(x: Array, tables: tuple[Array, Array], dN_0: Array) -> tuple[Array, Array]:
-    """det J (ne, nq), and gradients g (ne, nq, 3, nn + ni) of the shape functions and, behind them,
-    of the incompatible modes.
+    """Determinants det J (ne, nq), and gradients g (ne, nq, 3, nn + ni).
 
+    The gradients are those of the shape functions, followed by those of the incompatible modes.
     tables (dN, dP): ∂N/∂ξ and ∂P/∂ξ at the points; dN_0: ∂N/∂ξ at the centre, for incompatible
     modes only: their gradients (det J₀ / det J) J₀⁻ᵀ ∂P/∂ξ have zero mean over the element.
     """
@@ -51,8 +54,10 @@ def function_gradients(x: Array, tables: tuple[Array, Array], dN_0: Array) -> tu
 
 
 def element_stiffness(x: Array, rule: tuple[Array, Array, Array, Array], C: Array) -> Array:
-    """K (ne, n, n, 3, 3), [a, b, i, k], of elements with node positions x (ne, nn, 3) and n = nn +
-    ni functions, the incompatible modes last; rule (dN, w, dP, dN_0); C_ijkl (3, 3, 3, 3)."""
+    """Stiffness K (ne, n, n, 3, 3), [a, b, i, k], of elements with node positions x (ne, nn, 3).
+
+    n = nn + ni functions, the incompatible modes last; rule (dN, w, dP, dN_0); C_ijkl (3, 3, 3, 3).
+    """
     dN, w, dP, dN_0 = rule
     det, g = function_gradients(x, (dN, dP), dN_0)
     ne, nq, _, n = g.shape
@@ -63,8 +68,9 @@ def element_stiffness(x: Array, rule: tuple[Array, Array, Array, Array], C: Arra
 
 
 def internal_response(K: Array, nn: int) -> tuple[Array, Array]:
-    """K_pu (ne, 3 ni, 3 nn), and K_pp⁻¹ K_pu, by which incompatible modes resist the nodes, of K
-    (ne, n, n, 3, 3).
+    """Matrices K_pu (ne, 3 ni, 3 nn), and K_pp⁻¹ K_pu, from K (ne, n, n, 3, 3).
+
+    The second gives the amplitudes of the incompatible modes from the nodal displacements.
     """
     ne, n = K.shape[:2]
     square = K.transpose(0, 1, 3, 2, 4).reshape(ne, 3 * n, 3 * n)
@@ -73,8 +79,9 @@ def internal_response(K: Array, nn: int) -> tuple[Array, Array]:
 
 
 def condensed(K: Array, nn: int) -> Array:
-    """K (ne, nn, nn, 3, 3) after static condensation of the incompatible modes: K_uu - K_puᵀ K_pp⁻¹
-    K_pu.
+    """Stiffness K (ne, nn, nn, 3, 3) after static condensation of the incompatible modes.
+
+    K_uu - K_puᵀ K_pp⁻¹ K_pu.
     """
     ne, n = K.shape[:2]
     if n == nn:
@@ -85,8 +92,8 @@ def condensed(K: Array, nn: int) -> Array:
 
 
 def internal_displacements(K: Array, u: Array) -> Array:
-    """u (ne, nn, 3, k) with the amplitudes of incompatible modes that follow the nodes behind it,
-    ``α = −K_pp⁻¹ K_pu u``.
+    """Displacements u (ne, nn, 3, k), followed by the amplitudes ``α = −K_pp⁻¹ K_pu u`` of the
+    incompatible modes.
     """
     ne, nn, _, k = u.shape
     _, response = internal_response(K, nn)
@@ -95,7 +102,7 @@ def internal_displacements(K: Array, u: Array) -> Array:
 
 
 def element_mass(x: Array, rule: tuple[Array, Array, Array], rho: float) -> Array:
-    """m (ne, nn, nn): Σ_q ρ w_q det J N_a N_b of the rule (N, dN, w)."""
+    """Mass m (ne, nn, nn): Σ_q ρ w_q det J N_a N_b of the rule (N, dN, w)."""
     N, dN, w = rule
     det, _ = jacobians(x, dN)
     products = N[:, :, None] * N[:, None, :]
@@ -109,8 +116,8 @@ def add_elements(table: Indices, element_matrices: Any, storage: Any) -> None:
     """Add element matrices to the values of K and m.
 
     table (ne, nn): nodes; element_matrices: K (ne, nn, nn, 3, 3) and m (ne, nn, nn), of which the
-    blocks with a ≤ b are used storage (indptr, indices, K, m): sorted pattern of the nodes, and
-    values; row 3a+i of K has three columns for each node
+    blocks with a ≤ b are used; storage (indptr, indices, K, m): sorted pattern of the nodes, and
+    values; row 3a+i of K has three columns for each node.
     """
     Ke, me = element_matrices
     indptr, indices, K, m = storage

@@ -1,4 +1,4 @@
-"""The interface at a cut of a divided part: an average over the cut surface."""
+"""Interface at a cut of a divided part: average over the cut surface."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from preprocess.inputs.argument_checks import checked_arguments
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class FaceAveraged(Averaged):
-    """Averaged interface with the mass matrix m = ∫ N Nᵀ dA of a surface as weights: the frame
-    moves as the surface does in the mean, and its loads are tractions t(x) = a + b × x on the
-    surface, with their consistent nodal forces ∫ N t dA.
+    """Averaged interface with the mass matrix m = ∫ N Nᵀ dA of a surface as weights.
 
-    Tractions of a tension and of moments about the axes of the surface are those of a slender part,
-    so that a weld at such an interface leaves bending and contraction as they are.
+    The frame has the mean motion of the surface, and its loads are tractions t(x) = a + b × x on
+    the surface, with the consistent nodal forces ∫ N t dA.
+
+    The tractions of a tension and of moments about the axes of the surface are those in a slender
+    part, so that a weld at such an interface does not disturb bending and contraction.
 
     face_mass (n, n): m, in the order of the node rows.
     """

@@ -37,8 +37,9 @@ HELD = 1e30  # diagonal penalty terms by which some programs fix degrees of free
 
 
 class CarriedBody(NamedTuple):
-    """Rigid body on a node with a rotation: the node, the first of its mass points, and these from
-    the node (p, 3).
+    """Rigid body on a node with a rotation.
+
+    The node, the first of its mass points, and their positions from the node (p, 3).
     """
 
     node: int
@@ -51,18 +52,18 @@ class FEModel:
     """Stiffness K and mass M = m ⊗ 1₃ of a free part; degree of freedom 3·node + component.
 
     K (n, n): stiffness, N/m and N m; n = 3N for solids; m (P, P): mass at points, kg, the same for
-    the three components nodes (N, 3): positions, m; node_ids (N,): their numbers in the source
+    the three components; nodes (N, 3): positions, m; node_ids (N,): their numbers in the source;
     rotating (R,): nodes with a rotation, whose degrees of freedom follow the 3N translations; then
-    n = 3 (N + R) mass_points: the points with their motion C, M = Cᵀ (m ⊗ 1₃) C; None when they are
-    the nodes constraints: dependent degrees of freedom; arms: what rotates with the connections, by
-    name node_sets: node indices by name; triangles (T, 3): outer surface source, unit, elements,
-    material: description of the origin mesh, groups, structures: all elements, solids by type and
-    material, beams by section; None and empty for given matrices point_masses: those added to m by
-    `attach` bodies: rigid bodies that nodes with a rotation carry, whose mass points are behind
-    those of the structures D (n, n): viscous damping of the connections, N s/m and N m s; None
-    without dampers held: whether connections may hold the part, which then cannot be reduced
-    boundary: nodes of the outer surface, by default those of the triangles engine: linear algebra
-    of its fields; with several processes K, m, nodes and elements are those of one of them
+    n = 3 (N + R); mass_points: the points with their motion C, M = Cᵀ (m ⊗ 1₃) C; None if they are
+    the nodes; constraints: dependent degrees of freedom; arms: rigid arms of the connections, by
+    name; node_sets: node indices by name; triangles (T, 3): outer surface; source, unit, elements,
+    material: description of the origin; mesh, groups, structures: all elements, solids by type and
+    material, beams by section; None and empty for given matrices; point_masses: those added to m by
+    `attach`; bodies: rigid bodies that nodes with a rotation carry, whose mass points follow those
+    of the structures; D (n, n): viscous damping of the connections, N s/m and N m s; None without
+    dampers; held: whether connections may hold the part, which then cannot be reduced; boundary:
+    nodes of the outer surface, by default those of the triangles; engine: linear algebra of its
+    fields; with several processes K, m, nodes and elements are those of one of them
 
     Examples
     --------
@@ -112,13 +113,14 @@ class FEModel:
         mass_source: str | None = None,
         accuracy: float = PRINTED,
     ) -> FEModel:
-        """Model of given matrices in SI units: K (3N, 3N) and M as (3N, 3N) or nodal (N, N),
-        degrees of freedom node by node.
+        """Model of given matrices in SI units.
 
-        source, mass_source: origins for messages; mass_source when M has another. accuracy:
-        relative, of the positions and of K; bound on the residual of the rigid-body modes. Raises
-        InputError unless both are finite and symmetric, M = m ⊗ 1₃ with positive mass, and K has
-        the six rigid-body modes.
+        K (3N, 3N) and M as (3N, 3N) or nodal (N, N), degrees of freedom node by node.
+
+        source, mass_source: origins for messages; mass_source if that of M differs. accuracy:
+        relative accuracy of the positions and of K, the bound on the residual of the rigid-body
+        modes. Raises InputError unless both are finite and symmetric, M = m ⊗ 1₃ with positive
+        mass, and K has the six rigid-body modes.
         """
         x = np.asarray(nodes)
         x = x.astype(float) if x.dtype.kind in "iuf" else np.zeros(0)
@@ -160,11 +162,12 @@ class FEModel:
 
     @classmethod
     def from_skfem(cls, basis: skfem.Basis, K: sp.spmatrix, M: sp.spmatrix) -> FEModel:
-        """Model of matrices that scikit-fem assembled in a vector basis, with positions in m; named
-        boundaries become node sets.
+        """Model of matrices that scikit-fem assembled in a vector basis, with positions in m.
 
-        basis: of an ``ElementVector`` of a Lagrange element, of any order.  K (n, n): stiffness,
-        N/m.  M (n, n): mass, kg. Raises InputError as `from_matrices`, and for other bases.
+        Named boundaries become node sets.
+
+        basis: of an ``ElementVector`` of a Lagrange element, of any order. K (n, n): stiffness,
+        N/m. M (n, n): mass, kg. Raises InputError as `from_matrices`, and for other bases.
 
         Examples
         --------
@@ -203,12 +206,12 @@ class FEModel:
 
     @property
     def has_elements(self) -> bool:
-        """Whether the model has elements, not only matrices."""
+        """True if the model has elements, not only matrices."""
         return bool(self.groups or self.structures)
 
     @functools.cached_property
     def materials(self) -> tuple[Material, ...]:
-        """The different materials of the elements."""
+        """Distinct materials of the elements."""
         owned = [group.material for group in self.groups] + [
             structure.material for structure in self.structures
         ]
@@ -226,7 +229,7 @@ class FEModel:
 
     @property
     def M(self) -> sp.csr_matrix:
-        """Cᵀ (m ⊗ 1₃) C, (n, n)."""
+        """Mass matrix Cᵀ (m ⊗ 1₃) C, (n, n)."""
         m = sp.kron(self.m, sp.eye(3), format="csr")
         return (
             m
@@ -248,8 +251,9 @@ class FEModel:
         )
 
     def momentum(self, velocity: Array) -> Array:
-        """Cᵀ m v (n, k), the momenta conjugate to the degrees of freedom for velocities v (P, 3, k)
-        of the mass points.
+        """Momenta Cᵀ m v (n, k) for velocities v (P, 3, k) of the mass points.
+
+        They are conjugate to the degrees of freedom.
         """
         p = sparse_product(self.m, np.ascontiguousarray(velocity).reshape(len(self.points), -1))
         p = p.reshape(3 * len(self.points), -1)
@@ -259,31 +263,31 @@ class FEModel:
 
     @functools.cached_property
     def _to_freedoms(self) -> sp.csr_matrix:
-        """Cᵀ."""
+        """Transposed motion Cᵀ of the mass points."""
         assert self.mass_points is not None
         return self.mass_points.motion.T.tocsr()
 
     def mass_product(self, u: Array) -> Array:
-        """M u for u (n,) or (n, k), without forming M."""
+        """Product M u for u (n,) or (n, k), without forming M."""
         return self.momentum(self.point_displacements(u.reshape(len(u), -1))).reshape(u.shape)
 
     def stiffness_product(self, u: Array) -> Array:
-        """K u for u (n,) or (n, k)."""
+        """Product K u for u (n,) or (n, k)."""
         return self.engine.assembled(sparse_product(self.K, u.reshape(len(u), -1))).reshape(u.shape)
 
     @property
     def has_dampers(self) -> bool:
-        """Whether connections damp the part."""
+        """True if connections damp the part."""
         return bool(self.engine.total(np.array(float(self.D is not None))))
 
     def damping_product(self, u: Array) -> Array:
-        """D u for u (n, k)."""
+        """Product D u for u (n, k)."""
         return self.engine.assembled(
             np.zeros(u.shape) if self.D is None else np.asarray(self.D @ u)
         )
 
     def motion(self, z: Array) -> Array:
-        """u = T z (n, k) of the independent degrees of freedom z (n, k)."""
+        """Displacements u = T z (n, k) of the independent degrees of freedom z (n, k)."""
         return self.constraints.motion(z)
 
     def loads(self, f: Array) -> Array:
@@ -293,8 +297,10 @@ class FEModel:
         return self.engine.assembled(self.constraints.loads(self.engine.counted(f)))
 
     def transmitted(self, f: Array) -> Array:
-        """Forces (n, k) on the degrees of freedom with those on all that follow them, from f (n, k)
-        without.
+        """Forces (n, k) on the degrees of freedom, including those transmitted from all that follow
+        them.
+
+        f (n, k): the forces without these.
         """
         total, part = f, f
         while self.constraints.rows is not None:
@@ -320,19 +326,19 @@ class FEModel:
         return np.unique(self.triangles) if self.boundary is None else self.boundary
 
     def owned_nodes(self, nodes: Indices) -> NDArray[np.bool_]:
-        """Which of some nodes count here, where several processes have them."""
+        """Mask of the given nodes that are counted by this process."""
         counted = np.zeros(self.freedoms.size, dtype=bool)
         counted[self.engine.owned] = True
         return np.asarray(counted[3 * nodes])
 
     @property
     def mass(self) -> float:
-        """Σ m_ab, kg."""
+        """Total mass Σ m_ab, kg."""
         return float(self.engine.total(np.array(self.m.sum())))
 
     @property
     def centre_of_mass(self) -> Array:
-        """Σ m_ab x_b / Σ m_ab (3,), m."""
+        """Centre of mass Σ m_ab x_b / Σ m_ab (3,), m."""
         nodal = np.asarray(self.m.sum(axis=1)).ravel()
         return self.engine.total(nodal @ self.points) / self.mass
 
@@ -340,7 +346,7 @@ class FEModel:
 def _matrix(
     given: sp.spmatrix | ArrayLike, name: str, source: str, sizes: tuple[int, ...]
 ) -> sp.csr_matrix:
-    """Finite symmetric matrix in row storage, of one of the sizes."""
+    """Finite symmetric matrix in row storage, of one of the given sizes."""
     try:
         A = sp.csr_matrix(given)
         if A.dtype.kind == "c":
@@ -382,7 +388,7 @@ def _matrix(
 
 
 def _nodal_mass(M: sp.csr_matrix, n: int, source: str) -> sp.csr_matrix:
-    """m with M = m ⊗ 1₃."""
+    """Nodal mass m with M = m ⊗ 1₃."""
     m = M if M.shape[0] == n else M[0::3][:, 0::3].tocsr()
     if M.shape[0] != n:
         rest = abs(M - sp.kron(m, sp.eye(3), format="csr"))

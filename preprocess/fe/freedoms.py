@@ -1,9 +1,8 @@
-"""Degrees of freedom of a finite-element model, in blocks of three: translations of all nodes, then
-rotations of some.
+"""Degrees of freedom of a finite-element model, in blocks of three.
 
-Block n < N is the translation of node n, block N + k the rotation of node ``rotating[k]``; degree
-of freedom 3·block + component. A node of solids has one block, a node of shells, beams or a
-spider's centre has two.
+The translations of all nodes come first, then the rotations of some: block n < N is the translation
+of node n, block N + k the rotation of node ``rotating[k]``; degree of freedom 3·block + component.
+A node of solids has one block, a node of shells, beams or a spider's centre has two.
 """
 
 from __future__ import annotations
@@ -23,8 +22,10 @@ NONE: Indices = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Freedoms:
-    """Blocks of N nodes, of which those of ``rotating`` (R,), ascending, have a rotation;
-    ``dependent`` (m,): degrees of freedom that follow others."""
+    """Blocks of N nodes, of which ``rotating`` (R,), ascending, have a rotation.
+
+    ``dependent`` (m,): degrees of freedom that follow others.
+    """
 
     nodes: int
     rotating: Indices = field(default_factory=lambda: NONE)
@@ -41,11 +42,11 @@ class Freedoms:
         return np.concatenate([np.arange(self.nodes), self.rotating])
 
     def rotates(self, nodes: Indices) -> NDArray[np.bool_]:
-        """Whether each of the nodes has a rotation."""
+        """True for each of the nodes that has a rotation."""
         return np.isin(nodes, self.rotating)
 
     def rotation_blocks(self, nodes: Indices) -> Indices:
-        """Blocks of the rotations of nodes that have one."""
+        """Blocks of the rotations of the given nodes that have one."""
         return self.nodes + np.searchsorted(self.rotating, nodes)
 
     def six(self, nodes: Indices) -> Indices:
@@ -54,8 +55,9 @@ class Freedoms:
         return (3 * blocks[..., None] + np.arange(3)).reshape(*nodes.shape, 6)
 
     def rigid_motion(self, arm: Array) -> Array:
-        """Displacements and rotations (size, 6) of nodes at ``arm`` (N, 3) from the reference point
-        under unit rigid motions.
+        """Displacements and rotations (size, 6) under unit rigid motions.
+
+        ``arm`` (N, 3): of the nodes from the reference point.
         """
         turn = np.tile(np.eye(6)[3:], (len(self.rotating), 1))
         return np.vstack([rigid_motion(arm).reshape(-1, 6), turn])

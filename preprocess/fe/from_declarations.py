@@ -1,4 +1,4 @@
-"""Sections, materials, connections and masses that a mesh file declares, made."""
+"""Sections, materials, connections and masses from the declarations of a mesh file."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def declared_masses(mesh: Mesh) -> list[PointMass]:
 
 
 def nodes_of_bodies(mesh: Mesh) -> NDArray[np.int64]:
-    """Nodes without elements of masses with an arm or inertia, which need a rotation."""
+    """Nodes without elements that need a rotation: those of masses with an arm or inertia."""
     given = mesh.declared.masses
     numbers = [each["node"] for each in given if np.any(each.get("arm", 0.0)) or "inertia" in each]
     rows = np.flatnonzero(np.isin(mesh.node_ids, numbers))
@@ -67,8 +67,9 @@ def nodes_of_bodies(mesh: Mesh) -> NDArray[np.int64]:
 
 
 def declared_materials(mesh: Mesh) -> dict[str, Material]:
-    """Materials by element set. Raises InputError with those that are missing or not linear
-    elastic.
+    """Materials by element set.
+
+    Raises InputError with those that are missing or not linear elastic.
     """
     given = mesh.declared.materials
     if not given:

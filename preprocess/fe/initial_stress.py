@@ -1,5 +1,4 @@
-"""Initial-stress stiffness K0_kl = ∫ Σ_c ∇φ_ck · σ0 · ∇φ_cl dV of many stresses at once, element by
-element.
+"""Initial-stress stiffness K0_kl = ∫ Σ_c ∇φ_ck · σ0 · ∇φ_cl dV for many stresses at once.
 
 A stress is the sum Σ_m s_m v_m v_mᵀ over six fixed directions, so that the squares of the shapes'
 derivatives along these are the same for all load cases: at each point they are computed once and
@@ -31,10 +30,10 @@ BLOCKS = 8  # of the elements of a group, one task per block
 def initial_stress_stiffness(
     fe: FEModel, displacements: FloatArray, shapes: FloatArray
 ) -> FloatArray:
-    """K0 (k, n, n) of the stresses under ``displacements`` (3N, k) for ``shapes`` (3N, n), both in
-    mesh axes.
+    """Initial-stress stiffness K0 (k, n, n) of the stresses under ``displacements`` (3N, k).
 
-    Source: Bathe, Finite Element Procedures, section 6.2.
+    For ``shapes`` (3N, n), both in mesh axes. Source: Bathe, Finite Element Procedures, section
+    6.2.
     """
     n = shapes.shape[1]
     fields = tuple(
@@ -60,7 +59,7 @@ def initial_stress_stiffness(
 def _sum_of_elements(
     nodes: FloatArray, group: ElementGroup, elements: Any, fields: tuple[FloatArray, ...]
 ) -> FloatArray:
-    """Lower triangle of K0 (k, n (n+1)/2) of some elements of a group, piece by piece."""
+    """Lower triangle of K0 (k, n (n+1)/2) of some elements of a group, block by block."""
     displacements, shapes = fields
     cases, n = displacements.shape[2], shapes.shape[2]
     lower = np.zeros((cases, n * (n + 1) // 2))
@@ -78,8 +77,9 @@ def _sum_of_elements(
 
 
 def _stress_factors(material: Material, h: FloatArray) -> FloatArray:
-    """Factors s (ne, nq, 6, k) of σ = Σ_m s_m v_m v_mᵀ with the directions v_m of `_squares`, from
-    displacement gradients h.
+    """Factors s (ne, nq, 6, k) of σ = Σ_m s_m v_m v_mᵀ, from displacement gradients h.
+
+    The directions v_m are those of `_squares`.
     """
     strain = [h[:, :, 0, 0], h[:, :, 1, 1], h[:, :, 2, 2]] + [
         h[:, :, a, b] + h[:, :, b, a] for a, b in PAIRS
@@ -92,8 +92,11 @@ def _stress_factors(material: Material, h: FloatArray) -> FloatArray:
 
 
 def _squares(H: FloatArray) -> FloatArray:
-    """Σ_c (v·∇φ_ck) (v·∇φ_cl) (6P, n (n+1)/2) for l ≤ k and the directions v = e_x, e_y, e_z, e_y +
-    e_z, e_x + e_z, e_x + e_y at P points, from gradients H (ne, nq, 3, 3 (c), n)."""
+    """Products Σ_c (v·∇φ_ck) (v·∇φ_cl) (6P, n (n+1)/2) for l ≤ k.
+
+    For the directions v = e_x, e_y, e_z, e_y + e_z, e_x + e_z, e_x + e_y at P points, from
+    gradients H (ne, nq, 3, 3 (c), n).
+    """
     along = np.stack(
         [*np.moveaxis(H, 2, 0), *(H[:, :, a] + H[:, :, b] for a, b in PAIRS)], axis=2
     ).reshape(-1, 3, H.shape[-1])

@@ -1,9 +1,9 @@
 """Interfaces: where joints and forces are attached to a finite-element body.
 
 An interface couples nodes to one frame with six coordinates, translation t and rotation θ of a
-point p in mesh axes. `Rigid` nodes follow the frame (RBE2): ``u_i = t + θ × (x_i − p)``. The frame
-of `Averaged` nodes follows them (RBE3): the rigid motion that fits the nodes in weighted least
-squares. A rigid interface stiffens the part, an averaged one does not.
+point p in mesh axes. The nodes of a `Rigid` interface follow the frame (RBE2): ``u_i = t + θ × (x_i
+− p)``. The frame of an `Averaged` interface follows its nodes (RBE3), by the rigid motion that fits
+them in weighted least squares. A rigid interface stiffens the part, an averaged one does not.
 """
 
 from __future__ import annotations
@@ -59,15 +59,14 @@ class BoundInterface:
 
     @property
     def radius(self) -> float:
-        """Root mean square of the distance of its nodes from the frame, weighted, m."""
+        """Weighted root mean square distance of its nodes from the frame, m."""
         return float(np.sqrt(np.trace(self.gram[3:, 3:]) / np.trace(self.gram[:3, :3])))
 
     @property
     def average(self) -> FloatArray:
-        """Motion of the frame from that of its nodes, ``(TᵀWT)⁻¹ TᵀW`` with T the rigid motion of
-        the blocks, (6, 3b).
+        """Motion of the frame from that of its nodes, ``(TᵀWT)⁻¹ TᵀW`` (6, 3b).
 
-        Source: MSC Nastran, Quick Reference Guide, RBE3.
+        T is the rigid motion of the blocks. Source: MSC Nastran, Quick Reference Guide, RBE3.
         """
         return np.asarray(np.linalg.solve(self.gram, self.weighted.reshape(-1, 6).T))
 
@@ -77,9 +76,9 @@ class BoundInterface:
 class Interface(ABC):
     """Declaration of an interface.
 
-    where: its nodes, by a set's name, a `Point` or a `Plane`.  position (3,): of the frame [m]; by
-    default the centroid of the surface between the nodes, or the mean of the nodes.  axes (3, 3):
-    of the frame, columns in mesh axes; by default mesh axes.
+    where: its nodes, by a set's name, a `Point` or a `Plane`. position (3,): of the frame [m]; by
+    default the centroid of the surface between the nodes, or the mean of the nodes. axes (3, 3): of
+    the frame, columns in mesh axes; by default mesh axes.
     """
 
     where: str | Region
@@ -102,9 +101,9 @@ class Interface(ABC):
         triangles: IntArray = NO_TRIANGLES,
         freedoms: Freedoms | None = None,
     ) -> BoundInterface:
-        """The interface on a mesh with nodes (N, 3), named sets, surface triangles (T, 3).
+        """Interface on a mesh with nodes (N, 3), named sets and surface triangles (T, 3).
 
-        freedoms: of the nodes, by default translations only.  Raises InputError naming it.
+        freedoms: of the nodes, by default translations only. Raises InputError naming it.
         """
         freedoms = freedoms or Freedoms(len(nodes))
         try:
@@ -141,9 +140,11 @@ class Interface(ABC):
         return np.asarray(weights[:, None, None] * motion)
 
     def _turned(self, points: FloatArray, rows: IntArray, freedoms: Freedoms) -> IntArray:
-        """Nodes whose rotation is coupled: of a rigid interface all that have one, of an averaged
-        interface only if the translations do not define that of the frame. Raises InputError when
-        nothing defines it."""
+        """Nodes whose rotation is coupled.
+
+        For a rigid interface all that have one; for an averaged interface only if the translations
+        do not define the rotation of the frame. Raises InputError if nothing defines it.
+        """
         turned = rows[freedoms.rotates(rows)]
         if turned.size and self.drives_nodes:
             return turned
@@ -157,10 +158,10 @@ class Interface(ABC):
 
     @staticmethod
     def _free(rows: IntArray, blocks: IntArray, freedoms: Freedoms) -> bool:
-        """Whether the nodes are free to follow the frame; a single node that follows others carries
-        it instead.
+        """True if the nodes are free to follow the frame.
 
-        Raises InputError for several nodes of which some follow others.
+        A single node that follows others carries the frame instead. Raises InputError for several
+        nodes of which some follow others.
         """
         follow = np.isin(dofs_of(blocks), freedoms.dependent)
         if follow.any() and len(rows) > 1:
@@ -231,10 +232,11 @@ INTERFACES: dict[str, type[Interface]] = {
 
 
 def surface_centroid(nodes: FloatArray, rows: IntArray, triangles: IntArray) -> FloatArray:
-    """Area-weighted centroid (3,) of the surface triangles with all corners among the node rows, or
-    the rows' mean.
+    """Area-weighted centroid (3,) of the surface triangles between the given nodes, or the mean of
+    the nodes.
 
-    A mean of nodes would be off the axis of a bore with a finer mesh on one side.
+    A triangle counts if all its corners are among the node rows. The mean of the nodes would be off
+    the axis of a bore with a finer mesh on one side.
     """
     inside = np.zeros(len(nodes), bool)
     inside[rows] = True
@@ -254,8 +256,9 @@ def bind_interfaces(
     triangles: IntArray = NO_TRIANGLES,
     freedoms: Freedoms | None = None,
 ) -> list[BoundInterface]:
-    """All interfaces on one mesh, see `Interface.bind`. Raises InputError listing every problem:
-    sets, spread, shared nodes.
+    """All interfaces on one mesh, see `Interface.bind`.
+
+    Raises InputError listing every problem: sets, spread, shared nodes.
     """
     instance(interfaces, Mapping, "interfaces", "Rigid or Averaged by name")
     if not interfaces:
@@ -284,8 +287,10 @@ def bind_interfaces(
 
 
 def interface_index(name: str, names: Sequence[str], where: str, others: Sequence[str] = ()) -> int:
-    """Index of the interface ``name`` in ``names``. Raises InputError starting with ``where``, with
-    close names, also of ``others``."""
+    """Index of the interface ``name`` in ``names``.
+
+    Raises InputError starting with ``where``, with close names, also of ``others``.
+    """
     if not isinstance(name, str) or name not in names:
         near = difflib.get_close_matches(str(name), [*names, *others], n=3) or [*names, *others]
         raise InputError(f"{where}: no interface {name!r}; choose one of: {', '.join(near)}")
@@ -293,7 +298,7 @@ def interface_index(name: str, names: Sequence[str], where: str, others: Sequenc
 
 
 def _overlaps(bound: Sequence[BoundInterface]) -> list[str]:
-    """Problems of pairs that share nodes of a rigid interface, or have the same nodes."""
+    """Problems of pairs of interfaces that share nodes of a rigid one, or have the same nodes."""
     problems: list[str] = []
     for k, second in enumerate(bound):
         for first in bound[:k]:
@@ -309,8 +314,9 @@ def _overlaps(bound: Sequence[BoundInterface]) -> list[str]:
 
 
 def _check_spread(points: FloatArray) -> None:
-    """Raise InputError unless the points can carry moments about every axis: at least three, not
-    collinear.
+    """Raise InputError unless the points can carry moments about every axis.
+
+    At least three are needed, not collinear.
     """
     if len(points) < 3:
         raise InputError(

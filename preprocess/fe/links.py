@@ -35,11 +35,11 @@ ALONG = 1e-6  # sine of the angle between a spring and its line that is none
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class Equation(Connection):
-    """Linear equation ``Σ_j c_j u_j = 0`` between degrees of freedom (MPC, ``*EQUATION``); that of
-    the first term is dependent.
+    """Linear equation ``Σ_j c_j u_j = 0`` between degrees of freedom (MPC, ``*EQUATION``).
 
-    terms: (node number, component 1 … 6, factor c_j) each; components 4 … 6 need a node with a
-    rotation. A free body must be able to move rigidly under it.
+    The degree of freedom of the first term is dependent. terms: (node number, component 1 … 6,
+    factor c_j) each; components 4 … 6 need a node with a rotation. A free body must be able to move
+    rigidly under the equation.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class Bushing(Connection):
     def _matrix(
         self, nodes: ModelNodes, translation: ArrayLike, rotation: ArrayLike
     ) -> sp.coo_matrix:
-        """Bᵀ diag(k) B (size, size) with the relative motion B of the ends at the place of the
+        """Stiffness Bᵀ diag(k) B (size, size) with B the relative motion of the ends at the
         springs.
         """
         a, b = self._ends(nodes)
@@ -179,8 +179,8 @@ class Bushing(Connection):
 class Spring(Connection):
     """Spring along the line between two nodes, or along a direction [N/m]; it needs no rotations.
 
-    first, second: the nodes, each by its number or a set of one node.  stiffness: N/m. direction
-    (3,): of the spring in mesh axes, for nodes at one place.  damping: of a damper in parallel [N
+    first, second: the nodes, each by its number or a set of one node. stiffness: N/m. direction
+    (3,): of the spring in mesh axes, for coincident nodes. damping: of a damper in parallel [N
     s/m].
 
     Examples
@@ -227,7 +227,7 @@ class Spring(Connection):
         return self._matrix(nodes, float(self.damping))
 
     def _matrix(self, nodes: ModelNodes, k: float) -> sp.coo_matrix:
-        """k b bᵀ (size, size) of the elongation b·u."""
+        """Stiffness k b bᵀ (size, size) of the elongation b·u."""
         a, b = one_node(nodes, self.first, "first"), one_node(nodes, self.second, "second")
         apart = nodes.positions[b] - nodes.positions[a]
         size = float(np.linalg.norm(apart))
@@ -249,7 +249,7 @@ class Spring(Connection):
 
 
 def _block(K: FloatArray, dofs: IntArray, nodes: ModelNodes) -> sp.coo_matrix:
-    """A block of some degrees of freedom (size, size)."""
+    """Matrix (size, size) with a block at some degrees of freedom."""
     rows, columns = np.nonzero(K)
     size = nodes.freedoms.size
     return sp.coo_matrix((K[rows, columns], (dofs[rows], dofs[columns])), shape=(size, size))

@@ -1,10 +1,11 @@
-"""Mass as a Gram form at points whose displacements are linear in the degrees of freedom.
+"""Mass as a quadratic form of the velocities of points, which are linear in the degrees of freedom.
+|
 
     ½ ∫ u̇·u̇ dm = ½ Σ_pq m_pq u̇_p·u̇_q,    u_p = Σ_d C_pd u_d,    M = Cᵀ (m ⊗ 1₃) C
 
-For solids the points are the nodes and C is one; rotary inertia is mass at points that move with a
-rotating node. Every shape integral is a slice of the one matrix ``Wᵀ m W`` with W = [1 | x_p |
-φ_p].
+For solids the points are the nodes and C is the identity; rotary inertia is mass at points that
+move with a rotating node. Every shape integral is a slice of the one matrix ``Wᵀ m W`` with W = [1
+| x_p | φ_p].
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MovedPoints:
-    """Points at ``positions`` (P, 3) and their displacements, ``motion`` (3P, size) times the
-    degrees of freedom.
+    """Points at ``positions`` (P, 3) with displacements ``motion`` (3P, size) times the degrees of
+    freedom.
     """
 
     positions: Array
@@ -34,7 +35,7 @@ class MovedPoints:
 
 
 def concatenated_points(parts: Sequence[MovedPoints]) -> MovedPoints:
-    """All points together."""
+    """All points in one record."""
     return MovedPoints(
         np.vstack([each.positions for each in parts]),
         sp.vstack([each.motion for each in parts], format="csr"),
@@ -42,12 +43,12 @@ def concatenated_points(parts: Sequence[MovedPoints]) -> MovedPoints:
 
 
 def nodes_as_points(nodes: Array, size: int) -> MovedPoints:
-    """The nodes (N, 3) themselves, whose translations are the first degrees of freedom."""
+    """Nodes (N, 3) as points, whose displacements are the first degrees of freedom."""
     return MovedPoints(nodes, sp.eye(3 * len(nodes), size, format="csr"))
 
 
 def spread(factors: Array, columns: NDArray[np.int64], size: int) -> sp.csr_matrix:
-    """Factors (m, n) of the degrees of freedom ``columns`` (n,) among all, (m, size)."""
+    """Coefficients (m, size) of all degrees of freedom, given (m, n) for the ``columns`` (n,)."""
     m, n = factors.shape
     return sp.csr_matrix(
         (factors.ravel(), (np.repeat(np.arange(m), n), np.tile(columns, m))), shape=(m, size)

@@ -1,5 +1,6 @@
-"""Linear elastic materials: elasticity matrix C (6, 6) with σ = C ε in the order xx, yy, zz, yz,
-zx, xy (engineering shears).
+"""Linear elastic materials: elasticity matrix C (6, 6) with σ = C ε.
+
+Order xx, yy, zz, yz, zx, xy (engineering shears).
 """
 
 from __future__ import annotations
@@ -46,8 +47,8 @@ class Material(Protocol):
 class Isotropic:
     """Isotropic material.
 
-    E: Young's modulus (Pa).  nu: Poisson's ratio.  rho: density (kg/m³).  yield_stress: Pa, if
-    known. Raises InputError unless E > 0, rho > 0, yield_stress > 0 and -1 < nu < 0.5.
+    E: Young's modulus (Pa). nu: Poisson's ratio. rho: density (kg/m³). yield_stress: Pa, if known.
+    Raises InputError unless E > 0, rho > 0, yield_stress > 0 and -1 < nu < 0.5.
 
     Examples
     --------
@@ -82,7 +83,7 @@ class Isotropic:
 
     @property
     def elasticity(self) -> Array:
-        """C (6, 6), Pa: λ δ_ij δ_kl + μ (δ_ik δ_jl + δ_il δ_jk)."""
+        """Elasticity matrix C (6, 6), Pa: λ δ_ij δ_kl + μ (δ_ik δ_jl + δ_il δ_jk)."""
         lam = self.E * self.nu / ((1 + self.nu) * (1 - 2 * self.nu))
         mu = self.E / (2 * (1 + self.nu))
         C = np.diag([2 * mu, 2 * mu, 2 * mu, mu, mu, mu])
@@ -179,18 +180,18 @@ class Orthotropic:
 
     @property
     def elasticity(self) -> Array:
-        """C (6, 6), Pa, in mesh axes: C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs."""
+        """Elasticity matrix C (6, 6), Pa, in mesh axes: C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs."""
         return _turned(np.asarray(np.linalg.inv(self._compliance()), dtype=float), self._rotation())
 
 
 @checked_arguments
 @dataclass(frozen=True)
 class Anisotropic:
-    """Material by its elasticity matrix along material axes.
+    """Material with a given elasticity matrix along material axes.
 
     C (6, 6): σ = C ε in the order xx, yy, zz, yz, zx, xy, with shear strains γ (Pa); symmetric
-    positive definite. rho: density (kg/m³).  axes (3, 3): material axes as columns in mesh axes, by
-    default mesh axes.  yield_stress: Pa, if known.
+    positive definite. rho: density (kg/m³). axes (3, 3): material axes as columns in mesh axes, by
+    default mesh axes. yield_stress: Pa, if known.
 
     Examples
     --------
@@ -230,7 +231,7 @@ class Anisotropic:
 
     @property
     def elasticity(self) -> Array:
-        """C (6, 6), Pa, in mesh axes."""
+        """Elasticity matrix C (6, 6), Pa, in mesh axes."""
         C = np.asarray(self.C, dtype=float)
         return (
             0.5 * (C + C.T) if self.axes is None else _turned(C, np.asarray(self.axes, dtype=float))
@@ -245,7 +246,7 @@ MATERIALS: dict[str, type[Isotropic] | type[Orthotropic] | type[Anisotropic]] = 
 
 
 def _turned(C: Array, R: Array) -> Array:
-    """C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs as a matrix (6, 6)."""
+    """Rotated elasticity C_ijkl = R_ip R_jq R_kr R_ls C'_pqrs as a matrix (6, 6)."""
     rotated = np.einsum("ip,jq,kr,ls,pqrs->ijkl", R, R, R, R, elasticity_tensor(C), optimize=True)
     return np.array([[rotated[(*ij, *kl)] for kl in VOIGT] for ij in VOIGT], dtype=float)
 
@@ -258,7 +259,7 @@ def _bad_axes(axes: ArrayLike | None) -> list[str]:
 
 
 def elasticity_tensor(C: Array) -> Array:
-    """C_ijkl (3, 3, 3, 3) of an elasticity matrix (6, 6)."""
+    """Elasticity tensor C_ijkl (3, 3, 3, 3) of an elasticity matrix (6, 6)."""
     voigt = np.array([[0, 5, 4], [5, 1, 3], [4, 3, 2]])
     return C[voigt[:, :, None, None], voigt[None, None, :, :]]
 
@@ -288,12 +289,12 @@ def _three(value: ArrayLike, name: str) -> Triple:
 
 
 def _nested(array: Array) -> Any:
-    """The array as nested tuples, which compare equal by value."""
+    """Array as nested tuples, which compare equal by value."""
     return tuple(map(_nested, array)) if array.ndim else float(array)
 
 
 def _warn_of_data(E: float, rho: float) -> None:
-    """Warn of a modulus and a density that no solid has, or a common material in other units."""
+    """Warn of a modulus and a density that no solid has, or that belong to other units."""
     speed, doubtful = np.sqrt(E / rho), material_doubt(E, rho, SI)
     if not WAVE_SPEEDS[0] <= speed <= WAVE_SPEEDS[1]:
         _warn(

@@ -29,8 +29,11 @@ _ORDER = (0, 1, 2, 5, 3, 4)  # xx, yy, zz, xy, yz, zx of this module in the orde
 
 
 class StressRows(NamedTuple):
-    """One row for each node and material: node indices and material numbers (n,), the row (m, N) of
-    each node, −1 for none, and the m materials."""
+    """One row for each node and material.
+
+    Node indices and material numbers (n,), the row (m, N) of each node, −1 for none, and the m
+    materials.
+    """
 
     nodes: IntArray
     material: IntArray
@@ -57,15 +60,16 @@ def _place(materials: Sequence[Material], group: ElementGroup) -> int:
 
 
 def elasticity(material: Material) -> FloatArray:
-    """C (6, 6) with σ = C ε in mesh axes, components xx, yy, zz, xy, yz, zx."""
+    """Elasticity matrix C (6, 6) with σ = C ε in mesh axes, components xx, yy, zz, xy, yz, zx."""
     return np.asarray(material.elasticity, dtype=float)[np.ix_(_ORDER, _ORDER)]
 
 
 def nodal_stress(
     groups: Sequence[ElementGroup], x: FloatArray, u: FloatArray, rows: StressRows
 ) -> FloatArray:
-    """Stress (n, 6, k) at the rows' nodes under k displacement fields u (3N or more, k) of the
-    nodes x (N, 3).
+    """Stress (n, 6, k) at the rows' nodes under k displacement fields u (3N or more, k).
+
+    x (N, 3): the nodes.
     """
     out, count = np.zeros((len(rows.nodes), 6 * u.shape[1])), np.zeros(len(rows.nodes))
     fields = np.ascontiguousarray(u[: 3 * len(x)]).reshape(len(x), 3, -1)
@@ -84,8 +88,8 @@ def nodal_stress(
 def _mean_shares(
     group: ElementGroup, x: FloatArray, u: FloatArray, rows: IntArray
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Rows (r,) that some elements have, and in each of these the sum (r, 6 k) of their stresses
-    and their number (r,).
+    """Rows (r,) of some elements, and per row the sum (r, 6 k) of their stresses and their number
+    (r,).
     """
     E, stress = sampled_stress(group, x, u)
     element, node = np.nonzero(rows >= 0)
@@ -106,8 +110,11 @@ def _mean_shares(
 def sampled_stress(
     group: ElementGroup, x: FloatArray, u: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Extrapolation E (nn, np) from the sampling points to the nodes, and the stress (ne, np, 6, k)
-    there of elements with node positions x (ne, nn, 3) and displacements u (ne, nn, 3, k)."""
+    """Extrapolation E (nn, np) from the sampling points to the nodes, and stress (ne, np, 6, k)
+    there.
+
+    For elements with node positions x (ne, nn, 3) and displacements u (ne, nn, 3, k).
+    """
     points, E = stress_points(group.element)
     tables = group.element.gradients(points), group.element.internal_gradients(points)
     H = displacement_gradients(
@@ -130,10 +137,11 @@ def sampled_stress(
 def displacement_gradients(
     group: ElementGroup, x: FloatArray, u: FloatArray, g: FloatArray
 ) -> FloatArray:
-    """∂u_c/∂x_i (ne, np, 3 (i), 3 (c), k) of elements with node positions x (ne, nn, 3) under
-    displacements u (ne, nn, 3, k).
+    """Gradients ∂u_c/∂x_i (ne, np, 3 (i), 3 (c), k) of elements under displacements u (ne, nn, 3,
+    k).
 
-    g (ne, np, 3, n): gradients of their functions; incompatible modes follow the nodes.
+    x (ne, nn, 3): node positions; g (ne, np, 3, n): gradients of their functions; incompatible
+    modes are eliminated.
     """
     ne, np_, _, n = g.shape
     if n > u.shape[1]:

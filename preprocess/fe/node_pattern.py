@@ -1,4 +1,4 @@
-"""Node-to-node pattern of a mesh: which nodes share an element."""
+"""Node-to-node pattern of a mesh: pairs of nodes that share an element."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -7,8 +7,9 @@ from preprocess.mesh.mesh import Mesh
 
 
 def node_pattern(mesh: Mesh) -> sp.csr_matrix:
-    """Pattern (N, N) of the nodes that share a solid element, sorted: that of BᵀB with B (elements,
-    N) the nodes of elements.
+    """Sorted pattern (N, N) of the nodes that share a solid element.
+
+    It is that of BᵀB with B (elements, N) the nodes of elements.
     """
     tables = [block.connectivity for block in mesh.solids.values()]
     sizes = np.concatenate([np.full(len(table), table.shape[1]) for table in tables])
@@ -23,7 +24,7 @@ def node_pattern(mesh: Mesh) -> sp.csr_matrix:
 
 
 def three_to_a_node(pattern: sp.csr_matrix) -> sp.csr_matrix:
-    """The pattern (3N, 3N) with three rows and columns for each node."""
+    """Pattern (3N, 3N) with three rows and columns for each node."""
     blocks = np.ones((pattern.nnz, 3, 3), np.int8)
     size = 3 * pattern.shape[0]
     return sp.bsr_matrix((blocks, pattern.indices, pattern.indptr), shape=(size, size)).tocsr()

@@ -1,13 +1,13 @@
 """Flat triangular shells with an offset.
 
-The element is that of `Shells` on the corners of the offset surface, which rigid arms carry from
+The element is that of `Shells` on the corners of the offset surface, which rigid arms connect to
 the nodes:
 
     x'_a = x_a + o_a,    u'_a = u_a + θ_a × o_a,    o_a = offset n_a
 
 with n_a the normal of the surface at a node (`shell_normals`), so that neighbouring triangles meet
 on the offset surface. Triangles moved along their own normals would not: they keep the area of the
-surface of the nodes, which on a radius R is less or more by the ratio offset/R. At folds the arms
+surface of the nodes, whose relative error on a surface of radius R is offset/R. At folds the arms
 are along each triangle's own normal.
 
 The second-order displacement of an arm, ½ θ × (θ × o), gives work with the nodal forces f = K' u'
@@ -32,7 +32,8 @@ from preprocess.fe.structural_element import Array, ElementPoints, Indices, Stru
 def offset_triangles(nodal: Shells) -> OffsetTriangles:
     """Triangles on the surface at the offset of their section from the nodes.
 
-    Raises InputError where this surface is folded."""
+    Raises InputError if this surface is folded.
+    """
     arms = float(nodal.section.offset) * nodal.smooth_normals
     table = nodal.kind, nodal.connectivity, nodal.ids, nodal.numbers, nodal.material, nodal.freedoms
     found = OffsetTriangles(*table, nodal.x + arms, section=nodal.section, arms=arms)
@@ -44,7 +45,7 @@ def offset_triangles(nodal: Shells) -> OffsetTriangles:
 
 @dataclass(frozen=True, eq=False)
 class OffsetTriangles(Shells):
-    """Triangles whose corners ``x`` are carried by arms o (ne, 3, 3) from the nodes."""
+    """Triangles with corners ``x`` on arms o (ne, 3, 3) from the nodes."""
 
     arms: Array = field(kw_only=True, repr=False)
 
@@ -55,18 +56,18 @@ class OffsetTriangles(Shells):
 
     @property
     def _carried(self) -> Array:
-        """T (ne, 18, 18): degrees of freedom of the corners by those of the nodes."""
+        """Matrix T (ne, 18, 18): degrees of freedom of the corners from those of the nodes."""
         T = np.tile(np.eye(18), (len(self.ids), 1, 1))
         for a, across in enumerate(np.moveaxis(-skew(self.arms), 1, 0)):
             T[:, 6 * a : 6 * a + 3, 6 * a + 3 : 6 * a + 6] = across
         return T
 
     def heights_at(self, zeta: float) -> Array:
-        """Heights from the corners, which have the offset."""
+        """Heights from the corners, which include the offset."""
         return super().heights_at(zeta) - float(self.section.offset)
 
     def _given(self, found: Array) -> Array:
-        """Normals that the section gives are those of the arms."""
+        """Directors from the section; the section's normals are those of the arms."""
         return found
 
     def of_elements(self, u: Array) -> Array:

@@ -9,8 +9,8 @@ walls by the shear flow
 whose moment about the centroid gives the shear centre e, e_y = ∫ (y q_z − z q_y) ds for V_z = 1,
 and whose energy the shear coefficient, 1/(k A) = ∫ q²/t ds for V = 1. J = Σ b t³/3 over the walls,
 b along middle lines; warping is free. Walls that enclose cells k of area A_k within their middle
-lines carry in addition the flows that keep these from twisting, ∮ q ds/t = 0 around each, and have
-J = J_B + Σ b t³/3 with J_B = 2 Σ A_k q_k of the flows with ∮ q ds/t = 2 A_k; under a torque T the
+lines carry additional flows that prevent twist of the cells, ∮ q ds/t = 0 around each, and have J =
+J_B + Σ b t³/3 with J_B = 2 Σ A_k q_k of the flows with ∮ q ds/t = 2 A_k; under a torque T the
 stress on the outside of a wall is T (q/t + t)/J, for one cell T (J_B/(2 A t) + t)/J with J_B = 4
 A²/∮ ds/t.
 
@@ -42,7 +42,7 @@ POINTS, WEIGHTS = (
 
 
 class Wall(NamedTuple):
-    """Middle line from ``start`` to ``end`` (y, z), thickness."""
+    """Wall with a middle line from ``start`` to ``end`` (y, z) and a thickness."""
 
     start: Array
     end: Array
@@ -50,27 +50,28 @@ class Wall(NamedTuple):
 
     @property
     def along(self) -> Array:
-        """From start to end (2,)."""
+        """Vector from start to end (2,)."""
         return np.asarray(np.subtract(self.end, self.start))
 
     @property
     def length(self) -> float:
-        """Of the middle line."""
+        """Length of the middle line."""
         return float(np.linalg.norm(self.along))
 
 
 class WalledShape(NamedTuple):
-    """Rectangles (r, 2, 2), rows of the lowest and the highest y, z, None for those about the
-    walls; walls; outline (m, 2) in order."""
+    """Geometry of a section of walls.
+
+    Rectangles (r, 2, 2), rows of the lowest and the highest y, z, None for those about the walls;
+    walls; outline (m, 2) in order.
+    """
 
     rectangles: Array | None
     walls: list[Wall]
     outline: Array
 
     def area_points(self) -> tuple[Array, Array]:
-        """Gauss points (p, 2) and weights (p,) that integrate over the area, exact to the fifth
-        degree.
-        """
+        """Gauss points (p, 2) and weights (p,) over the area, exact to the fifth degree."""
         s, r = (each.ravel() for each in np.meshgrid(POINTS, POINTS, indexing="ij"))
         unit = np.outer(WEIGHTS, WEIGHTS).ravel()
         if self.rectangles is not None:
@@ -92,13 +93,16 @@ class WalledShape(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OpenSection(BeamSection):
-    """Section of thin walls; offset (2,): of the centroid, along ``orientation`` and across."""
+    """Section of thin walls.
+
+    offset (2,): of the centroid, along ``orientation`` and across.
+    """
 
     tapers = False
 
     @abstractmethod
     def _shape(self) -> WalledShape:
-        """In axes along the walls."""
+        """Geometry in axes along the walls."""
 
     def data(self, nu: float) -> SectionData:
         shape = self._shape()
@@ -136,7 +140,7 @@ class OpenSection(BeamSection):
 
 
 def _principal_axes(places: Array, areas: Array) -> Array:
-    """Rows (2, 2), turned by no more than 45°."""
+    """Principal axes as rows (2, 2), rotated by no more than 45°."""
     (yy, yz), (_, zz) = (areas[:, None] * places).T @ places
     if abs(yz) < ROUND_OFF * (yy + zz):
         return np.eye(2)
@@ -146,8 +150,9 @@ def _principal_axes(places: Array, areas: Array) -> Array:
 
 
 def nodes_at(places: Array) -> tuple[NDArray[np.intp], Array]:
-    """The node (p,) at each of some places (p, 2), and the places of the nodes (k, 2): those that
-    are one up to `SAME`.
+    """Node (p,) at each of the points (p, 2), and the positions of the nodes (k, 2).
+
+    Points closer than `SAME` are one node.
     """
     near = np.abs(places[:, None] - places).max(axis=2) < SAME * np.ptp(places)
     first, nodes = np.unique(near.argmax(axis=1), return_inverse=True)
@@ -155,7 +160,7 @@ def nodes_at(places: Array) -> tuple[NDArray[np.intp], Array]:
 
 
 def _ends(walls: list[Wall]) -> Array:
-    """(n, w): 1 where a wall ends at a node, −1 where it starts there."""
+    """Incidence matrix (n, w): 1 where a wall ends at a node, −1 where it starts there."""
     nodes, places = nodes_at(
         np.array([place for wall in walls for place in (wall.start, wall.end)])
     )
@@ -169,8 +174,8 @@ def _slimness(walls: list[Wall]) -> Array:
 
 
 def _torsion_of_cells(walls: list[Wall]) -> tuple[Array, float]:
-    """Flow q (w,) in each wall, from start to end, of the cells at unit rate of twist and unit
-    shear modulus, and J_B.
+    """Flow q (w,) in each wall, from start to end, at unit rate of twist and unit shear modulus,
+    and J_B.
     """
     areas = np.array(
         [0.5 * (wall.start[0] * wall.end[1] - wall.start[1] * wall.end[0]) for wall in walls]
@@ -193,8 +198,9 @@ def _shear(walls: list[Wall]) -> tuple[tuple[float, float], tuple[float, float]]
     first = places[:, 1] - 0.5 * along
 
     def added(part: Array) -> Array:
-        """−∫ (y, z) t ds I⁻¹ up to parts (p,) of the walls (w, p, 2): flow gained from their starts
-        on under V_y = 1, V_z = 1.
+        """Flow gained from the start of the walls to points (p,) under V_y = 1, V_z = 1.
+
+        −∫ (y, z) t ds I⁻¹ over the parts (w, p, 2).
         """
         moments = part[:, None] * (first[:, None] + 0.5 * part[:, None] * along[:, None])
         return np.asarray(-(thickness * lengths)[:, None, None] * moments @ np.linalg.inv(inertia))
@@ -215,14 +221,18 @@ def _shear(walls: list[Wall]) -> tuple[tuple[float, float], tuple[float, float]]
 def shear_areas(
     *walls: tuple[tuple[float, float], tuple[float, float], float],
 ) -> tuple[float, float]:
-    """Along y and z, of walls by both ends of their middle lines and their thickness."""
+    """Shear areas along y and z of walls given by both ends of their middle lines and their
+    thickness.
+    """
     return _shear(_walls(*walls))[1]
 
 
 def _torsion_stress(walls: list[Wall], flows: Array, outline: Array, J: float) -> Array:
-    """τ_xy, τ_xz (m, 2) at points on the sides of walls under unit torque: (q/t + t)/J along the
-    wall, zero at free ends and at corners beyond the ends of middle lines; the mean of walls that
-    end beside a point."""
+    """Shear stress τ_xy, τ_xz (m, 2) at points on the sides of walls under unit torque.
+
+    (q/t + t)/J along the wall, zero at free ends and at corners beyond the ends of middle lines;
+    the mean of walls that end beside a point.
+    """
     ends = _ends(walls)
     free = np.abs(ends).sum(axis=1) == 1
     found, of_ends, meeting = np.zeros_like(outline), np.zeros_like(outline), np.zeros(len(outline))
@@ -250,11 +260,11 @@ def _walls(*rows: tuple[tuple[float, float], tuple[float, float], float]) -> lis
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class TSection(OpenSection):
-    """T: ``height`` along y, the flange of ``width`` along z at its top, thicknesses of ``web`` and
-    ``flange`` [m].
+    """T section: ``height`` along y, flange of ``width`` along z at its top, thicknesses of ``web``
+    and ``flange`` [m].
 
-    height, width, web, flange: of the section.
-    The shear centre is where the middle lines of web and flange meet.
+    height, width, web, flange: of the section. The shear centre is at the intersection of the
+    middle lines of web and flange.
 
     Examples
     --------
@@ -311,11 +321,11 @@ class TSection(OpenSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class ChannelSection(OpenSection):
-    """Channel: ``height`` along y, flanges of ``width`` from the back of the web along z, wall
-    thicknesses [m].
+    """Channel section: ``height`` along y, flanges of ``width`` from the back of the web along z
+    [m].
 
-    height, width, web, flange: of the section, the latter two thicknesses.
-    The shear centre is behind the web.
+    height, width, web, flange: of the section, the latter two wall thicknesses. The shear centre is
+    behind the web.
 
     Examples
     --------
@@ -352,12 +362,11 @@ class ChannelSection(OpenSection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class AngleSection(OpenSection):
-    """Angle: legs of ``height`` along y and ``width`` along z from their common corner, of one
-    ``thickness`` [m].
+    """Angle section: legs of ``height`` along y and ``width`` along z from their common corner [m].
 
-    height, width, thickness: of the section.  flat: thickness of the leg along z where it is
-    another [m]. The beam bends about its principal axes; the shear centre is where the middle lines
-    of the legs meet.
+    height, width, thickness: of the section. flat: thickness of the leg along z if it differs [m].
+    The beam bends about its principal axes; the shear centre is at the intersection of the middle
+    lines of the legs.
 
     Examples
     --------

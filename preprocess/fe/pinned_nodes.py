@@ -1,12 +1,13 @@
-"""Nodes whose rotation no beam holds, because the ends there are released.
+"""Rotations of nodes at which all beam ends are released.
 
-Where every beam at a node is pinned, its rotation has no stiffness about some directions n, and
-carries no moment about them. It then follows the lines from the node to the others of its elements:
+If every beam at a node is pinned there, the rotation of the node has no stiffness about some
+directions n and transmits no moment about them. It is then defined by the lines from the node to
+the other nodes of its elements:
 
     n·θ = n·ω,    Σ_k |(1 − x_k x_kᵀ) ω − x_k × (u_k − u)/L_k|² minimal,    x_k towards the node k at the distance L_k
 
-with the mean rotation of these nodes about the axis of lines that have one direction. Rigid motions
-satisfy it.
+If all lines have one direction, the rotation about it is the mean rotation of these nodes. Rigid
+motions satisfy these equations.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ SHOWN = 5
 def rotations_of_pinned_nodes(
     mesh: Mesh, parts: Sequence[StructuralElement], joints: ConnectionEffects
 ) -> list[Dependence]:
-    """Rows for the rotations that no beam holds; a warning names their nodes. Those of nodes at
-    cuts and of other connections are free."""
+    """Constraint rows for the rotations that no beam holds; a warning names their nodes.
+
+    Those of nodes at cuts and of other connections remain free.
+    """
     pinned = [each for each in parts if each.releases]
     if not pinned:
         return []
@@ -92,7 +95,7 @@ def _dofs(row: Dependence) -> Indices:
 
 
 def _add(part: StructuralElement, ends: Indices, into: Array) -> None:
-    """Add the stiffness about the axes of each of the nodes to ``into`` (n, 3, 3)."""
+    """Add the stiffness about the axes at each of the nodes to ``into`` (n, 3, 3)."""
     if not part.rotates or not np.isin(part.connectivity, ends).any():
         return
     K = part.stiffness()
@@ -103,7 +106,7 @@ def _add(part: StructuralElement, ends: Indices, into: Array) -> None:
 
 
 def _neighbours(mesh: Mesh, nodes: Indices) -> dict[int, Indices]:
-    """The other nodes of the elements of each of some nodes."""
+    """Other nodes of the elements of each of the given nodes."""
     found = {int(node): [np.zeros(0, np.int64)] for node in nodes}
     for block in mesh.blocks.values():
         for row in block.connectivity[np.isin(block.connectivity, nodes).any(axis=1)]:
@@ -115,7 +118,7 @@ def _neighbours(mesh: Mesh, nodes: Indices) -> dict[int, Indices]:
 def _rows(
     node: int, directions: Array, neighbours: Indices, joints: ConnectionEffects
 ) -> Iterator[Dependence]:
-    """n·θ = n·ω for directions (k, 3)."""
+    """Rows n·θ = n·ω for directions (k, 3)."""
     freedoms, places = joints.nodes.freedoms, joints.nodes.positions
     A, here, columns, factors = (
         np.zeros((3, 3)),

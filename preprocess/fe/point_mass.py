@@ -17,12 +17,12 @@ Array = NDArray[np.float64]
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class PointMass:
-    """Mass (kg) on the nodes of ``where`` (a set's name, `Point` or `Plane`).
+    """Point mass or rigid body attached to nodes of a mesh.
 
-    where: the nodes that carry it.  mass: kg. inertia: about its centre of mass in mesh axes, kg
-    m², (3, 3) or the three principal moments; None for a point mass. position: centre of mass in
-    mesh axes, m; the mean of the nodes when not given. Raises InputError for a non-positive mass
-    and a physically impossible inertia.
+    where: the nodes that carry it, by a set's name, a `Point` or a `Plane`. mass: kg. inertia:
+    about its centre of mass in mesh axes, kg m², (3, 3) or the three principal moments; None for a
+    point mass. position: centre of mass in mesh axes, m; by default the mean of the nodes. Raises
+    InputError for a non-positive mass and a physically impossible inertia.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class PointMass:
 
     @property
     def second_moment(self) -> Array:
-        """S (3, 3) = tr(I)/2 1 - I, kg m²."""
+        """Second moment S (3, 3) = tr(I)/2 1 - I, kg m²."""
         inertia = _matrix(np.zeros(3) if self.inertia is None else self.inertia)
         return np.asarray(np.trace(inertia) / 2 * np.eye(3) - inertia)
 

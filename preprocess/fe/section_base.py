@@ -1,4 +1,4 @@
-"""What sections of beams, trusses and shells have in common."""
+"""Base of the sections of beams, trusses and shells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from preprocess.inputs.argument_checks import number
 
 
 class Section(ABC):
-    """Section of structural elements; a new one is a class and one line in `SECTIONS`."""
+    """Section of structural elements; a new kind is a class and one line in `SECTIONS`."""
 
     kind: ClassVar[str]
     elements: ClassVar[tuple[str, ...]]
@@ -20,7 +20,7 @@ class Section(ABC):
 
     @property
     def varies(self) -> bool:
-        """Whether it varies along an element."""
+        """True if the section varies along an element."""
         return False
 
 

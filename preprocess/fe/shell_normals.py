@@ -1,12 +1,13 @@
-"""Normals of the surface of shells at its nodes.
+"""Normals of shell surfaces at the nodes.
 
-The elements at a node that have an edge there in common and whose normals differ by less than the
-angle of a fold, directly or by way of others between them, are one surface there: skins keep their
-curvature where a stiffener meets them, and shells of any section and type have common normals.
-Where both run along the edge in the same direction, one normal is reversed for it: the order of the
-nodes of an element does not matter. The surface's normal is the mean by the angles
-of its elements at the node, which does not depend on how flat sides are divided. Where an element
-is farther from it than half that angle, all elements of this surface have their own normals.
+Elements at a node belong to one surface if they share an edge there and their normals differ by
+less than the fold angle, directly or through a chain of such elements. Skins thus keep their
+curvature at stiffeners, and shells of any section and type have common normals. If two elements run
+along their edge in the same direction, one normal is reversed for the comparison, so that the node
+order of an element does not matter. The normal of a surface is the mean of those of its elements,
+weighted by their angles at the node, and does not depend on the subdivision of flat sides. If an
+element deviates from it by more than half the fold angle, all elements of this surface keep their
+own normals.
 
 Source of the weights: Thürmer and Wüthrich, J. Graphics Tools 3 (1998) 43.
 """
@@ -33,7 +34,7 @@ RINGS = {
 
 
 class ShellFacets(Protocol):
-    """Elements of one type: positions x (ne, nn, 3) and normals (ne, nn, 3) at their nodes."""
+    """Shells of one type: positions x (ne, nn, 3) and normals (ne, nn, 3) at their nodes."""
 
     @property
     def kind(self) -> str: ...
@@ -46,7 +47,7 @@ class ShellFacets(Protocol):
 
 
 def smooth_normals(shells: Sequence[ShellFacets]) -> list[Array]:
-    """Unit normals (ne, nn, 3) of the surface at the nodes of all elements of each type."""
+    """Unit normals (ne, nn, 3) of the surface at the nodes of all elements, by type."""
     if not shells:
         return []
     own = np.concatenate([each.normals.reshape(-1, 3) for each in shells])
@@ -76,8 +77,11 @@ def _angles(facets: ShellFacets) -> Array:
 
 
 def _edges(shells: Sequence[ShellFacets]) -> Indices:
-    """Corners on edges: rows (n, 5) of both end nodes in order, the node, the number of the corner
-    in all elements, and 1 for an edge run from the lower to the higher node, else −1."""
+    """Element corners on edges.
+
+    Rows (n, 5) of both end nodes in order, the node, the number of the corner in all elements, and
+    1 for an edge run from the lower to the higher node, else −1.
+    """
     found, first = [np.zeros((0, 5), np.int64)], 0
     for each in shells:
         ring, table = np.array(RINGS[each.kind]), each.connectivity
@@ -94,8 +98,10 @@ def _edges(shells: Sequence[ShellFacets]) -> Indices:
 
 
 def _surfaces(edges: Indices, own: Array) -> Indices:
-    """Numbers (2 k,) of the surfaces that the corners with normals (k, 3) are part of, and then of
-    the same surfaces with the opposite normals."""
+    """Numbers (2 k,) of the surfaces to which corners with normals (k, 3) belong.
+
+    The second half numbers the same surfaces with opposite normals.
+    """
     group = np.unique(edges[:, :3], axis=0, return_inverse=True)[1].ravel()
     (a, b), count = pairs_within(group).T, len(own)
     way, (a, b) = -edges[a, 4] * edges[b, 4], (edges[a, 3], edges[b, 3])

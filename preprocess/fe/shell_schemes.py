@@ -1,5 +1,4 @@
-"""Reference elements of shells: interpolation, quadrature, and the points to which strains are tied
-against locking.
+"""Reference elements of shells: interpolation, quadrature, and tying points against locking.
 
     quad4   transverse shear at the middles of the sides (MITC4)
     tri3    transverse shear at six inner points, with a bubble in the rotations (MITC3+)
@@ -7,9 +6,9 @@ against locking.
     tri6    all strains (MITC6)
 
 Tied strains are interpolated between their tying points; at these they are those of the
-displacements. In a quad8 that is no parallelogram the contravariant components of a constant
-stress, J gⁱ·σ·gʲ, are no polynomials, so that the tied strains of its inner node do not balance it
-exactly: about 1e-6 of the strain in a patch, less the finer the mesh.
+displacements. In a quad8 that is not a parallelogram the contravariant components of a constant
+stress, J gⁱ·σ·gʲ, are not polynomials, so that the tied strains of its inner node do not balance it
+exactly: the error in a patch is about 1e-6 of the strain and decreases with mesh refinement.
 
 Source: Dvorkin and Bathe, Eng. Comput. 1 (1984) 77; Lee, Lee and Bathe, Computers & Structures 138
 (2014) 12; Bucalem and Bathe, Int. J. Numer. Meth. Eng. 36 (1993) 3729 (MITC9); Lee and Bathe,
@@ -39,10 +38,13 @@ LOW, HIGH = 0.5 * (1 - A), 0.5 * (1 + A)
 
 
 class ShellScheme(NamedTuple):
-    """Reference element: nodes (nn, 2), of which ``inner`` more follow in the interpolation;
-    functions: N and ∂N/∂(r, s) at a point; quadrature points (q, 2) and weights (q,); the points
-    (p, 2) of stress and their extrapolation (nn, p) to the nodes; triangles (t, 3) that cover it;
-    the assumed strains in the plane and across it."""
+    """Reference element of shells.
+
+    nodes (nn, 2), of which ``inner`` more follow in the interpolation; functions: N and ∂N/∂(r, s)
+    at a point; quadrature points (q, 2) and weights (q,); the points (p, 2) of stress and their
+    extrapolation (nn, p) to the nodes; triangles (t, 3) that cover it; the assumed strains in the
+    plane and across it.
+    """
 
     nodes: Array
     inner: int
@@ -100,7 +102,7 @@ def _tri6(r: float, s: float) -> tuple[Array, Array]:
 
 
 def _quad8(r: float, s: float) -> tuple[Array, Array]:
-    """Eight nodes of serendipity and, behind them, the bubble (1 − r²)(1 − s²) of the inner node."""
+    """Shape functions of eight serendipity nodes, and the inner bubble (1 − r²)(1 − s²)."""
     a, b = _SQUARE.T
     N, dN = np.empty(9), np.empty((2, 9))
     N[:4] = 0.25 * (1 + a * r) * (1 + b * s) * (a * r + b * s - 1)
@@ -149,19 +151,17 @@ def _mitc3(r: float, s: float, strains: Strains) -> Array:
 
 
 def _linear(x: float) -> tuple[tuple[float, float], ...]:
-    """Places ±1/√3 and their factors at x."""
+    """Tying coordinates ±1/√3 and their factors at x."""
     return (-A, 0.5 * (1 - x / A)), (A, 0.5 * (1 + x / A))
 
 
 def _quadratic(x: float) -> tuple[tuple[float, float], ...]:
-    """Places 0, ±√(3/5) and their factors at x."""
+    """Tying coordinates 0, ±√(3/5) and their factors at x."""
     return (-B, 0.5 * x * (x - B) / B**2), (0.0, 1 - (x / B) ** 2), (B, 0.5 * x * (x + B) / B**2)
 
 
 def _along(r: float, s: float, strains: Strains) -> tuple[Array, Array]:
-    """Strains linear along r and quadratic across it, and those linear along s and quadratic across
-    it.
-    """
+    """Tying points for strains linear along r and quadratic across it, and vice versa."""
     first = sum(f * g * strains(p, q) for p, f in _linear(r) for q, g in _quadratic(s))
     second = sum(f * g * strains(p, q) for p, f in _quadratic(r) for q, g in _linear(s))
     return np.asarray(first), np.asarray(second)
@@ -179,14 +179,16 @@ def _mitc9_across(r: float, s: float, strains: Strains) -> Array:
 
 
 def _plane_through(places: Array, values: list[Array], r: float, s: float) -> Array:
-    """The linear function of r and s through three values."""
+    """Linear function of r and s through three values."""
     factors = np.array([1.0, r, s]) @ np.linalg.inv(np.column_stack([np.ones(3), places]))
     return np.asarray(sum(f * value for f, value in zip(factors, values)))
 
 
 def _mitc6_plane(r: float, s: float, strains: Strains) -> Array:
-    """rr, ss and that along the third side, qq = (rr + ss)/2 − rs, linear through two points of
-    their side and one within.
+    """Assumed in-plane strains of the six-node triangle.
+
+    rr, ss and that along the third side, qq = (rr + ss)/2 − rs, linear through two points of their
+    side and one inside.
     """
     found = []
     for places, factors in (
@@ -244,7 +246,7 @@ def _affine(points: Array) -> Array:
 
 
 def _six_points() -> tuple[Array, Array]:
-    """Rule of degree 4 on the triangle (Strang and Fix)."""
+    """Quadrature rule of degree 4 on the triangle (Strang and Fix)."""
     a, b = 0.445948490915965, 0.091576213509771
     points = [(a, a), (1 - 2 * a, a), (a, 1 - 2 * a), (b, b), (1 - 2 * b, b), (b, 1 - 2 * b)]
     return np.array(points), 0.5 * np.repeat([0.223381589678011, 0.109951743655322], 3)

@@ -1,5 +1,5 @@
-"""Geometric stiffness of shells: the work of stresses on second-order strains, and of forces on
-what the directors carry.
+"""Geometric stiffness of shells: work of stresses on second-order strains, and of forces on the
+directors.
 
 With the directors R_a n_a, R = exp(θ̃), a point and the covariant strain are
 
@@ -10,11 +10,11 @@ and to second order, with e_ij linear,
     E_ij = e_ij(u, θ) + ½ u,i · u,j + e_ij of ½ θ_a × (θ_a × n_a) in place of the directors' θ_a ×
     n_a.
 
-Assumed strains are interpolated between tying points, where they are those of the displacements; so
-are those of the directors. With u,i = ϑ × g_i + v,i and ϑ the mean rotation of the element, ½ v,i ·
-v,j is that at the quadrature points, the rest that of the assumed strains: superposed rigid
-rotations are exact, flat elements as accurate as without tying. The rotation about the directors
-has the invariants of `_drilling_work`.
+Assumed strains, those of the directors included, are interpolated between tying points, at which
+they are those of the displacements. With u,i = ϑ × g_i + v,i and ϑ the mean rotation of the
+element, ½ v,i · v,j is that at the quadrature points, the rest that of the assumed strains:
+superposed rigid rotations are exact, and flat elements are as accurate as without tying. The
+rotation about the directors has the invariants of `_drilling_work`.
 
 Source: Bathe, Finite Element Procedures, section 6.5 (continuum-based shells); Dvorkin and Bathe,
 Eng. Comput. 1 (1984) 77.
@@ -43,8 +43,10 @@ SYMMETRIC = np.array([[0, 2, 3], [2, 1, 4], [3, 4, 5]])
 
 
 def second_order_work(shells: Shells, u: Array, phi: Array, forces: Array | None) -> Array:
-    """K0 (k, m, m) under u (ne, n, k) for shapes φ (ne, n, m), with forces (ne, p, 3, k) on the
-    mass points."""
+    """Geometric stiffness K0 (k, m, m) under u (ne, n, k) for shapes φ (ne, n, m).
+
+    With forces (ne, p, 3, k) on the mass points.
+    """
     work, across = _SecondOrderWork(shells, phi, u.shape[2]), _Stresses()
     for layer in shells.layers:
         z, plane = shells.heights_at(layer.zeta), _Stresses()
@@ -58,7 +60,7 @@ def second_order_work(shells: Shells, u: Array, phi: Array, forces: Array | None
 
 
 class _Stresses(dict[tuple[float, float], Array]):
-    """Contravariant stresses S (ne, 3, 3, k) times weights by points r, s.
+    """Contravariant stresses S (ne, 3, 3, k) times weights at points r, s.
 
     Σ S_ij e_ij is the work on covariant strains e there.
     """
@@ -66,8 +68,9 @@ class _Stresses(dict[tuple[float, float], Array]):
     def add(
         self, tied: dict[tuple[float, float], Array], S: Array, pairs: tuple[tuple[int, int], ...]
     ) -> None:
-        """Adds S at a point whose strains depend on those at tying points by factors, their
-        components as ``pairs``.
+        """Add S at a point whose strains are interpolated from tying points by factors.
+
+        Components as ``pairs``.
         """
         for place, factors in tied.items():
             part = np.zeros_like(S)
@@ -77,7 +80,7 @@ class _Stresses(dict[tuple[float, float], Array]):
 
 
 def _contravariant_stress(shells: Shells, layer: Layer, u: Array) -> _Stresses:
-    """At the quadrature points, under u (ne, n, k), times their weights."""
+    """Contravariant stress times weights at the quadrature points, under u (ne, n, k)."""
     z, found = shells.heights_at(layer.zeta), _Stresses()
     for (r, s), weight in zip(shells.scheme.points, shells.scheme.weights):
         B, axes, det = shells.whole_strain(r, s, z)
@@ -92,7 +95,7 @@ def _contravariant_stress(shells: Shells, layer: Layer, u: Array) -> _Stresses:
 
 
 class _SecondOrderWork:
-    """Sum over the points of stresses, for shapes φ (ne, n, m)."""
+    """Sum of the work over the points of stresses, for shapes φ (ne, n, m)."""
 
     def __init__(self, shells: Shells, phi: Array, cases: int) -> None:
         self._of, self.phi = shells, phi
@@ -106,20 +109,20 @@ class _SecondOrderWork:
         self._pull = np.zeros((*shells.directors.shape, cases))
 
     def gradients(self, at: ShellKinematics) -> Array:
-        """u,i (ne, 3, 3, m), [i, component]."""
+        """Derivatives u,i (ne, 3, 3, m), [i, component]."""
         n = self.phi.shape[1]
         return np.asarray(
             (at.du[..., :n] + at.du[..., n:] @ self.inner[:, None]) @ self.phi[:, None]
         )
 
     def add_strained(self, r: float, s: float, z: Array, S: Array) -> None:
-        """½ v,i · v,j at a quadrature point at heights z."""
+        """Add the work on ½ v,i · v,j at a quadrature point at heights z."""
         at = self._of.kinematics(r, s, z)
         v = self.gradients(at) + skew(at.g) @ self._mean[:, None]
         self._add(S, v, v)
 
     def add_turned(self, stress: _Stresses, z: Array) -> None:
-        """The rest, at tying points at heights z."""
+        """Add the remaining work, at tying points at heights z."""
         for (r, s), S in stress.items():
             at, (N, dN) = self._of.kinematics(r, s, z), self._of.scheme.functions(r, s)
             turn = -skew(at.g) @ self._mean[:, None]
@@ -135,8 +138,9 @@ class _SecondOrderWork:
                     self._K += quadratic_form(S[:, j, i], a[:, j, c], b[:, i, c])
 
     def total(self, forces: Array | None) -> Array:
-        """With the second-order part of the directors, less the work of forces on mass points,
-        which turn with them.
+        """Total work, with the second-order part of the directors.
+
+        Less the work of forces on mass points, which rotate with the directors.
         """
         dyads = np.einsum("eai,eajk->eakij", self._of.directors, self._pull)
         ne, nn = self._of.x.shape[:2]
@@ -160,8 +164,9 @@ class _SecondOrderWork:
 
 
 class _Drilling(NamedTuple):
-    """Rotation about a director: position, θ (ne, 3, m) in mesh axes, director (ne, 3), and the
-    stress (ne, k) times weights.
+    """Rotation about a director.
+
+    Position, θ (ne, 3, m) in mesh axes, director (ne, 3), and the stress (ne, k) times weights.
     """
 
     at: ShellKinematics
@@ -171,7 +176,7 @@ class _Drilling(NamedTuple):
 
 
 def _drilling_work(shells: Shells, u: Array, work: _SecondOrderWork) -> Array:
-    """Work (k, m, m) of the stress of (θ − ω)·d under u (ne, n, k) on its second-order part.
+    """Work (k, m, m) of the stress of (θ − ω)·d under u (ne, n, k) on its second-order part. |
 
     With t_a = exp(θ̃) e_a of the local axes these invariants are (θ − ω)·e_a to first order (Hughes
     and Brezzi 1989):
@@ -209,7 +214,7 @@ def _drilling_work(shells: Shells, u: Array, work: _SecondOrderWork) -> Array:
 
 
 def _points(shells: Shells, u: Array, work: _SecondOrderWork) -> Iterator[_Drilling]:
-    """Of the surface, at the quadrature points."""
+    """Points of the surface at the quadrature points."""
     for (r, s), weight in zip(shells.scheme.points, shells.scheme.weights):
         at, stress = shells.kinematics(r, s), np.zeros((len(u), u.shape[2]))
         for layer in shells.layers:
@@ -221,7 +226,7 @@ def _points(shells: Shells, u: Array, work: _SecondOrderWork) -> Iterator[_Drill
 
 
 def _corners(shells: Shells, u: Array, work: _SecondOrderWork) -> Iterator[_Drilling]:
-    """Of the corners of tri3, which take part in the membrane strains."""
+    """Corners of tri3, whose drilling rotations contribute to the membrane strains."""
     stress = np.zeros((len(u), 3, u.shape[2]))
     for (r, s), weight in zip(shells.scheme.points, shells.scheme.weights):
         for layer in shells.layers:

@@ -1,8 +1,8 @@
 """Sections of shells: of one material, or laminates of plies.
 
 The stiffness of a laminate is that of its plies, integrated through the thickness: A = Σ Q̄_k t_k,
-B = Σ Q̄_k t_k z_k, D = Σ Q̄_k (t_k z_k² + t_k³/12). Its transverse shear has in each of both
-directions the shear correction
+B = Σ Q̄_k t_k z_k, D = Σ Q̄_k (t_k z_k² + t_k³/12). The shear correction of its transverse shear
+is, in each of the two directions,
 
     k = 1/(Σ_k G_k t_k ∫ f²/G dz),    f(z) = ∫_z E (z − z₀) dz/∫ E (z − z₀)² dz,
 
@@ -41,9 +41,12 @@ STRAINED = [0, 1, 3, 5, 4]  # strains 11, 22, 12, 13, 23 in the order xx yy zz x
 
 
 class Layer(NamedTuple):
-    """A surface within the shell at ζ from −1 to 1, and the share of ∫dζ = 2 that it stands for;
-    density; moduli (5, 5) of the strains 11, 22, 12, 13, 23 in local axes, or None for those of the
-    shell's material with the shear correction."""
+    """Integration layer within a shell.
+
+    A surface at ζ from −1 to 1, and its share of ∫dζ = 2; density; moduli (5, 5) of the strains 11,
+    22, 12, 13, 23 in local axes, or None for those of the shell's material with the shear
+    correction.
+    """
 
     zeta: float
     weight: float
@@ -53,8 +56,10 @@ class Layer(NamedTuple):
 
 
 def with_free_thickness(C: Array, shear: float) -> Array:
-    """D (…, 5, 5) of strains 11, 22, 12, 13, 23 with σ₃₃ = 0 of moduli C (…, 6, 6), order xx yy zz
-    xy yz zx; transverse shear times the correction."""
+    """Moduli D (…, 5, 5) of strains 11, 22, 12, 13, 23 with σ₃₃ = 0, from C (…, 6, 6).
+
+    Order of C: xx yy zz xy yz zx; transverse shear times the correction.
+    """
     D = C - C[..., :, 2:3] * C[..., 2:3, :] / C[..., 2:3, 2:3]
     D = D[..., STRAINED, :][..., STRAINED]
     D[..., 3:, :] *= shear
@@ -63,8 +68,10 @@ def with_free_thickness(C: Array, shear: float) -> Array:
 
 
 class SurfaceSection(Section):
-    """What shells need of their section; offset: of the middle from the nodes, along the normal;
-    added_mass: on the middle.
+    """Base of the sections of shells.
+
+    offset: of the middle surface from the nodes, along the normal; added_mass: on the middle
+    surface.
     """
 
     offset: float
@@ -75,8 +82,9 @@ class SurfaceSection(Section):
 
     @property
     def first_axis(self) -> ArrayLike | None:
-        """Direction (3,) of the first local axis, to be projected on the surface; None for that of
-        the first side.
+        """Direction (3,) of the first local axis, projected on the surface.
+
+        None for that of the first side.
         """
         return None
 
@@ -86,10 +94,16 @@ class SurfaceSection(Section):
 
     @abstractmethod
     def layers(self, material: Material) -> tuple[Layer, ...]:
-        """Two in each ply, from the bottom; material: that of the elements."""
+        """Integration layers, two in each ply, from the bottom.
+
+        material: that of the elements.
+        """
 
     def ply_data(self, material: Material) -> PlyData | None:
-        """The plies, None where it has none; material: that of the elements."""
+        """Plies of the section, None if it has none.
+
+        material: that of the elements.
+        """
         return None
 
     def height(self, material: Material) -> float:
@@ -97,7 +111,7 @@ class SurfaceSection(Section):
         return float(self.offset)
 
     def is_reversible(self, material: Material) -> bool:
-        """True if it stays the same when its normal is reversed about the first axis."""
+        """True if the section is unchanged when its normal is reversed about the first axis."""
         thickness = self.thickness_at(np.zeros(1, np.int64))[0]
         return bool(abs(float(self.offset)) <= SYMMETRIC * thickness)
 
@@ -122,11 +136,11 @@ class SurfaceSection(Section):
 class ShellSection(SurfaceSection):
     """Shell of one material.
 
-    thickness: m.  offset: of its middle from the nodes, along the normal, which is right-handed to
-    the order of the nodes [m]. at_nodes: other thicknesses at nodes, rows of node number and
-    thickness [m]; between the nodes they are interpolated. added_mass: on the middle surface
-    [kg/m²]. normals: of the shell at nodes of elements, rows of the number of the element, that of
-    the node, and the direction; by default the mean of the elements at a node.
+    thickness: m. offset: of its middle surface from the nodes, along the normal, right-handed with
+    respect to the order of the nodes [m]. at_nodes: different thicknesses at nodes, rows of node
+    number and thickness [m], interpolated between the nodes. added_mass: on the middle surface
+    [kg/m²]. normals: of the shell at nodes of elements, rows of element number, node number and
+    direction; by default the mean of the elements at a node.
 
     Examples
     --------
@@ -241,7 +255,7 @@ class LaminateSection(SurfaceSection):
 
     @property
     def thickness(self) -> float:
-        """Of the laminate."""
+        """Thickness of the laminate."""
         return float(np.asarray(self.plies, dtype=float)[:, 0].sum())
 
     def thickness_at(self, numbers: Indices) -> Array:
@@ -298,10 +312,11 @@ class LaminateSection(SurfaceSection):
         return super().is_reversible(material)
 
     def stiffnesses(self, material: Material) -> tuple[Array, Array, Array]:
-        """A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12 about the middle, in
-        laminate axes.
+        """Stiffnesses A, B and D (3, 3) of membrane strains and curvatures 11, 22, 12 about the
+        middle surface.
 
-        material: of plies without their own."""
+        In laminate axes. material: of plies without their own.
+        """
         A, B, D = np.zeros((3, 3, 3))
         for layer in self.layers(material):
             assert layer.moduli is not None
@@ -320,8 +335,9 @@ def _strengths(material: Material) -> tuple[float, ...]:
 
 
 def shear_corrections(plies: Sequence[tuple[float, Array]]) -> Array:
-    """Correction factors (2,) of the shear 13 and 23 for plies of a thickness and moduli (5, 5),
-    from the bottom.
+    """Correction factors (2,) of the shear 13 and 23 for plies from the bottom.
+
+    Each ply has a thickness and moduli (5, 5).
     """
     edges = np.cumsum([0.0, *(t for t, _ in plies)])
     found = []

@@ -1,12 +1,12 @@
-"""Shells with three, four, six and eight nodes (Reissner–Mindlin), from the three-dimensional
-continuum.
+"""Shells with three, four, six and eight nodes (Reissner–Mindlin), continuum-based.
 
 With the directors n_a of the nodes, normal to the shell, and the heights z_a of a layer there, a
 point and its displacement are
 
     x = Σ N_a (x_a + z_a n_a),    u = Σ N_a (u_a + z_a θ_a × n_a),    z_a = offset + ½ h_a ζ
 
-and the covariant strains e_ij = ½ (g_i · u,j + g_j · u,i) follow, with remedies:
+and the covariant strains e_ij = ½ (g_i · u,j + g_j · u,i) follow, with these measures against
+locking and zero-energy modes:
 
 * strains that lock are assumed from those at tying points (`shell_schemes`);
 * membrane strains of quad4 have the incompatible modes 1 − r², 1 − s² of both tangential
@@ -59,9 +59,12 @@ ALONG = 1e-6  # sine of the angle between normal and orientation that is none
 
 
 class ShellKinematics(NamedTuple):
-    """At a point: base vectors g (ne, 3, 3), rows r, s, ζ; derivatives of u along r, s, ζ (ne, 3,
-    3, n), [i, component]; rotation θ and its derivatives (ne, 3, 3, n), [0] θ, [1] ∂r, [2] ∂s;
-    normal and director (ne, 3)."""
+    """Kinematics at a point.
+
+    Base vectors g (ne, 3, 3), rows r, s, ζ; derivatives of u along r, s, ζ (ne, 3, 3, n), [i,
+    component]; rotation θ and its derivatives (ne, 3, 3, n), [0] θ, [1] ∂r, [2] ∂s; normal and
+    director (ne, 3).
+    """
 
     g: Array
     du: Array
@@ -72,10 +75,12 @@ class ShellKinematics(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Shells(StructuralElement):
-    """Shells of one section and material. Columns n of the inner arrays are the degrees of freedom
-    of the nodes, six each, and behind them those of the inner node. smooth: normals (ne, nn, 3) of
-    the surface, which all shells at a node have in common; means: the directors, where elements
-    that are not here take part in them."""
+    """Shells of one section and material.
+
+    Columns n of the inner arrays are the degrees of freedom of the nodes, six each, followed by
+    those of the inner node. smooth: normals (ne, nn, 3) of the surface, common to all shells at a
+    node; means: the directors, if elements of other processes contribute to them.
+    """
 
     section: SurfaceSection = field(kw_only=True)
     smooth: Array | None = field(default=None, kw_only=True, repr=False)
@@ -94,34 +99,35 @@ class Shells(StructuralElement):
 
     @property
     def _size(self) -> int:
-        """Degrees of freedom of the nodes of an element."""
+        """Number of nodal degrees of freedom of an element."""
         return 6 * self.connectivity.shape[1]
 
     @functools.cached_property
     def layers(self) -> tuple[Layer, ...]:
-        """Two in each ply."""
+        """Integration layers, two in each ply."""
         return self.section.layers(self.material)
 
     @functools.cached_property
     def thickness(self) -> Array:
-        """h_a (ne, nn + inner)."""
+        """Thickness h_a (ne, nn + inner)."""
         return self._with_inner(self.section.thickness_at(self.numbers))
 
     def _with_inner(self, values: Array) -> Array:
-        """Values (ne, nn, …) and, behind them, that of the inner node: the interpolated one."""
+        """Values (ne, nn, …), followed by the interpolated value at the inner node."""
         if not self.scheme.inner:
             return values
         N = self.scheme.functions(*self.scheme.nodes[:4].mean(axis=0))[0][: values.shape[1]]
         return np.concatenate([values, np.einsum("a,ea...->e...", N, values)[:, None]], axis=1)
 
     def heights_at(self, zeta: float) -> Array:
-        """z_a (ne, nn + inner) of a layer, ζ = −1 at the bottom and 1 at the top."""
+        """Heights z_a (ne, nn + inner) of a layer, ζ = −1 at the bottom and 1 at the top."""
         return float(self.section.offset) + 0.5 * zeta * self.thickness
 
     @functools.cached_property
     def directors(self) -> Array:
-        """n_a (ne, nn + inner, 3): mean normal of the elements at a node, at folds the element's
-        own; tri3 are flat.
+        """Directors n_a (ne, nn + inner, 3).
+
+        Mean normal of the elements at a node, at folds the element's own; tri3 are flat.
         """
         if self.means is not None:
             return self.means
@@ -133,12 +139,13 @@ class Shells(StructuralElement):
 
     @property
     def smooth_normals(self) -> Array:
-        """Normals (ne, nn, 3) of the surface at its nodes, or those that the section gives."""
+        """Normals (ne, nn, 3) of the surface at its nodes, or those given by the section."""
         return self._given(smooth_normals([self])[0] if self.smooth is None else self.smooth)
 
     def _given(self, found: Array) -> Array:
-        """Directors (ne, nn, 3) with those that the section gives. Raises InputError for one far
-        from the element's own.
+        """Directors (ne, nn, 3), replaced where the section gives them.
+
+        Raises InputError for one far from the element's own.
         """
         if not len(self.section.normals):
             return found
@@ -168,8 +175,9 @@ class Shells(StructuralElement):
         return np.stack(found, axis=1)
 
     def kinematics(self, r: float, s: float, z: Array | None = None) -> ShellKinematics:
-        """At heights z_a (ne, nn + inner), by default on the surface of the nodes. Raises
-        InputError for a folded element.
+        """Kinematics at heights z_a (ne, nn + inner), by default on the surface of the nodes.
+
+        Raises InputError for a folded element.
         """
         N, dN = self.scheme.functions(r, s)
         n_e, nn, all_ = len(self.ids), self.x.shape[1], len(N)
@@ -199,8 +207,9 @@ class Shells(StructuralElement):
 
     @functools.cached_property
     def _first_axis(self) -> Array:
-        """Direction (ne, 3) of the first local axis: the orientation of the section, or from the
-        first corner to the second.
+        """Direction (ne, 3) of the first local axis.
+
+        The orientation of the section, or from the first corner to the second.
         """
         if self.section.first_axis is not None:
             return np.broadcast_to(
@@ -210,7 +219,7 @@ class Shells(StructuralElement):
         return np.asarray(side / np.linalg.norm(side, axis=1)[:, None])
 
     def axes_at(self, at: ShellKinematics) -> Array:
-        """Local axes as rows (ne, 3, 3): the first axis turned into the tangent plane, and the
+        """Local axes as rows (ne, 3, 3): the first axis rotated into the tangent plane, and the
         normal.
         """
         e1 = (
@@ -231,14 +240,14 @@ class Shells(StructuralElement):
         return np.stack([e1, np.cross(at.normal, e1), at.normal], axis=1)
 
     def _across(self, r: float, s: float) -> Array:
-        """2 e_rζ and 2 e_sζ (ne, 2, n) of the displacements at a point of the surface of the nodes."""
+        """Transverse shear 2 e_rζ and 2 e_sζ (ne, 2, n) at a point of the surface of the nodes."""
         at = self.kinematics(r, s)
         return np.einsum("eic,ecn->ein", at.g[:, :2], at.du[:, 2]) + np.einsum(
             "ec,eicn->ein", at.g[:, 2], at.du[:, :2]
         )
 
     def _in_plane(self, z: Array) -> Strains:
-        """e_rr, e_ss and 2 e_rs (ne, 3, n) of the displacements at heights z."""
+        """In-plane strains e_rr, e_ss and 2 e_rs (ne, 3, n) at heights z."""
 
         def strains(r: float, s: float) -> Array:
             at = self.kinematics(r, s, z)
@@ -248,8 +257,11 @@ class Shells(StructuralElement):
         return strains
 
     def _strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
-        """Strains 11, 22, 12, 13, 23 in local axes and, but for tri3, (θ − ω)·d, (ne, 5 or 6, n),
-        without `_modes`; the axes, and det g (ne,)."""
+        """Strains 11, 22, 12, 13, 23 in local axes and, except for tri3, (θ − ω)·d, (ne, 5 or 6,
+        n).
+
+        Without `_modes`; also the axes, and det g (ne,).
+        """
         at = self.kinematics(r, s, z)
         axes = self.axes_at(at)
         e = np.zeros((len(at.g), 3, 3, at.du.shape[3]))
@@ -277,8 +289,10 @@ class Shells(StructuralElement):
         return np.concatenate([B, drilling[:, None]], axis=1), axes, np.linalg.det(at.g)
 
     def _deviation(self, at: ShellKinematics, theta: Array, director: Array) -> Array:
-        """(θ − ω)·d (ne, n): rotation about a director less that of the surface, which tilts and
-        turns in its plane with u.
+        """Drilling strain (θ − ω)·d (ne, n).
+
+        The rotation about a director less that of the surface, which tilts and rotates in its plane
+        with u.
         """
         axes = self.axes_at(at)
         du = np.einsum("eai,eicn->eacn", (axes @ np.linalg.inv(at.g))[:, :2, :2], at.du[:, :2])
@@ -292,7 +306,9 @@ class Shells(StructuralElement):
         )
 
     def _corner_strains(self, r: float, s: float) -> Array:
-        """Membrane strains (ne, 3, n) of the rotations of a tri3's corners about their directors."""
+        """Membrane strains (ne, 3, n) due to the rotations of a tri3's corners about their
+        directors.
+        """
         at = self.kinematics(r, s)
         turns = [self.kinematics(a, b).turn[:, 0] for a, b in self.scheme.nodes]
         each = [
@@ -302,8 +318,9 @@ class Shells(StructuralElement):
         return np.asarray(self.corner_factors(r, s) @ np.stack(each, axis=1))
 
     def corner_factors(self, r: float, s: float) -> Array:
-        """Membrane strains (ne, 3, 3) by the rotations of a tri3's corners about their directors,
-        less that of the surface.
+        """Membrane strains (ne, 3, 3) per rotation of a tri3's corners about their directors.
+
+        The rotation of the surface is subtracted.
         """
         axes = self.axes_at(self.kinematics(r, s))
         x = np.einsum("eac,eic->eai", self.x, axes[:, :2])
@@ -317,7 +334,7 @@ class Shells(StructuralElement):
         return self._bubble(r, s, z) if self.kind == "tri3" else np.zeros((len(self.ids), 6, 0))
 
     def _membrane_modes(self, r: float, s: float) -> Array:
-        """Those of the displacements 1 − r² and 1 − s² along both local axes (ne, 6, 4)."""
+        """Strains of the displacements 1 − r² and 1 − s² along both local axes (ne, 6, 4)."""
         found = np.zeros((len(self.ids), 6, 4))
         centre, at = self.kinematics(0.0, 0.0), self.kinematics(r, s)
         J = np.einsum("eic,eac->eia", centre.g[:, :2], self.axes_at(centre)[:, :2])
@@ -333,7 +350,7 @@ class Shells(StructuralElement):
         return found
 
     def _bubble(self, r: float, s: float, z: Array) -> Array:
-        """Those of the rotations 27 r s (1 − r − s) about both local axes (ne, 5, 2)."""
+        """Strains of the rotations 27 r s (1 − r − s) about both local axes (ne, 5, 2)."""
         at = self.kinematics(r, s)
         axes = self.axes_at(at)
         tangents = np.einsum("eic,eac->eia", at.g[:, :2], axes[:, :2])
@@ -351,7 +368,7 @@ class Shells(StructuralElement):
         return found
 
     def plane_stress(self, axes: Array, layer: Layer) -> Array:
-        """D (ne, 5, 5) of strains 11, 22, 12, 13, 23, with σ₃₃ = 0."""
+        """Moduli D (ne, 5, 5) of strains 11, 22, 12, 13, 23, with σ₃₃ = 0."""
         if layer.moduli is not None:
             return np.broadcast_to(layer.moduli, (len(axes), 5, 5))
         T = rotated_stress(np.swapaxes(axes, 1, 2))
@@ -360,7 +377,7 @@ class Shells(StructuralElement):
         )
 
     def moduli(self, axes: Array, layer: Layer) -> Array:
-        """D (ne, 5, 5), but for tri3 (ne, 6, 6) with γ G for the last."""
+        """Moduli D (ne, 5, 5), except for tri3 (ne, 6, 6) with γ G for the last."""
         plane = self.plane_stress(axes, layer)
         if self.kind == "tri3":
             return plane
@@ -370,8 +387,10 @@ class Shells(StructuralElement):
 
     @functools.cached_property
     def elimination(self) -> tuple[Array, Array]:
-        """Stiffness (ne, n, n) of the nodes, and the inner degrees of freedom and modes by their
-        motion (ne, m, n).
+        """Stiffness (ne, n, n) of the nodes, and the internal amplitudes from nodal displacements
+        (ne, m, n).
+
+        Internal are the inner degrees of freedom and modes.
         """
         whole: Array | None = None
         for (r, s), weight in zip(self.scheme.points, self.scheme.weights):
@@ -418,8 +437,9 @@ class Shells(StructuralElement):
     def mass_points(self) -> tuple[ElementPoints, Array]:
         """Points of the layers with the mass ρ h dA, dA = |g_r × g_s| dr ds of the middle surface.
 
-        On facets of a curved surface interpolated directors are shorter than one: det g is less
-        than ½ h |g_r × g_s|."""
+        On facets of a curved surface interpolated directors are shorter than one, so that det g is
+        less than ½ h |g_r × g_s|.
+        """
         middle, nn = self.heights_at(0.0), self.x.shape[1]
         area, half = [], []
         for (r, s), weight in zip(self.scheme.points, self.scheme.weights):
@@ -451,11 +471,13 @@ class Shells(StructuralElement):
         return LaminatePoints(np.stack(axes, axis=1), plies)
 
     def _nodal(self, B: Array, alpha: Array) -> Array:
-        """Strains (ne, r, n) by the nodes alone."""
+        """Strains (ne, r, n) due to nodal displacements alone."""
         return np.asarray(B[..., : self._size] + B[..., self._size :] @ alpha)
 
     def whole_strain(self, r: float, s: float, z: Array) -> tuple[Array, Array, Array]:
-        """Strains (ne, 5 or 6, n) as in `_strain` by the nodes, with all internal modes."""
+        """Strains (ne, 5 or 6, n) as in `_strain` from nodal displacements, with all internal
+        modes.
+        """
         B, axes, det = self._strain(r, s, z)
         B = np.concatenate([B, self._modes(r, s, z)], axis=2)
         return self._nodal(B, self.elimination[1]), axes, det

@@ -1,4 +1,4 @@
-"""Nodes of a vector basis of scikit-fem: triples of degrees of freedom at one place."""
+"""Nodes of a vector basis of scikit-fem: triples of degrees of freedom at one point."""
 
 from __future__ import annotations
 

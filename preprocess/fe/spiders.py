@@ -3,9 +3,9 @@
     rigid spider       u_i = t + θ × (x_i − p),  θ_i = θ                the nodes follow the centre (RBE2)
     averaging spider   (t, θ) = (RᵀWR)⁻¹ RᵀW u                          the centre follows the nodes (RBE3)
 
-R are the rigid motions of the nodes about the centre p, W their weights; a force on the centre of
-an averaging spider becomes forces ``W R (RᵀWR)⁻¹ f`` on the nodes, which have its resultant, add no
-stiffness, and do not depend on the elements.
+R are the rigid motions of the nodes about the centre p, W their weights; a force f on the centre of
+an averaging spider is distributed as ``W R (RᵀWR)⁻¹ f`` over the nodes. These forces have the same
+resultant and are independent of the elements; the spider adds no stiffness.
 
 Source: MSC Nastran, Quick Reference Guide, RBE2, RBE3.
 """
@@ -36,14 +36,14 @@ ROUND_OFF = 1e-14  # factor that is none
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class Spider(Connection):
-    """A centre with six degrees of freedom, and the nodes connected to it.
+    """Centre with six degrees of freedom and the nodes connected to it.
 
-    where: the nodes, by a set's name, a `Point` or a `Plane`.  reference: the centre, an existing
-    node, by its number or a set that has only this node.  position (3,): of a new centre [m], by
-    default the mean of the nodes; it is the node set with the connection's name. components: of the
-    nodes that are connected, "1" to "3" translations x y z, "4" to "6" rotations (of nodes that
-    have one). axes: those along which the components of a node are, rows (n, 10) of its number and
-    three directions; by default mesh axes.
+    where: the nodes, by a set's name, a `Point` or a `Plane`. reference: the centre, an existing
+    node, by its number or a set with only this node. position (3,): of a new centre [m], by default
+    the mean of the nodes; it is the node set with the connection's name. components: connected
+    components of the nodes, "1" to "3" translations x y z, "4" to "6" rotations (of nodes that have
+    one). axes: directions of a node's components, rows (n, 10) of its number and three directions;
+    by default mesh axes.
     """
 
     where: str | Region
@@ -75,7 +75,7 @@ class Spider(Connection):
         return one_node(nodes, name if self.reference is None else self.reference, "reference")
 
     def _feet(self, name: str, nodes: ModelNodes) -> tuple[int, IntArray]:
-        """The centre and the connected nodes."""
+        """Centre and connected nodes."""
         centre = self._centre(name, nodes)
         rows = region_of(self.where).rows(nodes.positions, nodes.sets)
         feet = rows[rows != centre]
@@ -101,7 +101,8 @@ class Spider(Connection):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class RigidSpider(Spider):
-    """Nodes that follow a centre as a rigid body (RBE2, ``*KINEMATIC``); it stiffens the part.
+    """Spider whose nodes follow the centre as a rigid body (RBE2, ``*KINEMATIC``); it stiffens the
+    part.
 
     Examples
     --------
@@ -149,13 +150,14 @@ class RigidSpider(Spider):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class AveragingSpider(Spider):
-    """A centre that follows the weighted mean motion of its nodes (RBE3, ``*DISTRIBUTING``); it
-    adds no stiffness.
+    """Spider whose centre follows the weighted mean motion of its nodes (RBE3, ``*DISTRIBUTING``).
 
-    weights (n,): of the nodes, in the order of their rows; by default equal; single ones may be
-    negative, as areas of quadratic faces are.  Weights of rotations are these times the square of
+    It adds no stiffness.
+
+    weights (n,): of the nodes, in the order of their rows; by default equal; some may be negative,
+    like the nodal areas of quadratic faces. The weights of rotations are these times the square of
     the nodes' mean distance from the centre. follows: components of the centre that follow the
-    nodes; the others are those of its own elements.
+    nodes; the others belong to its own elements.
 
     Examples
     --------
@@ -195,7 +197,7 @@ class AveragingSpider(Spider):
         return Arms(feet, rigid_motion(arm), average[3:], self.dependence(name, nodes))
 
     def _average(self, nodes: ModelNodes, centre: int, feet: IntArray) -> sp.csr_matrix:
-        """G (6, size)."""
+        """Average G (6, size)."""
         own, E, motion = self._rows(nodes, centre, feet)
         weight = self._dof_weights(nodes, centre, feet, own)
         size = max(
@@ -218,8 +220,11 @@ class AveragingSpider(Spider):
     def _rows(
         self, nodes: ModelNodes, centre: int, feet: IntArray
     ) -> tuple[IntArray, sp.csr_matrix, FloatArray]:
-        """Connected components: a degree of freedom (m,) of the block of each, the components E (m,
-        size) of u, and their motion (m, 6) with the centre."""
+        """Connected components of the nodes.
+
+        A degree of freedom (m,) of the block of each, the components E (m, size) of u, and their
+        motion (m, 6) with the centre.
+        """
         turned = self._axes(nodes)
         own, motion = _feet_motion(
             nodes,
@@ -296,11 +301,11 @@ def _rigid_of(nodes: ModelNodes, centre: int, foot: int) -> FloatArray:
 def _spread_along(
     nodes: ModelNodes, centre: int, foot: int, components: str, axes: FloatArray
 ) -> tuple[IntArray, sp.csr_matrix]:
-    """Dependent degrees of freedom of a foot that follows the centre along some of its axes, and
-    their factors (m, size).
+    """Dependent degrees of freedom of a foot that follows the centre along some axes, and factors
+    (m, size).
 
-    e·u = e·(t + θ × r) gives the component where e is largest, which the other directions then
-    lack.
+    e·u = e·(t + θ × r) is solved for the component where e is largest; it is then eliminated from
+    the other directions.
     """
     own = (
         nodes.freedoms.six(np.array([foot, centre]))

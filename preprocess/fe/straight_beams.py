@@ -11,8 +11,8 @@ by
 
 which solve the equations of an unloaded beam; stretch and twist are linear.
 
-Degrees of freedom r of the ends that are released from the nodes carry no force: with the others k
-they are u_r = −K_rr⁻¹ K_rk u_k, which in stiffness, mass and stress takes their place.
+Degrees of freedom r of the ends that are released from the nodes carry no force: from the others k
+they are u_r = −K_rr⁻¹ K_rk u_k, by which they are eliminated from stiffness, mass and stress.
 
 Source: Friedman and Kosmatka, Computers & Structures 47 (1993) 473.
 """
@@ -48,7 +48,7 @@ class StraightBeams(Beams):
 
     @functools.cached_property
     def _ends(self) -> Array:
-        """Both ends (ne, 2, 3) of the line from which the offset counts."""
+        """Both ends (ne, 2, 3) of the line from which the offset is measured."""
         return (
             self.x
             if self.section.ends is None
@@ -61,8 +61,9 @@ class StraightBeams(Beams):
 
     @functools.cached_property
     def _axes(self) -> Array:
-        """Local axes as rows (ne, 3, 3), in mesh axes. Raises InputError for an orientation along a
-        beam, and for no length.
+        """Local axes as rows (ne, 3, 3), in mesh axes.
+
+        Raises InputError for an orientation along a beam, and for zero length.
         """
         short = ~(self._length > SHORT * np.linalg.norm(self.x[:, 1] - self.x[:, 0], axis=1))
         if short.any():
@@ -78,8 +79,8 @@ class StraightBeams(Beams):
 
     @functools.cached_property
     def _to_local(self) -> Array:
-        """(ne, 12, 12): motion of the centroids at the ends in local axes by that of the nodes in
-        mesh axes.
+        """Matrix (ne, 12, 12): motion of the centroids at the ends in local axes from that of the
+        nodes in mesh axes.
         """
         arms = self._arms
         T = np.zeros((len(self.ids), 12, 12))
@@ -90,10 +91,10 @@ class StraightBeams(Beams):
 
     @functools.cached_property
     def _released(self) -> Array:
-        """(ne, 12, 12): motion of the centroids at the ends by that of the nodes there, in local
-        axes.
+        """Matrix (ne, 12, 12): motion of the centroids at the ends from that of the nodes there, in
+        local axes.
 
-        Raises InputError for ends without which the beam moves freely.
+        Raises InputError if the beam moves freely without the released degrees of freedom.
         """
         rows = [
             6 * end + int(c) - 1
@@ -122,7 +123,7 @@ class StraightBeams(Beams):
         return np.asarray(back @ T @ np.linalg.inv(back))
 
     def _local_stiffness(self) -> Array:
-        """K (ne, 12, 12) by the motion of the centroids at the ends in local axes."""
+        """Stiffness K (ne, 12, 12) for the motion of the centroids at the ends in local axes."""
         back = np.kron(np.eye(2), self._to_shear_centre)
         K = np.zeros((len(self.ids), 12, 12))
         for s in PAIR:
@@ -146,11 +147,11 @@ class StraightBeams(Beams):
         return BeamStation(self._axes, centre, value, slope, self._length)
 
     def _turned_points(self, phi: Array, forces: Array | None) -> Array:
-        """Add the work on the line, whose tangents at both ends move by ½ θ × (θ × e_x) more.
+        """Add the work on the line, whose end tangents are displaced by a further ½ θ × (θ × e_x).
 
-        The line follows them by the functions of its slopes, and is linear along itself; the
-        sections keep their rotation vectors, so that their functions are these less linear ones.
-        With it rigid rotations are exact.
+        The line follows these tangents by the functions of its slopes, and is linear along itself;
+        the sections keep their rotation vectors, so that their functions are these less linear
+        ones. This makes rigid rotations exact.
         """
         K = super()._turned_points(phi, forces)
         if forces is None:
@@ -186,15 +187,17 @@ class StraightBeams(Beams):
         return K
 
     def _by_ends(self, s: float) -> Array:
-        """Displacement and rotation (ne, 6, 12) of the centroid at ξ = s by those at the ends,
-        released or not, in local axes.
+        """Displacement and rotation (ne, 6, 12) of the centroid at ξ = s from those at the ends, in
+        local axes.
+
+        Released or not.
         """
         S = self._to_shear_centre
         value = np.linalg.inv(S) @ self._fields(s)[0] @ np.kron(np.eye(2), S)
         return value @ self._released if self.releases else value
 
     def _fields(self, s: float) -> tuple[Array, Array]:
-        """Displacement and rotation (ne, 6, 12) at ξ = s by the local degrees of freedom, and their
+        """Displacement and rotation (ne, 6, 12) at ξ = s per local degree of freedom, and
         derivatives along x.
         """
         L = self._length

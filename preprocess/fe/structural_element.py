@@ -1,8 +1,8 @@
-"""Structural elements: what a group of beams or shells gives to a model.
+"""Structural elements: contributions of a group of beams or shells to a model.
 
-Every element has nodes with six degrees of freedom, ``u_e`` (6 nn,), in mesh axes. All it gives are
-arrays linear in these, element by element: the stiffness, the motion of its mass points and of its
-skin, and the stress at the points of the skin.
+Every element has nodes with six degrees of freedom, ``u_e`` (6 nn,), in mesh axes. All
+contributions are arrays linear in these, element by element: the stiffness, the motion of its mass
+points and of its skin, and the stress at the points of the skin.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ Indices = NDArray[np.int64]
 
 
 class ElementPoints(NamedTuple):
-    """Points of the elements (ne, p, 3) and their motion by the element's degrees of freedom (ne,
-    p, 3, 6 nn).
-    """
+    """Points of the elements (ne, p, 3) and their motion per degree of freedom (ne, p, 3, 6 nn)."""
 
     positions: Array
     motion: Array
 
 
 class PlyData(NamedTuple):
-    """Of n plies from the bottom: ζ of their bottom and top (n, 2), angles (n,) in degrees,
-    plane-stress moduli (n, 3, 3) in laminate axes, strengths X_t, X_c, Y_t, Y_c, S (n, 5), infinite
-    if unknown."""
+    """Data of n plies from the bottom.
+
+    ζ of their bottom and top (n, 2), angles (n,) in degrees, plane-stress moduli (n, 3, 3) in
+    laminate axes, strengths X_t, X_c, Y_t, Y_c, S (n, 5), infinite if unknown.
+    """
 
     heights: Array
     angle: Array
@@ -45,8 +45,11 @@ class PlyData(NamedTuple):
 
 
 class LaminatePoints(NamedTuple):
-    """Axes (ne, p, 3, 3) of the laminate as rows at p points of each element, which the skin has on
-    the bottom, and then on the top; and its plies."""
+    """Laminate axes and plies at points of the skin.
+
+    Axes (ne, p, 3, 3) as rows at p points of each element, first on the bottom and then on the top
+    of the skin; and its plies.
+    """
 
     axes: Array
     plies: PlyData
@@ -56,8 +59,8 @@ class LaminatePoints(NamedTuple):
 class StructuralElement(ABC):
     """Elements of one type, section and material.
 
-    kind: element type; connectivity (ne, nn): nodes; ids (ne,): numbers; numbers (ne, nn): of the
-    nodes; freedoms: of the model; x (ne, nn, 3): node positions.
+    kind: element type; connectivity (ne, nn): nodes; ids (ne,): element numbers; numbers (ne, nn):
+    node numbers; freedoms: of the model; x (ne, nn, 3): node positions.
     """
 
     kind: str
@@ -71,7 +74,10 @@ class StructuralElement(ABC):
     """Whether the nodes need a rotation."""
 
     def within(self, rows: Indices, number: Indices, freedoms: Freedoms) -> StructuralElement:
-        """The elements of some rows on nodes with other numbers (N,), which have these freedoms."""
+        """Elements of some rows on renumbered nodes.
+
+        (N,): new numbers; freedoms: of the new numbering.
+        """
         table = number[self.connectivity[rows]]
         return replace(
             self,
@@ -88,7 +94,7 @@ class StructuralElement(ABC):
         return self.freedoms.six(self.connectivity).reshape(len(self.connectivity), -1)
 
     def of_elements(self, u: Array) -> Array:
-        """Those of each element (ne, 6 nn, k) of all u (n, k)."""
+        """Values (ne, 6 nn, k) for each element from those of all degrees of freedom u (n, k)."""
         return np.asarray(u[self.dofs])
 
     @abstractmethod
@@ -105,39 +111,39 @@ class StructuralElement(ABC):
 
     @abstractmethod
     def stress(self) -> Array:
-        """Stress xx yy zz xy yz zx at the points of the skin per degree of freedom, (ne, s, 6, 6
-        nn), Pa, in mesh axes.
+        """Stress xx yy zz xy yz zx at the points of the skin per degree of freedom, Pa, in mesh
+        axes.
+
+        (ne, s, 6, 6 nn).
         """
 
     @property
     def releases(self) -> bool:
-        """Whether degrees of freedom of their ends are released from the nodes."""
+        """True if degrees of freedom of element ends are released from the nodes."""
         return False
 
     def without_releases(self) -> Self:
-        """The same elements without releases."""
+        """Same elements without releases."""
         return self
 
     def laminate(self) -> LaminatePoints | None:
-        """Laminate axes at the points of the skin, and the plies; None where the elements have
-        none.
-        """
+        """Laminate axes at the points of the skin, and the plies; None without plies."""
         return None
 
     @abstractmethod
     def initial_stress_stiffness(
         self, displacements: Array, shapes: Array, forces: Array | None = None
     ) -> Array:
-        """K0 (k, m, m) of the stresses under displacements (n, k) for shapes (n, m).
+        """Stiffness K0 (k, m, m) of the stresses under displacements (n, k) for shapes (n, m).
 
         forces (ne, p, 3, k): inertia forces on the mass points, by default none; their work on the
-        second-order displacement ½ θ × (θ × r) of points that rotations carry is part of K0.
+        second-order displacement ½ θ × (θ × r) of rotating points is part of K0.
         """
 
 
 class Skin(NamedTuple):
-    """Points of the surface of all structural elements, their material's index (s,), and its
-    triangles (t, 3).
+    """Surface of all structural elements: points, their material's index (s,), and triangles (t,
+    3).
     """
 
     points: MovedPoints
@@ -146,7 +152,7 @@ class Skin(NamedTuple):
 
 
 def stiffness_of(structures: Sequence[StructuralElement], size: int) -> sp.csr_matrix:
-    """K (size, size) of all structural elements."""
+    """Stiffness K (size, size) of all structural elements."""
     rows, columns, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
     for each in structures:
         n = each.dofs.shape[1]
@@ -200,14 +206,18 @@ def moved_points(structure: StructuralElement, points: ElementPoints, size: int)
 
 
 def quadratic_form(weights: Array, a: Array, b: Array) -> Array:
-    """Σ_p w_pk ½ (a_p b_pᵀ + b_p a_pᵀ), (k, m, m), for weights (p, k) and rows a, b (p, m)."""
+    """Symmetric form Σ_p w_pk ½ (a_p b_pᵀ + b_p a_pᵀ), (k, m, m).
+
+    For weights (p, k) and rows a, b (p, m).
+    """
     K = np.stack([a.T @ (w[:, None] * b) for w in weights.T])
     return np.asarray(0.5 * (K + K.transpose(0, 2, 1)))
 
 
 def rotated_stress(axes: Array) -> Array:
-    """(…, 6, 6): stress xx yy zz xy yz zx in mesh axes of that along local axes, the rows of axes
-    (…, 3, 3).
+    """Matrix (…, 6, 6): stress xx yy zz xy yz zx in mesh axes from that along local axes.
+
+    The local axes are the rows of axes (…, 3, 3).
     """
     pairs = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))
     T = np.empty((*axes.shape[:-2], 6, 6))

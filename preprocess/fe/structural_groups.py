@@ -1,4 +1,4 @@
-"""The beams and shells of a mesh, in groups of one type, section and material."""
+"""Beams and shells of a mesh, in groups of one type, section and material."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ TAPERED: dict[str, type[StructuralElement]] = {"line2": TaperedBeams}
 def structural_groups(
     mesh: Mesh, material: Materials, sections: Sections, freedoms: Freedoms
 ) -> tuple[StructuralElement, ...]:
-    """The beams and shells of a mesh by section and material.
+    """Beams and shells of a mesh by section and material.
 
-    sections: one for all structural elements, or by element set; freedoms: of the nodes.  Raises
+    sections: one for all structural elements, or by element set; freedoms: of the nodes. Raises
     InputError as `element_groups`.
     """
     if not mesh.structural:
@@ -70,8 +70,9 @@ def structural_groups(
 
 
 def _on_one_surface(found: list[Any]) -> list[Any]:
-    """Structures whose shells have common normals, of all sections and types at a node; triangles
-    at their offset.
+    """Groups whose shells have common normals at a node, for all sections and types.
+
+    Triangles are moved to their offset.
     """
     shells = [each for each in found if CLASSES[each.kind] is Shells]
     normals = dict(zip(map(id, shells), smooth_normals(shells)))
@@ -85,7 +86,7 @@ def _on_one_surface(found: list[Any]) -> list[Any]:
 
 
 def turning_nodes(mesh: Mesh) -> Indices:
-    """Nodes of beams and shells."""
+    """Nodes of beams and shells, which have a rotation."""
     tables = [
         block.connectivity.ravel()
         for name, block in mesh.structural.items()
@@ -95,9 +96,7 @@ def turning_nodes(mesh: Mesh) -> Indices:
 
 
 def _check_material(mesh: Mesh, name: str, material: Material) -> None:
-    """Raise InputError for beams of a material that is not isotropic: its axes are those of the
-    mesh.
-    """
+    """Raise InputError for beams of an anisotropic material, whose axes are those of the mesh."""
     if issubclass(CLASSES[name], (Beams, Trusses)) and not isinstance(material, Isotropic):
         raise InputError(
             f"{mesh.source}: material: {name} elements need an Isotropic one, not "

@@ -30,16 +30,16 @@ PLACES, WEIGHTS = (
 
 @dataclass(frozen=True, eq=False)
 class TaperedBeams(StraightBeams):
-    """Beams with two nodes and a section with an end."""
+    """Beams with two nodes and a section that varies to its second end."""
 
     def _lever(self, r: float) -> Array:
-        """b (ne, 6, 6) at the distance r L."""
+        """Matrix b (ne, 6, 6) at the distance r L."""
         found = np.tile(np.eye(6), (len(self.ids), 1, 1))
         found[:, 5, 1], found[:, 4, 2] = r * self._length, -r * self._length
         return found
 
     def _flexibility(self, s: float) -> Array:
-        """∫₀ˣ bᵀ(x − ξ) C⁻¹ b(L − ξ) dξ (ne, 6, 6) up to x = s L."""
+        """Flexibility ∫₀ˣ bᵀ(x − ξ) C⁻¹ b(L − ξ) dξ (ne, 6, 6) up to x = s L."""
         found = np.zeros((len(self.ids), 6, 6))
         for at, weight in zip(s * PLACES, s * WEIGHTS):
             compliance = weight * self._length[:, None] / self._stiffnesses_at(at)
@@ -50,7 +50,7 @@ class TaperedBeams(StraightBeams):
 
     @functools.cached_property
     def _end_forces(self) -> Array:
-        """q (ne, 6, 12) by the motion of both ends."""
+        """End forces q (ne, 6, 12) per motion of both ends."""
         apart = np.concatenate([-np.swapaxes(self._lever(1.0), 1, 2), self._lever(0.0)], axis=2)
         return np.linalg.solve(self._flexibility(1.0), apart)
 

@@ -42,13 +42,14 @@ REACH = 0.1  # tolerance by default, in mean sizes of the faces
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class Tie(Connection):
-    """Nodes that follow the faces of another mesh (``*TIE``), which need not match; for rigid
-    motions they are exact.
+    """Connection of nodes to the faces of another mesh (``*TIE``).
 
-    where: the nodes, by a set's name, a `Point` or a `Plane`; those that belong to both are left
-    out. to: the faces: those outer faces of solids, and shells, all of whose nodes are in this
-    region. tolerance: nodes farther from the faces are not tied [m], by default a tenth of the mean
-    size of the faces. Warns of nodes that are not tied; raises InputError if none is.
+    The meshes need not match; rigid motions are exact.
+
+    where: the nodes, by a set's name, a `Point` or a `Plane`; those that belong to both meshes are
+    omitted. to: the faces: outer faces of solids, and shells, with all nodes in this region.
+    tolerance: nodes farther from the faces are not tied [m], by default a tenth of the mean size of
+    the faces. Warns of nodes that are not tied; raises InputError if none is.
 
     Examples
     --------
@@ -137,7 +138,7 @@ class _FacePoint(NamedTuple):
 
 
 class _RegionFaces:
-    """Faces of a model whose nodes all are in a region."""
+    """Faces of a model with all nodes in a region."""
 
     def __init__(self, nodes: ModelNodes, region: IntArray) -> None:
         self.x = nodes.positions
@@ -167,7 +168,7 @@ class _RegionFaces:
         return best
 
     def _on(self, index: int, point: FloatArray) -> _FacePoint:
-        """Nearest point of a face: Newton's method in its coordinates, kept within it."""
+        """Nearest point of a face, by Newton's method in its coordinates, within the face."""
         kind, row = self.faces[index]
         x, functions = self.x[row], SCHEMES[kind].functions
         triangle, n = kind.startswith("tri"), len(row)
@@ -186,7 +187,7 @@ class _RegionFaces:
 
 
 def _projected_inside(place: FloatArray, triangle: bool) -> FloatArray:
-    """The place, moved to the reference face if it is outside."""
+    """Coordinates moved onto the reference face if they are outside."""
     if not triangle:
         return np.clip(place, -1.0, 1.0)
     r, s = np.maximum(place, 0.0)

@@ -20,7 +20,7 @@ CORNERS = 8  # of the drawn outline
 class TrussSection(Section):
     """Section of trusses, which transmit forces along their axis only.
 
-    area: m².  added_mass: along the axis, besides that of the material [kg/m].
+    area: m². added_mass: along the axis, besides that of the material [kg/m].
 
     Examples
     --------

@@ -1,4 +1,6 @@
-"""Trusses: bars that transmit forces along their axis only; their nodes have no rotation.
+"""Trusses: bars that transmit forces along their axis only.
+
+Their nodes have no rotation.
 
 K = EA/L t tᵀ of the elongation t·(u₂ − u₁),    mass at two Gauss stations: the consistent one.
 """
@@ -48,7 +50,7 @@ class Trusses(StructuralElement):
 
     @functools.cached_property
     def _force(self) -> Array:
-        """N (ne, 6) per degree of freedom."""
+        """Normal force N (ne, 6) per degree of freedom."""
         E = 1 / np.linalg.inv(np.asarray(self.material.elasticity, dtype=float))[0, 0]
         t = self.axes[:, 0] * (E * float(self.section.area) / self._length)[:, None]
         return np.hstack([-t, t])

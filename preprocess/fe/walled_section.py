@@ -1,4 +1,4 @@
-"""Thin-walled sections of beams from any straight walls, with any number of cells.
+"""Thin-walled beam sections of arbitrary straight walls, with any number of cells.
 
 Shear flow and torsion as in `open_sections`, along the middle lines; area, centroid and second
 moments are those of the walls, as rectangles about their middle lines, or of the rectangles that
@@ -24,7 +24,7 @@ SHARP = 2.0
 
 
 class Side(NamedTuple):
-    """A wall in one direction: nodes at its ends, row of the wall."""
+    """Directed wall: nodes at its ends, row of the wall."""
 
     tail: int
     head: int
@@ -34,12 +34,12 @@ class Side(NamedTuple):
 @checked_arguments
 @dataclass(frozen=True, eq=False)
 class WalledSection(OpenSection):
-    """Thin walls that meet at their ends: an open section, cells, or both.
+    """Section of thin walls that meet at their ends: open, closed with cells, or both. |
 
     walls (n, 5): of each the ends y₁, z₁, y₂, z₂ of its middle line, and its thickness [m].
-    rectangles (r, 4): the area exactly, y and z from, y and z to, of each; by default that of each
-    wall [m]. y and z from any origin; the offset is that of the centroid. Its own stress points are
-    on the sides of the walls.
+    rectangles (r, 4): exact area, as lowest y and z and highest y and z of each; by default that of
+    each wall [m]. y and z are measured from any origin; the offset is that of the centroid. The
+    stress points are on the sides of the walls.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class WalledSection(OpenSection):
         return "" if len(reached) == len(nodes) else "walls: they must hang together"
 
     def _joints(self) -> tuple[list[tuple[int, int]], Array]:
-        """Nodes at both ends of each wall, and their places (k, 2)."""
+        """Nodes at both ends of each wall, and their positions (k, 2)."""
         nodes, places = nodes_at(np.asarray(self.walls, dtype=float)[:, :4].reshape(-1, 2))
         return [(int(a), int(b)) for a, b in nodes.reshape(-1, 2)], places
 
@@ -146,8 +146,9 @@ class WalledSection(OpenSection):
 
 
 def _same_place(walls: Array, rectangles: Array) -> bool:
-    """Whether the areas and centroids of walls (n, 5) and rectangles (r, 4) are near each other,
-    for walls of any thickness.
+    """True if walls (n, 5) and rectangles (r, 4) have nearly equal areas and centroids.
+
+    Holds for walls of any thickness.
     """
     own, given = (
         np.linalg.norm(walls[:, 2:4] - walls[:, :2], axis=1) * walls[:, 4],
@@ -161,7 +162,7 @@ def _same_place(walls: Array, rectangles: Array) -> bool:
 
 
 def _meet(first: Array, second: Array) -> bool:
-    """Whether two segments (2, 2) have a common point."""
+    """True if two segments (2, 2) have a common point."""
     (a, b), (c, d) = first, second
 
     def side(p: Array, q: Array, r: Array) -> float:
@@ -177,8 +178,9 @@ def _meet(first: Array, second: Array) -> bool:
 
 
 def _around(ends: list[tuple[int, int]], nodes: Array) -> list[Side]:
-    """The walls one after the other around the section, its outside on the left; those of no cell
-    in both directions.
+    """Walls in order around the section, its outside on the left.
+
+    Walls that bound no cell occur in both directions.
     """
     every = [Side(a, b, k) for k, (a, b) in enumerate(ends)] + [
         Side(b, a, k) for k, (a, b) in enumerate(ends)
@@ -202,7 +204,7 @@ def _area(places: list[Array]) -> float:
 
 
 def _next(side: Side, every: list[Side], nodes: Array) -> Side:
-    """The first one clockwise from where a side comes from; back where there is none."""
+    """First side clockwise from the one arrived on; back along it at a free end."""
     back = nodes[side.tail] - nodes[side.head]
     others = [each for each in every if each.tail == side.head]
     return min(others, key=lambda each: _clockwise(back, nodes[each.head] - nodes[each.tail]))

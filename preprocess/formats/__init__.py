@@ -1,1 +1,1 @@
-"""Files of other programs: importers of matrices and reduced bodies, exporters of reduced bodies."""
+"""Files of other programs: importers of matrices and bodies, exporters of bodies."""

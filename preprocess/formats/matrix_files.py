@@ -1,4 +1,4 @@
-"""Finite-element matrices from files: Matrix Market, .npz and .npy, never unpickled."""
+"""Finite-element matrices from Matrix Market, .npz and .npy files, never unpickled."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def read_matrices(
     nodes: str | Path,
     node_sets: Mapping[str, ArrayLike] | None = None,
 ) -> FEModel:
-    """Model of matrix files in SI units.
+    """Finite-element model of matrix files in SI units.
 
     K, M: files of stiffness and mass, as Matrix Market (.mtx), SciPy .npz or dense .npy. nodes: a
-    file .npy, .csv or .txt of rows x y z in m, or number x y z.  node_sets: node indices by name.
+    file .npy, .csv or .txt of rows x y z in m, or number x y z. node_sets: node indices by name.
     Raises InputError for unreadable files, and for matrices that `FEModel.from_matrices` rejects.
 
     Examples
@@ -75,7 +75,10 @@ def read_matrices(
 
 
 def matrix_of_file(path: Path, limit: int) -> sp.csr_matrix:
-    """Matrix of a Matrix Market, .npz or .npy file with at most ``limit`` rows. Raises InputError."""
+    """Matrix of a Matrix Market, .npz or .npy file with at most ``limit`` rows.
+
+    Raises InputError.
+    """
     matrix: sp.csr_matrix = _guarded(
         path, _MATRIX_READERS.get(path.suffix.lower(), _unknown), limit
     )
@@ -83,7 +86,7 @@ def matrix_of_file(path: Path, limit: int) -> sp.csr_matrix:
 
 
 def _guarded(path: Path, read: Callable[..., Any], *arguments: Any) -> Any:
-    """Result of a reader; its exceptions become InputErrors."""
+    """Result of a reader, whose exceptions become InputErrors."""
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
@@ -105,8 +108,9 @@ def _unknown(path: Path, limit: int) -> sp.csr_matrix:
 
 
 def _matrix_market(path: Path, limit: int) -> sp.csr_matrix:
-    """Real matrix, general or symmetric, sparse or dense; SciPy's reader is unsafe for damaged
-    files.
+    """Real matrix, general or symmetric, sparse or dense.
+
+    SciPy's reader is unsafe for damaged files.
     """
     data = content(path, "a Matrix Market file")
     heading, _, rest = data.partition(b"\n")
@@ -156,7 +160,7 @@ def _matrix_market(path: Path, limit: int) -> sp.csr_matrix:
 def _dense_columns(
     path: Path, values: Array, rows: int, columns: int, symmetric: bool
 ) -> sp.csr_matrix:
-    """Matrix of values column by column; of a symmetric one from the diagonal down."""
+    """Matrix of values column by column; a symmetric one from the diagonal down."""
     needed = rows * (rows + 1) // 2 if symmetric else rows * columns
     if values.size != needed or (symmetric and rows != columns):
         raise InputError(
@@ -170,7 +174,7 @@ def _dense_columns(
 
 
 def _mirrored(path: Path, A: sp.csr_matrix) -> sp.csr_matrix:
-    """A with the other triangle."""
+    """Matrix A completed by the transpose of its triangle."""
     if A.shape[0] != A.shape[1]:
         raise InputError(f"{path}: is symmetric and has shape {A.shape}; it is damaged")
     return (A + A.T - sp.diags(A.diagonal())).tocsr()

@@ -36,7 +36,7 @@ NODE_BLOCKS = ("origin", "phi", "psi", "AP")
 
 
 class TaylorSeries(NamedTuple):
-    """``m0 (rows, columns) + Σ_k m1[:, k, :] q_k``; m1 (rows, n, columns) or None."""
+    """Taylor series ``m0 (rows, columns) + Σ_k m1[:, k, :] q_k``; m1 (rows, n, columns) or None."""
 
     m0: FloatArray
     m1: FloatArray | None = None
@@ -53,8 +53,9 @@ class SidNode(NamedTuple):
 
 
 class Sid(NamedTuple):
-    """Standard input data: mass [kg], names of the modes, nodes, blocks by name, comment of the
-    first line.
+    """Standard input data.
+
+    Mass [kg], names of the modes, nodes, blocks by name, comment of the first line.
     """
 
     mass: float
@@ -87,13 +88,16 @@ def shapes_of_blocks(n: int) -> dict[str, tuple[int, int]]:
 
 
 def centrifugal(SS: FloatArray) -> FloatArray:
-    """Kω (n, n, 6) in the columns of `PAIRS`."""
+    """Matrices Kω (n, n, 6) in the columns of `PAIRS`."""
     m_ff = np.einsum("aaij->ij", SS)
     return np.stack([SS[a, a] - m_ff if a == b else SS[a, b] + SS[b, a] for a, b in PAIRS], axis=-1)
 
 
 def second_order_gyroscopic(SS: FloatArray) -> FloatArray:
-    """m1 of Gr (3, n, 3n): ``2 ∫φ̃_jᵀ φ̃_k dm = 2 (Me_jk 1 − ∫φ_k φ_jᵀ dm)`` for q_j in block k."""
+    """First-order terms m1 of Gr (3, n, 3n).
+
+    ``2 ∫φ̃_jᵀ φ̃_k dm = 2 (Me_jk 1 − ∫φ_k φ_jᵀ dm)`` for q_j in block k.
+    """
     n = SS.shape[-1]
     m_ff = np.einsum("aaij->ij", SS)
     blocks = 2.0 * (np.einsum("kj,ab->akjb", m_ff, np.eye(3)) - SS.transpose(0, 2, 3, 1))
@@ -101,7 +105,7 @@ def second_order_gyroscopic(SS: FloatArray) -> FloatArray:
 
 
 def shape_products(gyroscopic: FloatArray, m_ff: FloatArray) -> FloatArray:
-    """SS (3, 3, n, n) from m1 of Gr, the inverse of `second_order_gyroscopic`."""
+    """Products SS (3, 3, n, n) from m1 of Gr, the inverse of `second_order_gyroscopic`."""
     n = len(m_ff)
     blocks = gyroscopic.reshape(3, n, n, 3).transpose(0, 2, 1, 3)
     return np.asarray(
@@ -112,7 +116,10 @@ def shape_products(gyroscopic: FloatArray, m_ff: FloatArray) -> FloatArray:
 def shape_products_of(
     gyroscopic: FloatArray, centrifugal_: FloatArray, m_ff: FloatArray
 ) -> FloatArray:
-    """SS (3, 3, n, n) from Kr (3, n, n), Kω (n, n, 6) and Me; Σ SS[a, a] = Me for any Kω."""
+    """Products SS (3, 3, n, n) from Kr (3, n, n), Kω (n, n, 6) and Me.
+
+    Σ SS[a, a] = Me for any Kω.
+    """
     n = len(m_ff)
     SS = np.zeros((3, 3, n, n))
     rest = centrifugal_[:, :, :3].sum(axis=2) + 2.0 * m_ff
@@ -157,8 +164,9 @@ def inertia_blocks(
 def with_geometric_stiffness(
     blocks: Mapping[str, TaylorSeries], K0: GeometricStiffness
 ) -> dict[str, TaylorSeries]:
-    """Blocks Ct, Cr and Oe with the geometric stiffness of accelerations, angular accelerations and
-    products of ω.
+    """Blocks Ct, Cr and Oe with geometric stiffness.
+
+    Of accelerations, angular accelerations and products of ω.
     """
     Ct, Cr, Oe = blocks["Ct"], blocks["Cr"], blocks["Oe"]
     assert Cr.m1 is not None

@@ -1,3 +1,5 @@
-"""User input: checks of arguments, numbers in text files, guards of foreign readers, and the
+"""Input of users and other programs.
+
+Checks of arguments, numbers in text files, guards of other packages' readers, and the
 preprocessor's warning.
 """

@@ -1,5 +1,6 @@
-"""Checks of arguments: numbers, vectors, arrays, files; each message names the argument and its
-value.
+"""Checks of arguments: numbers, vectors, arrays, files.
+
+Each message names the argument and its value.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ Named = TypeVar("Named", bound=Callable[..., Any])
 
 
 def checked_arguments(made: Named) -> Named:
-    """Function or class that reports unknown and missing arguments as InputError with close names."""
+    """Decorator that reports unknown and missing arguments as InputError with close names.
+
+    For functions and classes.
+    """
     if isinstance(made, type):
         made.__init__ = _checked(made.__init__, None)  # type: ignore[misc]
         return made
@@ -32,8 +36,9 @@ def checked_arguments(made: Named) -> Named:
 
 
 def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., Any]:
-    """The checked function; ``name`` for messages, by default that of the class of its first
-    argument.
+    """Checked function.
+
+    ``name``: for messages, by default that of the class of its first argument.
     """
     signature = inspect.signature(function)
 
@@ -53,7 +58,7 @@ def _checked(function: Callable[..., Any], name: str | None) -> Callable[..., An
 def _unbound(
     signature: inspect.Signature, arguments: tuple[Any, ...], named: dict[str, Any]
 ) -> str | None:
-    """Problem of the arguments with the signature; None if they fit."""
+    """Problem of binding the arguments to the signature; None if they fit."""
     own = [each for each in signature.parameters.values() if each.name not in ("self", "cls")]
     first = len(signature.parameters) - len(own)
     positional = [each.name for each in own if each.kind is each.POSITIONAL_OR_KEYWORD]
@@ -78,23 +83,21 @@ def _unbound(
 
 
 def flag(value: Any, what: str) -> bool:
-    """True or false. Raises InputError."""
+    """Boolean argument. Raises InputError."""
     if not isinstance(value, (bool, np.bool_)):
         raise InputError(f"{what}: must be True or False, not {shown(value)}")
     return bool(value)
 
 
 def is_number(value: object) -> bool:
-    """True for one real number; integers of hundreds of digits are none."""
+    """True for one real number; integers with hundreds of digits are excluded."""
     if isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST:
         return False
     return isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
 
 
 def number(value: Any, what: str) -> float:
-    """One real number; finite ones within the limits of `SMALLEST` and `LARGEST`, or 0. Raises
-    InputError.
-    """
+    """One real number within the limits of `SMALLEST` and `LARGEST`, or 0. Raises InputError."""
     if not is_number(value):
         raise InputError(f"{what}: must be a number, not {shown(value)}")
     if value and math.isfinite(value) and not SMALLEST <= abs(value) <= LARGEST:
@@ -163,7 +166,7 @@ def integers(value: Any, what: str) -> IntArray:
 
 
 def instance(value: Any, kind: type[Any] | tuple[type[Any], ...], what: str, example: str) -> Any:
-    """The value if it is of the type. Raises InputError."""
+    """Value of the required type. Raises InputError."""
     if not isinstance(value, kind):
         raise InputError(f"{what}: must be {example}, not {shown(value)}")
     return value

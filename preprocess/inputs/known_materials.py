@@ -1,8 +1,8 @@
-"""Known materials by Young's modulus and density, to find data in other units than those declared.
+"""Known materials by Young's modulus and density, to detect data in other units than declared.
 
-The ratio E/ρ alone does not: it is the same in lbf and N, and in mm-kg-ms and SI. Data that fit a
-known material in the declared units are right; others are doubtful only where they are those of a
-common one in other units, since models have soft, light and rigid materials on purpose.
+The ratio E/ρ is not sufficient: it is the same in lbf and N, and in mm-kg-ms and SI. Data that fit
+a known material in the declared units are accepted; other data are doubtful only if they fit a
+common material in other units, since models may have soft, light and rigid materials on purpose.
 
 Source: Ashby, Materials Selection in Mechanical Design (2011), figure 4.3 and tables A.3 (density)
 and A.5 (Young's modulus), wood along its grain, composites from quasi-isotropic to unidirectional.
@@ -30,7 +30,7 @@ DENSEST = 3e4  # kg/m³; osmium has 22,600
 
 
 class KnownMaterial(NamedTuple):
-    """Ranges of E [Pa] and ρ [kg/m³]."""
+    """Ranges of E [Pa] and ρ [kg/m³] of a material."""
 
     name: str
     E: tuple[float, float]
@@ -86,12 +86,14 @@ def known_material(
 
 
 def material_doubt(E: float, rho: float, units: Units) -> str | None:
-    """Doubt about a modulus and a density in ``units``: "are those of steel in mm-t-s", for those
-    of a common material in other units, or that no material has them; None without doubt.
+    """Doubt about a modulus and a density in ``units``; None without doubt.
 
-    Decks in inches and newtons are not made: there data in lbf have precedence, in which steel
+    For example "are those of steel in mm-t-s" if the data fit a common material in other units, or
+    that no material has them.
+
+    Decks in inches and newtons are not considered: data in lbf have precedence, in which steel
     looks like magnesium in N. Parts without mass have densities of about 1 kg/m³ in SI, as
-    materials in cm-g-s do, of which only metals are told from them there.
+    materials in cm-g-s do; there only metals are distinguished from them.
     """
     fits = known_material(E * units.pressure, rho * units.density)
     others = [] if fits else [each for each in UNIT_SYSTEMS.values() if each[1:] != units[1:]]

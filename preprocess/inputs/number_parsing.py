@@ -1,4 +1,4 @@
-"""Numbers of text files: fast, checked parsing."""
+"""Fast, checked parsing of numbers in text files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _SEPARATORS = bytes.maketrans(b",;", b"  ")
 
 
 def content(path: Path, expected: str) -> bytes:
-    """Bytes of a file. Raises InputError when it is missing, unreadable or empty."""
+    """Bytes of a file.
+
+    Raises InputError if it is missing, unreadable or empty.
+    """
     try:
         data = read_bytes(path)
     except FileNotFoundError:
@@ -70,7 +73,7 @@ def integers(values: Array, where: str, what: str) -> NDArray[np.int64]:
 
 
 def _first_bad(text: bytes) -> str:
-    """The first word that is not a number."""
+    """First word that is not a number."""
     for word in text.split():
         try:
             float(word)

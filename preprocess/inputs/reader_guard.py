@@ -1,6 +1,4 @@
-"""Guard of other packages' readers: their output is suppressed, their exceptions become one
-InputError.
-"""
+"""Guard of other packages' readers: output is suppressed, exceptions become one InputError."""
 
 import contextlib
 import io
@@ -13,7 +11,7 @@ LONGEST = 200  # characters shown of a message of another program
 
 
 def error_summary(error: BaseException, printed: str = "") -> str:
-    """Type of an error and the first line of its message, or of what was printed."""
+    """Type of an error and the first line of its message, or of the captured output."""
     said = str(error).strip() or printed.strip()
     return (
         f"{type(error).__name__}: {said.splitlines()[0][:LONGEST]}"
@@ -24,8 +22,9 @@ def error_summary(error: BaseException, printed: str = "") -> str:
 
 @contextlib.contextmanager
 def guarded(complaint: str, remedy: str = "") -> Iterator[None]:
-    """Suppress the output of another package's reader; its exceptions become an InputError:
-    complaint (reason); remedy.
+    """Context that suppresses the output of another package's reader.
+
+    Its exceptions become an InputError: complaint (reason); remedy.
     """
     noise = io.StringIO()
     try:

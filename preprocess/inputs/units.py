@@ -11,7 +11,7 @@ INCH, FOOT = 0.0254, 0.3048  # m
 
 
 class Units(NamedTuple):
-    """Units of length [m], mass [kg] and time [s]; the force unit is the derived one."""
+    """Units of length [m], mass [kg] and time [s]; the unit of force is derived."""
 
     name: str
     length: float
@@ -20,26 +20,26 @@ class Units(NamedTuple):
 
     @property
     def force(self) -> float:
-        """N."""
+        """Unit of force, N."""
         return self.mass * self.length / self.time**2
 
     @property
     def stiffness(self) -> float:
-        """Of a force per length, N/m."""
+        """Unit of force per length, N/m."""
         return self.mass / self.time**2
 
     @property
     def pressure(self) -> float:
-        """Pa."""
+        """Unit of pressure, Pa."""
         return self.force / self.length**2
 
     @property
     def density(self) -> float:
-        """kg/m³."""
+        """Unit of density, kg/m³."""
         return self.mass / self.length**3
 
     def factor(self, force: int, length: int, time: int) -> float:
-        """Of a quantity with these powers of the units."""
+        """Unit of a quantity with these powers of force, length and time."""
         return self.force**force * self.length**length * self.time**time
 
 
@@ -73,8 +73,9 @@ def units_named(name: str) -> Units:
 
 
 def mesh_units(name: str, item: str) -> Units:
-    """Units of a mesh file by a length or the name of a system. Raises InputError naming the
-    item."""
+    """Units of a mesh file from a length unit or the name of a system. Raises InputError naming the
+    item.
+    """
     if not isinstance(name, str) or name not in MESH_UNITS:
         raise InputError(f"{item} {name!r:.60} is unknown; give one of {', '.join(MESH_UNITS)}")
     return MESH_UNITS[name]

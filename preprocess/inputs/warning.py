@@ -1,4 +1,4 @@
-"""The warning of the preprocessor."""
+"""Warning class of the preprocessor."""
 
 
 class PreprocessWarning(UserWarning):

@@ -1,1 +1,1 @@
-"""The mesh: nodes, elements and named sets, its checks, faces and quality."""
+"""Mesh: nodes, elements and named sets, its checks, faces and quality."""

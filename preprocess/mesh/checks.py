@@ -32,7 +32,7 @@ COUNTED_PARTS = 50  # above, the rigid-body modes are not counted
 
 
 def bad_positions(nodes: Array, node_ids: Indices) -> list[str]:
-    """Nodes whose position is not finite or absurdly large."""
+    """Nodes with a position that is not finite or implausibly large."""
     with np.errstate(invalid="ignore"):
         bad = np.flatnonzero(~(np.abs(nodes) < LARGEST_COORDINATE).all(axis=1))
     if not len(bad):
@@ -62,8 +62,9 @@ def missing_nodes(
 
 
 def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
-    """Inverted elements and elements without volume: det J ≤ 1e-9 of the cube of the element's size
-    somewhere.
+    """Inverted elements and elements without volume.
+
+    det J ≤ 1e-9 of the cube of the element's size at some point.
     """
     found: list[tuple[float, str]] = []
     total = wholly = 0
@@ -95,7 +96,7 @@ def bad_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
 
 
 def short_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
-    """Beams and shells with two nodes at one place."""
+    """Beams and shells with two coincident nodes."""
     found = []
     for name, table in connectivity.items():
         size = float(np.linalg.norm(np.ptp(nodes, axis=0)))
@@ -110,9 +111,7 @@ def short_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]
 
 
 def folded_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]:
-    """Shells that have no area or turn over at a corner, and beams that run back from their middle
-    node.
-    """
+    """Shells without area or folded at a corner, beams that reverse at their middle node."""
     found = []
     for name, table in connectivity.items():
         if name not in CORNERS and name != "line3":
@@ -132,8 +131,9 @@ def folded_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str
 
 
 def _forward_at_ends(x: Array) -> Array:
-    """Smallest product (ne,) of the chord and the tangents at both ends of lines x (ne, 3, 3):
-    ends, middle.
+    """Smallest product (ne,) of the chord and the end tangents of lines x (ne, 3, 3).
+
+    Nodes in the order ends, middle.
     """
     chord, bend = x[:, 1] - x[:, 0], 2 * x[:, 2] - x[:, 0] - x[:, 1]
     return np.asarray(
@@ -142,8 +142,10 @@ def _forward_at_ends(x: Array) -> Array:
 
 
 def _area_at_corners(x: Array, corners: int) -> Array:
-    """Smallest product (ne,) of the normal and the cross product of the tangents at the corners, −3
-    x_a + 4 x_m − x_b with a middle node."""
+    """Smallest product (ne,) of the normal and the cross product of the tangents at the corners.
+
+    The tangents are −3 x_a + 4 x_m − x_b with a middle node.
+    """
     a = x[:, :corners]
     b = np.roll(a, -1, axis=1)
     m = x[:, corners:] if x.shape[1] > corners else 0.5 * (a + b)
@@ -154,14 +156,15 @@ def _area_at_corners(x: Array, corners: int) -> Array:
 
 
 def doubly_curved(nodes: Array, table: Indices, thickness: Array) -> Indices:
-    """Rows of the triangles (ne, 3) on a doubly curved surface that rises by more than a fraction
-    of the thickness (ne,) over them.
+    """Rows of the triangles (ne, 3) on a doubly curved surface that deviates much from them.
 
-    The integral of κ₁ κ₂ around a node is the angle 2π − Σ α that its triangles lack, that of
-    3 (κ₁² + κ₂²)/2 about Σ α |n − m|², with the mean normal m. Triangles of any shape on a cylinder
-    lack an angle at one node and exceed it at the next: both are means over neighbours. Nodes at
-    folds and edges of the sheet are left out. The rise κ s²/8 of a triangle of area s²/2 is about
-    s/4 times the mean of |n − m|; thick sheets of rounded positions are flat beside it.
+    The rise over a triangle exceeds a fraction of the thickness (ne,).
+
+    The integral of κ₁ κ₂ around a node is the angle defect 2π − Σ α of its triangles, that of 3
+    (κ₁² + κ₂²)/2 about Σ α |n − m|², with the mean normal m. Irregular triangles on a cylinder have
+    defects of alternating sign: both integrals are averaged over neighbours. Nodes at folds and
+    edges of the sheet are omitted. The rise κ s²/8 of a triangle of area s²/2 is about s/4 times
+    the mean of |n − m|; compared with this, thick sheets with rounded positions are flat.
     """
     x, n = nodes[table], len(nodes)
     after, before = (np.roll(x, k, axis=1) - x for k in (-1, 1))
@@ -192,7 +195,7 @@ def doubly_curved(nodes: Array, table: Indices, thickness: Array) -> Indices:
 
 
 def nonmatching_faces(faces: Faces, ids: Tables) -> list[str]:
-    """Faces with the same corners but different mid-side nodes, and faces shared by more than two
+    """Faces with common corners but different mid-side nodes, and faces shared by more than two
     elements.
     """
     numbers = np.concatenate(list(ids.values()))
@@ -217,7 +220,7 @@ def nonmatching_faces(faces: Faces, ids: Tables) -> list[str]:
 
 
 def nonconforming_faces(faces: Faces, ids: Tables) -> list[str]:
-    """Outer triangles whose corners are three of those of an outer quadrilateral: nonconforming
+    """Outer triangles on an outer quadrilateral, sharing three of its corners: nonconforming
     displacements.
     """
     outer = faces.count[faces.group] == 1

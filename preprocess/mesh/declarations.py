@@ -1,4 +1,4 @@
-"""What a mesh file says of sections, materials, connections and masses."""
+"""Declarations of a mesh file: sections, materials, connections and masses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,10 +53,9 @@ DIMENSIONS = {
 
 @dataclass(frozen=True, eq=False)
 class FileDeclarations:
-    """Declarations of a file by name, as in part files: the kind and the arguments of its class;
-    masses: node and arguments.
+    """Declarations of a file by name, as in part files: the kind and the arguments of its class.
 
-    Materials that are not complete have a key "problem".
+    masses: node and arguments. Incomplete materials have a key "problem".
     """
 
     sections: Items = field(default_factory=dict)
@@ -65,7 +64,10 @@ class FileDeclarations:
     masses: list[Item] = field(default_factory=list)
 
     def connected(self, node_ids: Indices, node_sets: Mapping[str, Indices]) -> Indices:
-        """Rows of the nodes that the connections are at, by node numbers (N,) and the rows of sets."""
+        """Rows of the nodes of the connections.
+
+        From node numbers (N,) and the rows of sets.
+        """
         given = self.connections.values()
         places = [
             each[key]
@@ -79,7 +81,7 @@ class FileDeclarations:
         return np.concatenate([np.flatnonzero(np.isin(node_ids, numbers)), *sets])
 
     def scaled(self, units: Units) -> "FileDeclarations":
-        """The same in SI, from these units."""
+        """Declarations converted from these units to SI."""
         parts = (
             {name: _scaled(each, units) for name, each in items.items()}
             for items in (self.sections, self.connections)
@@ -91,7 +93,7 @@ class FileDeclarations:
         )
 
     def doubtful_materials(self, units: Units) -> list[str]:
-        """Sentences on materials whose data in these units are those of other ones."""
+        """Messages on materials whose data probably have other units."""
         plies = (ply for each in self.sections.values() for ply in each.get("materials", ()))
         given = [each for each in (*self.materials.values(), *plies) if "problem" not in each]
         found = dict[str, None]()
@@ -106,7 +108,7 @@ class FileDeclarations:
 
 
 def _stiffest(material: Item) -> float:
-    """Largest modulus, of C the largest on its diagonal."""
+    """Largest modulus; for C the largest on its diagonal."""
     values = np.asarray(
         material["E"] if "E" in material else np.diagonal(material["C"]), dtype=float
     )

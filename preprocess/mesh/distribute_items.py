@@ -1,4 +1,7 @@
-"""Which piece of a divided mesh has a connection or mass: that with all of its nodes."""
+"""Distribution of connections and masses over the pieces of a divided mesh.
+
+An item belongs to the piece with all of its nodes.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,10 +35,11 @@ def nodes_of(mesh: Mesh, given: Mapping[str, Any]) -> Indices:
 def distribute_items(
     mesh: Mesh, owned: NDArray[np.bool_], items: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, int]:
-    """Piece of each item by name; nodes without elements, as centres of spiders, go with it.
+    """Piece of each item by name.
 
-    owned (pieces, N): the nodes of each piece, extended here.
-    Raises InputError for items with nodes in several pieces, at a cut, or in none.
+    Nodes without elements, such as centres of spiders, go with the item. owned (pieces, N): the
+    nodes of each piece, extended here. Raises InputError for items with nodes in several pieces, at
+    a cut, or in none.
     """
     left, found, problems = (
         {name: nodes_of(mesh, given) for name, given in items.items()},
@@ -68,8 +72,11 @@ def distribute_items(
 def items_by_piece(
     mesh: Mesh, pieces: Sequence[Mesh], connections: Mapping[str, Any], masses: Mapping[str, Any]
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The connections and masses of a part file that each of the pieces has; a mass may be at the
-    centre that a connection of its name adds. Raises InputError as `distribute_items`."""
+    """Connections and masses of a part file for each piece.
+
+    A mass may be at the centre that a connection of its name adds. Raises InputError as
+    `distribute_items`.
+    """
     owned = np.array([np.isin(mesh.node_ids, piece.node_ids) for piece in pieces])
     links = _places(mesh, owned, "connections", connections)
     carried = {

@@ -1,5 +1,6 @@
-"""Division of a mesh into pieces, for parts that bend far: each piece is a flexible body of its
-own, with small deflections.
+"""Division of a mesh into pieces, for parts with large bending.
+
+Each piece is a flexible body of its own, with small deflections.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ CONNECTION = "connections."
 
 
 class Cut(NamedTuple):
-    """Two pieces and the nodes that they share."""
+    """Cut: two pieces and the nodes that they share."""
 
     pieces: tuple[int, int]
     nodes: Indices
@@ -46,22 +47,23 @@ def divide(
     planes: ArrayLike | None = None,
     sets: Sequence[str] | None = None,
 ) -> tuple[Mesh, ...]:
-    """Pieces of a mesh, whose elements they share out: of equal length along an axis, between
-    planes, or by element sets.
+    """Pieces of a mesh: of equal length along an axis, between planes, or by element sets.
+
+    Every element belongs to one piece.
 
     Nodes that two pieces share are in the node set "cut 1", "cut 2", … of both, numbered by pieces,
     one for each connected part of what they share; the sets of the mesh remain where a piece has
     nodes of them. Bodies reduced from the pieces, with the cuts as interfaces, are welded there by
     `fm.Fixed` joints: each deflects little where the part bends far.
 
-    mesh: of the whole part.  pieces: number of them, of equal length; 1 leaves it whole. along:
-    "x", "y", "z" or a direction (3,). planes: instead of a number, positions of the planes between
-    them [m], ascending, along the direction from the origin. sets: instead, the names of element
-    sets, one for each piece, which share out all elements. Connections and masses of the file go to
-    the piece with their nodes. Raises InputError, also for pieces that touch more than one other at
-    a node, or that are not connected to the others, and for connections with nodes in several
-    pieces or on a cut. Source: Shabana, Dynamics of Multibody Systems (2020), section 6.5
-    (substructuring for large deformation).
+    mesh: of the whole part. pieces: number of pieces of equal length; 1 leaves the mesh whole.
+    along: "x", "y", "z" or a direction (3,). planes: instead of a number, positions of the planes
+    between the pieces [m], ascending, along the direction from the origin. sets: instead, names of
+    element sets, one for each piece, which contain every element exactly once. Connections and
+    masses of the file go to the piece with their nodes. Raises InputError, also for pieces that
+    touch more than one other at a node, or that are not connected to the others, and for
+    connections with nodes in several pieces or on a cut. Source: Shabana, Dynamics of Multibody
+    Systems (2020), section 6.5 (substructuring for large deformation).
 
     Examples
     --------
@@ -138,7 +140,7 @@ def _centres(mesh: Mesh, position: Array) -> Array:
 
 
 def _by_sets(mesh: Mesh, names: Any) -> Indices:
-    """Piece of each element."""
+    """Piece of each element, from element sets."""
     if isinstance(names, str) or len(names) < 2 or len(names) > MOST:
         raise InputError(f"sets: {shown(names)}; give the names of two or more element sets")
     unknown = [name for name in names if name not in mesh.element_sets]
@@ -217,8 +219,11 @@ def _shared_nodes(owned: NDArray[np.bool_]) -> list[Cut]:
 
 
 def _connected_cuts(mesh: Mesh, of_block: dict[str, Indices], shared: Cut) -> list[Cut]:
-    """A cut for each connected part of what two pieces share, as of the two legs of a frame: nodes
-    are next to each other if both pieces have an element with them."""
+    """Cuts between two pieces, one for each connected part of their common nodes.
+
+    For example one for each of the two legs of a frame. Nodes are adjacent if each piece has an
+    element with both of them.
+    """
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[shared.nodes] = np.arange(len(shared.nodes))
     beside, other = (_common_elements(mesh, of_block, k, place) for k in shared.pieces)
@@ -227,7 +232,10 @@ def _connected_cuts(mesh: Mesh, of_block: dict[str, Indices], shared: Cut) -> li
 
 
 def _common_elements(mesh: Mesh, of_block: dict[str, Indices], k: int, place: Indices) -> csr_array:
-    """Number (s, s) of the elements of piece k that have both of two nodes, by their places."""
+    """Number (s, s) of the elements of piece k that contain both of two nodes.
+
+    Nodes by their places.
+    """
     tables = [place[block.connectivity[of_block[name] == k]] for name, block in mesh.blocks.items()]
     count = int(place.max()) + 1
     found = csr_array((count, count))
@@ -249,8 +257,9 @@ def _piece(
     cuts: Sequence[Cut],
     places: tuple[Places, Places],
 ) -> Mesh:
-    """The mesh of piece k with the nodes ``rows`` of the whole, connections and masses by their
-    ``places``.
+    """Mesh of piece k.
+
+    ``rows``: its nodes in the whole mesh; connections and masses by their ``places``.
     """
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
@@ -286,7 +295,7 @@ def _piece(
 def _declared(
     mesh: Mesh, regions: Mapping[str, Indices], k: int, places: tuple[Places, Places]
 ) -> FileDeclarations:
-    """The declarations of a file for the element sets that piece k has, its connections and masses."""
+    """Declarations of a file for the element sets, connections and masses of piece k."""
     links, masses = places
     connections = {
         name: each

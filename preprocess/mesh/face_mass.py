@@ -1,4 +1,4 @@
-"""Mass matrix of the faces of solid elements per unit of area density, ∫ N Nᵀ dA."""
+"""Mass matrix ∫ N Nᵀ dA of the faces of solid elements, per unit area density."""
 
 import itertools
 
@@ -28,9 +28,12 @@ EXPONENTS = {
 
 
 def face_mass(mesh: Mesh, rows: Indices, beside: Mesh | None = None) -> sp.csr_matrix:
-    """∫ N_a N_b dA (n, n) over the outer faces whose nodes are all among the n node ``rows`` [m²]
-    and, by their numbers, of those that a mesh ``beside`` has too: of an element that the other
-    mesh encloses not all such faces lie between both."""
+    """Mass matrix ∫ N_a N_b dA (n, n) [m²] over the outer faces with all nodes among the given
+    ``rows``.
+
+    Only faces whose nodes, by number, the mesh ``beside`` has too: if the other mesh encloses an
+    element, not all of its faces lie between both.
+    """
     place = np.full(len(mesh.nodes), -1, dtype=np.int64)
     place[rows] = np.arange(len(rows))
     others = (
@@ -52,26 +55,29 @@ def face_mass(mesh: Mesh, rows: Indices, beside: Mesh | None = None) -> sp.csr_m
 
 
 def _outer(mesh: Mesh) -> list[Indices]:
-    """Outer faces of solid elements, rows of their nodes, by shape."""
+    """Outer faces of solid elements by shape, as rows of their nodes."""
     solids = {name: block.connectivity for name, block in mesh.blocks.items() if name in ELEMENTS}
     return [nodes for _, nodes in outer_faces(solids)] if solids else []
 
 
 def _numbered(mesh: Mesh, nodes: Indices) -> list[tuple[int, ...]]:
-    """Faces as the ascending numbers of their nodes."""
+    """Faces as ascending node numbers."""
     return [tuple(face) for face in np.sort(mesh.node_ids[nodes], axis=1).tolist()]
 
 
 def node_areas(x: Array) -> Array:
-    """∫ N_a dA (e, k) of faces, negative at the corners of quadrilaterals with eight nodes: Σ_b N_b
-    = 1.
+    """Nodal areas ∫ N_a dA (e, k) of faces.
+
+    Negative at the corners of quadrilaterals with eight nodes; Σ_b N_b = 1.
     """
     return np.asarray(face_masses(x).sum(axis=2))
 
 
 def face_masses(x: Array) -> Array:
-    """∫ N Nᵀ dA (e, k, k) of faces with node positions (e, k, 3), corners first, then the middles
-    of the sides, then the centre."""
+    """Mass matrices ∫ N Nᵀ dA (e, k, k) of faces with node positions (e, k, 3).
+
+    Corners first, then the middles of the sides, then the centre.
+    """
     k = x.shape[1]
     corners = 3 if k in (3, 6) else 4
     points, weights = _rule(corners)

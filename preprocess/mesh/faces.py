@@ -13,12 +13,12 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Faces:
-    """All faces of a mesh.
+    """Faces of all elements of a mesh.
 
-    corners (n, 4): sorted corner nodes, -1 before those of a triangle; nodes (n, 9): all nodes,
-    sorted, -1 before element (n,): running number of the element over the blocks; table (n,):
-    running number of the face table over the blocks; face (n,): index in that table group (n,):
-    equal for faces with the same corners; count (groups,): faces in each group
+    corners (n, 4): sorted corner nodes, −1 before those of a triangle; nodes (n, 9): all nodes,
+    sorted, preceded by −1; element (n,): running number of the element over the blocks; table (n,):
+    running number of the face table over the blocks; face (n,): index in that table; group (n,):
+    equal for faces with the same corners; count (groups,): faces in each group.
     """
 
     corners: Indices
@@ -55,7 +55,7 @@ def all_faces(connectivity: Mapping[str, Indices]) -> Faces:
 
 
 def _face_tables(connectivity: Mapping[str, Indices]) -> Iterator[tuple[int, FaceTable, Indices]]:
-    """Number of the first element, faces of one shape, and elements that have them."""
+    """Number of the first element, faces of one shape, and the elements with them."""
     first = 0
     for name, table in connectivity.items():
         for faces in ELEMENTS[name].faces:
@@ -64,7 +64,9 @@ def _face_tables(connectivity: Mapping[str, Indices]) -> Iterator[tuple[int, Fac
 
 
 def _grouped(keys: Indices) -> tuple[Indices, Indices]:
-    """Group of each row (n, 4) of numbers from -1, equal rows together, and the size of each group."""
+    """Group number of each row (n, 4) of numbers from −1, equal for equal rows, and the group
+    sizes.
+    """
     base = int(keys.max()) + 2
     a, b = (keys[:, 0] + 1) * base + keys[:, 1] + 1, (keys[:, 2] + 1) * base + keys[:, 3] + 1
     order = np.lexsort((b, a))
@@ -83,7 +85,7 @@ def _sorted_padded(faces: Indices, width: int) -> Indices:
 
 
 def outer_faces(connectivity: Mapping[str, Indices]) -> list[tuple[FaceTable, Indices]]:
-    """Outer faces by shape, rows of all their nodes: corners, then the middles of the sides."""
+    """Outer faces by shape, as rows of all their nodes: corners, then the middles of the sides."""
     faces = all_faces(connectivity)
     outer = faces.count[faces.group] == 1
     found = []

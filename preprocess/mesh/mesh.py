@@ -30,8 +30,9 @@ USUAL_SIZE = (1e-3, 50.0)  # m: a part in mm read as m, or in m as mm, is outsid
 
 @dataclass(frozen=True, eq=False)
 class ElementBlock:
-    """Elements of one type: connectivity (ne, nn), node indices in VTK order; ids (ne,), numbers in
-    the file.
+    """Elements of one type.
+
+    connectivity (ne, nn): node indices in VTK order; ids (ne,): numbers in the file.
     """
 
     connectivity: Indices
@@ -42,12 +43,12 @@ class ElementBlock:
 class Mesh:
     """Solid mesh. Every node belongs to an element.
 
-    nodes (N, 3): positions in m; node_ids (N,): numbers in the file blocks: elements by type:
+    nodes (N, 3): positions in m; node_ids (N,): numbers in the file; blocks: elements by type:
     "tet4", "tet10", "hex8", "hex20", "hex27", "wedge6", "wedge15", "pyramid5", "pyramid13"; trusses
-    "truss2"; beams "line2", "line3"; shells "tri3", "quad4", "tri6", "quad8" node_sets: node
+    "truss2"; beams "line2", "line3"; shells "tri3", "quad4", "tri6", "quad8"; node_sets: node
     indices by name (node sets, and the nodes of named surfaces); element_sets: element numbers by
-    name source: path or origin; unit: length unit of the file; separate: its parts need not share
-    nodes, connections join them declared: sections, connections and masses of the file
+    name; source: path or origin; unit: length unit of the file; separate: its parts need not share
+    nodes, connections join them; declared: sections, connections and masses of the file
 
     Examples
     --------
@@ -87,10 +88,11 @@ class Mesh:
         source: str = "arrays",
         separate: bool = False,
     ) -> Mesh:
-        """Checked mesh of node positions (N, 3) in m and connectivities by element type, numbered
-        from 0 in VTK order.
+        """Checked mesh of node positions (N, 3) in m and connectivities by element type.
 
-        Elements are numbered from 1 through all types; element_sets hold such numbers, node_sets
+        Nodes are numbered from 0, in VTK order.
+
+        Elements are numbered from 1 across all types; element_sets hold such numbers, node_sets
         node indices. separate: accept parts that do not share nodes, for connections between them.
         Raises InputError for an unknown element type and for every defect found by `check`.
         """
@@ -140,12 +142,12 @@ class Mesh:
 
     @property
     def solids(self) -> dict[str, ElementBlock]:
-        """The blocks of solid elements."""
+        """Blocks of solid elements."""
         return {name: block for name, block in self.blocks.items() if name in ELEMENTS}
 
     @property
     def structural(self) -> dict[str, ElementBlock]:
-        """The blocks of beams and shells."""
+        """Blocks of beams and shells."""
         return {name: block for name, block in self.blocks.items() if name in STRUCTURAL}
 
     @property
@@ -154,8 +156,9 @@ class Mesh:
         return float(np.linalg.norm(np.ptp(self.nodes, axis=0)))
 
     def node_set(self, name: str) -> Indices:
-        """Indices of the nodes of a named set. Raises InputError with close names when there is
-        none.
+        """Indices of the nodes of a named set.
+
+        Raises InputError with close names if there is none.
         """
         if not isinstance(name, str) or name not in self.node_sets:
             close = difflib.get_close_matches(str(name), self.node_sets, n=3) or sorted(
@@ -171,10 +174,10 @@ class Mesh:
     def nodes_on_plane(
         self, point: ArrayLike, normal: ArrayLike, tol: float | None = None
     ) -> Indices:
-        """Indices of the nodes with |(x - point)·n| ≤ tol, n the unit normal; tol in m, 1e-6 of the
-        mesh size when not given.
+        """Indices of the nodes with |(x - point)·n| ≤ tol, n the unit normal.
 
-        Raises InputError for a zero normal and when no node is within tol.
+        tol in m, by default 1e-6 of the mesh size. Raises InputError for a zero normal and if no
+        node is within tol.
         """
         direction, start = vector(normal, "normal"), vector(point, "point")
         length = np.linalg.norm(direction)
@@ -201,8 +204,9 @@ class Mesh:
         return surface_triangles(tables) if tables else np.zeros((0, 3), dtype=np.int64)
 
     def faces(self) -> dict[str, Indices]:
-        """Outer faces of solids, and shells, by the shell of their shape: nodes (n, k), corners
-        first.
+        """Outer faces of solids, and shells, keyed by the shell element of their shape.
+
+        Nodes (n, k), corners first.
         """
         tables = {name: block.connectivity for name, block in self.solids.items()}
         found: dict[str, list[Indices]] = {}
@@ -216,7 +220,7 @@ class Mesh:
         return {name: np.concatenate(each) for name, each in found.items()}
 
     def moved(self, motion: Callable[[Array], Array]) -> Mesh:
-        """The same mesh with node positions motion(nodes); checked."""
+        """Checked mesh with node positions motion(nodes)."""
         if not callable(motion):
             raise InputError(
                 f"motion: must be a function of node positions (N, 3), not {shown(motion)}"
@@ -243,8 +247,9 @@ class Mesh:
         return mesh_quality(self.nodes, tables, ids, sets)
 
     def check(self) -> None:
-        """Raise InputError with every defect found (positions, references, volumes, connectivity);
-        warn of probable mistakes.
+        """Raise InputError with every defect found; warn of probable mistakes.
+
+        Positions, references, volumes, connectivity.
         """
         connectivity = {name: block.connectivity for name, block in self.blocks.items()}
         ids = {name: block.ids for name, block in self.blocks.items()}
@@ -276,8 +281,11 @@ class Mesh:
             )
 
     def _unjoined(self, pairs: Indices) -> Indices:
-        """Pairs (n, 2) without those that the file joins by connections, as the ends of a spring
-        without length, and those with a node of no element, as the centre of a spider."""
+        """Pairs (n, 2) of coincident nodes that no connection of the file joins.
+
+        Pairs joined by connections, as the ends of a spring without length, and pairs with a node
+        of no element, as the centre of a spider, are omitted.
+        """
         of_elements, joined = np.zeros((2, len(self.nodes)), dtype=bool)
         of_elements[
             np.concatenate([block.connectivity.ravel() for block in self.blocks.values()])
@@ -286,7 +294,10 @@ class Mesh:
         return pairs[of_elements[pairs].all(axis=1) & ~joined[pairs].all(axis=1)]
 
     def _check_solids(self, n_coincident: int) -> None:
-        """The parts of structures, and those that connections join, are known in assembly only."""
+        """Check the connectivity of solids.
+
+        Parts of structures, and parts joined by connections, are known in assembly only.
+        """
         connectivity = {name: block.connectivity for name, block in self.solids.items()}
         ids = {name: block.ids for name, block in self.solids.items()}
         faces = all_faces(connectivity)

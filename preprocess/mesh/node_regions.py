@@ -21,7 +21,7 @@ FARTHEST = 100.0  # largest distance from the centre, in sizes of the part
 
 
 class Region(ABC):
-    """Region of a mesh."""
+    """Base of the regions of a mesh."""
 
     @abstractmethod
     def rows(self, nodes: FloatArray, sets: NodeSets) -> NodeRows:
@@ -46,9 +46,9 @@ class NamedSet(Region):
 @checked_arguments
 @dataclass(frozen=True)
 class Point(Region):
-    """Nodes about a point.
+    """Region of the nodes about a point.
 
-    position (3,): of the point [m].  radius: m; only the nearest node if it is not given.
+    position (3,): of the point [m]. radius: m; only the nearest node if it is not given.
 
     Examples
     --------
@@ -82,9 +82,9 @@ class Point(Region):
 @checked_arguments
 @dataclass(frozen=True)
 class Plane(Region):
-    """Nodes on a plane.
+    """Region of the nodes on a plane.
 
-    point (3,): on it [m].  normal (3,): its normal.  tolerance: largest distance from it [m]; by
+    point (3,): on it [m]. normal (3,): its normal. tolerance: largest distance from it [m]; by
     default 1e-6 of the mesh's size.
 
     Examples
@@ -122,7 +122,10 @@ class Plane(Region):
 
 
 def check_distance(point: FloatArray, nodes: FloatArray, what: str) -> None:
-    """Raise InputError for a point (3,) so far from the nodes (N, 3) that its unit must be wrong."""
+    """Raise InputError for a point (3,) implausibly far from the nodes (N, 3).
+
+    Its unit must then be wrong.
+    """
     centre, size = (
         0.5 * (nodes.min(axis=0) + nodes.max(axis=0)),
         float(np.linalg.norm(np.ptp(nodes, axis=0))),

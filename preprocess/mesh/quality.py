@@ -22,11 +22,11 @@ IDEAL = {
 
 @dataclass(frozen=True, eq=False)
 class BlockQuality:
-    """Elements of one type.
+    """Quality of the elements of one type.
 
     scaled_jacobian (ne,): minimum over the corners of the triple product of the unit tangents of
     their three edges, 1 for regular elements, 0 for flat ones; aspect_ratio (ne,): longest over
-    shortest edge between corners; volume (ne,), m³; ids (ne,) Source: Knupp et al., The Verdict
+    shortest edge between corners; volume (ne,), m³; ids (ne,). Source: Knupp et al., The Verdict
     Geometric Quality Library, Sandia report SAND2007-1751.
     """
 
@@ -44,8 +44,9 @@ class BlockQuality:
 
 @dataclass(frozen=True, eq=False)
 class MeshQuality:
-    """Quality of a mesh by element type, and the volumes (m³) of its element sets; prints as a
-    table.
+    """Quality of a mesh by element type, and the volumes (m³) of its element sets.
+
+    Prints as a table.
     """
 
     blocks: tuple[BlockQuality, ...]
@@ -74,7 +75,10 @@ def mesh_quality(
     ids: Mapping[str, Indices],
     element_sets: Mapping[str, Indices],
 ) -> MeshQuality:
-    """Quality of elements with nodes (N, 3), connectivity and numbers by type."""
+    """Quality of elements.
+
+    Nodes (N, 3), connectivity and numbers by type.
+    """
     blocks = tuple(
         _block(ELEMENTS[name], nodes[table], ids[name]) for name, table in tables.items()
     )
@@ -106,8 +110,9 @@ def _block(element: Element, x: Array, ids: Indices) -> BlockQuality:
 
 
 def corner_edges(element: Element) -> tuple[Indices, Indices]:
-    """The corners (n,) of three edges, all but the apex of a pyramid, and the corners (n, 3) at the
-    other ends of these.
+    """Corners (n,) with three edges, and the corners (n, 3) at the other ends of these edges.
+
+    All corners except the apex of a pyramid.
     """
     neighbours: list[set[int]] = [set() for _ in range(element.corners)]
     for table in element.faces:

@@ -1,4 +1,4 @@
-"""Unit rigid motions of points, rotations, and directions as equations."""
+"""Unit rigid motions of points, rotations, and elimination of directions."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,10 @@ from preprocess.inputs.arguments import floats
 
 
 def rigid_motion(arm: FloatArray) -> FloatArray:
-    """Displacements of points at ``arm`` (n, 3) from the reference point under the six unit rigid
-    motions, (n, 3, 6): ``u = t + θ × arm``."""
+    """Displacements (n, 3, 6) of points under the six unit rigid motions, ``u = t + θ × arm``.
+
+    ``arm`` (n, 3): points from the reference point.
+    """
     motion = np.zeros((len(arm), 3, 6))
     motion[:, :, :3] = np.eye(3)
     x, y, z = arm.T
@@ -24,8 +26,9 @@ def rigid_motion(arm: FloatArray) -> FloatArray:
 
 
 def rotation_of(value: ArrayLike) -> FloatArray:
-    """Right-handed orthonormal axes (3, 3) in columns, nearest to those given. Raises InputError
-    for others.
+    """Right-handed orthonormal axes (3, 3) in columns, nearest to those given.
+
+    Raises InputError if the given axes are not nearly orthonormal.
     """
     axes = floats(value, "axes")
     good = axes.shape == (3, 3) and np.all(np.isfinite(axes))
@@ -38,8 +41,9 @@ def rotation_of(value: ArrayLike) -> FloatArray:
 def solved_directions(
     directions: Sequence[FloatArray] | FloatArray,
 ) -> list[tuple[int, FloatArray]]:
-    """The directions combined so that each has a component that the others lack, and that
-    component.
+    """Directions combined so that each has a component that the others lack, and that component.
+
+    Gaussian elimination with pivoting.
     """
     rows, found = [np.array(n) for n in directions], []
     for i in range(len(rows)):

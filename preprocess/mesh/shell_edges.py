@@ -27,12 +27,12 @@ SHORTER = 0.98  # of the length of an edge, at most, of its parts
 
 @dataclass(frozen=True, eq=False)
 class ShellEdges:
-    """Edges of all shells, rows of one element after each other.
+    """Edges of all shells, element by element.
 
-    ends (n, 2): corners, the lower one first; way (n,): 1 for elements that run from there, else −1
-    middle (n,): the node between them, −1 without; element (n,): number in the file
-    inward (n, 3): unit vectors across the edge, to the centre of the element
-    group (n,): number of the edge, equal for equal ends
+    ends (n, 2): corners, the lower one first; way (n,): 1 for elements that run from there, else
+    −1; middle (n,): the node between them, −1 without; element (n,): number in the file; inward (n,
+    3): unit vectors across the edge, towards the centre of the element; group (n,): number of the
+    edge, equal for equal ends.
     """
 
     ends: Indices
@@ -71,7 +71,7 @@ def shell_edges(nodes: Array, connectivity: Tables, ids: Tables) -> ShellEdges:
 
 
 def _empty_arrays(*widths: int) -> list[Indices]:
-    """Empty arrays of rows of so many numbers, of numbers for 0."""
+    """Empty arrays with rows of the given sizes, one-dimensional for 0."""
     return [np.zeros((0, width) if width else 0, np.int64) for width in widths]
 
 
@@ -86,8 +86,11 @@ def pairs_within(group: Indices) -> Indices:
 
 
 def opposite_neighbours(edges: ShellEdges) -> Indices:
-    """Pairs (m, 2) of element numbers, neighbours with opposite normals: both run along their edge
-    in one direction. Where several meet, as at stiffeners, those that continue each other."""
+    """Pairs (m, 2) of element numbers, neighbours with opposite normals.
+
+    Both run along their edge in the same direction. If several shells meet, as at stiffeners, those
+    that continue each other.
+    """
     a, b = pairs_within(edges.group).T
     alone = np.bincount(edges.group)[edges.group[a]] == 2
     smooth = np.einsum("kc,kc->k", edges.inward[a], edges.inward[b]) < -FOLD
@@ -96,8 +99,10 @@ def opposite_neighbours(edges: ShellEdges) -> Indices:
 
 
 def overlapping_elements(edges: ShellEdges, connectivity: Tables, ids: Tables) -> list[str]:
-    """Shells that lie on each other, as duplicates and a quadrilateral on two triangles do, and
-    beams of one type with the same nodes."""
+    """Shells that lie on each other, and beams of one type with the same nodes.
+
+    For example duplicates, or a quadrilateral on two triangles.
+    """
     a, b = pairs_within(edges.group).T
     same = np.einsum("kc,kc->k", edges.inward[a], edges.inward[b]) > 1 - SAME_SIDE
     parts = np.vstack([edges.element[np.stack([a, b])[:, same]].T, _on_corners(connectivity, ids)])
@@ -141,8 +146,11 @@ def _equal_beams(connectivity: Tables, ids: Tables) -> Indices:
 
 
 def nonconforming_edges(nodes: Array, node_ids: Indices, edges: ShellEdges) -> list[str]:
-    """Mid-side nodes that a linear neighbour does not use, and nodes inside an edge of another
-    element: displacements are nonconforming there."""
+    """Mid-side nodes without a counterpart in a linear neighbour, and nodes inside another
+    element's edge.
+
+    Displacements are nonconforming there.
+    """
     warnings = []
     quadratic = np.unique(edges.group[edges.middle >= 0])
     unused = np.flatnonzero((edges.middle < 0) & np.isin(edges.group, quadratic))
@@ -166,8 +174,11 @@ def nonconforming_edges(nodes: Array, node_ids: Indices, edges: ShellEdges) -> l
 
 
 def _divided(nodes: Array, edges: ShellEdges) -> tuple[Indices, Indices]:
-    """Rows of edges from both ends of which others run along them, and the ends of those from
-    the first one; the sides of one thin triangle are no such parts."""
+    """Edges along which shorter edges of other elements run from both ends.
+
+    Rows of the edges, and the other end of the shorter edge from the first end; the sides of one
+    thin triangle do not count.
+    """
     _, row = np.unique(edges.group, return_index=True)
     ends = edges.ends[row]
     start, end = np.concatenate([ends, ends[:, ::-1]]).T  # half-edges, of both directions
@@ -187,7 +198,7 @@ def _divided(nodes: Array, edges: ShellEdges) -> tuple[Indices, Indices]:
 
 
 def _in_one_element(edges: ShellEdges, a: Indices, b: Indices) -> NDArray[np.bool_]:
-    """For pairs of edges: True where one element has both."""
+    """True for pairs of edges that belong to one element."""
     pairs = pairs_within(np.unique(edges.element, return_inverse=True)[1].ravel())
     size = int(edges.group.max(initial=0)) + 1
     one, two = edges.group[pairs].T

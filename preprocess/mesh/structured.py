@@ -27,14 +27,12 @@ def box_mesh(
     *,
     origin: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> Mesh:
-    """Box with one corner at the origin, divided regularly; tetrahedra and pyramids six to a cell,
-    wedges two.
+    """Box with one corner at the origin, divided regularly.
 
-    Its node sets x0, x1, y0, y1, z0, z1 are the faces at the low and the high end of each axis.
-
-    size (3,): lengths [m].  divisions (3,): numbers of cells.  element: "hex20", "hex8", "hex27",
-    "tet4", "tet10", "wedge6", "wedge15", "pyramid5" or "pyramid13".  origin (3,): its lowest corner
-    [m].
+    Tetrahedra and pyramids are six to a cell, wedges two. Its node sets x0, x1, y0, y1, z0, z1 are
+    the faces at the low and the high end of each axis. size (3,): lengths [m]. divisions (3,):
+    numbers of cells. element: "hex20", "hex8", "hex27", "tet4", "tet10", "wedge6", "wedge15",
+    "pyramid5" or "pyramid13". origin (3,): its lowest corner [m].
 
     Examples
     --------
@@ -100,8 +98,9 @@ def _cell_patterns(element: Element) -> Indices:
 
 
 def _kuhn_tetrahedra() -> Array:
-    """The six tetrahedra (6, 4, 3) along the paths from corner (0,0,0) to corner (2,2,2) of a cell,
-    all of positive volume.
+    """Six tetrahedra (6, 4, 3) along the paths from corner (0,0,0) to corner (2,2,2) of a cell.
+
+    All have positive volume.
     """
     result = []
     for axes in itertools.permutations(range(3)):

@@ -1,8 +1,9 @@
-"""Reader of Abaqus and CalculiX input files: nodes, elements, node and element sets, surfaces,
-parts and instances, includes.
+"""Reader of Abaqus and CalculiX input files.
 
-With ``structural`` materials, sections and connections are read too (`abaqus_deck`); without, other
-keywords are skipped, and omitted couplings and masses are reported.
+Nodes, elements, node and element sets, surfaces, parts and instances, includes.
+
+With ``structural``, materials, sections and connections are read too (`abaqus_deck`); without,
+other keywords are skipped, and omitted couplings and masses are reported.
 """
 
 from collections import Counter
@@ -64,7 +65,10 @@ MESH = (*OF_MESH, "END PART", "END INSTANCE", *GENERATORS)
 
 
 def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
-    """Mesh of an input file. Raises InputError with the line for anything malformed or unsupported."""
+    """Raw mesh of an input file.
+
+    Raises InputError with the line for anything malformed or unsupported.
+    """
     model, parts = AbaqusContent(structural=structural), dict[str, AbaqusContent]()
     stack: list[tuple[AbaqusContent, str, tuple[Array, Array]]] = [
         (model, "", (np.eye(3), np.zeros(3)))
@@ -153,8 +157,9 @@ def _name(options: dict[str, str], line: str, keyword: str) -> str:
 def _raw(
     path: Path, reading: AbaqusContent, notices: tuple[str, ...], deck: Deck | None
 ) -> RawMesh:
-    """Arrays of the content, with rows instead of node numbers; deck: of a file whose beams and
-    shells are read.
+    """Raw mesh of the content, with node rows instead of numbers.
+
+    deck: of a file whose beams and shells are read.
     """
     node_ids = np.array(list(reading.nodes), dtype=np.int64)
     row = {node: n for n, node in enumerate(reading.nodes)}
@@ -192,7 +197,7 @@ def _raw(
 
 
 def _cells(path: Path, reading: AbaqusContent, node_ids: Indices) -> list[Cells]:
-    """Elements by type, but for those that become connections and masses."""
+    """Elements by type, except those that become connections and masses."""
     by_type: dict[str, tuple[list[list[int]], list[int]]] = {}
     for number, (kind, nodes) in reading.elements.items():
         if kind not in POINTS:

@@ -1,5 +1,6 @@
-"""Parts and instances of an Abaqus file: each instance is a moved copy of its part with separate
-numbers and set names.
+"""Parts and instances of an Abaqus file.
+
+Each instance is a moved copy of its part with separate numbers and set names.
 """
 
 from collections.abc import Iterable
@@ -16,13 +17,13 @@ Rows = list[tuple[str, str]]  # location in the file, and text
 
 @dataclass
 class AbaqusContent:
-    """Content read so far of a model, a part or an instance; sets hold numbers.
+    """Content of a model, a part or an instance read so far; sets hold numbers.
 
-    surfaces: (set or number, face) by name, face "" for the outer faces of the set shifts: offsets
-    of the node and element numbers of each instance; own: those of the assembly's own nodes
+    surfaces: (set or number, face) by name, face "" for the outer faces of the set; shifts: offsets
+    of the node and element numbers of each instance; own: those of the assembly's own nodes;
     structural: whether beams and shells are read; system: origin and axes (columns) of the
-    coordinates of nodes that follow beside: node beside a beam by its number, towards which its
-    first axis is; normals: (element or set, node or set, direction)
+    coordinates of subsequent nodes; beside: node that defines the first axis of a beam, by number
+    of the beam; normals: (element or set, node or set, direction).
     """
 
     nodes: dict[int, tuple[float, ...]] = field(default_factory=dict)
@@ -64,8 +65,9 @@ def split(text: str) -> list[str]:
 def add_instance(
     model: AbaqusContent, name: str, instance: AbaqusContent, motion: tuple[Array, Array]
 ) -> None:
-    """Add an instance to the model: x ↦ R x + t, numbers above the existing ones, sets and surfaces
-    named "instance.set".
+    """Add an instance to the model.
+
+    x ↦ R x + t, numbers above the existing ones, sets and surfaces named "instance.set".
     """
     R, t = motion
     up, up_e = _offset(model.nodes, instance.nodes), _offset(model.elements, instance.elements)
@@ -102,8 +104,9 @@ def add_instance(
 
 
 def number_apart(model: AbaqusContent) -> None:
-    """Offset the numbers of the assembly's own nodes and elements, such as reference points, above
-    those of the instances.
+    """Offset the numbers of the assembly's own nodes and elements above those of the instances.
+
+    Reference points, for example.
     """
     model.own = _offset(model.nodes, (1,)), _offset(model.elements, (1,))
 
@@ -116,7 +119,10 @@ def _offset(there: Iterable[int], new: Iterable[int]) -> int:
 
 
 def with_plain_names(model: AbaqusContent) -> AbaqusContent:
-    """The model; with a single instance, sets without the prefix \"instance.\" where unambiguous."""
+    """Model whose sets lack the prefix "instance." if there is a single instance.
+
+    Only where the names are unambiguous.
+    """
     if len(model.shifts) != 1:
         return model
     (instance,) = model.shifts
@@ -151,10 +157,10 @@ def _plain(names: Iterable[str], instance: str) -> dict[str, str]:
 
 
 def instance_motion(rows: Rows) -> tuple[Array, Array]:
-    """(R, t) of an instance: a row with the translation, then one with two points of an axis and
-    the rotation angle (degrees).
+    """Motion (R, t) of an instance.
 
-    Source: Abaqus Keywords Reference Guide, *INSTANCE.
+    A row with the translation, then one with two points of an axis and the rotation angle
+    (degrees). Source: Abaqus Keywords Reference Guide, *INSTANCE.
     """
     numbers = [_numbers(where, split(text)) for where, text in rows[:2]]
     t = np.array((numbers[0] + [0.0] * 3)[:3]) if numbers else np.zeros(3)

@@ -1,5 +1,6 @@
-"""Keyword blocks of Abaqus and CalculiX input files: lines, options, large tables, included files;
-and the element types.
+"""Keyword blocks of Abaqus and CalculiX input files, and the element types.
+
+Lines, options, large tables, included files.
 """
 
 import difflib
@@ -88,9 +89,7 @@ Block = tuple[str, dict[str, str], str, Rows, Array | None]
 
 
 def keyword_blocks(path: Path, allow_outside: bool = False) -> Iterator[Block]:
-    """Keyword, options, location, data rows and table of each keyword block, included files
-    followed.
-    """
+    """Keyword, options, location, data rows and table of each keyword block, following includes."""
     includes = Includes(path, allow_outside)
     current: tuple[str, dict[str, str], str] | None = None
     rows: Rows = []
@@ -113,8 +112,9 @@ def keyword_blocks(path: Path, allow_outside: bool = False) -> Iterator[Block]:
 
 
 def _columns(header: str) -> int:
-    """Columns of the table below a keyword line *NODE or *ELEMENT; 0 where it must be read line by
-    line.
+    """Number of columns of the table below a keyword line *NODE or *ELEMENT.
+
+    0 if it must be read line by line.
     """
     keyword, options = _options(header)
     if "INPUT" in options:
@@ -140,8 +140,9 @@ def _options(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _lines(source: str, lines: list[str], includes: Includes) -> Iterator[tuple[str, str]]:
-    """Location and text of the non-empty lines; keyword lines continued after a comma are joined,
-    includes followed.
+    """Location and text of the non-empty lines, following includes.
+
+    Keyword lines continued after a comma are joined.
     """
     carried, begun = "", ""
     for number, raw in enumerate(lines, 1):
@@ -165,8 +166,9 @@ def _lines(source: str, lines: list[str], includes: Includes) -> Iterator[tuple[
 
 
 def element_type(kind: str, structural: bool = False) -> tuple[str, int]:
-    """meshio's name and the number of nodes; ("", 0) for an unsupported type, of beams and shells
-    unless ``structural``.
+    """meshio's name and the number of nodes of an element type.
+
+    ("", 0) for an unsupported type, and for beams and shells unless ``structural``.
     """
     if structural and kind in {**STRUCTURAL_TYPES, **POINT_TYPES}:
         return {**STRUCTURAL_TYPES, **POINT_TYPES}[kind]
@@ -179,7 +181,7 @@ def element_type(kind: str, structural: bool = False) -> tuple[str, int]:
 
 
 def unsupported(kind: str, structural: bool) -> str:
-    """Why, and what to do about, elements of an unsupported type."""
+    """Reason and remedy for elements of an unsupported type."""
     if structural:
         return next(
             (why for pattern, why in OTHER_TYPES if re.fullmatch(pattern, kind)),
@@ -193,7 +195,7 @@ def unsupported(kind: str, structural: bool) -> str:
 
 
 def similar_keyword(keyword: str, known: Iterable[str]) -> str:
-    """The known keyword that one resembles but is not; "" for none."""
+    """Known keyword that a misspelt one resembles; "" for none."""
     names = sorted(known)
     return (
         ""

@@ -1,5 +1,4 @@
-"""Couplings, rigid bodies and equations of Abaqus and CalculiX files, as declarations of a part
-file.
+"""Couplings, rigid bodies and equations of Abaqus and CalculiX files, as declarations of a part. |
 
 Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *COUPLING, *KINEMATIC,
 *DISTRIBUTING, *DISTRIBUTING COUPLING, *RIGID BODY.
@@ -29,7 +28,7 @@ RIGID, MEAN = "rigid-spider", "averaging-spider"
 
 @dataclass
 class Coupling:
-    """A coupling: its surface or node set, its reference, kind of spider, components, place in the
+    """Coupling: its surface or node set, reference, kind of spider, components, location in the
     file.
     """
 
@@ -42,8 +41,9 @@ class Coupling:
 
 @dataclass
 class Couplings:
-    """Couplings by name; those of DCOUP3D elements: the set of the element, rows of node set and
-    weight, place.
+    """Couplings by name.
+
+    Those of DCOUP3D elements: the set of the element, rows of node set and weight, location.
     """
 
     found: dict[str, Coupling] = field(default_factory=dict)
@@ -60,13 +60,13 @@ class Couplings:
 
     @property
     def of_numbers(self) -> bool:
-        """Whether one refers to nodes by their numbers."""
+        """True if a coupling refers to nodes by their numbers."""
         return bool(self.distributing) or any(
             each.reference.isdecimal() for each in self.found.values()
         )
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword block. Raises InputError with the line for anything unsupported."""
+        """Add a keyword block. Raises InputError with the line for anything unsupported."""
         given = {key.replace(" ", ""): value for key, value in options.items()}
         if keyword == "DISTRIBUTING COUPLING":
             self.distributing.append((_needed(keyword, given, line, "ELSET"), rows, line))
@@ -106,8 +106,9 @@ class Couplings:
     def declared(
         self, reading: AbaqusContent, surfaces: Mapping[str, str]
     ) -> tuple[Items, dict[str, list[int]]]:
-        """Connections by name, and the node set of each reference; surfaces: the name of the node
-        set of each.
+        """Connections by name, and the node set of each reference.
+
+        surfaces: node set of each surface, by name.
         """
         connections: Items = {}
         sets: dict[str, list[int]] = {}
@@ -146,7 +147,7 @@ class Couplings:
 
 
 def _refuse(keyword: str, options: Mapping[str, str], line: str, known: Mapping[str, str]) -> None:
-    """Raise `InputError` for options with another value than the one known."""
+    """Raise InputError for options with unsupported values."""
     for key, value in known.items():
         if options.get(key, value).upper() != value:
             raise error_at(
@@ -169,8 +170,9 @@ def _nodes(
     name: str,
     sets: dict[str, list[int]],
 ) -> str:
-    """Name of the node set of a coupling: that of its surface, its own, or a new one in ``sets`` of
-    its elements' nodes.
+    """Name of the node set of a coupling.
+
+    That of its surface, its own, or a new one in ``sets`` with its elements' nodes.
     """
     surface, nodes = same_name(surfaces, each.nodes), same_name(reading.node_sets, each.nodes)
     if surface is not None:
@@ -192,7 +194,7 @@ def _nodes(
 def _distributing(
     reading: AbaqusContent, elements: str, rows: Rows, line: str
 ) -> tuple[dict[str, Any], list[int], list[int]]:
-    """Weights, the nodes, and the reference: the node of the one element of the set."""
+    """Weights, nodes, and reference: the node of the one element of the set."""
     chosen = same_name(reading.element_sets, elements)
     numbers = [n for n in reading.element_sets.get(chosen or "", []) if n in reading.elements]
     if len(numbers) != 1:
@@ -216,8 +218,9 @@ def _distributing(
 
 
 def _area_weights(reading: AbaqusContent, surface: str, reference: list[int]) -> list[float]:
-    """∫ N_a dA of the nodes of a surface of elements, without the reference, in the order of the
-    rows.
+    """Nodal areas ∫ N_a dA of a surface of elements, without the reference node.
+
+    In the order of the rows.
     """
     outer = outer_faces(reading) if any(not face for _, face in reading.surfaces[surface]) else {}
     row, x = (
@@ -238,8 +241,9 @@ def _area_weights(reading: AbaqusContent, surface: str, reference: list[int]) ->
 
 
 def one_node(reading: AbaqusContent, text: str, line: str) -> list[int]:
-    """Number of a node, given directly or by a set of this node alone. Raises InputError with the
-    line.
+    """Number of a node, given directly or by a set of this node alone.
+
+    Raises InputError with the line.
     """
     if text.isdecimal():
         return [int(text)]
@@ -250,7 +254,7 @@ def one_node(reading: AbaqusContent, text: str, line: str) -> list[int]:
 
 
 def _components(rows: Rows) -> str:
-    """Degrees of freedom of the lines "first, last"; all without lines."""
+    """Degrees of freedom of the lines "first, last"; all if there are no lines."""
     chosen: set[int] = set()
     for where, text in rows:
         ends = [integer(where, each) for each in split(text) if each]

@@ -1,9 +1,8 @@
-"""What an Abaqus or CalculiX file says of a body besides its mesh: materials, sections,
-connections.
+"""Materials, sections and connections of an Abaqus or CalculiX file.
 
-Every keyword before the first *STEP is read as material or section or by a handler of `HANDLERS`,
-or belongs to an analysis and not to a body (`ANALYSIS`), or is omitted with a note (`NOTED`); any
-other is refused by its name. Steps are not of the body.
+Every keyword before the first *STEP is read as mesh, material or section, is read by a handler of
+`HANDLERS`, belongs to an analysis and not to a body (`ANALYSIS`), or is omitted with a note
+(`NOTED`); any other is rejected by name. Steps do not belong to the body.
 """
 
 from __future__ import annotations
@@ -98,10 +97,8 @@ ANALYSIS = (
 class Deck:
     """Declarations read so far.
 
-    temperatures: lines of the initial ones of nodes
-    part: the part or instance that is open, "" for none
-    within_parts: whether couplings belong to one
-    ended: whether steps have begun
+    temperatures: lines of initial temperatures of nodes; part: the part or instance that is open,
+    "" for none; within_parts: whether couplings belong to one; ended: whether steps have begun.
     """
 
     materials: AbaqusMaterials = field(default_factory=AbaqusMaterials)
@@ -118,12 +115,12 @@ class Deck:
     ended: bool = False
 
     def begin(self, part: str) -> None:
-        """What follows belongs to a part or instance, or to the model."""
+        """Open a part or instance, or return to the model."""
         self.part = part
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword that is not of the mesh. Raises InputError with the line for anything
-        unsupported.
+        """Add a keyword block that does not belong to the mesh. Raises InputError with the line if
+        it is unsupported.
         """
         self.ended = self.ended or keyword == "STEP"
         if self.ended:
@@ -155,7 +152,7 @@ class Deck:
 
     @property
     def connects(self) -> bool:
-        """Whether it has couplings or equations."""
+        """True if the file has couplings or equations."""
         return bool(
             self.couplings.found
             or self.couplings.distributing
@@ -164,8 +161,9 @@ class Deck:
         )
 
     def complete(self, reading: AbaqusContent, source: object) -> None:
-        """Sectors become whole parts. Raises InputError for parts of instances, and couplings of
-        one sector.
+        """Complete sectors to whole parts.
+
+        Raises InputError for sectors of parts of instances, and for couplings of a sector.
         """
         if not reading.shifts:
             self.sections.found += [each for own in self.sections.of_parts.values() for each in own]
@@ -193,8 +191,9 @@ class Deck:
     def declared(
         self, reading: AbaqusContent, surfaces: Mapping[str, str]
     ) -> tuple[FileDeclarations, dict[str, list[int]]]:
-        """Declarations, and the node sets that they need; surfaces: names of the node sets of
-        surfaces. Adds element sets.
+        """Declarations, and the node sets that they need.
+
+        surfaces: names of the node sets of surfaces. Adds element sets.
         """
         connections: Items = {}
         sets: dict[str, list[int]] = {}
@@ -211,8 +210,10 @@ class Deck:
         ), sets
 
     def _temperature(self, reading: AbaqusContent) -> float | None:
-        """Initial temperature of the nodes of all elements; None if they have different ones, or
-        none is known."""
+        """Initial temperature of the nodes of all elements.
+
+        None if it is not uniform or not known.
+        """
         found: dict[int, float | None] = {}
         for where, text in self.temperatures:
             name, *values = split(text)

@@ -1,7 +1,7 @@
 """Fields of data lines in Abaqus and CalculiX files, and tables of values over temperature.
 
-Source: Abaqus Analysis Guide, material data: values between temperatures are interpolated, beyond
-the first and the last they are constant.
+Source: Abaqus Analysis Guide, material data: values are interpolated between temperatures and
+constant beyond the first and the last.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def real(where: str, text: str) -> float:
 
 
 def reals(where: str, text: str) -> list[float]:
-    """The numbers of a line, without empty fields at its end."""
+    """Numbers of a line, without empty fields at its end."""
     return [real(where, field) for field in split(text.rstrip(", "))]
 
 
@@ -43,15 +43,18 @@ def reals(where: str, text: str) -> list[float]:
 class TemperatureTables:
     """Values of tables at the temperature of a file.
 
-    temperature: initial one of all nodes, None where the file gives none, or different ones
-    notices: on tables of which the first row is used, for want of a temperature
+    temperature: uniform initial temperature of all nodes, None if the file gives none, or several;
+    notices: on tables of which the first row is used for lack of a temperature.
     """
 
     temperature: float | None = None
     notices: list[str] = field(default_factory=list)
 
     def at(self, what: str, rows: Sequence[Sequence[float]], known: bool = True) -> list[float]:
-        """Values of rows that end with their temperature; known: whether nothing else varies."""
+        """Values of rows that end with their temperature.
+
+        known: True if nothing else varies.
+        """
         *first, its = rows[0]
         if all(list(row[:-1]) == first for row in rows):
             return first
@@ -67,7 +70,7 @@ class TemperatureTables:
 
 
 def table_rows(what: str, rows: Rows, count: int, options: Mapping[str, str]) -> list[list[float]]:
-    """Rows of a table, each of so many values and the temperature. Raises InputError."""
+    """Rows of a table, each of a number of values and the temperature. Raises InputError."""
     varied = integer(f"{rows[0][0]}: {what}, DEPENDENCIES", options.get("DEPENDENCIES", "0"))
     lines = -(-(count + 1 + varied) // 8)  # of a row, of eight fields each
     found = []

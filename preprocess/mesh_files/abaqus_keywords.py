@@ -1,4 +1,4 @@
-"""Keyword blocks of Abaqus files that make the mesh: nodes, elements, sets, surfaces."""
+"""Keyword blocks of Abaqus files that define the mesh: nodes, elements, sets, surfaces."""
 
 import re
 
@@ -32,7 +32,7 @@ def _reals(line: str, fields: list[str]) -> list[float]:
 
 
 def _table(texts: list[str], dtype: type, width: int) -> np.ndarray | None:
-    """Rows of numbers (n, width), fast; None where lines must be parsed one by one."""
+    """Rows of numbers (n, width), parsed at once; None if lines must be parsed one by one."""
     if len(texts) % 2 == 0 and texts[:1] and texts[0].endswith(",") and texts[0].count(",") < width:
         texts = [a + b for a, b in zip(texts[::2], texts[1::2])]  # each row on two lines
     if not texts or any(text.count(",") != width - 1 for text in texts):
@@ -78,7 +78,7 @@ def _node(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows
 
 
 def _generated(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
-    """Nodes on the line between two nodes, at equal distances: first, last, step of the numbers."""
+    """Nodes at equal distances on the line between two nodes: first, last, step of the numbers."""
     if "LINE" in options:
         raise error_at(
             line,
@@ -120,8 +120,9 @@ def _place(reading: AbaqusContent, kind: str, numbers: list[int]) -> None:
 
 
 def _system(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
-    """Origin, a point on the first axis, and one in the plane of two, without which the third axis
-    is z; no line ends it.
+    """Origin, point on the first axis, and point in the plane of the first two axes.
+
+    Without the last point the third axis is z; a *SYSTEM without lines ends the system.
     """
     reading.system = None
     if not rows:
@@ -152,7 +153,7 @@ def _system(reading: AbaqusContent, options: dict[str, str], line: str, rows: Ro
 
 
 def _normal(reading: AbaqusContent, options: dict[str, str], line: str, rows: Rows) -> None:
-    """Element or set, node or set, direction of the normal of shells, or of the second axis of
+    """Element or set, node or set, and direction of the normal of shells or of the second axis of
     beams.
     """
     if options.get("TYPE", "ELEMENT").upper() != "ELEMENT":
@@ -310,7 +311,7 @@ def _members(
 
 
 def set_named(sets: dict[str, list[int]], name: str) -> list[int]:
-    """Set of that name, case-insensitive; a new one under the name as first written."""
+    """Set of that name, case-insensitive; a new one keeps the name as first written."""
     return sets.setdefault(same_name(sets, name) or name, [])
 
 
@@ -355,7 +356,7 @@ def _raised(item: str, up: int) -> str:
 def _combined(
     reading: AbaqusContent, how: str, line: str, rows: Rows
 ) -> tuple[bool, list[tuple[str, str]]]:
-    """Whether a union of surfaces consists of nodes, and its parts."""
+    """True for a union of surfaces that consists of nodes, and its parts."""
     items = [item for _, text in rows for item in split(text) if item]
     found = [same_name(reading.surfaces, item) for item in items]
     if (

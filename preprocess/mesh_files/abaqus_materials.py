@@ -41,8 +41,11 @@ NOT_LINEAR = ("USER MATERIAL", "HYPERELASTIC", "HYPERFOAM")
 
 @dataclass
 class AbaqusMaterial:
-    """Kind of the elastic part, why it is not linear elastic, and tables of elastic constants and
-    of density over temperature, with whether these depend on nothing else."""
+    """Material of a file.
+
+    Kind of the elastic part, reason why it is not linear elastic, and tables of elastic constants
+    and of density over temperature, with a flag for tables that depend on nothing else.
+    """
 
     kind: str = ""
     problem: str = "has no *ELASTIC"
@@ -52,9 +55,11 @@ class AbaqusMaterial:
 
 @dataclass
 class AbaqusMaterials:
-    """Materials by name in capitals, in the file's units, and orientations by part, "" for the
-    model, and name: axes as columns (3, 3), None for curved systems, with the axis and the angle by
-    which they are turned."""
+    """Materials by name in capitals, in the file's units, and orientations by part and name.
+
+    The part is "" for the model; orientations are axes as columns (3, 3), None for curved systems,
+    with the axis and the angle of an additional rotation.
+    """
 
     found: dict[str, AbaqusMaterial] = field(default_factory=dict)
     orientations: dict[tuple[str, str], tuple[Array | None, tuple[int, float]]] = field(
@@ -75,8 +80,9 @@ class AbaqusMaterials:
     def add(
         self, keyword: str, options: Mapping[str, str], line: str, rows: Rows, part: str = ""
     ) -> None:
-        """A keyword block; orientations belong to the part that they are in. Raises InputError with
-        the line.
+        """Add a keyword block; orientations belong to the part that contains them.
+
+        Raises InputError with the line.
         """
         if keyword in ("MATERIAL", "ORIENTATION") and not options.get("NAME"):
             raise error_at(line, f"*{keyword} has no NAME=")
@@ -104,17 +110,18 @@ class AbaqusMaterials:
             self.found[self.last].elastic = table, _plain(options)
 
     def kind(self, name: str) -> str:
-        """Kind of a material; empty if it has no elastic part."""
+        """Kind of a material; empty without elastic part."""
         own = self.found[name.upper()].kind if name.upper() in self.found else ""
         return str(_elastic(own, [0.0] * 21)["kind"]) if own else ""
 
     def plane(self, name: str) -> bool:
-        """Whether a material has the constants of plane stress only."""
+        """True if a material has the constants of plane stress only."""
         return name.upper() in self.found and self.found[name.upper()].kind == "LAMINA"
 
     def orientation(self, name: str, part: str) -> tuple[Array | None, tuple[int, float]]:
-        """Axes and turn of an orientation that a part refers to, its own or of the model; no axes
-        if there is none.
+        """Axes and rotation of an orientation that a part refers to, its own or of the model.
+
+        No axes if there is none.
         """
         missing = (None, (3, 0.0))
         return self.orientations.get((part, name.upper())) or self.orientations.get(
@@ -124,10 +131,11 @@ class AbaqusMaterials:
     def declared(
         self, name: str, orientation: str = "", part: str = "", turned: Turned | None = None
     ) -> dict[str, Any]:
-        """Declaration of a material along the axes of an orientation; with the key ``problem`` if
-        it is not complete.
+        """Declaration of a material along the axes of an orientation.
 
-        turned: of a direction of the part to that of its instance."""
+        With the key ``problem`` if it is not complete. turned: rotates a direction of the part to
+        that of its instance.
+        """
         found = self.found.get(name.upper())
         if found is None:
             return {"problem": f"material '{name}' does not exist"}
@@ -158,7 +166,10 @@ def _plain(options: Mapping[str, str]) -> bool:
 
 
 def _kind(keyword: str, options: Mapping[str, str], line: str) -> tuple[str, int]:
-    """Kind of elastic constants, and how many a row has: E and ν come first in plasticity."""
+    """Kind of elastic constants, and their number in a row.
+
+    E and ν come first in plasticity.
+    """
     if keyword != "ELASTIC":
         return "ISO", 5
     kind = options.get("TYPE", "ISO").upper()
@@ -183,8 +194,10 @@ def _elastic(kind: str, values: list[float]) -> dict[str, Any]:
 
 
 def _axes(options: Mapping[str, str], line: str, rows: Rows) -> Array | None:
-    """Axes from the origin c, if given, through the points a, on the first, and b, in the plane of
-    the first two, then turned about one of them; None for other systems."""
+    """Axes from the origin c, if given, through the points a and b, then rotated about one of them.
+
+    a is on the first axis, b in the plane of the first two; None for curved systems.
+    """
     if options.get("SYSTEM", "RECTANGULAR").upper()[:1] != "R":
         return None
     if options.get("DEFINITION", "COORDINATES").upper() != "COORDINATES":
@@ -207,8 +220,9 @@ def _axes(options: Mapping[str, str], line: str, rows: Rows) -> Array | None:
 
 
 def turn_of(line: str, rows: Rows) -> tuple[int, float]:
-    """Axis, 1 to 3, and angle in degrees of the second line of an *ORIENTATION; (3, 0) without one.
-    Raises InputError.
+    """Axis, 1 to 3, and angle in degrees in the second line of an *ORIENTATION.
+
+    (3, 0) without one. Raises InputError.
     """
     values = [*reals(*rows[1]), 0.0][:2] if len(rows) > 1 else [3.0, 0.0]
     if values[0] not in (1, 2, 3):

@@ -1,11 +1,10 @@
-"""Equations, plane and straight constraints of Abaqus and CalculiX files, as linear equations
-between degrees of freedom.
+"""Equations, plane and straight constraints of Abaqus and CalculiX files, as linear equations.
 
     PLANE       n·(u_i − Σ w_k u_k) = 0,  x_i = Σ w_k x_k of the first three nodes, n the normal of their plane
     STRAIGHT    the same with the first two nodes, along two directions across their line
 
-for small displacements. MEANROT and DIST bound or define a motion and constrain none. In nodes with
-a *TRANSFORM components are those of its axes.
+for small displacements. MEANROT and DIST limit or define a motion and are no constraints. The
+components of nodes with a *TRANSFORM are along its axes.
 
 Source: CalculiX CrunchiX User's Manual, *EQUATION, *MPC, *TRANSFORM.
 """
@@ -33,8 +32,8 @@ FREE = ("MEANROT", "DIST", "GAP")  # they constrain no motion of a free body
 
 @dataclass
 class EquationCards:
-    """Equations: their terms and place; lines of *MPC: kind, nodes or sets, place; *TRANSFORM: set,
-    type, values, place.
+    """Equations: their terms and location; lines of *MPC: kind, nodes or sets, location;
+    *TRANSFORM: set, type, values, location.
     """
 
     equations: list[tuple[Terms, str]] = field(default_factory=list)
@@ -44,7 +43,7 @@ class EquationCards:
     KEYWORDS: ClassVar = ("EQUATION", "MPC", "TRANSFORM")
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword block. Raises InputError with the line for anything unsupported."""
+        """Add a keyword block. Raises InputError with the line for anything unsupported."""
         if keyword == "TRANSFORM":
             values = reals(*rows[0]) if rows else []
             if len(values) != 6 or not options.get("NSET"):
@@ -74,7 +73,9 @@ class EquationCards:
             self._add_equations(line, rows)
 
     def _add_equations(self, line: str, rows: Rows) -> None:
-        """Equations, each a number of terms and as many triples: node, component, factor."""
+        """Add equations, each a number of terms followed by as many triples: node, component,
+        factor.
+        """
         numbers = fields(rows)
         place = 0
         while place < len(numbers):
@@ -100,7 +101,10 @@ class EquationCards:
     def declared(
         self, reading: AbaqusContent, surfaces: Mapping[str, str]
     ) -> tuple[Items, dict[str, list[int]]]:
-        """Equations by name; those of one term hold a degree of freedom and are kept."""
+        """Equations by name.
+
+        Those of one term hold a degree of freedom and are kept.
+        """
         axes = self._axes(reading)
         found = [rotated_terms(terms, axes) for terms, _ in self.equations]
         for kind, names, where in self.lines:
@@ -130,7 +134,7 @@ class EquationCards:
 
 
 def _rectangular(a: Array, b: Array) -> Array:
-    """Axes through the points a, on the first, and b, in the plane of the first two."""
+    """Axes through the points a, on the first axis, and b, in the plane of the first two."""
     third = np.cross(a, b)
     rows = np.stack([a, np.cross(third, a), third])
     return np.asarray(rows / np.linalg.norm(rows, axis=1)[:, None])
@@ -154,7 +158,7 @@ def _numbers(reading: AbaqusContent, names: Sequence[str], where: str) -> list[i
 
 
 def _aligned(reading: AbaqusContent, kind: str, numbers: list[int], where: str) -> list[Terms]:
-    """Equations of nodes that stay in a plane or on a line."""
+    """Equations that keep nodes in a plane or on a line."""
     count = 3 if kind == "PLANE" else 2
     if len(numbers) <= count or any(number not in reading.nodes for number in numbers):
         raise error_at(where, f"*MPC {kind} needs more than {count} nodes, which exist")

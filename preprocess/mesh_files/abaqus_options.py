@@ -1,8 +1,8 @@
-"""Options of the keywords of Abaqus and CalculiX files that are read; any other would be dropped,
-and is refused.
+"""Known options of the keywords of Abaqus and CalculiX files; any other option is rejected.
 
-Those without an effect on a linear body, as temperatures, names of layups and FREQUENCY, which is
-of outputs, are among them. Blanks in their names do not count.
+An unknown option would otherwise be silently ignored. Options without an effect on a linear body,
+such as temperatures, names of layups and FREQUENCY of outputs, are among the known ones. Blanks in
+their names do not count.
 
 Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual.
 """
@@ -72,8 +72,9 @@ OPTIONS = {
 
 
 def known_options(keyword: str, options: dict[str, str], line: str) -> dict[str, str]:
-    """The options under their names as in `OPTIONS`. Raises InputError with the line and the
-    nearest name for any other.
+    """Options under their names as in `OPTIONS`.
+
+    Raises InputError with the line and the nearest name for any other.
     """
     if keyword not in OPTIONS:
         return options

@@ -23,8 +23,10 @@ SAME = 1e-6  # difference of slopes that are one
 
 @dataclass
 class AbaqusPoints:
-    """Stiffness of the springs, damping of the dashpots, and mass, of the elements of each set:
-    rows with frequency and temperature, and the place."""
+    """Stiffness of springs, damping of dashpots, and mass, of the elements of each set.
+
+    Rows with frequency and temperature, and the location.
+    """
 
     springs: list[tuple[str, list[list[float]], str]] = field(default_factory=list)
     dashpots: list[tuple[str, list[list[float]], str]] = field(default_factory=list)
@@ -34,7 +36,10 @@ class AbaqusPoints:
     KEYWORDS: ClassVar = ("SPRING", "DASHPOT", "MASS")
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword block; of a curve its slope at rest. Raises InputError with the line."""
+        """Add a keyword block; a nonlinear curve gives its slope at rest.
+
+        Raises InputError with the line.
+        """
         values = [reals(*row) for row in rows if row[1].strip(", ")]
         if not options.get("ELSET") or not values or not values[0]:
             raise error_at(line, f"*{keyword} has no ELSET= or no data")
@@ -109,8 +114,9 @@ class AbaqusPoints:
 
 
 def _slope_at_rest(keyword: str, values: list[list[float]], line: str) -> float:
-    """Slope of a curve, points of force and elongation or speed, at none of these. Raises
-    InputError with the line.
+    """Slope at rest of a curve of force over elongation or speed.
+
+    Raises InputError with the line.
     """
     points = [(x, f) for f, x, _ in values]
     if len(points) < 2 or any(low[0] >= high[0] for low, high in pairwise(points)):

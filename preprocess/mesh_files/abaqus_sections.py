@@ -1,10 +1,12 @@
-"""Sections of Abaqus and CalculiX files, by element set; of elements in several, the last one
-holds.
+"""Sections of Abaqus and CalculiX files, by element set.
 
-The first axis of beams is the local y axis here; their offsets are places of the nodes in the
-section, in its sides along both axes, so that the centroid is on the other side of the nodes;
-OFFSET of shells is likewise, in thicknesses along the normal. One dimension of a circle is its
-radius in Abaqus and its diameter in CalculiX, which knows no parts: in other decks it is refused.
+For elements in several sets, the last section applies.
+
+The first axis of beams is the local y axis here; their offsets are positions of the nodes in the
+section, as fractions of its sides along both axes, so that the centroid is on the other side of the
+nodes; OFFSET of shells is defined likewise, in thicknesses along the normal. A single dimension of
+a circle is its radius in Abaqus and its diameter in CalculiX. A deck with parts is one of Abaqus,
+since CalculiX has no parts; in other decks it is rejected.
 
 Source: CalculiX CrunchiX User's Manual and Abaqus Keywords Reference Guide, *SOLID, *SHELL, *BEAM
 and *BEAM GENERAL SECTION, *NODAL THICKNESS, *NORMAL; Abaqus Elements Guide, Beam cross-section
@@ -41,9 +43,11 @@ PLACES = ("CENTROID", "SHEAR CENTER")
 
 @dataclass(frozen=True)
 class SectionCard:
-    """A section keyword: its element set, options, place and data; the part of its orientations,
-    the instance of its elements, and the rotation of that instance (3, 3), None for none; places of
-    *CENTROID and *SHEAR CENTER in it."""
+    """Section keyword: its element set, options, location and data.
+
+    The part of its orientations, the instance of its elements, and the rotation of that instance
+    (3, 3), None for none; locations of *CENTROID and *SHEAR CENTER in it.
+    """
 
     keyword: str
     options: Mapping[str, str]
@@ -55,14 +59,16 @@ class SectionCard:
     places: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def turned(self, axis: list[float]) -> list[float]:
-        """A direction of the part in the assembly."""
+        """Direction of the part, rotated to the assembly."""
         return axis if self.turn is None else [float(x) for x in self.turn @ np.array(axis)]
 
 
 @dataclass
 class AbaqusSections:
-    """Section keywords in order, those of parts by part, and lines of *NODAL THICKNESS; whether
-    only Abaqus can read the file; what is to be noted."""
+    """Section keywords in order, those of parts by part, and lines of *NODAL THICKNESS.
+
+    Also whether only Abaqus can read the file, and notices.
+    """
 
     found: list[SectionCard] = field(default_factory=list)
     of_parts: dict[str, list[SectionCard]] = field(default_factory=dict)
@@ -84,7 +90,7 @@ class AbaqusSections:
     def add(
         self, keyword: str, options: Mapping[str, str], line: str, rows: Rows, part: str = ""
     ) -> None:
-        """A keyword block, of a part or of the model. Raises InputError with the line."""
+        """Add a keyword block of a part or of the model. Raises InputError with the line."""
         if keyword == "NODAL THICKNESS":
             self.thicknesses += rows
             return
@@ -115,15 +121,16 @@ class AbaqusSections:
         own.append(SectionCard(keyword, options, line, rows, part))
 
     def place(self, part: str, instance: str, R: Array) -> None:
-        """The sections of a part for one of its instances, which is turned by R."""
+        """Add the sections of a part for one of its instances, which is rotated by R."""
         turn = None if np.array_equal(R, np.eye(3)) else R
         self.found += [
             replace(each, instance=instance, turn=turn) for each in self.of_parts.get(part, [])
         ]
 
     def declared(self, reading: AbaqusContent, materials: AbaqusMaterials) -> tuple[Items, Items]:
-        """Sections and materials by element set; sets of elements that later sections have are
-        restricted.
+        """Sections and materials by element set.
+
+        Sets of elements with later sections are restricted.
         """
         owner: dict[int, int] = {}
         members = [self._members(reading, given) for given in self.found]
@@ -212,7 +219,7 @@ class AbaqusSections:
     def _own_set(
         self, reading: AbaqusContent, given: SectionCard, numbers: list[int], count: int
     ) -> str:
-        """Name of a set of these numbers: that of the section, or a new one."""
+        """Name of a set of these element numbers: that of the section, or a new one."""
         chosen = str(_set_of(reading, given))
         if len(numbers) == count:
             return chosen
@@ -254,7 +261,7 @@ class AbaqusSections:
     def _directions(
         self, reading: AbaqusContent, given: SectionCard, numbers: list[int]
     ) -> list[list[float]]:
-        """Rows of number and first axis, where nodes beside beams or *NORMAL give them; empty
+        """Rows of element number and first axis, from nodes beside beams or *NORMAL; empty
         otherwise.
         """
         normals = _normals_of(reading, numbers)
@@ -328,7 +335,10 @@ class AbaqusSections:
     def _laminate(
         self, given: SectionCard, materials: AbaqusMaterials
     ) -> tuple[dict[str, Any], str]:
-        """Plies: thickness, integration points, material, orientation; the material of the first."""
+        """Laminate, and the material of its first ply.
+
+        Each ply has thickness, integration points, material and orientation.
+        """
         plies, own = [], []
         rows = [(where, [*split(text), "", "", ""]) for where, text in given.rows]
         base = given.options.get("ORIENTATION", "") or next(
@@ -381,7 +391,7 @@ STRUCTURES = {"truss", "line", "line3", *SHELLS}
 
 
 def _set_of(reading: AbaqusContent, given: SectionCard) -> str | None:
-    """Element set of a section: of its instance, whose name a single one has not in front."""
+    """Element set of a section, with the prefix of its instance unless it is the only one."""
     own = (
         same_name(reading.element_sets, f"{given.instance}.{given.options['ELSET']}")
         if given.instance
@@ -395,7 +405,7 @@ def _family(kind: str) -> str:
 
 
 def _offset_of(given: SectionCard) -> float:
-    """Place of the nodes from the middle of a shell, in thicknesses along the normal."""
+    """Position of the nodes from the middle of a shell, in thicknesses along the normal."""
     text = given.options.get("OFFSET", "0").upper()
     return {"SPOS": 0.5, "SNEG": -0.5}.get(text) or real(
         given.line, "0" if text in ("SPOS", "SNEG") else text
@@ -405,7 +415,7 @@ def _offset_of(given: SectionCard) -> float:
 def _normals_of(
     reading: AbaqusContent, numbers: list[int]
 ) -> dict[tuple[int, int], tuple[float, ...]]:
-    """Directions behind the coordinates of nodes, or of *NORMAL, by element and node. Raises
+    """Directions given with the coordinates of nodes, or by *NORMAL, by element and node. Raises
     InputError.
     """
     if not reading.normals:
@@ -429,7 +439,7 @@ def _numbers_of(sets: Mapping[str, list[int]], text: str, line: str) -> list[int
 
 
 def _has_constants(keyword: str, options: Mapping[str, str]) -> bool:
-    """Whether a section has its own E and G instead of a material."""
+    """True if a section has its own E and G instead of a material."""
     return keyword == "BEAM GENERAL SECTION" and not options.get("MATERIAL")
 
 
@@ -441,8 +451,10 @@ def _is_general(given: SectionCard) -> bool:
 
 
 def _constants(given: SectionCard, tables: TemperatureTables) -> dict[str, Any]:
-    """Material of the constants E and G in the third line of *BEAM GENERAL SECTION and, at other
-    temperatures, those after it, and DENSITY."""
+    """Material of the constants of *BEAM GENERAL SECTION, and DENSITY.
+
+    E and G are in the third line and, at other temperatures, in the following lines.
+    """
     rows = [[*reals(*row), 0.0, 0.0, 0.0, 0.0] for row in given.rows[2:]] or [[0.0] * 4]
     what = f"*{given.keyword}, ELSET={given.options['ELSET']}"
     table = [[E, G, T] for E, G, _, T, *_ in rows]
@@ -549,14 +561,14 @@ def _beam(given: SectionCard, of_abaqus: bool) -> dict[str, Any]:
 
 
 def _first_of(given: SectionCard) -> list[float]:
-    """First axis, behind the lines of the dimensions."""
+    """First axis, given after the lines of the dimensions."""
     lines = _segments(given) if given.options.get("SECTION", "").upper() == "ARBITRARY" else 1
     axis = reals(*given.rows[lines]) if len(given.rows) > lines else []
     return [*axis, 0.0, 0.0][:3] if axis else DEFAULT_AXIS
 
 
 def _segments(given: SectionCard) -> int:
-    """Lines of an arbitrary section: one for each segment."""
+    """Lines of an arbitrary section, one for each segment."""
     count = split(given.rows[0][1])[0]
     if not count.isdecimal() or not 2 <= int(count) <= min(len(given.rows), 1000):
         raise error_at(
@@ -568,7 +580,7 @@ def _segments(given: SectionCard) -> int:
 
 
 def _six(where: str, text: str) -> list[float]:
-    """Numbers of a line, empty ones at its end too."""
+    """Numbers of a line, including empty ones at its end."""
     return [real(where, each) for each in split(text)]
 
 
@@ -600,8 +612,9 @@ def _pipe(d: list[float]) -> dict[str, Any]:
 
 
 def _box(d: list[float]) -> dict[str, Any] | None:
-    """Sides along both axes, and the walls towards the first, the second, against the first and the
-    second axis.
+    """Box by the sides along both axes and the thicknesses of its walls.
+
+    Walls towards the first and the second axis, then against the first and the second.
     """
     a, b, first, second, third, fourth = d[:6]
     if not min(first, second, third, fourth) > 0:
@@ -615,8 +628,11 @@ def _box(d: list[float]) -> dict[str, Any] | None:
 
 
 def _i(d: list[float]) -> dict[str, Any] | None:
-    """Place of the node above the bottom, height, widths of bottom and top, thicknesses of bottom,
-    top and web: along the second axis; T where one flange has no width or thickness."""
+    """I section, or T if one flange has no width or thickness.
+
+    Height of the node above the bottom, height, widths of bottom and top, thicknesses of bottom,
+    top and web: along the second axis.
+    """
     place, height, low, high, bottom, top, web = d[:7]
     bottom, top, low, high = (each if min(pair) > 0 else 0.0 for each, pair in zip(
         (bottom, top, low, high), ((bottom, low), (top, high), (bottom, low), (top, high))))  # fmt: skip
@@ -640,7 +656,7 @@ def _i(d: list[float]) -> dict[str, Any] | None:
 
 
 def _l(d: list[float]) -> dict[str, Any]:
-    """Legs along both axes, and their thicknesses."""
+    """Angle by its legs along both axes and their thicknesses."""
     a, b, first, second = d[:4]
     return {
         **angle(height=a, width=b, upright=first, flat=second),
@@ -650,7 +666,7 @@ def _l(d: list[float]) -> dict[str, Any]:
 
 
 def _hexagon(d: list[float]) -> dict[str, Any] | None:
-    """Radius of the corners, and the thickness."""
+    """Hexagonal tube by the radius of its corners and its thickness."""
     if not 0 < 2 * d[1] / math.sqrt(3) < d[0]:
         return None
     radius, t = d[0] - d[1] / math.sqrt(3), d[1]
@@ -661,8 +677,10 @@ def _hexagon(d: list[float]) -> dict[str, Any] | None:
 
 
 def _arbitrary(d: list[float]) -> dict[str, Any] | None:
-    """Number of walls, first point, second point and thickness; then the next point and its
-    thickness of each.
+    """Section of any walls.
+
+    Number of walls, first point, second point and thickness; then the next point and thickness of
+    each further wall.
     """
     points, t = [(d[1], d[2]), (d[3], d[4])], [d[5]]
     for k in range(6, 6 + 3 * (int(d[0]) - 1), 3):
@@ -676,7 +694,7 @@ def _arbitrary(d: list[float]) -> dict[str, Any] | None:
 
 
 def _general(d: list[float]) -> dict[str, Any] | None:
-    """Area, I11, I12, I22 and J: I11 is of bending about the first axis."""
+    """Section by its area, I11, I12, I22 and J; I11 belongs to bending about the first axis."""
     area, I11, I12, I22, J = d[:5]
     return (
         None

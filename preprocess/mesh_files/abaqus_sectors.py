@@ -1,8 +1,8 @@
 """Sectors of parts with cyclic symmetry, completed to the whole part.
 
-Each of the N − 1 copies is the sector turned by 2πk/N about the axis, with its sets; the dependent
-side of a sector lies on the independent side of its neighbour: nodes at one place are merged,
-others tied.
+Each of the N − 1 copies is the sector rotated by 2πk/N about the axis, with its sets; the dependent
+side of a sector lies on the independent side of its neighbour: coincident nodes are merged, others
+tied.
 
 Source: CalculiX CrunchiX User's Manual, *CYCLIC SYMMETRY MODEL.
 """
@@ -29,8 +29,10 @@ Sides = dict[str, tuple[list[int], list[int]]]
 
 
 class Sector(NamedTuple):
-    """Number of sectors, axis as two points, element set ("" for all), dependent and independent
-    surface, place in the file.
+    """Sector: number of sectors, axis as two points, element set ("" for all), both surfaces,
+    location.
+
+    The surfaces are the dependent and the independent one.
     """
 
     number: int
@@ -42,8 +44,9 @@ class Sector(NamedTuple):
 
 
 def complete_sector(reading: AbaqusContent, sector: Sector) -> Sides:
-    """Adds the copies of a sector to a reading; returns the sides, dependent and independent, whose
-    nodes could not be merged.
+    """Add the copies of a sector to the content.
+
+    Returns the sides, dependent and independent, whose nodes could not be merged.
     """
     numbers = _elements(reading, sector)
     nodes = sorted(
@@ -101,7 +104,7 @@ def _copy(
     nodes: list[int],
     up: tuple[int, int],
 ) -> None:
-    """Copies of elements, nodes and sets."""
+    """Add copies of elements, nodes and sets."""
     a, b = np.array(sector.axis[:3]), np.array(sector.axis[3:])
     length = float(np.linalg.norm(b - a))
     if not length > 0 or not np.isfinite(length):
@@ -138,8 +141,10 @@ def _copy(
 def _merged_nodes(
     reading: AbaqusContent, sector: Sector, dependent: list[int], independent: list[int]
 ) -> Sides:
-    """Dependent nodes at the place of an independent one, or of each other on the axis, become one
-    node; the sides if others remain."""
+    """Merge dependent nodes with coincident independent ones, and coincident nodes on the axis.
+
+    Returns the sides if others remain.
+    """
     x = np.array([reading.nodes[node] for node in (*independent, *dependent)])
     numbers, merged = [*independent, *dependent], dict[int, int]()
     for number, places in zip(
@@ -158,7 +163,7 @@ def _merged_nodes(
 
 
 def _renumber(reading: AbaqusContent, merged: Mapping[int, int]) -> None:
-    """Nodes replaced by others in elements and sets."""
+    """Replace nodes by others in elements and sets."""
 
     def kept(members: Iterable[int]) -> list[int]:
         return [merged.get(node, node) for node in members]

@@ -31,9 +31,7 @@ def same_name(sets: Mapping[str, object], name: str) -> str | None:
 
 
 def outer_faces(reading: AbaqusContent) -> dict[int, list[list[int]]]:
-    """Node numbers of the outer faces of each solid element, of each face as its element orders
-    them.
-    """
+    """Node numbers of the outer faces of each solid element, in the element's face order."""
     names = {element.meshio_name: element.name for element in ELEMENTS.values()}
     tables: dict[str, list[list[int]]] = {}
     ids: dict[str, list[int]] = {}
@@ -65,7 +63,10 @@ def outer_faces(reading: AbaqusContent) -> dict[int, list[list[int]]]:
 def surface_nodes(
     path: Path, reading: AbaqusContent, name: str, outer: Mapping[int, list[list[int]]]
 ) -> Iterator[int]:
-    """Node numbers of a surface; outer: the outer faces of each solid element."""
+    """Node numbers of a surface.
+
+    outer: the outer faces of each solid element.
+    """
     if name in reading.node_surfaces:
         for item, _ in reading.surfaces[name]:
             chosen = same_name(reading.node_sets, item)

@@ -1,4 +1,4 @@
-"""Ties of Abaqus and CalculiX files; sectors with cyclic symmetry become the whole part.
+"""Ties of Abaqus and CalculiX files, and completion of cyclic sectors to the whole part.
 
 Source: Abaqus Keywords Reference Guide and CalculiX CrunchiX User's Manual, *TIE.
 """
@@ -21,9 +21,11 @@ OTHER = ("FLUIDPERIODIC", "FLUIDCYCLIC")
 
 @dataclass
 class Ties:
-    """Ties by name: dependent and independent surface, tolerance, place; those of sectors; the
-    sectors, and their sides, sets of nodes that are not merged; place of a tie of a sector that has
-    none yet."""
+    """Ties by name: dependent and independent surface, tolerance, location.
+
+    Also the ties of sectors; the sectors and their sides, sets of nodes that are not merged;
+    location of a tie of a sector that has none yet.
+    """
 
     found: dict[str, tuple[str, str, float | None, str]] = field(default_factory=dict)
     of_sectors: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -34,7 +36,7 @@ class Ties:
     KEYWORDS: ClassVar = ("TIE", "CYCLIC SYMMETRY MODEL")
 
     def add(self, keyword: str, options: Mapping[str, str], line: str, rows: Rows) -> None:
-        """A keyword block. Raises InputError with the line for other kinds of ties."""
+        """Add a keyword block. Raises InputError with the line for other kinds of ties."""
         if keyword == "CYCLIC SYMMETRY MODEL":
             self.sectors.append(self._sector(options, line, rows))
             self.open = ""
@@ -72,7 +74,7 @@ class Ties:
         )
 
     def complete(self, reading: AbaqusContent) -> None:
-        """Copies of all sectors."""
+        """Add the copies of all sectors."""
         if self.open:
             raise error_at(
                 self.open,

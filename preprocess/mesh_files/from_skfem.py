@@ -1,4 +1,4 @@
-"""Meshes of scikit-fem: `from_skfem`."""
+"""Conversion of meshes of scikit-fem: `from_skfem`."""
 
 from typing import TYPE_CHECKING
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def from_skfem(mesh: "skfem.Mesh", *, unit: str = "m") -> Mesh:
-    """Solid mesh from a mesh of scikit-fem: ``MeshTet``, ``MeshTet2``, ``MeshHex``, ``MeshHex2``,
-    ``MeshWedge1``.
+    """Solid mesh from a mesh of scikit-fem.
 
-    mesh: the mesh; its named boundaries become node sets, its named subdomains element sets.  unit:
-    its length unit, "m", "cm", "mm" or "in", or a system of units as in `read_mesh`. Raises
-    InputError for other objects, elements and units, and for every defect found by `Mesh.check`.
+    mesh: a ``MeshTet``, ``MeshTet2``, ``MeshHex``, ``MeshHex2`` or ``MeshWedge1``; its named
+    boundaries become node sets, its named subdomains element sets. unit: its length unit, "m",
+    "cm", "mm" or "in", or a system of units as in `read_mesh`. Raises InputError for other objects,
+    elements and units, and for every defect found by `Mesh.check`.
 
     Examples
     --------

@@ -1,5 +1,6 @@
-"""Reader of Gmsh meshes 2.2 and 4.1, text and binary: nodes, elements, physical groups. Other
-sections are skipped.
+"""Reader of Gmsh meshes 2.2 and 4.1, text and binary.
+
+Nodes, elements and physical groups are read, other sections skipped.
 
 Source: Gmsh reference manual, sections "MSH file format" and "Node ordering".
 """
@@ -50,7 +51,7 @@ ORDER = {
 
 
 def read_gmsh(path: Path, structural: bool = False) -> RawMesh:
-    """Mesh of a file; physical groups become sets.
+    """Raw mesh of a file; physical groups become sets.
 
     Raises InputError for a wrong format, broken section, impossible count, missing node.
     """
@@ -117,7 +118,7 @@ def _binary(path: Path, data: bytes, version: str) -> Content:
 
 
 def _header(path: Path, data: bytes) -> tuple[str, bool]:
-    """Version ("2.2" or "4.1") and whether the file is binary."""
+    """Version ("2.2" or "4.1"), and True for a binary file."""
     lines = data[:4096].split(b"\n")
     start = next((n for n, line in enumerate(lines) if line.strip() == b"$MeshFormat"), None)
     if lines[0].strip() == b"$NOD":
@@ -147,7 +148,9 @@ def _header(path: Path, data: bytes) -> tuple[str, bool]:
 
 
 def _in_all_groups(elements: Iterable[Element]) -> list[Element]:
-    """The elements, with repeated entries (one per physical group) merged into one in all groups."""
+    """Elements with repeated entries, one per physical group, merged into one that is in all
+    groups.
+    """
     listed = list(elements)
     if len({groups for _, kind, groups, _ in listed if DIMENSION.get(kind, 3) == 3}) < 2:
         return listed
@@ -167,7 +170,7 @@ def _in_all_groups(elements: Iterable[Element]) -> list[Element]:
 def _cells(
     path: Path, node_ids: Indices, elements: list[Element], names: Mapping[tuple[int, int], str]
 ) -> Iterator[Cells]:
-    """Successive elements of one type and the same physical groups."""
+    """Cells of successive elements of one type and the same physical groups."""
     for (kind, groups), run in itertools.groupby(elements, key=lambda each: each[1:3]):
         if kind not in TYPES:
             raise InputError(f"{path}: element type {kind} is unknown")

@@ -1,5 +1,6 @@
-"""The binary sections of Gmsh files. Every count is checked against the remaining bytes before
-memory is allocated.
+"""Binary sections of Gmsh files.
+
+Every count is checked against the remaining bytes before memory is allocated.
 
 Source: Gmsh reference manual, sections "MSH file format version 4.1" and "version 2".
 """
@@ -21,13 +22,13 @@ MOST = 2**62
 
 
 class Stream:
-    """Numbers of one section, in order."""
+    """Sequential reader of the numbers of one section."""
 
     def __init__(self, data: bytes, name: str) -> None:
         self._data, self._name, self._at = data, name, 0
 
     def array(self, dtype: np.dtype, count: int) -> np.ndarray:
-        """The next numbers. Raises InputError when the section is too short."""
+        """Next numbers. Raises InputError if the section is too short."""
         size = dtype.itemsize * count
         if not 0 <= size <= len(self._data) - self._at:
             raise InputError(
@@ -42,12 +43,12 @@ class Stream:
         return [int(value) for value in self.array(INT, count)]
 
     def count(self, what: str) -> int:
-        """A count of items, each of at least one byte."""
+        """Number of items, each of at least one byte."""
         value = int(self.array(SIZE, 1)[0])
         return self.possible(value, what)
 
     def possible(self, value: int, what: str) -> int:
-        """The count, checked against the size of the section."""
+        """Count, checked against the size of the section."""
         if not 0 <= value <= len(self._data):
             raise InputError(
                 f"claims {value} {what} in a section of {len(self._data)} bytes; the file "
@@ -56,7 +57,7 @@ class Stream:
         return value
 
     def line(self) -> int:
-        """The text count at the start of a section of version 2."""
+        """Text count at the start of a section of version 2."""
         match = re.compile(rb"\s*(\d{1,30})[ \t\r]*\n").match(self._data, self._at)
         if not match:
             raise InputError(f"${self._name} does not start with a count; the file is damaged")
@@ -65,7 +66,7 @@ class Stream:
 
     @property
     def left(self) -> int:
-        """Bytes not yet read."""
+        """Number of unread bytes."""
         return len(self._data) - self._at
 
 
@@ -98,7 +99,7 @@ def stream_entities(stream: Stream) -> Entities:
 
 
 def stream_partitioned_entities(stream: Stream) -> Entities:
-    """Physical groups of each entity (dimension, tag) of a mesh in partitions."""
+    """Physical groups of each entity (dimension, tag) of a partitioned mesh."""
     groups: Entities = {}
     stream.count("partitions")
     stream.ints(2 * stream.count("ghost entities"))
@@ -117,7 +118,7 @@ def stream_partitioned_entities(stream: Stream) -> Entities:
 
 
 def stream_nodes(stream: Stream, wide: bool) -> tuple[Indices, Array]:
-    """Numbers and positions; wide: version 4.1."""
+    """Numbers and positions of nodes; wide: version 4.1."""
     if not wide:
         table = stream.array(np.dtype([("id", INT), ("x", REAL, 3)]), stream.line())
         return table["id"].astype(np.int64), table["x"].astype(float)

@@ -1,5 +1,6 @@
-"""The text sections of Gmsh files. Every count is checked against the file size before memory is
-allocated.
+"""Text sections of Gmsh files.
+
+Every count is checked against the file size before memory is allocated.
 
 Source: Gmsh reference manual, section "MSH file format".
 """
@@ -26,8 +27,9 @@ class Lines:
         self.path, self.name, self.number, self.lines = path, name, first, iter(lines)
 
     def numbers(self, least: int, what: str) -> list[str]:
-        """Fields of the next line. Raises InputError when the section ends or the line is too
-        short.
+        """Fields of the next line.
+
+        Raises InputError if the section ends or the line is too short.
         """
         line = next(self.lines, None)
         self.number += 1
@@ -44,10 +46,10 @@ class Lines:
         return fields
 
     def table(self, count: int, dtype: type, width: int = 0) -> np.ndarray | None:
-        """The next lines as numbers (count, width), fast; None, and nothing consumed, where they
-        must be parsed one by one.
+        """Next lines as numbers (count, width), parsed at once.
 
-        width: least number of columns when positive, exactly that many when negative, any when zero
+        None, with nothing consumed, if they must be parsed one by one. width: least number of
+        columns if positive, exact number if negative, any if zero.
         """
         chunk = list(itertools.islice(self.lines, count))
         try:
@@ -107,7 +109,7 @@ def text_sections(path: Path, lines: list[str]) -> dict[str, Lines]:
 
 
 def _possible(lines: Lines, count: int, what: str, n_bytes: int) -> int:
-    """The count, checked against the file size."""
+    """Count, checked against the file size."""
     if not 0 <= count <= n_bytes:
         raise InputError(
             f"{lines.path}:{lines.number}: claims {count} {what} in a file of {n_bytes} "

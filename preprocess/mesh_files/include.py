@@ -1,4 +1,7 @@
-"""Included files of a mesh file: from its own folder unless others are allowed, without recursion."""
+"""Included files of a mesh file, without recursion.
+
+They are in its own folder unless others are allowed.
+"""
 
 import contextlib
 import re
@@ -50,8 +53,9 @@ class Includes:
 
 
 def included_files(path: Path, allow_outside: bool = False) -> tuple[Path, ...]:
-    """Files within reach that a text mesh file reads, directly or through others; missing ones are
-    omitted.
+    """Existing files that a text mesh file reads, directly or through others.
+
+    Missing files are omitted.
     """
     found: list[Path] = []
     pending = [path.resolve()]

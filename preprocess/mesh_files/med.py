@@ -1,5 +1,6 @@
-"""Reader of MED files (Salome, Code_Aster): one mesh, its elements, and groups of nodes and
-elements by name.
+"""Reader of MED files (Salome, Code_Aster).
+
+One mesh, its elements, and groups of nodes and elements by name:
 
     /ENS_MAA/<mesh>/[<step>/]NOE/COO, FAM, NUM     x of all nodes, then y, then z; family and number of each
     /ENS_MAA/<mesh>/[<step>/]MAI/<type>/NOD, …     first nodes of all elements, then the second ones, …; from 1
@@ -68,8 +69,11 @@ class MedMesh:
 
 
 def read_med(path: Path, structural: bool = False) -> RawMesh:
-    """MED file; groups become sets. Its volumes have the opposite node order: element types that
-    are inverted throughout are reoriented."""
+    """Raw mesh of a MED file; groups become sets.
+
+    Its volumes have the opposite node order: element types that are inverted throughout are
+    reoriented.
+    """
     mesh = read_whole(path, _read, "Salome or Code_Aster")
     cells = []
     for block in mesh.cells:
@@ -138,7 +142,7 @@ def _read(file: h5py.File) -> MedMesh:
 
 
 def _cells(group: h5py.Group) -> Iterator[MedCells]:
-    """Elements of each type; numbered consecutively where the file has no or ambiguous numbers."""
+    """Elements of each type, numbered consecutively if the file has no or ambiguous numbers."""
     found = []
     for name in group:
         part = _group(group, name)
@@ -196,7 +200,7 @@ def _names(families: h5py.Group | None, kind: str) -> dict[int, tuple[str, ...]]
 
 
 def _optional(group: h5py.Group, name: str, default: Indices | None) -> Indices:
-    """Integers of a dataset, or the default; of the default's size."""
+    """Integers of a dataset, or the default, with the size of the default."""
     if name not in group:
         return default  # type: ignore[return-value]
     values = _numbers(group, name, "i").astype(np.int64).ravel()
@@ -206,7 +210,7 @@ def _optional(group: h5py.Group, name: str, default: Indices | None) -> Indices:
 
 
 def _group(parent: h5py.Group, name: str) -> h5py.Group:
-    """A group in the file itself. Raises InputError."""
+    """Group in the file itself, not a link. Raises InputError."""
     if name not in parent or not isinstance(parent.get(name, getlink=True), h5py.HardLink):
         raise InputError(f"{parent.name} has no own group {name}; expected a MED file")
     item = parent[name]

@@ -1,6 +1,6 @@
 """Reader of Nastran bulk data: nodes, solids and their skin, sets.
 
-Source: MSC Nastran, Quick Reference Guide, the entries named.
+Source: MSC Nastran, Quick Reference Guide, entries by name.
 """
 
 import re
@@ -84,7 +84,7 @@ SET3_KINDS = ("GRID", "ELEM", "ELEMENT")
 
 @dataclass
 class BulkData:
-    """Content of the file; nodes of sets and elements by number."""
+    """Content of a file; nodes of sets and elements by number."""
 
     positions: dict[int, Array | tuple[float, float, float]] = field(default_factory=dict)
     # kind, number, property, nodes
@@ -98,9 +98,9 @@ class BulkData:
 
 
 def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
-    """Nastran bulk data; property numbers become sets "property 7", SPC, SPC1, SET, SET1, RBE2 and
-    RBE3 node sets.
+    """Raw mesh of Nastran bulk data.
 
+    Property numbers become sets "property 7"; SPC, SPC1, SET, SET1, RBE2 and RBE3 node sets.
     structural: shells, CBAR, CBEAM and CROD as elements; RBE2, RBE3, CELAS, CBUSH and MPC as
     connections; materials and masses.
     """
@@ -155,7 +155,7 @@ def read_nastran(path: Path, structural: bool = False, *, allow_outside: bool = 
 
 
 def _structural_cells(path: Path, found: StructuralCards, node_ids: Indices) -> list[Cells]:
-    """Cells of the beams and shells, one kind after the other."""
+    """Cells of the beams and shells, type by type."""
     by_kind: dict[str, list[tuple[int, list[int]]]] = defaultdict(list)
     for kind, number, _, nodes in found.shells:
         by_kind[kind].append((number, nodes))
@@ -175,7 +175,7 @@ def _structural_cells(path: Path, found: StructuralCards, node_ids: Indices) -> 
 
 
 def _with_weights(declared: FileDeclarations, raw: RawMesh) -> FileDeclarations:
-    """Declarations with the weights of averaging spiders in the order of the rows of their nodes."""
+    """Declarations with the weights of averaging spiders in the order of their nodes' rows."""
     connections = {}
     for name, given in declared.connections.items():
         if isinstance(given.get("weights"), dict):
@@ -190,8 +190,9 @@ def _unique(members: Iterable[int]) -> Indices:
 
 
 def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
-    """Content of a bulk data file. Raises InputError with the line for anything malformed or
-    unsupported.
+    """Content of a bulk data file.
+
+    Raises InputError with the line for anything malformed or unsupported.
     """
     lines = read_text(path).splitlines()
     start = next(
@@ -285,7 +286,7 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
 
 
 def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
-    """PARAM,WTMASS: factor of densities and masses, of the bulk data or of the case control."""
+    """Factor of densities and masses, PARAM,WTMASS of the bulk data or of the case control."""
     found = [card for card in cards if card.name == "PARAM"]
     found += [
         Card("PARAM", text.split(",")[1:], "case control")
@@ -303,7 +304,7 @@ def _mass_factor(cards: Iterable[Card], before: Iterable[str]) -> float:
 
 
 def _damps(card: Card) -> bool:
-    """Whether a card gives structural damping."""
+    """True if a card gives structural damping."""
     if card.name == "PARAM":
         return text_field(card, 0).strip().upper() == "G" and real_field(card, 1) != 0
     place = {"MAT1": 7, "MAT8": 16}.get(card.name)
@@ -311,7 +312,7 @@ def _damps(card: Card) -> bool:
 
 
 def _require_nodes(path: Path, bulk: BulkData) -> None:
-    """Raise `InputError` for a node of a spider that has no GRID card, or that occurs twice."""
+    """Raise InputError for a node of a spider without GRID card, or one that occurs twice."""
     for name, centre in bulk.structures.centres.items():
         card = name.removesuffix(" centre")
         members = bulk.node_sets[card]
@@ -371,7 +372,7 @@ def _add_set(bulk: BulkData, card: Card) -> None:
 
 
 def _add_set3(bulk: BulkData, card: Card) -> None:
-    """Set of nodes or elements, according to its second field."""
+    """Add a set of nodes or elements, according to its second field."""
     kind = text_field(card, 1).upper()
     if kind in SET3_KINDS:
         sets = bulk.node_sets if kind == "GRID" else bulk.element_sets
@@ -381,7 +382,7 @@ def _add_set3(bulk: BulkData, card: Card) -> None:
 
 
 def _add_coupling(bulk: BulkData, card: Card) -> None:
-    """Nodes of a coupling: the dependent ones of RBE2, the averaged ones of RBE3."""
+    """Add the nodes of a coupling: the dependent ones of RBE2, the averaged ones of RBE3."""
     name = f"{card.name} {integer_field(card, 0)}"
     if card.name == "RBE2":
         entries = [text for text in card.fields[3:] if "." not in text]

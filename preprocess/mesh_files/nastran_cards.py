@@ -1,5 +1,6 @@
-"""Entries (cards) of Nastran bulk data: small, large and free fields, continuation lines, included
-files.
+"""Entries (cards) of Nastran bulk data.
+
+Small, large and free fields, continuation lines, included files.
 
 Source: MSC Nastran, Quick Reference Guide, section "Format of Bulk Data Entries".
 """
@@ -20,7 +21,7 @@ _INCLUDE = re.compile(r"\s*INCLUDE\s+([^$]+)", re.I)
 
 @dataclass
 class Card:
-    """One entry: name, fields without the name, line where it begins."""
+    """One entry: name, fields without the name, location of its first line."""
 
     name: str
     fields: list[str]
@@ -28,7 +29,7 @@ class Card:
 
 
 def included_name(text: str) -> str | None:
-    """Name of the file that a line includes, None where it includes none."""
+    """Name of the file that a line includes, None for other lines."""
     found = _INCLUDE.match(text)
     return found.group(1) if found else None
 
@@ -36,7 +37,7 @@ def included_name(text: str) -> str | None:
 def cards_of(
     path: Path, lines: list[str], before: int, allow_outside: bool = False
 ) -> Iterator[Card]:
-    """Entries with their continuation lines joined, INCLUDE followed."""
+    """Entries with their continuation lines joined, following INCLUDE."""
     includes = Includes(path, allow_outside)
     yield from _entries(path, lines, before, includes)
 
@@ -93,7 +94,10 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
 
 
 def fields_of(text: str) -> tuple[str, list[str]]:
-    """Name and fields of a line: free with commas, large of 16 columns after a star, small of 8."""
+    """Name and fields of a line.
+
+    Free with commas, large fields of 16 columns after a star, otherwise small fields of 8.
+    """
     if "," in text[:80]:
         name, *fields = (part.strip() for part in text.split(","))
         count = 4 if name.endswith("*") or name.startswith("*") else 8
@@ -104,12 +108,12 @@ def fields_of(text: str) -> tuple[str, list[str]]:
 
 
 def _plain(name: str) -> str:
-    """The name of a continuation without its sign."""
+    """Name of a continuation without its sign."""
     return name.lstrip("+*").replace(" ", "").upper()
 
 
 def _tail(text: str) -> str:
-    """The name that a line gives its continuation in its last field, without its sign; "" for none."""
+    """Name of the continuation in the last field of a line, without its sign; "" for none."""
     if "," in text[:80]:
         name, *fields = (part.strip() for part in text.split(","))
         last = fields[4 if "*" in name else 8 :][:1]
@@ -118,8 +122,9 @@ def _tail(text: str) -> str:
 
 
 def _refuse_more_fields(text: str, where: str) -> None:
-    """Raise `InputError` for data after the last field of a line with commas, where only the name
-    of its continuation may be.
+    """Raise InputError for data after the last field of a line with commas.
+
+    Only the name of its continuation may be there.
     """
     name, *fields = (part.strip() for part in text.split(","))
     more = fields[4 if "*" in name else 8 :]
@@ -131,8 +136,9 @@ def _refuse_more_fields(text: str, where: str) -> None:
 
 
 def real(text: str) -> float:
-    """A real number in Nastran's notation, 1.5+3 and 1.5D+3 included; zero when blank. Raises
-    ValueError.
+    """Real number in Nastran's notation, 1.5+3 and 1.5D+3 included; zero if blank.
+
+    Raises ValueError.
     """
     try:
         return float(text)

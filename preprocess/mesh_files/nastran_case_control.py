@@ -1,4 +1,4 @@
-"""Case control of Nastran files: the commands before BEGIN BULK that concern a body.
+"""Case control of Nastran files: commands before BEGIN BULK that concern a body.
 
 Source: MSC Nastran, Quick Reference Guide, case control commands SET, MPC, K2GG.
 """
@@ -15,7 +15,7 @@ from preprocess.mesh_files.nastran_cards import included_name, listed_numbers
 
 
 def case_control(path: Path, lines: list[str], allow_outside: bool = False) -> list[str]:
-    """The lines before BEGIN BULK, those of included files among them. Raises InputError."""
+    """Lines before BEGIN BULK, including those of included files. Raises InputError."""
     return list(_lines(path, lines, Includes(path, allow_outside)))
 
 
@@ -30,7 +30,10 @@ def _lines(path: Path, lines: list[str], includes: Includes) -> Iterator[str]:
 
 
 def sets_of(path: Path, lines: Iterable[str]) -> dict[str, list[int]]:
-    """SET n = 1, 2, 5 THRU 9; continued after a comma. Other kinds of SET are skipped."""
+    """Sets SET n = 1, 2, 5 THRU 9, continued after a comma.
+
+    Other kinds of SET are skipped.
+    """
     sets: dict[str, list[int]] = {}
     for match in re.finditer(
         r"^\s*SET\s+(\d{1,9})\s*=\s*([\d\sTHRUthru,]+?)(?<!,)$", _without_comments(lines), re.M
@@ -42,8 +45,9 @@ def sets_of(path: Path, lines: Iterable[str]) -> dict[str, list[int]]:
 
 
 def selected_equations(path: Path, lines: Iterable[str]) -> int:
-    """Number of MPC = n, 0 if none is selected. Raises InputError where subcases select different
-    ones.
+    """Number in MPC = n, 0 if none is selected.
+
+    Raises InputError if subcases select different ones.
     """
     found = {
         int(number)
@@ -60,8 +64,9 @@ def selected_equations(path: Path, lines: Iterable[str]) -> int:
 
 
 def selected_matrices(path: Path, lines: Iterable[str]) -> None:
-    """Raise InputError for matrices of the file that are added to those of the elements (K2GG,
-    M2GG, B2GG, K42GG, TFL).
+    """Raise InputError for matrices of the file that are added to those of the elements.
+
+    K2GG, M2GG, B2GG, K42GG, TFL.
     """
     found = re.findall(
         r"^\s*([KMBA]2(?:GG|PP)|K42GG|TFL)\s*=", _without_comments(lines), re.M | re.I

@@ -1,6 +1,7 @@
-"""Coordinate systems of Nastran bulk data: rectangular, cylindrical and spherical, by three points
-(CORD2R, CORD2C, CORD2S) or three grids (CORD1R, CORD1C, CORD1S); positions of grids, and the axes
-of their displacements.
+"""Coordinate systems of Nastran bulk data, positions of grids, and axes of their displacements.
+
+Rectangular, cylindrical and spherical systems by three points (CORD2R, CORD2C, CORD2S) or three
+grids (CORD1R, CORD1C, CORD1S).
 
 Source: MSC Nastran, Quick Reference Guide, GRID, GRDSET, CORD1R, CORD2C, CORD2S.
 """
@@ -23,8 +24,9 @@ ON_AXIS = 1e-9  # distance from the axis, of that from the origin, that is none
 
 @dataclass
 class CoordinateSystems:
-    """Cards of the systems and of the grids by number; CP and CD of GRDSET; origin and axes
-    (columns) of the systems found.
+    """Cards of systems and grids by number.
+
+    CP and CD of GRDSET; origin and axes (columns) of the systems evaluated so far.
     """
 
     cards: dict[int, Card] = field(default_factory=dict)
@@ -98,16 +100,17 @@ class CoordinateSystems:
                 )
 
     def displacements(self, number: int, card: Card) -> Array | None:
-        """Columns of the axes in which the displacements of a grid are, None for the basic ones.
-        Raises InputError.
+        """Axes (columns) of the displacements of a grid, None for the basic ones. Raises
+        InputError.
         """
         grid = self.grids.get(number)
         system = integer_field(grid, 5, self.default[1]) if grid is not None else 0
         return self.axes_at(system, self.point(number, card), card) if system else None
 
     def axes_at(self, system: int, x: Array, card: Card) -> Array:
-        """Columns of the directions of any system at a point. Raises InputError on the axis of
-        curved ones.
+        """Axes (columns) of any system at a point.
+
+        Raises InputError on the axis of curved systems.
         """
         origin, axes = self._frame(system, card)
         if not system or self.cards[system].name.endswith("R"):
@@ -164,7 +167,7 @@ class CoordinateSystems:
 
 
 def _axes(card: Card, z: Array, plane: Array) -> Array:
-    """Axes (columns): z, and x in the half plane."""
+    """Axes (columns) from z and a vector in the xz half plane."""
     y = np.cross(z, plane)
     if not (
         np.linalg.norm(z) > 0

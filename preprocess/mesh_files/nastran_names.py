@@ -1,5 +1,5 @@
-"""Names of the entries of Nastran bulk data that are not read, by what they are of: an analysis, or
-a body.
+"""Names of Nastran bulk data entries that are not read, by whether they describe an analysis or a
+body.
 
 Source: MSC Nastran, Quick Reference Guide; Simcenter Nastran and OptiStruct have some of their own.
 """
@@ -129,8 +129,9 @@ FEW = 10  # problems that are listed
 
 
 def require_known(cards: Iterable[Card]) -> None:
-    """Raise `InputError` for cards that Nastran does not have, with the nearest name that it has,
-    each name once.
+    """Raise InputError for cards that Nastran does not have, with the nearest known name.
+
+    Each name is reported once.
     """
     first: dict[str, Card] = {}
     for card in cards:

@@ -1,5 +1,6 @@
-"""Springs, dampers, bushings, equations and point masses of Nastran bulk data, as declarations in
-the units of the file.
+"""Springs, dampers, bushings, equations and point masses of Nastran bulk data.
+
+Declarations are in the units of the file.
 
 Source: MSC Nastran, Quick Reference Guide, CELAS1, CELAS2, PELAS, CDAMP1, CDAMP2, PDAMP, CVISC,
 PVISC, CBUSH, PBUSH, MPC, MPCADD, CONM2.
@@ -35,8 +36,11 @@ SAME = 1e-6  # difference of directions that are one
 
 @dataclass
 class NastranPoints:
-    """Cards of springs, dampers and bushings, values of properties by card and number, equations by
-    set, unions of such sets, masses, node sets of these, and numbers."""
+    """Cards of springs, dampers and bushings, equations and masses.
+
+    Values of properties by card and number, equations by set, unions of such sets, masses, their
+    node sets, and numbers.
+    """
 
     springs: list[Card] = field(default_factory=list)
     viscous: list[Card] = field(default_factory=list)
@@ -49,7 +53,7 @@ class NastranPoints:
     known: set[tuple[str, int]] = field(default_factory=set)
 
     def add(self, card: Card) -> None:
-        """A card of `CARDS`. Raises InputError for a number that occurs twice."""
+        """Add a card of `CARDS`. Raises InputError for a number that occurs twice."""
         key = ("element" if card.name in ELEMENTS else card.name, integer_field(card, 0))
         if key in self.known and card.name not in TABLES:
             raise InputError(
@@ -59,8 +63,9 @@ class NastranPoints:
         CARDS[card.name](self, card)
 
     def select(self, number: int, source: str) -> int:
-        """Keep the equations of a set, or of the sets that MPCADD unites; how many are left out.
-        Raises InputError.
+        """Keep the equations of a set, or of the sets that MPCADD unites.
+
+        Returns the number of omitted ones. Raises InputError.
         """
         chosen = self.unions.get(number, [number] if number else [])
         missing = [each for each in chosen if each not in self.equations]
@@ -95,7 +100,7 @@ class NastranPoints:
         return found
 
     def rotated_grids(self) -> set[int]:
-        """Grids whose rotation a spring, a bushing, an equation or a body acts on."""
+        """Grids with a rotation on which a spring, bushing, equation or body acts."""
         found = {integer_field(card, k, 0) for card in self.bushings for k in (2, 3)}
         found |= {
             integer_field(card, k, 0)
@@ -143,7 +148,7 @@ class NastranPoints:
             yield {**found, "inertia": inertia.tolist()} if inertia.any() else found
 
     def _spring(self, card: Card, frames: CoordinateSystems) -> Item:
-        """CELAS1, CELAS2, CDAMP1, CDAMP2 between equal components of two grids."""
+        """Declaration of CELAS1, CELAS2, CDAMP1 or CDAMP2 between equal components of two grids."""
         name = f"{card.line}: {card.name} {integer_field(card, 0)}"
         first, second = integer_field(card, 2, 0), integer_field(card, 4, 0)
         component, other = text_field(card, 3), text_field(card, 5)
@@ -188,7 +193,7 @@ class NastranPoints:
         return self.properties[kind, owner]
 
     def _viscous(self, card: Card) -> Item:
-        """CVISC along the line between its grids."""
+        """Declaration of CVISC along the line between its grids."""
         name = f"{card.line}: CVISC {integer_field(card, 0)}"
         stretch, twist = self._owned(card, "PVISC", name)
         if twist:
@@ -257,7 +262,7 @@ def _viscous(points: NastranPoints, card: Card) -> None:
 
 
 def _scalar_property(points: NastranPoints, card: Card) -> None:
-    """PELAS, PDAMP and PVISC with several properties each, of four, two and four fields."""
+    """Properties of PELAS, PDAMP and PVISC, several per card, of four, two and four fields."""
     for k in range(0, 8, 2 if card.name == "PDAMP" else 4):
         if text_field(card, k):
             values = [real_field(card, k + 1)] + (
@@ -271,7 +276,10 @@ def _bushings(points: NastranPoints, card: Card) -> None:
 
 
 def _bushing_property(points: NastranPoints, card: Card) -> None:
-    """Stiffnesses and viscous damping; structural damping and stress factors belong to an analysis."""
+    """Stiffness and viscous damping of PBUSH.
+
+    Structural damping and stress factors belong to an analysis.
+    """
     start, viscous, mass = (
         next((k for k, text in enumerate(card.fields) if text.upper() == flag), None)
         for flag in ("K", "B", "M")
@@ -295,7 +303,7 @@ def _bushing_property(points: NastranPoints, card: Card) -> None:
 
 
 def _equation(points: NastranPoints, card: Card) -> None:
-    """Triples of grid, component and factor, two in each line."""
+    """Terms of MPC: triples of grid, component and factor, two in each line."""
     terms = []
     for line in range(0, len(card.fields), 8):
         for k in (1, 4):

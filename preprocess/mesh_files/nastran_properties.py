@@ -1,7 +1,7 @@
-"""Properties and materials of Nastran bulk data, as declarations of a part file in the units of the
+"""Properties and materials of Nastran bulk data, as declarations of a part in the units of the
 file.
 
-Source: MSC Nastran, Quick Reference Guide, the entries named.
+Source: MSC Nastran, Quick Reference Guide, entries by name.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ STATIONS = ("YES", "YESA", "NO")  # whether a station of PBEAM has stress
 
 @dataclass
 class Property:
-    """A section, None of solids, and the number of its material; of laminates those of the plies;
-    torsion constant of rods.
+    """Property card as a section, None for solids, and the number of its material.
+
+    For laminates the materials of the plies; torsion constant of rods.
     """
 
     section: Section | None
@@ -38,7 +39,7 @@ def _refused(card: Card, what: str) -> InputError:
 
 
 def _refuse_fields(card: Card, fields: dict[int, str]) -> None:
-    """Raise InputError for fields that are given."""
+    """Raise InputError for given fields that are not supported."""
     given = [name for index, name in fields.items() if real_field(card, index)]
     if given:
         raise _refused(card, f"{' and '.join(given)} not supported; give zero")
@@ -66,7 +67,7 @@ def _shell(card: Card) -> Property:
 
 
 def _added(card: Card, index: int) -> Section:
-    """Mass per length or area of a field."""
+    """Mass per length or area in a field."""
     mass = real_field(card, index)
     if mass < 0:
         raise _refused(card, f"NSM = {mass:g}; give a mass that is not negative")
@@ -74,7 +75,10 @@ def _added(card: Card, index: int) -> Section:
 
 
 def _laminate(card: Card) -> Property:
-    """PCOMP: Z0, NSM, …, LAM, then material, thickness and angle of each ply, from the bottom."""
+    """Laminate of PCOMP.
+
+    Z0, NSM, …, LAM, then material, thickness and angle of each ply, from the bottom.
+    """
     kind = text_field(card, 7).upper()
     if kind not in ("", "SYM"):
         raise _refused(card, f"LAM = {kind} is not supported; give all plies, or SYM")
@@ -115,10 +119,11 @@ def _general(
     shear: Pair,
     centroid: Pair = (0.0, 0.0),
 ) -> Property:
-    """PBAR and PBEAM; their stress is that at the corners of the rectangle about the centroid that
-    has the points C to F.
+    """Section of PBAR and PBEAM.
 
-    centroid: from the shear centre, N1 and N2 of PBEAM, which is on the line between the grids."""
+    Its stress points are the corners of the centred rectangle through the points C to F. centroid:
+    from the shear centre, N1 and N2 of PBEAM, which is on the line between the grids.
+    """
     y, z = (
         max(
             (abs(real_field(card, k) - c) for k in range(first, 16, 2) if text_field(card, k)),
@@ -134,7 +139,7 @@ def _general(
 
 
 def _beam(card: Card) -> Property:
-    """PBEAM, linear between its ends; shear coefficients are one where they are blank."""
+    """Section of PBEAM, linear between its ends; blank shear coefficients are one."""
     _refuse_fields(card, {5: "I12"})
     if text_field(card, 8).upper() in STATIONS:  # the line of the points C to F may be missing
         card = replace(card, fields=[*card.fields[:8], *[""] * 8, *card.fields[8:]])
@@ -176,13 +181,14 @@ def _beam(card: Card) -> Property:
 
 
 def _values(card: Card, first: int) -> list[float]:
-    """A, I1, I2 and J of a station of PBEAM."""
+    """Values A, I1, I2 and J of a station of PBEAM."""
     return [real_field(card, first + j) for j in (0, 1, 2, 4)]
 
 
 def _end_of(card: Card, stations: list[tuple[float, list[float]]]) -> list[float]:
-    """Values at the second end. Raises InputError for stations between that are not on the straight
-    line.
+    """Values at the second end.
+
+    Raises InputError for intermediate stations that deviate from linear variation.
     """
     first, last = (
         stations[0][1],
@@ -207,7 +213,7 @@ def _rod(card: Card) -> Property:
 
 
 def tube(card: Card) -> Property:
-    """PTUBE: outer diameter, thickness, NSM; solid where the thickness is blank."""
+    """Section of PTUBE: outer diameter, thickness, NSM; solid if the thickness is blank."""
     outer, given = real_field(card, 2), real_field(card, 3)
     if text_field(card, 5) and real_field(card, 5) != outer:
         raise _refused(
@@ -227,13 +233,13 @@ def tube(card: Card) -> Property:
 
 
 def own_rod(card: Card) -> Property:
-    """CONROD: material, area, J, NSM behind its grids."""
+    """Section of CONROD: material, area, J, NSM after its grids."""
     section = {"kind": "truss", "area": real_field(card, 4), **_added(card, 7)}
     return Property(section, integer_field(card, 3), torsion=real_field(card, 5))
 
 
 def _shaped(card: Card) -> Property:
-    """PBARL and PBEAML with their dimensions, linear between the ends."""
+    """Section of PBARL and PBEAML with its dimensions, linear between the ends."""
     shape = text_field(card, 3).upper()
     if shape not in SHAPES:
         raise _refused(card, f"section {shape} is not supported; use {', '.join(SHAPES)}")
@@ -270,7 +276,7 @@ def _dimensions(card: Card, first: int, count: int) -> list[float]:
 
 
 def _stations(card: Card, count: int) -> list[tuple[float, list[float]]]:
-    """Places and dimensions of the stations of PBEAML; those left blank are of the first end."""
+    """Positions and dimensions of the stations of PBEAML; blank ones are those of the first end."""
     own = _dimensions(card, 8, count)
     found = [(0.0, own)]
     for k in range(9 + count, len(card.fields), 3 + count):
@@ -302,7 +308,7 @@ PROPERTIES: dict[str, Callable[[Card], Property]] = {
 
 
 def isotropic(card: Card) -> Section:
-    """MAT1: two of E, G and ν, and ρ."""
+    """Material of MAT1: two of E, G and ν, and ρ."""
     E, G, nu = (real_field(card, k) for k in (1, 2, 3))
     if not text_field(card, 3) and G:
         nu = 0.5 * E / G - 1 if E else 0.0
@@ -318,8 +324,11 @@ def isotropic(card: Card) -> Section:
 
 
 def orthotropic(card: Card) -> Section:
-    """MAT8: in the plane of a ply; across it only the shear moduli have an effect on shells.
-    Strengths Xt, Xc, Yt, Yc, S count where they are stresses, without F12."""
+    """Material of MAT8, in the plane of a ply.
+
+    Across it only the shear moduli affect shells. Strengths Xt, Xc, Yt, Yc, S are used if they are
+    stresses, without F12.
+    """
     E1, E2, nu, G12, G1, G2, rho = (real_field(card, k) for k in range(1, 8))
     found = {
         "kind": "orthotropic",

@@ -1,7 +1,7 @@
-"""Sections of PBARL and PBEAML by their shape and dimensions, in the units of the file.
+"""Sections of PBARL and PBEAML from shape and dimensions, in the units of the file.
 
-The y axis of a shape is upward in the figures of the source, z to the right. T2 is a T upside down,
-H and CHAN2 are I and channel turned by a quarter, T1 a T turned by a quarter.
+The y axis of a shape points upward in the figures of the source, z to the right. T2 is an inverted
+T, H and CHAN2 are I and channel rotated by 90°, T1 a T rotated by 90°.
 
 Source: MSC Nastran, Quick Reference Guide, PBARL.
 """
@@ -47,7 +47,7 @@ def box(
 def i_section(
     height: float, lower: float, upper: float, web: float, low: float, high: float
 ) -> Section:
-    """I with flanges of two widths and thicknesses; T where one of them has none."""
+    """I section with flanges of two widths and thicknesses; T if one of them has none."""
     if lower == upper and low == high:
         return _doubly(height, lower, web, low)
     a, b = 0.5 * low, height - 0.5 * high
@@ -66,7 +66,9 @@ def _doubly(height: float, width: float, web: float, flange: float) -> Section:
 
 
 def _h(d: Dimensions) -> Section:
-    """Distance and twice the thickness of the upright flanges, height, thickness of the web."""
+    """H section: clear distance and twice the thickness of the upright flanges, height, thickness
+    of the web.
+    """
     between, both, height, web = d
     return _doubly(between + both, height, web, 0.5 * both)
 
@@ -86,7 +88,9 @@ def angle(height: float, width: float, upright: float, flat: float) -> Section:
 
 
 def _hat(d: Dimensions) -> Section:
-    """Height, thickness, width of the top, width of each brim beside the upright walls."""
+    """Hat section: height, thickness, width of the top, width of each brim beside the upright
+    walls.
+    """
     height, t, width, brim = d
     m, z = 0.5 * t, 0.5 * (width - t)
     line = [
@@ -113,8 +117,8 @@ def _hat(d: Dimensions) -> Section:
 
 
 def _hat_on_plate(d: Dimensions) -> Section:
-    """Width and height of all, width of the top, thickness of the hat and of the plate on which its
-    brims lie.
+    """Hat on a plate: width and height overall, width of the top, thickness of the hat and of the
+    plate.
     """
     width, height, top, t, plate = d
     b, z, y = 0.5 * width, 0.5 * (top - t), 0.5 * plate
@@ -131,7 +135,9 @@ def _hat_on_plate(d: Dimensions) -> Section:
 
 
 def _two_cells(d: Dimensions) -> Section:
-    """Width, height, place of the middle web; thicknesses of the webs, of top and bottom on the
+    """Two-cell box.
+
+    Width, height, position of the middle web; thicknesses of the webs, of top and bottom on the
     left, of those on the right.
     """
     width, height, place, *webs = d[:6]
@@ -154,8 +160,10 @@ def _two_cells(d: Dimensions) -> Section:
 
 
 def _z(d: Dimensions) -> Section:
-    """Width of each flange beside the web, thickness of the web, height between the flanges and in
-    all; upper one to the left.
+    """Z section.
+
+    Width of each flange beside the web, thickness of the web, clear height between the flanges and
+    overall height; upper flange to the left.
     """
     flange, web, between, height = d
     t, m = 0.5 * (height - between), 0.5 * web
@@ -166,7 +174,9 @@ def _z(d: Dimensions) -> Section:
 
 
 def _cross(d: Dimensions) -> Section:
-    """Width of both arms beside the upright wall, its thickness, its height, thickness of the arms."""
+    """Cross: width of both arms beside the upright wall, its thickness, its height, thickness of
+    the arms.
+    """
     arms, upright, height, flat = d
     y, m, z = 0.5 * height, 0.5 * upright, 0.5 * (arms + upright)
     walls = [

@@ -1,12 +1,11 @@
-"""Trusses, beams, shells and spiders of Nastran bulk data, as elements and declarations of a part
-file.
+"""Trusses, beams, shells and spiders of Nastran bulk data, as elements and declarations of a part.
 
 Plane 1 of a bar, which has the moment of inertia I1, is that of its axis and its orientation
 vector: the local y axis here. The axes of laminates are those of the coordinate system that the
-elements name (MCID), or turned by THETA from the first side. Torsion of rods is a spring between
+elements name (MCID), or rotated by THETA from the first side. Torsion of rods is a spring between
 the rotations of their grids about their axis.
 
-Source: MSC Nastran, Quick Reference Guide, the entries named.
+Source: MSC Nastran, Quick Reference Guide, entries by name.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ Array = NDArray[np.float64]
 
 
 class Rod(NamedTuple):
-    """Number, property and grids of CROD, CTUBE and CONROD; their card."""
+    """Number, property and grids of CROD, CTUBE and CONROD, and their card."""
 
     number: int
     owner: int
@@ -60,9 +59,12 @@ class Rod(NamedTuple):
 
 @dataclass
 class StructuralCards:
-    """Cards of beams, rods, shells (kind, number, property, nodes), their cards and offsets by
-    number, properties, materials by number, spiders, springs, masses, and the factor of masses;
-    coordinate systems; BAROR and BEAMOR."""
+    """Cards of beams, rods, shells and spiders.
+
+    Beams, rods, shells (kind, number, property, nodes), their cards and offsets by number,
+    properties, materials by number, spiders, springs, masses, and the factor of masses; coordinate
+    systems; BAROR and BEAMOR.
+    """
 
     beams: list[Card] = field(default_factory=list)
     rods: list[Rod] = field(default_factory=list)
@@ -81,8 +83,9 @@ class StructuralCards:
     defaults: dict[str, Card] = field(default_factory=dict)
 
     def element_sets(self) -> dict[str, tuple[list[int], int, Section]]:
-        """Numbers of the elements, their property and section, by the name of a set: a property, or
-        one of its variants.
+        """Numbers of the elements, their property and section, by name of a set.
+
+        A set is a property, or one of its variants.
         """
         found: dict[str, tuple[list[int], int, Section]] = {}
         variants: dict[int, list[Any]] = {}
@@ -138,7 +141,7 @@ class StructuralCards:
         return found
 
     def _default(self, card: Card, *fields: int) -> list[str]:
-        """Texts of fields, those of BAROR or BEAMOR where all of them are blank."""
+        """Texts of fields, those of BAROR or BEAMOR if all of them are blank."""
         own = [text_field(card, k) for k in fields]
         if any(own) or DEFAULTS[card.name] not in self.defaults:
             return own
@@ -150,8 +153,9 @@ class StructuralCards:
         )
 
     def _orientation(self, card: Card) -> list[float]:
-        """Orientation vector in basic axes: to a grid G0, or X1, X2, X3 in the displacement axes of
-        GA, or basic ones by OFFT.
+        """Orientation vector in basic axes.
+
+        To a grid G0, or X1, X2, X3 in the displacement axes of GA, or in basic axes by OFFT.
         """
         name, start = f"{card.line}: {card.name} {integer_field(card, 0)}", integer_field(card, 2)
         texts = self._default(card, 4, 5, 6)
@@ -170,8 +174,9 @@ class StructuralCards:
         return [float(x) for x in vector]
 
     def _offt(self, card: Card) -> str:
-        """Three letters: whether the orientation vector is in displacement (G) or basic (B) axes;
-        offsets are in the former.
+        """Three letters of OFFT.
+
+        Orientation vector in displacement (G) or basic (B) axes; offsets are in displacement axes.
         """
         (text,) = self._default(card, 7)
         found = text.upper() or "GGG"
@@ -195,7 +200,7 @@ class StructuralCards:
         return found
 
     def _turned_by_one(self) -> set[int]:
-        """Grids whose rotation one bar alone acts on."""
+        """Grids whose rotation only a single bar acts on."""
         count = Counter(
             node
             for card in self.beams
@@ -215,7 +220,7 @@ class StructuralCards:
         return found
 
     def _oriented(self, section: Section, number: int, kind: str) -> Section:
-        """A laminate along the first axis of MCID, or turned by THETA from the first side."""
+        """Laminate along the first axis of MCID, or rotated by THETA from the first side."""
         card = self.systems.get(number)
         text = text_field(card, _theta(card)) if card is not None else ""
         if card is not None and re.fullmatch(r"\d+", text):
@@ -276,8 +281,9 @@ class StructuralCards:
             )
 
     def declared(self, solids: Mapping[str, int]) -> FileDeclarations:
-        """Sections and materials by element set, connections and masses; solids: property by
-        element set of solids.
+        """Sections and materials by element set, connections and masses.
+
+        solids: property by element set of solids.
         """
         sets = self.element_sets()
         owners = {**solids, **{name: owner for name, (_, owner, _) in sets.items()}}
@@ -296,7 +302,7 @@ class StructuralCards:
         )
 
     def _spider(self, given: Item) -> Iterator[tuple[str, Item]]:
-        """A spider; single components of nodes are along their displacement axes."""
+        """Declaration of a spider; single components of nodes are along their displacement axes."""
         name, card, own = given["where"], given["card"], given["components"]
         frames = {
             node: self.frames.displacements(node, card)
@@ -328,8 +334,9 @@ class StructuralCards:
             yield name, {**plain, "axes": rows}
 
     def _twists(self) -> dict[str, Item]:
-        """Torsion springs of rods between grids that something turns; of others whose ends are free
-        to turn it has no effect.
+        """Torsion springs of rods between grids whose rotation another element acts on.
+
+        The torsion of other rods, whose ends rotate freely, has no effect.
         """
         rods = [rod for rod in self.rods if self._property(rod.owner).torsion]
         held = self._turned_by_others() | {node for card in self.beams for node in _grids(card)}
@@ -387,14 +394,19 @@ class StructuralCards:
 
 
 def _axis_independent(components: str) -> bool:
-    """Whether components are all translations, all rotations, or both: whatever the axes."""
+    """True if components are all translations, all rotations, or both, so that the axes do not
+    matter.
+    """
     return all(len(set(components) & chosen) in (0, 3) for chosen in (set("123"), TURNS))
 
 
 def _released(card: Card, alone: set[int]) -> tuple[str, str]:
-    """Pin flags of both ends. A bar that may turn about its axis at both ends transmits no torque
-    either way: the first holds. Nor does one that is hinged at a grid that it alone turns: that end
-    may turn."""
+    """Pin flags of both ends.
+
+    A bar hinged at a grid that it alone rotates transmits no torque: its torsion is released at
+    that end too. If the torsion is released at both ends, the first end is kept fixed: the bar
+    would otherwise rotate freely about its axis.
+    """
     flags = [_pins(card, k) for k in (8, 9)]
     for end, node in enumerate(_grids(card)):
         if node in alone and {"5", "6"} <= set(flags[end]) and "4" not in "".join(flags):
@@ -429,7 +441,7 @@ def _theta(card: Card) -> int:
 
 
 def add_shell(found: StructuralCards, card: Card) -> None:
-    """A shell of one thickness with its offset ZOFFS from the grids along its normal."""
+    """Add a shell of one thickness with its offset ZOFFS from the grids along its normal."""
     kind, count = SHELLS[card.name]
     number = integer_field(card, 0)
     own, offset = (
@@ -450,14 +462,14 @@ def add_shell(found: StructuralCards, card: Card) -> None:
 
 
 def add_bar(found: StructuralCards, card: Card) -> None:
-    """CBAR or CBEAM."""
+    """Add a CBAR or CBEAM."""
     if card.name == "CBEAM":
         _refuse(card, [k for k in (16, 17) if _is_nonzero(card, k)], "warping at SA or SB")
     found.beams.append(card)
 
 
 def add_rod(found: StructuralCards, card: Card) -> None:
-    """CROD or CTUBE."""
+    """Add a CROD or CTUBE."""
     number = integer_field(card, 0)
     found.rods.append(
         Rod(
@@ -470,7 +482,7 @@ def add_rod(found: StructuralCards, card: Card) -> None:
 
 
 def add_own_rod(found: StructuralCards, card: Card) -> None:
-    """CONROD, which has no property: those of one section are a set."""
+    """Add a CONROD, which has no property: rods of one section form a set."""
     number, own = integer_field(card, 0), own_rod(card)
     owner = next(
         (key for key, each in found.properties.items() if key < 0 and each == own), -number
@@ -480,14 +492,14 @@ def add_own_rod(found: StructuralCards, card: Card) -> None:
 
 
 def add_defaults(found: StructuralCards, card: Card) -> None:
-    """BAROR or BEAMOR."""
+    """Store BAROR or BEAMOR."""
     if card.name in found.defaults:
         raise InputError(f"{card.line}: {card.name} occurs twice; keep one")
     found.defaults[card.name] = card
 
 
 def add_property(found: StructuralCards, card: Card) -> None:
-    """Section of a property card."""
+    """Add the section of a property card."""
     number = integer_field(card, 0)
     if number in found.properties:
         raise InputError(
@@ -502,7 +514,7 @@ def add_property(found: StructuralCards, card: Card) -> None:
 
 
 def add_spider(found: StructuralCards, card: Card) -> None:
-    """RBE2, RBE3 or RBAR with their nodes in the set of the card's name."""
+    """Add RBE2, RBE3 or RBAR, with their nodes in the set of the card's name."""
     name = f"{card.name} {integer_field(card, 0)}"
     spider: Item = {"where": name, "reference": f"{name} centre", "card": card}
     if card.name == "RBAR":
@@ -574,7 +586,7 @@ def _weights(card: Card, name: str) -> tuple[list[tuple[float, list[int]]], set[
 
 
 def _is_nonzero(card: Card, index: int) -> bool:
-    """Whether a field is neither blank nor zero."""
+    """True if a field is neither blank nor zero."""
     text = text_field(card, index)
     return bool(text) and bool(text.strip("0.+-") or not re.fullmatch(r"[+-]?0*\.?0*", text))
 

@@ -30,8 +30,9 @@ class ExtractedTables(NamedTuple):
 
 
 def extract_tables(text: str, columns: Callable[[str], int]) -> ExtractedTables:
-    """Tables below keyword lines *NODE and *ELEMENT; columns: of the table below a keyword line, 0
-    for none.
+    """Tables below keyword lines *NODE and *ELEMENT.
+
+    columns: of the table below a keyword line, 0 for none.
     """
     pieces, tables, at, mark = list[str](), dict[str, Array](), 0, secrets.token_hex(16)
     for header in _HEADER.finditer(text):

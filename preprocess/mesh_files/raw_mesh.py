@@ -1,5 +1,8 @@
-"""Raw content of a mesh file, before units and checks; solid cells joined by type, cells of lower
-dimension as node sets or, where they are wanted, as beams and shells."""
+"""Raw content of a mesh file, before units and checks.
+
+Solid cells are joined by type, cells of lower dimension become node sets or, if requested, beams
+and shells.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -43,8 +46,10 @@ SHOWN = 5
 
 @dataclass(frozen=True, eq=False)
 class RawMesh:
-    """Raw content of a mesh file: all points, elements by type, sets as point indices; notices:
-    omitted content; declared: what the file says of its beams, shells and connections."""
+    """Raw content of a mesh file: all points, elements by type, sets as point indices.
+
+    notices: omitted content; declared: declarations of its beams, shells and connections.
+    """
 
     points: Array
     node_ids: Indices
@@ -73,8 +78,9 @@ def node_rows(
     elements: Sequence[int] | Indices,
     kind: str = "",
 ) -> Indices:
-    """Rows of the nodes whose numbers elements (ne, nn) give. Raises InputError naming elements and
-    the missing nodes.
+    """Rows of the nodes with the given numbers (ne, nn) of elements.
+
+    Raises InputError naming elements and the missing nodes.
     """
     order = np.argsort(node_ids, kind="stable")
     wanted = np.array(numbers, dtype=np.int64)
@@ -100,8 +106,11 @@ def raw_mesh_of(
     node_sets: dict[str, Indices],
     structural: bool = False,
 ) -> RawMesh:
-    """Solid cells joined by type; lower-dimensional cells as node sets, rejected when not on a
-    solid, or as ``structural`` elements."""
+    """Raw mesh of cells: solid cells joined by type.
+
+    Lower-dimensional cells become node sets, or ``structural`` elements; they are rejected if they
+    are not on a solid.
+    """
     cells = [block for block in cells if len(block.rows)]
     kept = {**SOLIDS, **STRUCTURES} if structural else SOLIDS
     _check_types(path, cells, structural)

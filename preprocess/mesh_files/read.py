@@ -1,4 +1,4 @@
-"""Mesh of a file: `read_mesh`."""
+"""Reader of mesh files of any format: `read_mesh`."""
 
 import warnings
 from collections.abc import Iterable
@@ -32,7 +32,7 @@ def read_mesh(
 ) -> Mesh:
     """Mesh of a file: Gmsh .msh (2.2, 4.1), Abaqus or CalculiX .inp, Nastran .bdf, VTU, MED.
 
-    unit: of the file: a length, "m", "cm", "mm" or "in", with forces in N and times in s, or a
+    unit: of the file, a length, "m", "cm", "mm" or "in", with forces in N and times in s, or a
     consistent system: "SI", "mm-t-s", "mm-kg-ms", "mm-g-ms", "cm-g-s", "in-lbf-s", "ft-slug-s".
     Materials of the file that fit a common metal in another system are a `PreprocessWarning`. fix:
     "orientation" reorders inverted elements. structural: read trusses, beams and shells (lines,
@@ -104,7 +104,7 @@ def _mesh(raw: RawMesh, source: str, units: Units) -> Mesh:
 
 
 def _connected(raw: RawMesh) -> Indices:
-    """Rows of the nodes that connections and masses of the file are at."""
+    """Rows of the nodes of connections and masses of the file."""
     masses = [each["node"] for each in raw.declared.masses]
     own = raw.declared.connected(raw.node_ids, raw.node_sets)
     return np.concatenate([np.flatnonzero(np.isin(raw.node_ids, masses)), own])
@@ -117,7 +117,7 @@ def _kept(index: Indices, nodes: Indices) -> Indices:
 
 
 def _reoriented(mesh: Mesh) -> Mesh:
-    """The mesh with the node order of inverted elements corrected."""
+    """Mesh with the node order of inverted elements corrected."""
     blocks = {
         name: ElementBlock(reoriented(name, mesh.nodes, block.connectivity), block.ids)
         for name, block in mesh.solids.items()

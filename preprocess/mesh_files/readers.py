@@ -1,8 +1,8 @@
-"""Mesh readers by file suffix; their exceptions become one InputError.
+"""Table of the mesh readers by file suffix.
 
-VTU is read by meshio. The other formats have their own readers: meshio drops the numbers of nodes
-and elements, surfaces, sets of sets and supports, skips unknown content, and fails on many real
-files.
+Their exceptions become one InputError. VTU is read by meshio. The other formats have their own
+readers: meshio drops the numbers of nodes and elements, surfaces, sets of sets and supports, skips
+unknown content, and fails on many real files.
 """
 
 from collections.abc import Callable
@@ -40,10 +40,10 @@ EXPECTED = {
 
 
 def raw_mesh(path: Path, structural: bool = False, *, allow_outside: bool = False) -> RawMesh:
-    """Content of a mesh file with the files that it includes, its beams and shells as elements if
-    ``structural``.
+    """Content of a mesh file and its included files.
 
-    Raises InputError with file, location and reason.
+    Beams and shells are elements if ``structural``. Raises InputError with file, location and
+    reason.
     """
     reader = READERS.get(path.suffix.lower())
     if reader is None:

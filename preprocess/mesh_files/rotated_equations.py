@@ -1,6 +1,4 @@
-"""Equations between degrees of freedom whose components are along other axes than those of the
-mesh.
-"""
+"""Equations between degrees of freedom with components along axes other than those of the mesh."""
 
 from __future__ import annotations
 
@@ -17,11 +15,10 @@ TINY = 1e-12
 
 
 def rotated_terms(terms: Terms, axes: Mapping[int, Array]) -> Terms:
-    """Terms in mesh axes, those of one degree of freedom added; the largest of the first node
-    first, or of all if it has none.
+    """Terms in mesh axes, with those of equal degrees of freedom added.
 
-    axes: rows (3, 3) of the axes of nodes that have others.  Raises InputError where nothing is
-    left.
+    The largest term of the first node comes first, or the largest of all if that node has none.
+    axes: rows (3, 3) of the axes of nodes that have others. Raises InputError if no term is left.
     """
     total: dict[tuple[int, int], float] = {}
     for node, component, factor in terms:

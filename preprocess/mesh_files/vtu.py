@@ -30,10 +30,10 @@ MOST_REGIONS = 200  # distinct values of cell data that become sets
 
 
 def read_vtu(path: Path, structural: bool = False) -> RawMesh:
-    """VTK unstructured grid; point data of zeros and ones become node sets, integer cell data
-    element sets.
+    """Raw mesh of a VTK unstructured grid.
 
-    Nodes and elements are numbered from 0.
+    Point data of zeros and ones become node sets, integer cell data element sets. Nodes and
+    elements are numbered from 0.
     """
     from meshio import vtu  # lazily: importing meshio is slow and only this format needs it
     from meshio._mesh import topological_dimension
@@ -76,8 +76,9 @@ def read_vtu(path: Path, structural: bool = False) -> RawMesh:
 
 
 def _cell_sets(data: dict[str, list[Array]], solid: Indices) -> dict[str, Indices]:
-    """Element sets of integer cell data: "name" for values 0 and 1, otherwise "name value" for each
-    value.
+    """Element sets of integer cell data.
+
+    "name" for values 0 and 1, otherwise "name value" for each value.
     """
     sets: dict[str, Indices] = {}
     for name, parts in data.items():
@@ -98,7 +99,7 @@ def _cell_sets(data: dict[str, list[Array]], solid: Indices) -> dict[str, Indice
 
 
 def _check_document_type(path: Path) -> None:
-    """Raise InputError when the XML declares a document type, before any entity is expanded."""
+    """Raise InputError if the XML declares a document type, before any entity is expanded."""
 
     def reject(*_: object) -> None:
         raise InputError(
@@ -122,8 +123,9 @@ def _check_document_type(path: Path) -> None:
 
 
 def _check_claims(path: Path) -> None:
-    """Raise InputError when a piece claims more than the file can hold, or when compressed data
-    could exceed the memory.
+    """Raise InputError for a piece that claims more data than the file can hold.
+
+    Also if compressed data could exceed the memory.
     """
     data = read_bytes(path)
     seen = _seen_elements(data)

@@ -1,4 +1,4 @@
-"""Part files: the inputs of a flexible body in TOML."""
+"""Part files: inputs of a flexible body in TOML."""
 
 from preprocess.part_file.part import FORMAT, Part
 from preprocess.part_file.read import read_part

@@ -24,10 +24,10 @@ MADE = (".h5", ".html", ".toml")  # outputs, and the part file itself
 def input_digest(
     table: Mapping[str, Any], files: Iterable[Path], allow_outside: bool = False
 ) -> str:
-    """SHA-256 of the keys and values of a part file, the bytes of the files it reads with what they
-    include, and the program.
+    """SHA-256 of all inputs of a part file.
 
-    Raises InputError.
+    Keys and values, the bytes of the files it reads with their includes, and the program. Raises
+    InputError.
     """
     digest = hashlib.sha256(program_digest().encode())
     digest.update(json.dumps(table, sort_keys=True, default=str).encode())
@@ -40,8 +40,9 @@ def input_digest(
 
 
 def companions(path: Path) -> list[Path]:
-    """Files of the same name in the folder of a matrix file, which importers find: masses, degrees
-    of freedom, nodes.
+    """Files with the name of a matrix file that importers find in its folder.
+
+    Masses, degrees of freedom, nodes.
     """
     return sorted(
         each
@@ -63,7 +64,7 @@ def program_digest() -> str:
 
 
 def program_sources(root: Path) -> list[Path]:
-    """The sources on which a body depends, in the folder ``root``."""
+    """Source files on which a body depends, in the folder ``root``."""
     shared = root / "flexmbs"
     found = (
         (root / "preprocess").rglob("*.py"),
@@ -74,7 +75,7 @@ def program_sources(root: Path) -> list[Path]:
 
 
 def stored_digest(body: Path) -> str | None:
-    """Digest of the inputs of a flexible-body file; None when there is no valid body."""
+    """Digest of the inputs of a flexible-body file; None without a valid body."""
     if not body.is_file():
         return None
     try:

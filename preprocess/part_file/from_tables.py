@@ -1,4 +1,7 @@
-"""Objects from TOML tables: the keys are the constructor's arguments, checked by its annotations."""
+"""Construction of objects from TOML tables.
+
+The keys are the constructor's arguments, checked by its annotations.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ class PartFiles:
         self.used: list[Path] = []
 
     def path(self, file: str, key: str) -> Path:
-        """The absolute path under a key. Raises NestedError for one outside the folder."""
+        """Absolute path under a key. Raises NestedError for a file outside the folder."""
         path = self.locator.path(file, key)
         self.used.append(path)
         return path
@@ -61,8 +64,9 @@ def read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files: 
 
 
 def read_record(cls: type[Made], table: Mapping[str, Any], files: PartFiles) -> Made:
-    """Object of a dataclass made from a table. Raises NestedError with every problem, InputError
-    from the constructor.
+    """Dataclass made from a table.
+
+    Raises NestedError with every problem, InputError from the constructor.
     """
     return cls(**record_values(cls, table, files))
 
@@ -105,15 +109,16 @@ def key_problems(
 
 
 def as_table(value: Any) -> Mapping[str, Any]:
-    """The value if it is a table. Raises NestedError."""
+    """Value that must be a table. Raises NestedError."""
     if not isinstance(value, Mapping):
         raise NestedError([Problem((), f"must be a table, not {shown(value)}")])
     return value
 
 
 def problem_at(problem: str, path: tuple[str, ...], table: Any) -> Problem:
-    """A constructor's problem, ``method.modes: is 0`` or ``material: nu = 0.5 …``, with its key
-    path.
+    """Problem of a constructor with its key path.
+
+    ``method.modes: is 0`` or ``material: nu = 0.5 …``.
     """
     name, separator, what = problem.partition(": ")
     keys = tuple(name.split("."))
@@ -127,8 +132,8 @@ def problem_at(problem: str, path: tuple[str, ...], table: Any) -> Problem:
 
 
 def numbers(value: Any, key: str, files: PartFiles) -> Any:
-    """Nested lists of numbers as tuples; a string is the name of a file of numbers (.npy, .csv,
-    .txt). Raises NestedError.
+    """Nested lists of numbers as tuples, or the name of a file of numbers (.npy, .csv, .txt).
+    Raises NestedError.
     """
     if isinstance(value, str):
         return _array(files.path(value, key))
@@ -166,7 +171,7 @@ def _required(field: dataclasses.Field[Any]) -> bool:
 
 
 def _value(hint: Any, value: Any, key: str, files: PartFiles) -> Any:
-    """A value of the annotated type; integers are accepted as real numbers, nothing else is
+    """Value of the annotated type; integers are accepted as real numbers, nothing else is
     converted.
     """
     if is_array(hint):
@@ -183,7 +188,7 @@ def _value(hint: Any, value: Any, key: str, files: PartFiles) -> Any:
 
 
 def is_array(hint: Any) -> bool:
-    """Whether an annotation stands for an array of numbers, which may be in a file."""
+    """True if an annotation stands for an array of numbers, which may be in a file."""
     return {hint, *typing.get_args(hint)} >= _ARRAY
 
 
@@ -193,7 +198,7 @@ def _wanted(kind: str, message: str) -> str:
 
 @functools.cache
 def type_adapter(hint: Any) -> TypeAdapter[Any]:
-    """What validates values of an annotated type."""
+    """Validator of values of an annotated type."""
     return TypeAdapter(hint, config=ConfigDict(arbitrary_types_allowed=True))
 
 

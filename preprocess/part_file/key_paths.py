@@ -1,7 +1,7 @@
-"""Keys of a part file by their paths: ``material.E``, ``interfaces.hub.point.x``,
-``point_masses.motor.mass``.
+"""Paths of the keys of a part file.
 
-Names may contain dots. Elements of a list are ``x``, ``y``, ``z`` of three, or ``0``, ``1``, …
+``material.E``, ``interfaces.hub.point.x``, ``point_masses.motor.mass``. Names may contain dots.
+Elements of a list are ``x``, ``y``, ``z`` of three, or ``0``, ``1``, …
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ def _numbers(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def with_values(table: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """A table with other values at the paths; the table stays as it is. Raises InputError for a
-    path through what has no keys.
+    """Copy of a table with other values at the paths.
+
+    Raises InputError for a path through a value without keys.
     """
     made = dict(table)
     for path, value in values.items():
@@ -37,8 +38,9 @@ def with_values(table: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str
 
 
 def _with(container: Any, rest: str, value: Any, path: str) -> Any:
-    """The container with a value at the rest of a path: the longest of its names that begins it, or
-    a new key.
+    """Container with a value at the rest of a path.
+
+    The first key is the longest of its names that begins the path, or a new one.
     """
     parts = _parts(container)
     found = max((name for name in parts if f"{rest}.".startswith(f"{name}.")), key=len, default="")
@@ -53,7 +55,7 @@ def _with(container: Any, rest: str, value: Any, path: str) -> Any:
 
 
 def _parts(value: Any) -> Mapping[str, Any]:
-    """What a path can name within a value."""
+    """Keys that a path can name within a value."""
     if isinstance(value, Mapping):
         return value
     if isinstance(value, list):

@@ -1,5 +1,6 @@
-"""A part file: mesh, unit, materials, interfaces, reduction, reference and damping of one flexible
-body, in TOML.
+"""Part file: inputs of one flexible body in TOML.
+
+Mesh, unit, materials, interfaces, reduction, reference and damping:
 
 format = "flexmbs-part/1"
 mesh = "link.msh"
@@ -115,7 +116,7 @@ Unit = Literal[
 
 @dataclass(frozen=True)
 class PartOptions:
-    """The keys above the tables."""
+    """Keys above the tables."""
 
     reference: str
     mesh: str | None = None
@@ -138,8 +139,9 @@ OPTIONS = field_names(PartOptions)
 
 @dataclass(frozen=True)
 class MatrixSource:
-    """Matrices of another program instead of a mesh: the arguments of `read_model`, files by their
-    names.
+    """Matrices of another program instead of a mesh.
+
+    The arguments of `read_model`, files by their names.
     """
 
     file: str
@@ -151,8 +153,9 @@ class MatrixSource:
 
 @dataclass(frozen=True)
 class PartDivision:
-    """Pieces of a part that bends far: the arguments of `divide`, and the kind of the cuts of
-    `reduce_divided`.
+    """Division of a part with large bending into pieces.
+
+    The arguments of `divide`, and the kind of the cuts of `reduce_divided`.
     """
 
     pieces: int | None = None
@@ -164,9 +167,10 @@ class PartDivision:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Content of a part file: the arguments of `read_mesh`, `assemble`, `reduce` and `divide`;
-    ``files``: all files it reads; ``reader``: what made it of its document; ``allow_outside``:
-    whether files may be outside its folder.
+    """Content of a part file: the arguments of `read_mesh`, `assemble`, `reduce` and `divide`.
+
+    ``files``: all files it reads; ``reader``: the function that made it from its document;
+    ``allow_outside``: whether files may be outside its folder.
 
     Examples
     --------
@@ -209,19 +213,21 @@ class Part:
     allow_outside: bool = False
 
     def numbers(self) -> dict[str, float]:
-        """All numbers of the part file by the paths of their keys: ``{"material.E": 70e9,
-        "damping": 0.01, …}``.
+        """All numbers of the part file by the paths of their keys.
+
+        ``{"material.E": 70e9, "damping": 0.01, …}``.
         """
         return numbers_in(self.document.table)
 
     def changed(self, values: Mapping[str, Any]) -> Part:
-        """The part with other values at the paths of keys, ``{"material.E": 2.1e11}``, checked as
-        if read. Raises InputError.
+        """Part with other values at the paths of keys, checked as if read.
+
+        ``{"material.E": 2.1e11}``. Raises InputError.
         """
         return self.reader(self.document._replace(table=with_values(self.document.table, values)))
 
     def read_mesh(self) -> Mesh:
-        """Mesh in metres. Raises InputError, also if the part has matrices instead."""
+        """Mesh in metres. Raises InputError, also for a part with matrices."""
         if self.mesh is None:
             raise InputError(f"{self.document.path}: has matrices instead of a mesh")
         with self.located():
@@ -267,10 +273,10 @@ class Part:
         progress: Progress | None = None,
         keep: str | Path | None = None,
     ) -> FlexibleBodyData:
-        """Flexible body; its provenance names the part file and the digest of the inputs. The
-        arguments are those of `pp.reduce`.
+        """Flexible body; its provenance names the part file and the digest of the inputs.
 
-        Raises InputError, also for a divided part, SolverError.
+        The arguments are those of `pp.reduce`. Raises InputError, also for a divided part,
+        SolverError.
         """
         if self.division is not None:
             raise InputError(
@@ -306,7 +312,7 @@ class Part:
         return replace(data, provenance={**origin, **data.provenance, INPUTS: self.digest()})
 
     def job(self) -> Job:
-        """The part for `reduce_together`, before any matrix. Raises InputError."""
+        """Part as a job of `reduce_together`, before any matrix. Raises InputError."""
         options = self.options
         if self.division is not None or self.mesh is None:
             what = "[divide]" if self.mesh is not None else "[matrices]"
@@ -346,8 +352,11 @@ class Part:
     def reduce_divided(
         self, *, allow_large: bool = False, progress: Progress | None = None
     ) -> DividedBodyData:
-        """Divided flexible body of a part with pieces; the provenance of each piece names the part
-        file and the digest of the inputs. Raises InputError, SolverError."""
+        """Divided flexible body of a part with pieces.
+
+        The provenance of each piece names the part file and the digest of the inputs. Raises
+        InputError, SolverError.
+        """
         if self.division is None:
             raise InputError(
                 f"{self.document.path}: divide: is missing; give the number of pieces, "
@@ -403,7 +412,7 @@ class Part:
         )
 
     def body(self) -> FlexibleBodyData | DividedBodyData:
-        """The flexible body of the part, divided if it has pieces. Raises InputError, SolverError."""
+        """Flexible body of the part, divided if it has pieces. Raises InputError, SolverError."""
         return self.reduce() if self.division is None else self.reduce_divided()
 
     def digest(self) -> str:
@@ -426,7 +435,7 @@ class Part:
 
 
 def _within(given: Any, mesh: Mesh) -> Any:
-    """Of what is given by element set, that of the sets of a piece; one for all as it is."""
+    """Entries by element set restricted to the sets of a piece; one for all is unchanged."""
     return (
         {name: each for name, each in given.items() if name in mesh.element_sets}
         if isinstance(given, Mapping)
@@ -435,8 +444,9 @@ def _within(given: Any, mesh: Mesh) -> Any:
 
 
 def _of_key(problem: str, table: Mapping[str, Any]) -> Problem:
-    """A problem ``interfaces.hub: what`` with its key path in the file; an empty path when it names
-    no key of the file.
+    """Problem ``interfaces.hub: what`` with its key path in the file.
+
+    The path is empty if the problem names no key of the file.
     """
     path, separator, what = problem.partition(": ")
     keys = tuple(path.split("."))

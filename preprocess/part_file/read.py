@@ -59,8 +59,9 @@ WHOLE = ("matrices", "prestress", "band", "tolerance")  # not with [divide]
 
 @checked_arguments
 def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
-    """The part in a file. Raises InputError with every problem, one line each: ``file:line: key:
-    what``.
+    """Part of a file.
+
+    Raises InputError with every problem, one line each: ``file:line: key: what``.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def read_part(path: str | Path, *, allow_outside: bool = False) -> Part:
 
 
 def part_of(document: Document, *, allow_outside: bool) -> Part:
-    """The part that a document describes. Raises InputError with every problem."""
+    """Part described by a document. Raises InputError with every problem."""
     table, notes = document.table, Collector()
     files = PartFiles(Locator(document.path.parent, allow_outside, "part"))
     _check_format(table, notes)
@@ -138,8 +139,9 @@ def part_of(document: Document, *, allow_outside: bool) -> Part:
 
 
 def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
-    """Problems of the source: either a mesh with unit and materials, or matrices; a divided part
-    has a mesh only.
+    """Problems of the source.
+
+    Either a mesh with unit and materials, or matrices; a divided part has a mesh only.
     """
     if "divide" in table and (given := [key for key in WHOLE if key in table]):
         return [
@@ -206,7 +208,7 @@ def _attempt(
 
 
 def _section(table: Mapping[str, Any], name: str, notes: Collector) -> Mapping[str, Any]:
-    """A non-empty table of tables."""
+    """Non-empty table of tables."""
     found = notes.attempt((name,), lambda: as_table(table[name])) if name in table else {}
     if found is not None and not found:
         notes.problems.append(Problem((name,), f"is missing; give at least one [{name}.…]"))
@@ -235,7 +237,7 @@ def _method(given: Any, files: PartFiles) -> Reduction:
 
 
 def _default_method(table: Mapping[str, Any]) -> Reduction | None:
-    """Craig and Bampton's, or the smallest that is proved for a band."""
+    """Craig–Bampton, or the smallest proved basis if a band is given."""
     return None if "band" in table else CraigBampton(modes=12)
 
 
@@ -256,7 +258,7 @@ def _formulation(given: Any, files: PartFiles) -> Formulation:
 
 
 def _stress(given: Any, files: PartFiles) -> Stress | None:
-    """true, false, or a table with nodes and precision."""
+    """Stress options from true, false, or a table with nodes and precision."""
     if isinstance(given, bool):
         return SURFACE_STRESS if given else None
     return read_record(Stress, as_table(given), files)

@@ -1,5 +1,6 @@
-"""Interfaces, connections and attached masses on a region of the mesh: a named set, nodes about a
-point or on a plane.
+"""Interfaces, connections and attached masses on a region of the mesh.
+
+A region is a named set, nodes about a point or on a plane.
 
 [interfaces.hub]
 kind = "rigid"                                    # or "averaged"
@@ -32,12 +33,12 @@ REGION_KEYS = ("set", "point", "plane")
 
 
 def read_interface(table: Any, files: PartFiles) -> Interface:
-    """The interface of a table. Raises NestedError with every problem, InputError."""
+    """Interface of a table. Raises NestedError with every problem, InputError."""
     return _read_kind(INTERFACES, table, "rigid", files)
 
 
 def read_connection(table: Any, files: PartFiles) -> Connection:
-    """The connection of a table. Raises NestedError with every problem, InputError."""
+    """Connection of a table. Raises NestedError with every problem, InputError."""
     return _read_kind(CONNECTIONS, table, "rigid-spider", files)
 
 
@@ -53,8 +54,9 @@ def _read_kind(kinds: Mapping[str, type[Made]], table: Any, default: str, files:
 
 
 def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
-    """Object whose argument ``where`` is a region. Raises NestedError with every problem,
-    InputError from the constructor.
+    """Object whose argument ``where`` is a region.
+
+    Raises NestedError with every problem, InputError from the constructor.
     """
     given = as_table(table)
     own = [name for name in field_names(cls) if name != "where"]
@@ -76,7 +78,7 @@ def read_with_region(cls: type[Made], table: Any, files: PartFiles) -> Made:
 
 
 def _where(table: Mapping[str, Any], files: PartFiles) -> str | Region:
-    """Region of one of the keys."""
+    """Region given by one of its keys."""
     given = [key for key in REGION_KEYS if key in table]
     if len(given) != 1:
         raise NestedError(

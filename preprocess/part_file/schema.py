@@ -1,4 +1,7 @@
-"""JSON schema of part files, from the annotations that their reader checks; the reader checks more."""
+"""JSON schema of part files, from the annotations that their reader checks.
+
+The reader checks more.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ POINT: Schema = {"type": "array", "items": {"type": "number"}, "minItems": 3, "m
 
 
 def part_schema() -> Schema:
-    """The schema of ``flexmbs-part`` files."""
+    """Schema of ``flexmbs-part`` files."""
     material = one_of_kinds(MATERIALS, "isotropic")
     region = {
         "set": {"type": "string"},
@@ -69,8 +72,9 @@ def part_schema() -> Schema:
 
 
 def one_of_kinds(kinds: Mapping[str, type], default: str, more: Schema | None = None) -> Schema:
-    """A table whose keys depend on its ``kind``, by default ``default``; ``more``: keys of a region
-    instead of ``where``.
+    """Schema of a table whose keys depend on its ``kind``, by default ``default``.
+
+    ``more``: keys of a region instead of ``where``.
     """
     chosen = [
         {
@@ -90,7 +94,7 @@ def one_of_kinds(kinds: Mapping[str, type], default: str, more: Schema | None = 
 
 
 def record(cls: type, more: Schema | None = None, *, kind: str = "") -> Schema:
-    """The table of a dataclass: its arguments; of one on a region the keys of that."""
+    """Schema of a dataclass: its arguments; a ``where`` is replaced by the keys of a region."""
     hints = typing.get_type_hints(cls)
     names = [name for name in field_names(cls) if not (more and name == "where")]
     more = more if "where" in field_names(cls) else None

@@ -1,4 +1,4 @@
-"""Error estimates of a reduced body against its finite-element model, with the existing
+"""Error estimates of a reduced body against its finite-element model, without another
 factorization.
 
 Frequencies of the free body and with one interface held: the Ritz vectors w of the basis, ``K w = λ
@@ -38,8 +38,10 @@ _BEYOND, _MORE = 1.5, 4  # Ritz vectors improved: up to a multiple of the band, 
 
 
 class FrequencyErrors(NamedTuple):
-    """Frequencies (m,) [Hz] of the reduced body under a support ("free" or "held at …") and their
-    relative errors, estimated.
+    """Frequencies (m,) [Hz] of the reduced body under a support and their estimated relative
+    errors.
+
+    The support is "free" or "held at …".
     """
 
     support: str
@@ -48,9 +50,11 @@ class FrequencyErrors(NamedTuple):
 
 
 class Accuracy(NamedTuple):
-    """Accuracy of a reduced body: estimated errors of the frequencies up to ``band`` [Hz] for each
-    support, and relative errors of the compliance for each interface load, ``"tip force x"``,
-    another interface held."""
+    """Accuracy of a reduced body.
+
+    Estimated errors of the frequencies up to ``band`` [Hz] for each support, and relative errors of
+    the compliance for each interface load, ``"tip force x"``, another interface held.
+    """
 
     band: float
     frequencies: tuple[FrequencyErrors, ...]
@@ -96,8 +100,9 @@ class Accuracy(NamedTuple):
 
 
 class ReducedModel(NamedTuple):
-    """A finite-element model in the span of rigid-body motions and of elastic, M-orthonormal shapes
-    (3N, n) with stiffness K.
+    """Finite-element model in the span of rigid-body motions and of elastic shapes.
+
+    The shapes (3N, n) are M-orthonormal, with stiffness K.
     """
 
     statics: InterfaceStatics
@@ -112,8 +117,9 @@ class ReducedModel(NamedTuple):
 
 
 def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accuracy:
-    """Accuracy of the elastic, M-orthonormal shapes (3N, n) up to ``band`` [Hz], of at least three
-    frequencies.
+    """Accuracy of elastic, M-orthonormal shapes (3N, n) up to ``band`` [Hz].
+
+    At least three frequencies are included.
     """
     reduced, omega_max = ReducedModel.of(statics, shapes), 2 * np.pi * band
     held = range(len(statics.interfaces))
@@ -124,8 +130,10 @@ def accuracy(statics: InterfaceStatics, shapes: FloatArray, band: float) -> Accu
 def frequency_errors(
     reduced: ReducedModel, held: int | None, omega_max: float, at_least: int = 3
 ) -> FrequencyErrors:
-    """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s], and of the
-    ``at_least`` lowest, of the body, free or with interface ``held`` held."""
+    """Estimated relative errors of the frequencies up to ``omega_max`` [rad/s].
+
+    And of the ``at_least`` lowest, of the body free or with interface ``held`` held.
+    """
     moved, lam, V = ritz(reduced, held)
     m = max(int(np.sum(lam <= omega_max**2)), min(at_least, len(lam)))
     tried = min(max(int(np.sum(lam <= (_BEYOND * omega_max) ** 2)), m + _MORE), len(lam))
@@ -136,8 +144,9 @@ def frequency_errors(
 
 
 def ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Shapes satisfying the support (3N, n), the eigenvalues (n,) of (K, M) in their span,
-    ascending, and the vectors (n, n).
+    """Shapes (3N, n) that satisfy the support, and the eigenpairs of (K, M) in their span.
+
+    Eigenvalues (n,), ascending, and vectors (n, n).
     """
     statics, shapes = reduced.statics, reduced.shapes
     inner = statics.fe.engine.inner
@@ -154,8 +163,8 @@ def ritz(reduced: ReducedModel, held: int | None) -> tuple[FloatArray, FloatArra
 def _improved(
     statics: InterfaceStatics, W: FloatArray, lam: FloatArray, m: int, held: int | None
 ) -> FloatArray:
-    """The m lowest eigenvalues in the span of the Ritz vectors W (3N, n), the corrections of the m
-    lowest, static responses.
+    """Lowest m eigenvalues in the span of the Ritz vectors W (3N, n), m corrections and static
+    responses.
     """
     mass, MW, engine = statics.fe.mass_product, statics.fe.mass_product(W), statics.fe.engine
     response = (
@@ -177,7 +186,7 @@ def _improved(
 
 
 def _static_shapes(statics: InterfaceStatics, held: int | None) -> FloatArray:
-    """Responses (3N, n) to loads at the interfaces and, where the body is held, to its inertia; of
+    """Responses (3N, n) to loads at the interfaces and, if the body is held, to its inertia, of
     unit M-norm.
     """
     R, mass, engine = statics.rigid_modes, statics.fe.mass_product, statics.fe.engine
@@ -195,8 +204,9 @@ def _static_shapes(statics: InterfaceStatics, held: int | None) -> FloatArray:
 
 
 def compliance_errors(reduced: ReducedModel) -> dict[str, float]:
-    """Relative errors of the displacement at each interface under its own unit loads, with the
-    first other interface held.
+    """Relative errors of the displacement at each interface under its own unit loads.
+
+    The first other interface is held.
     """
     interfaces = reduced.statics.interfaces
     if len(interfaces) < 2:
@@ -212,8 +222,9 @@ def compliance_errors(reduced: ReducedModel) -> dict[str, float]:
 
 
 def reduced_compliance(reduced: ReducedModel, held: int) -> FloatArray:
-    """Displacements of the interface coordinates (6 × interfaces, 6 × interfaces) under their unit
-    loads, ``held`` held.
+    """Displacements of the interface coordinates under their unit loads, interface ``held`` held.
+
+    (6 × interfaces, 6 × interfaces).
     """
     moved, lam, V = ritz(reduced, held)
     E = reduced.statics.interface_motion(moved) @ V

@@ -33,7 +33,7 @@ class Basis:
 class Reduction(ABC):
     """Reduction method; a new one is a class in its own file and one line in `REDUCTIONS`.
 
-    exact_statics: whether its shapes have the static responses to loads at the interfaces.
+    exact_statics: whether its shapes span the static responses to loads at the interfaces.
     """
 
     kind: ClassVar[str]
@@ -41,7 +41,7 @@ class Reduction(ABC):
 
     @abstractmethod
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
-        """Basis of the body ``statics.fe`` with ``statics.interfaces``, with the factorization in
+        """Basis of the body ``statics.fe`` with ``statics.interfaces``, by the factorization in
         ``statics``.
 
         Raises InputError, SolverError.

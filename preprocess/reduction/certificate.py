@@ -1,9 +1,8 @@
-"""Certified reductions: proved bounds of a reduction's errors against its finite-element model, up
-to a frequency.
+"""Certified reductions: proved bounds of a reduction's errors up to a frequency.
 
-The problems of which the bounds speak are those of the body with rigid interfaces rigid and
-connections obeyed, with consistent K and M as assembled: free, and with each interface held in
-turn. Their bounds hold up to round-off, of which margins are included.
+The bounds refer to the finite-element model with rigid interfaces and connections as constraints,
+with K and M as assembled, free and with each interface held in turn. They include margins for
+round-off.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ _MOST_NOISE = 0.1  # of a tolerance
 
 
 class AccuracyRequest(NamedTuple):
-    """What has to be proved: relative errors of at most ``tolerance`` up to ``band`` [Hz]."""
+    """Accuracy to be proved: relative errors of at most ``tolerance`` up to ``band`` [Hz]."""
 
     band: float
     tolerance: float
 
     @property
     def omega(self) -> float:
-        """The band in rad/s."""
+        """Band in rad/s."""
         return 2 * np.pi * self.band
 
 
@@ -58,9 +57,11 @@ class SupportBounds(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """Proved bounds of a reduction: of frequencies by support, with the number of the full model's
-    modes below ``shift`` [Hz], and of the interface transfer functions; noise: relative round-off
-    of the eigenvalues."""
+    """Proved bounds of a reduction.
+
+    Of frequencies by support, with the number of the full model's modes below ``shift`` [Hz], and
+    of the interface transfer functions; noise: relative round-off of the eigenvalues.
+    """
 
     request: AccuracyRequest
     supports: tuple[SupportBounds, ...]
@@ -76,7 +77,7 @@ class Certificate:
 
     @property
     def proved(self) -> bool:
-        """Whether all errors are within the tolerance."""
+        """True if all errors are within the tolerance."""
         return max(self.frequency_error, self.transfer.as_frequency) <= self.request.tolerance
 
     def facts(self) -> dict[str, str | float]:
@@ -102,7 +103,7 @@ class Certificate:
         return found
 
     def refusal(self) -> str:
-        """What is not proved, in one line."""
+        """Text line naming the bounds that exceed the tolerance."""
         name, band = f"{self.request.tolerance:g}", f"{self.request.band:g} Hz"
         worst = max(self.supports, key=lambda each: float(each.error.max(initial=0.0)))
         if self.frequency_error >= self.transfer.as_frequency:
@@ -125,13 +126,14 @@ class Certificate:
 
 @final
 class CertifiedReference:
-    """The full model in a trial space, with bounds of its eigenvalues below a shift above the band,
-    under every support.
+    """Full model in a trial space, with bounds of its eigenvalues below a shift above the band.
+
+    Under every support.
     """
 
     def __init__(self, space: TrialSpace, request: AccuracyRequest) -> None:
-        """Raises InputError where round-off precludes the tolerance, and `MissingModes` where the space
-        lacks modes.
+        """Raises InputError if round-off precludes the tolerance, `MissingModes` if the space lacks
+        modes.
         """
         statics, low = space.statics, (_ABOVE * request.omega) ** 2
         supports = (None, *range(len(statics.interfaces)))
@@ -180,7 +182,7 @@ class CertifiedReference:
         )
 
     def proves(self, reduced: FreeReduction) -> bool:
-        """Whether a reduction is within the tolerance."""
+        """True if a reduction is within the tolerance."""
         if not len(reduced.K):
             return False
         limit = self.request.tolerance
@@ -200,16 +202,16 @@ class CertifiedReference:
 
 
 def _bounded(error: float) -> str:
-    """What is known of an error: its bound, none where this is larger than the value itself."""
+    """Text of an error bound; none if it is larger than the value itself."""
     return f"has an error of up to {error:.2g}" if error <= _BOUNDED else "has no useful bound"
 
 
 class MissingModes(Exception):
-    """The trial space lacks modes of the full model."""
+    """Exception for a trial space that lacks modes of the full model."""
 
 
 def _clear_shift(values: FloatArray, low: float) -> float:
-    """The middle of the widest relative gap of the values in the range of the shift."""
+    """Middle of the widest relative gap of the values in the range of the shift."""
     high = low * (_HIGHEST / _ABOVE) ** 2
     edges = np.sort(np.concatenate([[low, high], values[(values > low) & (values < high)]]))
     k = int(np.argmax(np.diff(np.log(edges))))
@@ -219,8 +221,10 @@ def _clear_shift(values: FloatArray, low: float) -> float:
 def _check_count(
     lam: FloatArray, noise: float, shift: float, count: int, backward_error: float
 ) -> None:
-    """Raise `MissingModes` for more eigenvalues than Ritz values, SolverError for fewer or where
-    round-off may have changed their number."""
+    """Raise `MissingModes` for more eigenvalues than Ritz values.
+
+    SolverError for fewer, or if round-off may have changed their number.
+    """
     found = int(np.sum(lam < shift))
     gap = float((np.abs(lam - shift) / shift).min())
     change = _MARGIN * backward_error / np.finfo(float).eps * noise

@@ -14,11 +14,10 @@ from preprocess.reduction.normal_modes import NormalModeReduction
 @checked_arguments
 @dataclass(frozen=True)
 class ClampedModes(NormalModeReduction):
-    """Basis ``Φ``: modes with interface ``at`` held and all others free, without static shapes for
-    the others.
+    """Basis ``Φ`` of modes with interface ``at`` held and all others free.
 
-    Source: Shabana, Dynamics of Multibody Systems, section 6.1; Meirovitch and Hale, AIAA Journal
-    19 (1981) 1268.
+    There are no static shapes for the other interfaces. Source: Shabana, Dynamics of Multibody
+    Systems, section 6.1; Meirovitch and Hale, AIAA Journal 19 (1981) 1268.
 
     Examples
     --------

@@ -19,7 +19,7 @@ class CraigBampton(NormalModeReduction):
     modes Φ with all interfaces held, ``K_ii Φ = M_ii Φ Ω²``. Exact for static loads at the
     interfaces.
 
-    inertia_relief: also the six responses, interfaces held, to the inertia forces of rigid-body
+    inertia_relief: add the six responses, interfaces held, to the inertia forces of rigid-body
     accelerations. Source: Craig and Bampton, AIAA Journal 6 (1968) 1313; inertia-relief modes:
     Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
 

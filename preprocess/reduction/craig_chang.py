@@ -1,4 +1,4 @@
-"""Craig–Chang reduction: inertia-relief attachment modes, completed by free-interface normal modes."""
+"""Craig–Chang reduction: inertia-relief attachment modes and free-interface normal modes."""
 
 from __future__ import annotations
 

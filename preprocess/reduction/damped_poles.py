@@ -1,9 +1,9 @@
 """Static shapes for the forces of dampers inside a part, and estimated errors of its damped poles.
 
-The dampers give the forces ``−D u̇``, D of low rank. A body in the span of a few normal modes
-lacks the compliance at the dampers, so that they move too little in it, and its poles have a
-wrong damping. The static responses to forces in the range of D add it, as those to unit loads at
-interfaces do there.
+The dampers give the forces ``−D u̇``, D of low rank. A body in the span of a few normal modes is
+too stiff at the dampers, so that they move too little and its poles have wrong damping. The static
+responses to forces in the range of D supply the missing compliance, as those to unit loads do at
+the interfaces.
 
 Poles of the body, free or with one interface held, with Ritz vectors W (M-orthonormal, WᵀKW = Λ)
 are those of
@@ -44,8 +44,11 @@ SLOWEST = 1e-4  # of the band; slower poles are creep, and lost to round-off whe
 
 
 class PoleErrors(NamedTuple):
-    """Poles s (m,) [rad/s], of each pair that with Im s ≥ 0, of the reduced body under a support,
-    and their estimated relative errors."""
+    """Poles s (m,) [rad/s] of the reduced body under a support, and their estimated relative
+    errors.
+
+    Of each pair the pole with Im s ≥ 0.
+    """
 
     support: str
     poles: np.ndarray
@@ -62,8 +65,10 @@ class PoleErrors(NamedTuple):
 
 
 def damper_forces(fe: FEModel, shapes: FloatArray) -> FloatArray:
-    """Forces (n, r) in the range of D, a basis of it, or those of velocities along some shapes (n,
-    m) where its rank is larger than `MOST`."""
+    """Forces (n, r) that span the range of D.
+
+    If its rank is larger than `MOST`, the forces for velocities along some shapes (n, m).
+    """
     at, patterns = _range(fe.D)
     # of all processes, of which one has the dampers
     count = int(fe.engine.total(np.array(float(patterns.shape[1]))))
@@ -76,7 +81,10 @@ def damper_forces(fe: FEModel, shapes: FloatArray) -> FloatArray:
 
 def _range(D: sp.csr_matrix | None) -> tuple[np.ndarray, FloatArray]:
     """Degrees of freedom (k,) that D damps, and patterns (k, r) of forces there that span its
-    range, if there are at most `MOST` of them; else more than so many zeros."""
+    range.
+
+    If their number exceeds `MOST`, zeros of more than that many columns.
+    """
     if D is None:
         return np.zeros(0, np.int64), np.zeros((0, 0))
     at = np.unique(D.nonzero()[0])
@@ -92,7 +100,10 @@ def pole_errors(
     statics: InterfaceStatics, shapes: FloatArray, band: float
 ) -> tuple[PoleErrors, ...]:
     """Estimated errors of the damped poles of elastic, M-orthonormal shapes (n, k) up to ``band``
-    [Hz], free and with each interface held."""
+    [Hz].
+
+    Free and with each interface held.
+    """
     reduced = ReducedModel.of(statics, shapes)
     return tuple(
         _errors(reduced, held, 2 * np.pi * band) for held in (None, *range(len(statics.interfaces)))
@@ -100,7 +111,7 @@ def pole_errors(
 
 
 def pole_facts(found: Sequence[PoleErrors]) -> dict[str, str | float]:
-    """Errors by name, for the provenance of a body; a warning where one is above `TOLERATED`."""
+    """Errors by name, for the provenance of a body; warns of errors above `TOLERATED`."""
     found = [each for each in found if len(each.poles)]  # without one where none is within the band
     if not found:
         return {}
@@ -166,8 +177,10 @@ def _extended(
 
 
 def _poles(K: FloatArray, D: FloatArray) -> tuple[np.ndarray, np.ndarray]:
-    """Poles s (m,) of K + s D + s² by magnitude, of pairs that with Im s ≥ 0, and their vectors
-    (n, m)."""
+    """Poles s (m,) of K + s D + s² by magnitude, and their vectors (n, m).
+
+    Of pairs the pole with Im s ≥ 0.
+    """
     n = len(K)
     unit = np.sqrt(np.abs(np.diag(K)).mean())  # of time, so that both halves have one size
     A = np.block([[np.zeros((n, n)), unit * np.eye(n)], [-K / unit, -D]])

@@ -11,9 +11,9 @@ M w, so that their products need no inverse of M, which may be singular:
 
     (a₁ − ρ a₀) x = μ (a₂ − 2ρ a₁ + ρ² a₀) x,   a₀ = u·Mu, a₁ = u·Ku = w·Mu, a₂ = Ku·M⁻¹Ku = w·Mw.
 
-The number n at one shift above the band follows from the inertia of a factorization (`sturm_check`).
-Below, the lower bound of an eigenvalue that is clear of the next lower one is a shift itself,
-nearer to the lower eigenvalues.
+The number n at one shift above the band follows from the inertia of a factorization
+(`sturm_check`). Below, the lower bound of an eigenvalue that is clear of the next lower one is a
+shift itself, nearer to the lower eigenvalues.
 
 Source: Lehmann, Z. angew. Math. Mech. 29 (1949) 341 and 30 (1950) 1; Goerisch and Haunhorst, ibid.
 65 (1985) 129; Parlett, The Symmetric Eigenvalue Problem (1998), sections 10.5 (Lehmann's intervals
@@ -46,8 +46,9 @@ class Enclosure(NamedTuple):
 
 
 def enclosure(trial: TrialPairs, shift: float, count: int) -> Enclosure:
-    """Bounds of the ``count`` eigenvalues below ``shift``; a lower bound is zero where the trial
-    vectors give none.
+    """Bounds of the ``count`` eigenvalues below ``shift``.
+
+    A lower bound is zero if the trial vectors give none.
     """
     upper = trial.lam[:count] * (1.0 + _MARGIN * trial.noise)
     lower = lower_bounds(trial, shift, count)
@@ -58,10 +59,11 @@ def enclosure(trial: TrialPairs, shift: float, count: int) -> Enclosure:
 
 
 def lower_bounds(trial: TrialPairs, shift: float, count: int) -> FloatArray:
-    """Lower bounds (count,) of the ``count`` eigenvalues below ``shift``, less their round-off;
-    zero where there is none.
+    """Lower bounds (count,) of the ``count`` eigenvalues below ``shift``, reduced by their
+    round-off.
 
-    Vectors whose product with (M⁻¹K − ρ)² is not clear of round-off are omitted.
+    Zero if there is none. Vectors whose product with (M⁻¹K − ρ)² is not clear of round-off are
+    omitted.
     """
     lam, found = trial.lam, np.zeros(count)
     scale = np.outer(lam, lam)

@@ -14,9 +14,9 @@ from preprocess.reduction.normal_modes import NormalModeReduction
 @checked_arguments
 @dataclass(frozen=True)
 class FreeModes(NormalModeReduction):
-    """Basis ``Φ``: elastic modes of the free body, ``K Φ = M Φ Ω²``, without static shapes: at the
-    interfaces the body is too stiff by the residual flexibility of the truncated modes.
+    """Basis ``Φ`` of elastic modes of the free body, ``K Φ = M Φ Ω²``, without static shapes.
 
+    At the interfaces the body is too stiff, by the residual flexibility of the truncated modes.
     Source: Hurty, AIAA Journal 3 (1965) 678; Shabana, Dynamics of Multibody Systems, section 6.1.
 
     Examples

@@ -1,5 +1,6 @@
-"""A free body in the span of its rigid-body modes and of M-orthonormal elastic shapes, as small
-matrices; any interface held.
+"""Free body in the span of its rigid-body modes and of elastic shapes, as small matrices.
+
+The shapes are M-orthonormal; any interface can be held.
 """
 
 from __future__ import annotations
@@ -15,16 +16,21 @@ from preprocess.reduction.statics import InterfaceStatics
 
 
 class RitzPairs(NamedTuple):
-    """Eigenvalues lam (n,) [rad²/s²], ascending, of (K, M) in the span; motion (n + 6, n) of their
-    M-orthonormal vectors in the elastic shapes and, below, the rigid-body modes."""
+    """Ritz pairs of (K, M).
+
+    Eigenvalues lam (n,) [rad²/s²], ascending; motion (n + 6, n) of their M-orthonormal vectors in
+    the elastic shapes and, below, the rigid-body modes.
+    """
 
     lam: FloatArray
     motion: FloatArray
 
 
 class FreeReduction(NamedTuple):
-    """Stiffness K (n, n) of elastic shapes Φ with Φᵀ M Φ = 1, Rᵀ M Φ = 0, and the motion of the
-    interfaces in them, elastic LᵀΦ (6k, n) and rigid LᵀR (6k, 6)."""
+    """Stiffness K (n, n) of elastic shapes Φ with Φᵀ M Φ = 1, Rᵀ M Φ = 0.
+
+    And the motion of the interfaces in them, elastic LᵀΦ (6k, n) and rigid LᵀR (6k, 6).
+    """
 
     K: FloatArray
     elastic: FloatArray
@@ -41,12 +47,13 @@ class FreeReduction(NamedTuple):
         )
 
     def within(self, Q: FloatArray) -> FreeReduction:
-        """Reduction to the combinations Q (n, m) of the shapes, orthonormal."""
+        """Reduction to orthonormal combinations Q (n, m) of the shapes."""
         return FreeReduction(Q.T @ self.K @ Q, self.elastic @ Q, self.rigid)
 
     def ritz(self, held: int | None) -> RitzPairs:
-        """Ritz pairs of the body, free or with interface ``held`` held: its rigid-body motion
-        follows, ``LᵀR r = −LᵀΦ y``.
+        """Ritz pairs of the body, free or with interface ``held`` held.
+
+        The rigid-body motion follows, ``LᵀR r = −LᵀΦ y``.
         """
         follow = np.zeros((6, len(self.K)))
         if held is not None:
@@ -58,11 +65,11 @@ class FreeReduction(NamedTuple):
 
 def supported_pairs(K: FloatArray, follow: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues (n,), ascending, and vectors (n, n) of (K, 1 + FᵀF), F (6, n) the rigid-body
-    motion that follows.
+    motion.
 
-    By the triangle of [1; F]: where an interface has hardly any mass F is large, and 1 + FᵀF loses
-    the one to round-off. The eigenvalues are the Rayleigh quotients of the vectors: those that are
-    found with them have the round-off of the largest one.
+    Computed from the triangular factor of [1; F]: for an interface with hardly any mass F is large,
+    and 1 + FᵀF would lose the one to round-off. The eigenvalues are the Rayleigh quotients of the
+    vectors: those computed along with them have the round-off of the largest one.
     """
     n = len(K)
     back = scipy.linalg.solve_triangular(

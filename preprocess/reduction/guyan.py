@@ -15,11 +15,11 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 @checked_arguments
 @dataclass(frozen=True)
 class Guyan(Reduction):
-    """Basis ``Ψ``: six constraint modes per interface, ``K_ii Ψ_i = −K_ib``, and no normal mode.
-    Exact for static loads at the interfaces; dynamics only far below the first mode with the
-    interfaces held.
+    """Basis ``Ψ`` of six constraint modes per interface, ``K_ii Ψ_i = −K_ib``, without normal
+    modes.
 
-    Source: Guyan, AIAA Journal 3 (1965) 380; Irons, ibid. 961.
+    Exact for static loads at the interfaces; for dynamics only far below the first mode with the
+    interfaces held. Source: Guyan, AIAA Journal 3 (1965) 380; Irons, ibid. 961.
 
     Examples
     --------
@@ -44,7 +44,8 @@ class Guyan(Reduction):
 
 
 def constraint_shapes(statics: InterfaceStatics) -> dict[str, FloatArray]:
-    """Constraint modes except those of the first interface, which depend on the others and the
-    rigid-body modes.
+    """Constraint modes except those of the first interface.
+
+    These depend on the others and the rigid-body modes.
     """
     return {"constraint modes": statics.constraint_modes()[:, 6:]}

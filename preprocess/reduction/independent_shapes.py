@@ -25,8 +25,9 @@ _ROUND_OFF = 1e3 * np.finfo(float).eps
 
 
 class ElasticShapes(NamedTuple):
-    """M-orthonormal shapes (3N, n) with Rᵀ M Φ = 0, and the shapes dropped, such as "3 of 12
-    constraint modes".
+    """M-orthonormal shapes (3N, n) with Rᵀ M Φ = 0.
+
+    And the dropped shapes, such as "3 of 12 constraint modes".
     """
 
     shapes: FloatArray
@@ -34,12 +35,11 @@ class ElasticShapes(NamedTuple):
 
 
 def elastic_shapes(statics: InterfaceStatics, blocks: Mapping[str, FloatArray]) -> ElasticShapes:
-    """Elastic part ``(1 − R Rᵀ M) φ`` of all shapes, M-orthonormal, without those that depend on
-    previous ones.
+    """Elastic part ``(1 − R Rᵀ M) φ`` of all linearly independent shapes, M-orthonormal.
 
-    A shape is dropped when its remainder outside the span of the rigid-body modes and the previous
-    shapes is below ``DEPENDENT`` of its M-norm, where round-off dominates.  Raises InputError for
-    too many shapes, and when none is left.
+    A shape is dropped if its remainder outside the span of the rigid-body modes and the previous
+    shapes is below ``DEPENDENT`` of its M-norm, where round-off dominates. Raises InputError for
+    too many shapes, and if none is left.
     """
     R, mass, engine = statics.rigid_modes, statics.fe.mass_product, statics.fe.engine
     given = np.hstack(list(blocks.values()))
@@ -73,8 +73,8 @@ def orthonormal(
 ) -> tuple[np.ndarray, FloatArray]:
     """Mask of the shapes (3N, n) kept, and their M-orthonormal span (3N, rank).
 
-    A shape is dropped when its remainder outside the span of the others is below ``tolerance``
-    times its ``norms`` (n,). Shapes with large remainders are orthonormalized at once, by Cholesky
+    A shape is dropped if its remainder outside the span of the others is below ``tolerance`` times
+    its ``norms`` (n,). Shapes with large remainders are orthonormalized at once, by Cholesky
     factors of their Gram matrix; the others are orthogonalized against them and treated in the next
     pass.
     """
@@ -105,12 +105,12 @@ def orthonormal(
 
 
 def _columns(A: FloatArray, chosen: np.ndarray) -> FloatArray:
-    """Columns of a tall matrix, which is returned itself when all are chosen."""
+    """Columns of a tall matrix, without a copy if all are chosen."""
     return A if chosen.all() else A[:, chosen]
 
 
 def _polished(shapes: FloatArray, fe: FEModel) -> FloatArray:
-    """Orthonormal span of shapes (3N, n) that are nearly so."""
+    """Orthonormal span of nearly orthonormal shapes (3N, n)."""
     gram = fe.engine.inner(shapes, fe.mass_product(shapes))
     if np.abs(gram - np.eye(len(gram))).max() < _CLEAR:
         return _divided(shapes, gram)
@@ -118,8 +118,9 @@ def _polished(shapes: FloatArray, fe: FEModel) -> FloatArray:
 
 
 def _orthonormal(shapes: FloatArray, gram: FloatArray, fe: FEModel) -> FloatArray:
-    """Orthonormal span of shapes (3N, k) whose Gram matrix (k, k) is known, by its Cholesky factor
-    and that of the result.
+    """Orthonormal span of shapes (3N, k) with known Gram matrix (k, k).
+
+    By its Cholesky factor and that of the result.
     """
     if not shapes.shape[1]:
         return shapes
@@ -128,7 +129,10 @@ def _orthonormal(shapes: FloatArray, gram: FloatArray, fe: FEModel) -> FloatArra
 
 
 def _divided(shapes: FloatArray, gram: FloatArray) -> FloatArray:
-    """Φ L⁻ᵀ with L Lᵀ the Gram matrix. Raises InputError if it is not positive definite."""
+    """Shapes Φ L⁻ᵀ with L Lᵀ the Gram matrix.
+
+    Raises InputError if it is not positive definite.
+    """
     try:
         L = np.linalg.cholesky(0.5 * (gram + gram.T))
     except np.linalg.LinAlgError:
@@ -140,11 +144,10 @@ def _divided(shapes: FloatArray, gram: FloatArray) -> FloatArray:
 
 
 def _independent(gram: FloatArray) -> np.ndarray:
-    """Mask of the rows of a Gram matrix (n, n) of unit vectors kept by a Cholesky factorization
-    that skips pivots below _CLEAR².
+    """Mask of the independent rows of a Gram matrix (n, n) of unit vectors.
 
-    Pivots below their round-off, which grows with the coefficients c of the others in the
-    remainder, are skipped too.
+    A Cholesky factorization skips pivots below _CLEAR², and pivots below their round-off, which
+    grows with the coefficients c of the others in the remainder.
     """
     n = len(gram)
     L, keep = np.zeros((n, n)), np.zeros(n, bool)

@@ -11,11 +11,11 @@ their constraints:
 
 Every other support follows from the constraint modes Ψ and the interface stiffness S = Ψᵀ K Ψ,
 which is small: with interface k held and the coordinates o of the others free, ``u = A f + Ψ q,
-S_oo q_o = Ψ_oᵀ f,  q_k = 0``, with A f the response with all held; a free body under
+S_oo q_o = Ψ_oᵀ f, q_k = 0``, with A f the response with all held; a free body under
 self-equilibrated loads may be held anywhere, since the reactions vanish.
 
-With a kept factor rigid interfaces of few nodes are not eliminated but constraints ``u = T q`` like
-averages: the factor of K with springs serves any interfaces.
+With a cached factor, rigid interfaces of few nodes are not eliminated but treated as constraints
+``u = T q``, like averages: one factor of K with springs then serves any interfaces.
 
 Connections ``u = T_c z`` are eliminated first: K, f and G above are then T_cᵀ K T_c, T_cᵀ f and G
 T_c.
@@ -66,17 +66,21 @@ class StaticResponse(Protocol):
     """Static response of a body under some support: loads → displacements (3N, k)."""
 
     def __call__(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
-        """refined: to double precision."""
+        """Displacements under loads.
+
+        refined: to double precision.
+        """
 
 
 class InterfaceStatics:
-    """Static response of a body to loads and to interface coordinates, ordered six per interface as
-    given.
+    """Static response of a body to loads and to interface coordinates.
 
-    fe, interfaces: the body; size: number of its degrees of freedom that are here,
-    degrees_of_freedom: of all; coordinates = 6 × interfaces; free_count: degrees of freedom with
-    the interfaces held, free_degrees_of_freedom: with none, both without those that have no mass;
-    read: whether the factor was kept before.
+    The coordinates are ordered as the interfaces, six for each.
+
+    fe, interfaces: the body; size: number of its local degrees of freedom, degrees_of_freedom: of
+    all processes; coordinates = 6 × interfaces; free_count: number of degrees of freedom with mass,
+    interfaces held; free_degrees_of_freedom: the same with no interface held; read: whether the
+    factor was read from the cache.
     """
 
     def __init__(
@@ -85,11 +89,10 @@ class InterfaceStatics:
         interfaces: Sequence[BoundInterface],
         keep: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Factorization of K with the rigid interfaces (or six supports) held, or with supports the
-        one kept in a file.
+        """Factorization of K with the rigid interfaces (or six supports) held.
 
-        Raises InputError when K_ii is singular or a kept factor is not usable, MachineError for too
-        little memory.
+        With ``keep``, K is held by springs and its factor is cached in this file. Raises InputError
+        if K_ii is singular or a cached factor is not usable, MachineError for too little memory.
         """
         size, connections = fe.freedoms.size, fe.constraints
         rigid = [each.drives_nodes for each in interfaces]
@@ -134,13 +137,13 @@ class InterfaceStatics:
         """Displacements (3N, k) under nodal loads (3N, k) with every interface coordinate held at
         zero.
 
-        refined: to double precision where the factor is rough; also below.
+        refined: to double precision if the factor is in single precision; also below.
         """
         return self._closed(self.fe.loads(loads), np.zeros((len(self._B), loads.shape[1])), refined)
 
     def constraint_modes(self) -> FloatArray:
-        """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one and all others
-        at zero.
+        """Displacements Ψ (3N, 6 × interfaces) for each interface coordinate at one, all others at
+        zero.
         """
         return self._Psi
 
@@ -154,15 +157,19 @@ class InterfaceStatics:
 
     @functools.cached_property
     def interface_stiffness(self) -> FloatArray:
-        """S = Ψᵀ K Ψ, the stiffness of the interface coordinates, (6 × interfaces, 6 × interfaces),
-        of rank six less.
+        """Stiffness S = Ψᵀ K Ψ of the interface coordinates, with six zero eigenvalues.
+
+        (6 × interfaces, 6 × interfaces).
         """
         S = self._inner(self._Psi, self.fe.stiffness_product(self._Psi))
         return np.asarray(0.5 * (S + S.T))
 
     def interface_compliance(self, held: int) -> FloatArray:
         """Displacements of the interface coordinates under their unit loads, interface ``held``
-        held: ``S_oo⁻¹``, zero elsewhere."""
+        held.
+
+        ``S_oo⁻¹``, zero elsewhere.
+        """
         others = self._others(held)
         result = np.zeros((self.coordinates, self.coordinates))
         if others.size:
@@ -172,8 +179,9 @@ class InterfaceStatics:
         return result
 
     def admissible(self, shapes: FloatArray) -> FloatArray:
-        """Shapes (3N, n) with the nodes of rigid interfaces projected onto the nearest rigid
-        motion, obeying the connections.
+        """Shapes (3N, n) that obey the connections, rigid interfaces included.
+
+        The nodes of rigid interfaces are projected onto the nearest rigid motion.
         """
         result, motion = np.array(shapes), self.interface_motion(shapes)
         for k, interface in enumerate(self.interfaces):
@@ -184,10 +192,10 @@ class InterfaceStatics:
 
     @functools.cached_property
     def interface_loads(self) -> FloatArray:
-        """Nodal loads L (3N, 6 × interfaces) equivalent to unit force x y z and unit moment x y z
-        at each interface, mesh axes.
+        """Nodal loads L (3N, 6 × interfaces) equivalent to unit loads at the interfaces.
 
-        ``Lᵀ u = q``: they also give the interface coordinates of admissible displacements.
+        Force x y z and moment x y z in mesh axes. ``Lᵀ u = q``: they also give the interface
+        coordinates of admissible displacements.
         """
         L = np.zeros((self.size, self.coordinates))
         for k, interface in enumerate(self.interfaces):
@@ -199,8 +207,9 @@ class InterfaceStatics:
         return self._inner(self.interface_loads, u)
 
     def supported(self, held: Sequence[int]) -> StaticResponse:
-        """Static response of the body with the interfaces numbered ``held`` held: none, one or all
-        of them.
+        """Static response of the body with the interfaces numbered ``held`` held.
+
+        None, one or all of them.
         """
         if not held:
             return self.free_response
@@ -218,9 +227,12 @@ class InterfaceStatics:
         omega_max: float = 0.0,
         beside: FloatArray | None = None,
     ) -> Modes:
-        """The ``count`` lowest modes of the body with the interfaces numbered ``held`` held, as in
-        `supported`, or all with ω ≤ ``omega_max``; those M-orthogonal to the M-orthonormal shapes
-        ``beside`` (3N, m), which move no interface held. Raises SolverError."""
+        """Lowest modes of the body with the interfaces numbered ``held`` held, as in `supported`.
+
+        The ``count`` lowest, or all with ω ≤ ``omega_max``; with ``beside`` (3N, m), M-orthonormal
+        shapes that move no held interface, the modes in their M-orthogonal complement. Raises
+        SolverError.
+        """
         response, mass, size = self.supported(held), self.fe.mass_product, self.size
         if beside is not None:
             response = _Deflated(response, beside, self.fe)
@@ -240,7 +252,7 @@ class InterfaceStatics:
         return self.fe.engine.modes(response, mass, size, count=count, omega_max=omega_max)
 
     def _supports(self, held: Sequence[int]) -> Projection:
-        """Motions of the interfaces held, or of a free body its rigid-body motions."""
+        """Motions of the held interfaces; for a free body the rigid-body motions."""
         if not held:
             return Projection(np.asfortranarray(self.rigid_modes), np.asfortranarray(self._MR))
         columns = (6 * np.array(held)[:, None] + np.arange(6)).ravel()
@@ -251,7 +263,7 @@ class InterfaceStatics:
 
     @property
     def refines(self) -> bool:
-        """Whether responses are refined ones of a rough factor."""
+        """True if responses of a single-precision factor are refined."""
         return self._factor.rough
 
     @property
@@ -274,13 +286,15 @@ class InterfaceStatics:
 
     def held_response(self, loads: FloatArray, k: int, *, refined: bool = True) -> FloatArray:
         """Displacements (3N, c) under nodal loads (3N, c) with interface ``k`` held and all others
-        free to move.
+        free.
         """
         return self.released(self.response(loads, refined=refined), loads, k)
 
     def released(self, u: FloatArray, loads: FloatArray, k: int) -> FloatArray:
-        """Displacements (3N, c) with interface ``k`` held from those u (3N, c) with all of them
-        held, under the same loads.
+        """Displacements (3N, c) with only interface ``k`` held, from those u (3N, c) with all
+        interfaces held.
+
+        Under the same loads.
         """
         others = self._others(k)
         if not others.size:
@@ -292,11 +306,11 @@ class InterfaceStatics:
 
     def free_response(self, loads: FloatArray, *, refined: bool = True) -> FloatArray:
         """Elastic displacements (3N, c) of the free body under nodal loads (3N, c), ``a = Pᵀ K_c⁻¹
-        P f``, P = 1 − M R Rᵀ.
+        P f``.
 
-        The inertia forces of the rigid-body acceleration balance the loads (inertia relief), K_c is
-        held at one interface, and the result has no rigid-body part: Rᵀ M a = 0. Source: Craig and
-        Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
+        P = 1 − M R Rᵀ: the inertia forces of the rigid-body acceleration balance the loads (inertia
+        relief), K_c is held at one interface, and the result has no rigid-body part: Rᵀ M a = 0.
+        Source: Craig and Kurdila, Fundamentals of Structural Dynamics (2006), section 17.3.
         """
         R, MR = self.rigid_modes, self._MR
         u = self.held_response(loads - MR @ self._inner(R, loads), 0, refined=refined)
@@ -324,7 +338,7 @@ class InterfaceStatics:
         return self._releases[k]
 
     def _closed(self, loads: FloatArray, q: FloatArray, refined: bool = True) -> FloatArray:
-        """Response to loads T_cᵀ f with the constrained motion G u at q and eliminated nodes at
+        """Response to loads T_cᵀ f with the constrained motion G u = q and eliminated nodes at
         zero.
         """
         # the reactions of an approximate response would not vanish with the loads' reactions
@@ -358,8 +372,8 @@ class InterfaceStatics:
 
 
 class _Deflated:
-    """P A Pᵀ with P = 1 − V Vᵀ M, the response A in the motions that are M-orthogonal to shapes V
-    (3N, m).
+    """Response P A Pᵀ with P = 1 − V Vᵀ M, in the motions that are M-orthogonal to shapes V (3N,
+    m).
     """
 
     def __init__(self, response: StaticResponse, shapes: FloatArray, fe: FEModel) -> None:
@@ -376,7 +390,7 @@ class _Deflated:
 
 
 def _extended_projection(supports: Projection, shapes: FloatArray, fe: FEModel) -> Projection:
-    """The projection that also removes M-orthonormal shapes (3N, m) without motion of the supports."""
+    """Projection that also removes M-orthonormal shapes (3N, m), which do not move the supports."""
     MV = fe.mass_product(shapes)
     motions = supports.motions - shapes @ fe.engine.inner(MV, supports.motions)
     both = (np.hstack(each) for each in ((motions, shapes), (supports.coordinates, MV)))
@@ -384,8 +398,10 @@ def _extended_projection(supports: Projection, shapes: FloatArray, fe: FEModel) 
 
 
 class _BorderedSystem:
-    """Small symmetric system [H, E; Eᵀ, 0] with H and E scaled to order one; local: compliances
-    that H had with each degree of freedom on a spring of its own."""
+    """Small symmetric system [H, E; Eᵀ, 0] with H and E scaled to order one.
+
+    local: compliances that H would have with each degree of freedom on its own spring.
+    """
 
     def __init__(self, H: FloatArray, E: FloatArray, local: FloatArray) -> None:
         self._n = len(H)
@@ -419,8 +435,8 @@ class _BorderedSystem:
 
 
 def free_blocks(fe: FEModel, interfaces: Sequence[BoundInterface]) -> np.ndarray:
-    """Blocks of degrees of freedom that neither follow a rigid interface nor a connection,
-    ascending.
+    """Blocks of degrees of freedom, ascending, that follow neither a rigid interface nor a
+    connection.
     """
     held = [each.blocks for each in interfaces if each.drives_nodes]
     blocks = np.setdiff1d(
@@ -437,7 +453,7 @@ def free_matrix(
     definite: bool = True,
     interpolation: sp.csr_matrix | None = None,
 ) -> BlockMatrix:
-    """The rows and columns of some blocks; messages name nodes."""
+    """Rows and columns of some blocks; messages name nodes."""
     node = fe.freedoms.node_of_block
     return BlockMatrix(A, free, fe.nodes[node], fe.node_ids[node], definite, interpolation)
 
@@ -463,8 +479,8 @@ def _diagonal(fe: FEModel, K: sp.csr_matrix) -> FloatArray:
 def _driven(
     fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.ndarray
 ) -> tuple[FloatArray, np.ndarray]:
-    """Motion T (n, 6r) of all nodes by the coordinates of the interfaces whose nodes are
-    eliminated, and the indices of these.
+    """Motion T (n, 6r) of all nodes by the coordinates of the eliminated interfaces, and their
+    indices.
     """
     chosen = [k for k, each in enumerate(eliminated) if each]
     T = np.zeros((fe.freedoms.size, 6 * len(chosen)))
@@ -476,8 +492,10 @@ def _driven(
 def _constraint_columns(
     fe: FEModel, interfaces: Sequence[BoundInterface], eliminated: np.ndarray
 ) -> tuple[sp.csr_matrix, FloatArray]:
-    """Gᵀ (n, m) and B (m, 6 × interfaces) of the constraints ``G u = B q`` of the other interfaces:
-    averages of averaged ones, the nodes of rigid ones."""
+    """Gᵀ (n, m) and B (m, 6 × interfaces) of the constraints ``G u = B q`` of the other interfaces.
+
+    Averages of averaged interfaces, the nodes of rigid ones.
+    """
     parts, targets = [], [np.zeros((0, 6 * len(interfaces)))]
     for k, interface in enumerate(interfaces):
         if eliminated[k]:
@@ -494,7 +512,7 @@ def _constraint_columns(
 
 
 def _condensed(fe: FEModel, columns: sp.csr_matrix) -> sp.csr_matrix:
-    """Loads on the independent degrees of freedom of sparse columns (n, m)."""
+    """Loads on the independent degrees of freedom, from sparse columns (n, m)."""
     if fe.constraints.T is None:
         return columns
     starts = range(0, columns.shape[1], _COLUMNS)
@@ -505,7 +523,7 @@ def _condensed(fe: FEModel, columns: sp.csr_matrix) -> sp.csr_matrix:
 
 
 def _columns_at(interface: BoundInterface, values: FloatArray, size: int) -> sp.csr_matrix:
-    """Columns (size, c) of their values (3b, c) at the degrees of freedom of an interface."""
+    """Columns (size, c) from their values (3b, c) at the degrees of freedom of an interface."""
     place = sp.csr_matrix(
         (np.ones(len(interface.dofs)), (interface.dofs, np.arange(len(interface.dofs)))),
         (size, len(values)),
@@ -514,14 +532,16 @@ def _columns_at(interface: BoundInterface, values: FloatArray, size: int) -> sp.
 
 
 def _constraint_count(interfaces: Sequence[BoundInterface]) -> int:
-    """Number of constraints that the nodes of rigid interfaces are."""
+    """Number of constraints of the nodes of rigid interfaces."""
     return sum(len(each.dofs) for each in interfaces if each.drives_nodes)
 
 
 def _factor(
     fe: FEModel, K: sp.csr_matrix, free: np.ndarray, keep: str | os.PathLike[str] | None
 ) -> tuple[bool, Factor]:
-    """Whether the factor of some blocks was in the file, and the factor, which is there now."""
+    """True if the factor of some blocks was in the file, and the factor, which is then stored
+    there.
+    """
     found = None if keep is None else load_factor(keep, K, free)
     if found is not None:
         return True, found
@@ -543,8 +563,9 @@ def _springs(fe: FEModel, K: sp.csr_matrix, R: FloatArray) -> sp.csr_matrix:
 
 
 def _supports(fe: FEModel, R: FloatArray) -> np.ndarray:
-    """Six degrees of freedom of three distant nodes that hold the body without straining it; those
-    of them that are here.
+    """Six degrees of freedom of three distant nodes that hold the body statically determinate.
+
+    Only the local ones.
     """
     engine, node = fe.engine, fe.freedoms.node_of_block
     free = fe.constraints.free_blocks(np.arange(fe.freedoms.size // 3))
@@ -573,7 +594,7 @@ def _supports(fe: FEModel, R: FloatArray) -> np.ndarray:
 
 
 def _farthest(engine: Engine, distance: FloatArray, places: FloatArray) -> FloatArray:
-    """Place (3,) at the largest distance of all processes."""
+    """Point (3,) at the largest distance, of all processes."""
     best = np.argsort(-distance, kind="stable")[:1]
     found = engine.gathered(np.column_stack([distance[best], places[best]]))
     return np.asarray(found[np.argmax(found[:, 0]), 1:])

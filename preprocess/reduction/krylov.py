@@ -1,6 +1,4 @@
-"""Moment matching: Krylov bases for the transfer functions of the interfaces about given
-frequencies.
-"""
+"""Moment matching: Krylov bases for the interface transfer functions about given frequencies."""
 
 from __future__ import annotations
 
@@ -33,11 +31,11 @@ class Krylov(Reduction):
     X_{j−1}``, σ = (2πf)², for the unit loads L at the interfaces: the first 2·moments derivatives
     in ω² of the transfer function Lᵀ (K − ω²M)⁻¹ L are matched there.
 
-    frequencies: about which it is exact [Hz].  moments: number j of blocks for each. Shapes are
-    elastic, the rigid-body part being exact in any basis. About f = 0 this is the Lanczos sequence
-    of the inertia-relief responses. Raises SolverError where the shifted equations do not converge.
-    Source: Su and Craig, J. Guidance 14 (1991) 260; Lehner and Eberhard, Multibody System Dynamics
-    16 (2006) 191.
+    frequencies: expansion points [Hz]. moments: number of blocks for each. The shapes are elastic,
+    the rigid-body part being exact in any basis. About f = 0 this is the Lanczos sequence of the
+    inertia-relief responses. Raises SolverError if the shifted equations do not converge. Source:
+    Su and Craig, J. Guidance 14 (1991) 260; Lehner and Eberhard, Multibody System Dynamics 16
+    (2006) 191.
 
     Examples
     --------
@@ -82,7 +80,7 @@ class Krylov(Reduction):
         return Basis(blocks, band=max(self.frequencies))
 
     def _sequence(self, statics: InterfaceStatics, low: Modes, shift: float) -> FloatArray:
-        """Blocks X_1 … X_moments, each M-orthonormal to those before."""
+        """Blocks X_1 … X_moments, each M-orthonormal to the previous ones."""
         mass, loads = statics.fe.mass_product, statics.interface_loads
         found = np.zeros((statics.size, 0))
         for _ in range(self.moments):
@@ -115,7 +113,7 @@ def _shifted_response(
 ) -> FloatArray:
     """Elastic part of (K − σM)⁻¹ f for loads (3N, k), by the factorization of K only.
 
-    The modes below 2σ are summed; on the complement K − σM is positive definite, with condition
+    The modes below 2σ are summed; on their complement K − σM is positive definite, with condition
     number 2 when preconditioned by K⁻¹, and conjugate gradients converge in about twenty steps.
     """
     mass, modes = statics.fe.mass_product, low.shapes
@@ -136,8 +134,9 @@ def _shifted_response(
 def _iterated_remainder(
     statics: InterfaceStatics, respond: Operator, b: FloatArray, shift: float
 ) -> FloatArray:
-    """x (3N, k) with ``(1 − σ K⁻¹ M) x = b`` by conjugate gradients in the inner product of K,
-    which makes it symmetric.
+    """Solution x (3N, k) of ``(1 − σ K⁻¹ M) x = b`` by conjugate gradients.
+
+    In the inner product of K, in which the operator is symmetric.
     """
     mass, K = statics.fe.mass_product, statics.fe.K
     size = np.linalg.norm(b, axis=0)
@@ -162,5 +161,5 @@ def _products(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def _quotient(a: FloatArray, b: FloatArray) -> FloatArray:
-    """a / b, zero for converged columns."""
+    """Quotient a / b, zero for converged columns."""
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0)

@@ -1,4 +1,4 @@
-"""Fewest normal modes whose estimated frequency errors in a band are within a tolerance."""
+"""Smallest number of normal modes with estimated frequency errors in a band within a tolerance."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def fewest_modes(
     omega: float,
     tolerance: float,
 ) -> Modes:
-    """Lowest modes with the interfaces ``held`` for which, with the ``static`` shapes, the
-    estimated relative error of every frequency up to ``omega`` [rad/s], free and with each
-    interface held, is at most ``tolerance``; at least all in the band.
+    """Lowest modes with the interfaces ``held`` that are sufficient for a tolerance.
 
-    Raises InputError when the body has no mode in the band, or when the modes up to ten times the
-    band do not suffice.
+    With the ``static`` shapes, the estimated relative error of every frequency up to ``omega``
+    [rad/s], free and with each interface held, is at most ``tolerance``; all modes in the band are
+    included. Raises InputError if the body has no mode in the band, or if the modes up to ten times
+    the band do not suffice.
     """
     limit = _FIRST
     while True:
@@ -74,8 +74,9 @@ def _worst(
     count: int,
     omega: float,
 ) -> float:
-    """Largest estimated error in the band with the first ``count`` modes; infinite without any
-    shape.
+    """Largest estimated error in the band with the first ``count`` modes.
+
+    Infinite without shapes.
     """
     blocks = dict(static)
     if count:

@@ -1,4 +1,7 @@
-"""Reductions with normal modes; their number is given, or follows from a frequency or a tolerance."""
+"""Reductions with normal modes.
+
+Their number is given, or follows from a frequency or a tolerance.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +28,15 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class NormalModeReduction(Reduction):
-    """Basis of static shapes and normal modes.
+    """Base of the reductions with static shapes and normal modes.
 
     modes: number of normal modes, or "auto" for as many as ``band`` and ``tolerance`` need.
-    frequency: instead of a number, all modes up to it [Hz].  band: highest frequency that has to be
-    accurate [Hz].  tolerance: largest estimated relative error of the frequencies in the band.
-    verify: Sturm check of K − ω² M that no normal mode is missed, at the cost of another
+    frequency: instead of a number, include all modes up to it [Hz]. band: highest frequency that
+    must be accurate [Hz]. tolerance: largest estimated relative error of the frequencies in the
+    band. verify: Sturm check of K − ω² M for missing normal modes, at the cost of another
     factorization; by default for parts of up to 30 000 degrees of freedom, and always with the
-    engine slepc."""
+    engine slepc.
+    """
 
     _: KW_ONLY
     modes: int | Literal["auto"] | None = None
@@ -91,7 +95,7 @@ class NormalModeReduction(Reduction):
 
     @abstractmethod
     def degrees_of_freedom(self, statics: InterfaceStatics) -> int:
-        """Number of normal modes of the body."""
+        """Maximum number of normal modes of the body."""
 
     def basis(self, statics: InterfaceStatics, progress: Progress) -> Basis:
         static = self.static_shapes(statics)

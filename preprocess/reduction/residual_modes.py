@@ -5,8 +5,8 @@
 R rigid-body modes, Φ the basis, both M-orthonormal, A the static response with the interfaces held.
 For Craig–Bampton's basis V₀ consists of its normal modes, and the φ are the next ones. A basis with
 exact static responses to loads at the interfaces contains the constraint modes, to which the φ are
-K-orthogonal: together they span what the interfaces' motion can excite. Source: Craig and Kurdila,
-Fundamentals of Structural Dynamics (2006), sections 17.3 and 17.6.
+K-orthogonal: together they span the response to the motion of the interfaces. Source: Craig and
+Kurdila, Fundamentals of Structural Dynamics (2006), sections 17.3 and 17.6.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ STILL = 1e-9  # of the largest singular value: no motion of the interfaces
 
 
 def residual_modes(statics: InterfaceStatics, shapes: FloatArray, wanted: int) -> Modes:
-    """About ``wanted`` modes beside elastic, M-orthonormal ``shapes`` (3N, n), ascending; none
-    where these are all.
+    """About ``wanted`` modes in the complement of elastic, M-orthonormal ``shapes`` (3N, n),
+    ascending.
 
-    Raises SolverError.
+    None if the shapes span all modes. Raises SolverError.
     """
     fe = statics.fe
     inside = _still_shapes(statics, shapes)

@@ -15,12 +15,16 @@ from preprocess.reduction.normal_modes import NormalModeReduction
 @checked_arguments
 @dataclass(frozen=True)
 class Rubin(NormalModeReduction):
-    """Basis ``[Φ | A − Φ Ω⁻² Φᵀ L]``: normal modes Φ of the free body and, for the unit loads L at
-    the interfaces, their residual of the inertia-relief response ``A = Pᵀ K_c⁻¹ P L``. Exact for
+    """Basis ``[Φ
+
+    A − Φ Ω⁻² Φᵀ L]`` of free-interface normal modes and residual attachment modes.
+
+    Φ are normal modes of the free body; the attachment modes are the residuals of the
+    inertia-relief response ``A = Pᵀ K_c⁻¹ P L`` to the unit loads L at the interfaces. Exact for
     static loads at the interfaces and for the modes kept.
 
-    The residual modes keep their mass, as in Rubin's method; MacNeal's have stiffness only.
-    Source: MacNeal, Computers & Structures 1 (1971) 581; Rubin, AIAA Journal 13 (1975) 995.
+    The residual modes keep their mass, as in Rubin's method; MacNeal's have stiffness only. Source:
+    MacNeal, Computers & Structures 1 (1971) 581; Rubin, AIAA Journal 13 (1975) 995.
 
     Examples
     --------

@@ -1,5 +1,5 @@
-"""The smallest basis with a proved accuracy, among Craig–Bampton's and Rubin's with any number of
-normal modes.
+"""Smallest basis with a proved accuracy, among Craig–Bampton and Rubin bases with any number of
+modes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ _NOT_FOUND = "band: the modes up to {:g} Hz with interfaces held are not all fou
 
 class BasisFamily(NamedTuple):
     """Static shapes (3N, n) by name, and normal modes of which any number of the lowest may be
-    kept; the method for each.
+    kept.
+
+    And the method for each number.
     """
 
     method: Callable[[int], Reduction]
@@ -62,8 +64,9 @@ class BasisFamily(NamedTuple):
 
 
 class _ProvedBasis(NamedTuple):
-    """A proved basis with its number of shapes, its method and what proves it; of more than any
-    shapes if none is.
+    """Proved basis with its number of shapes, method and reference.
+
+    If none is proved, the number exceeds that of any basis.
     """
 
     size: int
@@ -75,9 +78,9 @@ class _ProvedBasis(NamedTuple):
 def smallest_basis(
     statics: InterfaceStatics, request: AccuracyRequest, progress: Progress
 ) -> tuple[Reduction, Basis, CertifiedReference]:
-    """Method and basis with the fewest shapes that is proved, and what proves it.
+    """Method and basis with the fewest shapes that is proved, and the reference that proves it.
 
-    Raises InputError when no basis with modes up to seven times the band is proved.
+    Raises InputError if no basis with modes up to seven times the band is proved.
     """
     limit, problem, best = _FIRST, "", _ProvedBasis(MAX_MODES + 1)
     while limit < _HIGHEST:
@@ -107,14 +110,14 @@ def smallest_basis(
 def trial_reference(
     statics: InterfaceStatics, shapes: list[FloatArray], request: AccuracyRequest
 ) -> CertifiedReference:
-    """What proves bases in the span of some shapes (3N, …). Raises `MissingModes`."""
+    """Reference used to certify bases spanned by given shapes (3N, …). Raises `MissingModes`."""
     return CertifiedReference(TrialSpace(statics, np.hstack(shapes)), request)
 
 
 def basis_reference(
     statics: InterfaceStatics, shapes: FloatArray, request: AccuracyRequest
 ) -> CertifiedReference:
-    """What proves a given basis of elastic shapes (3N, n). Raises InputError."""
+    """Reference used to certify one basis of elastic shapes (3N, n). Raises InputError."""
     limit = _FIRST
     while limit < _HIGHEST:
         free, attached = (
@@ -156,7 +159,7 @@ def _shapes(family: BasisFamily) -> list[FloatArray]:
 def _smallest(
     statics: InterfaceStatics, reference: CertifiedReference, family: BasisFamily
 ) -> _ProvedBasis:
-    """The smallest proved basis of a family."""
+    """Smallest proved basis of a family."""
     coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(family)]
     low, high = 0 if family.static_size else 1, len(family.modes.omega)
     if high < low or not reference.proves(_reduction(reference, coordinates, high)):
@@ -178,7 +181,9 @@ def _smallest(
 def _reduction(
     reference: CertifiedReference, coordinates: list[FloatArray], count: int
 ) -> FreeReduction:
-    """Reduction to static shapes and ``count`` modes, of given coordinates in the trial space."""
+    """Reduction to static shapes and ``count`` modes, given by their coordinates in the trial
+    space.
+    """
     columns = np.hstack([*coordinates[:-1], coordinates[-1][:, :count]])
     sizes = np.linalg.norm(columns, axis=0)
     Q, kept, _ = np.linalg.svd(columns / np.where(sizes > 0, sizes, 1.0), full_matrices=False)
@@ -186,7 +191,7 @@ def _reduction(
 
 
 def _best(reference: CertifiedReference, families: tuple[BasisFamily, ...]) -> Certificate:
-    """Bounds of the family with all its modes that comes nearest."""
+    """Bounds of the family that comes nearest to the tolerance with all its modes."""
     found = []
     for each in (family for family in families if family.size):
         coordinates = [reference.space.coordinates(shapes) for shapes in _shapes(each)]

@@ -1,8 +1,8 @@
 """Sturm check for missing modes: the number of eigenvalues below a value, from the signs of pivots.
 
 With the nodes of rigid interfaces eliminated, ``A = K − σ M`` of the other nodes, the coordinates q
-of rigid interfaces that move, and the averages G that are held, the structure's eigenvalues below σ
-number
+of rigid interfaces that move, and the averages G that are held, the number of the structure's
+eigenvalues below σ is
 
     ν(A) + ν(S) − rank G,    S = [A_qq 0; 0 0] − [A_qf; G] A⁻¹ [A_fq Gᵀ],
 
@@ -31,10 +31,10 @@ _SEPARATE = 1e-6  # relative gap of eigenvalues in which a shift is safe
 
 
 def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -> int:
-    """Number of eigenvalues of K φ = ω² M φ below ``omega2`` [rad²/s²] with the interfaces numbered
-    ``held`` held; including the six rigid-body modes of a free body.
+    """Number of eigenvalues of K φ = ω² M φ below ``omega2`` [rad²/s²].
 
-    Raises InputError when ``omega2`` is an eigenvalue to working accuracy.
+    With the interfaces numbered ``held`` held; including the six rigid-body modes of a free body.
+    Raises InputError if ``omega2`` is an eigenvalue to working accuracy.
     """
     return SturmCounts(statics, omega2, [held]).below(held)
 
@@ -42,16 +42,16 @@ def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -
 @final
 class SturmCounts:
     """Numbers of eigenvalues below ``omega2`` [rad²/s²] under any support, by one factorization.
-    Raises as `modes_below`.
 
-    backward_error: relative change of the matrix that explains the residual of the factorization;
-    the counts are those of a matrix so near, since it does not pivot.
+    Raises as `modes_below`. backward_error: relative change of the matrix that explains the
+    residual of the factorization, which does not pivot; the counts are those of such a nearby
+    matrix.
     """
 
     def __init__(
         self, statics: InterfaceStatics, omega2: float, supports: Sequence[Sequence[int]]
     ) -> None:
-        """supports: those to count under, by the numbers of the interfaces held."""
+        """Factorization for the given supports, each a set of held interface numbers."""
         fe = statics.fe
         dynamic = (fe.K - omega2 * fe.M).tocsr()
         self._border = border = _Border(statics, dynamic, supports)
@@ -67,8 +67,9 @@ class SturmCounts:
         self.backward_error = self._inertia.backward_error
 
     def below(self, held: Sequence[int]) -> int:
-        """Number with the interfaces numbered ``held`` held; including the six rigid-body modes of
-        a free body.
+        """Number of eigenvalues with the interfaces numbered ``held`` held.
+
+        Including the six rigid-body modes of a free body.
         """
         chosen, constraints = self._border.chosen(held)
         count = self._inertia.negative - constraints
@@ -82,8 +83,10 @@ class SturmCounts:
 
 
 class _Border:
-    """Columns [A_fq Gᵀ] on all nodes, connections eliminated, and the matrix [A_qq 0; 0 0], of all
-    interfaces that some support lets move or holds on average."""
+    """Columns [A_fq Gᵀ] on all nodes, connections eliminated, and the matrix [A_qq 0; 0 0].
+
+    Of all interfaces that some support lets move or holds on average.
+    """
 
     def __init__(
         self, statics: InterfaceStatics, dynamic: sp.csr_matrix, supports: Sequence[Sequence[int]]
@@ -106,7 +109,7 @@ class _Border:
         self.columns = np.hstack([fe.loads(AT), G])
 
     def chosen(self, held: Sequence[int]) -> tuple[np.ndarray, int]:
-        """The columns of a support, and the number of rows of G among them."""
+        """Columns of a support, and the number of rows of G among them."""
         moving = [k not in held for k in self._moving]
         average = [k in held for k in self._average]
         return np.flatnonzero(np.repeat(moving + average, 6)), 6 * sum(average)
@@ -117,8 +120,10 @@ def _six(interfaces: Sequence[int]) -> np.ndarray:
 
 
 def prove_complete(statics: InterfaceStatics, omega: FloatArray, held: Sequence[int]) -> None:
-    """Raise SolverError unless the angular frequencies omega (n,) of elastic modes, ascending, are
-    complete up to the last gap."""
+    """Raise SolverError unless the angular frequencies omega (n,) are complete up to the last gap.
+
+    Of elastic modes, ascending.
+    """
     values = omega**2
     gaps = np.flatnonzero(np.diff(values) > _SEPARATE * values[-1])
     if not gaps.size:

@@ -14,9 +14,9 @@ are fractions of the distance of the nearest pole, sums of poles are bounded by 
 and its remainder.
 
 Loads are scaled to unit elastic compliance, D = diag(LᵀAL)^(−½). A relative error ε of a frequency
-changes H near its resonance by 2ε/η and far from any by 2ε. Hence errors are stated as the
-frequency error that causes them, ``½ β |D (H − H_r) D| / N`` with N = Σ_j |D b_j|²/|λ_j (1 + iη) −
-s|, the sum of the moduli of the reduction's modal contributions.
+changes H by 2ε/η near its resonance and by 2ε far from any. Errors are therefore stated as the
+equivalent frequency error, ``½ β |D (H − H_r) D| / N`` with N = Σ_j |D b_j|²/|λ_j (1 + iη) − s|,
+the sum of the moduli of the reduction's modal contributions.
 
 Source: Parlett, The Symmetric Eigenvalue Problem (1998), chapter 11; Feng, Antoulas and Benner,
 ESAIM: M2AN 51 (2017) 2127 (error of transfer functions by dual residuals).
@@ -44,8 +44,10 @@ _TERMS = 10  # of the Taylor series
 
 
 class TransferError(NamedTuple):
-    """Bound over the band: the error as a frequency error, where it is largest [Hz], and the
-    largest error relative to N.
+    """Bound over the band.
+
+    The error as a frequency error, the frequency where it is largest [Hz], and the largest error
+    relative to N.
     """
 
     as_frequency: float
@@ -54,31 +56,29 @@ class TransferError(NamedTuple):
 
 
 class Poles(NamedTuple):
-    """``Σ_j b_j b_jᵀ / (λ_j (1 + iη) − s)``: lam (n,) and the scaled b (6k, n)."""
+    """Sum of poles ``Σ_j b_j b_jᵀ / (λ_j (1 + iη) − s)``: lam (n,) and the scaled b (6k, n)."""
 
     lam: FloatArray
     b: FloatArray
 
     def distances(self, s: float) -> FloatArray:
-        """|λ_j (1 + iη) − s|, (n,)."""
+        """Distances |λ_j (1 + iη) − s|, (n,)."""
         return np.abs(self.lam * (1 + 1j * LOSS) - s)
 
     def series(self, s: float) -> ComplexArray:
-        """The Taylor coefficients (terms, 6k, 6k) about s."""
+        """Taylor coefficients (terms, 6k, 6k) about s."""
         inverse = 1.0 / (self.lam * (1 + 1j * LOSS) - s)
         powers = inverse ** (1 + np.arange(_TERMS)[:, None])
         return np.asarray((self.b * powers[:, None, :]) @ self.b.T)
 
     def remainder(self, s: float, h: float) -> float:
-        """Bound of the rest of the series within h of s."""
+        """Bound of the remainder of the series within h of s."""
         d = self.distances(s)
         return float((np.einsum("ij,ij->j", self.b, self.b) * (h / d) ** _TERMS / (d - h)).sum())
 
 
 class FullSpectrum(NamedTuple):
-    """What is known about the full model: its eigenvalues below a shift, enclosed, and none of the
-    others is below it.
-    """
+    """Eigenvalues of the full model below a shift, as enclosures; all others are above it."""
 
     enclosed: Enclosure
     shift: float
@@ -97,7 +97,7 @@ class TransferReference:
     """Transfer functions in a trial space with the bound of their own error."""
 
     def __init__(self, trial: TrialPairs, compliance: FloatArray, spectrum: FullSpectrum) -> None:
-        """trial, compliance LᵀAL (6k, 6k) and spectrum of the free body."""
+        """Reference from trial vectors, compliance LᵀAL (6k, 6k) and spectrum of the free body."""
         diagonal = compliance.diagonal()
         self._scale = np.where(
             diagonal > 0, 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0)), 0.0
@@ -113,7 +113,7 @@ class TransferReference:
         self._sizes = np.sqrt(residuals) * np.linalg.norm(self._poles.b, axis=0)
 
     def error(self, reduced: FreeReduction, omega: float, enough: float = np.inf) -> TransferError:
-        """Bound for a reduction up to ``omega`` [rad/s], or to where it exceeds ``enough``."""
+        """Bound for a reduction up to ``omega`` [rad/s], or up to where it exceeds ``enough``."""
         lam, motion = reduced.ritz(None)
         poles = Poles(lam, self._scale[:, None] * (reduced.elastic @ motion[:-6]))
         worst, at, relative, s = 0.0, 0.0, 0.0, 0.0
@@ -157,8 +157,7 @@ class TransferReference:
 
 
 def _residual_gram(trial: TrialPairs, B: FloatArray, Q: FloatArray, C: FloatArray) -> FloatArray:
-    """Products in A of the scaled L − M W Bᵀ and of the residuals g_j of the Ritz vectors, (6k + p,
-    6k + p).
+    """Products in A of the scaled L − M W Bᵀ and of the residuals g_j, (6k + p, 6k + p).
 
     B = LᵀW, Q = LᵀAMW, C = LᵀAL.
     """

@@ -1,5 +1,5 @@
-"""Trial space of error bounds: shapes, their responses ``A M Φ``, and the responses to the inertia
-forces of both.
+"""Trial space of error bounds: shapes, their responses ``A M Φ``, and the inertia responses of
+both.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _UNIT = np.finfo(float).eps
 
 
 class TrialPairs(NamedTuple):
-    """Ritz pairs under a support and the responses u_j = A M w_j of the supported body to the
-    inertia forces of the vectors.
+    """Ritz pairs under a support and the responses u_j = A M w_j to the inertia forces of the
+    vectors. |
 
-    lam (p,) [rad²/s²]; wu = (w_i · M u_j), uu = (u_i · M u_j), both (p, p); motion = (Lᵀw_j)
-    and moved = (Lᵀu_j) of the interfaces, (6k, p);
-    noise: relative error of lam and of the products by round-off, estimated.
+    lam (p,) [rad²/s²]; wu = (w_i · M u_j), uu = (u_i · M u_j), both (p, p); motion = (Lᵀw_j) and
+    moved = (Lᵀu_j) of the interfaces, (6k, p); noise: relative error of lam and of the products by
+    round-off, estimated.
     """
 
     support: str
@@ -37,8 +37,9 @@ class TrialPairs(NamedTuple):
 
 @final
 class TrialSpace:
-    """Span of elastic shapes Φ (3N, n) and of their responses A M Φ, at most 2n + 6 and 2n static
-    solutions.
+    """Span of elastic shapes Φ (3N, n) and of their responses A M Φ.
+
+    It takes at most 2n + 6 + 2n static solutions.
     """
 
     def __init__(self, statics: InterfaceStatics, shapes: FloatArray) -> None:
@@ -58,12 +59,13 @@ class TrialSpace:
         return int(self._W.shape[1])
 
     def coordinates(self, shapes: FloatArray) -> FloatArray:
-        """Elastic part of shapes (3N, m) of the span in its coordinates, (p, m)."""
+        """Coordinates (p, m) of the elastic part of shapes (3N, m) in the span."""
         return np.asarray(self._M[:, : self.size].T @ shapes)
 
     def trial(self, held: int | None, below: float) -> TrialPairs:
-        """Trial vectors of the body, free or with interface ``held`` held; the noise is that of
-        eigenvalues up to ``below``.
+        """Trial vectors of the body, free or with interface ``held`` held.
+
+        The noise is that of eigenvalues up to ``below``.
         """
         lam, C = self.reduction.ritz(held)
         statics, F, R = self.statics, self._M @ C, self.statics.rigid_modes
@@ -94,8 +96,9 @@ class TrialSpace:
 
 
 def _stiffness_noise(statics: InterfaceStatics, size: FloatArray, lam: FloatArray) -> float:
-    """Largest relative error of wᵀKw = λ by round-off, ``ε |w|ᵀ|K||w| / λ``, w = Φ c; size: |Φ||c|,
-    of the terms that add up.
+    """Largest relative round-off of wᵀKw = λ, ``ε |w|ᵀ|K||w| / λ``, w = Φ c.
+
+    size: |Φ||c|, of the terms in the sum.
     """
     sums = np.einsum("ik,ik->k", size, abs(statics.fe.K) @ size)
     return float(_UNIT * (sums / lam).max(initial=0.0))
@@ -104,10 +107,10 @@ def _stiffness_noise(statics: InterfaceStatics, size: FloatArray, lam: FloatArra
 def _response_noise(
     statics: InterfaceStatics, held: int | None, u: FloatArray, loads: FloatArray, lam: FloatArray
 ) -> float:
-    """Largest relative error of u·Mu by errors e of refined responses u, ``2 √(λ/λ₁) |e| / |u|`` in
-    the energy norm.
+    """Largest relative error of u·Mu due to errors e of refined responses u.
 
-    ``|e|² = g · A g`` with the residual ``g = f − K u``; for its size an approximate A suffices.
+    ``2 √(λ/λ₁) |e| / |u|`` in the energy norm. ``|e|² = g · A g`` with the residual ``g = f − K
+    u``; an approximate A is sufficient for its size.
     """
     g = loads - statics.fe.stiffness_product(u)
     e = (

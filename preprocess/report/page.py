@@ -1,7 +1,7 @@
-"""One HTML page about a flexible body: interfaces, modes, stress, mass, checks, accuracy, costs and
-origin.
+"""HTML page about a flexible body.
 
-The page of a divided body shows it in one piece, for small deflections, and a table of its pieces.
+Interfaces, modes, stress, mass, checks, accuracy, costs and origin. The page of a divided body
+shows it in one piece, for small deflections, and a table of its pieces.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ def write_report(
     interfaces: Mapping[str, BoundInterface] | None = None,
     comparison: Comparison | None = None,
 ) -> None:
-    """The page at ``path``. Raises MachineError.
+    """Write the page to ``path``.
 
-    interfaces: bound to the body's mesh, to show the nodes of all; otherwise those of rigid
-    interfaces are found from the shapes.  comparison: with the full model, or with another body.
+    interfaces: bound to the body's mesh, to show their nodes; otherwise the nodes of rigid
+    interfaces are found from the shapes. comparison: with the full model, or with another body.
+    Raises MachineError.
     """
     file = file_path(path)
     # of arrays: by the file
@@ -106,8 +107,9 @@ def page(
 
 
 def _named(facts: Mapping[str, str | float], start: str) -> dict[str, str | float]:
-    """The facts whose names begin so, by the rest of their names; sentences with numbers in the
-    style of the page.
+    """Facts whose names have a prefix, by the rest of their names.
+
+    Numbers in texts are in the style of the page.
     """
     found = {
         key.removeprefix(start): value for key, value in facts.items() if key.startswith(start)
@@ -118,7 +120,7 @@ def _named(facts: Mapping[str, str | float], start: str) -> dict[str, str | floa
 def _tiles(
     data: FlexibleBodyData, pieces: Sequence[FlexibleBodyData]
 ) -> list[tuple[str, str, str]]:
-    """(value, unit, description) of the key numbers at the top."""
+    """Value, unit and description of the key figures at the top."""
     size = data.provenance.get("degrees of freedom")
     tiles = [(number(data.mass), "kg", "mass")]
     if isinstance(size, float):
@@ -160,7 +162,9 @@ def _modes(data: FlexibleBodyData) -> list[tuple[int, float, str, float, list[fl
 
 
 def _piece(number: int, piece: FlexibleBodyData) -> tuple[Any, ...]:
-    """Number, mass, mesh, frames, modes, lowest frequency and whether its checks passed."""
+    """Number, mass, mesh, frames, modes and lowest frequency of a piece, and whether its checks
+    passed.
+    """
     frequency = float(piece.modes.frequency[0]) if piece.nf else None
     size = piece.provenance.get("degrees of freedom")
     return (
@@ -175,7 +179,7 @@ def _piece(number: int, piece: FlexibleBodyData) -> tuple[Any, ...]:
 
 
 def _parts_of(body: FlexibleBodyData | DividedBodyData) -> list[Region]:
-    """The pieces as regions of the surface, in two shades of grey."""
+    """Pieces as regions of the surface, in two shades of grey."""
     if not isinstance(body, DividedBodyData) or body.joined is None:
         return []
     return [
@@ -185,7 +189,7 @@ def _parts_of(body: FlexibleBodyData | DividedBodyData) -> list[Region]:
 
 
 def _scene(data: FlexibleBodyData, places: Mapping[str, Place], pieces: Sequence[Region]) -> str:
-    """The part in three dimensions; empty without triangles."""
+    """Three-dimensional view of the part; empty without triangles."""
     if not has_triangles(data.surface):
         return ""
     regions = [
@@ -198,7 +202,7 @@ def _scene(data: FlexibleBodyData, places: Mapping[str, Place], pieces: Sequence
 
 
 def _still(data: FlexibleBodyData, places: Mapping[str, Place]) -> Picture | None:
-    """The interfaces on the mesh, where there is no player."""
+    """Picture of the interfaces on the mesh, for pages without a player."""
     if not has_triangles(data.surface):
         return None
     assert data.surface is not None
@@ -212,7 +216,7 @@ def _still(data: FlexibleBodyData, places: Mapping[str, Place]) -> Picture | Non
 
 
 def _pictures(data: FlexibleBodyData) -> list[Picture]:
-    """The lowest modes, coloured by displacement."""
+    """Pictures of the lowest modes, coloured by displacement."""
     surface = data.surface
     if surface is None or not has_triangles(surface):
         return []
@@ -228,7 +232,7 @@ def _pictures(data: FlexibleBodyData) -> list[Picture]:
 
 
 def _stress_pictures(data: FlexibleBodyData) -> list[Picture]:
-    """Equivalent stress of the lowest modes, if the body has stress modes."""
+    """Pictures of the equivalent stress of the lowest modes, if the body has stress modes."""
     surface = data.surface
     if surface is None or data.stress is None or not has_triangles(surface):
         return []

@@ -1,4 +1,4 @@
-"""Interfaces of a flexible body on its surface."""
+"""Location of the interfaces of a flexible body on its surface."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ RIGID = 1e-7  # of the largest displacement of the shapes
 def interface_places(
     data: FlexibleBodyData, interfaces: Mapping[str, BoundInterface]
 ) -> dict[str, Place]:
-    """Frames with their nodes: those of ``interfaces``, or those that follow the frame in every
-    shape.
+    """Frames with their nodes.
+
+    Those of ``interfaces``, or the nodes that follow the frame in every shape.
     """
     assert data.surface is not None
     places = {}

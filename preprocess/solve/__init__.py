@@ -1,3 +1,4 @@
-"""Linear algebra of large sparse symmetric matrices: ordering, factorization, eigenmodes;
-independent of finite elements.
+"""Linear algebra of large sparse symmetric matrices, independent of finite elements.
+
+Ordering, factorization, eigenmodes.
 """

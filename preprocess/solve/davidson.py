@@ -1,12 +1,13 @@
-"""Lowest modes of large structures by a rough factor: a space of shapes, extended by corrections of
-its Ritz vectors.
+"""Lowest modes of large structures with an approximate factor, by the block Davidson method.
+
+A space of shapes is extended by corrections of its Ritz vectors,
 
     r = K φ − λ M φ,    correction = A r,    A ≈ the static response
 
 With an exact response the space is that of the Lanczos iteration, since A r = φ − λ A M φ. Errors
-of the response delay the convergence, but do not limit it: residuals and projections are those of
-the matrices. Source: Davidson, J. Comput. Phys. 17 (1975) 87; Morgan, Scott, SIAM J. Sci. Stat.
-Comput. 7 (1986) 817.
+of the response slow the convergence but do not limit the accuracy: residuals and projections are
+those of the matrices. Source: Davidson, J. Comput. Phys. 17 (1975) 87; Morgan, Scott, SIAM J. Sci.
+Stat. Comput. 7 (1986) 817.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ _APART = 1e-4  # relative distance of Ritz values whose vectors do not mix
 
 
 class Projection(NamedTuple):
-    """Fields u − A Bᵀ u with ``motions`` A (n, c) of a support and what gives their
-    ``coordinates``, B (n, c): Bᵀ A = 1.
+    """Projection u − A Bᵀ u that removes the motions A (n, c) of a support.
+
+    ``coordinates`` B (n, c), with Bᵀ A = 1, give their amplitudes.
     """
 
     motions: FloatArray
@@ -69,11 +71,11 @@ def davidson_modes(
     omega_max: float = 0.0,
     block: int = 8,
 ) -> Modes:
-    """The ``count`` lowest modes, or all with ω ≤ ``omega_max``.
+    """Lowest modes: the ``count`` lowest, or all with ω ≤ ``omega_max``.
 
     response: approximate static response A to loads (n, k); stiffness, mass: K and M times (n, k);
-    supports: what removes the motions that round-off brings in against the supports. Raises
-    SolverError when the iteration does not converge.
+    supports: projection that removes the motions which round-off introduces against the supports.
+    Raises SolverError if the iteration does not converge.
     """
 
     def find(block: int) -> Modes:
@@ -93,8 +95,9 @@ def _by_blocks(
     wanted: WantedModes,
     block: int,
 ) -> Modes:
-    """Modes as above, from a first space of ``block`` shapes, by as many corrections at once or
-    those of a cluster.
+    """Modes as above, starting from ``block`` shapes, with as many corrections per step.
+
+    Or as many as a cluster has.
     """
     count, omega_max = wanted
     with Threads() as threads:
@@ -163,8 +166,9 @@ def _too_few(found: int) -> SolverError:
 
 
 def _settled(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
-    """Which of the Ritz values (k,), of more than before, have settled; none where a new mode came
-    below one that had.
+    """Mask of the Ritz values (k,) that have converged.
+
+    None if a new value appeared below a converged one.
     """
     known = np.zeros(len(value), dtype=bool)
     common = min(len(before), len(value))
@@ -174,7 +178,9 @@ def _settled(settled: Flags, before: FloatArray, value: FloatArray) -> Flags:
 
 
 def _clusters(value: FloatArray) -> NDArray[np.intp]:
-    """Numbers (k,) of groups of ascending values whose vectors may mix: these settle together."""
+    """Group numbers (k,) of ascending values whose vectors may mix; the values of a group converge
+    together.
+    """
     return np.cumsum(np.diff(value, prepend=value[0]) > _APART * np.abs(value))
 
 
@@ -203,13 +209,14 @@ class _SearchSpace:
         return self._basis[:, : len(self._H)]
 
     def extend(self, W: FloatArray, MW: FloatArray, keep: int = 0) -> None:
-        """Add the span of W (n, m), MW = M W; if it does not fit, after a restart with the ``keep``
-        lowest Ritz vectors.
+        """Add the span of W (n, m), MW = M W.
+
+        If it does not fit, the space is first restarted with the ``keep`` lowest Ritz vectors.
 
         Each sweep removes the part in V and divides by the root of the products that are left,
-        ``WᵀMW − pᵀp`` with p = VᵀMW, until it leaves so much that their round-off does not count.
-        What is left of a correction may be a small part of it: there the inadmissible part of V
-        would grow from step to step.
+        ``WᵀMW − pᵀp`` with p = VᵀMW, until the remainder is large enough for their round-off to be
+        negligible. The remainder of a correction may be small compared with it: its inadmissible
+        part would then grow from step to step.
         """
         if len(self._H) + W.shape[1] > self._basis.shape[1]:
             value, y = self.ritz()
@@ -239,16 +246,19 @@ class _SearchSpace:
         self._H = 0.5 * (H + H.T)
 
     def admissible(self, W: FloatArray) -> FloatArray:
-        """W (n, m), without the motions that the supports do not admit."""
+        """Shapes W (n, m) without the motions that the supports exclude."""
         self.products.subtract(
             W, self._supports.motions, self.products.inner(self._supports.coordinates, W)
         )
         return W
 
     def watch(self, shapes: FloatArray, momenta: FloatArray) -> None:
-        """Sweep twice where Ritz vectors (n, m), with their momenta, are no longer orthonormal: the
-        error that one sweep leaves grows from step to step. Raises SolverError where some have no
-        mass."""
+        """Switch to two sweeps if Ritz vectors (n, m), with their momenta, are no longer
+        orthonormal.
+
+        The error that one sweep leaves grows from step to step. Raises SolverError if some vectors
+        have no mass.
+        """
         gram = self.products.inner(shapes, momenta)
         self._twice = bool(np.abs(gram - np.eye(len(gram))).max() > _DRIFT)
         lost = int(np.sum(np.linalg.eigvalsh(gram) < 0.5))
@@ -260,5 +270,5 @@ class _SearchSpace:
         return scipy.linalg.eigh(self._H)  # type: ignore[no-any-return]
 
     def vectors(self, y: FloatArray) -> FloatArray:
-        """V y, (n, m)."""
+        """Vectors V y, (n, m)."""
         return self.products.combined(self._V, y)

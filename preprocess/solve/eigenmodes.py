@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 class NaturalModes(NamedTuple):
-    """Frequencies (n,) in Hz, ascending, and mass-normalised shapes (dof, n): shapesᵀ M shapes = 1."""
+    """Frequencies (n,) in Hz, ascending, and mass-normalised shapes (dof, n)."""
 
     frequencies: Array
     shapes: Array
@@ -30,8 +30,9 @@ def eigenmodes(
     shift: float = 0.0,
     verify: bool = False,
 ) -> NaturalModes:
-    """The n modes K φ = ω² M φ nearest to ω² = shift (rad²/s²), by Lanczos iteration with (K -
-    shift M)⁻¹.
+    """The n modes of K φ = ω² M φ nearest to ω² = shift (rad²/s²).
+
+    By Lanczos iteration with (K - shift M)⁻¹.
 
     A free body needs a negative shift. factor: of K - shift M if available. verify: count the
     eigenvalues below the highest one found by a second factorization (Sturm sequence). Raises
@@ -66,8 +67,9 @@ def eigenmodes(
 
 
 def eigenvalues_below(K: sp.csr_matrix, M: sp.csr_matrix, value: float) -> int:
-    """Number of eigenvalues ω² of K φ = ω² M φ below a value, from the signs of the pivots of K -
-    value M (Sturm sequence).
+    """Number of eigenvalues ω² of K φ = ω² M φ below a value.
+
+    From the signs of the pivots of K - value M (Sturm sequence).
     """
     return factorize(K - value * M, definite=False).negative_pivots()
 

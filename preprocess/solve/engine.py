@@ -1,11 +1,9 @@
-"""Linear algebra of the fields of one model: what reductions need of matrices with a row for every
-degree of freedom.
+"""Linear algebra of the fields of one model: operations on arrays with a row per degree of freedom.
 
-A field is an array (n, k) with a row for each degree of freedom that is *here*: all of them, or
-those of the elements of one of several processes; then a row that several processes have is the
-same in all of them. Element sums, which only the elements here contribute to, become fields by
-`assembled`, sums of small arrays by `total`. So the formulas of a reduction are the same in one
-process and in many.
+A field is an array (n, k) with a row for each *local* degree of freedom: all of them, or those of
+the elements of one of several processes; a row shared by several processes is identical in all of
+them. Sums over local elements become fields by `assembled`, sums of small arrays by `total`. The
+formulas of a reduction are thus the same in one process and in many.
 """
 
 from __future__ import annotations
@@ -32,10 +30,12 @@ Indices = NDArray[np.int64]
 
 
 class BlockMatrix(NamedTuple):
-    """The rows and columns A (n, n) of some ``blocks`` (b,) of three degrees of freedom, the others
-    held; places (n/3, 3) and numbers (n/3,) of all blocks, for the ordering and for messages;
-    whether A must be positive definite; interpolation (n/3, n/3) of all blocks from coarse ones, if
-    any."""
+    """Rows and columns A (n, n) of some ``blocks`` (b,) of three degrees of freedom, the others
+    held.
+
+    places (n/3, 3) and numbers (n/3,) of all blocks, for the ordering and for messages; whether A
+    must be positive definite; interpolation (n/3, n/3) of all blocks from coarse ones, if any.
+    """
 
     A: sp.csr_matrix
     blocks: Indices
@@ -46,9 +46,11 @@ class BlockMatrix(NamedTuple):
 
 
 class MatrixInertia(NamedTuple):
-    """Negative eigenvalues of a symmetric matrix A, their number; F = BᵀA⁻¹B (k, k); the relative
-    change of A that explains the residual of what was computed, since its factorization does not
-    pivot."""
+    """Inertia of a symmetric matrix A: number of its negative eigenvalues.
+
+    F = BᵀA⁻¹B (k, k); the relative change of A that explains the residual of the computation, since
+    its factorization does not pivot.
+    """
 
     negative: int
     form: Array
@@ -71,19 +73,22 @@ class Engine(ABC):
 
     @abstractmethod
     def assembled(self, f: Array) -> Array:
-        """The field (n, k) that is the sum of the shares f (n, k) of all processes; f may be
+        """Field (n, k) that is the sum of the contributions f (n, k) of all processes; f may be
         overwritten.
         """
 
     @abstractmethod
     def factorize(self, matrix: BlockMatrix) -> Factor:
-        """Factor of the sum of the shares A of all processes. Raises InputError for a singular
-        matrix, MachineError.
+        """Factor of the sum of the contributions A of all processes.
+
+        Raises InputError for a singular matrix, MachineError.
         """
 
     def inertia(self, matrix: BlockMatrix, B: Array) -> MatrixInertia:
-        """Inertia of the sum of the shares A of all processes, and F for fields B (n, k). Raises
-        InputError where A is singular to working accuracy, MachineError."""
+        """Inertia of the sum of the contributions A of all processes, and F for fields B (n, k).
+
+        Raises InputError if A is singular to working accuracy, MachineError.
+        """
         factor, A = self.factorize(matrix), matrix.A
         rows = (3 * matrix.blocks[:, None] + np.arange(3)).ravel()
         b = np.zeros((A.shape[0], 1))
@@ -103,8 +108,9 @@ class Engine(ABC):
         count: int = 0,
         omega_max: float = 0.0,
     ) -> Modes:
-        """The ``count`` lowest modes, or all with ω ≤ ``omega_max``, see `modes_of`. Raises
-        SolverError.
+        """Lowest modes: the ``count`` lowest, or all with ω ≤ ``omega_max``, see `modes_of`.
+
+        Raises SolverError.
         """
 
     process: int
@@ -116,19 +122,19 @@ class Engine(ABC):
 
     @abstractmethod
     def counted(self, f: Array | sp.spmatrix) -> Array | sp.spmatrix:
-        """The field f (n, k) with zero in the rows that do not count here."""
+        """Field f (n, k) with zero in the rows that other processes count."""
 
     @abstractmethod
     def gathered(self, rows: Array) -> Array:
-        """The rows (…, k) of all processes, one below the other."""
+        """Rows (…, k) of all processes, one below the other."""
 
     def inner(self, a: Array | sp.spmatrix, b: Array) -> Array:
-        """aᵀ b (k, m) of fields a (n, k), b (n, m)."""
+        """Inner products aᵀ b (k, m) of fields a (n, k), b (n, m)."""
         counted = self.counted(b)
         return self.total(np.asarray(a.T @ counted) if sp.issparse(a) else inner(a, counted))
 
     def squares(self, a: Array, b: Array) -> Array:
-        """The diagonal of aᵀ b, (k,)."""
+        """Diagonal of aᵀ b, (k,)."""
         return self.total(squares(a, self.counted(b)))
 
     def extent(self, a: Array) -> Array:
@@ -142,7 +148,7 @@ class Engine(ABC):
 
 @final
 class SerialEngine(Engine):
-    """All degrees of freedom in one process, with the package's own factors and Lanczos iteration."""
+    """Engine for one process, with the package's own factors and Lanczos iteration."""
 
     owned = slice(None)
     process = 0

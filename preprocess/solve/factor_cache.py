@@ -1,5 +1,6 @@
-"""Factor of a stiffness matrix that is kept in a file, for reductions of the same part with other
-interfaces, methods or modes.
+"""File cache of the factor of a stiffness matrix.
+
+It serves reductions of the same part with other interfaces, methods or modes.
 
 The file holds the order of elimination and the panels of the factor; the tree is analysed again. A
 factor read from a file is accepted if it solves the equations for random loads: ``|K x − b| ≤ 1e-6
@@ -42,7 +43,7 @@ ITEMS = {"order": "i", "panels": "g"}
 
 
 class _CachedFactor(NamedTuple):
-    """Digest of the matrix, order of elimination of its free nodes, panels of the factor."""
+    """Digest of the matrix, elimination order of its free nodes, panels of the factor."""
 
     digest: str
     order: Indices
@@ -52,11 +53,10 @@ class _CachedFactor(NamedTuple):
 def load_factor(
     path: str | os.PathLike[str], K: sp.csr_matrix, nodes: Indices
 ) -> CholeskyFactor | None:
-    """The factor of the rows and columns of some nodes (N,) of K in a file; None if there is no
-    file or it is of another matrix.
+    """Cached factor of the rows and columns of some nodes (N,) of K.
 
-    Raises InputError for a file of another kind or a damaged one, MachineError where kernels are
-    not compiled.
+    None if there is no file or it belongs to another matrix. Raises InputError for a file of
+    another kind or a damaged one, MachineError if kernels are not compiled.
     """
     if not COMPILED:
         raise MachineError(
@@ -83,8 +83,9 @@ def load_factor(
 def store_factor(
     path: str | os.PathLike[str], factor: Factor, K: sp.csr_matrix, nodes: Indices
 ) -> None:
-    """Write a factor to a file, atomically. Raises InputError for a file of another kind there,
-    MachineError.
+    """Write a factor to a file, atomically.
+
+    Raises InputError if a file of another kind exists there, MachineError.
     """
     assert isinstance(factor, CholeskyFactor)
 

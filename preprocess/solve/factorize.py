@@ -33,13 +33,13 @@ def factorize(
     """Factor of a symmetric matrix (n, n) with three degrees of freedom per node.
 
     nodes (N,): free nodes, ascending, the others are fixed; by default all. coordinates (n/3, 3):
-    of all nodes, used by the ordering where METIS is missing; node_ids (n/3,): numbers for
-    messages. definite: whether K must be positive definite; otherwise it is factored without
-    pivoting and its negative pivots are counted. interpolation (n/3, n/3): of all nodes from coarse
-    ones, one for these, which the ordering uses; for many nodes two grids take the place of a
-    factor if they serve, see `multigrid`. backend: "cholesky" (the package's own), "superlu" or
-    "pardiso" (extra ``mkl``). Raises InputError naming the unconstrained nodes when K is singular,
-    MachineError for insufficient memory or a missing backend.
+    of all nodes, used by the ordering if METIS is missing; node_ids (n/3,): numbers for messages.
+    definite: whether K must be positive definite; otherwise it is factored without pivoting and its
+    negative pivots are counted. interpolation (n/3, n/3): of all nodes from coarse ones, one for
+    these, used by the ordering; for many nodes a two-grid method replaces the factor if it
+    converges, see `multigrid`. backend: "cholesky" (the package's own), "superlu" or "pardiso"
+    (extra ``mkl``). Raises InputError naming the unconstrained nodes if K is singular, MachineError
+    for insufficient memory or a missing backend.
     """
     free = np.arange(-(-K.shape[0] // 3)) if nodes is None else nodes
     if not len(free):
@@ -65,7 +65,7 @@ def factorize(
 
 
 def _soft_motion(problem: FactorProblem, factor: Factor) -> Array | None:
-    """Near-null vector of K by two steps of inverse iteration; None when K is regular to working
+    """Near-null vector of K by two steps of inverse iteration; None if K is regular to working
     accuracy.
     """
     K = problem.K
@@ -81,8 +81,9 @@ def _soft_motion(problem: FactorProblem, factor: Factor) -> Array | None:
 
 
 def _loose_motion(problem: FactorProblem, dof: int | None) -> Array:
-    """Motion responsible for a failed pivot: that of its component where there are several,
-    otherwise the softest.
+    """Motion responsible for a failed pivot.
+
+    That of its connected component if there are several, otherwise the softest.
     """
     K = problem.K
     n_parts, _ = connected_components(problem.graph, directed=False)

@@ -1,7 +1,7 @@
 """Factors of symmetric matrices by three solvers with the same interface.
 
 `CholeskyFactor` is the package's own (see `cholesky`) and the fastest; `SuperLUFactor` comes with
-SciPy and is used where kernels are not compiled; `PardisoFactor` needs the extra ``mkl``.
+SciPy and is used if kernels are not compiled; `PardisoFactor` needs the extra ``mkl``.
 """
 
 import weakref
@@ -32,9 +32,12 @@ SOLVED = 1e-6  # largest residual of a solution by a kept factor
 
 
 class FactorProblem(NamedTuple):
-    """Factorization problem: the rows and columns of K (n, n) of some nodes (N,), three each; the
-    graph (N, N) of these and their order of elimination; definite: whether every pivot has to be
-    positive; interpolation (n/3, n/3): of all nodes from coarse ones, if any."""
+    """Factorization problem.
+
+    The rows and columns of K (n, n) of some nodes (N,), three each; the graph (N, N) of these and
+    their order of elimination; definite: whether every pivot has to be positive; interpolation
+    (n/3, n/3): of all nodes from coarse ones, if any.
+    """
 
     K: sp.csr_matrix
     nodes: Indices
@@ -51,7 +54,7 @@ class FactorProblem(NamedTuple):
 
     @property
     def inner(self) -> sp.csr_matrix | None:
-        """The interpolation (N, N) of the nodes from coarse ones among them, if any."""
+        """Interpolation (N, N) of the nodes from coarse ones among them, if any."""
         return (
             None
             if self.interpolation is None
@@ -60,50 +63,54 @@ class FactorProblem(NamedTuple):
 
     @property
     def part(self) -> sp.csr_matrix:
-        """The rows and columns that belong to the nodes."""
+        """Rows and columns of K that belong to the nodes."""
         rows = self.rows
         return self.K if len(rows) == self.K.shape[0] else self.K[rows][:, rows].tocsr()
 
 
 class Factor(ABC):
-    """Factor of a symmetric matrix, or of its rows and columns of some nodes. Solves K x = b, x = 0
-    at other nodes.
+    """Factor of a symmetric matrix, or of its rows and columns of some nodes.
+
+    Solves K x = b, with x = 0 at other nodes.
     """
 
     @abstractmethod
     def __init__(self, problem: FactorProblem) -> None:
-        """Raises PivotError where a pivot fails, MachineError for insufficient memory."""
+        """Factor the matrix. Raises PivotError if a pivot fails, MachineError for insufficient
+        memory.
+        """
 
     @property
     @abstractmethod
     def nnz(self) -> int:
-        """Entries stored."""
+        """Number of stored entries."""
 
     @abstractmethod
     def solve(self, loads: Array) -> Array:
-        """x = K⁻¹ b for loads b (n,) or (n, k), zero at omitted nodes; sixteen loads together cost
-        about three single ones.
+        """Solution x = K⁻¹ b for loads b (n,) or (n, k), zero at omitted nodes.
+
+        Sixteen loads together cost about as much as three single ones.
         """
 
     def approximate(self, loads: Array) -> Array:
-        """Solutions as `solve`, in the precision of the factor: for iterations with residuals of
+        """Solutions as `solve`, in the precision of the factor, for iterations with residuals of
         their own.
         """
         return self.solve(loads)
 
     @property
     def rough(self) -> bool:
-        """Whether `approximate` is less accurate than `solve`."""
+        """True if `approximate` is less accurate than `solve`."""
         return False
 
     @property
     def form(self) -> str:
-        """What the factor consists of, for the provenance."""
+        """Form of the factor, for the provenance."""
         return "single" if self.rough else "double"
 
     @property
     def error(self) -> float:
-        """Largest error of a refined solution yet, relative in the energy norm; zero where none is
+        """Largest error of a refined solution so far, relative in the energy norm; zero if none is
         refined.
         """
         return 0.0
@@ -114,17 +121,23 @@ class Factor(ABC):
 
     @abstractmethod
     def nearly_singular(self) -> bool:
-        """Whether pivots indicate that K may be singular."""
+        """True if pivots indicate that K may be singular."""
 
 
 @final
 class CholeskyFactor(Factor):
-    """P K Pᵀ = L S Lᵀ in supernodes. Large positive definite matrices are factored in single
-    precision, which takes half the memory and time, and solutions are refined to double precision;
-    in double precision where that does not converge."""
+    """Supernodal factor P K Pᵀ = L S Lᵀ.
+
+    Large positive definite matrices are factored in single precision, which takes half the memory
+    and time, and solutions are refined to double precision; if that does not converge, in double
+    precision.
+    """
 
     def __init__(self, problem: FactorProblem, panels: Entries | None = None) -> None:
-        """panels: of this factor, computed before; raises InputError if they do not fit."""
+        """Factor the matrix.
+
+        panels: of this factor, computed before; raises InputError if they do not fit.
+        """
         tree = analyse(problem.graph.indptr, problem.graph.indices, problem.order)
         self._tree = tree.of_nodes(problem.nodes, -(-problem.K.shape[0] // 3))
         self._problem, self.order, self._error = problem, problem.order, 0.0
@@ -144,8 +157,9 @@ class CholeskyFactor(Factor):
         )
 
     def _in_single_precision(self) -> Cholesky | None:
-        """A factor whose solutions for random loads, in which the softest motions prevail, can be
-        refined; None otherwise.
+        """Factor in single precision, if its solutions can be refined; None otherwise.
+
+        Tested with random loads, in which the softest motions prevail.
         """
         try:
             factor = self._factored(np.float32)
@@ -164,7 +178,7 @@ class CholeskyFactor(Factor):
         return sparse_product(self._problem.K, x)
 
     def serves(self) -> bool:
-        """Whether it solves the equations, in its precision."""
+        """True if the factor solves the equations to its precision."""
         if self.rough:
             return self._roughness(self._factor) < ROUGH
         K, rows = self._problem.K, self._problem.rows
@@ -188,7 +202,7 @@ class CholeskyFactor(Factor):
 
     @property
     def panels(self) -> Entries:
-        """Its entries."""
+        """Entries of the panels."""
         return self._factor.panels
 
     def approximate(self, loads: Array) -> Array:
@@ -211,8 +225,9 @@ class CholeskyFactor(Factor):
         return int((self._factor.signs < 0).sum())
 
     def nearly_singular(self) -> bool:
-        """By pivots beside the largest diagonal entry of their node: one may be round-off as a
-        whole.
+        """True if a pivot is small compared with the largest diagonal entry of its node.
+
+        A single pivot may be round-off as a whole.
         """
         diagonal = np.abs(self._problem.K.diagonal())
         of_node = np.pad(diagonal, (0, -len(diagonal) % 3)).reshape(-1, 3).max(axis=1)

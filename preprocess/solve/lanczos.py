@@ -1,6 +1,6 @@
 """Lowest modes of large structures by block Lanczos on one factorization.
 
-``K φ = ω² M φ`` becomes ``A M φ = θ φ`` with θ = 1/ω² and A the static response (loads →
+| ``K φ = ω² M φ`` becomes ``A M φ = θ φ`` with θ = 1/ω² and A the static response (loads →
 displacements); A may include constraints, then the modes are those of the constrained structure.
 Each step solves for a block of loads, which costs little more than one.
 """
@@ -44,8 +44,9 @@ class WantedModes(NamedTuple):
     omega_max: float
 
     def target(self, theta: FloatArray) -> int:
-        """Number of leading Ritz values (θ descending) to converge; one beyond the limit proves
-        completeness.
+        """Number of leading Ritz values (θ descending) to converge.
+
+        One beyond the limit proves completeness.
         """
         if self.number:
             return self.number
@@ -61,9 +62,9 @@ def modes_of(
     omega_max: float = 0.0,
     block: int = 8,
 ) -> Modes:
-    """The ``count`` lowest modes, or all with ω ≤ ``omega_max``.
+    """Lowest modes: the ``count`` lowest, or all with ω ≤ ``omega_max``.
 
-    response: static response A to loads (n, k); mass: M times (n, k).  Raises SolverError when the
+    response: static response A to loads (n, k); mass: M times (n, k). Raises SolverError if the
     iteration does not converge. Source: Grimes, Lewis, Simon, SIAM J. Matrix Anal. Appl. 15 (1994)
     228 (shifted block Lanczos); Wu, Simon, ibid. 22 (2000) 602 (thick restart).
     """
@@ -81,8 +82,9 @@ def modes_of(
 
 
 def is_small(size: int, count: int, block: int = 8) -> bool:
-    """Whether modes are found from matrices (n, n), since an iteration would need a large part of
-    their space.
+    """True if modes are computed from dense matrices (n, n).
+
+    An iteration would need a large part of their space.
     """
     return size <= max(_DENSE_SIZE, 4 * count + 10 * block)
 
@@ -96,8 +98,9 @@ def modes_by_blocks(
     omega_max: float = 0.0,
     block: int = 8,
 ) -> Modes:
-    """Modes as `modes_of`, by the iteration for any size, with given products of fields. Raises
-    SolverError.
+    """Modes as `modes_of`, by the iteration for any size, with given products of fields.
+
+    Raises SolverError.
     """
 
     def find(block: int) -> Modes:
@@ -111,8 +114,11 @@ def modes_by_blocks(
 
 
 def with_repeated_modes(find: Callable[[int], Modes], block: int) -> Modes:
-    """The modes that an iteration finds by blocks larger than the number of equal ones, as equal
-    fins have: of an eigenspace, an iteration knows no more directions than its first block has."""
+    """Modes found by an iteration whose blocks are enlarged for repeated eigenvalues.
+
+    For example those of equal fins: an iteration finds at most as many directions of an eigenspace
+    as its first block has.
+    """
     while True:
         found = find(block)
         new = np.diff(found.omega, prepend=-np.inf) > _EQUAL * found.omega
@@ -122,7 +128,7 @@ def with_repeated_modes(find: Callable[[int], Modes], block: int) -> Modes:
 
 
 def wanted_of(theta: FloatArray, shapes: FloatArray, count: int, omega_max: float) -> Modes:
-    """The modes wanted of eigenpairs (θ, φ), θ descending."""
+    """Wanted modes among eigenpairs (θ, φ), θ descending."""
     positive = theta > 1e-13 * theta[0]
     keep = positive if not count else positive & (np.arange(len(theta)) < count)
     if not count:
@@ -131,8 +137,9 @@ def wanted_of(theta: FloatArray, shapes: FloatArray, count: int, omega_max: floa
 
 
 def _dense(response: Operator, mass: Operator, size: int) -> tuple[FloatArray, FloatArray]:
-    """All modes of a small structure from ``Lᵀ A L y = θ y``, M = L Lᵀ, φ = A L y / θ; L (n, r)
-    with r the rank of M.
+    """All modes of a small structure from ``Lᵀ A L y = θ y``, M = L Lᵀ, φ = A L y / θ.
+
+    L (n, r) with r the rank of M.
     """
     L = _root(mass(np.eye(size)))
     AL = response(L)
@@ -142,7 +149,7 @@ def _dense(response: Operator, mass: Operator, size: int) -> tuple[FloatArray, F
 
 
 def _root(M: FloatArray) -> FloatArray:
-    """L (n, r) with L Lᵀ = M, of rank r: rotations may have no mass."""
+    """Root L (n, r) with L Lᵀ = M, of rank r; rotations may have no mass."""
     scale = np.sqrt(np.maximum(np.diag(M), 0.0))
     unit = np.where(scale > 0, scale, 1.0)
     values, vectors = np.linalg.eigh(M / np.outer(unit, unit))
@@ -177,8 +184,9 @@ def _block_lanczos(
 
 
 class _KrylovBasis:
-    """M-orthonormal basis V of the block Krylov space, one block ahead of the projection ``T = Vᵀ M
-    A M V``.
+    """M-orthonormal basis V of the block Krylov space.
+
+    It is one block ahead of the projection ``T = Vᵀ M A M V``.
     """
 
     def __init__(
@@ -198,16 +206,15 @@ class _KrylovBasis:
 
     @property
     def full(self) -> bool:
-        """Whether the basis is full."""
+        """True if the basis is full."""
         return len(self._T) + 2 * self._block > self._V.shape[1]
 
     def extend(self, response: Operator) -> None:
-        """T extended by the block ahead, and the next block ahead: A M Q, orthogonalized against
-        the basis.
+        """Extend T by the block ahead, and the basis by A M Q, orthogonalized.
 
         The part in the two last blocks is removed first, with which A M Q is coupled in exact
-        arithmetic, or after a restart with all. Orthogonalization against all is repeated where it
-        removes more than half, since round-off would grow with the steps.
+        arithmetic, or after a restart with all. Orthogonalization against all is repeated if it
+        removes more than half, since round-off would grow from step to step.
         """
         k = len(self._T) + self._block
         V = self._V[:, :k]
@@ -228,19 +235,23 @@ class _KrylovBasis:
         self._products.copy(W, self._V[:, k : k + self._block])
 
     def ritz(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Eigenvalues θ of T (k,), descending, their vectors (k, k) and relative residuals ``|A M φ
-        − θ φ| / θ``.
+        """Eigenvalues θ of T (k,), descending, their vectors (k, k) and relative residuals.
+
+        ``|A M φ − θ φ| / θ``.
         """
         theta, y = scipy.linalg.eigh(self._T)
         theta, y = theta[::-1], y[:, ::-1]
         return theta, y, np.linalg.norm(self._R @ y[-self._block :], axis=0) / np.abs(theta)
 
     def vectors(self, y: FloatArray) -> FloatArray:
-        """V y, (n, m)."""
+        """Vectors V y, (n, m)."""
         return self._products.combined(self._V[:, : len(y)], y)
 
     def restart(self, theta: FloatArray, y: FloatArray) -> None:
-        """Keep the Ritz vectors y and the block ahead; capacity at least three times as many."""
+        """Keep the Ritz vectors y and the block ahead.
+
+        The capacity becomes at least three times as many.
+        """
         keep, ahead = len(theta), self._V[:, len(y) : len(y) + self._block].copy()
         kept = self.vectors(y)
         if self._V.shape[1] < 3 * keep:
@@ -250,8 +261,9 @@ class _KrylovBasis:
 
 
 def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:
-    """Projection T extended by the block column H = Vᵀ M A M V_last, symmetric, (k + block, k +
-    block).
+    """Projection T extended by the block column H = Vᵀ M A M V_last, symmetric.
+
+    (k + block, k + block).
     """
     k = T.shape[0]
     grown = np.zeros((k + block, k + block))
@@ -265,8 +277,9 @@ def _bordered(T: FloatArray, H: FloatArray, block: int) -> FloatArray:
 def orthonormalize(
     W: FloatArray, mass: Operator, products: TallProducts
 ) -> tuple[FloatArray, FloatArray]:
-    """M Q and R of W = Q R with M-orthonormal Q, in place of W: Cholesky QR, twice; dependent
-    columns become tiny.
+    """Replace W = Q R by M-orthonormal Q; returns M Q and R.
+
+    Cholesky QR, twice; dependent columns become tiny.
     """
     R = np.eye(W.shape[1])
     MW = mass(W)

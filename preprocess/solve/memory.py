@@ -1,4 +1,4 @@
-"""Estimated and free memory, and memory that is used again."""
+"""Estimated and free memory, and retention of freed memory."""
 
 import ctypes
 import sys
@@ -15,13 +15,14 @@ COARSE = 0.5  # largest share of the nodes that are those of the coarse grid
 
 
 def memory_estimate(n_nodes: int, coarse: int) -> float:
-    """Bytes for the matrices, the Cholesky factor and the modes of a solid of n_nodes nodes,
-    ``coarse`` corners among them.
+    """Bytes for the matrices, the Cholesky factor and the modes of a solid.
+
+    n_nodes nodes, with ``coarse`` corners among them.
 
     Fitted to nested dissection of quadratic tetrahedra: 0.47, 2.1 and 11 GB of factor at 0.1, 0.29
     and 1.0 million degrees of freedom, and an eighth of that as workspace; K, a copy of it with
-    springs as supports, and 150 vectors. Two grids have the factor of the coarse one, K in single
-    precision, and 150 vectors more in iterations.
+    springs as supports, and 150 vectors. The two-grid method needs the factor of the coarse grid, K
+    in single precision, and 150 further vectors in iterations.
     """
     grids = n_nodes >= MANY and coarse <= COARSE * n_nodes
     dof = 3.0 * (coarse if grids else n_nodes)
@@ -44,7 +45,7 @@ def check_memory(n_nodes: int, coarse: int, source: str) -> None:
 
 
 def check_free_memory(needed: float, what: str) -> None:
-    """Raise MachineError when ``what`` needs more bytes than are free."""
+    """Raise MachineError if ``what`` needs more bytes than are free."""
     free = free_memory()
     if needed > free:
         raise MachineError(
@@ -64,11 +65,11 @@ _lock, _entered = threading.Lock(), 0
 
 @contextmanager
 def retain_freed_memory() -> Iterator[None]:
-    """Freed memory stays with the process, for its next arrays, until all functions that this
-    decorates have ended.
+    """Context that keeps freed memory in the process for its next arrays.
 
-    Else glibc maps each large array anew, and the system clears its pages: a tenth of the time of a
-    reduction. Other C libraries go on as they do.
+    Until all functions decorated by it have ended. Otherwise glibc maps each large array anew, and
+    the system clears its pages, a tenth of the time of a reduction. Other C libraries are
+    unaffected.
     """
     _enter(1)
     try:

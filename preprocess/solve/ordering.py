@@ -1,7 +1,7 @@
 """Nested dissection: a fill-reducing elimination order for matrices of meshes.
 
-By METIS where pymetis has a wheel; otherwise the graph is cut by planes through its nodes, with 15
-to 20 % more fill.
+By METIS if pymetis is installed; otherwise the graph is cut by planes through its nodes, with 15 to
+20 % more fill.
 """
 
 from collections.abc import Iterator
@@ -27,8 +27,9 @@ MANY = 5000  # nodes from which on coarse ones alone are ordered
 
 
 def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
-    """Graph (N, N) of some nodes, three rows of K (n, n) each, the last perhaps fewer: linked where
-    K couples them.
+    """Graph (N, N) of some nodes, three rows of K (n, n) each, the last perhaps fewer.
+
+    Nodes are linked if K couples them.
     """
     count = -(-K.shape[0] // 3)
     starts, columns = whole_blocks(K) or _partial_blocks(K, count)
@@ -37,7 +38,7 @@ def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:
 
 
 def _partial_blocks(K: sp.csr_matrix, count: int) -> tuple[Indices, Indices]:
-    """As `whole_blocks`, of blocks that may be stored in part."""
+    """Blocks as `whole_blocks`, if they may be stored incompletely."""
     offsets = np.pad(K.indptr, (0, 3 * count - K.shape[0]), mode="edge")
     entries = sp.csr_matrix(
         (np.ones(K.nnz, np.int8), K.indices, offsets), shape=(3 * count, 3 * count)
@@ -51,13 +52,13 @@ def node_order(
     coordinates: Array | None = None,
     interpolation: sp.csr_matrix | None = None,
 ) -> Indices:
-    """Order of elimination of the nodes of a symmetric graph (n, n): order[k] is the k-th node
-    eliminated.
+    """Elimination order of the nodes of a symmetric graph (n, n): order[k] is the k-th node
+    eliminated. |
 
     coordinates (n, 3): positions for the plane cuts; distances in the graph are used when not
-    given. interpolation (n, n): of all nodes from coarse ones, one for these. METIS orders these
-    alone where there are many: a tenth of the time, for up to a tenth more operations of the
-    factorization.
+    given. interpolation (n, n): of all nodes from coarse ones, one for these. If there are many,
+    METIS orders the coarse nodes alone: a tenth of the time, for up to a tenth more operations in
+    the factorization.
     """
     if pymetis is None:
         return plane_dissection(
@@ -71,9 +72,11 @@ def node_order(
 
 
 def _order_by_coarse_nodes(graph: sp.csr_matrix, interpolation: sp.csr_matrix) -> Indices:
-    """Each node behind the first of the coarse nodes that it lies between, with which it is on the
-    same side of every separator; last those between nodes that are not in the graph, which may link
-    both sides."""
+    """Order of all nodes, each after the first of the coarse nodes around it.
+
+    With this node it is on the same side of every separator. Nodes between coarse nodes that are
+    not in the graph come last, since they may link both sides.
+    """
     coarse = np.flatnonzero(interpolation.diagonal() == 1.0)
     dissected = _metis_order(graph[coarse][:, coarse])
     position = np.zeros(graph.shape[0], dtype=np.int64)
@@ -143,8 +146,9 @@ def _cut(
 
 
 def _trial_cuts(points: Array) -> Iterator[NDArray[np.bool_]]:
-    """Which points lie below each of several planes: near the median of each principal axis that is
-    not short.
+    """Masks of the points below several planes.
+
+    Planes near the median of each principal axis that is not short.
     """
     centred = points - points.mean(axis=0)
     spread, axes = np.linalg.eigh(centred.T @ centred)
@@ -155,8 +159,9 @@ def _trial_cuts(points: Array) -> Iterator[NDArray[np.bool_]]:
 
 
 def graph_coordinates(graph: sp.csr_matrix) -> Array:
-    """Three distances in the graph (n, 3) from nodes far apart, used as positions; components are
-    placed side by side.
+    """Distances in the graph (n, 3) from three nodes far apart, used as positions.
+
+    Components are placed side by side.
     """
     n_parts, part = connected_components(graph, directed=False)
     result = np.zeros((graph.shape[0], 3))

@@ -1,4 +1,4 @@
-"""Parts of a mesh for several processes, with few nodes between them, by METIS."""
+"""Partition of a mesh for several processes, with few common nodes, by METIS."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Indices = NDArray[np.int64]
 def element_parts(tables: Sequence[Indices], n_nodes: int, parts: int) -> list[Indices]:
     """Part 0 … parts − 1 of each element of the connectivities (ne, nn).
 
-    Elements are linked by the number of nodes that they share. Raises InputError for more parts
-    than elements, MachineError without METIS.
+    Elements are linked by their number of common nodes. Raises InputError for more parts than
+    elements, MachineError without METIS.
     """
     count = sum(len(table) for table in tables)
     if parts == 1:

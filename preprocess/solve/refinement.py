@@ -1,11 +1,12 @@
-"""Solutions in double precision by a factor in single precision: conjugate gradients with the
-factor as preconditioner.
+"""Solutions in double precision with a factor in single precision.
 
-The factor S ≈ K⁻¹ leaves an error ε = ‖1 − S K‖ in the energy norm, of a compact solid 0.01, 0.04,
-0.12 at 0.1, 0.3, 1 million degrees of freedom, which is that of the few softest motions; hence each
-step divides it by much more than 1/ε, at the cost of a solution by S and a product with K. A last
-step starts from the residual of the solution itself, so that the error is that of the matrix in
-double precision: |x − K⁻¹b|² ≈ r·S r, r = b − K x, before the step, and ε of it after. Source:
+Conjugate gradients with the factor as preconditioner.
+
+The factor S ≈ K⁻¹ has an error ε = ‖1 − S K‖ in the energy norm, for a compact solid 0.01, 0.04,
+0.12 at 0.1, 0.3, 1 million degrees of freedom. It is due to the few softest motions; each step
+therefore reduces it by much more than ε, at the cost of a solution by S and a product with K. A
+last step starts from the residual of the solution itself, so that the error is that of the matrix
+in double precision: |x − K⁻¹b|² ≈ r·S r, r = b − K x, before the step, and ε of it after. Source:
 Golub, Van Loan, Matrix Computations, section 11.5; Carson, Higham, SIAM J. Sci. Comput. 40 (2018)
 A817.
 """
@@ -62,8 +63,9 @@ def refined(stiffness: Operator, rough: Operator, loads: Array) -> tuple[Array, 
 def refined_in_parts(
     stiffness: Operator, rough: Operator, loads: Array, most: float
 ) -> tuple[Array, float]:
-    """`refined` for loads (n, k), a few at once, as far as the error is at most ``most``; the
-    solutions and the largest error.
+    """Solutions as `refined` for loads (n, k), a few at a time, and the largest error.
+
+    Continues as long as the error is at most ``most``.
     """
     found, largest = np.empty(loads.shape), 0.0
     for low in range(0, loads.shape[1], TOGETHER):
@@ -81,9 +83,11 @@ def refined_in_parts(
 
 
 def roughness(stiffness: Operator, rough: Operator, loads: Array) -> float:
-    """The error ε of a factor, from its solutions X = S B for loads B (n, k): the largest |1 − μ|
-    of the eigenvalues μ of ``XᵀKX v = μ XᵀB v``, which are Rayleigh quotients of S K; infinite if
-    they are not numbers."""
+    """Error ε of a factor, from its solutions X = S B for loads B (n, k).
+
+    The largest |1 − μ| of the eigenvalues μ of ``XᵀKX v = μ XᵀB v``, which are Rayleigh quotients
+    of S K; infinite if they are not finite.
+    """
     x = rough(loads)
     energy, work = inner(x, stiffness(x)), inner(x, loads)
     try:
@@ -96,7 +100,7 @@ def roughness(stiffness: Operator, rough: Operator, loads: Array) -> float:
 
 
 def _residual(loads: Array, product: Array) -> Array:
-    """b − K x in place of the product."""
+    """Residual b − K x, in place of the product."""
     return np.subtract(loads, product, out=product)
 
 

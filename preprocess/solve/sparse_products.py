@@ -38,7 +38,9 @@ class CsrRows(NamedTuple):
 
 @part
 def rows_share_columns(A: CsrRows, i: int, high: int) -> bool:
-    """Whether rows i, i + 1, i + 2, below ``high``, have the same columns, as those of a node have."""
+    """True if rows i, i + 1, i + 2, below ``high``, have the same columns, as the rows of a node
+    do.
+    """
     if i + 2 >= high:
         return False
     first, second, third, end = A.indptr[i], A.indptr[i + 1], A.indptr[i + 2], A.indptr[i + 3]
@@ -56,7 +58,7 @@ def rows_share_columns(A: CsrRows, i: int, high: int) -> bool:
 
 @kernel
 def multiply_rows(A: CsrRows, u: Array, low: int, high: int, out: Array) -> None:
-    """Rows low … high - 1 of out = A u for u (n, k)."""
+    """Compute rows low … high − 1 of out = A u for u (n, k)."""
     n, k = u.shape
     whole = k - k % TOGETHER
     wide = k - k % WIDE
@@ -89,8 +91,9 @@ def multiply_rows(A: CsrRows, u: Array, low: int, high: int, out: Array) -> None
 
 @kernel
 def multiply_blocks(A: CsrRows, u: Array, low: int, high: int, out: Array) -> None:
-    """Rows low … high - 1, of whole nodes, of out = −A u for u (n, k), k a multiple of eight; A in
-    blocks (3, 3).
+    """Compute rows low … high − 1, of whole nodes, of out = −A u for u (n, k).
+
+    k a multiple of eight; A in blocks (3, 3).
     """
     n, k = u.shape
     flat, sums, blocks = u.reshape(n * k), out.reshape(len(out) * k), Blocks(A.values, A.indices)
@@ -109,8 +112,9 @@ def multiply_blocks(A: CsrRows, u: Array, low: int, high: int, out: Array) -> No
 
 @kernel
 def find_blocks(A: CsrRows, low: int, high: int, columns: Indices, fits: Any) -> None:
-    """Columns of the blocks (3, 3) in rows low … high - 1, of whole nodes; fits (1,): whether A has
-    whole blocks, ascending.
+    """Find the columns of the blocks (3, 3) in rows low … high − 1, of whole nodes.
+
+    fits (1,): set if A has whole blocks, ascending.
     """
     for i in range(low, high, 3):
         first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
@@ -131,7 +135,7 @@ def find_blocks(A: CsrRows, low: int, high: int, columns: Indices, fits: Any) ->
 
 @kernel
 def copy_negative_blocks(A: CsrRows, low: int, high: int, values: Array) -> None:
-    """Blocks (3, 3) of −A, which has whole ones, in rows low … high - 1."""
+    """Copy the blocks (3, 3) of −A in rows low … high − 1; all are whole."""
     for i in range(low, high, 3):
         first, count = A.indptr[i], A.indptr[i + 1] - A.indptr[i]
         for q in range(0, count, 3):
@@ -141,8 +145,10 @@ def copy_negative_blocks(A: CsrRows, low: int, high: int, values: Array) -> None
 
 
 def whole_blocks(A: sp.csr_matrix) -> tuple[Indices, Indices] | None:
-    """First block of each node (N + 1,) and column of each block of a matrix (3 N, 3 N) in blocks
-    (3, 3), or None if some blocks are not stored as a whole."""
+    """First block of each node (N + 1,) and column of each block (3, 3) of a matrix (3 N, 3 N).
+
+    None if some blocks are not stored as a whole.
+    """
     if not COMPILED or A.shape[0] % 3 or A.nnz % 9:
         return None
     columns, fits, matrix = (
@@ -166,7 +172,7 @@ def negative_blocks(A: sp.csr_matrix) -> CsrRows:
 
 
 def sparse_product(A: sp.csr_matrix, u: Array) -> Array:
-    """A u for u (n, k)."""
+    """Product A u for u (n, k)."""
     if not COMPILED:
         return np.asarray(A @ u)
     matrix = CsrRows(A.indptr, A.indices, A.data)
@@ -179,8 +185,11 @@ def sparse_product(A: sp.csr_matrix, u: Array) -> Array:
 
 
 class RepeatedProduct:
-    """A u for many u (n, k): A (n, n) is copied in blocks of the three rows and columns of nodes,
-    which takes as long as a few products, each of which takes half the time then."""
+    """Product A u for many u (n, k).
+
+    A (n, n) is copied in blocks of the three rows and columns of nodes, which takes as long as a
+    few products and halves the time of each.
+    """
 
     def __init__(self, A: sp.csr_matrix) -> None:
         self._A = A
@@ -202,8 +211,11 @@ class RepeatedProduct:
 def _by_columns(
     product: Callable[[Array, int, int, Array], None], u: Array, n: int, alone: int
 ) -> Array:
-    """Results (n, k) of a product for u (n, k), with as many columns more as complete a multiple of
-    eight if that takes less time than those ``alone``."""
+    """Results (n, k) of a product for u (n, k), padded to a multiple of eight columns if that is
+    faster.
+
+    ``alone``: up to this number of columns beyond a multiple of eight there is no padding.
+    """
     k = u.shape[1]
     missing = -k % TOGETHER if k % TOGETHER > alone else 0
     rows = np.require(np.pad(u, ((0, 0), (0, missing))) if missing else u, float, ["C", "W"])

@@ -28,8 +28,10 @@ SIX = 6  # columns at once, whose sums are in registers
 
 @kernel
 def subtract(V: Array, y: Array, W: Array, low: int, high: int, turned: bool) -> None:
-    """W := W − V y, or if ``turned`` y := y − VᵀW, of rows low … high - 1, for V column by column
-    (k n,), y (k, 8 m) and W (n, 8 m)."""
+    """Compute W := W − V y, or if ``turned`` y := y − VᵀW, for rows low … high − 1.
+
+    V column by column (k n,), y (k, 8 m) and W (n, 8 m).
+    """
     n, (k, width) = len(W), y.shape
     fields, rows = y.reshape(k * width), W.reshape(n * width)
     for first in range(low, high, STRIP):
@@ -54,21 +56,25 @@ def subtract(V: Array, y: Array, W: Array, low: int, high: int, turned: bool) ->
 
 
 def _in_columns(A: Array, B: Array) -> bool:
-    """Whether A (n, k) is stored column by column, and B (…, m) has whole eights of columns, as the
-    kernels have it: these read A once, dense linear algebra copies it."""
+    """True if A (n, k) is stored by columns and B (…, m) has a multiple of eight columns.
+
+    The kernels require this layout: they read A once, whereas dense linear algebra copies it.
+    """
     return (
         COMPILED and A.flags.f_contiguous and A.dtype == B.dtype == float and not B.shape[1] % EIGHT
     )
 
 
 def blocks_of(n: int) -> list[tuple[slice]]:
-    """The rows of each task."""
+    """Row range of each task."""
     return [(slice(low, min(low + BLOCK, n)),) for low in range(0, n, BLOCK)]
 
 
 def inner(A: Array, B: Array, mapped: Map = parallel_map) -> Array:
-    """Aᵀ B, independent of the number of threads. ``np.dot`` lets the other threads go on, which
-    ``@`` does not where the product is small."""
+    """Product Aᵀ B, independent of the number of threads.
+
+    ``np.dot`` releases the interpreter lock; ``@`` does not for small products.
+    """
     blocks = blocks_of(len(A))
     if not _in_columns(A, B):
         return np.asarray(sum(mapped(lambda rows: np.dot(A[rows].T, B[rows]), blocks)))
@@ -97,7 +103,7 @@ class TallProducts:
         self._blocks, self.size, self._threads = blocks_of(n), n, threads
 
     def inner(self, A: Array, B: Array) -> Array:
-        """Aᵀ B."""
+        """Product Aᵀ B."""
         return inner(A, B, self._threads.parallel_map)
 
     def squares(self, A: Array, B: Array) -> Array:
@@ -105,7 +111,7 @@ class TallProducts:
         return squares(A, B, self._threads.parallel_map)
 
     def combined(self, A: Array, y: Array) -> Array:
-        """A y."""
+        """Product A y."""
         if _in_columns(A, y):
             out = np.zeros((len(A), y.shape[1]))
             self.subtract(out, A, -y)
@@ -115,7 +121,7 @@ class TallProducts:
         return out
 
     def subtract(self, W: Array, A: Array, y: Array) -> None:
-        """W := W − A y."""
+        """Compute W := W − A y."""
         by_strips, factors = _in_columns(A, W) and W.flags.c_contiguous, np.ascontiguousarray(y)
 
         def update(rows: slice) -> None:
@@ -127,7 +133,7 @@ class TallProducts:
         self._threads.parallel_map(update, self._blocks)
 
     def multiply_in_place(self, W: Array, y: Array) -> None:
-        """W := W y for square y."""
+        """Compute W := W y for square y."""
 
         def update(rows: slice) -> None:
             W[rows] = W[rows] @ y
@@ -135,7 +141,7 @@ class TallProducts:
         self._threads.parallel_map(update, self._blocks)
 
     def subtract_scaled(self, W: Array, A: Array, factors: Array) -> None:
-        """W := W − A diag(factors)."""
+        """Compute W := W − A diag(factors)."""
 
         def update(rows: slice) -> None:
             W[rows] -= A[rows] * factors
@@ -143,7 +149,7 @@ class TallProducts:
         self._threads.parallel_map(update, self._blocks)
 
     def scaled(self, W: Array, factors: Array) -> Array:
-        """W diag(factors)."""
+        """Product W diag(factors)."""
         out = np.empty((len(W), len(factors)))
         self._threads.parallel_map(
             lambda rows: np.multiply(W[rows], factors, out=out[rows]), self._blocks
@@ -151,5 +157,5 @@ class TallProducts:
         return out
 
     def copy(self, W: Array, out: Array) -> None:
-        """out := W."""
+        """Compute out := W."""
         self._threads.parallel_map(lambda rows: np.copyto(out[rows], W[rows]), self._blocks)

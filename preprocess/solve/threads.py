@@ -25,9 +25,7 @@ def _count() -> int:
 
 
 def by_rows(function: Callable[[int, int], None], n: int) -> None:
-    """A compiled function of the rows low … high - 1, applied to blocks of n rows on several
-    threads.
-    """
+    """Apply a compiled function of rows low … high − 1 to blocks of n rows on several threads."""
     if _count() == 1 or n <= BLOCK:
         function(0, n)
         return
@@ -35,8 +33,9 @@ def by_rows(function: Callable[[int, int], None], n: int) -> None:
 
 
 def parallel_map(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]]) -> list[Result]:
-    """Results of the function for the arguments of each task, in order, by threads that end with
-    the last one.
+    """Results of the function for the arguments of each task, in order.
+
+    By threads that end with the last task.
     """
     if _count() == 1 or len(tasks) == 1:
         return [function(*task) for task in tasks]
@@ -45,9 +44,11 @@ def parallel_map(function: Callable[..., Result], tasks: Sequence[tuple[Any, ...
 
 
 class Threads:
-    """Pool of as many threads as the dense linear algebra uses, which is limited to one thread
-    while the pool exists: multithreaded calls for small fronts take several times as long. A nested
-    pool has the size of the enclosing one."""
+    """Pool of as many threads as the dense linear algebra uses.
+
+    Dense linear algebra is limited to one thread while the pool exists, since multithreaded calls
+    for small fronts take several times as long. A nested pool has the size of the enclosing one.
+    """
 
     def __init__(self) -> None:
         self._blas = ThreadpoolController().select(user_api="blas")
@@ -78,8 +79,9 @@ class Threads:
     def ahead(
         self, function: Callable[..., Result], tasks: Iterable[tuple[Any, ...]]
     ) -> Iterator[Result]:
-        """Results of the function for the arguments of each task, in order; the next ones are
-        computed while one is used.
+        """Results of the function for the arguments of each task, in order.
+
+        The next ones are computed while one is used.
         """
         waiting = deque[Future[Result]]()
         for task in tasks:
@@ -95,7 +97,7 @@ class Threads:
     def in_dependency_order(
         self, function: Callable[[int], None], before: Sequence[Sequence[int]]
     ) -> None:
-        """Call the function for each k = 0 … n - 1, after the calls for those in before[k] have
+        """Call the function for each k = 0 … n − 1, after the calls for those in before[k] have
         finished.
         """
         left = [len(each) for each in before]
@@ -121,8 +123,9 @@ class Threads:
 
 
 def on_threads(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The function with single-threaded dense linear algebra, so that the others are free for
-    tasks, and with memory kept.
+    """Function with single-threaded dense linear algebra and retained memory.
+
+    The other threads are free for tasks.
     """
 
     @functools.wraps(function)

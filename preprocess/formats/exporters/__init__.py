@@ -1,4 +1,4 @@
-"""Exporters of reduced bodies: one file per format and one line in the table below."""
+"""Exporters of reduced bodies: one file per format and one line each in the table below."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ __all__ = ["FORMATS", "Exporter", "write_body"]
 
 @checked_arguments
 def write_body(body: FlexibleBodyData, path: str | Path, *, format: str | None = None) -> list[str]:
-    """File in the format of another program; returns the content that the format cannot represent,
-    one line each.
+    """Write a body to a file of another program.
 
-    format: a name in `FORMATS`, by default from the suffix. Raises InputError for an unknown format
-    or an unsupported body, MachineError when the file cannot be written.
+    Returns the content that the format cannot represent, one line each. format: a name in
+    `FORMATS`, by default from the suffix. Raises InputError for an unknown format or an unsupported
+    body, MachineError if the file cannot be written.
 
     Examples
     --------

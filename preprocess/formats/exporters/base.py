@@ -12,7 +12,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 class Exporter(ABC):
     """Writer of one format; a new one is a class in its own file and one line in `FORMATS`.
 
-    kind: its name.  suffixes: of its files.
+    kind: its name. suffixes: of its files.
     """
 
     kind: ClassVar[str]
@@ -21,14 +21,19 @@ class Exporter(ABC):
     @abstractmethod
     def write(self, body: FlexibleBodyData, path: Path) -> list[str]:
         """Write the file; returns the content that the format cannot represent, one line each.
-        Raises InputError, MachineError."""
+
+        Raises InputError, MachineError.
+        """
 
 
 def missing_fields(
     body: FlexibleBodyData, format: str, *, surface: bool = False, geometric: bool = True
 ) -> list[str]:
-    """Messages for what the format cannot represent: stress modes, the damping of all pieces of a
-    divided body together, and unless it has them surface and geometric stiffness."""
+    """Messages for the content that the format cannot represent.
+
+    Stress modes, the common damping of the pieces of a divided body, and unless the format has them
+    surface and geometric stiffness.
+    """
     parts = {
         "surface": None if surface else body.surface,
         "geometric stiffness": None if geometric else body.geometric,

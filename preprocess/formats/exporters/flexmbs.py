@@ -1,4 +1,4 @@
-"""The project's own flexible-body file (.h5)."""
+"""Exporter of the project's own flexible-body file (.h5)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from preprocess.formats.exporters.base import Exporter
 
 
 class FlexmbsExporter(Exporter):
-    """Flexible body as `FlexibleBodyData.load` reads it."""
+    """Flexible body in the format that `FlexibleBodyData.load` reads."""
 
     kind = "flexmbs"
     suffixes = (".h5",)

@@ -1,5 +1,6 @@
-"""Modal data of MBDyn (.fem) of a reduced body, numbers with 17 digits: its frames are the nodes,
-with all invariants.
+"""Exporter of modal data for MBDyn (.fem), with all invariants and numbers of 17 digits.
+
+The frames of the body are the nodes.
 
 The names of the frames are in the line ** NODE SET of the header. MBDyn uses the quadratic terms
 with "use invariant 9". Group 19 holds the geometric stiffness, numbered ω_x², ω_y², ω_z², ω_x ω_y,
@@ -81,8 +82,9 @@ def _lines(body: FlexibleBodyData) -> Iterator[str]:
 
 
 def _invariants(body: FlexibleBodyData) -> Iterator[str]:
-    """Groups 14 … 18; each row holds one component of a vector, or one row of the 3 × 3 matrices of
-    all modes.
+    """Groups 14 … 18.
+
+    Each row holds one component of a vector, or one row of the 3 × 3 matrices of all modes.
     """
     yield from _group(14, "INVARIANT 3", body.S_bar)
     yield from _group(15, "INVARIANT 4", body.x_cross_S)
@@ -92,7 +94,7 @@ def _invariants(body: FlexibleBodyData) -> Iterator[str]:
 
 
 def _stiffening(body: FlexibleBodyData, K0: GeometricStiffness) -> Iterator[str]:
-    """Group 19: the number of matrices, then each after its number."""
+    """Group 19: the number of matrices, then each matrix preceded by its number."""
     blocks = [*enumerate([*K0.rotation, *K0.angular_acceleration, *K0.acceleration], 1)]
     for k, name in enumerate(body.frames):
         blocks += [(13 + 6 * k + a, matrix) for a, matrix in enumerate(K0.frames.get(name, ()))]

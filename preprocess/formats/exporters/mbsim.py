@@ -1,5 +1,6 @@
-"""Flexible body of MBSim (.h5); its nodes are the frames, with rotation shapes, followed by the
-surface nodes without.
+"""Exporter of flexible bodies for MBSim (.h5).
+
+The nodes are the frames, with rotation shapes, followed by the surface nodes without.
 """
 
 from __future__ import annotations

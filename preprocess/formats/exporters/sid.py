@@ -1,4 +1,4 @@
-"""Standard input data (SID) text file of a reduced body, numbers with 17 digits.
+"""Exporter of standard input data (SID) text files, numbers with 17 digits.
 
 The first-order terms of Gr are included: they separate the products of shapes from the geometric
 stiffness in Oe. The names of the frames are in the comment of the first line, "frames: 1 = hub; 2 =
@@ -109,7 +109,7 @@ def _lines(sid: Sid) -> Iterator[str]:
 
 
 def _block(name: str, series: TaylorSeries, n: int, indent: int) -> Iterator[str]:
-    """A Taylor series: sizes, then the nonzero entries."""
+    """Text of a Taylor series: sizes, then the nonzero entries."""
     zero = not series.m0.any() and (series.m1 is None or not series.m1.any())
     sizes = {
         "order": 0 if series.m1 is None else 1,

@@ -1,5 +1,6 @@
-"""Stiffness, mass and frames for Simscape's reduced-order flexible solid (.mat, .npz), rigid-body
-modes included.
+"""Exporter for Simscape's reduced-order flexible solid (.mat, .npz): stiffness, mass and frames.
+
+Rigid-body modes are included.
 
 Coordinates are the displacements of the frames, U_i = [Tx Ty Tz Rx Ry Rz] one frame after the
 other, then modal coordinates in which every frame is fixed (Craig–Bampton form). The body
@@ -31,8 +32,9 @@ from preprocess.formats.exporters.base import Exporter, missing_fields
 
 
 class FrameSuperelement(NamedTuple):
-    """Stiffness, mass and damping (6k + m, 6k + m) in the displacements of k frames and m
-    fixed-interface modes.
+    """Superelement in the displacements of k frames and m fixed-interface modes.
+
+    Stiffness, mass and damping (6k + m, 6k + m).
     """
 
     K: FloatArray
@@ -61,8 +63,10 @@ class SimscapeExporter(Exporter):
 
 
 def superelement(body: FlexibleBodyData) -> FrameSuperelement:
-    """Stiffness, mass and damping in frame displacements. Raises InputError when the modes do not
-    span the frame displacements."""
+    """Stiffness, mass and damping in frame displacements.
+
+    Raises InputError if the modes do not span the frame displacements.
+    """
     n = body.nf
     E = _frame_motion(body)
     if not len(E):
@@ -85,8 +89,12 @@ def superelement(body: FlexibleBodyData) -> FrameSuperelement:
 
 
 def _boundary_and_modes(E: FloatArray, K: FloatArray, M: FloatArray) -> FloatArray:
-    """[E⁺ | N]: the motions of least strain energy with unit frame displacements, then the modes
-    with the frames at rest.
+    """Matrix [E⁺
+
+    N].
+
+    The motions of least strain energy with unit frame displacements, then the modes with the frames
+    at rest.
     """
     null = scipy.linalg.null_space(E)
     inner = null.T @ K @ null
@@ -99,8 +107,8 @@ def _boundary_and_modes(E: FloatArray, K: FloatArray, M: FloatArray) -> FloatArr
 
 
 def _frame_motion(body: FlexibleBodyData) -> FloatArray:
-    """E (6k, 6 + n): displacements of the frames, body axes, for rigid motion of the body frame and
-    q.
+    """Matrix E (6k, 6 + n): displacements of the frames, body axes, for rigid motion of the body
+    frame and q.
     """
     rows = [
         np.hstack([rigid_frame_motion(frame), elastic_frame_motion(frame)])

@@ -1,4 +1,7 @@
-"""Modes as a VTK unstructured grid (.vtu): the surface with one displacement field per mode."""
+"""Exporter of modes as a VTK unstructured grid (.vtu).
+
+The surface, with one displacement field per mode.
+"""
 
 from __future__ import annotations
 

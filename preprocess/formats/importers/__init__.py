@@ -1,4 +1,4 @@
-"""Importers of other programs' data: one file per format and one line in the table below.
+"""Importers of other programs' data: one file per format and one line each in the table below.
 
 Formats of finite-element matrices give an `FEModel`, to be reduced; formats of reduced bodies give
 a `FlexibleBodyData`.
@@ -89,10 +89,10 @@ def read(
 ) -> Imported:
     """ImportedPart and report of a file of another program.
 
-    format: a name in `FORMATS`, by default from the file's suffix and first bytes.  units: of the
+    format: a name in `FORMATS`, by default from the file's suffix and first bytes. units: of the
     file, in `UNIT_SYSTEMS`. mass, nodes: companion files of matrices, by default those of the same
-    name.  frames: node numbers of a reduced body that become frames, by name. Raises InputError for
-    an unreadable file or an invalid part, MachineError where an extra is missing.
+    name. frames: node numbers of a reduced body that become frames, by name. Raises InputError for
+    an unreadable file or an invalid part, MachineError if an optional package is missing.
     """
     source = file_path(path, "file")
     check_regular(source)
@@ -119,13 +119,12 @@ def read_model(
     mass: str | Path | None = None,
     nodes: str | Path | None = None,
 ) -> FEModel:
-    """Finite-element matrices of another program, in SI units; failed checks as
-    `PreprocessWarning`.
+    """Finite-element matrices of another program, in SI units.
 
-    format: name of the format, by default from the file's suffix and first bytes.
-    units: of the file, "m-kg-s" or another system.
-    mass, nodes: companion files, by default those of the same name.
-    Raises InputError for a file that cannot be read, and for one with a reduced body.
+    Failed checks are reported as `PreprocessWarning`. format: name of the format, by default from
+    the file's suffix and first bytes. units: of the file, "m-kg-s" or another system. mass, nodes:
+    companion files, by default those of the same name. Raises InputError for a file that cannot be
+    read, and for one with a reduced body.
 
     Examples
     --------
@@ -158,12 +157,12 @@ def read_body(
     nodes: str | Path | None = None,
     frames: Mapping[str, int] | None = None,
 ) -> FlexibleBodyData:
-    """Reduced body of another program, in SI units; failed checks as `PreprocessWarning`.
+    """Reduced body of another program, in SI units.
 
-    format: name of the format, by default from the file's suffix and first bytes.
-    units: of the file, "m-kg-s" or another system.
-    nodes: companion file with the nodes.  frames: node numbers of frames, by name.
-    Raises InputError for a file that cannot be read, and for one with finite-element matrices.
+    Failed checks are reported as `PreprocessWarning`. format: name of the format, by default from
+    the file's suffix and first bytes. units: of the file, "m-kg-s" or another system. nodes:
+    companion file with the nodes. frames: node numbers of frames, by name. Raises InputError for a
+    file that cannot be read, and for one with finite-element matrices.
 
     Examples
     --------
@@ -197,8 +196,8 @@ def _named(name: str) -> Importer:
 
 
 def _recognised(path: Path) -> Importer:
-    """Importer of the file's suffix; among several the one whose signature is near the start of the
-    file.
+    """Importer for the file's suffix; among several, the one whose signature is near the start of
+    the file.
     """
     suffix = path.suffix.lower()
     candidates = [importer for importer in FORMATS.values() if suffix in importer.suffixes]
@@ -227,7 +226,7 @@ def _recognised(path: Path) -> Importer:
 
 
 def _guarded(importer: Importer, request: ImportRequest, report: ImportReport) -> ImportedPart:
-    """Result of an importer; exceptions other than the project's own are defects of the file."""
+    """Result of an importer; exceptions other than the project's own become defects of the file."""
     try:
         return importer.read(request, report)
     except MemoryError:

@@ -1,4 +1,4 @@
-"""Abaqus: matrices written by ``*MATRIX OUTPUT``, with the nodes of the input file.
+"""Importer of Abaqus matrices written by ``*MATRIX OUTPUT``, with the nodes of the input file.
 
     job_STIF1.mtx, job_MASS1.mtx   rows "row node, direction, column node, direction, value" (FORMAT=MATRIX INPUT), or
                                    "row, column, value" (FORMAT=COORDINATE), all displacements of
@@ -61,7 +61,7 @@ class AbaqusMatrixImporter(Importer):
 
 
 def _companions(request: ImportRequest) -> tuple[Path, Path]:
-    """Mass and node files: given, or by Abaqus's names job_STIF1, job_MASS1, job.inp."""
+    """Mass and node files: given, or with Abaqus's names job_STIF1, job_MASS1, job.inp."""
     path, stem = request.path, _STIFFNESS.sub("", request.path.stem)
     match = _STIFFNESS.search(path.stem)
     mass, nodes = request.mass, request.nodes
@@ -93,9 +93,7 @@ def _index(values: Array) -> Indices:
 
 
 def _labels(tables: list[Array]) -> tuple[Indices, list[tuple[Indices, Indices]]]:
-    """All degrees of freedom (n, 2), and for each table the rows and columns of its entries among
-    them.
-    """
+    """Degrees of freedom (n, 2), and rows and columns of each table's entries among them."""
     pairs = np.concatenate([_index(rows[:, k : k + 2]) for rows in tables for k in (0, 2)])
     labels, inverse = np.unique(pairs, axis=0, return_inverse=True)
     ends = np.cumsum([len(rows) for rows in tables for _ in (0, 1)])[:-1]

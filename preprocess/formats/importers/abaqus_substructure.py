@@ -1,5 +1,6 @@
-"""Abaqus substructures, written by ``*SUBSTRUCTURE MATRIX OUTPUT, OUTPUT FILE=USER DEFINED``
-(.mtx).
+"""Importer of Abaqus substructures (.mtx).
+
+Written by ``*SUBSTRUCTURE MATRIX OUTPUT, OUTPUT FILE=USER DEFINED``:
 
     *USER ELEMENT, NODES=2, LINEAR
     ** ELEMENT NODES
@@ -60,7 +61,10 @@ class AbaqusSubstructureImporter(Importer):
 
 
 def _blocks(request: ImportRequest, data: bytes) -> dict[str, tuple[bytes, bytes]]:
-    """Text of each keyword block, without and with comments: USER ELEMENT, STIFFNESS, MASS."""
+    """Text of each keyword block, without and with comments.
+
+    The blocks are USER ELEMENT, STIFFNESS and MASS.
+    """
     marks = list(_KEYWORD.finditer(data))
     ends = [mark.start() for mark in marks[1:]] + [len(data)]
     blocks: dict[str, tuple[bytes, bytes]] = {}
@@ -131,7 +135,7 @@ def _labels(request: ImportRequest, text: bytes, commented: bytes) -> IntArray:
 def _matrix(
     request: ImportRequest, blocks: dict[str, tuple[bytes, bytes]], kind: str, size: int
 ) -> FloatArray:
-    """Symmetric matrix of a lower triangle row by row."""
+    """Symmetric matrix from its lower triangle, row by row."""
     values = numbers(blocks[kind][0], f"{request.path}: {kind.lower()}")
     if values.size != size * (size + 1) // 2:
         raise InputError(

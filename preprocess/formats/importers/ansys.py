@@ -1,9 +1,8 @@
-"""Ansys: the assembled matrices of a modal analysis (.full), with the nodes of an archive (.cdb,
-CDWRITE).
+"""Importer of the assembled matrices of a modal analysis of Ansys (.full).
 
-The binary file is read by the open reader ansys-mapdl-reader, the extra ``ansys``. It omits rows
-with supports, so the analysis must be run without any. Source: Ansys Mechanical APDL Programmer's
-Reference, "Format of the full file"; CDWRITE.
+The nodes are those of an archive (.cdb, CDWRITE). The binary file is read by ansys-mapdl-reader,
+the extra ``ansys``. Ansys omits rows with supports, so the analysis must be run without any.
+Source: Ansys Mechanical APDL Programmer's Reference, "Format of the full file"; CDWRITE.
 """
 
 from __future__ import annotations
@@ -57,8 +56,9 @@ class AnsysFullImporter(Importer):
 
 
 class _Full(NamedTuple):
-    """Node and direction (from 0) of each row, upper triangles of K and M, fixed degrees of
-    freedom.
+    """Content of a .full file.
+
+    Node and direction (from 0) of each row, upper triangles of K and M, fixed degrees of freedom.
     """
 
     labels: Indices

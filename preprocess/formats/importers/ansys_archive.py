@@ -20,8 +20,9 @@ _FORMAT = re.compile(
 
 
 def read_archive_nodes(path: Path) -> tuple[Indices, Array]:
-    """Numbers (N,) and positions (N, 3) of the NBLOCK of an archive. Raises InputError with the
-    line.
+    """Numbers (N,) and positions (N, 3) in the NBLOCK of an archive.
+
+    Raises InputError with the line.
     """
     lines = (
         content(path, "an archive of Ansys (CDWRITE)")

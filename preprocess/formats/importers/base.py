@@ -55,8 +55,9 @@ class ImportReport:
         tolerance: float,
         scale: float = 0.0,
     ) -> bool:
-        """Add the check that arrays agree to a tolerance, relative to their largest entry or to
-        ``scale``; whether they do.
+        """Add and return the check that arrays agree to a tolerance.
+
+        The tolerance is relative to their largest entry or to ``scale``.
         """
         largest = max(
             float(np.abs(expected).max(initial=0.0)),
@@ -83,8 +84,8 @@ class ImportReport:
 class ImportRequest:
     """Import request: the file, and the data that its format does not specify.
 
-    units: of the file.  mass, nodes: companion files, by default found by name.  frames: node
-    numbers that become frames, by name; None leaves the choice to the format.
+    units: of the file. mass, nodes: companion files, by default found by name. frames: node numbers
+    that become frames, by name; None leaves the choice to the format.
     """
 
     path: Path
@@ -119,7 +120,7 @@ class Imported(NamedTuple):
 class Importer(ABC):
     """Reader of one format; a new one is a class in its own file and one line in `FORMATS`.
 
-    kind: its name.  suffixes: of its files.  signature: text near the start of the file that
+    kind: its name. suffixes: of its files. signature: text near the start of the file that
     identifies it among formats of the same suffix.
     """
 
@@ -129,4 +130,7 @@ class Importer(ABC):
 
     @abstractmethod
     def read(self, request: ImportRequest, report: ImportReport) -> ImportedPart:
-        """Part in SI units. Raises InputError, MachineError where an extra is missing."""
+        """Part in SI units.
+
+        Raises InputError, and MachineError if an optional package is missing.
+        """

@@ -1,5 +1,6 @@
-"""CalculiX: the matrices stored by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``, with the nodes of the
-input or the result file.
+"""Importer of the matrices that CalculiX stores by ``*FREQUENCY, SOLVER=MATRIXSTORAGE``.
+
+The nodes are those of the input or the result file.
 
     job.sti, job.mas   rows "row column value", the upper triangle, 1-based
     job.dof            one line "node.direction" per row of the matrices

@@ -1,4 +1,4 @@
-"""The project's own flexible-body file (.h5)."""
+"""Importer of the project's own flexible-body file (.h5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from preprocess.formats.importers.base import Importer, ImportReport, ImportRequ
 
 
 class FlexmbsImporter(Importer):
-    """Flexible body as `FlexibleBodyData.save` writes it; a divided one in one piece."""
+    """Flexible body as `FlexibleBodyData.save` writes it; a divided body in one piece."""
 
     kind = "flexmbs"
     suffixes = (".h5",)

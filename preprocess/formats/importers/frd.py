@@ -29,8 +29,9 @@ ACCURACY = 1e-5  # of positions with six digits
 
 
 class FrdMode(NamedTuple):
-    """Displacement field: frequency [cycles per unit of time] and values (N, 3) in the order of the
-    nodes.
+    """Displacement field.
+
+    frequency [cycles per unit of time] and values (N, 3) in the order of the nodes.
     """
 
     frequency: float
@@ -38,7 +39,9 @@ class FrdMode(NamedTuple):
 
 
 class FrdResult(NamedTuple):
-    """Node numbers (N,), positions (N, 3), node indices by element type in VTK order, displacement
+    """Content of a result file.
+
+    Node numbers (N,), positions (N, 3), node indices by element type in VTK order, displacement
     fields.
     """
 
@@ -82,8 +85,9 @@ def read_frd(path: Path) -> FrdResult:
 
 
 def _values(path: Path, lines: list[str], start: int, width: int) -> tuple[int, Indices, Array]:
-    """Lines " -1 node v v v" up to " -3", in columns of 3, 10 and 12 characters: last line, nodes,
-    values.
+    """Lines " -1 node v v v" up to " -3", in columns of 3, 10 and 12 characters.
+
+    Returns last line, nodes, values.
     """
     labels, values = [], []
     for number in range(start, len(lines)):
@@ -103,7 +107,10 @@ def _values(path: Path, lines: list[str], start: int, width: int) -> tuple[int, 
 
 
 def _elements(path: Path, lines: list[str], start: int, cells: dict[str, list[list[int]]]) -> int:
-    """Elements of a block 3C into ``cells``, node numbers in VTK order; the block's last line."""
+    """Read the elements of a block 3C into ``cells``, node numbers in VTK order.
+
+    Returns the block's last line.
+    """
     kind = 0
     nodes: list[int] = []
     for number in range(start, len(lines)):

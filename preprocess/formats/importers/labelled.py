@@ -1,6 +1,4 @@
-"""Stiffness and mass with labelled degrees of freedom and separate nodes, combined into a model of
-a free solid.
-"""
+"""Stiffness and mass with labelled degrees of freedom, combined into a model of a free solid."""
 
 from __future__ import annotations
 
@@ -23,8 +21,9 @@ USUAL_DENSITY = (1.0, 30_000.0)  # of a part in its bounding box, kg/m³
 
 
 class NodeTable(NamedTuple):
-    """Nodes of a model in the file's unit: numbers (N,), positions (N, 3), sets and outer triangles
-    (T, 3) as node indices.
+    """Nodes of a model in the file's unit.
+
+    Numbers (N,), positions (N, 3), sets and outer triangles (T, 3) as node indices.
     """
 
     ids: Indices
@@ -36,8 +35,10 @@ class NodeTable(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Entries of a symmetric matrix: rows, columns, values; ``triangle``: whether each pair is
-    given once, None to detect it from the entries."""
+    """Entries of a symmetric matrix: rows, columns, values.
+
+    ``triangle``: True if each pair is given once, None to detect it from the entries.
+    """
 
     rows: Indices
     columns: Indices
@@ -45,8 +46,9 @@ class Entries(NamedTuple):
     triangle: bool | None = True
 
     def matrix(self, size: int, name: str, report: ImportReport) -> sp.csr_matrix:
-        """The matrix (size, size). Raises InputError for indices outside and for a matrix that is
-        not symmetric.
+        """Matrix (size, size).
+
+        Raises InputError for indices out of range and for a matrix that is not symmetric.
         """
         low, high = self.rows.min(initial=0), self.rows.max(initial=-1)
         low, high = min(low, self.columns.min(initial=0)), max(high, self.columns.max(initial=-1))
@@ -71,7 +73,7 @@ class Entries(NamedTuple):
 
 
 def _each_pair_once(A: sp.csr_matrix) -> bool:
-    """Whether no off-diagonal entry is stored with its transpose."""
+    """True if no off-diagonal entry is stored with its transpose."""
     pattern = sp.csr_matrix((np.ones(A.nnz), A.indices, A.indptr), shape=A.shape)
     return bool(pattern.multiply(pattern.T).tocsr().count_nonzero() == pattern.diagonal().sum())
 
@@ -116,8 +118,10 @@ def free_solid(
 def _node_by_node(
     K: sp.csr_matrix, M: sp.csr_matrix, labels: Indices, report: ImportReport
 ) -> tuple[Indices, Indices]:
-    """Rows in the order node by node, x y z; node numbers, ascending. Raises InputError for missing
-    or additional degrees of freedom."""
+    """Rows reordered node by node, x y z, and node numbers, ascending.
+
+    Raises InputError for missing or additional degrees of freedom.
+    """
     kept = np.arange(len(labels))
     further = ~np.isin(labels[:, 1], (1, 2, 3))
     if further.any():
@@ -155,8 +159,9 @@ def _node_by_node(
 
 
 def _node_rows(ids: Indices, nodes: NodeTable, report: ImportReport) -> Indices:
-    """Rows of the node table for the nodes of the matrices. Raises InputError for nodes without a
-    position.
+    """Rows of the node table for the nodes of the matrices.
+
+    Raises InputError for nodes without a position.
     """
     order = np.argsort(nodes.ids, kind="stable")
     at = np.searchsorted(nodes.ids[order], ids)
@@ -171,8 +176,10 @@ def _node_rows(ids: Indices, nodes: NodeTable, report: ImportReport) -> Indices:
 
 
 def _without_supports(K: sp.csr_matrix, x: Array, report: ImportReport) -> sp.csr_matrix:
-    """K with penalty diagonals above `HELD` replaced by the values for rigid translations, ``K t =
-    0``.
+    """Stiffness K without the supports.
+
+    Penalty diagonals above `HELD` are replaced by the values for which rigid translations have no
+    force, ``K t = 0``.
     """
     diagonal = K.diagonal()
     huge = np.abs(diagonal) > HELD

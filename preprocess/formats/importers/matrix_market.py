@@ -1,5 +1,6 @@
-"""Matrix Market files of stiffness and mass, rows node by node in the order of the node file, x y z
-each.
+"""Importer of stiffness and mass in Matrix Market files.
+
+Rows are node by node in the order of the node file, x y z each.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from preprocess.formats.matrix_files import matrix_of_file
 
 
 class MatrixMarketImporter(Importer):
-    """Matrix Market, coordinate or array."""
+    """Matrices in Matrix Market files, coordinate or array."""
 
     kind = "matrix-market"
     suffixes = (".mtx", ".mm")

@@ -1,5 +1,6 @@
-"""Modal data of MBDyn (.fem): record groups of nodes, shapes, modal matrices, rigid-body inertia
-and inertia invariants.
+"""Importer of modal data of MBDyn (.fem).
+
+Record groups of nodes, shapes, modal matrices, rigid-body inertia and inertia invariants:
 
     ** RECORD GROUP 1, HEADER …                  REV NODES NORMAL ATTACHMENT CONSTRAINT REJECTED
     2 labels · 5, 6, 7 positions · 8 shapes (per mode and node 3 translations, 3 rotations) · 9 mass · 10 stiffness
@@ -100,7 +101,10 @@ class _Groups:
         self.modes = int(words[2]) + int(words[3])
 
     def values(self, group: int, *shape: int) -> FloatArray:
-        """Numbers of a group. Raises InputError unless there are as many as the shape needs."""
+        """Numbers of a group.
+
+        Raises InputError unless their count fits the shape.
+        """
         if group not in self.texts:
             raise InputError(
                 f"{self.path}: has no record group {group}; export it with "
@@ -119,7 +123,7 @@ class _Groups:
         return self.values(group, self.modes, self.modes)
 
     def names(self) -> list[str] | None:
-        """Names of the nodes in the line ** NODE SET "hub", "tip", if there is one for each."""
+        """Names of the nodes in the line ** NODE SET "hub", "tip", if every node has one."""
         listed = re.findall(rb'"([^"]+)"', self._set.group(1)) if self._set else []
         names = [name.decode("utf-8", errors="replace") for name in listed]
         return names if len(names) == self.nodes == len(set(names)) and names != ["ALL"] else None
@@ -142,8 +146,10 @@ def _nodes(groups: _Groups) -> BodyNodes:
 
 
 def _origin(groups: _Groups, nodes: BodyNodes, report: ImportReport) -> FloatArray:
-    """Reference point (3,) of the invariants: the modal node, if the first node is fixed and nodes
-    are unnamed, otherwise zero."""
+    """Reference point (3,) of the invariants.
+
+    The modal node, if the first node is fixed and nodes are unnamed, otherwise zero.
+    """
     clamped = groups.nodes > 0 and all(
         np.abs(shapes[0]).max(initial=0.0) <= 1e-9 * np.abs(shapes).max(initial=0.0)
         for shapes in (nodes.phi, nodes.psi)
@@ -165,8 +171,10 @@ def _origin(groups: _Groups, nodes: BodyNodes, report: ImportReport) -> FloatArr
 def _integrals_of_invariants(
     groups: _Groups, origin: FloatArray, report: ImportReport
 ) -> ShapeIntegrals:
-    """From groups 12, 14, 16 and 18; groups 15 and 17 repeat parts of them. The centre of mass has
-    the same origin as the nodes."""
+    """Shape integrals from groups 12, 14, 16 and 18; groups 15 and 17 repeat parts of them.
+
+    The centre of mass has the same origin as the nodes.
+    """
     n = groups.modes
     rigid = groups.values(12, 13)
     mass, com, J = float(rigid[0]), rigid[1:4] - origin, rigid[4:].reshape(3, 3)
@@ -196,7 +204,7 @@ def _integrals_of_invariants(
 def _integrals_of_lumped_masses(
     groups: _Groups, nodes: BodyNodes, report: ImportReport
 ) -> ShapeIntegrals:
-    """Sums over the nodes with the masses of group 11."""
+    """Shape integrals as sums over the nodes with the masses of group 11."""
     if 11 not in groups.texts:
         raise InputError(
             f"{groups.path}: has neither invariants (groups 14 to 18) nor lumped masses "
@@ -222,8 +230,9 @@ def _integrals_of_lumped_masses(
 def _stiffening(
     groups: _Groups, wanted: dict[str, int], report: ImportReport
 ) -> GeometricStiffness:
-    """Geometric stiffness of group 19: ω products 1 … 6, angular accelerations 7 … 9, accelerations
-    10 … 12, six per node.
+    """Geometric stiffness of group 19.
+
+    ω products 1 … 6, angular accelerations 7 … 9, accelerations 10 … 12, six per node.
     """
     n, loads = groups.modes, 12 + 6 * groups.nodes
     values = numbers(groups.texts[19], f"{groups.path}: group 19")
@@ -259,8 +268,9 @@ def _stiffening(
 
 
 def _first_interface(groups: _Groups, index: IntArray) -> int:
-    """Row of the first node with loads: 0, or 1 if all nodes but one carry loads and nodes are
-    unnamed.
+    """Row of the first node with loads.
+
+    0, or 1 if all nodes but one carry loads and nodes are unnamed.
     """
     carrying = int(np.ceil(max(int(index.max(initial=0)) - 12, 0) / 6))
     return int(groups.names() is None and 0 < carrying == groups.nodes - 1)

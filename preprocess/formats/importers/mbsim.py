@@ -1,4 +1,5 @@
-"""Flexible bodies of MBSim (.h5): elementary shape integrals, modal matrices and nodal shapes.
+"""Importer of flexible bodies of MBSim (.h5): elementary shape integrals, modal matrices and nodal
+shapes.
 
 Datasets at the root: "mass", "position integral" (3), "position position integral" (3, 3), "shape
 function integral" (3, n), "position shape function integral" (9, n), "shape function shape function
@@ -119,7 +120,7 @@ def _raw(arrays: dict[str, FloatArray], request: ImportRequest, report: ImportRe
 def _shaped(
     arrays: dict[str, FloatArray], request: ImportRequest, name: str, *shape: int
 ) -> FloatArray:
-    """Array of a dataset. Raises InputError for another shape."""
+    """Array of a dataset. Raises InputError if its shape differs."""
     array = arrays[name]
     if array.size != int(np.prod(shape, dtype=np.int64)) or (
         len(shape) == 2 and array.shape != shape
@@ -168,7 +169,7 @@ def _nodes(
 def _surface(
     arrays: dict[str, FloatArray], nodes: BodyNodes | None, report: ImportReport
 ) -> Surface | None:
-    """Nodes and the faces of "openmbv indices", polygons closed by −1, split into triangles."""
+    """Nodes and faces of "openmbv indices", polygons closed by −1, split into triangles."""
     if nodes is None:
         return None
     indices = arrays.get("openmbv indices", np.zeros(0)).ravel()

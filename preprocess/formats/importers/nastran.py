@@ -1,6 +1,7 @@
-"""Nastran: stiffness and mass of solids as OUTPUT4 (.op4, ASCII), DMIG bulk data (.pch) or OP2,
-with the nodes of the bulk data; DMIG with rotations or scalar points is a superelement (EXTSEOUT)
-and gives a reduced body.
+"""Importer of stiffness and mass of solids from Nastran.
+
+Matrices as OUTPUT4 (.op4, ASCII), DMIG bulk data (.pch) or OP2, with the nodes of the bulk data;
+DMIG with rotations or scalar points is a superelement (EXTSEOUT) and gives a reduced body.
 
 The matrices are those of the g-set (KGG, MGG; all six degrees of freedom of all grid points in
 ascending order) or of displacements only. Binary OUTPUT4 and OP2 are read by pyNastran, the extra
@@ -112,7 +113,10 @@ def _superelement(
     request: ImportRequest,
     report: ImportReport,
 ) -> FlexibleBodyData:
-    """Body of boundary nodes with six degrees of freedom and modes on scalar points (direction 0)."""
+    """Body of boundary nodes with six degrees of freedom and modes on scalar points.
+
+    Scalar points have direction 0.
+    """
     if len(labels) > MAX_DOFS:
         raise InputError(
             f"{report.source}: has {len(labels)} degrees of freedom with rotations; a "
@@ -127,7 +131,7 @@ def _superelement(
 
 
 def _op4(path: Path) -> dict[str, Entries]:
-    """Matrices of an ASCII file by the package's reader, of a binary one by pyNastran."""
+    """Matrices of an ASCII file by the package's reader, of a binary file by pyNastran."""
     data = content(path, "matrices of OUTPUT4")
     if b"\0" not in data[:4096]:
         return read_op4(path, data)
@@ -188,8 +192,9 @@ def _size(entries: Entries) -> int:
 
 
 def _grid_labels(size: int, nodes: NodeTable, report: ImportReport) -> Indices:
-    """Labels of the g-set, six or three degrees of freedom per grid point. Raises InputError when
-    neither fits.
+    """Labels of the g-set, six or three degrees of freedom per grid point.
+
+    Raises InputError if neither fits.
     """
     n = len(nodes.ids)
     each = 6 if size > 3 * n else 3

@@ -16,8 +16,9 @@ from preprocess.mesh_files.nastran_cards import fields_of, real
 
 
 class LabelledEntries(NamedTuple):
-    """Entries between degrees of freedom: rows and columns as grid point and direction (m, 2),
-    values (m,).
+    """Entries between degrees of freedom.
+
+    Rows and columns as grid point and direction (m, 2), values (m,).
     """
 
     rows: Indices
@@ -32,8 +33,9 @@ _HEADER = re.compile(
 
 
 def read_op4(path: Path, data: bytes) -> dict[str, Entries]:
-    """Matrices of an ASCII OUTPUT4 file by name, real, dense or sparse. Raises InputError with the
-    line.
+    """Matrices of an ASCII OUTPUT4 file by name, real, dense or sparse.
+
+    Raises InputError with the line.
     """
     lines = data.decode("ascii", errors="replace").splitlines()
     matrices: dict[str, Entries] = {}
@@ -55,8 +57,9 @@ def read_op4(path: Path, data: bytes) -> dict[str, Entries]:
 
 
 class _Op4:
-    """Parser of one matrix: lines with a decimal point contain values, lines without contain
-    indices.
+    """Parser of one matrix.
+
+    Lines with a decimal point contain values, lines without contain indices.
     """
 
     def __init__(self, path: Path, lines: list[str], number: int, heading: re.Match[str]) -> None:
@@ -95,8 +98,9 @@ class _Op4:
         return Entries(i[kept], j[kept], v[kept], None)
 
     def _strings(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Column, first row and values of each run of values, 0-based, up to the column after the
-        last.
+        """Column, first row and values of each run of values, 0-based.
+
+        Ends with the column after the last.
         """
         while self.next < len(self.lines):
             line, number = self.lines[self.next], self.next
@@ -114,9 +118,7 @@ class _Op4:
         raise InputError(f"{self.path}: ends within a matrix; it is truncated")
 
     def _sparse_column(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Strings of a sparse column, each with a header of one packed number, or of length and
-        row.
-        """
+        """Strings of a sparse column, each preceded by one packed number, or by length and row."""
         while self.next < len(self.lines):
             words = self.lines[self.next].split()
             if len(words) == 1 and "." not in words[0]:
@@ -129,7 +131,7 @@ class _Op4:
             yield row - 1, self._values()
 
     def _values(self) -> np.ndarray:
-        """Numbers of the lines up to the next line without a point."""
+        """Numbers of the lines up to the next line without a decimal point."""
         start = self.next
         while (
             self.next < len(self.lines)
@@ -189,8 +191,9 @@ def read_dmig(path: Path) -> dict[str, LabelledEntries]:
 
 
 def _cards(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line number and fields of each DMIG card, in groups of four: name, grid, component, -; grid,
-    component, a, b; …
+    """Line number and fields of each DMIG card.
+
+    In groups of four: name, grid, component, -; grid, component, a, b; …
     """
     card: list[str] = []
     start = 0

@@ -1,5 +1,6 @@
-"""Nodes, sets and surface for matrix files without them: from a mesh file, a CalculiX result or a
-table.
+"""Nodes, sets and surface for matrix files that do not contain them.
+
+From a mesh file, a CalculiX result or a table.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _NO_TRIANGLES = np.zeros((0, 3), dtype=np.int64)
 
 def node_table(path: Path) -> NodeTable:
     """Nodes of a mesh file, of a .frd or .cdb, or of a table of number, x, y, z (.csv, .txt).
+
     Raises InputError.
     """
     nodes = _read(path)

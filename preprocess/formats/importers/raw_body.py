@@ -31,8 +31,9 @@ class RawBody(NamedTuple):
 
 
 def checked_body(raw: RawBody, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
-    """The body in SI units with its checks in the report. Raises InputError for invalid mass or
-    stiffness.
+    """Body in SI units, with its checks in the report.
+
+    Raises InputError for invalid mass or stiffness.
     """
     body = _in_si(raw, request, report)
     report.found(
@@ -61,7 +62,9 @@ def checked_body(raw: RawBody, request: ImportRequest, report: ImportReport) -> 
 
 
 def _in_si(raw: RawBody, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
-    """Conversion of units; the elastic coordinates are scaled so that modes remain mass-normalised."""
+    """Body converted to SI units; the elastic coordinates are scaled so that modes remain
+    mass-normalised.
+    """
     u, given = request.units, raw.integrals
     phi = u.mass**-0.5  # q in √kg m where the file has √mass · length
     moment = u.mass * u.length
@@ -101,7 +104,7 @@ def _surface(surface: Surface | None, phi: float, length: float) -> Surface | No
 
 
 def _geometric(K0: GeometricStiffness | None, u: Units) -> GeometricStiffness | None:
-    """Stiffnesses per unit of acceleration, force and moment in SI units."""
+    """Geometric stiffness per unit of acceleration, force and moment in SI units."""
     if K0 is None:
         return None
     force = u.mass * u.length

@@ -1,7 +1,7 @@
-"""Standard input data (SID) text files with checks of the redundant blocks.
+"""Importer of standard input data (SID) text files, with checks of the redundant blocks. |
 
 Published files violate the definition: columns of Ge by axis instead of by mode, m1 with mode and
-column exchanged, Oe inconsistent with Me. Hence the integrals are taken from the blocks that
+column exchanged, Oe inconsistent with Me. The integrals are therefore taken from the blocks that
 contain them directly, and inconsistent blocks are reported.
 """
 
@@ -101,7 +101,7 @@ def _first_order_shapes(shapes: TaylorSeries, zero: FloatArray) -> FloatArray:
 
 
 def _symmetric(m1: FloatArray) -> FloatArray:
-    """Matrices (k, n, n), symmetric, of first-order terms (n, n, k)."""
+    """Symmetric matrices (k, n, n) from first-order terms (n, n, k)."""
     return np.asarray(0.5 * (m1 + m1.transpose(1, 0, 2)).transpose(2, 0, 1))
 
 
@@ -117,7 +117,7 @@ def _frame(node: SidNode, request: ImportRequest) -> FlexibleFrame:
 
 
 def _frame_names(sid: Sid) -> list[str]:
-    """Names of the nodes: those of the comment "frames: 1 = hub; 2 = tip", else their numbers."""
+    """Names of the nodes from the comment "frames: 1 = hub; 2 = tip", or their numbers."""
     _, said, listed = sid.comment.partition("frames: ")
     pairs = [item.partition(" = ") for item in listed.split("; ")] if said else []
     titles = {number.strip(): title.strip() for number, _, title in pairs}
@@ -130,7 +130,7 @@ def _frame_names(sid: Sid) -> list[str]:
 
 
 def _check_nodes(sid: Sid, report: ImportReport) -> None:
-    """origin.m1 = phi.m0 and AP.m1 = ψ̃ AP.m0 at every node that has them."""
+    """Check origin.m1 = phi.m0 and AP.m1 = ψ̃ AP.m0 at every node that has them."""
     shapes = [node for node in sid.nodes if node.origin.m1 is not None]
     if shapes:
         given = np.array([node.origin.m1[:, :, 0] for node in shapes if node.origin.m1 is not None])
@@ -150,8 +150,10 @@ def _check_nodes(sid: Sid, report: ImportReport) -> None:
 
 
 def _integrals(sid: Sid, report: ImportReport) -> ShapeIntegrals:
-    """Shape integrals: the moments from mdCM, J, Ct, Gr and Cr, which J.m1 and Oe.m0 repeat, and
-    the products of shapes.
+    """Shape integrals.
+
+    The moments from mdCM, J, Ct, Gr and Cr, which J.m1 and Oe.m0 repeat, and the products of
+    shapes.
     """
     blocks, n = sid.blocks, len(sid.blocks["Me"].m0)
     S_bar = blocks["Ct"].m0.T
@@ -185,11 +187,10 @@ def _integrals(sid: Sid, report: ImportReport) -> ShapeIntegrals:
 def _with_coupling(
     sid: Sid, inertia: FloatArray, xS: FloatArray, report: ImportReport
 ) -> FloatArray:
-    """xS with the antisymmetric part ∫x × φ dm of Gr.m0 or, where Cr.m0 contradicts it, of the
-    block with a definite mass matrix.
+    """Moments xS with the antisymmetric part ∫x × φ dm from Gr.m0 or Cr.m0.
 
-    Cr.m0, the block of the mass matrix itself, is used if both or neither of the mass matrices are
-    definite.
+    Gr.m0 unless Cr.m0 contradicts it; then the block with a definite mass matrix. Cr.m0, the block
+    of the mass matrix itself, is used if both or neither of the mass matrices are definite.
     """
     of_Gr, of_Cr = x_cross_shapes(xS), sid.blocks["Cr"].m0.T
     if report.agree("Cr.m0 = antisymmetric part of Gr.m0", of_Cr.T, of_Gr.T, PRINTED):
@@ -220,8 +221,9 @@ def _with_coupling(
 
 
 def _least_eigenvalue(sid: Sid, inertia: FloatArray, coupling: FloatArray) -> float:
-    """Least eigenvalue of M(q = 0), scaled to a unit diagonal, with the coupling ∫x × φ dm (3, n)
-    of rotations and shapes.
+    """Least eigenvalue of M(q = 0), scaled to a unit diagonal.
+
+    The coupling of rotations and shapes is ∫x × φ dm (3, n).
     """
     blocks = sid.blocks
     L = np.vstack([blocks["Ct"].m0.T, coupling])
@@ -234,15 +236,15 @@ def _least_eigenvalue(sid: Sid, inertia: FloatArray, coupling: FloatArray) -> fl
 
 
 def _inertia(block: TaylorSeries) -> FloatArray:
-    """Inertia tensor of the variants 6 × 1 (xx, yy, zz, xy, xz, yz), 3 × 3 and 3 × 1 (principal)."""
+    """Inertia tensor from 6 × 1 (xx, yy, zz, xy, xz, yz), 3 × 3 or 3 × 1 (principal)."""
     if block.m0.shape == (3, 3):
         return np.asarray(0.5 * (block.m0 + block.m0.T))
     return np.diag(block.m0[:, 0]) if block.m0.shape == (3, 1) else inertia_tensor(block.m0[:, 0])
 
 
 def _shape_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
-    """SS from the first-order terms of Gr if given, otherwise from Oe and the antisymmetric part of
-    Cr.
+    """Products SS from the first-order terms of Gr if given, otherwise from Oe and the
+    antisymmetric part of Cr.
     """
     m_ff = sid.blocks["Me"].m0
     Kr = _cross_products(sid, n, report)
@@ -284,7 +286,9 @@ def _from_centrifugal(
 
 
 def _cross_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
-    """Kr[c, i, j] from Cr.m1, whose geometric part is symmetric; reports the column order of Ge."""
+    """Products Kr[c, i, j] from Cr.m1, whose geometric part is symmetric; reports the column order
+    of Ge.
+    """
     first = sid.blocks["Cr"].m1
     Kr = np.zeros((3, n, n)) if first is None else first.transpose(2, 1, 0)
     Kr = 0.5 * (Kr - Kr.transpose(0, 2, 1))
@@ -312,7 +316,10 @@ def _cross_products(sid: Sid, n: int, report: ImportReport) -> FloatArray:
 
 
 def _nearest_gram_matrix(SS: FloatArray, m_ff: FloatArray, report: ImportReport) -> FloatArray:
-    """SS, or the nearest Gram matrix with ΣSS[a, a] = Me: inconsistent files give negative masses."""
+    """Products SS, or the nearest Gram matrix with ΣSS[a, a] = Me.
+
+    Inconsistent files would give negative masses.
+    """
     n = len(m_ff)
     gram = SS.transpose(0, 2, 1, 3).reshape(3 * n, 3 * n)
     values, vectors = scipy.linalg.eigh(gram)
@@ -331,6 +338,6 @@ def _nearest_gram_matrix(SS: FloatArray, m_ff: FloatArray, report: ImportReport)
 
 
 def _factor(given: FloatArray, wanted: FloatArray) -> FloatArray:
-    """T with Tᵀ A T = B for symmetric positive definite A and B."""
+    """Matrix T with Tᵀ A T = B for symmetric positive definite A and B."""
     lower, target = np.linalg.cholesky(given), np.linalg.cholesky(0.5 * (wanted + wanted.T))
     return np.asarray(np.linalg.solve(lower.T, target.T))

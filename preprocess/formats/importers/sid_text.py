@@ -44,8 +44,9 @@ class _Block:
 
 
 def read_sid_text(path: Path) -> Sid:
-    """Record of a SID text file. Raises InputError with the line for what is malformed, missing or
-    out of range.
+    """Record of a SID text file.
+
+    Raises InputError with the line for entries that are malformed, missing or out of range.
     """
     lines = (
         content(path, "standard input data of a flexible body")
@@ -167,8 +168,9 @@ class _Text:
         return int(text)
 
     def _order_of_indices(self, nodes: list[tuple[str, dict[str, _Block]]]) -> bool:
-        """Whether m1 is stored as (row, column, mode) instead of (row, mode, column), detected from
-        the node positions.
+        """True if m1 is stored as (row, column, mode) instead of (row, mode, column).
+
+        Detected from the node positions.
         """
         for _, found in nodes:
             entries = found["origin"].entries[1] if "origin" in found else []
@@ -215,7 +217,7 @@ class _Text:
         return m1
 
     def _shape(self, block: _Block) -> tuple[int, int]:
-        """Rows and columns, those stated by the block if the format allows them."""
+        """Rows and columns: those stated by the block, if the format allows them."""
         standard = shapes_of_blocks(self.n)[block.name]
         stated = (block.size.get("nrow", standard[0]), block.size.get("ncol", standard[1]))
         if stated not in (standard, *_ROWS.get(block.name, ())):

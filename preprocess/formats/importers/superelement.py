@@ -1,11 +1,12 @@
-"""Superelements, stiffness and mass in the displacements of a few nodes and in modes, as reduced
-bodies.
+"""Conversion of superelements to reduced bodies.
 
-K and M of a superelement give mass, inertia, stiffness and the momenta ``L = Rᵀ M`` of every shape,
-but not its distribution over the body. Of each shape the rigid-body part of equal momenta, ``t + θ
-× x`` with ``[t; θ] = M_rr⁻¹ L``, is exact; of the remainder, without momenta, only the mass is
-known, assumed equal in x, y and z. The mass matrix of the undeformed body is exact, its dependence
-on the deformation and the Coriolis and centrifugal terms are approximate.
+A superelement has stiffness and mass in the displacements of a few nodes and in modes.
+
+K and M give mass, inertia, stiffness and the momenta ``L = Rᵀ M`` of every shape, but not its
+distribution over the body. The rigid-body part of each shape with the same momenta, ``t + θ × x``
+with ``[t; θ] = M_rr⁻¹ L``, is exact; only the mass of the remainder, which has no momenta, is
+known, and it is assumed equal in x, y and z. The mass matrix of the undeformed body is exact, its
+dependence on the deformation and the Coriolis and centrifugal terms are approximate.
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ MAX_DOFS = 3000
 
 
 class Superelement(NamedTuple):
-    """Stiffness and mass (n, n); node and direction 1 … 6 of each row (n, 2); positions of the
-    nodes. Rows of nodes without a position are fixed-interface modes."""
+    """Stiffness and mass (n, n) of a superelement.
+
+    Node and direction 1 … 6 of each row (n, 2); positions of the nodes. Rows of nodes without a
+    position are fixed-interface modes.
+    """
 
     K: FloatArray
     M: FloatArray
@@ -50,8 +54,9 @@ class _Rigid(NamedTuple):
 def superelement_body(
     element: Superelement, request: ImportRequest, report: ImportReport
 ) -> FlexibleBodyData:
-    """Body with the nodes of six degrees of freedom as frames, the first its body frame. Raises
-    InputError.
+    """Body whose frames are the nodes with six degrees of freedom, the first its body frame.
+
+    Raises InputError.
     """
     frames = _frame_rows(element, report)
     unknown = [
@@ -104,8 +109,9 @@ def _name(node: int, request: ImportRequest) -> str:
 
 
 def _frame_rows(element: Superelement, report: ImportReport) -> dict[int, IntArray]:
-    """Rows 1 … 6 of each node with a position and six degrees of freedom. Raises InputError when
-    there is none.
+    """Rows 1 … 6 of each node with a position and six degrees of freedom.
+
+    Raises InputError if there is none.
     """
     rows: dict[int, dict[int, int]] = {}
     for row, (node, direction) in enumerate(element.labels.tolist()):
@@ -154,8 +160,9 @@ def _check_rigid(element: Superelement, R: FloatArray, report: ImportReport) -> 
 
 
 def _rigid_body(M: FloatArray, report: ImportReport) -> _Rigid:
-    """From the mass matrix (6, 6) of the rigid-body modes. Raises InputError unless it is that of a
-    rigid body.
+    """Mass, first moment and inertia from the mass matrix (6, 6) of the rigid-body modes.
+
+    Raises InputError unless it is that of a rigid body.
     """
     mass = float(np.trace(M[:3, :3]) / 3.0)
     coupling = 0.5 * (M[3:, :3] + M[:3, 3:].T)

@@ -1,5 +1,6 @@
-"""`Cholesky`: factor of a matrix, computed and applied by several threads; `TransientFactor`: signs
-of its pivots.
+"""Numeric Cholesky factorization by several threads.
+
+`Cholesky`: stored factor and its application; `TransientFactor`: signs of the pivots.
 """
 
 from abc import ABC, abstractmethod
@@ -57,8 +58,9 @@ BLOCK = 8192  # nodes whose loads are reordered by one task
 
 
 class PivotError(Exception):
-    """A pivot is not positive (or is zero); ``dof``: degree of freedom whose elimination fails, if
-    known.
+    """Exception for a pivot that is not positive (or is zero).
+
+    ``dof``: degree of freedom whose elimination fails, if known.
     """
 
     def __init__(self, dof: int | None) -> None:
@@ -67,13 +69,16 @@ class PivotError(Exception):
 
 
 class ArrayPool:
-    """Flat arrays of one precision for reuse: allocating memory costs as much as the work in it."""
+    """Pool of flat arrays of one precision for reuse.
+
+    Allocating memory costs as much as the computation in it.
+    """
 
     def __init__(self, precision: Precision) -> None:
         self._precision, self._lock, self._free = precision, Lock(), list[Entries]()
 
     def take(self, size: int) -> Entries:
-        """An uninitialized array of at least that size."""
+        """Uninitialized array of at least the given size."""
         with self._lock:
             fitting = [k for k, each in enumerate(self._free) if size <= len(each) <= 2 * size]
             if fitting:
@@ -81,15 +86,16 @@ class ArrayPool:
         return np.empty(size, self._precision)
 
     def give(self, array: Entries) -> None:
-        """Return an array to the pool, which keeps it unless it is one of a few large ones."""
+        """Return an array to the pool, which keeps a few of the largest."""
         if len(array) <= KEPT:
             with self._lock:
                 self._free.append(array)
 
 
 class Elimination(ABC):
-    """Elimination of a symmetric matrix (n, n), three degrees of freedom to a node, in the order of
-    a tree.
+    """Elimination of a symmetric matrix (n, n) in the order of a tree.
+
+    Three degrees of freedom per node.
     """
 
     AHEAD = True  # whether subtrees are eliminated ahead of fronts, which takes memory
@@ -103,17 +109,20 @@ class Elimination(ABC):
 
     @abstractmethod
     def _room(self, step: EliminationStep, pool: ArrayPool) -> tuple[EliminationTree, Entries]:
-        """Where the panels of a step are, and the tree with their places there."""
+        """Storage of the panels of a step, and the tree with their places there."""
 
     @abstractmethod
     def _finished(
         self, step: EliminationStep, tree: EliminationTree, L: Entries, pool: ArrayPool
     ) -> None:
-        """The panels of a step are complete, and those below them."""
+        """Hook called when the panels of a step, and those below them, are complete."""
 
     def _eliminate(self, K: sp.csr_matrix, steps: list[EliminationStep]) -> None:
-        """Steps in their order; the next subtrees fill the threads that a front leaves idle, unless
-        `AHEAD` is False. Raises PivotError."""
+        """Run the steps in order.
+
+        Subsequent subtrees fill the threads that a front leaves idle, unless `AHEAD` is False.
+        Raises PivotError.
+        """
         matrix, pool = FrontMatrix(K.indptr, K.indices, K.data), ArrayPool(self._precision)
         updates: dict[int, Entries] = {}
         with self._threads as threads:
@@ -127,7 +136,7 @@ class Elimination(ABC):
                     )
 
     def _subtree(self, step: EliminationStep, matrix: FrontMatrix, pool: ArrayPool) -> Entries:
-        """Factor a subtree; the update of its root."""
+        """Factor a subtree; returns the update of its root."""
         tree, L = self._room(step, pool)
         stack, work = (
             pool.take(step.stack),
@@ -148,7 +157,7 @@ class Elimination(ABC):
         updates: dict[int, Entries],
         pool: ArrayPool,
     ) -> Entries:
-        """Factor one front on all threads; its update."""
+        """Factor one front on all threads; returns its update."""
         (tree, L), s, parallel_map = self._room(step, pool), step.low, self._threads.parallel_map
         own, below, f = (
             int(tree.first[s + 1] - tree.first[s]),
@@ -204,10 +213,11 @@ class Cholesky(Elimination):
         panels: Entries | None = None,
         precision: Precision = np.float64,
     ) -> None:
-        """Raises PivotError where a pivot is not positive, or with ``signed`` where it is zero.
+        """Factor a matrix.
 
-        panels: of the same positive definite matrix and tree, computed before; raises InputError if
-        they do not fit. precision: of the factor and of all operations on it.
+        panels: of the same positive definite matrix and tree, computed before. precision: of the
+        factor and of all operations on it. Raises PivotError if a pivot is not positive, or with
+        ``signed`` if it is zero; InputError if the panels do not fit.
         """
         super().__init__(K.shape[0], tree, signed, precision)
         self._plan = substitution_steps(tree)
@@ -256,7 +266,7 @@ class Cholesky(Elimination):
         return len(self._L)
 
     def solve(self, loads: Array) -> Array:
-        """x = K⁻¹ b for loads b (n, k), zero at nodes outside the tree."""
+        """Solution x = K⁻¹ b for loads b (n, k), zero at nodes outside the tree."""
         tree, plan, n, k = self._tree, self._plan, *loads.shape
         count, width, precision = len(tree.position), whole_eights(k), self._L.dtype
         given = loads if n == 3 * count else np.vstack([loads, np.zeros((3 * count - n, k))])
@@ -314,18 +324,17 @@ class Cholesky(Elimination):
 
 @final
 class TransientFactor(Elimination):
-    """Negative pivots of a symmetric matrix A (n, n), and F = BᵀA⁻¹B for columns B (n, k): each
-    panel is dropped after its use.
+    """Negative pivots of a symmetric matrix A (n, n), and F = BᵀA⁻¹B for columns B (n, k).
 
-    With ``L S Lᵀ = A`` and ``Z = L⁻¹ B``, F = ZᵀSZ; a column of L is needed for the forward
-    substitution only. backward_error: the largest ``|(A − L S Lᵀ) v| / (|A| |v|)`` of a random v,
-    by row.
+    Each panel is discarded after its use. With ``L S Lᵀ = A`` and ``Z = L⁻¹ B``, F = ZᵀSZ; a column
+    of L is needed for the forward substitution only. backward_error: the largest ``|(A − L S Lᵀ) v|
+    / (|A| |v|)`` of a random v, by row.
     """
 
     AHEAD = False
 
     def __init__(self, A: sp.csr_matrix, tree: EliminationTree, B: Array) -> None:
-        """Raises PivotError for a zero pivot."""
+        """Factor a matrix. Raises PivotError for a zero pivot."""
         super().__init__(A.shape[0], tree, True, np.float64)
         self._steps, self._lock = steps_of(tree, STREAMED), Lock()
         self._width, self._outside = whole_eights(B.shape[1]), dict[int, Array]()
@@ -349,7 +358,7 @@ class TransientFactor(Elimination):
 
     @property
     def _places(self) -> NDArray[np.bool_]:
-        """Which rows in the order of elimination are rows of A."""
+        """Mask of the rows in elimination order that are rows of A."""
         return np.asarray((3 * self._tree.order[:, None] + np.arange(3)).ravel() < self._size)
 
     @property
@@ -372,7 +381,7 @@ class TransientFactor(Elimination):
     def _finished(
         self, step: EliminationStep, tree: EliminationTree, L: Entries, pool: ArrayPool
     ) -> None:
-        """x := S L⁻¹ B in the rows of a step, and its part of L S Lᵀ v."""
+        """Overwrite x by S L⁻¹ B in the rows of a step, and add its part of L S Lᵀ v."""
         root, span = step.high - 1, (step.low, step.high)
         work = np.empty(3 * self._width * int(np.diff(tree.start[step.low : step.high + 1]).max()))
         outside, product = (
@@ -392,7 +401,7 @@ class TransientFactor(Elimination):
 
     @staticmethod
     def bytes_needed(tree: EliminationTree, columns: int) -> int:
-        """Bytes of the workspace with the solutions for ``columns`` of B, of which there is a copy."""
+        """Bytes of the workspace with the solutions for ``columns`` of B, which is copied."""
         steps, threads = steps_of(tree, STREAMED), Threads().count
         of_subtree, of_front = _rooms(tree, steps)
         solutions = 2 * 3 * len(tree.order) * whole_eights(columns)

@@ -1,5 +1,6 @@
-"""Elimination of one supernode: its front assembles matrix entries and the children's updates, is
-factored, and leaves an update.
+"""Elimination of one supernode.
+
+Its front assembles matrix entries and the children's updates, is factored, and leaves an update:
 
     front = [A11  ·  ]      A11 = L11 S L11ᵀ,  L21 = A21 L11⁻ᵀ S,  update = A22 − L21 S L21ᵀ
             [A21  A22]
@@ -39,7 +40,7 @@ class FrontMatrix(NamedTuple):
 
 
 class PanelFactor(NamedTuple):
-    """A factor in the making: its panels one after the other, and the signs of its pivots."""
+    """Factor under construction: its panels one after the other, and the signs of its pivots."""
 
     L: Array
     signs: Any  # (3N,) int8
@@ -71,9 +72,11 @@ def set_front_rows(tree: Any, s: int, front_rows: Any) -> None:
 def load_entries(
     tree: Any, s: int, nodes: tuple[int, int], matrix: Any, front_rows: Any, panel: FrontColumns
 ) -> None:
-    """Panel of supernode s, columns of its nodes (from, end): zero, then the matrix's entries on
-    and below its diagonal; ones where a third row is missing. Nodes outside the tree have position
-    -1."""
+    """Load the matrix entries into the panel of supernode s, columns of its nodes (from, end).
+
+    Zero, then the matrix's entries on and below its diagonal; ones if a third row is missing. Nodes
+    outside the tree have position −1.
+    """
     low, high = nodes
     F, f, height = panel.entries, panel.at, panel.height
     size = len(matrix.indptr) - 1
@@ -113,9 +116,11 @@ def add_update(
     update: tuple[Array, int],
     front: FrontColumns,
 ) -> None:
-    """Add columns of the update of child c to the lower triangle of its parent's front, those of
-    the nodes (from, end) of its rows; update: flat array and place of its first entry, its upper
-    triangle is not set."""
+    """Add columns of the update of child c to the lower triangle of its parent's front.
+
+    Those of the nodes (from, end) of its rows; update: flat array and place of its first entry, its
+    upper triangle is not set.
+    """
     low, high = nodes
     C, at = update
     F, f, height, top, left = front.entries, front.at, front.height, front.top, front.left
@@ -136,10 +141,9 @@ def add_update(
 
 @part
 def signed_cholesky(n: int, corner: Block, signs: Any, W: Array) -> int:
-    """A = L S Lᵀ of the corner (n, n) without pivoting, strip by strip; the number of the first
-    zero pivot, or 0.
+    """Factor A = L S Lᵀ of the corner (n, n) without pivoting, strip by strip.
 
-    W: STRIP × n.
+    Returns the number of the first zero pivot, or 0. W: STRIP × n.
     """
     A, a, lda = corner.entries, corner.at, corner.height
     for first in range(0, n, STRIP):
@@ -175,7 +179,7 @@ def signed_cholesky(n: int, corner: Block, signs: Any, W: Array) -> int:
 def factor_corner(
     n: int, corner: Block, signed: bool, signs: Any, spare: Array, failed: Any
 ) -> int:
-    """A11 = L11 S L11ᵀ of the corner (n, n) in place; signs (n,) of the pivots.
+    """Factor A11 = L11 S L11ᵀ of the corner (n, n) in place; signs (n,) of the pivots.
 
     Positive pivots are tried first; with ``signed``, ``spare`` of n (n + STRIP) entries saves A11.
     """
@@ -196,7 +200,10 @@ def factor_corner(
 
 @part
 def factor_below(m: int, n: int, corner: Block, at: int, signs: Any) -> None:
-    """L21 = A21 L11⁻ᵀ S for m rows of the panel from row ``at``, below the factored corner (n, n)."""
+    """Solve L21 = A21 L11⁻ᵀ S for m rows of the panel from row ``at``.
+
+    Below the factored corner (n, n).
+    """
     F, f, height = corner.entries, corner.at, corner.height
     divide_right(m, n, Block(F, f, height, TURNED), Block(F, f + at, height, PLAIN))
     for j in range(n):
@@ -207,10 +214,10 @@ def factor_below(m: int, n: int, corner: Block, at: int, signs: Any) -> None:
 
 @part
 def negative_square(m: int, n: int, corner: Block, signs: Any, U: Block) -> None:
-    """U := − L21 S L21ᵀ (m, m), lower triangle: as if all pivots were positive, then twice the
-    negative ones back.
+    """Compute U := − L21 S L21ᵀ (m, m), lower triangle.
 
-    L21 (m, n) is below the corner (n, n).
+    First as if all pivots were positive, then twice the negative ones are added back. L21 (m, n) is
+    below the corner (n, n).
     """
     F, f, height = corner.entries, corner.at, corner.height
     add_square(m, n, -1.0, Block(F, f + n, height, PLAIN), 0.0, U)

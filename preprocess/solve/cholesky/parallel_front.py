@@ -1,5 +1,6 @@
-"""Elimination of one large front by several threads: blocks of its columns, rows and update as
-separate tasks.
+"""Elimination of one large front by several threads.
+
+Blocks of its columns, rows and update are separate tasks.
 """
 
 from collections.abc import Callable, Iterable
@@ -42,7 +43,7 @@ class FrontPanel(NamedTuple):
 def load_columns(
     tree: Any, s: int, nodes: tuple[int, int], matrix: Any, L: Array, front_rows: Any
 ) -> None:
-    """Columns of the nodes (from, end) of the panel of supernode s with the entries of the matrix."""
+    """Load the matrix entries of the nodes (from, end) into the panel of supernode s."""
     height = 3 * (tree.first[s + 1] - tree.first[s] + tree.start[s + 1] - tree.start[s])
     load_entries(tree, s, nodes, matrix, front_rows, FrontColumns(L, tree.panel[s], height, 0, 0))
 
@@ -61,7 +62,7 @@ def add_to_panel(
 def add_to_update(
     tree: Any, c: int, nodes: tuple[int, int], front_rows: Any, C: Array, U: Array
 ) -> None:
-    """Add the columns of the nodes (from, end) of the update C of child c to its parent's update."""
+    """Add the columns of nodes (from, end) of child c's update C to its parent's update."""
     s = tree.parent[c]
     columns, below = (
         3 * (tree.first[s + 1] - tree.first[s]),
@@ -74,8 +75,9 @@ def add_to_update(
 def factor_strip(
     panel: FrontPanel, first: int, width: int, signed: bool, spare: Array, failed: Any
 ) -> int:
-    """Corner of a strip of columns; the number of the pivot that fails, or 0.  spare, failed: as in
-    `factor_corner`.
+    """Factor the corner of a strip of columns; returns the number of the failing pivot, or 0.
+
+    spare, failed: as in `factor_corner`.
     """
     corner = Block(panel.L, panel.f + first * (panel.height + 1), panel.height, PLAIN)
     return int(factor_corner(width, corner, signed, panel.signs[first:], spare, failed))
@@ -83,7 +85,7 @@ def factor_strip(
 
 @seldom
 def divide_rows(panel: FrontPanel, first: int, width: int, row: int, count: int) -> None:
-    """Rows row … row + count - 1 of a strip divided by its corner."""
+    """Solve rows row … row + count − 1 of a strip with its factored corner."""
     corner = Block(panel.L, panel.f + first * (panel.height + 1), panel.height, PLAIN)
     factor_below(count, width, corner, row - first, panel.signs[first:])
 
@@ -92,8 +94,9 @@ def divide_rows(panel: FrontPanel, first: int, width: int, row: int, count: int)
 def subtract_tile(
     panel: FrontPanel, strip: Span, rows: Span, columns: Span, keep: float, U: Block
 ) -> None:
-    """U := keep U − A S Bᵀ for rows and columns (from, number) of the front as rows A, B of the
-    strip (from, number).
+    """Compute U := keep U − A S Bᵀ for rows and columns (from, number) of the front.
+
+    A, B are rows of the strip (from, number).
     """
     L, height, signs = panel.L, panel.height, panel.signs
     first, width = strip
@@ -110,7 +113,9 @@ def subtract_tile(
 
 
 def factor_panel(panel: FrontPanel, signed: bool, parallel_map: ParallelMap) -> int:
-    """Eliminate the columns of a panel strip by strip; the number of the pivot that fails, or 0."""
+    """Eliminate the columns of a panel strip by strip; returns the number of the failing pivot, or
+    0.
+    """
     L, f, columns, height = panel.L, panel.f, panel.columns, panel.height
     for first in range(0, columns, WIDTH):
         width = min(WIDTH, columns - first)
@@ -141,7 +146,7 @@ def factor_panel(panel: FrontPanel, signed: bool, parallel_map: ParallelMap) -> 
 
 
 def negative_update(panel: FrontPanel, U: Array, parallel_map: ParallelMap) -> None:
-    """U := − L21 S L21ᵀ, by tiles on and below the diagonal."""
+    """Compute U := − L21 S L21ᵀ, by tiles on and below the diagonal."""
     columns, below = panel.columns, panel.height - panel.columns
     pieces = _pieces(0, below, TILE)
     parallel_map(
@@ -163,8 +168,9 @@ def negative_update(panel: FrontPanel, U: Array, parallel_map: ParallelMap) -> N
 
 
 def column_shares(low: int, high: int, count: int) -> list[tuple[int, int]]:
-    """Ranges of the columns low … high - 1 of a lower triangle of ``count`` columns, of about equal
-    area.
+    """Ranges of the columns low … high − 1 of a lower triangle of ``count`` columns.
+
+    All have about the same area.
     """
     areas = np.linspace((count - low) ** 2, (count - high) ** 2, 5)
     edges = np.unique(np.rint(count - np.sqrt(areas)).astype(int))
@@ -172,5 +178,5 @@ def column_shares(low: int, high: int, count: int) -> list[tuple[int, int]]:
 
 
 def _pieces(low: int, high: int, size: int) -> list[tuple[int, int]]:
-    """(from, number) of the pieces of low … high."""
+    """Ranges (from, number) that cover low … high."""
     return [(at, min(size, high - at)) for at in range(low, high, size)]

@@ -1,7 +1,7 @@
 """Division of the elimination into tasks for several threads: whole subtrees below, single large
 fronts above.
 
-The division depends on the tree only, so that the factor is bitwise the same on any number of
+The division depends only on the tree, so that the factor is bitwise identical for any number of
 threads.
 """
 
@@ -22,8 +22,10 @@ PART, LEAST_ENTRIES = 1 / 8, 1e6  # the same for substitutions: entries of the f
 
 
 class EliminationStep(NamedTuple):
-    """Supernodes low … high - 1: a subtree that one thread eliminates, or one front that all
-    threads share; entries of the subtree's stack and of its root's update."""
+    """Supernodes low … high − 1: a subtree for one thread, or one front shared by all threads.
+
+    Entries of the subtree's stack and of its root's update.
+    """
 
     low: int
     high: int
@@ -39,8 +41,9 @@ def operations(tree: EliminationTree) -> Array:
 
 
 def division(tree: EliminationTree, work: Array, limit: float) -> list[EliminationStep]:
-    """Steps in the order of elimination: subtrees whose work is at most the limit, and the fronts
-    above them.
+    """Steps in the order of elimination.
+
+    Subtrees whose work is at most the limit, and the fronts above them.
     """
     done = np.concatenate([[0.0], np.cumsum(work)])
     whole = done[1:] - done[tree.least]
@@ -65,8 +68,10 @@ def division(tree: EliminationTree, work: Array, limit: float) -> list[Eliminati
 
 
 def _updates_in_use(tree: EliminationTree) -> tuple[Indices, Indices]:
-    """Entries of the updates in use during and before the elimination of each supernode, all in
-    order: children's are released after it."""
+    """Entries of the updates in use during and before the elimination of each supernode.
+
+    In order; those of children are released after it.
+    """
     own: Indices = 9 * np.diff(tree.start) ** 2
     child = np.flatnonzero(tree.parent >= 0)
     released = np.zeros(len(own), np.int64)
@@ -76,15 +81,16 @@ def _updates_in_use(tree: EliminationTree) -> tuple[Indices, Indices]:
 
 
 def steps_of(tree: EliminationTree, share: float = SHARE) -> list[EliminationStep]:
-    """Steps of the factorization; share: of all operations that a subtree may hold."""
+    """Steps of the factorization.
+
+    share: largest fraction of all operations in a subtree.
+    """
     own = operations(tree)
     return division(tree, own, max(share * own.sum(), LEAST))
 
 
 class SubstitutionSteps(NamedTuple):
-    """Steps of a substitution, and for each step the numbers of those it depends on (children) and
-    of those that depend on it.
-    """
+    """Steps of a substitution, the steps each depends on (children), and its dependents."""
 
     steps: list[EliminationStep]
     children: list[list[int]]
@@ -108,8 +114,9 @@ def substitution_steps(tree: EliminationTree) -> SubstitutionSteps:
 
 
 def runs(steps: list[EliminationStep], ahead: bool) -> list[list[EliminationStep]]:
-    """Successive steps whose subtrees may be eliminated ahead of the fronts among them: all, or
-    without fronts.
+    """Groups of successive steps whose subtrees may be eliminated ahead of the fronts among them.
+
+    All steps, or groups without fronts.
     """
     return (
         [steps]
@@ -121,8 +128,9 @@ def runs(steps: list[EliminationStep], ahead: bool) -> list[list[EliminationStep
 def peak_entries(
     tree: EliminationTree, steps: list[EliminationStep], threads: int, ahead: bool
 ) -> int:
-    """Entries of updates and stacks in use at the peak, besides the factor, where as many subtrees
-    as there are threads run.
+    """Peak number of entries of updates and stacks in use, besides the factor.
+
+    As many subtrees as there are threads run at a time.
     """
     held: dict[int, int] = {}
     peak = 0

@@ -1,7 +1,7 @@
 """Forward and backward substitution for blocks of loads.
 
-The loads are stored row by row in elimination order, in rows of eight or several eights: the panels
-are read once for all of them, in strips of six columns, or three.
+The loads are stored row by row in elimination order, with row lengths padded to a multiple of
+eight: the panels are read once for all of them, in strips of six columns, or three.
 """
 
 from typing import Any, NamedTuple
@@ -29,15 +29,15 @@ STRIP = 6
 
 
 class LoadRows(NamedTuple):
-    """Loads row by row, (3N k,), and the numbers k in a row, a multiple of eight."""
+    """Loads row by row, (3N k,), and the row length k, a multiple of eight."""
 
     x: Array
     k: int
 
 
 def gather(nodes: Indices, low: int, high: int, loads: Array, x: Array) -> None:
-    """Rows of nodes low … high - 1 of x (N, 3, k or more) in the order of elimination, from loads
-    (N, 3, k) of all nodes.
+    """Copy loads (N, 3, k) of all nodes to rows low … high − 1 of x (N, 3, k or more) in
+    elimination order.
     """
     x[low:high, :, : loads.shape[2]] = loads[nodes[low:high]]
 
@@ -49,7 +49,7 @@ def scatter(nodes: Indices, low: int, high: int, x: Array, loads: Array) -> None
 
 @part
 def solve_lower(width: int, corner: Lines, own: Eights) -> None:
-    """x := L⁻¹ x for the rows of a strip, L its lower triangle."""
+    """Compute x := L⁻¹ x for the rows of a strip, L its lower triangle."""
     L, x = corner.entries, own.entries
     for j in range(width):
         diagonal, row = corner.at + j * (corner.height + 1), own.at + j * own.width
@@ -63,7 +63,7 @@ def solve_lower(width: int, corner: Lines, own: Eights) -> None:
 
 @part
 def solve_lower_transposed(width: int, corner: Lines, own: Eights) -> None:
-    """x := L⁻ᵀ x for the rows of a strip."""
+    """Compute x := L⁻ᵀ x for the rows of a strip."""
     L, x = corner.entries, own.entries
     for j in range(width - 1, -1, -1):
         diagonal, row = corner.at + j * (corner.height + 1), own.at + j * own.width
@@ -85,9 +85,11 @@ def forward(
     outside: Array,
     work: Array,
 ) -> None:
-    """x := S L⁻¹ x over supernodes (from, end), a subtree; contributions to rows beyond it are
-    summed in ``outside``, rows of its root.  loads: x (3N k,) and the numbers k in a row; work: 3 ×
-    longest rows × k."""
+    """Compute x := S L⁻¹ x over supernodes (from, end), a subtree.
+
+    Contributions to rows beyond it are summed in ``outside``, rows of its root. loads: x (3N k,)
+    and the row length k; work: 3 × longest rows × k.
+    """
     x, k = loads
     low, high = span
     beyond, begin, end = tree.first[high], tree.start[high - 1], tree.start[high]
@@ -143,8 +145,9 @@ def forward(
 
 @seldom
 def backward(tree: Any, span: tuple[int, int], L: Array, loads: LoadRows, work: Array) -> None:
-    """x := L⁻ᵀ x over supernodes from the end of the span down, after those above; work: as in
-    `forward`.
+    """Compute x := L⁻ᵀ x over supernodes, from the end of the span down.
+
+    The supernodes above come first; work: as in `forward`.
     """
     x, k = loads
     low, high = span
@@ -187,8 +190,9 @@ def backward(tree: Any, span: tuple[int, int], L: Array, loads: LoadRows, work: 
 def add_products(
     tree: Any, span: tuple[int, int], L: Array, signs: Any, v: Array, out: Array
 ) -> None:
-    """out := out + L S Lᵀ v for the columns of supernodes (from, end); v, out (3N,) in the order of
-    elimination.
+    """Compute out := out + L S Lᵀ v for the columns of supernodes (from, end).
+
+    v, out (3N,) in elimination order.
     """
     low, high = span
     for s in range(low, high):
@@ -216,8 +220,10 @@ def add_products(
 
 
 def pass_contributions(tree: Any, c: int, s: int, left: Array, x: Array, outside: Array) -> None:
-    """Contributions of a subtree ending at supernode c to the rows beyond it: added to the columns
-    of its parent s in x (N, 3, k) and to the contributions of s."""
+    """Pass contributions of a subtree ending at supernode c to the rows beyond it.
+
+    They are added to the columns of its parent s in x (N, 3, k) and to the contributions of s.
+    """
     rows, above = (
         tree.rows[tree.start[c] : tree.start[c + 1]],
         tree.rows[tree.start[s] : tree.start[s + 1]],

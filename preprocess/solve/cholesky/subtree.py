@@ -32,11 +32,10 @@ Indices = NDArray[np.int64]
 def factor_subtree(
     tree: Any, span: tuple[int, int], matrix: Any, factor: PanelFactor, stack: Array, work: Any
 ) -> int:
-    """Factor supernodes (from, end), a subtree, in order: panels to L, the update of the root to
-    the start of the stack.
+    """Factor supernodes (from, end), a subtree, in order.
 
-    Returns 0, or one more than the degree of freedom (in elimination order) whose pivot fails.
-    work: of `workspace`.
+    Panels become L, the update of the root moves to the start of the stack. Returns 0, or one more
+    than the degree of freedom (in elimination order) whose pivot fails. work: of `workspace`.
     """
     low, high = span
     L, signs, signed = factor.L, factor.signs, factor.signed
@@ -99,8 +98,10 @@ def factor_subtree(
 
 
 def workspace(tree: Any, low: int, high: int, signed: bool, precision: Any) -> tuple[Any, ...]:
-    """Rows of the nodes in a front, place of each update and its end of the stack,
-    `factor_corner`'s spare entries and pivot.
+    """Workspace of `factor_subtree`.
+
+    Rows of the nodes in a front, place of each update and its end of the stack, `factor_corner`'s
+    spare entries and pivot.
     """
     widest = 3 * int(np.diff(tree.first[low : high + 1]).max())
     spare = np.empty(widest * (widest + STRIP) if signed else 0, precision)

@@ -23,11 +23,11 @@ class EliminationTree(NamedTuple):
     """Supernodal elimination tree of N nodes with three degrees of freedom each; supernodes in
     postorder.
 
-    order (N,): the node eliminated k-th; position: its inverse, for every node of the matrix, -1
-    where it is excluded first (S + 1,): supernode s eliminates the nodes order[first[s]:first[s+1]]
-    start (S + 1,), rows: positions of the nodes below them, ascending, rows[start[s]:start[s+1]]
+    order (N,): the node eliminated k-th; position: its inverse, for every node of the matrix, −1
+    for excluded nodes; first (S + 1,): supernode s eliminates the nodes order[first[s]:first[s+1]];
+    start (S + 1,), rows: positions of the nodes below them, ascending, rows[start[s]:start[s+1]];
     parent (S,): supernode of the first row below, -1 at a root; least (S,): first supernode of the
-    subtree that ends at s panel (S + 1,): where the panel of a supernode begins in the factor
+    subtree that ends at s; panel (S + 1,): where the panel of a supernode begins in the factor
     """
 
     order: Indices
@@ -40,8 +40,9 @@ class EliminationTree(NamedTuple):
     panel: Indices
 
     def of_nodes(self, nodes: Indices, count: int) -> "EliminationTree":
-        """The same tree where the graph was that of ``nodes`` (N,), ascending, of a matrix of
-        ``count`` nodes.
+        """Tree in the numbering of a matrix of ``count`` nodes.
+
+        Its graph was that of ``nodes`` (N,), ascending.
         """
         order, position = nodes[self.order], np.full(count, -1, np.int64)
         position[order] = np.arange(len(order))
@@ -49,8 +50,9 @@ class EliminationTree(NamedTuple):
 
 
 def analyse(indptr: Indices, indices: Any, order: Indices) -> EliminationTree:
-    """Tree of a symmetric graph (indptr, indices) whose nodes are eliminated in the given order, up
-    to equivalent reorderings.
+    """Tree of a symmetric graph (indptr, indices) for a given elimination order.
+
+    Up to equivalent reorderings.
     """
     n = len(order)
     order = np.ascontiguousarray(order, np.int64)
@@ -106,7 +108,7 @@ class Graph(NamedTuple):
 
 
 def minus_ones(n: int) -> Indices:
-    """−1 for each of n."""
+    """Array of n entries −1."""
     return np.full(n, -1, np.int64)
 
 
@@ -143,8 +145,9 @@ def _first_descendants(parent: Indices) -> Indices:
 
 @seldom
 def elimination_tree(graph: Any, parent: Indices, ancestor: Indices) -> None:
-    """Parent of each column, −1 at roots: the first row below the diagonal of the factor.  parent,
-    ancestor: −1.
+    """Parent of each column, −1 at roots.
+
+    The first row below the diagonal of the factor. parent, ancestor: −1.
     """
     indptr, indices, order, position = graph
     for i in range(len(order)):
@@ -160,8 +163,11 @@ def elimination_tree(graph: Any, parent: Indices, ancestor: Indices) -> None:
 
 @seldom
 def postorder(parent: Indices, ascending: Indices, post: Indices, work: Any) -> None:
-    """Postorder: every subtree is contiguous and ends with its root; among children the last in
-    ``ascending`` comes first.  work: first child and next sibling (−1), stack."""
+    """Postorder of the tree.
+
+    Every subtree is contiguous and ends with its root; among children the last in ``ascending``
+    comes first. work: first child and next sibling (−1), stack.
+    """
     head, following, stack = work
     for i in ascending:
         if parent[i] >= 0:
@@ -187,8 +193,9 @@ def postorder(parent: Indices, ascending: Indices, post: Indices, work: Any) -> 
 
 @seldom
 def column_counts(graph: Any, parent: Indices, mark: Indices, counts: Indices) -> None:
-    """Number of entries in each column of the factor, diagonal included, by walking the row
-    subtrees.  mark: −1, counts: 1.
+    """Number of entries in each column of the factor, diagonal included.
+
+    Found by traversing the row subtrees. mark: −1, counts: 1.
     """
     indptr, indices, order, position = graph
     for i in range(len(order)):
@@ -203,10 +210,9 @@ def column_counts(graph: Any, parent: Indices, mark: Indices, counts: Indices) -
 
 @seldom
 def stack_peaks(parent: Indices, counts: Indices, peak: Any, kept: Any) -> None:
-    """Peak minus remainder of the storage for eliminating each subtree, children in optimal order
-    (up to a factor).
+    """Peak minus remainder of the storage for eliminating each subtree.
 
-    peak, kept: zero.
+    Children in optimal order (up to a factor). peak, kept: zero.
     """
     for i in range(len(parent)):
         update = float(counts[i] - 1) * float(counts[i] - 1)
@@ -222,11 +228,11 @@ def stack_peaks(parent: Indices, counts: Indices, peak: Any, kept: Any) -> None:
 def supernodes(
     parent: Indices, counts: Indices, children: Indices, begin: Indices, rows: Indices, zeros: Any
 ) -> int:
-    """Number of supernodes: chains of columns of equal structure, then merged with the parent while
-    few zeros are added.
+    """Number of supernodes.
 
-    children: number of each column's; begin: first column of each supernode and, behind them, of
-    the next; rows: own and below.
+    Chains of columns of equal structure, then merged with the parent while few zeros are added.
+    children: number for each column; begin: first column of each supernode and finally one past the
+    last; rows: own and below.
     """
     n = len(parent)
     groups = 0
@@ -251,8 +257,9 @@ def supernodes(
 def _merged(
     begin: Indices, groups: int, end: int, parent: Indices, rows: Indices, zeros: Any
 ) -> int:
-    """Number of groups after merging the last one, which ends before ``end``, with its predecessors
-    while profitable.
+    """Number of groups after merging the last one with its predecessors while profitable.
+
+    It ends before ``end``.
     """
     while groups > 1:
         last, child = groups - 1, groups - 2
@@ -298,8 +305,9 @@ def panel_rows(
     parent: Indices,
     work: Any,
 ) -> None:
-    """Rows of the matrix and of the children in each supernode, without its own columns, unordered;
-    parent of each (−1 before).
+    """Rows of the matrix and of the children in each supernode, and parent of each (−1 before).
+
+    Without its own columns, unordered.
 
     owner: supernode of each column; work: first child and next sibling of each supernode, mark of
     each column (−1).

@@ -1,4 +1,4 @@
-"""`Multigrid`: two grids in the place of a factor."""
+"""`Multigrid`: two-grid method in place of a factor."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ SOFT = 1e-6  # ratio of a pivot to its diagonal entry below which the matrix may
 
 @final
 class Multigrid(Factor):
-    """Response of second-order elements by two grids; by a direct factor from the first load on
-    that it does not refine.
+    """Response of second-order elements by two grids.
+
+    From the first load on that it cannot refine, a direct factor is used.
     """
 
     def __init__(self, problem: FactorProblem) -> None:
-        """Raises PivotError where the coarse matrix has no factor or a node no stiffness."""
+        """Set up the two grids. Raises PivotError if the coarse matrix has no factor or a node no
+        stiffness.
+        """
         assert problem.interpolation is not None
         self._problem, self._error = problem, 0.0
         self._direct: CholeskyFactor | None = None
@@ -50,7 +53,10 @@ class Multigrid(Factor):
 
     @classmethod
     def serving(cls, problem: FactorProblem) -> Multigrid | None:
-        """Two grids, if they serve for uniform loads, which find soft motions, and for random ones."""
+        """Two-grid response, if it converges for uniform and random loads.
+
+        Uniform loads find soft motions.
+        """
         if (
             problem.interpolation is None
             or len(problem.nodes) < memory.MANY
@@ -110,7 +116,7 @@ class Multigrid(Factor):
         return found.reshape(loads.shape)
 
     def _factored(self) -> CholeskyFactor:
-        """A direct factor in place of the two grids."""
+        """Direct factor in place of the two grids."""
         self._error = 0.0
         try:
             order = node_order(self._problem.graph, interpolation=self._problem.inner)
@@ -131,11 +137,11 @@ class Multigrid(Factor):
         return sparse_product(self._problem.K, x)
 
     def _cycle(self, loads: Array) -> Array:
-        """The first approximation of the iteration, linear in the loads."""
+        """First approximation of the iteration, linear in the loads."""
         return self._responses(loads, np.inf)
 
     def _responses(self, loads: Array, error: float) -> Array:
-        """Responses to loads (n, k), eight at once, of an expected error."""
+        """Responses to loads (n, k), eight at once, with an expected error."""
         found = np.zeros(loads.shape)
         for low in range(0, loads.shape[1], EIGHT):
             self._iteration.solve(
@@ -145,8 +151,9 @@ class Multigrid(Factor):
 
 
 def _level(problem: FactorProblem) -> GridLevel:
-    """The rows and columns of K of some nodes in single precision. Raises PivotError where a
-    diagonal block is singular.
+    """Rows and columns of K of some nodes in single precision.
+
+    Raises PivotError if a diagonal block is singular.
     """
     K, nodes, graph = problem.K, problem.nodes, problem.graph
     graph.sort_indices()

@@ -1,4 +1,4 @@
-"""Conjugate gradients with two grids as preconditioner."""
+"""Conjugate gradients with the two-grid cycle as preconditioner."""
 
 from typing import Any
 
@@ -35,10 +35,15 @@ TINY = 1e-300
 
 
 class TwoGridIteration:
-    """Conjugate gradients with two grids as preconditioner, for eight loads in single precision."""
+    """Conjugate gradients with the two-grid cycle as preconditioner, for eight loads in single
+    precision.
+    """
 
     def __init__(self, level: GridLevel, coarse: Cholesky, P: sp.csr_matrix) -> None:
-        """P (n, c): nodes from coarse ones."""
+        """Set up the iteration.
+
+        P (n, c): interpolation of the nodes from coarse ones.
+        """
         self._level, self.coarse, self._count = level, coarse, P.shape[0]
         self._down, self._up, self._low = _transfer(P.T.tocsr()), _transfer(P), _columns(P.shape[1])
         self._x, self._left, self._p, self._z, self._r, self._d, self._out = (
@@ -47,9 +52,11 @@ class TwoGridIteration:
         self._steps = chebyshev_steps(SAFE * self._largest_eigenvalue())
 
     def solve(self, loads: Array, nodes: Indices, error: float, found: Array) -> float:
-        """found := x in the rows of the nodes, K x = b for loads b (3 N, 8 or less), with an
-        expected ``error`` relative in the energy norm. Returns the least eigenvalue of A K that the
-        iteration has seen; source: Golub, Van Loan, section 11.3."""
+        """Write the solution x of K x = b to ``found``, in the rows of the nodes.
+
+        Loads b (3 N, 8 or less), with an expected ``error`` relative in the energy norm. Returns
+        the least eigenvalue of A K seen by the iteration; source: Golub, Van Loan, section 11.3.
+        """
         scale = np.maximum(np.abs(loads).max(axis=0, initial=0.0), TINY)
         x, left, p, z, product = self._x, self._left, self._p, self._z, self._r
         by_rows(lambda low, high: gather(nodes, low, high, loads, scale, left), self._count)
@@ -76,7 +83,7 @@ class TwoGridIteration:
         return least_eigenvalue(np.array(steps), np.array(ratios))
 
     def _cycle(self, b: Single) -> None:
-        """z ≈ K⁻¹ b."""
+        """Approximation z ≈ K⁻¹ b."""
         r, z, d, out = self._r, self._z, self._d, self._out
         r[:] = b
         self._each(first_step, self._steps[0], r, z, d)
@@ -112,29 +119,29 @@ class TwoGridIteration:
         return float(growth.max())
 
     def _each(self, function: Any, *given: Any) -> None:
-        """A function of K and of the rows of nodes, for all of these."""
+        """Apply a kernel of K and of the rows of nodes to all nodes."""
         by_rows(lambda low, high: function(self._level, low, high, *given), self._count)
 
     def _combine(self, factor: Array, a: Single, b: Single, out: Single) -> None:
-        """out := a + factor b."""
+        """Compute out := a + factor b."""
         # of an iteration that diverges, which its coefficients show
         with np.errstate(over="ignore"):
             factors = factor.astype(np.float32)
         by_rows(lambda low, high: combine(low, high, factors, a, b, out), self._count)
 
     def _inner(self, a: Single, b: Single) -> Array:
-        """The diagonal of aᵀ b."""
+        """Diagonal of aᵀ b."""
         sums = np.zeros((-(-self._count // BLOCK), EIGHT))
         by_rows(lambda low, high: inner_products(low, high, BLOCK, a, b, sums), self._count)
         return np.asarray(sums.sum(axis=0))
 
 
 def least_eigenvalue(steps: Array, ratios: Array) -> float:
-    """Least eigenvalue of A K by conjugate gradients with the preconditioner A, for several loads
-    (k, m): steps α along the directions, and ratios β of these (k or more, m), β_0 = 0; infinite
-    without steps.
+    """Least eigenvalue of A K from conjugate gradients with the preconditioner A, for several loads
+    (k, m).
 
-    ``T_kk = 1/α_k + β_k/α_{k-1},  T_k,k+1 = √β_{k+1}/α_k``.
+    Steps α along the directions, and ratios β of these (k or more, m), β_0 = 0; infinite without
+    steps. ``T_kk = 1/α_k + β_k/α_{k-1}, T_k,k+1 = √β_{k+1}/α_k``.
     """
     least = np.inf
     for a, b in zip(steps.T, ratios.T[:, : len(steps)]):
@@ -147,7 +154,7 @@ def least_eigenvalue(steps: Array, ratios: Array) -> float:
 
 
 def _columns(count: int) -> Single:
-    """Eight columns of three numbers to each of some nodes."""
+    """Array of eight columns of three numbers for each of some nodes."""
     return np.zeros(3 * EIGHT * count, np.float32)
 
 

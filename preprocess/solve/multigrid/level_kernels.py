@@ -1,5 +1,6 @@
-"""Compiled steps of the iteration, in single precision, for the three rows and eight columns of
-each node.
+"""Compiled steps of the two-grid iteration.
+
+In single precision, for the three rows and eight columns of each node.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ Single = NDArray[np.float32]
 
 
 class GridLevel(NamedTuple):
-    """K in blocks (n, n) of single precision by rows, and the inverse blocks of its diagonal, (9
+    """Matrix K in blocks (n, n) of single precision by rows, and the inverse diagonal blocks, (9
     n,).
     """
 
@@ -26,7 +27,7 @@ class GridLevel(NamedTuple):
 
 
 class GridTransfer(NamedTuple):
-    """A sparse matrix whose entries stand for three rows each."""
+    """Sparse matrix whose entries stand for three rows each."""
 
     indptr: NDArray[np.int32]
     indices: NDArray[np.int32]
@@ -34,7 +35,7 @@ class GridTransfer(NamedTuple):
 
 
 class ChebyshevStep(NamedTuple):
-    """``d := before d + after D⁻¹ r`` of Chebyshev's iteration."""
+    """Step ``d := before d + after D⁻¹ r`` of Chebyshev's iteration."""
 
     before: float
     after: float
@@ -42,8 +43,9 @@ class ChebyshevStep(NamedTuple):
 
 @kernel
 def copy_blocks(K: CsrRows, nodes: Any, number: Any, low: int, high: int, level: GridLevel) -> None:
-    """Blocks of a CSR matrix in the rows of nodes[low:high]; number: of each node among these,
-    negative for others.
+    """Copy the blocks of a CSR matrix in the rows of nodes[low:high].
+
+    number: of each node among these, negative for others.
     """
     starts, columns = level.indptr, level.columns
     for i in range(low, high):
@@ -63,7 +65,10 @@ def copy_blocks(K: CsrRows, nodes: Any, number: Any, low: int, high: int, level:
 
 @kernel
 def gather(nodes: Any, low: int, high: int, loads: Any, scale: Any, r: Any) -> None:
-    """r = loads / scale in the rows of nodes[low:high], eight columns; loads (3 N, 8 or less)."""
+    """Compute r = loads / scale in the rows of nodes[low:high], eight columns.
+
+    loads (3 N, 8 or less).
+    """
     for i in range(low, high):
         for a in range(3):
             at = (3 * i + a) * EIGHT
@@ -85,7 +90,10 @@ def scatter(nodes: Any, low: int, high: int, x: Any, scale: Any, found: Any) -> 
 
 @kernel
 def residual(K: GridLevel, low: int, high: int, d: Any, r: Any, out: Any) -> None:
-    """out := r − K d in the rows of nodes low … high − 1; d, r, out (24 n,)."""
+    """Compute out := r − K d in the rows of nodes low … high − 1.
+
+    d, r, out (24 n,).
+    """
     blocks = Blocks(K.entries, K.columns)
     for i in range(low, high):
         at = 3 * EIGHT * i
@@ -98,7 +106,7 @@ def residual(K: GridLevel, low: int, high: int, d: Any, r: Any, out: Any) -> Non
 
 @part
 def add_scaled(K: GridLevel, i: int, step: ChebyshevStep, d: Any, r: Any, x: Any, out: Any) -> None:
-    """out := before d + after D⁻¹ r, x := x + out in the rows of node i."""
+    """Compute out := before d + after D⁻¹ r and x := x + out in the rows of node i."""
     before, after, at = np.float32(step.before), np.float32(step.after), 3 * EIGHT * i
     for a in range(3):
         k = 9 * i + 3 * a
@@ -113,7 +121,7 @@ def add_scaled(K: GridLevel, i: int, step: ChebyshevStep, d: Any, r: Any, x: Any
 def first_step(
     K: GridLevel, low: int, high: int, step: ChebyshevStep, r: Any, x: Any, out: Any
 ) -> None:
-    """x := out := after D⁻¹ r in the rows of nodes low … high − 1."""
+    """Compute x := out := after D⁻¹ r in the rows of nodes low … high − 1."""
     for i in range(low, high):
         for c in range(3 * EIGHT * i, 3 * EIGHT * (i + 1)):
             x[c] = out[c] = 0.0
@@ -124,8 +132,9 @@ def first_step(
 def chebyshev_step(
     K: GridLevel, low: int, high: int, step: ChebyshevStep, d: Any, r: Any, x: Any, out: Any
 ) -> None:
-    """r := r − K d, out := before d + after D⁻¹ r, x := x + out in the rows of nodes low … high −
-    1.
+    """Compute r := r − K d, out := before d + after D⁻¹ r and x := x + out.
+
+    In the rows of nodes low … high − 1.
     """
     blocks = Blocks(K.entries, K.columns)
     for i in range(low, high):
@@ -141,7 +150,7 @@ def chebyshev_step(
 
 @kernel
 def transfer(P: GridTransfer, low: int, high: int, x: Any, out: Any) -> None:
-    """out := P x in the rows of nodes low … high − 1; x, out in rows of 24."""
+    """Compute out := P x in the rows of nodes low … high − 1; x, out in rows of 24."""
     wide = 3 * EIGHT
     for i in range(low, high):
         first = wide * i
@@ -155,8 +164,9 @@ def transfer(P: GridTransfer, low: int, high: int, x: Any, out: Any) -> None:
 
 @kernel
 def inner_products(low: int, high: int, block: int, a: Any, b: Any, sums: Any) -> None:
-    """Sums of a b in double precision over nodes low … high − 1, by column of eight, added to those
-    of each block of nodes.
+    """Sums of a b in double precision over nodes low … high − 1, by column of eight.
+
+    Added to those of each block of nodes.
     """
     for i in range(3 * low, 3 * high):
         k = i // (3 * block)
@@ -166,7 +176,7 @@ def inner_products(low: int, high: int, block: int, a: Any, b: Any, sums: Any) -
 
 @kernel
 def combine(low: int, high: int, factor: Any, a: Any, b: Any, out: Any) -> None:
-    """out := a + factor b by column of eight, for nodes low … high − 1."""
+    """Compute out := a + factor b by column of eight, for nodes low … high − 1."""
     for i in range(3 * low, 3 * high):
         for c in range(EIGHT):
             out[EIGHT * i + c] = a[EIGHT * i + c] + factor[c] * b[EIGHT * i + c]
