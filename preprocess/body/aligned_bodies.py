@@ -265,8 +265,8 @@ def body_derivatives(
         stress = (
             None
             if any(each.stress is None for each in bodies)
-            else [each.stress.modes for each in bodies]  # type: ignore[union-attr]
-        )
+            else [each.stress.modes for each in bodies]
+        )  # type: ignore[union-attr]
         arrays = {
             key: slope_of([getattr(each, key) for each in bodies], step)
             for key in BodyDerivatives._fields[:-1]

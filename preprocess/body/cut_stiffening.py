@@ -20,7 +20,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray
-from preprocess.body.cut_patterns import Motions, beyond_frame
 from preprocess.body.cut_patterns import PartMotions, residual_cut_forces
 from preprocess.body.geometric_stiffness import accelerations_of, stress_stiffness
 from preprocess.body.unit_loads import rigid_acceleration

@@ -10,7 +10,6 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.fe_model import FEModel
-from preprocess.fe.model import FEModel
 from preprocess.inputs.warning import PreprocessWarning
 
 Damping = float | Sequence[float] | Callable[[FloatArray], FloatArray | float]

@@ -10,9 +10,7 @@ import scipy.linalg
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.fe_model import FEModel
-from preprocess.fe.model import FEModel
 from preprocess.reduction.interface_statics import InterfaceStatics
-from preprocess.reduction.statics import InterfaceStatics
 
 MEND = "attach a PointMass with inertia to its nodes, or connect them more stiffly"
 LIGHT = 1e-15  # of the mass of the part

@@ -12,7 +12,6 @@ from flexmbs.errors import InputError
 from flexmbs.files.file_types import BODY
 from flexmbs.files.reserved_outputs import reserved
 from preprocess.command.outcome import costs, print_warnings
-from preprocess.command.outcome import costs, put_warnings
 
 if TYPE_CHECKING:
     from flexmbs.flexible_body.record import FlexibleBodyData

@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike
 
 from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.components import FloatArray, IntArray
-from preprocess.fe.connection import NO_NODES, Arms, Connection, Nodes, one_node, row_of
 from preprocess.fe.connection_base import NO_NODES, Arms, Connection, ModelNodes, one_node, row_of
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread

@@ -23,7 +23,6 @@ from scipy.spatial import cKDTree
 
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray, IntArray
-from preprocess.fe.connection import NO_NODES, Connection, Nodes
 from preprocess.fe.connection_base import NO_NODES, Connection, ModelNodes
 from preprocess.fe.constraints import Dependence
 from preprocess.fe.mass_points import spread

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.argument_checks import checked_arguments, instance, number, vector
-from preprocess.inputs.arguments import checked_arguments, instance, number, vector
 
 NodeRows = NDArray[np.int64]
 NodeSets = Mapping[str, NDArray[np.int64]]

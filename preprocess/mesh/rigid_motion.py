@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.argument_checks import floats
-from preprocess.inputs.arguments import floats
 
 
 def rigid_motion(arm: FloatArray) -> FloatArray:

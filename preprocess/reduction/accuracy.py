@@ -25,12 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray
-from preprocess.reduction.free_reduction import supported
 from preprocess.reduction.free_reduction import supported_pairs
-from preprocess.reduction.independent import DEPENDENT, orthonormal
 from preprocess.reduction.independent_shapes import DEPENDENT, orthonormal
 from preprocess.reduction.interface_statics import InterfaceStatics
-from preprocess.reduction.statics import InterfaceStatics
 
 FREE = "free"
 LOADS = ("force x", "force y", "force z", "moment x", "moment y", "moment z")

@@ -11,7 +11,6 @@ import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.interface_statics import InterfaceStatics
-from preprocess.reduction.statics import InterfaceStatics
 
 Progress = Callable[[str, float], None]
 

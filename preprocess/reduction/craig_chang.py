@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.argument_checks import checked_arguments
-from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.base import Basis, Progress
 from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.normal_modes import NormalModeReduction

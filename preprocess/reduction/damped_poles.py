@@ -30,7 +30,6 @@ import scipy.sparse as sp
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.fe_model import FEModel
-from preprocess.fe.model import FEModel
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import FREE, ReducedModel, ritz
 from preprocess.reduction.independent_shapes import DEPENDENT, orthonormal

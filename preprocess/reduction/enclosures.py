@@ -28,7 +28,6 @@ import numpy as np
 import scipy.linalg
 
 from flexmbs.flexible_body.components import FloatArray
-from preprocess.reduction.trial_space import Trial
 from preprocess.reduction.trial_space import TrialPairs
 
 # relative distance of a lower bound from the next lower eigenvalue that makes it a shift

@@ -12,7 +12,6 @@ import scipy.linalg
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.interface_statics import InterfaceStatics
-from preprocess.reduction.statics import InterfaceStatics
 
 
 class RitzPairs(NamedTuple):

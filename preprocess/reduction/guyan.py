@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.argument_checks import checked_arguments
-from preprocess.inputs.arguments import checked_arguments
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.interface_statics import InterfaceStatics
 

@@ -13,11 +13,8 @@ import scipy.linalg
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.file import MAX_MODES
-from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.fe_model import FEModel
-from preprocess.fe.model import FEModel
 from preprocess.reduction.interface_statics import InterfaceStatics
-from preprocess.reduction.statics import InterfaceStatics
 
 DEPENDENT = 1e-6  # smallest remainder, relative in the norm √(φᵀMφ), of an independent shape
 _CLEAR = 1e-3  # remainder that is clearly independent

@@ -36,7 +36,6 @@ import scipy.sparse as sp
 
 from flexmbs.errors import InputError, SolverError
 from flexmbs.flexible_body.components import FloatArray
-from preprocess.fe.coarse import linear_interpolation
 from preprocess.fe.corner_interpolation import linear_interpolation
 from preprocess.fe.fe_model import FEModel
 from preprocess.fe.freedoms import dofs_of

@@ -9,7 +9,6 @@ import numpy as np
 from flexmbs.errors import InputError, SolverError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.argument_checks import checked_arguments, integer
-from preprocess.inputs.arguments import checked_arguments, integer
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.independent_shapes import orthonormal
 from preprocess.reduction.interface_statics import InterfaceStatics

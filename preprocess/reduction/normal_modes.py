@@ -14,9 +14,7 @@ import numpy as np
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from flexmbs.flexible_body.file import MAX_MODES
-from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.argument_checks import is_number, number
-from preprocess.inputs.arguments import is_number, number
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.mode_selection import fewest_modes

@@ -15,7 +15,6 @@ import numpy as np
 
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.interface_statics import InterfaceStatics
-from preprocess.reduction.statics import InterfaceStatics
 from preprocess.solve.lanczos import Modes
 
 FEWEST, MOST = (

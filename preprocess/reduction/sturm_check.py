@@ -24,7 +24,6 @@ import scipy.sparse as sp
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.interface_statics import InterfaceStatics, free_blocks, free_matrix
-from preprocess.reduction.statics import InterfaceStatics, free_blocks, free_matrix
 
 CHEAP = 30_000  # degrees of freedom up to which the second factorization is negligible
 _SEPARATE = 1e-6  # relative gap of eigenvalues in which a shift is safe

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.inputs.argument_checks import checked_arguments
-from preprocess.inputs.arguments import checked_arguments
 from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.base import Basis, Progress, Reduction
 from preprocess.reduction.interface_statics import InterfaceStatics

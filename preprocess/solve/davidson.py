@@ -21,9 +21,7 @@ from numpy.typing import NDArray
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.components import FloatArray
-from preprocess.solve.lanczos import Modes, Operator, Wanted, wanted_of, with_all_copies
 from preprocess.solve.lanczos import Modes, Operator, WantedModes, wanted_of, with_repeated_modes
-from preprocess.solve.tall import TallProducts
 from preprocess.solve.tall_products import TallProducts
 from preprocess.solve.threads import Threads
 

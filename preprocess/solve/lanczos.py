@@ -15,7 +15,6 @@ import scipy.linalg
 
 from flexmbs.errors import SolverError
 from flexmbs.flexible_body.components import FloatArray
-from preprocess.solve.tall import TallProducts
 from preprocess.solve.tall_products import TallProducts
 from preprocess.solve.threads import Threads
 
