@@ -262,11 +262,8 @@ def body_derivatives(
     for name, value in at.items():
         step = STEP * (scales.get(name) or abs(value) or 1.0)
         bodies = [make(**{**at, name: value + c * step}) for c in PLACES]
-        stress = (
-            None
-            if any(each.stress is None for each in bodies)
-            else [each.stress.modes for each in bodies]
-        )  # type: ignore[union-attr]
+        modes = [each.stress.modes for each in bodies if each.stress is not None]
+        stress = modes if len(modes) == len(bodies) else None
         arrays = {
             key: slope_of([getattr(each, key) for each in bodies], step)
             for key in BodyDerivatives._fields[:-1]
