@@ -14,6 +14,7 @@ import io
 import json
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,10 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("flexmbs", "preprocess")
 KERNELS = {"part", "called", "entry", "kernel", "packed"}
 LONG_FILE, LONG_FUNCTION, LONGEST_FUNCTION, MANY, MOST = 300, 40, 60, 6, 8
+WIDTH = 100  # characters of a line
+NO_SUBJECT = set(
+    ["What", "Whether", "Those", "How", "By", "That", "Which", "Where", "If", "It", "They", "So", "As", "For", "Of", "In", "On", "At", "With", "Without", "From", "Who", "Whose", "When", "Onto", "Into", "Are", "Is", "Has", "Have", "Does", "Do", "Can", "May"]
+)
 REGISTRIES = {  # where the kinds of a family are declared, and their base class
     "joints": ("model/joints.py", "Joint"),
     "relations": ("model/relations", "Relation"),
@@ -134,6 +139,59 @@ def kinds(trees: dict[Path, ast.Module]) -> dict[str, str]:
     return told
 
 
+def statements(tree: ast.Module) -> int:
+    """Number of statements."""
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree))
+
+
+def largest_package(trees: dict[Path, ast.Module]) -> str:
+    """Largest number of modules in one folder."""
+    count = Counter(path.parent for path in trees if path.name != "__init__.py")
+    folder, most = count.most_common(1)[0]
+    return f"{most} ({folder.relative_to(ROOT)})"
+
+
+def docstrings_without_subject(trees: dict[Path, ast.Module]) -> int:
+    """Docstrings whose first word is a conjunction, preposition or auxiliary verb."""
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef
+    texts = (
+        ast.get_docstring(node) or ""
+        for tree in trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, kinds)
+    )
+    return sum(bool(text) and text.split()[0].rstrip(",:") in NO_SUBJECT for text in texts)
+
+
+def index_constants(trees: dict[Path, ast.Module]) -> int:
+    """Constants at the top of modules that are numbered by ``range``: indices into arrays."""
+    return sum(
+        len(list(ast.walk(node.targets[0]))) // 2
+        for tree in trees.values()
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Tuple)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) == "range"
+    )
+
+
+def unused_parameters(function: ast.FunctionDef) -> int:
+    """Number of parameters that the body does not name."""
+    named = {
+        node.id for each in function.body for node in ast.walk(each) if isinstance(node, ast.Name)
+    }
+    return sum(each.arg not in named for each in function.args.args)
+
+
+def shared_class_names(trees: dict[Path, ast.Module]) -> int:
+    """Names of classes that two or more modules define."""
+    count = Counter(
+        node.name for tree in trees.values() for node in tree.body if isinstance(node, ast.ClassDef)
+    )
+    return sum(n > 1 for n in count.values())
+
+
 def record_columns(trees: dict[Path, ast.Module]) -> int:
     """Integers at the top of system/records.py that name columns."""
     tree = trees[ROOT / "flexmbs" / "system" / "records.py"]
@@ -159,6 +217,16 @@ def measured() -> dict[str, Any]:
     return {
         "files": len(lines),
         "lines": sum(lines.values()),
+        "statements": sum(map(statements, trees.values())),
+        "most modules in a folder": largest_package(trees),
+        f"lines over {WIDTH} characters": sum(
+            len(line) > WIDTH
+            for path in trees
+            for line in path.read_text(encoding="utf-8").splitlines()
+        ),
+        "docstrings without a subject": docstrings_without_subject(trees),
+        "class names of two or more modules": shared_class_names(trees),
+        "constants that number the entries of arrays": index_constants(trees),
         f"files above {LONG_FILE} lines": sum(n > LONG_FILE for n in lines.values()),
         "longest file": f"{lines[most]} ({most.relative_to(ROOT)})",
         "functions": len(every),
@@ -173,6 +241,7 @@ def measured() -> dict[str, Any]:
         f"kernels with at most {MANY} parameters": f"{sum(parameters(k) <= MANY for _, k in kernels) / len(kernels):.0%}",
         f"kernels with more than {MOST} parameters": sum(parameters(k) > MOST for _, k in kernels),
         "most parameters of a kernel": f"{parameters(widest[1])} ({widest[1].name})",
+        "unused parameters of kernels": sum(unused_parameters(k) for _, k in kernels),
         "comment lines": f"{sum(map(comment_lines, trees)) / sum(lines.values()):.1%}",
         "import cycles": len(real),
         "files in import cycles": sum(map(len, real)),
