@@ -26,8 +26,9 @@ PACKAGES = ("flexmbs", "preprocess")
 KERNELS = {"part", "called", "entry", "kernel", "packed"}
 LONG_FILE, LONG_FUNCTION, LONGEST_FUNCTION, MANY, MOST = 300, 40, 60, 6, 8
 WIDTH = 100  # characters of a line
-NO_SUBJECT = set(
-    ["What", "Whether", "Those", "How", "By", "That", "Which", "Where", "If", "It", "They", "So", "As", "For", "Of", "In", "On", "At", "With", "Without", "From", "Who", "Whose", "When", "Onto", "Into", "Are", "Is", "Has", "Have", "Does", "Do", "Can", "May"]
+NO_SUBJECT = re.compile(
+    r"(What|Whether|Those|How|By|That|Which|Where|If|It|They|So|As|For|Of|In|On|At|With|Without"
+    r"|From|Who|Whose|When|Onto|Into|Are|Is|Has|Have|Does|Do|Can|May)[ ,:]"
 )
 REGISTRIES = {  # where the kinds of a family are declared, and their base class
     "joints": ("model/joints.py", "Joint"),
@@ -160,7 +161,7 @@ def docstrings_without_subject(trees: dict[Path, ast.Module]) -> int:
         for node in ast.walk(tree)
         if isinstance(node, kinds)
     )
-    return sum(bool(text) and text.split()[0].rstrip(",:") in NO_SUBJECT for text in texts)
+    return sum(bool(NO_SUBJECT.match(text)) for text in texts)
 
 
 def index_constants(trees: dict[Path, ast.Module]) -> int:
