@@ -2,9 +2,9 @@
 Bicycle
 =======
 
-The benchmark bicycle of Meijaard, Papadopoulos, Ruina and Schwab (Proc. R. Soc. A 463 (2007) 1955)
-without hands: rear frame with rider, handlebar, two wheels that roll without slip. A push to the
-side at 4.6 m/s: it steers into the fall and rights itself.
+The benchmark bicycle of Meijaard, Papadopoulos, Ruina and Schwab (Proc. R. Soc. A 463 (2007) 1955),
+ridden hands-free: a rear frame with rider, a handlebar, and two wheels that roll without slip.
+After a lateral push at 4.6 m/s, it steers into the fall and rights itself.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ import flexmbs as fm
 
 # m, rad, m/s; z up, x forward
 base, trail, tilt, r_rear, r_front, speed = 1.02, 0.08, np.pi / 10, 0.30, 0.35, 4.6
-axis = np.array([-np.sin(tilt), 0.0, np.cos(tilt)])  # of the steering
+axis = np.array([-np.sin(tilt), 0.0, np.cos(tilt)])  # steering axis
 rear, front = np.array([0, 0, r_rear]), np.array([base, 0, r_front])
 head = np.array([base + trail, 0, 0]) + axis * r_front / axis[2]
 bike = fm.Model("bicycle")
@@ -67,7 +67,7 @@ for name, place, radius, mass, across, along in wheels:
         fm.RollingDisc(f"{name} contact", bike.ground, wheel, radius=radius, axis="y", normal="z")
     )
 
-instants = (0.0, 0.04, 0.08)  # of the picture, shares of the run
+instants = (0.0, 0.04, 0.08)  # of the picture, as fractions of the run
 solution = fm.simulate(bike, t_end=5.0, step=2e-3, output_step=1e-2)
 
 # %%
@@ -78,8 +78,8 @@ print(
 print(f"heading changed by {np.degrees(solution.joint('road').position[-1, 3]):.1f}°")
 
 # %%
-# Eigenvalues of lean and steer about the upright motion: stable, as published for speeds from 4.29
-# to 6.02 m/s.
+# Eigenvalues of lean and steer about the upright motion: it is stable, in agreement with the
+# published range of speeds from 4.29 to 6.02 m/s.
 eigenvalues = np.linalg.eigvals(
     fm.linearize(bike, at=fm.state(bike, velocity={"road": (speed, 0, 0, 0, 0, 0)})).A
 )

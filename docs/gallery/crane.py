@@ -2,8 +2,8 @@
 Crane with a flexible boom
 ==========================
 
-A slewing crane lifts its boom and turns with a load of 1.5 t on the rope. The boom is a steel box
-girder of 12 m, reduced from a finite-element mesh; the rope is a slender rod.
+A slewing crane raises its boom and rotates with a load of 1.5 t on the rope. The boom is a steel
+box girder of 12 m, reduced from a finite-element mesh; the rope is modelled as a slender rod.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0, yield_stress=355e6)
 
 
 def girder(height, wall):
-    """A hollow box: a fine grid whose inner cells are left out."""
+        """Mesh of a hollow box: a grid without its inner cells."""
     grid = pp.box_mesh(
         (length, height, height), (24, 4, 4), "hex8", origin=(0, -height / 2, -height / 2)
     )

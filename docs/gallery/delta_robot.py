@@ -2,9 +2,9 @@
 Delta robot
 ===========
 
-Three upper arms on the base, six slender rods to the platform: a parallel robot for packing. Each
-rod takes one of the six degrees of freedom of the platform, so that three motors move it and it
-never turns.
+A parallel robot for packing, with three upper arms on the base and six slender rods to the
+platform. Each rod constrains one of the six degrees of freedom of the platform, so that the three
+motors translate the platform without rotating it.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ import flexmbs as fm
 # m: radii, lengths, half the width of a pair of rods
 base, arm, rods, plate, half = 0.20, 0.30, 0.70, 0.06, 0.05
 delta = fm.Model("delta robot")
-height = -np.sqrt(rods**2 - (base + arm - plate) ** 2)  # of the platform with level arms
+height = -np.sqrt(rods**2 - (base + arm - plate) ** 2)  # of the platform if the arms are level
 level = np.pi - np.arcsin(-height / rods)  # angle of the rods
 ends = {"start": (0, 0, 0), "end": (rods, 0, 0)}
 corners, times = {}, np.linspace(0.0, 2.0, 161)
@@ -72,7 +72,7 @@ for k in range(3):
 solution = fm.simulate(delta, t_end=2.0, output_step=5e-3)
 
 # %%
-# The platform flies in a circle and stays level:
+# The platform moves in a circle and stays level:
 path = solution.body("platform").position[solution.t > 1.0]
 tilt = np.arccos(np.clip(solution.body("platform").rotation[:, 2, 2], -1, 1)).max()
 print(

@@ -2,9 +2,9 @@
 Engine with a flexible crankshaft
 =================================
 
-One cylinder of a four-stroke engine at 3000 rpm. The crankshaft is a flexible body cut out of a
-grid of cells: two journals, two webs and the crank pin. The flywheel runs up in one turn; then the
-gas force of one cycle twists and bends the shaft.
+One cylinder of a four-stroke engine at 3000 rpm. The crankshaft is a flexible body whose mesh is
+cut out of a grid of cells: two journals, two webs and the crank pin. The flywheel is accelerated
+within one turn; then the gas force of one cycle twists and bends the shaft.
 """
 
 import numpy as np
@@ -54,11 +54,11 @@ engine.add(
 engine.add(fm.Revolute("crank pin", shaft["pin"], conrod, axis="x"))
 engine.add(fm.Prismatic("cylinder", engine.ground, piston, axis="z", q0=throw + rod))
 engine.add(fm.Spherical("gudgeon pin", conrod["top"], piston))
-time = np.linspace(0.0, 0.08, 81)  # from rest: no shock excites high modes
+time = np.linspace(0.0, 0.08, 81)  # smooth start from rest: high modes are not excited
 part = np.clip(time / run_up, 0, 1)
 crank = turn * (run_up * (part**3 - part**4 / 2) + np.clip(time - run_up, 0, None))
 engine.add(fm.Drive("flywheel", "rear bearing", fm.Table(time, crank, interpolation="spline")))
-# the cycle: intake, compression, burning after the top and expansion, exhaust
+# the cycle: intake, compression, combustion after top dead centre and expansion, exhaust
 angle = np.linspace(0.0, 4 * np.pi, 145)
 volume = 1 / 9 + (1 - np.cos(angle)) / 2
 pressure = np.where(abs(angle - 1.5 * np.pi) < np.pi / 2, 1e5 * (10 / 9 / volume) ** 1.3 - 1e5, 0.0)
@@ -71,10 +71,10 @@ solution = fm.simulate(engine, t_end=0.08, output_step=1e-4)
 # %%
 spot = solution.body("crankshaft").stress.hot_spots()[0]
 print(
-    f"torque of the flywheel {solution.drive('flywheel').torque.min():.0f} … "
+        f"torque on the flywheel {solution.drive('flywheel').torque.min():.0f} … "
     f"{solution.drive('flywheel').torque.max():.0f} N m"
 )
 print(
     f"largest stress {spot.von_mises / 1e6:.0f} MPa at "
-    f"{np.degrees(turn * (spot.time - run_up)) - 360:.0f}° after the top"
+    f"{np.degrees(turn * (spot.time - run_up)) - 360:.0f}° after top dead centre"
 )

@@ -2,9 +2,8 @@
 Excavator
 =========
 
-Boom, stick and bucket, each moved by a hydraulic cylinder: barrel and rod are bodies, so there are
-three closed loops. The strokes are given; the forces of the cylinders are what the pump has to
-deliver.
+Boom, stick and bucket, each moved by a hydraulic cylinder. Barrels and rods are bodies, so that
+there are three closed loops. The strokes are prescribed; the required cylinder forces are results.
 """
 
 import numpy as np
@@ -14,7 +13,7 @@ import flexmbs as fm
 digger = fm.Model("excavator", frames={"foot": (0, 0, 1.0), "boom valve": (0.6, 0, 0.5)})
 
 
-def turned(angle, x, z):  # a point in the axes of a link at the angle, about y
+def turned(angle, x, z):  # rotation about y of a point given in the axes of a link
     return np.array(
         [x * np.cos(angle) + z * np.sin(angle), 0.0, -x * np.sin(angle) + z * np.cos(angle)]
     )
@@ -41,7 +40,7 @@ link(
     {"pin": (0.0, 0.0), "cylinder": (-0.8, 0.3), "bucket valve": (-0.2, 0.6), "tip": (2.5, 0.0)},
 )
 link("bucket", 900.0, 1.0, {"pin": (0.0, 0.0), "cylinder": (0.1, 0.5), "teeth": (1.2, 0.0)})
-angles = {"boom": -0.6, "stick": 1.0, "bucket": 1.7}  # about y, absolute, downwards
+angles = {"boom": -0.6, "stick": 1.0, "bucket": 1.7}  # absolute, about y, positive downwards
 digger.add(fm.Revolute("boom hinge", "ground/foot", "boom", axis="y", q0=angles["boom"]))
 digger.add(
     fm.Revolute("stick hinge", "boom/tip", "stick", axis="y", q0=angles["stick"] - angles["boom"])

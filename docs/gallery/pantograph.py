@@ -3,7 +3,7 @@ Pantograph
 ==========
 
 Four bars copy a drawing at twice its size: the parallelogram keeps pivot, tracer and pen on one
-line. The tracer draws a rose; the pen shows how well it is copied.
+line. The tracer follows a rose curve, and the pen draws the enlarged copy.
 """
 
 import numpy as np
@@ -45,6 +45,6 @@ solution = fm.simulate(copier, t_end=1.0, output_step=2.5e-3)
 # %%
 tracer, pen = solution.frame("short/tracer").position, solution.frame("second/pen").position
 print(
-    f"pen − 2 · tracer: below 1e-9 m: {abs(pen - 2 * tracer).max() < 1e-9}, in a drawing "
-    f"of {np.ptp(pen[:, 0]):.3f} m"
+    f"pen − 2 · tracer below 1e-9 m: {abs(pen - 2 * tracer).max() < 1e-9}, width of the "
+    f"drawing {np.ptp(pen[:, 0]):.3f} m"
 )

@@ -2,10 +2,11 @@
 Quick-return mechanism
 ======================
 
-The drive of a shaper (Whitworth): a crank turns uniformly, its pin slides in a slotted lever, and
-the lever moves the ram slowly forward in the cut and quickly back. The ratio of the two times is
-that of the crank's angles, :math:`(\\pi + 2\\arcsin(r/d)) / (\\pi - 2\\arcsin(r/d))` with the crank
-r and the distance d of the two pivots.
+The drive of a shaper (Whitworth): a crank rotates at constant speed, its pin slides in a slotted
+lever, and the lever moves the ram slowly forward during the cut and quickly back. The ratio of the
+two times equals the ratio of the crank angles,
+:math:`(\\pi + 2\\arcsin(r/d)) / (\\pi - 2\\arcsin(r/d))`, where r is the length of the crank and d
+the distance between the two pivots.
 """
 
 import numpy as np
@@ -46,7 +47,7 @@ ram = shaper.add(
 )
 
 turn = shaper.add(fm.Revolute("turn", shaper.ground["centre"], crank, axis="y", q0=0.0))
-# between two walls: with it and a ball nothing is redundant
+# planar sliding: together with a spherical joint, there are no redundant constraints
 sliding = (fm.motions.Slide("z"), fm.motions.Slide("y"))
 shaper.add(fm.Spherical("pin", crank["pin"], block))
 shaper.add(fm.Revolute("pivot", shaper.ground, arm, axis="y", q0=np.arctan(r / d)))
@@ -60,7 +61,7 @@ shaper.add(fm.JointFriction("guide friction", stroke, coulomb=400.0, regularizat
 solution = fm.simulate(shaper, t_end=2.0, step=2e-3)
 
 # %%
-# The time of the slow stroke over that of the quick one, from the run and from the geometry:
+# Ratio of the times of the slow and the quick stroke, from the run and from the geometry:
 
 way = solution.joint("stroke").position[:, 0]
 v = solution.joint("stroke").velocity[:, 0]

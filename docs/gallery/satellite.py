@@ -2,8 +2,9 @@
 Satellite with solar panels
 ===========================
 
-A satellite turns by half a radian across its panels with two opposite torque pulses of its wheels.
-Its panels of 4 m are plates; their bending is excited by the pulses and goes on after the turn.
+A satellite is rotated by half a radian about an axis across its panels by two opposite torque
+pulses of its reaction wheels. The panels are plates of 4 m length; the pulses excite their bending
+vibration, which continues after the manoeuvre.
 """
 
 import numpy as np
@@ -13,7 +14,7 @@ import preprocess as pp
 
 panel = pp.reduce(
     pp.box_mesh((4.0, 1.2, 0.02), (16, 4, 1), origin=(0.0, -0.6, -0.01)),
-    pp.Isotropic(E=7e9, nu=0.3, rho=150.0),  # a sandwich, smeared
+    pp.Isotropic(E=7e9, nu=0.3, rho=150.0),    # homogenized sandwich
     interfaces={"root": pp.Rigid("x0")},
     method=pp.CraigBampton(modes=8),
     reference="root",
@@ -34,7 +35,7 @@ satellite.add(fm.FrameForce("wheels", hub, torque=(0, pulses, 0), axes="follower
 solution = fm.simulate(satellite, t_end=20.0, step=2e-3, output_step=2e-2)
 
 # %%
-# The angle of the rigid satellite is T·t²/J by the pulses; afterwards the hub only swings with its
+# The pulses would rotate a rigid satellite by T·t²/J; afterwards the hub only oscillates with its
 # panels.
 turned = 2 * np.arctan2(solution.q[:, 5], solution.q[:, 3])
 panels = 2 * (panel.mass * (0.5**2 + 2 * 0.5 * 2.0) + panel.second_moment[0, 0])

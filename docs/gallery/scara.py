@@ -2,9 +2,9 @@
 SCARA robot
 ===========
 
-Two arms in the horizontal plane and a spindle that goes down, turns and lifts: a pick-and-place
-cycle along a path in joint coordinates. A PD controller with feedforward of the gravity of the
-spindle follows it; the motor torques are those of the run.
+Two arms in the horizontal plane and a spindle that moves down, turns and lifts perform a
+pick-and-place cycle along a path in joint coordinates. PD controllers with compensation of the
+weight of the spindle track the path; the motor torques are results of the run.
 """
 
 import numpy as np
@@ -44,8 +44,8 @@ durations = (0.25, 0.25, 0.45, 0.25)
 
 
 def coordinate(i):
-    """The reference of one coordinate over the whole cycle, a spline through the legs of fifth
-    degree.
+        """Reference of one coordinate over the whole cycle: a spline through points of the quintic legs
+    of the path.
     """
     times, values, start = [], [], 0.1
     for a, b, duration in zip(legs, legs[1:], durations):
@@ -65,7 +65,7 @@ robot.add(fm.JointTorque("balance", quill, fm.Constant(1.5 * 9.81), coordinate=0
 solution = fm.simulate(robot, t_end=1.5, step=5e-4, output_step=5e-3)
 
 # %%
-# The tool at the end, and the largest torques:
+# Final position of the tool, and the largest torques:
 print("tool at", solution.frame("spindle/tool").position[-1].round(4), "m")
 for name in ("shoulder", "elbow"):
     print(f"{name} {abs(solution.joint(name).effort).max():.0f} N m")

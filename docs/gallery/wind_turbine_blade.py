@@ -2,8 +2,8 @@
 Wind-turbine blade
 ==================
 
-A tapered blade of 40 m is run up to 1.6 rad/s under its weight and then meets a gust. Spinning
-makes it stiffer: its flapping frequency grows with the speed, as the Campbell diagram shows.
+A tapered blade of 40 m is accelerated to 1.6 rad/s under its weight and is then hit by a gust.
+Rotation stiffens the blade: its flapping frequency increases with the speed.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ taper = 1.0 - 0.75 * mesh.nodes[:, 0] / span
 mesh = replace(mesh, nodes=mesh.nodes * np.column_stack([np.ones_like(taper), taper, taper]))
 blade = pp.reduce(
     mesh,
-    pp.Isotropic(E=9e9, nu=0.3, rho=250.0),  # laminate, smeared over the section
+    pp.Isotropic(E=9e9, nu=0.3, rho=250.0),    # laminate, homogenized over the section
     interfaces={"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")},
     method=pp.CraigBampton(modes=6),
     reference="root",
@@ -29,7 +29,7 @@ blade = pp.reduce(
 
 
 def turbine(motion, gust=0.0):
-    """The blade on the hub, which turns about y; the wind blows along y."""
+        """Model of the blade on the hub, which rotates about y; the wind blows along y."""
     model = fm.Model("wind-turbine blade")
     body = model.add(fm.FlexibleBody("blade", data=blade))
     hub = model.add(fm.Revolute("hub", model.ground, body["root"], axis="y"))
@@ -52,7 +52,7 @@ run_up = fm.Table(
 )
 gust = fm.Table([0, 6.0, 6.5, 7.5, 8.0, 10.0], [0, 0, 2500, 2500, 0, 0])
 model = turbine(run_up, gust)
-hanging = fm.statics(model)  # a sudden weight would excite modes beyond the basis
+hanging = fm.statics(model)  # suddenly applied weight would excite modes beyond the basis
 solution = fm.simulate(model, start=hanging, t_end=10.0, step=4e-3, output_step=2e-2)
 # %%
 for speed, f in zip(speeds, flap):

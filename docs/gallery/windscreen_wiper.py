@@ -2,9 +2,9 @@
 Windscreen wiper
 ================
 
-A motor turns a crank; a four-bar linkage makes its turning the swinging of the wiper, whose blade
-rubs on the glass. A ball and a universal joint instead of two hinges keep the loop free of
-redundant constraints.
+A four-bar linkage converts the rotation of a motor-driven crank into the oscillation of the wiper,
+whose blade slides on the glass with friction. A spherical and a universal joint instead of two
+hinges keep the loop free of redundant constraints.
 """
 
 import numpy as np
@@ -30,13 +30,13 @@ rod = wiper.add(
         frames={"start": (0, 0, 0), "end": (coupler, 0, 0)},
     )
 )
-lean = 1.514  # of the arm against the lever
+lean = 1.514  # angle between the arm and the lever, rad
 places = {
     "lever": (rocker, 0, 0),
     "root": (0, 0, 0),
     "wrist": (0.45 * np.sin(lean), 0, 0.45 * np.cos(lean)),
 }
-# of the start
+# initial angle of the lever
 lever = np.arccos((coupler**2 - (base - crank) ** 2 - rocker**2) / (2 * (base - crank) * rocker))
 swing = wiper.add(
     fm.RigidBody(
@@ -65,7 +65,8 @@ wiper.add(fm.Drive("supply", turn, fm.Ramp(0.0, rate=2 * np.pi * 1.0)))
 solution = fm.simulate(wiper, t_end=2.0, step=1e-3, output_step=5e-3)
 
 # %%
-# The wiped angle by the run, and by the triangle of the two dead centres (crank and rod in line):
+# The wiped angle from the run, and from the triangles at the two dead centres (crank and rod
+# aligned):
 
 
 def angle_at(length):
@@ -77,4 +78,4 @@ print(
     f"wiped {np.degrees(swept):.2f}°, by formula "
     f"{np.degrees(angle_at(coupler + crank) - angle_at(coupler - crank)):.2f}°"
 )
-print(f"torque of the motor up to {solution.drive('supply').torque.max():.2f} N m")
+print(f"motor torque up to {solution.drive('supply').torque.max():.2f} N m")

@@ -2,9 +2,9 @@
 Woodpecker toy
 ==============
 
-Glocker's toy (1995): a sleeve with play slides down a pole in jerks while the woodpecker on its
-leaf spring nods and pecks. Four contacts with impacts and friction; a time-stepping method passes
-them with fixed steps.
+The toy of Glocker (1995): a sleeve with clearance slides down a pole in jerks while the woodpecker
+on its leaf spring nods and pecks. The model has contacts with impacts and friction; the
+event-driven integrator locates each impact.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ places = {
 }
 pecker = toy.add(fm.RigidBody("woodpecker", mass=0.0045, inertia=(7e-7, 7e-7, 7e-7), frames=places))
 
-# of the sleeve when its edge touches the pole
+# angle of the sleeve when its edge touches the pole
 tilt = np.arctan2(half, sleeve) - np.arccos(pole / np.hypot(sleeve, half))
 motions = (fm.motions.Slide("z"), fm.motions.Rotate("-y"))
 toy.add(fm.Chain("pole", toy.ground, holder, motions=motions, q0=(0, tilt), v0=(-0.3411, 0)))
