@@ -31,7 +31,7 @@ LEFT_OUT = 1e200  # stiffness beside which any pivot is small: the row is depend
 
 
 # columns of Elimination.node
-ORDER, POSITION, SIZE, SIGN, OFFSET, DIAGONAL, COLUMN, UPDATE = range(8)
+ORDER, POSITION, SIZE, SIGN, OFFSET, DIAGONAL, COLUMN = range(7)
 # columns of Elimination.block
 NEIGHBOUR, PLACE = range(2)
 
@@ -39,16 +39,12 @@ NEIGHBOUR, PLACE = range(2)
 class Elimination(NamedTuple):
     """Symbolic factorization: order, sizes and offsets of all blocks."""
 
-    node: (
-        np.ndarray
-        # (nn+1, 8) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint),
-        # offset in the vector,
-    )
-    # offset of the diagonal block, start of its range of blocks and of updates (ends in the next
+    # (nn+1, 7) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint), offset
+    # in the vector, offset of the diagonal block, start of its range of blocks (ends in the next
     # row)
+    node: np.ndarray
     # (nblocks, 2) later node and value offset of each block, in elimination order within a node
     block: np.ndarray
-    target: np.ndarray  # (nupdates,) value offset of the block (i, j) changed by each Schur update
     n_values: np.ndarray  # (1,)
 
 
@@ -265,7 +261,6 @@ def eliminate(e, values, stiffness):
         dropped += count
         lo = e.node[k, COLUMN]
         hi = e.node[k + 1, COLUMN]
-        u = e.node[k, UPDATE]
         for p in range(lo, hi):
             i = e.block[p, NEIGHBOUR]
             ni = e.node[i, SIZE]
@@ -278,19 +273,24 @@ def eliminate(e, values, stiffness):
                     for c in range(ni):
                         stiffness[o + c] += values[bi + a * ni + c] ** 2 + least
         for p in range(lo, hi):
-            ni = e.node[e.block[p, NEIGHBOUR], SIZE]
-            for r in range(p, hi):
-                _schur_update(
-                    values,
-                    e.target[u],
-                    e.block[p, PLACE],
-                    ni,
-                    e.block[r, PLACE],
-                    e.node[e.block[r, NEIGHBOUR], SIZE],
-                    n,
-                    sign,
-                )
-                u += 1
+            i = e.block[p, NEIGHBOUR]
+            ni = e.node[i, SIZE]
+            bi = e.block[p, PLACE]
+            _schur_update(values, e.node[i, DIAGONAL], bi, ni, bi, ni, n, sign)
+            # the later nodes of this front are among those of node i, in the same order
+            w = e.node[i, COLUMN]
+            if ni == 1 and n == 1 and p + 1 < hi and hi - p - 1 == e.node[i + 1, COLUMN] - w:
+                # they are the same: one row of numbers
+                row = e.block[p + 1, PLACE]
+                width = e.block[hi - 1, PLACE] + e.node[e.block[hi - 1, NEIGHBOUR], SIZE] - row
+                _schur_update(values, e.block[w, PLACE], bi, 1, row, width, 1, sign)
+                continue
+            for r in range(p + 1, hi):
+                j = e.block[r, NEIGHBOUR]
+                while e.block[w, NEIGHBOUR] != j:
+                    w += 1
+                to = e.block[w, PLACE]
+                _schur_update(values, to, bi, ni, e.block[r, PLACE], e.node[j, SIZE], n, sign)
     return dropped
 
 

@@ -7,11 +7,12 @@ Theory: docs/theory.md, sections 20 and 25.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs.algebra.blocks import COLUMN, DIAGONAL, NEIGHBOUR, PLACE, POSITION, Elimination
+from flexmbs.algebra.blocks import COLUMN, DIAGONAL, POSITION, Elimination
 from flexmbs.system.compile import frozen
 from flexmbs.system.elimination import symbolic
 from flexmbs.system.records import Joints, System, Tree, rows_of
@@ -192,6 +193,7 @@ def make_rigid(system: System) -> RigidChild:
         frozen(reflected),
         z((nb, 9)),
     )
+    joins = {int(p) for i, p in enumerate(tree.parent) if i > p + 1}
     axes, origins = np.zeros((nb, 3, 3)), np.zeros((nb, 3))  # of the joint's frame, in the body
     for i, row in enumerate(rows_of(tree)):
         first, end = joints.first[row.joint], joints.end[row.joint]
@@ -216,7 +218,7 @@ def make_rigid(system: System) -> RigidChild:
             row.nv,
             row.q_at,
             row.s_at,
-            (tree.parent[i + 2 :] == i).any(),
+            i in joins,
             carries[i],
         )
         rigid.spin[i, :3] = (
@@ -284,20 +286,24 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
     ]
     rows, compliance = (np.array([end[column] for end in ends], np.int64) for column in (1, 2))
     moving = [{i for i in path if free[i]} for path in paths]
-    shared = [(k, l) for l in range(len(paths)) for k in range(l) if moving[k] & moving[l]]
+    moved_by: dict[int, list[int]] = {}
+    for k, own in enumerate(moving):
+        for i in own:
+            moved_by.setdefault(i, []).append(k)
+    shared = sorted({pair for nodes in moved_by.values() for pair in combinations(nodes, 2)})
     # −S is negative definite, but for the rows of negative compliance: 1 − pᵀ M⁻¹ p with M of the
     # bodies that hold the rotor
-    e = symbolic(rows, np.where(compliance < 0, 1, -1), shared, {})
+    e = symbolic(rows, np.where(compliance < 0, 1, -1), moved_by.values(), {})
     node: list[tuple[int, ...]] = []
     bodies: list[tuple[int, int]] = []
     place: dict[tuple[int, int], int] = {}
-    used = 0
+    used, first_row = 0, np.cumsum(rows) - rows
     for k, path in enumerate(paths):
         node.append(
             (
                 len(bodies),
                 len(bodies) + len(path),
-                int(rows[:k].sum()),
+                int(first_row[k]),
                 int(rows[k]),
                 int(compliance[k]),
             )
@@ -311,12 +317,14 @@ def make_schur(system: System, art: Articulated, coupled: bool) -> SchurCompleme
         for k in range(len(paths))
         for i in moving[k]
     ]
+    owner = np.repeat(np.arange(len(paths)), np.diff(e.node[:, COLUMN])).tolist()
+    target = {(a, b): at for a, (b, at) in zip(owner, e.block.tolist())}
     for k, l in shared:
         # a block is stored with the node that is eliminated first
         a, b = (k, l) if e.node[k, POSITION] < e.node[l, POSITION] else (l, k)
-        column = range(int(e.node[a, COLUMN]), int(e.node[a + 1, COLUMN]))
-        target = next(int(e.block[p, PLACE]) for p in column if e.block[p, NEIGHBOUR] == b)
-        products += [(a, b, i, place[a, i], place[b, i], target) for i in moving[a] & moving[b]]
+        products += [
+            (a, b, i, place[a, i], place[b, i], target[a, b]) for i in moving[a] & moving[b]
+        ]
     n, z = int(rows.sum()), np.zeros
     values = z(int(e.n_values[0]))
     frozen(tables := (_table(node, 5), rotor, _table(bodies, 2), _table(sorted(products), 6)))

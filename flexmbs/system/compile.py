@@ -408,16 +408,16 @@ def _elimination(
     driven = [int(body) for body in drives.body if body >= 0]
     sizes = np.concatenate([tree.nv + tree.nf, cuts.rows, np.ones(m + len(driven), np.int64)])
     signs = np.where(np.arange(len(sizes)) < nb, 1, -1)
-    pairs = [(i, j) for i, primary in enumerate(shape.tree) for j in shape.path(primary.body)[1:]]
+    groups = _branches(range(nb), shape.parents)
     after: dict[int, set[int]] = {}
+    cut_number = {name: k for k, name in enumerate(shape.cuts)}
     carried = {
-        joint: shape.bodies.index(body)
-        for joint, body in shape.real_tree.items()
-        if joint in shape.cuts
+        joint: shape.numbers[body] for joint, body in shape.real_tree.items() if joint in cut_number
     }
-    tree_node = {body: nb + shape.cuts.index(joint) for joint, body in carried.items()}
+    tree_node = {body: nb + cut_number[joint] for joint, body in carried.items()}
     for k, name in enumerate(shape.cuts):
-        pairs += [(i, nb + k) for i in paths[cuts.path[k] : cuts.path_end[k]]]
+        path = paths[cuts.path[k] : cuts.path_end[k]]
+        groups += [[*branch, nb + k] for branch in _branches(path, shape.parents)]
         if name in carried:
             after[nb + k] = {carried[name]}
         else:
@@ -428,16 +428,28 @@ def _elimination(
         ends = [end.body for joint in joints for end in (joint.parent, joint.child)]
         ends += [body for body, _ in coupling.of] if isinstance(coupling, CutShape) else []
         moving = paths[couplers.path[k] : couplers.path_end[k]]
-        pairs += [(i, nb + ncut + k) for i in moving]
+        groups += [[i, nb + ncut + k] for i in moving]
         after[nb + ncut + k] = {*moving, *_between(shape, real, ends, tree_node)}
     for d, body in enumerate(driven):
-        pairs.append((body, nb + ncut + m + d))
+        groups.append([body, nb + ncut + m + d])
         after[nb + ncut + m + d] = {body}
     for record in coupled:
-        for at, end in zip(record.path, record.path_end):
-            path = paths[at:end]
-            pairs += [(i, j) for i in path for j in path if i < j]
-    return symbolic(sizes, signs, pairs, after)
+        groups += [paths[at:end] for at, end in zip(record.path, record.path_end)]
+    return symbolic(sizes, signs, groups, after)
+
+
+def _branches(bodies: Sequence[int], parents: Sequence[int]) -> list[list[int]]:
+    """The bodies on the way from each of them without children among them toward the root, as far
+    as it leads through them."""
+    own, carrying = set(bodies), {parents[i] for i in bodies}
+    found = []
+    for i in bodies:
+        if i not in carrying:
+            found.append([])
+            while i in own:
+                found[-1].append(i)
+                i = parents[i]
+    return found
 
 
 def _between(
@@ -447,5 +459,5 @@ def _between(
     in the tree.
     """
     found = {i for end in ends[1:] for i in real.common_path(ends[0], end)[0]}
-    bodies = {shape.bodies.index(real.bodies[i]) for i in found}
+    bodies = {shape.numbers[real.bodies[i]] for i in found}
     return bodies | {tree_node[i] for i in bodies if i in tree_node}

@@ -1,6 +1,14 @@
 """Symbolic block factorization: which nodes couple, in which order they are eliminated, where
 blocks lie.
+
+Nodes with the same neighbours are handled together, as one class: the bodies of an unbranched part
+of a tree, whose blocks of the mass matrix are full, cost no more than one node.
+
+George and Liu (1989), SIAM Review 31, 1 (indistinguishable nodes, minimum degree).
 """
+
+import heapq
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -12,7 +20,6 @@ from flexmbs.algebra.blocks import (
     POSITION,
     SIGN,
     SIZE,
-    UPDATE,
     Elimination,
 )
 
@@ -20,94 +27,154 @@ from flexmbs.algebra.blocks import (
 def symbolic(
     sizes: np.ndarray,
     signs: np.ndarray,
-    couplings: list[tuple[int, int]],
-    after: dict[int, set[int]],
+    coupled: Iterable[Sequence[int]],
+    after: Mapping[int, set[int]],
 ) -> Elimination:
     """Elimination order, fill and block places of a quasi-definite matrix.
 
-    ``sizes``, ``signs`` (+1 bodies, −1 constraints) by node; ``couplings`` the pairs of coupled
-    nodes; ``after[k]`` the nodes that must be eliminated before k. Among the admissible nodes the
-    one with the smallest front goes first.
+    ``sizes``, ``signs`` (+1 bodies, −1 constraints) by node; ``coupled`` groups of nodes, of which
+    each is coupled to each; ``after[k]`` the nodes that must be eliminated before k. Among the
+    admissible nodes the one with the smallest front goes first.
     """
-    n = len(sizes)
-    neighbours: list[set[int]] = [set() for _ in range(n)]
-    for i, j in couplings:
-        if i != j:
-            neighbours[i].add(j)
-            neighbours[j].add(i)
-    waiting = {k: set(after.get(k, ())) for k in range(n)}
-    blocks: dict[int, set[int]] = {}
+    class_of, members, neighbours = _classes(len(sizes), coupled)
+    width = [int(size) for size in sizes]
+    left = [sum(width[k] for k in nodes) for nodes in members]  # of the nodes not yet eliminated
+    count = [len(nodes) for nodes in members]
+    # sizes of the nodes coupled to a class and of its own
+    reach = [left[c] + sum(left[d] for d in around) for c, around in enumerate(neighbours)]
+    waiting = {k: set(needed) for k, needed in after.items() if needed}
+    followers: dict[int, list[int]] = {}
     for k, needed in waiting.items():
         for before in needed:
-            blocks.setdefault(before, set()).add(k)
-    ready = {k for k in range(n) if not waiting[k]}
+            followers.setdefault(before, []).append(k)
+    # in a class the widest node has the smallest front
+    ready: list[list[tuple[int, int]]] = [[] for _ in members]
+    best: list[tuple[int, int, int]] = []  # front, node and class; what is outdated is skipped
+
+    def offer(c: int) -> None:
+        if ready[c]:
+            largest, k = ready[c][0]
+            heapq.heappush(best, (reach[c] + largest, k, c))
+
+    for k in range(len(sizes)):
+        if k not in waiting:
+            heapq.heappush(ready[class_of[k]], (-width[k], k))
+    for c in range(len(members)):
+        offer(c)
     order: list[int] = []
-    columns: list[set[int]] = [set() for _ in range(n)]
-    width = [int(size) for size in sizes]
-    fronts = [sum(width[i] for i in around) for around in neighbours]
-    while ready:
-        k = min(ready, key=lambda node: (fronts[node], node))
-        ready.remove(k)
+    fronts: list[list[int]] = [[] for _ in sizes]  # classes coupled to a node at its elimination
+    while best:
+        front, k, c = heapq.heappop(best)
+        if not ready[c] or ready[c][0][1] != k or front != reach[c] - width[k]:
+            continue
+        heapq.heappop(ready[c])
         order.append(k)
-        front = neighbours[k]
-        columns[k] = set(front)
-        for i in front:
-            neighbours[i].discard(k)
-            new = front - neighbours[i]
-            new.discard(i)
-            neighbours[i] |= new
-            fronts[i] += sum(width[j] for j in new) - width[k]
-        for later in blocks.get(k, ()):
-            waiting[later].discard(k)
-            if not waiting[later] and later not in order:
-                ready.add(later)
-    if len(order) != n:
+        left[c] -= width[k]
+        count[c] -= 1
+        around = neighbours[c]
+        for d in around:
+            new = around - neighbours[d]
+            new.discard(d)
+            neighbours[d] |= new
+            reach[d] += sum(left[e] for e in new) - width[k]
+            if count[c] == 0:
+                neighbours[d].discard(c)
+        reach[c] -= width[k]
+        fronts[k] = [*around, c] if count[c] else list(around)
+        freed = [later for later in followers.get(k, ()) if _freed(waiting[later], k)]
+        for later in freed:
+            heapq.heappush(ready[class_of[later]], (-width[later], later))
+        for d in {c, *around, *(class_of[later] for later in freed)}:
+            offer(d)
+    if len(order) != len(sizes):
         raise ValueError("elimination order: circular requirements")
-    return _places(np.asarray(sizes), np.asarray(signs), order, columns)
+    return _places(np.asarray(sizes), np.asarray(signs), order, members, fronts)
+
+
+def _freed(waiting: set[int], k: int) -> bool:
+    """Remove k from the nodes that are waited for; True if it was the last one."""
+    waiting.discard(k)
+    return not waiting
+
+
+def _classes(
+    n: int, coupled: Iterable[Sequence[int]]
+) -> tuple[list[int], list[list[int]], list[set[int]]]:
+    """Classes of the nodes that are in the same groups: that of each node, the nodes of each, and
+    the classes coupled to each."""
+    groups = [set(group) for group in coupled]
+    within: list[list[int]] = [[] for _ in range(n)]
+    for g, group in enumerate(groups):
+        if len(group) > 1:
+            for k in group:
+                within[k].append(g)
+    numbers: dict[tuple[int, ...], int] = {}
+    class_of: list[int] = []
+    members: list[list[int]] = []
+    for k, own in enumerate(within):
+        # nodes without groups are not coupled to each other
+        c = numbers.setdefault(tuple(own) or (-1 - k,), len(members))
+        if c == len(members):
+            members.append([])
+        members[c].append(k)
+        class_of.append(c)
+    neighbours: list[set[int]] = [set() for _ in members]
+    for group in groups:
+        around = {class_of[k] for k in group}
+        for c in around:
+            neighbours[c] |= around
+    for c, coupled_to in enumerate(neighbours):
+        coupled_to.discard(c)
+    return class_of, members, neighbours
 
 
 def _places(
-    sizes: np.ndarray, signs: np.ndarray, order: list[int], columns: list[set[int]]
+    sizes: np.ndarray,
+    signs: np.ndarray,
+    order: list[int],
+    members: list[list[int]],
+    fronts: list[list[int]],
 ) -> Elimination:
-    """Offsets of diagonal, off-diagonal and update blocks in the flat value array."""
+    """Offsets of diagonal and off-diagonal blocks in the flat value array."""
     n = len(order)
+    ordered = np.array(order, np.int64)
     position = np.empty(n, np.int64)
-    position[order] = np.arange(n)
+    position[ordered] = np.arange(n)
     offset = np.zeros(n, np.int64)
     offset[1:] = np.cumsum(sizes)[:-1]
-    diagonal_at = np.zeros(n, np.int64)
-    column_at = np.zeros(n + 1, np.int64)
-    neighbour: list[int] = []
-    block_at: list[int] = []
-    place: dict[tuple[int, int], int] = {}
-    used = 0
-    for k in range(n):
-        diagonal_at[k] = used
-        place[k, k] = used
-        used += int(sizes[k]) ** 2
-        for i in sorted(columns[k], key=lambda node: position[node]):
-            neighbour.append(i)
-            block_at.append(used)
-            place[k, i] = used
-            used += int(sizes[k] * sizes[i])
-        column_at[k + 1] = len(neighbour)
-    update_at = np.zeros(n + 1, np.int64)
-    targets: list[int] = []
-    for k in range(n):
-        front = neighbour[column_at[k] : column_at[k + 1]]
-        for a, i in enumerate(front):
-            targets.extend(place[i, j] for j in front[a:])
-        update_at[k + 1] = len(targets)
-    node = np.zeros((n + 1, 8), np.int64)
+    places = [np.sort(position[nodes]) for nodes in members]
+    columns = [
+        np.sort(
+            np.concatenate(
+                [ordered[:0]]
+                + [own[np.searchsorted(own, at, "right") :] for own in (places[c] for c in front)]
+            )
+        )
+        for at, front in zip(position, fronts)
+    ]
+    neighbour = ordered[np.concatenate([ordered[:0], *columns])]
+    column_at = np.concatenate(
+        [[0], np.cumsum([len(column) for column in columns], dtype=np.int64)]
+    )
+    of_node = np.repeat(np.arange(n), np.diff(column_at))
+    # the diagonal block of each node comes before its others
+    numbers = np.zeros(len(neighbour) + n, np.int64)
+    diagonal = column_at[:n] + np.arange(n)
+    others = np.ones(len(numbers), bool)
+    others[diagonal] = False
+    numbers[diagonal] = sizes**2
+    numbers[others] = sizes[of_node] * sizes[neighbour]
+    ends = np.cumsum(numbers)
+    node = np.zeros((n + 1, 7), np.int64)
     for column, values in (
-        (ORDER, order),
+        (ORDER, ordered),
         (POSITION, position),
         (SIZE, sizes),
         (SIGN, signs),
         (OFFSET, offset),
-        (DIAGONAL, diagonal_at),
+        (DIAGONAL, (ends - numbers)[diagonal]),
     ):
         node[:n, column] = values
-    node[:, COLUMN], node[:, UPDATE] = column_at, update_at
-    block = np.array([neighbour, block_at], np.int64).reshape(2, -1).T.copy()
-    return Elimination(node, block, np.array(targets, np.int64), np.array([used], np.int64))
+    node[:, COLUMN] = column_at
+    block = np.stack([neighbour, (ends - numbers)[others]], axis=1)
+    return Elimination(node, block, np.array(ends[-1:] if n else [0], np.int64))

@@ -12,6 +12,7 @@ translations. With ``coordinates="rheonomic"`` the driven coordinates of the tre
 time instead of unknowns (`prescribed`).
 """
 
+import functools
 from dataclasses import dataclass, field, replace
 
 from flexmbs.errors import InputError
@@ -64,33 +65,38 @@ class Topology:
     # drive → why it is a row in rheonomic coordinates
     rows: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @functools.cached_property
     def bodies(self) -> tuple[str, ...]:
+        """Names of the bodies by their numbers."""
         return tuple(primary.body for primary in self.tree)
 
-    @property
+    @functools.cached_property
+    def numbers(self) -> dict[str, int]:
+        """Numbers of the bodies by their names."""
+        return {body: i for i, body in enumerate(self.bodies)}
+
+    @functools.cached_property
     def parents(self) -> tuple[int, ...]:
-        number = {primary.body: i for i, primary in enumerate(self.tree)}
-        return tuple(number.get(primary.parent, -1) for primary in self.tree)
+        """Number of the parent of each body, which is smaller than its own; −1 for the ground."""
+        return tuple(self.numbers.get(primary.parent, -1) for primary in self.tree)
 
     def path(self, body: str) -> list[int]:
-        """Numbers of a body and its ancestors, outermost first; empty for the ground."""
-        number = {primary.body: i for i, primary in enumerate(self.tree)}
-        parents = self.parents
+        """Numbers of a body and its ancestors, the body first; empty for the ground."""
         found = []
-        i = number.get(body, -1)
+        i = self.numbers.get(body, -1)
         while i >= 0:
             found.append(i)
-            i = parents[i]
+            i = self.parents[i]
         return found
 
     def common_path(self, a: str, b: str) -> tuple[list[int], int]:
         """Bodies whose velocities move b relative to a, and their common ancestor (−1 the ground)."""
-        of_a, of_b = self.path(a), self.path(b)
-        shared = [i for i in of_a if i in of_b]
-        top = shared[0] if shared else -1
-        moving = [i for i in dict.fromkeys(of_b + of_a) if i not in shared[1:]]
-        return sorted(moving), top
+        moving = set()
+        i, j = self.numbers.get(a, -1), self.numbers.get(b, -1)
+        while i != j:  # of two bodies, the one with the larger number is no ancestor of the other
+            moving.add(max(i, j))
+            i, j = (self.parents[i], j) if i > j else (i, self.parents[j])
+        return sorted(moving | ({i} if i >= 0 else set())), i
 
     def notes(self) -> list[str]:
         """Notes on bodies with other coordinates than requested, and on drives that are rows."""
