@@ -53,6 +53,7 @@ def shape_products(bodies, i, n, q, at, U):
     ``q`` holds the n elastic coordinates from q[at] on. Theory, sections 5 and 8.
     """
     F = bodies.quadratic.shape[1]
+    of = bodies.integrals[i]
     c = load3_at(bodies.first, i, 0)
     P = load9_at(bodies.second, i, 0)
     if n > 0:
@@ -63,8 +64,8 @@ def shape_products(bodies, i, n, q, at, U):
         if columns > n:
             field_amounts(bodies, i, n, U)
         for j in range(MOMENT * F):
-            U[j] = bodies.linear[i, j]
-        add_rows(bodies.quadratic[i], columns, U, eta, (0, MOMENT * F), 0)
+            U[j] = bodies.linear[of, j]
+        add_rows(bodies.quadratic[of], columns, U, eta, (0, MOMENT * F), 0)
         c, P = moments(bodies, i, columns, U, c, P)
     o = CENTRE * F
     U[o], U[o + 1], U[o + 2] = c[0], c[1], c[2]
@@ -84,26 +85,36 @@ def moments(bodies, i, columns, U, c, P):
     """
     eta, _, _, _, _, _ = places(bodies)
     F = bodies.quadratic.shape[1]
+    of = bodies.integrals[i]
     xx, xy, xz, _, yy, yz, _, _, zz = P
     c0, c1, c2 = c
     for k in range(columns):
         f = U[eta + k]
         h = 0.5 * f
-        c0 += f * bodies.linear[i, MOMENT * F + k]
-        c1 += f * bodies.linear[i, (MOMENT + 1) * F + k]
-        c2 += f * bodies.linear[i, (MOMENT + 2) * F + k]
-        xx += f * (bodies.linear[i, k] + U[k])
+        c0 += f * bodies.linear[of, MOMENT * F + k]
+        c1 += f * bodies.linear[of, (MOMENT + 1) * F + k]
+        c2 += f * bodies.linear[of, (MOMENT + 2) * F + k]
+        xx += f * (bodies.linear[of, k] + U[k])
         xy += h * (
-            bodies.linear[i, 1 * F + k] + bodies.linear[i, 3 * F + k] + U[1 * F + k] + U[3 * F + k]
+            bodies.linear[of, 1 * F + k]
+            + bodies.linear[of, 3 * F + k]
+            + U[1 * F + k]
+            + U[3 * F + k]
         )
         xz += h * (
-            bodies.linear[i, 2 * F + k] + bodies.linear[i, 6 * F + k] + U[2 * F + k] + U[6 * F + k]
+            bodies.linear[of, 2 * F + k]
+            + bodies.linear[of, 6 * F + k]
+            + U[2 * F + k]
+            + U[6 * F + k]
         )
-        yy += f * (bodies.linear[i, 4 * F + k] + U[4 * F + k])
+        yy += f * (bodies.linear[of, 4 * F + k] + U[4 * F + k])
         yz += h * (
-            bodies.linear[i, 5 * F + k] + bodies.linear[i, 7 * F + k] + U[5 * F + k] + U[7 * F + k]
+            bodies.linear[of, 5 * F + k]
+            + bodies.linear[of, 7 * F + k]
+            + U[5 * F + k]
+            + U[7 * F + k]
         )
-        zz += f * (bodies.linear[i, 8 * F + k] + U[8 * F + k])
+        zz += f * (bodies.linear[of, 8 * F + k] + U[8 * F + k])
     return (c0, c1, c2), (xx, xy, xz, xy, yy, yz, xz, yz, zz)
 
 
@@ -133,6 +144,7 @@ def shape_rates(bodies, tree, i, s, sd, U):
     the loads of the fields' own mass."""
     n, to = tree.nf[i], tree.sf_at[i]
     F = bodies.quadratic.shape[1]
+    of = bodies.integrals[i]
     _, rates, accelerations, loads, _, _ = places(bodies)
     for k in range(n):
         U[rates + k] = s[to + k]
@@ -143,7 +155,7 @@ def shape_rates(bodies, tree, i, s, sd, U):
         field_rates(bodies, i, n, U)
     for j in range(GYROSCOPIC * F, CENTRE * F):
         U[j] = 0.0
-    add_rows(bodies.quadratic[i], columns, U, rates, (GYROSCOPIC * F, CENTRE * F), 0)
+    add_rows(bodies.quadratic[of], columns, U, rates, (GYROSCOPIC * F, CENTRE * F), 0)
 
 
 @part
@@ -179,6 +191,7 @@ def deformation_sums(bodies, i, columns, U, frame):
     6 to 8.
     """
     F = bodies.quadratic.shape[1]
+    of = bodies.integrals[i]
     w, wd, a = frame
     _, rates, accelerations, loads, _, _ = places(bodies)
     w2 = dot(w, w)
@@ -200,9 +213,9 @@ def deformation_sums(bodies, i, columns, U, frame):
         n7 += U[7 * F + k] * qd
         n8 += U[8 * F + k] * qd
         S0, S1, S2 = (
-            bodies.linear[i, MOMENT * F + k],
-            bodies.linear[i, (MOMENT + 1) * F + k],
-            bodies.linear[i, (MOMENT + 2) * F + k],
+            bodies.linear[of, MOMENT * F + k],
+            bodies.linear[of, (MOMENT + 1) * F + k],
+            bodies.linear[of, (MOMENT + 2) * F + k],
         )
         I0, I1, I2 = (
             U[5 * F + k] - U[7 * F + k],

@@ -79,14 +79,15 @@ def field_amounts(bodies, i, n, U):
     """T = m + C q (fields, n) and z = ½ (m + T) q = m q + ½ qᵀ C q (fields,) of body i into U."""
     eta, _, _, _, slopes, _ = places(bodies)
     fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
+    of = bodies.integrals[i]
     for j in range(fields * N):
-        U[slopes + j] = bodies.mixed[i, j]
-    add_rows(bodies.curvature[i], n, U, eta, (0, fields * N), slopes)
+        U[slopes + j] = bodies.mixed[of, j]
+    add_rows(bodies.curvature[of], n, U, eta, (0, fields * N), slopes)
     for r in range(fields):
         z = 0.0
         o = r * N
         for k in range(n):
-            z += (bodies.mixed[i, o + k] + U[slopes + o + k]) * U[eta + k]
+            z += (bodies.mixed[of, o + k] + U[slopes + o + k]) * U[eta + k]
         U[eta + n + r] = 0.5 * z
 
 
@@ -100,9 +101,10 @@ def field_rates(bodies, i, n, U):
     """
     _, rates, accelerations, loads, slopes, workspace = places(bodies)
     fields, N = bodies.n_fields[i], bodies.m_ff.shape[2]
+    of = bodies.integrals[i]
     for j in range(fields * N):
         U[workspace + j] = 0.0
-    add_rows(bodies.curvature[i], n, U, rates, (0, fields * N), workspace)
+    add_rows(bodies.curvature[of], n, U, rates, (0, fields * N), workspace)
     for r in range(fields):
         o = r * N
         zd, own, zdd, part_of_modes = 0.0, 0.0, 0.0, 0.0
@@ -110,12 +112,12 @@ def field_rates(bodies, i, n, U):
             zd += U[slopes + o + k] * U[rates + k]
             own += U[workspace + o + k] * U[rates + k]
             zdd += U[slopes + o + k] * U[accelerations + k]
-            part_of_modes += bodies.mixed[i, o + k] * U[accelerations + k]
+            part_of_modes += bodies.mixed[of, o + k] * U[accelerations + k]
         U[rates + n + r] = zd
         U[accelerations + n + r] = own + zdd
         U[loads + n + r] = own + zdd
         for k in range(n):
-            U[loads + k] -= part_of_modes * bodies.mixed[i, o + k]
+            U[loads + k] -= part_of_modes * bodies.mixed[of, o + k]
 
 
 @called
@@ -137,7 +139,7 @@ def rigid_coupling(bodies, i, a, k, U):
     """
     F = bodies.quadratic.shape[1]
     if a < 3:
-        return bodies.linear[i, (MOMENT + a) * F + k]
+        return bodies.linear[bodies.integrals[i], (MOMENT + a) * F + k]
     if a == 3:
         return U[5 * F + k] - U[7 * F + k]
     if a == 4:

@@ -19,25 +19,30 @@ ROUND_OFF = 1e-12  # of the largest entry of a matrix
 def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBodyData]) -> Bodies:
     """Inertia and modal matrices of all bodies, in the order of the tree."""
     nb = len(shape.tree)
-    fields = {name: second_order_fields(d) for name, d in data.items()}
+    distinct = {id(d): d for d in data.values()}
+    fields_of = {key: second_order_fields(d) for key, d in distinct.items()}
+    fields = {name: fields_of[id(d)] for name, d in data.items()}
     n = max((d.nf for d in data.values()), default=0)
     R = max((len(each.C) for each in fields.values()), default=0)
     F = max((d.nf + len(fields[name].C) for name, d in data.items()), default=0)
-    z = np.zeros
+    # the first row is that of bodies without modes
+    rows = {key: row for row, key in enumerate(distinct, 1)}
+    m, z = 1 + len(rows), np.zeros
     b = Bodies(
         mass=z(nb),
         first=z((nb, 3)),
         second=z((nb, 9)),
         diagonal=z(nb, np.int64),
         n_fields=z(nb, np.int64),
-        linear=z((nb, 12, F)),
-        quadratic=z((nb, F, 12, F)),
+        integrals=np.array([rows.get(id(data.get(name)), 0) for name in shape.bodies], np.int64),
+        linear=z((m, 12, F)),
+        quadratic=z((m, F, 12, F)),
         m_ff=z((nb, n, n)),
         k_ff=z((nb, n, n)),
         d_ff=z((nb, n, n)),
         m_rest=z((nb, n, n)),
-        curvature=z((nb, n, R, n)),
-        mixed=z((nb, R, n)),
+        curvature=z((m, n, R, n)),
+        mixed=z((m, R, n)),
     )
     for i, name in enumerate(shape.bodies):
         body = model.bodies[name]
@@ -55,10 +60,10 @@ def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBody
         else:
             raise InputError(f"bodies.{name}: kind '{body.kind}' has no inertia in the equations")
     flat = {
-        "linear": (nb, 12 * F),
-        "quadratic": (nb, F, 12 * F),
-        "curvature": (nb, n, R * n),
-        "mixed": (nb, R * n),
+        "linear": (m, 12 * F),
+        "quadratic": (m, F, 12 * F),
+        "curvature": (m, n, R * n),
+        "mixed": (m, R * n),
     }
     return b._replace(**{part: getattr(b, part).reshape(shape) for part, shape in flat.items()})
 
@@ -66,17 +71,17 @@ def body_records(model: ModelData, shape: Topology, data: dict[str, FlexibleBody
 def _flexible(
     b: Bodies, i: int, body: FlexibleBody, d: FlexibleBodyData, fields: SecondOrderFields
 ) -> None:
-    n, r = d.nf, len(fields.C)
+    n, r, of = d.nf, len(fields.C), b.integrals[i]
     b.mass[i], b.first[i], b.second[i] = d.mass, d.first_moment, d.second_moment.ravel()
     b.n_fields[i] = r
     S_bar, xS, SS = fields.beside_modes(d)
-    b.linear[i, :MOMENT, : n + r] = xS.reshape(9, n + r)
-    b.linear[i, MOMENT:, : n + r] = S_bar
-    b.quadratic[i, : n + r, :GYROSCOPIC, : n + r] = SS.reshape(9, n + r, n + r).transpose(1, 0, 2)
+    b.linear[of, :MOMENT, : n + r] = xS.reshape(9, n + r)
+    b.linear[of, MOMENT:, : n + r] = S_bar
+    b.quadratic[of, : n + r, :GYROSCOPIC, : n + r] = SS.reshape(9, n + r, n + r).transpose(1, 0, 2)
     for c, (a, e) in enumerate(((1, 2), (2, 0), (0, 1))):
-        b.quadratic[i, : n + r, GYROSCOPIC + c, : n + r] = SS[a, e] - SS[e, a]
-    b.curvature[i, :n, :r, :n] = fields.C.transpose(1, 0, 2)
-    b.mixed[i, :r, :n] = fields.mixed
+        b.quadratic[of, : n + r, GYROSCOPIC + c, : n + r] = SS[a, e] - SS[e, a]
+    b.curvature[of, :n, :r, :n] = fields.C.transpose(1, 0, 2)
+    b.mixed[of, :r, :n] = fields.mixed
     b.m_ff[i, :n, :n] = d.m_ff
     b.m_rest[i, :n, :n] = d.m_ff - fields.mixed.T @ fields.mixed
     b.k_ff[i, :n, :n] = d.K_ff

@@ -84,14 +84,16 @@ class Bodies(NamedTuple):
     second: np.ndarray  # (nb, 9) ∫x xᵀ dm
     diagonal: np.ndarray  # (nb,) 1: m_ff, K_ff and D_ff are diagonal
     n_fields: np.ndarray  # (nb,) number of second-order fields
-    linear: np.ndarray  # (nb, 12 F) row by row
-    quadratic: np.ndarray  # (nb, F, 12 F)  [l, row F + k]
-    m_ff: np.ndarray  # (nb, n, n)
+    # (nb,) index of the shape integrals, which bodies of the same data share: caches hold them once
+    integrals: np.ndarray
+    linear: np.ndarray  # (n, 12 F) row by row
+    quadratic: np.ndarray  # (n, F, 12 F)  [l, row F + k]
+    m_ff: np.ndarray  # (nb, modes, modes)
     k_ff: np.ndarray
     d_ff: np.ndarray
     m_rest: np.ndarray  # m_ff of φ alone: without the part that second-order fields ψ have
-    curvature: np.ndarray  # (nb, n, R n)  [l, r n + k] C_r
-    mixed: np.ndarray  # (nb, R n)  ∫ψ_r·φ_k dm
+    curvature: np.ndarray  # (n, modes, R modes)  [l, r modes + k] C_r
+    mixed: np.ndarray  # (n, R modes)  ∫ψ_r·φ_k dm
 
 
 class PiecesDamping(NamedTuple):
