@@ -5,6 +5,7 @@ name in files.
 import abc
 import dataclasses
 import difflib
+import functools
 import inspect
 import re
 from collections.abc import Iterable, Mapping
@@ -217,6 +218,7 @@ class Declaration(metaclass=Documented):
             cls.kinds[kind] = cls
 
     @classmethod
+    @functools.cache
     def field_names(cls) -> tuple[str, ...]:
         """Names of the fields, in the order of arguments."""
         return tuple(f.name for f in cls.ordered_fields())

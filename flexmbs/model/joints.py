@@ -6,6 +6,7 @@ at that position. A new lower pair is a class with its parameters and its chain.
 """
 
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -231,7 +232,7 @@ class Fixed(Joint, kind="fixed"):
     ([0.0, 0.0, 98.1], [0.0, -39.24, 0.0])
     """
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return ()
 
@@ -258,7 +259,7 @@ class Revolute(Joint, kind="revolute"):
 
     axis: Axis = "z"
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return (Rotate(self.axis),)
 
@@ -285,7 +286,7 @@ class Prismatic(Joint, kind="prismatic"):
 
     axis: Axis = "x"
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return (Slide(self.axis),)
 
@@ -313,7 +314,7 @@ class Cylindrical(Joint, kind="cylindrical"):
 
     axis: Axis = "z"
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return (Slide(self.axis), Rotate(self.axis))
 
@@ -345,7 +346,7 @@ class Universal(Joint, kind="universal"):
 
     axes: Annotated[Any, AfterValidator(two_axes)] = ("x", "y")
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return (Rotate(self.axes[0]), Rotate(self.axes[1]))
 
@@ -373,7 +374,7 @@ class Spherical(Joint, kind="spherical"):
     [-3.0, 2.25, -0.8]
     """
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return (Ball(),)
 
@@ -402,7 +403,7 @@ class Planar(Joint, kind="planar"):
 
     axis: Axis = "z"
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         a, b = normal_directions(self.axis)
         return (Slide(a), Slide(b), Rotate(self.axis))
@@ -424,7 +425,7 @@ class Free(Joint, kind="free"):
     [0.0, -6.0, -9.81, 0.0, 0.0, 0.0]
     """
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return (FreeMotion(),)
 
@@ -446,7 +447,7 @@ class Pose(Joint, kind="pose"):
     [0.0, 0.0, -9.81, 0.0, 0.0, 0.0]
     """
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return (Slide("x"), Slide("y"), Slide("z"), Ball())
 
@@ -476,7 +477,7 @@ class Screw(Joint, kind="screw"):
     axis: Axis = "z"
     pitch: Number
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return (ScrewMotion(self.axis, self.pitch),)
 
@@ -497,7 +498,7 @@ class Translation(Joint, kind="translation"):
     [4.0, 0.0, 4.905]
     """
 
-    @property
+    @functools.cached_property
     def motions(self) -> tuple[Motion, ...]:
         return (Slide("x"), Slide("y"), Slide("z"))
 
