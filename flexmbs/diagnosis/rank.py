@@ -48,10 +48,20 @@ class Pivots(NamedTuple):
 
 
 def pivots(compiled: Compiled, q: np.ndarray, s: np.ndarray, beta: np.ndarray) -> Pivots:
-    """The pivots of the constraints at a state."""
+    """The pivots of the constraints at a state; ones where they are independent everywhere."""
     if compiled.n_constraints == 0:
         return Pivots(np.zeros(0), [])
+    if _of_tree_alone(compiled):
+        return Pivots(np.ones(compiled.n_constraints), row_owners(compiled))
     return _factored(compiled, unit_rows(compiled, 0.0, q, s, beta).G)
+
+
+def _of_tree_alone(compiled: Compiled) -> bool:
+    """True if all rows are those of joints of the spanning tree, of which each constrains another
+    body relative to those before it."""
+    shape, cuts = compiled.topology, compiled.system.cuts
+    own = compiled.n_constraints == int(cuts.closed.sum())
+    return own and set(shape.cuts) == set(shape.real_tree)
 
 
 def redundant_rows(
@@ -151,10 +161,10 @@ def own_sizes(compiled: Compiled, work: Work, count: int) -> np.ndarray:
     """(nc,) of rows between frames max(L |f|, |n|) of their covectors (f, n), L the size of the
     model; 0 of others.
     """
-    found, cuts = np.zeros(count), compiled.system.cuts
+    found, cuts, length = np.zeros(count), compiled.system.cuts, model_size(compiled)
     for k, (row, rows) in enumerate(zip(cuts.row, cuts.rows)):
         f, n = np.linalg.norm(work.cut.covectors[k].reshape(6, 2, 3)[:rows], axis=2).T
-        found[row : row + rows] = np.maximum(model_size(compiled) * f, n)
+        found[row : row + rows] = np.maximum(length * f, n)
     return found
 
 
