@@ -71,7 +71,7 @@ solution = fm.simulate(engine, t_end=0.08, output_step=1e-4)
 # %%
 spot = solution.body("crankshaft").stress.hot_spots()[0]
 print(
-        f"torque on the flywheel {solution.drive('flywheel').torque.min():.0f} … "
+    f"torque on the flywheel {solution.drive('flywheel').torque.min():.0f} … "
     f"{solution.drive('flywheel').torque.max():.0f} N m"
 )
 print(

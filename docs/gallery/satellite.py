@@ -14,7 +14,7 @@ import preprocess as pp
 
 panel = pp.reduce(
     pp.box_mesh((4.0, 1.2, 0.02), (16, 4, 1), origin=(0.0, -0.6, -0.01)),
-    pp.Isotropic(E=7e9, nu=0.3, rho=150.0),    # homogenized sandwich
+    pp.Isotropic(E=7e9, nu=0.3, rho=150.0),  # homogenized sandwich
     interfaces={"root": pp.Rigid("x0")},
     method=pp.CraigBampton(modes=8),
     reference="root",

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -28,6 +28,7 @@ from flexmbs.results.bodies import data_of, flexible_bodies
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import NOT_JUDGED, PASS, WARN, Check
 from flexmbs.system.trajectory import Trajectory
+from flexmbs.time_stepping.run import Progress, Run
 from flexmbs.time_stepping.run import Run
 
 UNKNOWN = Check(
@@ -38,32 +39,57 @@ UNKNOWN = Check(
 )
 
 
-def audited(solution: SolutionData, run: Run) -> tuple[Check, ...]:
-    """The checks of a solution with at least one output."""
-    found = [*step_error(solution, run), *work_within_steps(solution, run), *forcing(solution)]
-    found += [
-        *contact_duration(solution, run),
-        *impact_order(solution),
-        *several_at_once(run),
-        *event_steps(solution, run),
-    ]
-    found += [
+def audited(
+    solution: SolutionData, run: Run, progress: Progress | None = None
+) -> tuple[Check, ...]:
+    """The checks of a solution with at least one output; ``progress`` is told their share and what
+    is checked.
+    """
+    begun, scales, found = time.perf_counter(), Scales(solution, run), list[Check]()
+    parts: dict[str, Callable[[], Sequence[Check]]] = {
+        "step errors": lambda: step_error(solution, run),
+        "work within steps": lambda: work_within_steps(solution, run),
+        "forcing": lambda: forcing(solution),
+        "impacts": lambda: [
+            *contact_duration(solution, run),
+            *impact_order(solution),
+            *several_at_once(run),
+            *event_steps(solution, run),
+        ],
+        "data of bodies": lambda: _failed_data(solution),
+        "initial rates": lambda: initial_rates(solution, run),
+        "user functions": lambda: [
+            *functions_that_change(solution),
+            *instants_of_samples(solution),
+            *_attempted("Functions of constraints", lambda: coupling_rates(solution)),
+            *_attempted("Functions of contacts", lambda: contact_rates(solution)),
+        ],
+        "second opinion": lambda: _attempted(
+            "Second opinion", lambda: _by_other_equations(solution, run, scales)
+        ),
+        "second run": lambda: _attempted("Second run", lambda: second_run(solution, run, scales)),
+        "unresolved modes": lambda: _attempted(
+            "Unresolved modes", lambda: unresolved_modes(solution, run, scales)
+        ),
+    }
+    for done, (name, checks) in enumerate(parts.items()):
+        if progress:
+            progress(done / len(parts), f"audit: {name}")
+        found += checks()
+    if progress:
+        progress(1.0, "audit")
+    solution.statistics["audit_seconds"] = time.perf_counter() - begun
+    return tuple(found)
+
+
+def _failed_data(solution: SolutionData) -> list[Check]:
+    """A WARN for each flexible body whose data fail a check."""
+    return [
         Check(f"Data of {name}", WARN, f"fail a check: {data.failed[0]}", "correct the body")
         for name in flexible_bodies(solution)
         for data in data_of(solution, name)
         if data.failed
     ]
-    found += initial_rates(solution, run)
-    begun, scales = time.perf_counter(), Scales(solution, run)
-    found += functions_that_change(solution)
-    found += instants_of_samples(solution)
-    found += _attempted("Functions of constraints", lambda: coupling_rates(solution))
-    found += _attempted("Functions of contacts", lambda: contact_rates(solution))
-    found += _attempted("Second opinion", lambda: _by_other_equations(solution, run, scales))
-    found += _attempted("Second run", lambda: second_run(solution, run, scales))
-    found += _attempted("Unresolved modes", lambda: unresolved_modes(solution, run, scales))
-    solution.statistics["audit_seconds"] = time.perf_counter() - begun
-    return tuple(found)
 
 
 def audited_steps(solution: SolutionData, run: Run) -> tuple[Check, ...]:

@@ -48,9 +48,13 @@ def demo(folder: Path) -> int:
         if model.run is None:
             raise InputError("demo: its model has no [run] table; add one")
         solution = simulated(
-            model, model.run, lambda fraction, text: progress(0.25 + 0.65 * fraction, text)
+            model,
+            model.run,
+            lambda fraction, text: progress(
+                0.85 + 0.1 * fraction if text.startswith("audit") else 0.25 + 0.6 * fraction, text
+            ),
         )
-        progress(0.9, "writing the report")
+        progress(0.95, "writing the report")
         solution.save(folder / "arm.h5")
         solution.report(folder / "arm.html")
     found = [*solution.audit, *demo_checks(solution)]

@@ -119,7 +119,9 @@ def clocked(model, t_end, **options):
     solution = fm.simulate(
         model,
         t_end=t_end,
-        progress=lambda done, _: clock.append((done, time.process_time())),
+        progress=lambda done, text: (
+            text.startswith("audit") or clock.append((done, time.process_time()))
+        ),
         **options,
     )
     return clock[-1][1] - max(seconds for done, seconds in clock if done == 0.0), solution

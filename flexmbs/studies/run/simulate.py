@@ -103,7 +103,7 @@ def simulate(
         `AuditWarning`.
     progress : function, optional
         Called with the completed fraction and a text, after batches of outputs of about a quarter
-        of a second.
+        of a second; then with the fraction of the audit and a text that begins with "audit".
     folder : RunFolder, optional
         Keeps outputs and checkpoints on disk while the run is computed, from which it can be
         resumed.
@@ -165,21 +165,21 @@ def simulate(
             place.integrate(ready, progress) if place else ready.run.integrate(progress)
         )
         seconds = time.perf_counter() - begun + (place.before if place else 0.0)
-        solution = concluded(ready, status, written, seconds)
+        solution = concluded(ready, status, written, seconds, progress)
         if place:
             place.conclude(solution)
     report_findings(solution, strict=strict)
     return solution
 
 
-def concluded(ready: Prepared, status: int, written: int, seconds: float) -> Solution:
-    """The solution of a run that ended with this status and number of outputs, with its audit
-    unless that is "none". Raises as `unaudited`.
+def concluded(
+    ready: Prepared, status: int, written: int, seconds: float, progress: Progress | None = None
+) -> Solution:
+    """The solution of a run that ended with this status and number of outputs, with its audit.
+    Raises as `unaudited`.
     """
     solution = unaudited(ready, status, written, seconds)
-    if ready.chosen["audit"] == NONE:
-        return solution
-    return solution.with_checks(audited(solution, ready.run))
+    return solution.with_checks(audited(solution, ready.run, progress))
 
 
 def unaudited(ready: Prepared, status: int, written: int, seconds: float) -> Solution:
