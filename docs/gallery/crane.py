@@ -16,7 +16,7 @@ steel = pp.Isotropic(E=2.1e11, nu=0.3, rho=7850.0, yield_stress=355e6)
 
 
 def girder(height, wall):
-        """Mesh of a hollow box: a grid without its inner cells."""
+    """Mesh of a hollow box: a grid without its inner cells."""
     grid = pp.box_mesh(
         (length, height, height), (24, 4, 4), "hex8", origin=(0, -height / 2, -height / 2)
     )

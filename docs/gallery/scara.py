@@ -44,7 +44,7 @@ durations = (0.25, 0.25, 0.45, 0.25)
 
 
 def coordinate(i):
-        """Reference of one coordinate over the whole cycle: a spline through points of the quintic legs
+    """Reference of one coordinate over the whole cycle: a spline through points of the quintic legs
     of the path.
     """
     times, values, start = [], [], 0.1

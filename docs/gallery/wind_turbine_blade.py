@@ -29,7 +29,7 @@ blade = pp.reduce(
 
 
 def turbine(motion, gust=0.0):
-        """Model of the blade on the hub, which rotates about y; the wind blows along y."""
+    """Model of the blade on the hub, which rotates about y; the wind blows along y."""
     model = fm.Model("wind-turbine blade")
     body = model.add(fm.FlexibleBody("blade", data=blade))
     hub = model.add(fm.Revolute("hub", model.ground, body["root"], axis="y"))

@@ -29,7 +29,6 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import NOT_JUDGED, PASS, WARN, Check
 from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.run import Progress, Run
-from flexmbs.time_stepping.run import Run
 
 UNKNOWN = Check(
     "Error of the steps",

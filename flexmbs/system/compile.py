@@ -442,7 +442,7 @@ def _branches(bodies: Sequence[int], parents: Sequence[int]) -> list[list[int]]:
     """The bodies on the way from each of them without children among them toward the root, as far
     as it leads through them."""
     own, carrying = set(bodies), {parents[i] for i in bodies}
-    found = []
+    found: list[list[int]] = []
     for i in bodies:
         if i not in carrying:
             found.append([])

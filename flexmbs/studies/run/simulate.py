@@ -175,10 +175,12 @@ def simulate(
 def concluded(
     ready: Prepared, status: int, written: int, seconds: float, progress: Progress | None = None
 ) -> Solution:
-    """The solution of a run that ended with this status and number of outputs, with its audit.
-    Raises as `unaudited`.
+    """The solution of a run that ended with this status and number of outputs, with its audit
+    unless that is "none". Raises as `unaudited`.
     """
     solution = unaudited(ready, status, written, seconds)
+    if ready.chosen["audit"] == NONE:
+        return solution
     return solution.with_checks(audited(solution, ready.run, progress))
 
 
