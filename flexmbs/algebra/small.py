@@ -117,6 +117,17 @@ def largest(x):
 
 
 @part
+def largest_over(x, sizes):
+    """max |x|/size over the first of x that have sizes, NaN if one of x is"""
+    size = 0.0
+    for a in range(sizes.shape[0]):
+        each = abs(x[a]) / sizes[a]
+        if each > size or each != each:
+            size = each
+    return size
+
+
+@part
 def split_solution(x, sd, lam):
     """ṡ and λ from the solution x = (ṡ, −λ) of [[M, Gᵀ], [G, 0]] x = (k, γ)."""
     ns = sd.shape[0]

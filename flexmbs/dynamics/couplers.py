@@ -17,13 +17,13 @@ from flexmbs.dynamics.laws import law_of_time
 from flexmbs.dynamics.shared_calls import call_shared
 from flexmbs.system.records import JOINT_ROWS
 
-ALONG = 1e-3  # m or rad by which the coordinates move for d/dτ
+ALONG = 1e-3  # of comparable changes by which the coordinates move for d/dτ
 
 
 @part
 def coordinates_along(system, work, here, k, tau):
-    """x + τ ẋ of the coordinates of coupler k into work.io[0, 1 …]; |ẋ|, and the row's a · ẋ of the
-    factors in work.io[1].
+    """x + τ ẋ of the coordinates of coupler k into work.io[0, 1 …]; |ẋ| over comparable changes, and
+    the row's a · ẋ of the factors in work.io[1].
     """
     couplers, terms = system.couplers, system.couplers.terms
     speed = along = 0.0
@@ -33,7 +33,7 @@ def coordinates_along(system, work, here, k, tau):
         )
         place = i - couplers.first[k]
         work.io[0, 1 + place] = x + tau * v
-        speed += v * v
+        speed += (v / terms.size[i]) ** 2
         along += work.io[1, place] * v
     return math.sqrt(speed), along
 

@@ -27,7 +27,7 @@ from flexmbs.system.records import (
     VALUES_ALONG,
 )
 
-STEP = 1e-3  # m or rad from the pose
+STEP = 1e-3  # of a length of the model, or rad, from the pose
 STEP_OF_VALUES = 4e-3  # where they are differenced twice
 
 
@@ -40,6 +40,12 @@ def call_with_pose(laws, io, law, t, pose):
     for a in range(9):
         io[0, 4 + a] = R[a]
     call_address(laws.address[law], io[0], io[1])
+
+
+@part
+def speed_of(system, v, w):
+    """1 + |v|/L + |w| of a twist (1/s), L a length of the model."""
+    return 1.0 + math.sqrt(dot(v, v)) / system.laws.length[0] + math.sqrt(dot(w, w))
 
 
 @part
@@ -82,7 +88,7 @@ def row_rates(system, work, k, t, pose, twist):
     v, w = twist
     along = int(p[USER_ALONG]) if p[USER_VELOCITY] >= 0.0 else ROWS_ALONG
     # the pose moves by about STEP, however fast the motion
-    h = STEP / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
+    h = STEP / speed_of(system, v, w)
     if along == VALUES_ALONG:
         second_differences(system, work, k, t, pose, twist)
         return
@@ -119,7 +125,7 @@ def second_differences(system, work, k, t, pose, twist):
     R, x = pose
     v, w = twist
     law = int(system.relations[k, USER_POSITION])
-    h = STEP_OF_VALUES / (1.0 + math.sqrt(dot(v, v)) + math.sqrt(dot(w, w)))
+    h = STEP_OF_VALUES / speed_of(system, v, w)
     for c in range(5):
         factor = c - 2.0
         weight = -30.0 / 12.0 if c == 2 else 16.0 / 12.0 if c % 2 == 1 else -1.0 / 12.0

@@ -12,11 +12,12 @@ from flexmbs.initial.row_sizes import LATER, unsuitable_size
 from flexmbs.model.contacts import UnilateralCoupling
 from flexmbs.model.general_couplings import CoordinateEquation, GeneralCoupling, VelocityCoupling
 from flexmbs.system.compile import Compiled
-from flexmbs.system.coordinate_functions import by_differences, row
+from flexmbs.system.coordinate_functions import by_differences, comparable_changes, row
 from flexmbs.system.records import CouplerTerms, Work
+from flexmbs.system.step_scales import model_size
 
 WRONG = 1e-5  # of the derivatives, above the error of differences
-ASIDE = 0.03  # m or rad to more general coordinates
+ASIDE = 0.03  # of the size of the model, or rad, to more general coordinates
 
 
 def coupling_function_problems(
@@ -43,13 +44,14 @@ def coupling_function_problems(
     for coupling, terms, first, end in named:
         if isinstance(coupling, (GeneralCoupling, UnilateralCoupling)):
             x = np.concatenate([[t], _coordinates(compiled, work, q, terms)[first:end]])
-            aside = x + np.concatenate([[0.0], ASIDE * np.cos(np.arange(1.0, len(x)))])
+            sizes = comparable_changes(coupling, compiled.model.joints, model_size(compiled))
+            aside = x + np.concatenate([[0.0], ASIDE * sizes * np.cos(np.arange(1.0, len(x)))])
             found += [
                 problem
                 for each in (
-                    _problems(coupling, x),
-                    _problems(coupling, aside),
-                    _of_unsuitable_size(coupling, x, aside),
+                    _problems(coupling, x, sizes),
+                    _problems(coupling, aside, sizes),
+                    _of_unsuitable_size(coupling, sizes, x, aside),
                 )
                 for problem in each
             ][:1]
@@ -65,7 +67,7 @@ def _coordinates(compiled: Compiled, work: Work, q: np.ndarray, terms: CouplerTe
     return x
 
 
-def _problems(coupling: CoordinateEquation, x: np.ndarray) -> Iterator[Problem]:
+def _problems(coupling: CoordinateEquation, x: np.ndarray, sizes: np.ndarray) -> Iterator[Problem]:
     function: Any = coupling.function
     path, plain = (coupling.section, coupling.name), getattr(function, "py_func", function)
     late = [x + np.concatenate([[h], np.zeros(len(x) - 1)]) for h in LATER]
@@ -79,11 +81,11 @@ def _problems(coupling: CoordinateEquation, x: np.ndarray) -> Iterator[Problem]:
                     (*path, "rheonomic"), "the function depends on time; set rheonomic=True"
                 )
             return
-        true = np.array(by_differences(plain, x, True))
+        true = np.array(by_differences(plain, x, True, sizes))
         given_by: Any = coupling.gradient  # type: ignore[attr-defined]
         gradient = getattr(given_by, "py_func", given_by)
         given = true if gradient is None else np.array(row(gradient, x))
-        later = np.array([by_differences(plain, each, True) for each in late])
+        later = np.array([by_differences(plain, each, True, sizes) for each in late])
     except Exception:  # not defined there; reported by a run that reaches it
         return
     if not (np.isfinite(true).all() and np.isfinite(given).all()):
@@ -105,7 +107,9 @@ def _problems(coupling: CoordinateEquation, x: np.ndarray) -> Iterator[Problem]:
         yield Problem((*path, "gradient"), text)
 
 
-def _of_unsuitable_size(coupling: CoordinateEquation, *places: np.ndarray) -> Iterator[Problem]:
+def _of_unsuitable_size(
+    coupling: CoordinateEquation, displacements: np.ndarray, *places: np.ndarray
+) -> Iterator[Problem]:
     function: Any = coupling.function
     plain, holonomic = (
         getattr(function, "py_func", function),
@@ -113,7 +117,16 @@ def _of_unsuitable_size(coupling: CoordinateEquation, *places: np.ndarray) -> It
     )
     try:
         sizes = [
-            np.abs((by_differences(plain, x, False) if holonomic else row(plain, x))[:-1]).max()
+            np.abs(
+                np.multiply(
+                    (
+                        by_differences(plain, x, False, displacements)
+                        if holonomic
+                        else row(plain, x)
+                    )[:-1],
+                    displacements,
+                )
+            ).max()
             for x in places
         ]
     except Exception:  # not defined there; reported by a run that reaches it

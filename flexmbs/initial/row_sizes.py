@@ -10,7 +10,7 @@ from flexmbs.system.records import Work
 from flexmbs.system.step_scales import displacement_sizes, model_size
 
 LATER = (0.37, 1.9, 11.0, 73.0)  # s, at which functions may show that they depend on time
-# of user rows, per m or rad; a smaller one at the start only is near a dead centre
+# of user rows, per comparable displacement; a smaller one at the start only is near a dead centre
 LEAST, MOST = 1e-6, 1e6
 
 
@@ -20,9 +20,7 @@ def relative_sizes(compiled: Compiled, work: Work, G: np.ndarray) -> np.ndarray:
     |n|) with their covectors (f, n), L the size of the model, at most that of their curve."""
     length, cuts, reach = model_size(compiled), compiled.system.cuts, displacement_sizes(compiled)
     moving = np.linalg.norm(G * reach, axis=1)
-    found = np.where(
-        np.linalg.norm(G, axis=1) >= LEAST * np.minimum(1.0, 1.0 / length), moving, 1.0
-    )
+    found = np.where(moving >= LEAST * min(1.0, length), moving, 1.0)
     for k, name in enumerate(compiled.topology.cuts):
         joint, rows = compiled.model.joints[name], int(cuts.rows[k])
         extent = joint.extent if isinstance(joint, Relation) else np.inf
@@ -45,11 +43,13 @@ def smallest_length(compiled: Compiled) -> float:
 
 
 def unsuitable_size(least: float, most: float) -> str:
-    """Why rows cannot have sizes (per m or rad) between these at the poses tried, or ""."""
+    """Why rows cannot have sizes, per comparable displacement, between these at the poses tried, or
+    "".
+    """
     if most >= LEAST and least <= MOST:
         return ""
     size = most if most < LEAST else least
     limits = f"outside of {LEAST:.0e} … {MOST:.0e}"
-    return f"{size:.1e} per m or rad, {limits}; " + (
+    return f"{size:.1e} over the size of the model or 1 rad, {limits}; " + (
         f"divide it by {size:.1e}" if size > 0.0 else "correct or omit it"
     )

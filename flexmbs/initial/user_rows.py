@@ -7,16 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from flexmbs.declaration import Problem
-from flexmbs.initial.row_sizes import LATER, LEAST, unsuitable_size
+from flexmbs.initial.row_sizes import LATER, unsuitable_size
 from flexmbs.model.contacts import UserContact
 from flexmbs.model.joints import Joint
 from flexmbs.model.relations.relation import FunctionRows, Relation
 from flexmbs.system.compile import Compiled
 from flexmbs.system.pose_functions import COLUMNS, by_differences, moved, rows
 from flexmbs.system.records import Work
+from flexmbs.system.step_scales import model_size
 
 WRONG = 1e-5  # of the derivatives, above the error of differences
-SIDEWAYS = (0.02, -0.03, 0.05, 0.04, -0.05, 0.03)  # m and rad to a second, more generic pose
+# of the size of the model, and rad, to a second, more generic pose
+SIDEWAYS = (0.02, -0.03, 0.05, 0.04, -0.05, 0.03)
 NAMES = ("v_x", "v_y", "v_z", "ω_x", "ω_y", "ω_z", "t")
 
 
@@ -25,13 +27,14 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
     time is not declared.
     """
     found: list[Problem] = []
+    sizes = np.repeat([model_size(compiled), 1.0], 3)
     for k, name in enumerate(compiled.topology.cuts):
         joint = compiled.model.joints[name]
         given = joint.row() if isinstance(joint, Relation) else None
         if not isinstance(given, FunctionRows):
             continue
         here = np.concatenate([[t], work.cut.pair.x[k], work.cut.pair.R[k]])
-        found += _first_problem(joint, given, here)
+        found += _first_problem(joint, given, here, sizes)
     contacts = {
         name: each
         for name, each in compiled.model.contacts.items()
@@ -40,25 +43,28 @@ def user_row_problems(compiled: Compiled, work: Work, t: float) -> list[str]:
     for name, contact in contacts.items():
         k = compiled.contacts.index(name)
         R, x = relative_frames(compiled, work, k)
-        found += _first_problem(contact, contact.row(), np.concatenate([[t], x, R.ravel()]))
-        found += _slip_problems(contact, np.concatenate([[t], x, R.ravel()]))[:1]
+        here = np.concatenate([[t], x, R.ravel()])
+        found += _first_problem(contact, contact.row(), here, sizes)
+        found += _slip_problems(contact, here, sizes)[:1]
     return [str(problem) for problem in found]
 
 
 def _first_problem(
-    item: "Joint | UserContact", given: FunctionRows, here: np.ndarray
+    item: "Joint | UserContact", given: FunctionRows, here: np.ndarray, sizes: np.ndarray
 ) -> list[Problem]:
-    """The first problem at a pose and at a more generic one."""
+    """The first problem at a pose and at a more generic one; ``sizes`` (6,): comparable
+    displacements.
+    """
     aside = here
-    for direction, step in enumerate(SIDEWAYS):
+    for direction, step in enumerate(sizes * SIDEWAYS):
         aside = moved(aside, direction, step)
     made = _of_rows if given.values is None else _of_values
     compared = (
         ()
         if given.rows is None and given.values is None
-        else (made(item, given, pose) for pose in (here, aside))
+        else (made(item, given, pose, sizes) for pose in (here, aside))
     )
-    problems = (*compared, _of_unsuitable_size(item, given, here, aside))
+    problems = (*compared, _of_unsuitable_size(item, given, sizes, here, aside))
     return [problem for each in problems for problem in each][:1]
 
 
@@ -78,7 +84,7 @@ def relative_frames(compiled: Compiled, work: Work, k: int) -> tuple[np.ndarray,
     return Ra.T @ Rb, Ra.T @ (xb - xa)
 
 
-def _slip_problems(contact: UserContact, pose: np.ndarray) -> list[Problem]:
+def _slip_problems(contact: UserContact, pose: np.ndarray, sizes: np.ndarray) -> list[Problem]:
     """Rows of slip that are not perpendicular to the normal and to each other, or that depend on
     time unless they say so.
     """
@@ -90,10 +96,10 @@ def _slip_problems(contact: UserContact, pose: np.ndarray) -> list[Problem]:
             rows(_plain(contact.slip), moved(pose, COLUMNS - 1, h)).reshape(2, COLUMNS)
             for h in (0.0, *LATER)
         ]
-        normal = by_differences(_plain(contact.function), pose, 1)[0]
+        normal = by_differences(_plain(contact.function), pose, 1, sizes[0])[0]
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return []
-    d = normal[:3] / max(float(np.linalg.norm(normal[:3])), LEAST)
+    d = normal[:3] / max(float(np.linalg.norm(normal[:3])), np.finfo(float).tiny)
     square = np.array([d, *slip[0][:, :3]])
     if np.abs(square @ square.T - np.eye(3)).max() > WRONG:
         text = (
@@ -111,13 +117,21 @@ def _slip_problems(contact: UserContact, pose: np.ndarray) -> list[Problem]:
 
 
 def _of_unsuitable_size(
-    joint: "Joint | UserContact", made: FunctionRows, *poses: np.ndarray
+    joint: "Joint | UserContact",
+    made: FunctionRows,
+    displacements: np.ndarray,
+    *poses: np.ndarray,
 ) -> Iterator[Problem]:
     """Rows beside which round-off is not small, or that are not large beside it: they would be
     dropped, or never closed.
     """
     try:
-        sizes = np.array([np.abs(_matrix(joint, made, pose)[:, :6]).max(axis=1) for pose in poses])
+        sizes = np.array(
+            [
+                np.abs(_matrix(joint, made, pose, displacements)[:, :6] * displacements).max(axis=1)
+                for pose in poses
+            ]
+        )
     except Exception:  # not defined at this pose; reported by a run that reaches it
         return
     for k, (least, most) in enumerate(zip(sizes.min(axis=0), sizes.max(axis=0))):
@@ -127,22 +141,24 @@ def _of_unsuitable_size(
             yield Problem((joint.section, joint.name, key), f"{what} {text}")
 
 
-def _matrix(joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray) -> np.ndarray:
+def _matrix(
+    joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray, sizes: np.ndarray
+) -> np.ndarray:
     """(A | a₀) of the rows (n, 7) at a pose."""
     if made.values is not None:
-        return by_differences(_plain(made.values), pose, joint.rows)
+        return by_differences(_plain(made.values), pose, joint.rows, sizes[0])
     given = made.constants if made.rows is None else rows(_plain(made.rows), pose)
     return np.asarray(given, float).reshape(joint.rows, COLUMNS)
 
 
 def _of_values(
-    joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray
+    joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray, sizes: np.ndarray
 ) -> Iterator[Problem]:
     try:
-        true = by_differences(_plain(made.values), pose, joint.rows)
+        true = by_differences(_plain(made.values), pose, joint.rows, sizes[0])
         given = true if made.rows is None else rows(_plain(made.rows), pose).reshape(true.shape)
         later = [
-            by_differences(_plain(made.values), moved(pose, COLUMNS - 1, h), joint.rows)
+            by_differences(_plain(made.values), moved(pose, COLUMNS - 1, h), joint.rows, sizes[0])
             for h in LATER
         ]
     except Exception:  # not defined at this pose; reported by a run that reaches it
@@ -170,7 +186,7 @@ def _of_values(
 
 
 def _of_rows(
-    joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray
+    joint: "Joint | UserContact", made: FunctionRows, pose: np.ndarray, _: np.ndarray
 ) -> Iterator[Problem]:
     if made.rheonomic:
         return

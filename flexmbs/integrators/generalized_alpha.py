@@ -28,7 +28,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import entry, invoke
-from flexmbs.algebra.small import largest
+from flexmbs.algebra.small import largest, largest_over
 from flexmbs.errors import InputError
 from flexmbs.integrators.dense_output import between_ends
 from flexmbs.integrators.integrator import (
@@ -82,7 +82,7 @@ SHARE = 1.0 / 15.0  # of what is asked of the run: errors of steps grow on their
 FINEST = 1e-7
 NEWTON_SHARE = 1e-3  # of SHARE rtol: what Newton's method leaves adds up over the steps
 MULTIPLIER_TOLERANCE = 1e-6  # of the largest multiplier
-ROUND_OFF = 1e-14  # of corrections to coordinates of order one
+ROUND_OFF = 1e-14  # of corrections beside displacements that are alike
 # change of s̈ and κ in a step, over their size, above which they say nothing of other steps
 SMOOTH = 2.0
 # of a step, for s̈ by differences: the second shows whether the first holds over a step
@@ -90,7 +90,9 @@ JERK_STEPS = (0.05, 1.0)
 SMOOTH_JERK = 0.5  # of their difference
 FADING = 0.8  # of a size from step to step
 SAME = 1e-6  # of a step: changes of its length that do not matter
-STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
+# corrections below this, of displacements that are alike and of positions, that no longer shrink are
+# round-off
+STAGNATION = 1e-11
 # indices into Memory.last: length of the last step; how constant κ and s̈ were from step to step, 0
 # … 1; their sizes lately
 LENGTH, CONSTANT, KAPPA, JERK, LAST = range(5)
@@ -176,6 +178,8 @@ class GeneralizedAlpha(Integrator):
             z(facts.nc),
             z(LAST),
             z(facts.nz),
+            facts.sizes,
+            facts.places,
         )
 
     def begin(self, memory: Any, context: RunContext) -> None:
@@ -235,19 +239,15 @@ def predict(memory, state, h):
 
 
 @part
-def correct(c_sd, c_s, x, delta, s, sd):
-    """hΔ ← hΔ + x, s ← s + γ/(βh) x, ṡ ← ṡ + (1 − α_m)/(βh² (1 − α_f)) x; returns the size of x,
-    NaN where one of x is.
+def correct(c_sd, c_s, x, sizes, delta, s, sd):
+    """hΔ ← hΔ + x, s ← s + γ/(βh) x, ṡ ← ṡ + (1 − α_m)/(βh² (1 − α_f)) x; returns the size of x
+    beside displacements that are alike, NaN where one of x is.
     """
-    size = 0.0
     for i in range(s.shape[0]):
         delta[i] += x[i]
         s[i] += c_s * x[i]
         sd[i] += c_sd * x[i]
-        each = abs(x[i])
-        if each > size or each != each:
-            size = each
-    return size
+    return largest_over(x, sizes)
 
 
 @part
@@ -310,6 +310,8 @@ class Memory(NamedTuple):
     kappa: np.ndarray  # (nc,) what G s leaves its exact value by, over h²
     last: np.ndarray  # (LAST,)
     base: np.ndarray  # (nz,) force states without the rate at the end of the step
+    sizes: np.ndarray  # (ns,) displacements that are alike
+    places: np.ndarray  # (nq,) of positions
 
 
 @part
@@ -382,7 +384,7 @@ def evaluate_end(memory, context, h, c_sd, c_s, renew):
 
 
 @part
-def correct_end(context, c_sd, c_s):
+def correct_end(memory, context, c_sd, c_s):
     """The iterate ``state`` corrected by K_b (δ, −δλ) = −(r, g); returns the sizes of δ and δλ."""
     state, exchange = context.state, context.exchange
     x, lam, ns = exchange.x, state.lam, state.s.shape[0]
@@ -392,7 +394,7 @@ def correct_end(context, c_sd, c_s):
         # a nonholonomic row has no g: G s + γ̄ = 0 is met through δs = c_s δ
         x[ns + a] = -exchange.g[a] if exchange.nonholonomic[a] == 0 else -exchange.gd[a] / c_s
     correction(context, STATE)
-    size = correct(c_sd, c_s, x, state.d, state.s, state.sd)
+    size = correct(c_sd, c_s, x, memory.sizes, state.d, state.s, state.sd)
     change = 0.0
     for a in range(lam.shape[0]):
         lam[a] -= x[ns + a]
@@ -427,13 +429,16 @@ def solve_step(memory, context, h):
                 before = 0.0
             fresh = True
             slow = False
-        size, change = correct_end(context, c_sd, c_s)
+        size, change = correct_end(memory, context, c_sd, c_s)
         if not size < 1e30:
             return NOT_FINITE
         # the second bound keeps accelerations accurate in short steps, where they change by δ/h²
         goal = (
             memory.tolerance
-            * min(largest(state.d), ACCELERATION_TOLERANCE * largest(state.sd) / c_sd)
+            * min(
+                largest_over(state.d, memory.sizes),
+                ACCELERATION_TOLERANCE * largest_over(state.sd, memory.sizes) / c_sd,
+            )
             + ROUND_OFF
         )
         forces = MULTIPLIER_TOLERANCE * largest(state.lam)
@@ -453,7 +458,7 @@ def solve_step(memory, context, h):
                 and change * slowest <= ahead * forces
             ):
                 return DONE
-            if rate > 0.5 and size <= STAGNATION:
+            if rate > 0.5 and size <= STAGNATION * max(1.0, largest_over(state.q, memory.places)):
                 return DONE
             slow = (
                 (memory.strongly_nonlinear == 1 and rate > NONLINEAR_RATE)

@@ -10,6 +10,8 @@ import math
 import numbers
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+
 from flexmbs._jit.address import Entry
 from flexmbs.errors import InputError
 from flexmbs.integrators.dense_output import between_ends, nothing_kept
@@ -34,6 +36,8 @@ class Facts(NamedTuple):
     # forces whose slopes change within a step: friction, joint limits, contacts
     strongly_nonlinear: bool
     loaded: bool  # forces that depend on reactions: Newton's matrix has no slopes over these
+    sizes: np.ndarray  # (ns,) displacements that are alike, in m, rad or modal amplitudes
+    places: np.ndarray  # (nq,) of positions
 
     @property
     def contraction(self) -> float:

@@ -28,7 +28,7 @@ import numpy as np
 
 from flexmbs._jit import part
 from flexmbs._jit.address import call, entry
-from flexmbs.algebra.small import largest
+from flexmbs.algebra.small import largest_over
 from flexmbs.errors import InputError
 from flexmbs.integrators.integrator import (
     Facts,
@@ -62,9 +62,11 @@ from flexmbs.integrators.run_context import (
     settle_accelerations,
 )  # fmt: skip
 
-ROUND_OFF = 1e-15  # of displacements of order one
+ROUND_OFF = 1e-15  # of displacements that are alike
 ERROR_CONSTANT = 1.0 / 12.0  # of h³ times the third derivative: local error of the positions
-STAGNATION = 1e-11  # corrections below this that no longer shrink are round-off
+# corrections below this, of displacements that are alike and of positions, that no longer shrink are
+# round-off
+STAGNATION = 1e-11
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,8 @@ class Rattle(Integrator):
             int(self.max_iterations),
             int(facts.constant_mass),
             np.zeros(1),
+            facts.sizes,
+            facts.places,
         )
 
     @property
@@ -135,6 +139,8 @@ class Memory(NamedTuple):
     iterations: int
     constant: int  # M does not depend on positions
     factor: np.ndarray  # (1,)
+    sizes: np.ndarray  # (ns,) displacements that are alike
+    places: np.ndarray  # (nq,) of positions
 
 
 @part
@@ -204,15 +210,16 @@ def middle(memory, context, h):
         size = 0.0
         for a in range(ns):
             state.s[a] += 0.5 * h * x[a]
-            each = 0.5 * h * h * abs(x[a])
+            each = 0.5 * h * h * abs(x[a]) / memory.sizes[a]
             if each > size or each != each:
                 size = each
         for a in range(state.lam.shape[0]):
             state.lam[a] -= x[ns + a]
         if not size < 1e30:
             return NOT_FINITE
-        if size <= memory.tolerance * largest(state.d) + ROUND_OFF or (
-            size <= STAGNATION and 0.0 < before <= 2.0 * size
+        if size <= memory.tolerance * largest_over(state.d, memory.sizes) + ROUND_OFF or (
+            size <= STAGNATION * max(1.0, largest_over(state.q, memory.places))
+            and 0.0 < before <= 2.0 * size
         ):
             return DONE
         before = size

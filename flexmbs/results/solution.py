@@ -338,7 +338,9 @@ class SolutionData:
             joint = declared_coordinates(self.compiled, self.trajectory, self._joints, use.joint)
             x[:, k] = joint.position[:, _position_of(self.compiled, *use)]
             v[:, k] = joint.velocity[:, use.coordinate]
-        a = factors_at(coupling, self.t, x)
+        a = factors_at(
+            coupling, self.t, x, self.compiled.model.joints, self.compiled.system.laws.length[0]
+        )
         value, rate = np.einsum("tk,tk->t", a, x), np.einsum("tk,tk->t", a, v)
         effort = {term.coordinate: a[:, k] * lam for k, term in enumerate(coupling.terms)}
         unique = not self.run.redundant or bool(

@@ -46,6 +46,7 @@ from flexmbs.system.records import (
 )
 from flexmbs.system.records import Prescribed as PrescribedRows
 from flexmbs.system.start_poses import StartPoses
+from flexmbs.system.user_derivatives import length_scale
 from flexmbs.system.topology import Topology, topology
 
 
@@ -144,7 +145,7 @@ def compile_model(
     joints, joint_numbers = _joints(model, shape)
     tree, nq, ns = _tree(shape, data, frames, joint_numbers)
     callbacks = Callbacks()
-    laws, poses = LawTable(callbacks), StartPoses(model, frames)
+    laws, poses = LawTable(callbacks, length_scale(model, data)), StartPoses(model, frames)
     cuts, relations, paths, places = _cuts(model, shape, frames, joint_numbers, laws, poses)
     nc = _cut_rows(model, shape, cuts, places)
     couplers, paths = compile_couplers(

@@ -112,7 +112,8 @@ def compile_contacts(
     for key in ("first", "end", "path", "path_end"):
         numbers[key] = np.maximum(numbers[key], 0)
     body, cut, v, q = np.array(terms, np.int64).reshape(-1, 4).T.copy()
-    coordinates = CouplerTerms(np.zeros(len(body), np.int64), body, cut, v, q, np.ones(len(body)))
+    number, ones = np.zeros(len(body), np.int64), np.ones(len(body))
+    coordinates = CouplerTerms(number, body, cut, v, q, ones, ones)
     return (
         Contacts(**numbers, **values, geometry=table(shapes), law=table(given), terms=coordinates),
         tuple(names),
@@ -143,7 +144,7 @@ def _movers(terms: list[tuple[int, ...]], cuts: Cuts, paths: list[int]) -> list[
 
 
 def _of_coordinates(contact: UnilateralCoupling, laws: LawTable, model: ModelData) -> Row:
-    value, row = addresses(laws.callbacks, contact, model.joints)
+    value, row = addresses(laws, contact, model.joints)
     made: Row = {
         "geometry_kernel": OF_COORDINATES,
         "function": laws.pose(value),
@@ -164,9 +165,7 @@ def _of_pose(contact: UserContact, laws: LawTable, poses: StartPoses) -> Row:
         "function": laws.pose(value_address(callbacks, name, contact.function, 1, at)),
     }
     if contact.jacobian is None:
-        made["row_function"] = laws.pose(
-            slope_address(callbacks, name, contact.function, 1, timed, at)
-        )
+        made["row_function"] = laws.pose(slope_address(laws, name, contact.function, 1, timed, at))
     else:
         check_shape(f"{name}.jacobian", contact.jacobian, at, (1, 7) if timed else (1, 6))
         made["row_function"] = laws.pose(row_address(callbacks, name, contact.jacobian, 1, at))

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from flexmbs.model.check_references import motion_of
 from flexmbs.model.couplings import ConstantCoupling
 from flexmbs.model.cut_shapes import CutShape
 from flexmbs.model.general_couplings import GeneralCoupling
@@ -33,12 +34,15 @@ def compile_couplers(
     rows: list[tuple[int, ...]] = []
     terms: list[tuple[int, ...]] = []
     factors: list[float] = []
+    sizes: list[float] = []
     for k, (name, coupling) in enumerate(model.couplings.items()):
         item, moving, begun, at = f"couplings.{name}", set[int](), len(terms), len(paths)
         for term, use in zip(coupling.terms, coupling.coordinates(model.joints)):
             place = places[use.joint]
             terms.append((k, place.body, place.cut, *place.coordinate(item, use.coordinate)))
             factors.append(term.factor)
+            turns = motion_of(model.joints[use.joint], use.coordinate).turns
+            sizes.append(1.0 if turns else laws.length)
             moving.update(
                 paths[cuts.path[place.cut] : cuts.path_end[place.cut]]
                 if place.cut >= 0
@@ -51,6 +55,7 @@ def compile_couplers(
                 (k, i, -1, int(tree.nv[i]) + j, nq + j) for j, value in enumerate(values) if value
             ]
             terms, factors = [*terms, *own], [*factors, *(value for value in values if value)]
+            sizes += [1.0] * len(own)
             moving.add(i)
         paths = [*paths, *sorted(moving)]
         law = (
@@ -61,7 +66,7 @@ def compile_couplers(
         number = laws.number(item, law)
         functions = -1, -1
         if isinstance(coupling, GeneralCoupling):
-            value, row_of = addresses(laws.callbacks, coupling, model.joints)
+            value, row_of = addresses(laws, coupling, model.joints)
             functions = laws.pose(value) if value else -1, laws.pose(row_of)
         rows.append(
             (begin[0] + k, begin[1] + k, number, begun, len(terms), at, len(paths), *functions)
@@ -75,7 +80,7 @@ def compile_couplers(
         for each in model.couplings.values()
     ]
     constant = np.where(np.array(loose, bool), math.nan, 0.0)
-    record = CouplerTerms(of, body, cut, v, q, np.array(factors, float))
+    record = CouplerTerms(of, body, cut, v, q, np.array(factors, float), np.array(sizes, float))
     return Couplers(
         row, node, law_of, first, end, path, path_end, value_of, rows_of, constant, record
     ), paths

@@ -131,8 +131,8 @@ def _reads_beyond(function: Callable[..., Any], body: Callable[..., Any], x: np.
 class LawTable:
     """Numbers laws as they are met and collects their parameters."""
 
-    def __init__(self, callbacks: Callbacks) -> None:
-        self.callbacks = callbacks
+    def __init__(self, callbacks: Callbacks, length: float = 1.0) -> None:
+        self.callbacks, self.length = callbacks, length
         self.kind: list[int] = []
         self.values: list[float] = []
         self.at = [0]
@@ -234,4 +234,4 @@ class LawTable:
         kind, at, address = (
             np.array(each, np.int64) for each in (self.kind, self.at, self.addresses)
         )
-        return Laws(kind, at, address, np.array([*self.values, 0.0]))
+        return Laws(kind, at, address, np.array([*self.values, 0.0]), np.array([self.length]))

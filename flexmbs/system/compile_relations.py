@@ -55,6 +55,6 @@ def _of_functions(
         )
     if made.values is None:
         return in_parent, position, -1.0, *made.constants
-    slopes = laws.pose(slope_address(callbacks, name, made.values, n, made.rheonomic, at))
-    along = along_address(callbacks, name, made.values, n, made.rheonomic, at)
+    slopes = laws.pose(slope_address(laws, name, made.values, n, made.rheonomic, at))
+    along = along_address(laws, name, made.values, n, made.rheonomic, at)
     return in_parent, position, slopes, laws.pose(along) if along else VALUES_ALONG

@@ -15,6 +15,7 @@ import numpy as np
 from flexmbs._jit import is_jitted, jitted
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+from flexmbs.model.check_references import motion_of
 from flexmbs.model.couplings import Coupling, coordinate_of
 from flexmbs.model.functions import StandIn
 from flexmbs.model.general_couplings import (
@@ -26,6 +27,7 @@ from flexmbs.model.general_couplings import (
 )
 from flexmbs.model.joints import Joint
 from flexmbs.system.callbacks import Callbacks
+from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.user_derivatives import NEAR, STENCIL, STEP, TINY, first_defined, takes_complex
 
 
@@ -58,26 +60,33 @@ def _by_complex_steps(function: Callable[..., Any], x: np.ndarray, rheonomic: bo
     ]
 
 
-def by_differences(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> list[float]:
-    """(∂g/∂x | ∂g/∂t) by differences of fourth order."""
+def by_differences(
+    function: Callable[..., Any], x: np.ndarray, rheonomic: bool, sizes: np.ndarray
+) -> list[float]:
+    """(∂g/∂x | ∂g/∂t) by differences of fourth order; ``sizes`` (n,): comparable changes of the
+    coordinates, to which steps are relative.
+    """
+    steps = STEP * np.concatenate([[1.0], sizes])
 
     def slope(k: int) -> float:
         total = 0.0
         for factor, weight in STENCIL:
             y = x.copy()
-            y[k] += factor * STEP
-            total += weight / STEP * float(_single(function(float(y[0]), y[1:])))
+            y[k] += factor * steps[k]
+            total += weight / steps[k] * float(_single(function(float(y[0]), y[1:])))
         return total
 
     return [*(slope(k) for k in range(1, len(x))), slope(0) if rheonomic else 0.0]
 
 
-def _takes_complex(function: Callable[..., Any], x: np.ndarray, rheonomic: bool) -> bool:
+def _takes_complex(
+    function: Callable[..., Any], x: np.ndarray, rheonomic: bool, sizes: np.ndarray
+) -> bool:
     """True where complex steps give the derivatives that differences give at x = (t, coordinates)."""
-    exact, rough = (
-        functools.partial(by, function, x, rheonomic) for by in (_by_complex_steps, by_differences)
-    )
-    return takes_complex(exact, rough)
+    exact = functools.partial(_by_complex_steps, function, x, rheonomic)
+    rough = functools.partial(by_differences, function, x, rheonomic, sizes)
+    reach = np.append(sizes, 1.0)
+    return takes_complex(lambda: exact() * reach, lambda: rough() * reach)
 
 
 def _spread_value(function: Callable[..., Any], n: int) -> Callable[..., Any]:
@@ -102,11 +111,12 @@ def _spread_row(function: Callable[..., Any], n: int) -> Callable[..., Any]:
 
 
 def _spread_differences(
-    function: Callable[..., Any], n: int, rheonomic: bool
+    function: Callable[..., Any], n: int, rheonomic: bool, sizes: np.ndarray
 ) -> Callable[..., Any]:
     """``body(x, out)`` of the derivatives by differences for Numba."""
     inner = jitted(_spread_value(function, n))
     first = 0 if rheonomic else 1
+    steps = STEP * np.concatenate([[1.0], sizes])
 
     def body(x: Any, out: Any) -> None:
         y, g = x[: n + 1].copy(), np.empty(1)
@@ -120,21 +130,22 @@ def _spread_differences(
                 if c % 2 == 1:
                     factor = -factor
                     weight = -weight
-                y[k] = x[k] + factor * STEP
+                y[k] = x[k] + factor * steps[k]
                 inner(y, g)
-                out[to] += weight / STEP * g[0]
+                out[to] += weight / steps[k] * g[0]
             y[k] = x[k]
 
     return body
 
 
 def addresses(
-    callbacks: Callbacks, coupling: CoordinateEquation, joints: Mapping[str, Joint]
+    laws: LawTable, coupling: CoordinateEquation, joints: Mapping[str, Joint]
 ) -> tuple[int, int]:
     """Addresses of g, 0 where there is none, and of (a | a₀). Raises `InputError` for functions of
     another shape.
     """
-    name, n = f"{coupling.section}.{coupling.name}", len(coupling.of)
+    name, n, callbacks = f"{coupling.section}.{coupling.name}", len(coupling.of), laws.callbacks
+    sizes = comparable_changes(coupling, joints, laws.length)
     function, rheonomic = coupling.function, coupling.rheonomic
     gradient = getattr(coupling, "gradient", None)
     given = {f"{name}.function": function, f"{name}.gradient": gradient}
@@ -148,14 +159,25 @@ def addresses(
     if gradient is not None:
         _check_shape(f"{name}.gradient", gradient, at, (n + 1,) if rheonomic else (n,))
         return position, _row_address(callbacks, name, gradient, n)
-    spread = _spread_differences(function, n, rheonomic) if is_jitted(function) else None
+    spread = _spread_differences(function, n, rheonomic, sizes) if is_jitted(function) else None
     plain = getattr(function, "py_func", function)
-    by = _by_complex_steps if _takes_complex(plain, at, rheonomic) else by_differences
+    exact = _takes_complex(plain, at, rheonomic, sizes)
 
     def body(function: Callable[..., Any], x: np.ndarray) -> list[float]:
-        return by(function, x, rheonomic)
+        if exact:
+            return _by_complex_steps(function, x, rheonomic)
+        return by_differences(function, x, rheonomic, sizes)
 
     return position, callbacks.address(name, function, body, n + 1, n + 1, spread)
+
+
+def comparable_changes(
+    coupling: CoordinateEquation, joints: Mapping[str, Joint], length: float
+) -> np.ndarray:
+    """(n,) the ``length`` of the model for translations, 1 rad for rotations."""
+    uses = [coordinate_of(text, joints) for text in coupling.of]
+    turns = [motion_of(joints[use.joint], use.coordinate).turns for use in uses]
+    return np.where(turns, 1.0, length)
 
 
 def _start(coupling: CoordinateEquation, joints: Mapping[str, Joint]) -> np.ndarray:
@@ -182,8 +204,8 @@ def _examined(functions: Mapping[str, Any], n: int, start: np.ndarray) -> np.nda
     )
 
 
-def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray) -> np.ndarray:
-    """(a | a₀) at time t and coordinates x, in Python."""
+def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """(a | a₀) at time t and coordinates x with comparable changes ``sizes``, in Python."""
     given = np.concatenate([[t], x])
     function: Any = coupling.function  # type: ignore[attr-defined]
     if not isinstance(coupling, HolonomicCoupling):
@@ -191,17 +213,20 @@ def row_of(coupling: GeneralCoupling, t: float, x: np.ndarray) -> np.ndarray:
     if coupling.gradient is not None:
         return np.array(row(coupling.gradient, given))
     plain: Callable[..., Any] = getattr(function, "py_func", function)
-    by = _by_complex_steps if _takes_complex(plain, given, coupling.rheonomic) else by_differences
-    return np.array(by(plain, given, coupling.rheonomic), float)
+    if _takes_complex(plain, given, coupling.rheonomic, sizes):
+        return np.array(_by_complex_steps(plain, given, coupling.rheonomic), float)
+    return np.array(by_differences(plain, given, coupling.rheonomic, sizes), float)
 
 
-def factors_at(coupling: Coupling, t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Factors a (nt, n) at times (nt,) and coordinates x (nt, n)."""
+def factors_at(
+    coupling: Coupling, t: np.ndarray, x: np.ndarray, joints: Mapping[str, Joint], length: float
+) -> np.ndarray:
+    """Factors a (nt, n) at times (nt,) and coordinates x (nt, n) in a model of a ``length``."""
     if not isinstance(coupling, GeneralCoupling):
         return np.tile([term.factor for term in coupling.terms], (len(t), 1))
-    return np.array([row_of(coupling, float(now), each)[:-1] for now, each in zip(t, x)]).reshape(
-        x.shape
-    )
+    sizes = comparable_changes(coupling, joints, length)
+    rows = [row_of(coupling, float(now), each, sizes)[:-1] for now, each in zip(t, x)]
+    return np.array(rows).reshape(x.shape)
 
 
 def _row_address(callbacks: Callbacks, name: str, function: Callable[..., Any], n: int) -> int:

@@ -19,6 +19,7 @@ from flexmbs.declaration import shown
 from flexmbs.errors import InputError
 from flexmbs.model.functions import StandIn
 from flexmbs.system.callbacks import FRAME_ARGUMENTS, POSE_ARGUMENTS, Callbacks
+from flexmbs.system.compile_laws import LawTable
 from flexmbs.system.user_derivatives import NEAR, STENCIL, STEP, TINY, first_defined, takes_complex
 
 COLUMNS = 7  # of a row: on (v, ω), and a₀ or ∂g/∂t
@@ -51,9 +52,13 @@ def rows(function: Callable[..., Any], x: np.ndarray) -> np.ndarray:
     )
 
 
-def by_differences(function: Callable[..., Any], x: np.ndarray, n: int) -> np.ndarray:
-    """(n, 7) by differences of fourth order."""
-    return _rows_by_differences(function, x, n, True)
+def by_differences(
+    function: Callable[..., Any], x: np.ndarray, n: int, length: float
+) -> np.ndarray:
+    """(n, 7) by differences of fourth order; ``length`` of the model (m), to which steps are
+    relative.
+    """
+    return _rows_by_differences(function, x, n, True, length)
 
 
 def _spun(A: np.ndarray) -> np.ndarray:
@@ -68,20 +73,21 @@ def _directions(x: np.ndarray) -> np.ndarray:
     return found
 
 
-def _takes_complex(function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray) -> bool:
+def _takes_complex(
+    function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray, length: float
+) -> bool:
     """True where complex steps give the derivatives that differences give at a pose."""
-    exact, rough = (
-        functools.partial(by, function, at, n, rheonomic)
-        for by in (_rows_by_complex_steps, _rows_by_differences)
-    )
-    return takes_complex(exact, rough)
+    exact = functools.partial(_rows_by_complex_steps, function, at, n, rheonomic)
+    rough = functools.partial(_rows_by_differences, function, at, n, rheonomic, length)
+    sizes = np.repeat([length, 1.0], [3, COLUMNS - 3])
+    return takes_complex(lambda: exact() * sizes, lambda: rough() * sizes)
 
 
 def _rows_by_differences(
-    function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool
+    function: Callable[..., Any], x: np.ndarray, n: int, rheonomic: bool, length: float
 ) -> np.ndarray:
     """(n, 7) of differences of g at the poses beside, by columns of the stencil."""
-    t, poses = float(x[0]), (_TURNED @ x[1:]).reshape(-1, 12) + _SHIFTED
+    t, poses = float(x[0]), (_TURNED @ x[1:]).reshape(-1, 12) + length * _SHIFTED
     with np.errstate(invalid="ignore"):  # an infinite function value is reported below
         g = [function(t, pose[:3], pose[3:]) for pose in poses]
         if rheonomic:
@@ -92,6 +98,7 @@ def _rows_by_differences(
         found[:, : len(g) // 4] = np.einsum(
             "kcr,c->rk", np.array(g, float).reshape(-1, 4, n), _WEIGHTS
         )
+        found[:, :3] /= length
     return found
 
 
@@ -196,7 +203,7 @@ def spread_rows(function: Callable[..., Any], n: int, at: np.ndarray) -> Callabl
 
 
 def spread_differences(
-    function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray
+    function: Callable[..., Any], n: int, rheonomic: bool, at: np.ndarray, length: float
 ) -> Callable[..., Any]:  # fmt: skip
     """``body(x, out)`` of the rows by differences for Numba."""
     inner = jitted(spread_values(function, n, at))
@@ -214,7 +221,8 @@ def spread_differences(
                 if c % 2 == 1:
                     factor = -factor
                     weight = -weight
-                h = factor * STEP
+                step = STEP * length if k < 3 else STEP
+                h = factor * step
                 for a in range(13):
                     y[a] = x[a]
                 if k < 3:
@@ -229,7 +237,7 @@ def spread_differences(
                         y[b + e] = math.sin(h) * x[a + e] + math.cos(h) * x[b + e]
                 inner(y, g)
                 for r in range(n):
-                    out[7 * r + k] += weight / STEP * g[r]
+                    out[7 * r + k] += weight / step * g[r]
 
     return body
 
@@ -251,7 +259,7 @@ def row_address(
 
 
 def slope_address(
-    callbacks: Callbacks,
+    laws: LawTable,
     name: str,
     function: Callable[..., Any],
     n: int,
@@ -259,20 +267,22 @@ def slope_address(
     at: np.ndarray,
 ) -> int:
     """Address of rows by differentiation of g."""
-    spread = spread_differences(function, n, rheonomic, at) if is_jitted(function) else None
-    plain = getattr(function, "py_func", function)
-    rows = (
-        _rows_by_complex_steps if _takes_complex(plain, n, rheonomic, at) else _rows_by_differences
+    spread = (
+        spread_differences(function, n, rheonomic, at, laws.length) if is_jitted(function) else None
     )
+    plain = getattr(function, "py_func", function)
+    exact = _takes_complex(plain, n, rheonomic, at, laws.length)
 
     def body(function: Callable[..., Any], x: np.ndarray) -> Any:
-        return rows(function, x, n, rheonomic).ravel().tolist()
+        if exact:
+            return _rows_by_complex_steps(function, x, n, rheonomic).ravel().tolist()
+        return _rows_by_differences(function, x, n, rheonomic, laws.length).ravel().tolist()
 
-    return callbacks.address(name, function, body, POSE_ARGUMENTS, COLUMNS * n, spread)
+    return laws.callbacks.address(name, function, body, POSE_ARGUMENTS, COLUMNS * n, spread)
 
 
 def along_address(
-    callbacks: Callbacks,
+    laws: LawTable,
     name: str,
     function: Callable[..., Any],
     n: int,
@@ -282,13 +292,13 @@ def along_address(
     """Address of ġ along a twist, which follows the pose, by complex steps; 0 where the function
     does not take them.
     """
-    if is_jitted(function) or not _takes_complex(function, n, rheonomic, at):
+    if is_jitted(function) or not _takes_complex(function, n, rheonomic, at, laws.length):
         return 0
 
     def body(function: Callable[..., Any], x: np.ndarray) -> Any:
         return _along_by_complex_steps(function, x, n, rheonomic).tolist()
 
-    return callbacks.address(name, function, body, FRAME_ARGUMENTS, n)
+    return laws.callbacks.address(name, function, body, FRAME_ARGUMENTS, n)
 
 
 def examined_pose(start: Callable[[], np.ndarray], functions: Mapping[str, Any]) -> np.ndarray:

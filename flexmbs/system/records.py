@@ -218,7 +218,7 @@ class Prescribed(NamedTuple):
 
 class CouplerTerms(NamedTuple):
     """The terms a β of couplers: coupler, body of a primary joint or −1, cut joint or −1, velocity,
-    position, factor a; (n,).
+    position, factor a, comparable change (1 rad or a length of the model) for user functions; (n,).
     """
 
     coupler: np.ndarray
@@ -227,6 +227,7 @@ class CouplerTerms(NamedTuple):
     v: np.ndarray
     q: np.ndarray
     factor: np.ndarray
+    size: np.ndarray
 
 
 class Couplers(NamedTuple):
@@ -284,6 +285,7 @@ class Laws(NamedTuple):
     at: np.ndarray
     address: np.ndarray
     value: np.ndarray
+    length: np.ndarray  # (1,) near the size of the model, by which user functions are differenced
 
 
 class ForceLaws(NamedTuple):

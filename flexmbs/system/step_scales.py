@@ -37,6 +37,23 @@ def displacement_sizes(compiled: Compiled) -> np.ndarray:
     return sizes
 
 
+def position_sizes(compiled: Compiled) -> np.ndarray:
+    """(nq,) sizes of the positions by which `displacement_sizes` are measured: as these, and 1 of
+    Euler parameters.
+    """
+    sizes, tree = displacement_sizes(compiled), compiled.system.tree
+    found = np.ones(int(compiled.system.layout[1]))
+    for i, primary in enumerate(compiled.topology.tree):
+        q, s = int(tree.q_at[i]), int(tree.s_at[i])
+        for motion in primary.motions:
+            same = 3 if motion.nq == 7 else motion.nq if motion.nq == motion.nv else 0
+            found[q : q + same] = sizes[s : s + same]
+            q, s = q + motion.nq, s + motion.nv
+        nf, qf, sf = (int(each[i]) for each in (tree.nf, tree.qf_at, tree.sf_at))
+        found[qf : qf + nf] = sizes[sf : sf + nf]
+    return found
+
+
 def coordinate_sizes(motions: Sequence[Motion], length: float) -> np.ndarray:
     """(nv,) comparable changes of the coordinates of a chain: 1 rad, or the ``length`` of the
     model.

@@ -2,6 +2,7 @@
 of functions of poses and of coordinates.
 """
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -10,15 +11,44 @@ import numpy as np
 
 from flexmbs.declaration import shown
 from flexmbs.errors import InputError
+from flexmbs.flexible_body.record import FlexibleBodyData
+from flexmbs.model.bodies import BodyWithFrames, RigidBody
 from flexmbs.model.functions import StandIn
+from flexmbs.model.model import ModelData
 
-STEP = 1e-3  # m, rad or s, of differences of fourth order
+STEP = 1e-3  # of a length of the model, rad or s, of differences of fourth order
 TINY = 1e-30  # complex step: its square is below round-off of any number
 STENCIL = ((1.0, 8.0 / 12.0), (-1.0, -8.0 / 12.0), (2.0, -1.0 / 12.0), (-2.0, 1.0 / 12.0))
 AGREE = 1e-6  # of the derivatives: error of the differences beside which complex steps are judged
 # m, rad and s from the declared start, where that is a special place, as a pose without rotation
 # often is
 NEAR = 1e-3
+
+
+def length_scale(model: ModelData, data: Mapping[str, FlexibleBodyData]) -> float:
+    """The power of 1000 m nearest to the size of the model: the largest distance of a frame from the
+    origin of its body, on the ground from the centroid of its frames, or radius of gyration.
+
+    Steps of differences may be off by a factor of 30, and as a power their number stays the same
+    when a length of the model changes, so that compiled functions serve all such models.
+    """
+    found = [0.0]
+    for name, body in model.bodies.items():
+        frames = data[name].frames.values() if name in data else ()
+        found += [float(np.linalg.norm(frame.x)) for frame in frames]
+        if isinstance(body, BodyWithFrames):
+            found += [float(np.linalg.norm(frame.position)) for frame in body.frames.values()]
+    ground = np.array([frame.position for frame in model.frames.values()]).reshape(-1, 3)
+    if len(ground):
+        found.append(float(np.linalg.norm(ground - ground.mean(axis=0), axis=1).max()))
+    if not max(found) > 0.0:
+        found += [
+            math.sqrt(max(body.inertia[:3]) / body.mass)
+            for body in model.bodies.values()
+            if isinstance(body, RigidBody) and body.mass > 0.0
+        ]
+    size = max(found)
+    return 1000.0 ** round(math.log(size, 1000.0)) if 0.0 < size < math.inf else 1.0
 
 
 def takes_complex(by_complex_steps: Callable[[], Any], by_differences: Callable[[], Any]) -> bool:

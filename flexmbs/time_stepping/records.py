@@ -23,6 +23,7 @@ from flexmbs.integrators.run_context import (
 from flexmbs.integrators.step_samples import WORKS
 from flexmbs.system.compile import Compiled
 from flexmbs.system.records import OF_FRICTION, Samplers, System, Work, depends_on_reactions
+from flexmbs.system.step_scales import displacement_sizes, position_sizes
 
 ASIDE = 1e-11  # of a second or of the time: how far before a jump of a law a stretch ends
 AUDITED = 16  # states that the audit examines, beside that of the largest accelerations
@@ -40,7 +41,19 @@ def facts(compiled: Compiled) -> Facts:
     )
     constant = free and rigid and not len(system.rotors.body)
     loaded = depends_on_reactions(system)
-    return Facts(nq, ns, nz, nc, len(system.contacts.a), free, constant, nonlinear, loaded)
+    return Facts(
+        nq,
+        ns,
+        nz,
+        nc,
+        len(system.contacts.a),
+        free,
+        constant,
+        nonlinear,
+        loaded,
+        displacement_sizes(compiled),
+        position_sizes(compiled),
+    )
 
 
 def contact_data(system: System, work: Work) -> ContactData:

@@ -5,6 +5,10 @@ The motion, the reactions and the status of every check agree. `metamorphic.py f
 models of many seeds.
 """
 
+import math
+from typing import Any
+
+import numba
 import numpy as np
 import pytest
 from any_models import any_model, registered
@@ -203,6 +207,63 @@ def test_models_at_rest_pass(k: int, far: bool) -> None:
     model = placed(resting(k), np.eye(3), FAR * np.array([0.6, 0.0, -0.8])) if far else resting(k)
     solution = fm.simulate(model, t_end=0.5, output_step=0.1, integrator="event-driven")
     assert [str(check) for check in solution.audit if check.status != PASS] == []
+
+
+@pytest.mark.parametrize("method", [fm.GeneralizedAlpha, fm.Rattle, fm.MoreauJean])
+@pytest.mark.parametrize("units", ["mm-t-s", "µm-kg-s", "km-kg-s"])
+def test_models_at_rest_pass_in_any_unit(units: str, method: Any) -> None:
+    """Newton's method takes corrections for round-off that are small beside the model: in µm those
+    of a model at rest never were, and it stopped."""
+    u = UNITS.get(units, Units(1e-3, 1.0, 1.0))
+    for model in (resting(1), constant_energies("at rest", 50.0)):
+        for coordinates in ("joint", "absolute"):
+            solution = fm.simulate(
+                InUnits(model, u).changed(),
+                t_end=0.05,
+                formalism="multiplier",
+                coordinates=coordinates,
+                integrator=method(step=1e-3),
+            )
+            assert [str(check) for check in solution.audit if check.status != PASS] == []
+
+
+def held(length: float, compiled: bool) -> fm.Model:
+    """A hinged bar and a bob at the ends of a rod that is a user function, of which no complex
+    numbers can be taken; its size is ``length``."""
+    model = fm.Model("held", gravity=(0, 0, -9.81 * length))
+    inertia = tuple(length**2 * np.array([0.1, 0.2, 0.3]))
+    frames = {"end": (0, 0, -0.5 * length)}
+    model.add(fm.RigidBody("arm", mass=1.0, inertia=inertia, frames=frames))
+    model.add(fm.PointMass("bob", mass=2.0))
+    model.add(fm.Revolute("hinge", "ground", "arm", axis="y", q0=0.7, v0=0.5))
+    place = length * np.array([-0.5 * np.sin(0.7) - 0.8, 0.0, -0.5 * np.cos(0.7)])
+    model.add(fm.Translation("way", "ground", "bob", q0=tuple(place)))
+
+    def gap(t: float, x: Any, A: Any) -> float:
+        return math.sqrt(x[0] ** 2 + x[1] ** 2 + x[2] ** 2) - 0.8 * length
+
+    def level(t: float, x: Any) -> float:
+        return math.sinh(x[0] / length)
+
+    model.add(fm.Holonomic("rod", "arm/end", "bob", numba.njit(gap) if compiled else gap))
+    model.add(fm.HolonomicCoupling("level", ["way.1"], numba.njit(level) if compiled else level))
+    return model
+
+
+@pytest.mark.parametrize("formalism", ["multiplier", "partitioning"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_user_functions_are_differenced_beside_the_size_of_the_model(
+    compiled: bool, formalism: str
+) -> None:
+    """By steps of 1 mm a mechanism of 1 mm, or one of 1 m in km, had wrong rates of its rows."""
+    given = {"formalism": formalism, "integrator": fm.DormandPrince(rtol=1e-9, atol=1e-11)}
+    places = []
+    for length in (1.0, 1e-3, 1e3, 1e6):
+        given["integrator"] = fm.DormandPrince(rtol=1e-9, atol=1e-11 * min(1.0, length))
+        solution = fm.simulate(held(length, compiled), t_end=0.2, output_step=0.1, **given)
+        assert [str(check) for check in solution.audit if check.status != PASS] == [], length
+        places.append(solution.body("bob").position[-1] / length)
+    assert np.abs(np.array(places) - places[0]).max() < 1e-7
 
 
 def constant_energies(kind: str, k: float) -> fm.Model:

@@ -34,6 +34,7 @@ from flexmbs.results.state import State, state_of
 from flexmbs.studies.linear.linearize import require_rest_of_loaded, require_slopes
 from flexmbs.studies.run.stepper import Stepper
 from flexmbs.studies.states.balance import free_directions
+from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.states.jacobians import frame_drift, kinematic_matrix, partition
 from flexmbs.studies.states.linear_ports import Port, read_outputs
 from flexmbs.studies.states.tangent import Tangents, dense, evaluate, tangents
@@ -132,8 +133,11 @@ def chosen_coordinates(
     ``silent``: those that stay zero. Raises `InputError` where single freedoms, ball joints and
     free motions that keep their meaning do not suffice."""
     compiled, known, sizes = here.compiled, dense(here), displacement_sizes(here.compiled)
-    N_h, _ = free_directions(known.M, known.G[holonomic_rows(compiled)])
-    N, _ = free_directions(known.M, known.G)
+    scaled = scales(here)
+    N_h, _ = free_directions(
+        known.M, known.G[holonomic_rows(compiled)], scaled.of(holonomic_rows(compiled))
+    )
+    N, _ = free_directions(known.M, known.G, scaled)
     found = _independent(list(freedoms(compiled)), N_h / sizes[:, None])
     if found is None:
         raise InputError(
@@ -234,8 +238,9 @@ def slopes(here: State, chosen: Coordinates, outputs: Sequence[Port]) -> np.ndar
     known, by = dense(here), tangents(here)
     require_slopes(here, by)
     holonomic = holonomic_rows(here.compiled)
-    N_h, P_h = free_directions(known.M, known.G[holonomic])
-    N, P = free_directions(known.M, known.G)
+    scaled = scales(here)
+    N_h, P_h = free_directions(known.M, known.G[holonomic], scaled.of(holonomic))
+    N, P = free_directions(known.M, known.G, scaled)
     sizes, y, s = displacement_sizes(here.compiled), chosen.y, chosen.s
     if not (_regular(N_h[y] / sizes[y, None]) and _regular(N[s] / sizes[s, None])):
         raise InputError(

@@ -32,6 +32,7 @@ from flexmbs.signals.frequency_response import FrequencyResponse
 from flexmbs.signals.random_vibration import RandomResponse
 from flexmbs.signals.spectra import Psd
 from flexmbs.studies.linear.harmonic import (
+from flexmbs.studies.states.balance import free_directions, scales
     frequency_response,
     linear_system,
     random_vibration,
@@ -411,7 +412,7 @@ def _with_slopes(
         found = first_order(here, known, slopes, wanted, shown, independent)
         return Linearization(here, *found, *ports, full)
     names = velocity_names(here.compiled)
-    N, P = free_directions(known.M, known.G)
+    N, P = free_directions(known.M, known.G, scales(here))
     chosen = partition(N, names, independent, displacement_sizes(here.compiled))
     N = N @ np.linalg.inv(N[chosen])
     P = P - N @ P[chosen]

@@ -19,7 +19,9 @@ from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.results.state import State, settled_state
 from flexmbs.studies.linear.steady_axes import SteadyAxes, candidates, speed_of
 from flexmbs.studies.states.balance import free_directions
+from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.states.jacobians import partition
+from flexmbs.studies.states.linear_ports import Inputs, Outputs, displacement_rates
 from flexmbs.studies.states.linear_ports import LinearInputs, LinearOutputs, displacement_rates
 from flexmbs.studies.states.tangent import Tangents, dense, tangents
 from flexmbs.system.step_scales import displacement_sizes
@@ -166,8 +168,11 @@ def _chosen(here: State, known: Terms, axes: SteadyAxes, independent: Sequence[s
         displacement_sizes(here.compiled),
         axes.map(here.q, here.s)[: len(here.s), : len(here.s)],
     )
-    N_h, _ = free_directions(known.M, known.G[holonomic_rows(here.compiled)])
-    N, _ = free_directions(known.M, known.G)
+    scaled = scales(here)
+    N_h, _ = free_directions(
+        known.M, known.G[holonomic_rows(here.compiled)], scaled.of(holonomic_rows(here.compiled))
+    )
+    N, _ = free_directions(known.M, known.G, scaled)
     return Chosen(
         axes, partition(E @ N_h, names, independent, sizes), partition(E @ N, names, (), sizes)
     )
@@ -180,8 +185,9 @@ def _small(
     ns, S = len(here.s), chosen.axes.map(here.q, here.s)
     E, turning, W = S[:ns, :ns], S[ns:, :ns], slopes.q.gs.velocity.T
     holonomic = holonomic_rows(here.compiled)
-    N_h, P_h = free_directions(known.M, known.G[holonomic])
-    N, P = free_directions(known.M, known.G)
+    scaled = scales(here)
+    N_h, P_h = free_directions(known.M, known.G[holonomic], scaled.of(holonomic))
+    N, P = free_directions(known.M, known.G, scaled)
     Y = N_h @ np.linalg.inv((E @ N_h)[chosen.y])
     B = N @ np.linalg.inv((E @ N)[chosen.sigma])
     c = P_h[:, (np.cumsum(holonomic) - 1)[list(driven)]]

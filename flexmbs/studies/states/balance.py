@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cholesky, orthogonal_procrustes, solve_triangular
 
-from flexmbs.diagnosis.rank import displaced
+from flexmbs.diagnosis.rank import displaced, own_sizes
 from flexmbs.dynamics.dense import terms
 from flexmbs.errors import SolverError
 from flexmbs.initial.row_sizes import relative_sizes
@@ -29,7 +29,7 @@ UNSEEN = 1e-6  # displacement, rad or relative to the size of the model
 SLOW = 1e-6  # 1/s: velocities at which dampers are negligible
 PARTS = 4  # of a step, in which states that motions change are integrated
 SETTLINGS, SETTLED = 50, 1e-12  # Newton steps of force states; of their size
-ROUND_OFF = 1e-14  # of lengths in m and of unit vectors
+ROUND_OFF = 1e-14  # of rows between frames beside their own size, and of lengths
 # largest part of a row of unit length that may be round-off; shorter rows are enlarged less
 UNCERTAIN = 1e-8
 NOT_HELD = 1e-6  # (rad/s)²: slower than a period of two hours
@@ -227,9 +227,11 @@ def balance(state: State) -> Balance:
     forces = np.hstack([known.G.T, -with_state])
     by_own = slopes.z.r[own.places].T
     g = np.concatenate([values.gs.position, values.force_rate[used]])
-    N, P = free_directions(known.M, rows)
-    r, K = values.r + by_own @ own.change, slopes.q.r.T + by_own @ own.slope
     sizes = displacement_sizes(state.compiled)
+    of_rows = np.zeros(len(rows))
+    of_rows[: len(known.G)] = own_sizes(state.compiled, work, len(known.G))
+    N, P = free_directions(known.M, rows, Scales(sizes, of_rows))
+    r, K = values.r + by_own @ own.change, slopes.q.r.T + by_own @ own.slope
     return Balance(
         state,
         r,
@@ -317,25 +319,47 @@ def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
     return OwnStates(places, response, response @ values.force_rate[places], slope, kept)
 
 
-def free_directions(M: np.ndarray, G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+class Scales(NamedTuple):
+    """Sizes of the equations of a state, which make ranks independent of units: comparable
+    displacements (ns,) and own sizes (nc,) of rows between frames, 0 of others."""
+
+    displacements: np.ndarray
+    rows: np.ndarray
+
+    def of(self, rows: np.ndarray) -> "Scales":
+        """Those of some rows."""
+        return Scales(self.displacements, self.rows[rows])
+
+
+def scales(here: State) -> Scales:
+    """Those of the constraints at a state."""
+    compiled, work = here.compiled, here.work()
+    G = terms(compiled.system, work, here.t, here.q, here.s, here.z).G
+    return Scales(displacement_sizes(compiled), own_sizes(compiled, work, len(G)))
+
+
+def free_directions(M: np.ndarray, G: np.ndarray, sizes: Scales) -> tuple[np.ndarray, np.ndarray]:
     """N (ns, f) with G N = 0, NᵀMN = 1, and P (ns, nc) with G P = 1 and least mass-weighted
     columns.
 
     The rank is that of rows divided by their own lengths, as rows of users may have any factors.
     """
+    d = sizes.displacements
+    G = G * d
     try:
-        L = cholesky(M, lower=True)
+        L = cholesky(d[:, None] * M * d, lower=True)
     except np.linalg.LinAlgError:
         L = np.eye(len(M))
     rows = solve_triangular(L, G.T, lower=True).T
-    length, noise = np.linalg.norm(rows, axis=1), ROUND_OFF / np.diag(L).min(initial=1.0)
-    # entries of G at round-off of lengths and unit vectors are no directions, however light what
-    # they act on
+    length, own = np.linalg.norm(rows, axis=1), np.maximum(np.linalg.norm(G, axis=1), sizes.rows)
+    noise = ROUND_OFF * own / np.diag(L).min(initial=np.inf)
+    # entries of G at round-off of their rows are no directions, however light what they act on
     scale = np.where(length > noise, 1.0 / np.maximum(length, noise / UNCERTAIN), 0.0)
     u, size, vt = np.linalg.svd(scale[:, None] * rows)
-    rank = int((size > max(RANK * size.max(initial=0.0), noise * scale.max(initial=0.0))).sum())
+    rank = int((size > max(RANK * size.max(initial=0.0), (noise * scale).max(initial=0.0))).sum())
     N = solve_triangular(L.T, vt[rank:].T)
-    return N, solve_triangular(L.T, (vt[:rank].T / size[:rank]) @ (u[:, :rank].T * scale))
+    P = solve_triangular(L.T, (vt[:rank].T / size[:rank]) @ (u[:, :rank].T * scale))
+    return d[:, None] * N, d[:, None] * P
 
 
 def moved(state: State, delta: np.ndarray, change: np.ndarray | None = None) -> State:

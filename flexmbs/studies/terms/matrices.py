@@ -20,6 +20,7 @@ from flexmbs.initial.initial_state import InitialState, in_coordinates
 from flexmbs.results.block_system import BlockSystem, bordered
 from flexmbs.results.state import HasState, State, settled_state, started, state_about
 from flexmbs.studies.states.balance import free_directions
+from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.states.jacobians import body_jacobian, kinematic_matrix, partition
 from flexmbs.studies.states.tangent import dense
 from flexmbs.studies.terms.articulated_terms import ArticulatedTerms, articulated
@@ -191,7 +192,7 @@ class Matrices:
     @cached_property
     def M_qq(self) -> np.ndarray:
         """(ns, ns) block of [[M, Gᵀ], [G, 0]]⁻¹: ṡ = M_qq k + M_qλ γ; N (NᵀMN)⁻¹ Nᵀ with G N = 0."""
-        N, _ = free_directions(self.M, self.G)
+        N, _ = free_directions(self.M, self.G, scales(self.state))
         return np.asarray(N @ N.T)
 
     @cached_property
@@ -199,7 +200,7 @@ class Matrices:
         """(ns, nc) block of [[M, Gᵀ], [G, 0]]⁻¹; of dependent rows the generalized inverse of least
         mass-weighted columns.
         """
-        return free_directions(self.M, self.G)[1]
+        return free_directions(self.M, self.G, scales(self.state))[1]
 
     @property
     def M_ll(self) -> np.ndarray:
@@ -306,7 +307,7 @@ def matrices(
     here = _in(here, coordinates)
     known, H = dense(here), kinematic_matrix(here)
     names = velocity_names(here.compiled)
-    N, P = free_directions(known.M, known.G)
+    N, P = free_directions(known.M, known.G, scales(here))
     chosen = partition(N, names, independent, displacement_sizes(here.compiled))
     J_loop = N @ np.linalg.inv(N[chosen])
     gamma_bar = known.gd - known.G @ here.s
