@@ -5,9 +5,11 @@ order, with other names, with a body cut in two, and run backwards.
 """
 
 import dataclasses
+import json
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -392,8 +394,8 @@ def taken(seed: int) -> tuple[str, ...]:
     return tuple(TITLES[(TAKEN * seed + k) % len(TITLES)] for k in range(TAKEN))
 
 
-def study(seeds: range, only: tuple[str, ...] = ()) -> Counter[str]:
-    """Findings over models of many seeds, printed."""
+def study(seeds: range, only: tuple[str, ...] = (), record: Path | None = None) -> Counter[str]:
+    """Findings over models of many seeds, printed, and a line of ``record`` for each."""
     kinds, found = registered(), Counter[str]()
     for seed in seeds:
         wanted = kinds[seed % len(kinds)]
@@ -415,6 +417,18 @@ def study(seeds: range, only: tuple[str, ...] = ()) -> Counter[str]:
             found[f"verdict {line}"] += count
         for kind in contents(model):
             found[f"kind {kind}"] += 1
+        if record is not None:
+            line = {
+                "seed": seed,
+                "kind": wanted,
+                "transformations": only or taken(seed),
+                "runs": {str(pair): count for pair, count in report.runs.items()},
+                "refused": dict(report.refused),
+                "verdicts": dict(report.verdicts),
+                "disagreements": report.failures,
+            }
+            with record.open("a") as file:
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
     return found
 
 
@@ -422,7 +436,7 @@ if __name__ == "__main__":
     import sys
 
     first, last = map(int, sys.argv[1:3])
-    result = study(range(first, last), tuple(sys.argv[3:]))
+    result = study(range(first, last), (), Path(sys.argv[3]) if sys.argv[3:] else None)
     for key, count in sorted(result.items()):
         if not key.startswith(("kind", "pair")):
             print(count, key)

@@ -1,8 +1,8 @@
 """Random models moved, turned, hauled, renamed, reordered, cut, in other units, backwards; rows
 times factors: the same runs.
 
-The motion, the reactions and the status of every check agree. `metamorphic.py first last` runs the
-models of many seeds.
+The motion, the reactions and the status of every check agree. `metamorphic.py first last record`
+runs the models of many seeds, with a line of the record for each.
 """
 
 import math
