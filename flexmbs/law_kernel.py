@@ -1,19 +1,18 @@
-"""Kernels in the file of their declaration, plain functions until a run compiles them: laws of
-forces and of contacts, rows of relations, geometries of contacts.
+"""Kernels of declarations: laws of forces and contacts, rows of relations, geometries of contacts.
 
-Importing a declaration does not import the compiler. `flexmbs._jit` identifies the files with such
-kernels by their import of ``flexmbs.law_kernel``, so that edits are detected.
+They are plain functions in the file of the declaration until a run compiles them, so that importing
+a declaration does not import the compiler.
 """
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 LAW_KERNELS: "list[LawKernel]" = []
-KEPT, ROW = 3, 9  # memory of a relation (numbers), followed by the numbers of each of its rows
+KEPT, ROW = 3, 9  # numbers in the memory of a relation: of the relation itself, and of each row
 
 
 class LawPart:
-    """A function of numbers called by law kernels."""
+    """Function of numbers that law kernels call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.__name__, self.__doc__ = function, function.__name__, function.__doc__
@@ -23,11 +22,11 @@ class LawPart:
 
 
 class LawKernel:
-    """A law ``value(p, u, x, out)``, identified in the records by its ``number``.
+    """Law ``value(p, u, x, out)``, identified in the records by its ``number``.
 
-    p: the parameters of its record.  u: values of its laws of time and user functions, or the
-    memory of a relation.  x: time and motion of its point of action.  out: results, initially zero.
-    ``strongly_nonlinear``: its slopes change within a step, and the iteration matrix is updated.
+    p: parameters of its record.  u: values of its laws of time and user functions, or the memory of
+    a relation.  x: time and motion of its point of action.  out: results, initially zero.
+    strongly_nonlinear: its slopes change within a step, so the iteration matrix is updated.
     """
 
     def __init__(self, value: Callable[..., None], *, strongly_nonlinear: bool = False) -> None:
@@ -40,8 +39,8 @@ class LawKernel:
         LAW_KERNELS.append(self)
 
     def slopes(self, function: Callable[..., None]) -> Callable[..., None]:
-        """The stiffness and damping of the law, ``function(p, u, x, out)``; by default central
-        differences.
+        """Decorate the function (p, u, x, out) for stiffness and damping of the law; the default is
+        central differences.
         """
         self.derivatives = function
         return function
@@ -58,12 +57,11 @@ def nonlinear_law(value: Callable[..., None]) -> LawKernel:
 
 
 class Sampler(NamedTuple):
-    """The discrete part of a law: at t_k = k ``period`` (s) its kernel gives the output and the
-    memory from what was measured.
+    """Discrete part of a law, evaluated at the samples t_k = k ``period`` (s).
 
-    Kernel: x = (t_k, coordinate and rate at t_k − ``delay``, memory) → out = (output, memory). The
-    output acts from t_k + ``computing_time`` on and is held. laws, gives, keys, constants: as in
-    `Row`; user functions are f(memory, t, x, v) → (output, memory).
+    Its kernel maps x = (t_k, coordinate and rate at t_k − ``delay``, memory) to out = (output,
+    memory). The output acts from t_k + ``computing_time`` on and is held. laws, gives, keys,
+    constants: as in `Row`; user functions are f(memory, t, x, v) → (output, memory).
     """
 
     law: LawKernel
@@ -79,18 +77,19 @@ class Sampler(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The record of a law: its kernel with parameters p, and the laws of time or user functions
-    that give u.
+    """Record of a law: its kernel with parameters p, and the laws of time or user functions for u.
 
-    x holds, behind the force states z, their bases c and the weight a of an implicit stage, z = c +
-    a ż, a = 0 elsewhere: a law that switches or is stiff may solve this for ż itself. gives: how
-    many numbers each of them adds to u: 1, its value; 2 with its rate; the first ones of a user
-    function. keys: their keys in the declaration, for messages.  states: number of its force states
-    z, which follow the motion in x; their rates follow the forces in out.  sampler: what sets them
-    at instants.  loaded: it takes the loads of its joint, which its reaction gives.  reads: joints
-    whose constraint wrenches a law on a frame takes, six numbers each behind the motion, in the
-    axes of the child's frame, or with ``world_axes`` in those of the world.  constants: numbers
-    that its user functions take as an array behind all other arguments.
+    After the force states z, x holds their bases c and the weight a of an implicit stage, z = c +
+    a ż, a = 0 elsewhere: a law that switches or is stiff may solve this equation for ż itself.
+
+    laws: laws of time and user functions.  gives: count of numbers that each of them adds to u: 1
+    for its value, 2 with its rate; of a user function the first ones.  keys: their keys in the
+    declaration, for messages.  states: number of force states z, which follow the motion in x;
+    their rates follow the forces in out.  sampler: the discrete part that sets force states.
+    loaded: True if the law takes the loads of its joint from the joint's reaction.  reads: joints
+    whose constraint wrenches a law on a frame takes, six numbers each after the motion, in the axes
+    of the child frame, or with ``world_axes`` in those of the world.  constants: numbers that its
+    user functions take as an array after all other arguments.
     """
 
     law: LawKernel

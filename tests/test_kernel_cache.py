@@ -105,26 +105,3 @@ def test_without_a_folder_nothing_is_shared(tmp_path: Path) -> None:
     )
     assert (done.stdout, done.stderr) == ("None\n", "")
     assert [entry.name for entry in tmp_path.iterdir()] == ["no folder"]
-
-
-def test_threads_that_compile_at_once_keep_kernels_in_one_folder() -> None:
-    """The first that ends does not move the folder of the others, which would be the working
-    directory.
-    """
-    code = """
-import flexmbs._jit as j
-from flexmbs._jit.compiler import keeping
-from numba.core import config
-before = config.CACHE_DIR
-first, second = keeping(True), keeping(True)
-first.__enter__(), second.__enter__()
-first.__exit__(None, None, None)
-print(config.CACHE_DIR == j.CACHE != before)
-second.__exit__(None, None, None)
-print(config.CACHE_DIR == before)
-"""
-    environment = {key: value for key, value in os.environ.items() if key != "NUMBA_DISABLE_JIT"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
-    )
-    assert (done.stdout, done.stderr) == ("True\nTrue\n", "")

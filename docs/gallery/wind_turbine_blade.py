@@ -19,7 +19,7 @@ taper = 1.0 - 0.75 * mesh.nodes[:, 0] / span
 mesh = replace(mesh, nodes=mesh.nodes * np.column_stack([np.ones_like(taper), taper, taper]))
 blade = pp.reduce(
     mesh,
-    pp.Isotropic(E=9e9, nu=0.3, rho=250.0),    # laminate, homogenized over the section
+    pp.Isotropic(E=9e9, nu=0.3, rho=250.0),  # laminate, homogenized over the section
     interfaces={"root": pp.Rigid("x0"), "tip": pp.Rigid("x1")},
     method=pp.CraigBampton(modes=6),
     reference="root",

@@ -1,16 +1,14 @@
-"""The `kernel` and `part` decorators: the only package that imports numba, and only where something
-is compiled.
+"""The `kernel` and `part` decorators. Numba is imported in this package only, and only when
+something is compiled.
 
-Kernels that are called by address are loaded from the disk without it
-(`flexmbs._jit.machine_code`), others are compiled by `flexmbs._jit.compiler` when they are called.
+Kernels that are called by address are loaded from the disk without Numba
+(`flexmbs._jit.object_cache`); others are compiled by `flexmbs._jit.compiler` when they are called.
 
-Numba's own on-disk cache is keyed by the file of a function, not by the files of the functions it
-calls, so an edit in another file would silently run old machine code. Here the cache folder is
-named by a digest of all sources of kernels in both packages, which are the files that name this
-package: an edit of one gives a fresh folder. A file that defines only constants or records of
-kernels says so in its docstring (`tests/test_kernel_sources.py`). Where no folder is this user's
-alone, kernels are compiled in each process. ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain
-Python, with the same numbers.
+Compiled code on the disk is identified by the fingerprint of its source code and of everything that
+it uses (`flexmbs._jit.fingerprints`). Its folder is named by a digest of the files of this package
+and the versions of Python, NumPy and the compiler. If no folder belongs to this user alone, kernels
+are compiled in each process. ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python, with the
+same numbers. Measurements and reasons: docs/dev/compilation.md.
 """
 
 import ctypes
@@ -19,22 +17,23 @@ import hashlib
 import importlib.metadata
 import os
 import pathlib
-import shutil
+import platform
 import sys
 import types as python_types
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
-from flexmbs._jit.cache import private_folder
+from flexmbs._jit.cache import drop_old, private_folder
+from flexmbs._jit.fingerprints import fingerprint
 from flexmbs.law_kernel import LawPart
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _compiled() -> bool:
-    """Whether kernels are compiled: not with NUMBA_DISABLE_JIT, a number that is not 0."""
+    """True if kernels are compiled: unless NUMBA_DISABLE_JIT is an integer other than 0."""
     try:
         return int(os.environ.get("NUMBA_DISABLE_JIT", "0")) == 0
     except ValueError:  # as for Numba, which warns
@@ -42,82 +41,22 @@ def _compiled() -> bool:
 
 
 COMPILED = _compiled()
-PACKAGES = ("flexmbs", "preprocess")
-_MARKS = b"flexmbs._jit", b"flexmbs.law_kernel"  # what a file with kernels imports
-_KEPT_FOLDERS = 4
+_HERE = pathlib.Path(__file__).resolve().parent
 
 
-_ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def _in_digest(path: pathlib.Path, text: bytes) -> bool:
-    """Whether a file is a source of kernels."""
-    return path.parent.name == "_jit" or any(mark in text for mark in _MARKS)
-
-
-def _folders(root: pathlib.Path) -> list[str]:
-    """The folders of the packages."""
-    found = [str(root / package) for package in PACKAGES]
-    for folder in found:  # a third of the time of `os.walk`
-        with os.scandir(folder) as entries:
-            found += [each.path for each in entries if each.is_dir() and each.name != "__pycache__"]
-    return found
-
-
-class _Source(NamedTuple):
-    """A source of kernels as it was read, and its time of change and size."""
-
-    text: bytes
-    state: tuple[int, int]
-
-
-def _kernel_sources(folders: Iterable[str]) -> dict[str, _Source]:
-    """The sources of kernels in some folders, by path."""
-    found = {}
-    for folder in folders:
-        for name in os.listdir(folder):
-            if name.endswith(".py"):
-                path = os.path.join(folder, name)
-                with open(path, "rb", buffering=0) as file:
-                    source = _Source(file.read(), _state(os.fstat(file.fileno())))
-                if _in_digest(pathlib.Path(path), source.text):
-                    found[path] = source
-    return found
-
-
-def _state(status: os.stat_result) -> tuple[int, int]:
-    return status.st_mtime_ns, status.st_size
-
-
-def _states(paths: Iterable[str]) -> dict[str, tuple[int, int]]:
-    """Times of change and sizes of files and of folders, which change with the names in them; zero
-    for one that is gone.
-    """
-    found = {}
-    for path in paths:
-        try:
-            found[path] = _state(os.stat(path))
-        except OSError:
-            found[path] = 0, 0
-    return found
-
-
-def _source_digest(root: pathlib.Path = _ROOT, sources: dict[str, _Source] | None = None) -> str:
-    """Digest of all kernel sources and of the compiler's version; ``sources``: where they are
-    known.
-    """
-    digest = hashlib.sha256(importlib.metadata.version("numba").encode())
-    for path, source in sorted(
-        (_kernel_sources(_folders(root)) if sources is None else sources).items()
-    ):
-        digest.update(os.path.relpath(path, root).encode())
-        digest.update(source.text)
+def compiler_digest(folder: pathlib.Path = _HERE) -> str:
+    """Digest of the files of this package and the versions of the packages that it uses."""
+    versions = [importlib.metadata.version(name) for name in ("numba", "llvmlite")]
+    digest = hashlib.sha256(f"{platform.python_version()} {versions} {np.__version__}".encode())
+    for path in sorted(folder.glob("*.py")):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def _cache_folder(digest: str) -> str | None:
-    """``<base>/flexmbs-kernels/<digest>``, this user's alone, in the first fit of NUMBA_CACHE_DIR,
-    XDG_CACHE_HOME, ~/.cache.
+    """``<base>/flexmbs-kernels/<digest>``, a folder of this user alone, in the first base of
+    NUMBA_CACHE_DIR, XDG_CACHE_HOME and ~/.cache that allows it.
     """
     bases = (
         os.environ.get("NUMBA_CACHE_DIR"),
@@ -129,50 +68,33 @@ def _cache_folder(digest: str) -> str | None:
             continue
         folder = private_folder(pathlib.Path(base), "flexmbs-kernels", digest)
         if folder is not None:
-            _drop_old(folder)
+            drop_old(folder)
             return str(folder)
     return None
 
 
-def _drop_old(current: pathlib.Path) -> None:
-    """Remove all but the most recent folders of earlier source versions."""
-    os.utime(current)
-    folders = sorted(
-        (p for p in current.parent.iterdir() if p.is_dir()),
-        key=lambda p: p.stat().st_mtime,
-        reverse=True,
-    )
-    for folder in folders[_KEPT_FOLDERS:]:
-        shutil.rmtree(folder, ignore_errors=True)
+CACHE = _cache_folder(compiler_digest()) if COMPILED else None
 
 
-def _read() -> tuple[str | None, dict[str, tuple[int, int]]]:
-    """The folder of compiled kernels, and the states of their sources and of all folders when these
-    were read.
+def compiler_unchanged() -> bool:
+    """True if the files of this package are those that name the folder.
+
+    Modules are imported when they are needed, hence a process that began before an edit may compile
+    with edited ones.
     """
-    folders = _folders(_ROOT)
-    before = _states(folders)
-    sources = _kernel_sources(folders)
-    return _cache_folder(_source_digest(sources=sources)), before | {
-        path: each.state for path, each in sources.items()
-    }
+    return CACHE is not None and pathlib.Path(CACHE).name == compiler_digest()
 
 
-CACHE, _READ = _read() if COMPILED else (None, {})
+def may_be_kept(function: Callable[..., Any], key: str | None) -> bool:
+    """True if the code compiled from a function has the fingerprint ``key`` that names its file.
 
-
-def sources_unchanged() -> bool:
-    """Whether the sources are still those that name the folder: what a process that began before
-    compiles of newer files would else be found there when the older ones are back."""
-    return CACHE is not None and (
-        _states(_READ) == _READ or pathlib.Path(CACHE).name == _source_digest()
-    )
+    The fingerprint is computed again: a global may have been replaced since the first time.
+    """
+    return key is not None and fingerprint(function, {}) == key and compiler_unchanged()
 
 
 class Lazy:
-    """A kernel whose dispatcher, Numba's, is made at its first call, or where a kernel that calls
-    it is compiled.
-    """
+    """Kernel whose dispatcher is made at its first call, or when a caller is compiled."""
 
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         functools.update_wrapper(self, function)
@@ -180,7 +102,7 @@ class Lazy:
 
     @functools.cached_property
     def dispatcher(self) -> Any:
-        """Numba's."""
+        """Numba's dispatcher."""
         return _compiler().cached(self.py_func, **self.options)
 
     def __call__(self, *given: Any) -> Any:
@@ -188,7 +110,7 @@ class Lazy:
 
 
 class Part(Lazy):
-    """A part; with all kernels from the cache, no dispatcher of one is ever made."""
+    """Part of kernels; if all kernels come from the disk, its dispatcher is never made."""
 
     @functools.cached_property
     def dispatcher(self) -> Any:
@@ -196,57 +118,53 @@ class Part(Lazy):
 
 
 class Intrinsic:
-    """What compiled code has under this name in `flexmbs._jit.intrinsics`."""
+    """Function with another form in compiled code: `flexmbs._jit.intrinsics`, same name."""
 
     def __init__(self, twin: Callable[..., Any]) -> None:
-        self.name, self.__doc__ = twin.__name__, twin.__doc__
+        self.name, self.function, self.__doc__ = twin.__name__, twin, twin.__doc__
 
 
 def _compiler() -> Any:
-    """The module that imports numba."""
+    """Module that imports Numba."""
     from flexmbs._jit import compiler
 
     return compiler
 
 
 def kernel(function: F) -> F:
-    """A function of numbers, tuples and records of arrays, compiled once and cached on disk."""
+    """Decorate a function of numbers, tuples and records of arrays: compiled once, kept on disk."""
     return Lazy(function) if COMPILED else function  # type: ignore[return-value]
 
 
 def seldom(function: F) -> F:
-    """A kernel of arrays that runs a few times: optimised lightly, in half the compile time."""
+    """Decorate a kernel that runs a few times: lightly optimised, in half the compile time."""
     return Lazy(function, lightly=True) if COMPILED else function  # type: ignore[return-value]
 
 
-def part(function: F, *, own: bool = True) -> F:
-    """A function for use inside kernels only: put into each kernel that calls it (see `parts`).
+def part(function: F) -> F:
+    """Decorate a function for use inside kernels only: inlined into each kernel that calls it.
 
-    It may not make arrays: compiled without reference counts, which halves the time of short
-    evaluations. ``own``: of functions of these packages alone, whose sources the cache's digest
-    sees; else it is not kept on disk.
+    It may not make arrays: it is compiled without reference counts, which halves the time of short
+    evaluations.
     """
-    return Part(function, own=own, inline=True) if COMPILED else function  # type: ignore[return-value]
+    return Part(function, inline=True) if COMPILED else function  # type: ignore[return-value]
 
 
 def called(function: F) -> F:
-    """A part that stays a function of its own in the kernel: a long one that an evaluation calls
-    once.
+    """Decorate a long part that an evaluation calls once: it stays a function within the kernel.
 
     The time to compile a function grows faster than its length.
     """
-    return Part(function, own=True, inline=False) if COMPILED else function  # type: ignore[return-value]
+    return Part(function, inline=False) if COMPILED else function  # type: ignore[return-value]
 
 
 def intrinsic(twin: F) -> F:
-    """A function of `flexmbs._jit.intrinsics` in compiled code; ``twin``: the interpreted one of
-    the same name.
-    """
+    """Decorate the interpreted form of a function of `flexmbs._jit.intrinsics` of the same name."""
     return Intrinsic(twin) if COMPILED else twin  # type: ignore[return-value]
 
 
 def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[..., Any]]) -> Any:
-    """The function under another name, with global names bound to ``parts``."""
+    """Copy of a function under another name, with global names bound to ``parts``."""
     twin = python_types.FunctionType(
         function.__code__, {**function.__globals__, **parts}, name, function.__defaults__
     )
@@ -256,7 +174,7 @@ def rebound(function: Callable[..., Any], name: str, parts: dict[str, Callable[.
 
 @functools.cache
 def as_part(function: Callable[..., Any]) -> Any:
-    """A plain function, with the `LawPart` that it calls, as part of kernels."""
+    """A plain function as part of kernels, together with the `LawPart` that it calls."""
     plain = function.function if isinstance(function, LawPart) else function
     named = {name: plain.__globals__.get(name) for name in plain.__code__.co_names}
     parts = {name: as_part(value) for name, value in named.items() if isinstance(value, LawPart)}
@@ -273,29 +191,32 @@ def call_address(address: int, x: np.ndarray, out: np.ndarray) -> None:
 
 
 def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[int, Any] | None:
-    """Address of the C function ``long f(double *x, double *out)`` of a ``body(x, out)``, and what
-    keeps its machine code alive, which is not the body; None where nothing is compiled. It gives 0
-    where the body raises nothing and the results are finite.
+    """Compile a ``body(x, out)`` to a C function ``long f(double *x, double *out)``.
+
+    Returns its address and an object that keeps its machine code alive, which is not the body; None
+    if nothing is compiled. The function returns 0 if the body raises nothing and all results are
+    finite.
     """
-    return _compiler().compiled_callback(body, n_in, n_out) if COMPILED else None  # type: ignore[no-any-return]
+    found = _compiler().compiled_callback(body, n_in, n_out) if COMPILED else None
+    return found  # type: ignore[no-any-return]
 
 
 def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user-defined function, or one around it, compiled by Numba for this run only."""
+    """Compile a user-defined function, or one around it, by Numba for this run only."""
     return _compiler().jitted(function)  # type: ignore[no-any-return]
 
 
-# functions of Python that user functions call in compiled form too
+# functions of Python that compiled user functions may call
 WITHIN: list[Callable[..., Any]] = []
 
 
 def within_jitted(function: F) -> F:
-    """A function of Python that user functions call in compiled form too."""
+    """Decorate a function of Python that compiled user functions may call."""
     WITHIN.append(function)
     return function
 
 
 def is_jitted(function: object) -> bool:
-    """True for a function already decorated with Numba's njit."""
+    """True for a function that is decorated with Numba's njit."""
     dispatcher = sys.modules.get("numba.core.dispatcher")
     return dispatcher is not None and isinstance(function, dispatcher.Dispatcher)

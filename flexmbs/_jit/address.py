@@ -1,5 +1,4 @@
-"""Kernels that meet through an address: each is compiled once, and a call between two of them costs
-a few nanoseconds.
+"""Kernels called by address: each is compiled once, and a call costs a few nanoseconds.
 
 A record (nested tuples of arrays and numbers) lies in memory as Numba lays it out: words of 8
 bytes, an array as its address, sizes and strides. `entry` makes a kernel whose first arguments are
@@ -23,24 +22,24 @@ import numpy as np
 from flexmbs._jit import (
     CACHE,
     COMPILED,
-    PACKAGES,
     intrinsic,
-    machine_code,
+    may_be_kept,
+    object_cache,
     part,
     rebound,
-    sources_unchanged,
 )
+from flexmbs._jit.fingerprints import fingerprint
 from flexmbs._jit.locks import locked
-from flexmbs._jit.words import layout, remember, words
+from flexmbs._jit.record_layout import layout, remember, words
 
 _known: "weakref.WeakValueDictionary[int, Packed]" = weakref.WeakValueDictionary()
-# of entries, interpreted: their address is their place here
+# functions of entries, interpreted: the address of an entry is its place here
 _functions: list[Callable[..., Any]] = []
 _numbers = itertools.count(1)
 
 
 class Packed:
-    """A record in memory, kept alive with it."""
+    """Record in memory with its address."""
 
     def __init__(self, record: Any) -> None:
         self.record = record
@@ -53,7 +52,7 @@ class Packed:
 
 
 def _record(address: Any) -> Any:
-    """The record at an address, interpreted."""
+    """Record at an address, interpreted."""
     return (
         _known[int(address)].record
         if isinstance(address, (int, np.integer)) and address in _known
@@ -63,7 +62,7 @@ def _record(address: Any) -> Any:
 
 @intrinsic
 def address_of(record: Any) -> Any:
-    """Address of a record that is lent, or of a copy of one on the caller's stack."""
+    """Address of a record passed by reference, or of a copy of a value on the caller's stack."""
     return record
 
 
@@ -84,34 +83,59 @@ def call(address: int, one: Any, two: Any, three: Any, t: float, a: float, b: fl
     )
 
 
+_before_compilation: Callable[[], None] | None = None
+
+
+def before_compilation(call: Callable[[], None] | None) -> None:
+    """Call a function once, before the next kernel that is not on the disk is compiled."""
+    global _before_compilation
+    _before_compilation = call
+
+
 def _linked_code(
-    name: str, how: str, layouts: tuple[Any, ...], keep: bool, compiled: Callable[[Any], Any]
+    function: Callable[..., Any],
+    name: str,
+    how: str,
+    layouts: tuple[Any, ...],
+    compiled: Callable[[Any, str | None], Any],
 ) -> Any:
-    """Machine code of a kernel for records of these layouts, from the disk or compiled; one process
-    at a time compiles it, the others load it. ``how``: what else it depends on."""
-    place = machine_code.place(CACHE, f"{name} {how}", layouts) if keep and CACHE else None
-    found = machine_code.load(place)
+    """Machine code of a kernel for records of these layouts, from the disk or compiled.
+
+    One process at a time compiles it, the others load it.
+
+    how: options of the compilation.  compiled: function of `c_functions` and the fingerprint that
+    compiles the kernel.
+    """
+    key = fingerprint(function)
+    place = object_cache.place(CACHE, f"{name} {how} {key}", layouts) if key and CACHE else None
+    found = object_cache.load(place)
     if found is None:
-        with alone(name):
-            found = machine_code.load(place)
+        if place is not None and _before_compilation is not None:
+            call = _before_compilation
+            before_compilation(None)
+            call()
+        with locked(CACHE, name):
+            found = object_cache.load(place)
             if found is None:
                 from flexmbs._jit import c_functions
 
-                found = compiled(c_functions)
-                if sources_unchanged():
-                    machine_code.save(place, found)
+                found = compiled(c_functions, key)
+                if may_be_kept(function, key):
+                    object_cache.save(place, found.symbol, found.library)
     return found
 
 
-def alone(name: str, *, wait: bool = True) -> Any:
-    """This process alone compiles the kernel of that name; see `locks`."""
-    return locked(CACHE, name, wait=wait)
+def _being_compiled(name: str) -> bool:
+    """True if another process compiles the kernel of that name."""
+    with locked(CACHE, name, wait=False) as free:
+        return not free
 
 
-def _unclaimed(name: str) -> bool:
-    """Whether no process compiles the kernel of that name."""
-    with alone(name, wait=False) as free:
-        return bool(free)
+def _called(kind: Any, address: int) -> Any:
+    """Function of Python that calls a C function and raises if a kernel failed in it."""
+    function = kind(address)
+    function.errcheck = object_cache.checked
+    return function
 
 
 _ENTRY_C = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3, *[ctypes.c_double] * 3)
@@ -122,8 +146,9 @@ _asked: "list[tuple[Entry, tuple[Any, Any, Any]]] | None" = None
 
 @contextlib.contextmanager
 def layouts_only() -> "Iterator[list[tuple[Entry, tuple[Any, Any, Any]]]]":
-    """Within it addresses are 0 and nothing is compiled: for records whose layout alone is of
-    interest. Gives the kernels whose addresses were asked for, with the records."""
+    """Context in which addresses are 0 and nothing is compiled, for records whose layout is needed
+    only. Gives the kernels whose addresses were asked for, with the records.
+    """
     global _asked
     before, _asked = _asked, []
     try:
@@ -133,26 +158,25 @@ def layouts_only() -> "Iterator[list[tuple[Entry, tuple[Any, Any, Any]]]]":
 
 
 def all_linked() -> bool:
-    """Whether addresses are those of kernels, not within `layouts_only`."""
+    """True if addresses are those of kernels, that is outside of `layouts_only`."""
     return _asked is None
 
 
 class Entry:
-    """``int64 f(record, record, record, t, a, b)``, compiled once for the types of its records,
-    called by address.
+    """Kernel ``int64 f(record, record, record, t, a, b)``, called by address.
+
+    It is compiled once for the types of its records.
     """
 
-    def __init__(
-        self, function: Callable[..., Any], name: str, *, lightly: bool = False, own: bool = True
-    ) -> None:
-        self.function, self.name, self.lightly, self.own = function, name, lightly, own
+    def __init__(self, function: Callable[..., Any], name: str, *, lightly: bool = False) -> None:
+        self.function, self.name, self.lightly = function, name, lightly
         self.compiled: dict[Any, Any] = {}
         if not COMPILED:
             _functions.append(function)
             self.place = len(_functions) - 1
 
     def address(self, one: Any, two: Any, three: Any) -> int:
-        """Its address for records like these."""
+        """Address of the kernel for records like these."""
         if _asked is not None:
             _asked.append((self, (one, two, three)))
             return 0
@@ -166,22 +190,22 @@ class Entry:
         found = self.compiled.get(layouts)
         if found is None:
             found = _linked_code(
+                self.function,
                 self.name,
                 f"entry {self.lightly}",
                 layouts,
-                self.own,
-                lambda c: c.compiled_entry(
-                    self.name, self.function, layouts, self.lightly, self.own
+                lambda c, key: c.compiled_entry(
+                    self.name, self.function, layouts, self.lightly, key
                 ),
             )
-            # of threads that come at once all take the first code: the other, which nobody holds,
-            # is freed
+            # threads that compile at the same time all take the first code: other code, which
+            # nothing refers to, is freed
             found = self.compiled.setdefault(layouts, found)
         return found
 
     def compile_ahead(self, one: Any, two: Any, three: Any) -> None:
-        """Onto the disk, where no other process is about it."""
-        if _unclaimed(self.name):
+        """Compile into the cache unless another process is already doing so."""
+        if not _being_compiled(self.name):
             self.address(one, two, three)
 
     def __call__(
@@ -193,7 +217,7 @@ class Entry:
         a: float = 0.0,
         b: float = 0.0,
     ) -> int:
-        """The call from Python."""
+        """Call the kernel from Python."""
         if not COMPILED:
             return int(self.function(one.record, two.record, three.record, t, a, b) or 0)
         return self.bound(one, two, three)(t, a, b)
@@ -201,20 +225,22 @@ class Entry:
     def bound(
         self, one: Packed, two: Packed, three: Packed
     ) -> Callable[[float, float, float], int]:
-        """The call from Python with records that the caller keeps, in less than a microsecond."""
+        """Function (t, a, b) with bound records, which the caller keeps alive; 1 µs a call."""
         if not COMPILED:
             return lambda t, a, b: self(one, two, three, t, a, b)
         found = self._for(one.layout, two.layout, three.layout)
-        return functools.partial(_ENTRY_C(found.address), one.address, two.address, three.address)
+        return functools.partial(
+            _called(_ENTRY_C, found.address), one.address, two.address, three.address
+        )
 
 
 def entry(function: Callable[..., Any]) -> Entry:
-    """A kernel f(record, record, record, t, a, b) → int that is called by address."""
+    """Decorate a kernel f(record, record, record, t, a, b) → int that is called by address."""
     return Entry(part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"))
 
 
 def seldom_entry(function: Callable[..., Any]) -> Entry:
-    """An entry that is seldom called: optimised lightly."""
+    """Decorate an entry that is seldom called: lightly optimised."""
     return Entry(
         part(function), f"{function.__module__}.{function.__name__}".replace(".", "_"), lightly=True
     )
@@ -223,15 +249,13 @@ def seldom_entry(function: Callable[..., Any]) -> Entry:
 def bound_entry(
     function: Callable[..., Any], name: str, *, lightly: bool = False, **parts: Callable[..., Any]
 ) -> Entry:
-    """An entry from a plain function whose global names are bound to ``parts``; ``name``
-    distinguishes those of one function.
+    """Entry from a plain function whose global names are bound to ``parts``.
 
-    ``lightly``: optimised lightly, for what is not called in every evaluation. With parts from
-    outside the packages, which the cache's digest does not see, it is not kept on disk.
+    name: distinguishes entries made of one function.  lightly: lightly optimised, for an entry that
+    is not called in every evaluation.
     """
-    own = all(each.__module__.split(".")[0] in PACKAGES for each in (function, *parts.values()))
     full = f"{function.__module__}.{function.__name__}_{name}".replace(".", "_")
-    return Entry(part(rebound(function, full, parts), own=own), full, lightly=lightly, own=own)
+    return Entry(part(rebound(function, full, parts)), full, lightly=lightly)
 
 
 def invoke(
@@ -239,15 +263,16 @@ def invoke(
 ) -> int:
     """`call` from Python."""
     return (
-        int(_ENTRY_C(address)(one, two, three, t, a, b))
+        int(_called(_ENTRY_C, address)(one, two, three, t, a, b))
         if COMPILED
         else call(address, one, two, three, t, a, b)
     )  # type: ignore[call-arg]
 
 
 class PackedKernel:
-    """A kernel that Python calls a few times per run, its arguments packed; optimised lightly, in
-    half the compile time.
+    """Kernel that Python calls a few times per run with packed arguments.
+
+    It is lightly optimised, in half the compile time.
     """
 
     def __init__(self, function: Callable[..., Any], returns: type | None) -> None:
@@ -258,7 +283,7 @@ class PackedKernel:
 
     def __call__(self, *given: Any) -> Any:
         for value in given:
-            # a model or its scratch
+            # records of records are a model and its scratch, which are passed again
             if isinstance(value, tuple) and any(isinstance(each, tuple) for each in value):
                 remember(value)
         layouts = tuple(map(layout, given))
@@ -269,22 +294,22 @@ class PackedKernel:
         return found[1](memory.__array_interface__["data"][0])
 
     def compile_ahead(self, *given: Any) -> None:
-        """Onto the disk, where no other process is about it; for arguments like these."""
-        if _unclaimed(self._name):
+        """Compile into the cache for arguments like these unless another process is doing so."""
+        if not _being_compiled(self._name):
             layouts = tuple(map(layout, given))
             self.compiled.setdefault(layouts, self._compile(layouts))
 
     def _compile(self, layouts: tuple[Any, ...]) -> tuple[Any, Any]:
         made = _linked_code(
-            self._name, f"packed {self.returns}", layouts, True,
-            lambda c: c.compiled_packed(self._name, self.function, layouts, self.returns),
+            self.function, self._name, f"packed {self.returns}", layouts,
+            lambda c, key: c.compiled_packed(self._name, self.function, layouts, self.returns, key),
         )  # fmt: skip
         kind = ctypes.c_double if self.returns is float else ctypes.c_int64
-        return made, ctypes.CFUNCTYPE(kind, ctypes.c_int64)(made.address)
+        return made, _called(ctypes.CFUNCTYPE(kind, ctypes.c_int64), made.address)
 
 
 def packed(returns: type | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A kernel for Python, ``returns`` int, float or nothing."""
+    """Decorator of a kernel that Python calls and that ``returns`` int, float or nothing."""
     return (
         (lambda function: PackedKernel(function, returns))
         if COMPILED
@@ -293,7 +318,7 @@ def packed(returns: type | None = None) -> Callable[[Callable[..., Any]], Callab
 
 
 class NoRecord(NamedTuple):
-    """Stands where an entry needs no record."""
+    """Record for an argument of an entry that needs none."""
 
     none: int = 0
 

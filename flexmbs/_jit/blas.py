@@ -1,8 +1,8 @@
-"""Dense linear algebra for kernels: the BLAS and LAPACK in SciPy's wheel, called by address.
+"""Dense linear algebra for kernels: BLAS and LAPACK of SciPy, called by symbol.
 
-Matrices are column-major blocks of flat arrays (`Block`), all of an operation in double or all in
-single precision. A kernel that calls these stays cacheable, since the addresses are bound by name
-when its code is loaded.
+Matrices are column-major blocks of flat arrays (`Block`); all operands of an operation have the
+same precision, double or single. A kernel that calls these functions can be kept on disk, since the
+symbols are bound when its code is loaded.
 """
 
 import ctypes
@@ -26,14 +26,12 @@ ROUTINES = {
     "syrk": ("blas", 10),
     "gemm": ("blas", 13),
 }
-SINGLE = 4  # bytes of an entry in single precision
+SINGLE = 4  # bytes of a number in single precision
 LOWER, PLAIN, TURNED, RIGHT = (ord(letter) for letter in "LNTR")
 
 
 class Block(NamedTuple):
-    """A column-major matrix A in a flat array; as an operand it stands for A (turn = PLAIN) or Aᵀ
-    (TURNED).
-    """
+    """Column-major matrix A in a flat array; as an operand A for turn = PLAIN, Aᵀ for TURNED."""
 
     entries: Array
     at: int  # place of the first entry
@@ -42,7 +40,7 @@ class Block(NamedTuple):
 
 
 def _addresses(name: str) -> tuple[int, int]:
-    """Addresses of a Fortran routine in single and in double precision."""
+    """Addresses of a Fortran routine for single and double precision."""
     module = f"scipy.linalg.cython_{ROUTINES[name][0]}"
     return get_cython_function_address(module, f"s{name}"), get_cython_function_address(
         module, f"d{name}"
@@ -50,7 +48,7 @@ def _addresses(name: str) -> tuple[int, int]:
 
 
 def _routine(name: str) -> Any:
-    """Call of a Fortran routine, whose arguments are all addresses, in the precision of an array."""
+    """Function that calls a Fortran routine with addresses, in the precision of an array."""
     single, double = _addresses(name)
     if not COMPILED:
         signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * ROUTINES[name][1])
@@ -84,7 +82,7 @@ if COMPILED:
 
     @intrinsic
     def _integer(_context, value):  # type: ignore[no-untyped-def]
-        """Address of a C int of that value."""
+        """Address of a C int with a value."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             place = cgutils.alloca_once_value(builder, builder.trunc(arguments[0], ir.IntType(32)))
@@ -94,7 +92,7 @@ if COMPILED:
 
     @intrinsic
     def _number(_context, value, array):  # type: ignore[no-untyped-def]
-        """Address of that value in the precision of an array."""
+        """Address of a value in the precision of an array."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             number = context.cast(builder, arguments[0], types.float64, signature.args[1].dtype)
@@ -128,8 +126,9 @@ else:
 
 @part
 def cholesky_in_place(n: int, A: Block, failed: Any) -> None:
-    """A = L Lᵀ of the lower triangle (n, n), L in its place; failed[0]: number of the first pivot
-    that is not positive, or 0.
+    """A = L Lᵀ of the lower triangle (n, n), in place.
+
+    failed[0] becomes the number of the first pivot that is not positive, or 0.
     """
     a = A.entries
     _potrf(
@@ -184,8 +183,9 @@ def add_square(n: int, k: int, factor: float, A: Block, keep: float, C: Block) -
 def add_product(
     sizes: tuple[int, int, int], factor: float, A: Block, B: Block, keep: float, C: Block
 ) -> None:
-    """C := keep C + factor op(A) op(B) for op(A) (m, k), op(B) (k, n) and sizes (m, n, k); no-op
-    where one of them is zero.
+    """C := keep C + factor op(A) op(B) for op(A) (m, k), op(B) (k, n) and sizes (m, n, k).
+
+    Nothing is done if one of the sizes is zero.
     """
     m, n, k = sizes
     a, b, c = A.entries, B.entries, C.entries

@@ -1,27 +1,102 @@
-"""C functions of kernels that are called by address: compiled by Numba and kept on disk. Importing
-it imports numba.
+"""C functions of kernels that are called by address. Importing this module imports Numba.
+
+A C function returns the result of its kernel. Kernels raise no exceptions; if one does, by a
+mistake, the C function calls `object_cache.FAILED`, and the call from Python raises it.
 """
 
 import functools
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
+from llvmlite import ir
 from numba import types
-from numba.core import sigutils
-from numba.core.ccallback import CFunc
+from numba.core.caching import NullCache
+from numba.core.compiler import Compiler, Flags, compile_extra
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from flexmbs._jit import rebound
-from flexmbs._jit.compiler import LIGHT, keeping
-from flexmbs._jit.lent import WORD, Lent, lent_type, read
-from flexmbs._jit.loading import without_compiler
-from flexmbs._jit.words import Layout
+from flexmbs._jit import CACHE, object_cache, rebound
+from flexmbs._jit.by_reference import WORD, Reference, read, reference_type
+from flexmbs._jit.compiler import LIGHT
+from flexmbs._jit.numba_cache import KernelCache
+from flexmbs._jit.record_layout import Layout
+
+
+class CFunction:
+    """C function of a template with bound names.
+
+    name: of the C function.  key: fingerprint of all that the template calls, None for a kernel
+    that is not kept on disk.
+    """
+
+    def __init__(
+        self, template: Any, name: str, signature: Any, lightly: bool, names: dict[str, Any]
+    ) -> None:
+        self.symbol = f"c_{name}"
+        self._function = rebound(template, name, names)
+        self._signature, self._pipeline = signature, LIGHT if lightly and LIGHT else Compiler
+
+    @global_compiler_lock  # type: ignore[misc]
+    def compile(self, key: str | None) -> "CFunction":
+        """Compile or load the machine code; sets ``address`` and ``library``."""
+        object_cache.define_failed()
+        context, cache = cpu_target.target_context, cast(Any, NullCache())
+        if key is not None and CACHE is not None and not object_cache.SUPPORTED:
+            cache = KernelCache(self._function, f"{CACHE}/kernels", key)
+        made = cache.load_overload(self._signature, context)
+        if made is None:
+            made = self._compiled(context)
+            cache.save_overload(self._signature, made)
+        self.library = made.library
+        self.address = int(self.library.get_pointer_to_function(self.symbol))
+        return self
+
+    def _compiled(self, context: Any) -> Any:
+        flags: Any = Flags()
+        options = {"error_model": "numpy", "nogil": True, "_nrt": False}
+        cpu_target.options.parse_as_flags(flags, options)
+        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+        made = compile_extra(
+            cpu_target.typing_context,
+            context,
+            self._function,
+            self._signature.args,
+            self._signature.return_type,
+            flags,
+            {},
+            pipeline_class=self._pipeline,
+        )
+        _add_c_function(context, made.library, made.fndesc, self.symbol)
+        return made
+
+
+def _add_c_function(context: Any, library: Any, kernel: Any, symbol: str) -> None:
+    """Add a C function that calls a kernel to the library of the kernel."""
+    module = library.create_ir_module(symbol)
+    convention = context.call_conv
+    called = ir.Function(
+        module,
+        convention.get_function_type(kernel.restype, kernel.argtypes),
+        kernel.llvm_func_name,
+    )
+    result, *given = map(context.get_value_type, (kernel.restype, *kernel.argtypes))
+    function = ir.Function(module, ir.FunctionType(result, given), symbol)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    status, out = convention.call_function(
+        builder, called, kernel.restype, kernel.argtypes, function.args, attrs=("noinline",)
+    )
+    with builder.if_then(status.is_error, likely=False):
+        failed = ir.Function(module, ir.FunctionType(ir.VoidType(), []), object_cache.FAILED)
+        builder.call(failed, [])
+    builder.ret(out)
+    library.add_ir_module(module)
 
 
 @functools.cache
 def _type_of(found: Any) -> Any:
-    """Numba's type of what has this layout."""
+    """Numba's type of values of a layout."""
     if isinstance(found, Layout):
         inner = tuple(map(_type_of, found.items))
         return (
@@ -40,8 +115,9 @@ def _array_type(char: str, ndim: int) -> Any:
 
 
 def _reader(kind: Any) -> Any:
-    """A function of compiled code that lends the record of that type at an address; of a tuple, its
-    records.
+    """Function of compiled code from an address to a reference to the record of a type there.
+
+    A plain tuple gives references to its records.
     """
 
     @intrinsic
@@ -50,15 +126,15 @@ def _reader(kind: Any) -> Any:
             return read(context, builder, kind, builder.inttoptr(arguments[0], WORD.as_pointer()))
 
         named = isinstance(kind, types.NamedTuple)
-        return (Lent(kind) if named else types.Tuple([lent_type(each) for each in kind.types]))(
-            types.int64
-        ), generate
+        items = types.Tuple([reference_type(each) for each in kind.types])
+        return (Reference(kind) if named else items)(types.int64), generate
 
     return record_at
 
 
 def _by_address(one, two, three, t, a, b):  # type: ignore[no-untyped-def]
-    return target(first(one), second(two), third(three), t, a, b)  # type: ignore[name-defined]  # noqa: F821
+    # names that `rebound` binds
+    return target(first(one), second(two), third(three), t, a, b)  # type: ignore # noqa: F821
 
 
 def _with_arguments(words):  # type: ignore[no-untyped-def]
@@ -70,45 +146,23 @@ def _without_result(words):  # type: ignore[no-untyped-def]
     return 0
 
 
-def _compiled(
-    template: Any, name: str, signature: Any, lightly: bool, names: dict[str, Any], keep: bool
-) -> Any:
-    """C function of a template with bound names."""
-    options: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
-    kind = {"pipeline_class": LIGHT} if lightly and LIGHT is not None else {}
-    with keeping(keep) as cache:
-        made = CFunc(
-            rebound(template, name, names),
-            sigutils.normalize_signature(signature),
-            locals={},
-            options=options,
-            **kind,
-        )
-        if cache:
-            made.enable_caching()
-            without_compiler(made)
-        made.compile()
-    return made
-
-
 _ENTRY = types.int64(*[types.int64] * 3, *[types.float64] * 3)
 
 
 def compiled_entry(
-    name: str, function: Any, layouts: tuple[Any, ...], lightly: bool, keep: bool
-) -> Any:
+    name: str, function: Any, layouts: tuple[Any, ...], lightly: bool, key: str | None
+) -> CFunction:
     """The C function of an entry for records of these layouts."""
-    names = {"target": function} | dict(
-        zip(("first", "second", "third"), map(_reader, map(_type_of, layouts)))
-    )
-    return _compiled(_by_address, name, _ENTRY, lightly, names, keep)
+    readers = map(_reader, map(_type_of, layouts))
+    names = {"target": function} | dict(zip(("first", "second", "third"), readers))
+    return CFunction(_by_address, name, _ENTRY, lightly, names).compile(key)
 
 
 def compiled_packed(
-    name: str, function: Any, layouts: tuple[Any, ...], returns: type | None
-) -> Any:
+    name: str, function: Any, layouts: tuple[Any, ...], returns: type | None, key: str | None
+) -> CFunction:
     """The C function of a packed kernel for arguments of these layouts."""
     result = types.float64 if returns is float else types.int64
     template = _without_result if returns is None else _with_arguments
     names = {"target": function, "arguments": _reader(types.Tuple(tuple(map(_type_of, layouts))))}
-    return _compiled(template, name, result(types.int64), True, names, True)
+    return CFunction(template, name, result(types.int64), True, names).compile(key)

@@ -1,20 +1,38 @@
-"""A folder for compiled kernels that nobody else can write to.
+"""Folder for compiled kernels that no other user can write to.
 
-Numba unpickles what it finds in its cache, so whoever can put a file there runs code as this user.
-The folder and those above it up to the base belong to this user and are closed to others; what
-leads to the base is not open to others either, for they could exchange it later.
+Numba unpickles the files of its cache, so whoever can put a file there runs code as this user. The
+folder and those above it up to the base must belong to this user and be closed to others; the
+folders that lead to the base must not be open to others either, who could replace it later.
 """
 
 import os
 import pathlib
+import shutil
 import stat
 import tempfile
 import warnings
 
+KEPT_FOLDERS = (
+    4  # of versions of the compiler: those of a few environments and branches of one user
+)
+
+
+def drop_old(current: pathlib.Path) -> None:
+    """Remove all but the most recently used folders beside the current one."""
+    os.utime(current)
+    folders = sorted(
+        (each for each in current.parent.iterdir() if each.is_dir()),
+        key=lambda each: each.stat().st_mtime,
+        reverse=True,
+    )
+    for folder in folders[KEPT_FOLDERS:]:
+        shutil.rmtree(folder, ignore_errors=True)
+
 
 def private_folder(base: pathlib.Path, *names: str) -> pathlib.Path | None:
-    """``base/names…``, made where it is missing, or None where it cannot be written; a warning
-    where others could write in it.
+    """Make and return the folder ``base/names…``; None if it cannot be written.
+
+    Warns and returns None if another user could write in it.
     """
     try:
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -40,25 +58,23 @@ def private_folder(base: pathlib.Path, *names: str) -> pathlib.Path | None:
     warnings.warn(
         f"no compiled kernels are kept: another user could write in {doubtful[0]}; {remedy}",
         RuntimeWarning,
-        stacklevel=4,
+        stacklevel=3,
     )
     return None
 
 
 def _user() -> int:
-    """This user's number; 0 where the system has none, and no modes that could be checked."""
+    """Number of this user; 0 on systems without users, whose modes are not checked."""
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
 def _kept_by(status: os.stat_result, *owners: int) -> bool:
-    """Whether a folder is one of these owners' and closed to others, or everyone's for files of
-    their own (sticky).
-    """
+    """True if a folder belongs to one of these owners and others cannot replace its entries."""
     return status.st_uid in owners and not _open_to_others(status)
 
 
 def _open_to_others(status: os.stat_result) -> bool:
-    """Whether somebody else could exchange what is in a folder."""
+    """True if another user could replace entries of a folder; not if it is sticky, like /tmp."""
     if os.name != "posix" or status.st_mode & stat.S_ISVTX:
         return False
     by_group = status.st_mode & stat.S_IWGRP and not _own_group(status.st_gid)
@@ -66,8 +82,9 @@ def _open_to_others(status: os.stat_result) -> bool:
 
 
 def _own_group(number: int) -> bool:
-    """Whether a group has this user alone: many systems give each user one, and open new folders to
-    it.
+    """True if this user is the only member of a group.
+
+    Many systems give each user such a group and make new folders writable for it.
     """
     import grp
     import pwd

@@ -1,100 +1,95 @@
-"""What compiles: dispatchers of Numba for kernels and parts, C functions of user functions.
-Importing it imports numba.
+"""Compilation of kernels, parts and user functions by Numba. Importing this module imports Numba.
 
-See `flexmbs._jit`, whose kernels are made here when they are called and not on the disk.
+The decorators of `flexmbs._jit` use it for kernels that are called and not on the disk.
 """
 
-import contextlib
-import threading
-from collections.abc import Callable, Iterator
+import gc
+from collections.abc import Callable
 from typing import Any
 
 import numba
 import numpy as np
 from numba import types
-from numba.core import config, event
+from numba.core import event
 from numba.core.registry import cpu_target
 from numba.extending import register_jitable, typeof_impl
 
-from flexmbs._jit import (
-    CACHE,
-    COMPILED,
-    PACKAGES,
-    WITHIN,
-    Intrinsic,
-    Lazy,
-    intrinsics,
-    is_jitted,
-    sources_unchanged,
-)
+from flexmbs._jit import CACHE, COMPILED, WITHIN, Intrinsic, Lazy, intrinsics, is_jitted
+from flexmbs._jit.bitcode_cache import parts_on_disk
+from flexmbs._jit.fingerprints import fingerprint
 from flexmbs._jit.indices import count_from_the_front
-from flexmbs._jit.kept_parts import kept_on_disk
-from flexmbs._jit.loading import without_compiler
-from flexmbs._jit.parts import WithoutCollection, compilers, without_literals
+from flexmbs._jit.numba_cache import keep_on_disk
+from flexmbs._jit.pipeline_check import working_pipelines
 
-# compilers of parts, and of kernels that run seldom
-PARTS, LIGHT = compilers(CACHE) if COMPILED else (None, None)
-# a b + c is rounded once where the processor can: a sixth of the time of a rigid recursion; nothing
+# pipelines of parts, and of kernels that run seldom; None if Numba's classes differ
+PARTS, LIGHT = working_pipelines(CACHE) if COMPILED else (None, None)
+# a b + c is rounded once on processors that can: a sixth of the time of a rigid recursion; nothing
 # is reordered
 FUSED = {"contract"}
+
+
+class WithoutCollection(event.Listener):
+    """Listener that stops Python's garbage collector while Numba compiles.
+
+    Numba makes millions of objects and little garbage; the collector takes a fifth of the time.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.was_enabled = False
+
+    def on_start(self, event: Any) -> None:
+        if self.depth == 0:
+            self.was_enabled = gc.isenabled()
+            gc.disable()
+        self.depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0 and self.was_enabled:
+            gc.enable()
+
 
 if COMPILED:
     count_from_the_front()
     event.register("numba:compile", WithoutCollection())
 
 
-class _OwnFolder:
-    """Numba's cache folder is this version's as long as a thread compiles here: the first one to
-    begin sets it, the last one to end sets it back. usable: whether the sources were those of the
-    folder then."""
+def without_literals(dispatcher: Any) -> Any:
+    """The same dispatcher, which types literals as ``int64``.
 
-    def __init__(self) -> None:
-        self.lock, self.count, self.other, self.usable = threading.Lock(), 0, "", False
+    Numba would compile a copy for each literal.
+    """
+    template = dispatcher.get_call_template
 
-    def change(self, by: int) -> None:
-        """One thread more or less."""
-        with self.lock:
-            if self.count == 0:
-                self.other, self.usable = config.CACHE_DIR, sources_unchanged()  # type: ignore[attr-defined]
-            self.count += by
-            config.CACHE_DIR = CACHE or "" if self.count else self.other  # type: ignore[attr-defined]
+    def get_call_template(args: Any, kws: Any) -> Any:
+        plain = {key: types.unliteral(value) for key, value in kws.items()}
+        return template(tuple(types.unliteral(arg) for arg in args), plain)
 
-
-_own_folder = _OwnFolder()
-
-
-@contextlib.contextmanager
-def keeping(keep: bool) -> Iterator[bool]:
-    """Numba's cache folder is this version's; gives whether what is compiled here is kept there."""
-    _own_folder.change(1)
-    try:
-        yield keep and _own_folder.usable
-    finally:
-        _own_folder.change(-1)
+    dispatcher.get_call_template = get_call_template
+    return dispatcher
 
 
 def cached(function: Callable[..., Any], *, lightly: bool = False) -> Any:
-    """Numba's njit with the cache in this version's folder; ``lightly``: with the compiler of
-    kernels that run seldom.
+    """Numba's njit with its cache in files named by fingerprints.
+
+    lightly: with the pipeline of kernels that run seldom.
     """
     options = {"pipeline_class": LIGHT} if lightly and LIGHT is not None else {}
-    with keeping(True) as cache:
-        compiled = numba.njit(cache=cache, error_model="numpy", nogil=True, **options)(function)
-    return without_literals(without_compiler(compiled))
+    made = numba.njit(error_model="numpy", nogil=True, **options)(function)
+    if CACHE is not None:
+        folder = f"{CACHE}/{'seldom' if options else 'kernels'}"
+        keep_on_disk(made, folder, fingerprint(function))
+    return without_literals(made)
 
 
-def part(function: Callable[..., Any], *, own: bool, inline: bool) -> Any:
-    """The dispatcher of a part; of functions of others it is not kept on disk."""
+def part(function: Callable[..., Any], *, inline: bool) -> Any:
+    """Dispatcher of a part."""
     if PARTS is None:
         return cached(function)
     options = {"_nrt": False, "pipeline_class": PARTS, "fastmath": FUSED, "forceinline": inline}
     made = without_literals(numba.njit(error_model="numpy", nogil=True, **options)(function))
-    own = (
-        own
-        and function.__module__.split(".")[0] in PACKAGES
-        and "<locals>" not in function.__qualname__
-    )
-    return kept_on_disk(made, f"{CACHE}/parts", PARTS) if own and _own_folder.usable else made
+    return made if CACHE is None else parts_on_disk(made, f"{CACHE}/parts", PARTS)
 
 
 @typeof_impl.register(Lazy)
@@ -134,7 +129,7 @@ def compiled_callback(body: Callable[..., Any], n_in: int, n_out: int) -> tuple[
 
 
 def jitted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A user-defined function, or one around it, compiled for this run only."""
+    """See `flexmbs._jit.jitted`."""
     while WITHIN:
         register_jitable(WITHIN.pop())
     compiled: Callable[..., Any] = numba.njit(function)

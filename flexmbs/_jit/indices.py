@@ -1,20 +1,20 @@
-"""Indices of kernels count from the front.
+"""Array indices of kernels without wraparound: negative ones do not count from the end.
 
-Numba lets an index count from the end, as in Python: at each access of an array it compares the
-index with 0 and adds the length. No kernel of ours uses that; without it loops over parts of arrays
-are vectorised (evaluations take a sixth less time) and there is less to compile (a tenth less).
-Only our own functions are compiled so, not those of users or of Numba itself.
+Numba compares each index with 0 and adds the length to negative ones. No kernel of these packages
+uses that. Without it, loops over parts of arrays are vectorised (evaluations take a sixth less
+time) and there is less to compile (a tenth less). Functions of users and of Numba itself are
+compiled as usual.
 
-This reaches into Numba: where its inside is another, indices may count from the end.
+One function of Numba's is replaced; if it does not exist, indices keep the usual meaning.
 """
 
 from typing import Any
 
-OURS = "_ZN7flexmbs", "_ZN10preprocess"  # how the compiled names of our functions begin
+OURS = "_ZN7flexmbs", "_ZN10preprocess"  # begin of the compiled names of functions of the packages
 
 
 def count_from_the_front() -> None:
-    """Compile indices of our kernels as they are."""
+    """Replace Numba's treatment of negative indices in functions of these packages."""
     try:
         from numba.core import types
         from numba.np import arrayobj

@@ -1,11 +1,11 @@
-"""What kernels call that no function of Python says: calls by address, addresses of records."""
+"""Functions of kernels without equivalent in Python: calls by address, addresses of records."""
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from flexmbs._jit.lent import WORD, Lent
+from flexmbs._jit.by_reference import WORD, Reference
 
 
 @intrinsic
@@ -31,12 +31,12 @@ def call_address(_context, address, x, out):  # type: ignore[no-untyped-def]
 
 @intrinsic
 def address_of(_context, record):  # type: ignore[no-untyped-def]
-    """Address of a record that is lent, or of a copy of one on the caller's stack."""
+    """Address of a record passed by reference, or of a copy of a value on the caller's stack."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        lent = isinstance(record, Lent)
+        reference = isinstance(record, Reference)
         return builder.ptrtoint(
-            arguments[0] if lent else cgutils.alloca_once_value(builder, arguments[0]), WORD
+            arguments[0] if reference else cgutils.alloca_once_value(builder, arguments[0]), WORD
         )
 
     return types.int64(record), generate

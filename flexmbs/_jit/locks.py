@@ -1,5 +1,5 @@
-"""What one process at a time does: locks of the system on files, which end with the process that
-holds them.
+"""Locks on files for work that one process at a time does; they end with the process that holds
+them.
 """
 
 import contextlib
@@ -9,14 +9,15 @@ from collections.abc import Iterator
 try:
     import fcntl
 except ImportError:
-    # Windows: two processes may do the same at the same time, and each writes whole files
+    # Windows: two processes may compile the same kernel; each replaces whole files
     fcntl = None  # type: ignore[assignment]
 
 
 @contextlib.contextmanager
 def locked(folder: str | None, name: str, *, wait: bool = True) -> Iterator[bool]:
-    """The lock of a name in a folder; gives False where another process has it, for whose end
-    ``wait`` waits.
+    """Hold the lock of a name in a folder; gives False if another process holds it.
+
+    wait: until the other process has released it.
     """
     if folder is None or fcntl is None:
         yield True
@@ -30,6 +31,6 @@ def locked(folder: str | None, name: str, *, wait: bool = True) -> Iterator[bool
             fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             free = False
-        except OSError:  # a system of files without locks, or that cannot be written to
+        except OSError:  # a file system without locks, or read-only
             pass
         yield free

@@ -4,14 +4,14 @@ The KKT matrix [[T, Gᵀ], [G, 0]] with T positive definite factors without pivo
 eliminates a constraint node after bodies that give its rows full rank; Σ is +1 on body nodes and −1
 on constraint nodes (Vanderbei 1995). Every pivot block is then a small definite matrix. A
 constraint row with a vanishing pivot depends on previous rows: the reciprocal of its pivot is set
-to zero, which omits the row (its multiplier increment is 0). Of the rows of a constraint node that
-are left, the one with the largest pivot relative to its stiffness goes before a row with a small
-pivot: of two rows that depend on each other and on rows before, the one that has more of its own is
-kept.
+to zero, which omits the row (its multiplier increment is 0). Within a constraint node, a row with a
+small pivot is exchanged for the remaining row with the largest pivot relative to its stiffness: of
+two dependent rows, the one with the larger independent part is kept.
 
-Storage: the diagonal block of node k (upper triangle, row major) starts at DIAGONAL, the blocks
-right of it, one per later node i it is coupled to, hold n_k × n_i numbers from PLACE. Below the
-diagonal of a constraint node stand its interchanges: row j with row j + (number at (j + 1, j)).
+Storage: the diagonal block of node k (upper triangle, row major) starts at DIAGONAL; the blocks to
+the right of it, one per later node i that is coupled to k, hold n_k × n_i numbers from PLACE. The
+interchanges of a constraint node are stored below its diagonal: row j with row j + (number at
+(j + 1, j)).
 
 Golub and Van Loan, Matrix Computations (2013), section 4.2.8 (symmetric pivoting).
 """
@@ -24,10 +24,10 @@ import numpy as np
 from flexmbs._jit import called, part
 
 DEPENDENT = 1e-11  # a pivot below this fraction of its row's stiffness marks a dependent row
-INDEFINITE = 1e-14  # of the diagonal of a mass matrix: a pivot below is round-off
-SMALL = 0.01  # of its row's stiffness: a smaller pivot is worth the search for a larger one
-ROUND_OFF = 1e-13  # of the stiffness of a row of ones: a row at round-off has no pivot
-LEFT_OUT = 1e200  # stiffness beside which any pivot is small: the row is dependent
+INDEFINITE = 1e-14  # fraction of the diagonal of a mass matrix; a smaller pivot is round-off
+SMALL = 0.01  # fraction of a row's stiffness; for a smaller pivot a larger one is searched
+ROUND_OFF = 1e-13  # fraction of the stiffness of a row of ones; a row of round-off has no pivot
+LEFT_OUT = 1e200  # stiffness compared with which any pivot is small: the row counts as dependent
 
 
 # columns of Elimination.node
@@ -39,9 +39,9 @@ NEIGHBOUR, PLACE = range(2)
 class Elimination(NamedTuple):
     """Symbolic factorization: order, sizes and offsets of all blocks."""
 
-    # (nn+1, 7) k-th eliminated node; per node: position, size, sign (+1 body, −1 constraint), offset
-    # in the vector, offset of the diagonal block, start of its range of blocks (ends in the next
-    # row)
+    # (nn+1, 8) k-th eliminated node; for each node: position, size, sign (+1 body, −1 constraint),
+    # offset in the vector, offset of the diagonal block, start of its ranges of blocks and of
+    # updates (which end in the next row)
     node: np.ndarray
     # (nblocks, 2) later node and value offset of each block, in elimination order within a node
     block: np.ndarray
@@ -50,8 +50,8 @@ class Elimination(NamedTuple):
 
 @part
 def block_place(e, i, j):
-    """(offset, transposed) of block (i, j) of two different coupled nodes; transposed when j is
-    eliminated first.
+    """Offset of block (i, j) of two different coupled nodes, and True if it is stored transposed,
+    as for a node j that is eliminated first.
     """
     flip = e.node[j, POSITION] < e.node[i, POSITION]
     a, b = (j, i) if flip else (i, j)
@@ -69,9 +69,7 @@ def block_place(e, i, j):
 
 @part
 def add_block(e, values, i, j, B, factor):
-    """values[(i, j)] += factor B, B of shape (n_i, n_j) at least; for i == j only the upper
-    triangle is kept.
-    """
+    """values[(i, j)] += factor B, B of shape (n_i, n_j) at least; for i = j the upper triangle."""
     ni = e.node[i, SIZE]
     nj = e.node[j, SIZE]
     if i == j:
@@ -93,9 +91,11 @@ def add_block(e, values, i, j, B, factor):
 
 @part
 def _cholesky(values, at, n, sign, stiffness, o):
-    """Upper factor Uᵀ of sign·D in place, reciprocal diagonal; dependent constraint rows get
-    reciprocal 0. Returns their number, −1 if T is not definite. ``stiffness`` of constraint rows
-    becomes their pivot, 0 for dependent ones."""
+    """Upper factor Uᵀ of sign·D in place, with the reciprocal diagonal, 0 for dependent rows.
+
+    Returns the number of dependent constraint rows, −1 if T is not definite. ``stiffness`` of a
+    constraint row is replaced by its pivot, 0 for a dependent row.
+    """
     dropped = 0
     for j in range(n):
         row = at + j * n
@@ -135,8 +135,9 @@ def _cholesky(values, at, n, sign, stiffness, o):
 
 @part
 def taken(values, at, n, j):
-    """What the rows above have taken of the diagonal of row j; a pivot at its round-off is a
-    direction without inertia.
+    """Sum that the elimination of the rows above has subtracted from the diagonal of row j.
+
+    A pivot as small as the round-off of this sum belongs to a direction without inertia.
     """
     total = 0.0
     for r in range(j):
@@ -146,8 +147,8 @@ def taken(values, at, n, j):
 
 @part
 def best_row(values, at, n, j, stiffness, o):
-    """Row j of a constraint node; where its pivot is small, the row from j on with the largest
-    relative to its stiffness.
+    """Row to eliminate as j-th of a constraint node: j itself, or if its pivot is small, the
+    remaining row with the largest pivot relative to its stiffness.
     """
     best = j
     most = -values[at + j * (n + 1)]
@@ -162,7 +163,7 @@ def best_row(values, at, n, j, stiffness, o):
 
 @part
 def interchange(values, at, n, j, r):
-    """Rows and columns j < r of the upper triangle at ``at``, the rows of its factor above j too."""
+    """Exchange rows and columns j < r of the upper triangle at ``at`` and of the factor above."""
     for c in range(j):
         a = at + c * n
         values[a + j], values[a + r] = values[a + r], values[a + j]
@@ -178,9 +179,7 @@ def interchange(values, at, n, j, r):
 
 @part
 def without_interchanges(e, values, step):
-    """No interchanges in the constraint nodes from ``step`` on, which are not factored: what stands
-    there are no rows.
-    """
+    """Set the interchanges of constraint nodes from ``step`` on to 0: they are not factored."""
     for later in range(step, e.node.shape[0] - 1):
         k = e.node[later, ORDER]
         n = e.node[k, SIZE]
@@ -191,9 +190,7 @@ def without_interchanges(e, values, step):
 
 @part
 def _substitute(values, at, n, sign, to, m):
-    """B ← sign L⁻¹ B for the n × m block at ``to``, its rows interchanged as those of the diagonal
-    block.
-    """
+    """B ← sign L⁻¹ B for the n × m block at ``to``, with the diagonal block's interchanges."""
     if sign < 0:
         for j in range(n - 1):
             shift = m * int(values[at + (j + 1) * n + j])
@@ -231,12 +228,12 @@ def _schur_update(values, target, left, ml, right, mr, n, sign):
 
 @part
 def factorize(e, values, stiffness, left_out):
-    """Factor in place. Returns the number of dependent constraint rows, or −1 − node when T is
-    indefinite there.
+    """Factor in place; returns the number of dependent constraint rows, or −1 − node for a node at
+    which T is indefinite.
 
-    ``stiffness`` (n,): for each constraint row the square of its part across the rows before it
-    (metric T⁻¹), 0 if dependent. ``left_out`` (n,): 0, or `LEFT_OUT` for rows that count as
-    dependent whatever their pivots are.
+    stiffness (n,): on return, the pivot of each constraint row, the square of its part orthogonal
+    to the rows before it in the metric T⁻¹; 0 for a dependent row.  left_out (n,): 0, or `LEFT_OUT`
+    for rows that count as dependent whatever their pivots are.
     """
     for r in range(stiffness.shape[0]):
         stiffness[r] = left_out[r]
@@ -245,8 +242,8 @@ def factorize(e, values, stiffness, left_out):
 
 @called
 def eliminate(e, values, stiffness):
-    """Factor in place; ``stiffness`` (n,) holds the stiffness of constraint rows by bodies
-    eliminated elsewhere (zero: none).
+    """Factor in place; ``stiffness`` (n,) holds the contributions of bodies eliminated elsewhere to
+    the stiffness of constraint rows (zero: none).
     """
     dropped = 0
     for step in range(e.node.shape[0] - 1):

@@ -1,4 +1,4 @@
-"""Polynomials in 0 … 1 from values and slopes at both ends."""
+"""Hermite polynomials on the interval 0 … 1."""
 
 from flexmbs._jit import part
 
@@ -12,7 +12,7 @@ def cubic(f0, f1, d0, d1, x):
 
 @part
 def cubic_integral(f0, f1, d0, d1, x):
-    """∫₀ˣ of that cubic."""
+    """Integral of this cubic from 0 to x."""
     x2 = x * x
     x3 = x2 * x
     x4 = x2 * x2

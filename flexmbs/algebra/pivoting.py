@@ -1,9 +1,9 @@
-"""Dense factors of small and middle-sized matrices: Gauss elimination with complete and with
-partial pivoting, Cholesky.
+"""Dense factorizations of small matrices: Gauss elimination with complete or partial pivoting,
+Cholesky.
 
 Complete pivoting gives the rank of the constraints and the dependent coordinates; partial pivoting
 then solves with the chosen columns, transposed for the multipliers (Golub and Van Loan 2013, §3.4,
-§4.2). Zeros are skipped: constraint rows of a mechanism are mostly empty.
+§4.2). Multiplications by zero are skipped, since most entries of constraint rows are zero.
 """
 
 from flexmbs._jit import called, part
@@ -11,11 +11,11 @@ from flexmbs._jit import called, part
 
 @called
 def complete_pivots(A, width, row, column, tolerance):
-    """Eliminate A (m, n) in place by complete pivoting among its first ``width`` columns; returns
-    the rank.
+    """Eliminate A (m, n) in place by complete pivoting in its first ``width`` columns; return the
+    rank.
 
-    row (m,) and column (n,), the permutations of A, are updated; a pivot below ``tolerance`` times
-    the first ends the elimination.
+    row (m,), column (n,): permutations of A, which are updated.  tolerance: the elimination ends at
+    a pivot smaller than this fraction of the first one.
     """
     m = A.shape[0]
     n = A.shape[1]
@@ -60,8 +60,11 @@ def exchange_columns(A, column, a, b):
 
 @called
 def lu(A, n, order):
-    """P A = L U of the leading n × n block in place, partial pivoting, permutation in order (n,); returns the smallest
-    |pivot|."""
+    """P A = L U of the leading n × n block in place, with partial pivoting; return the smallest
+    |pivot|.
+
+    order (n,): the row exchanged for each row.
+    """
     least = 1e300
     for k in range(n):
         best, at = abs(A[k, k]), k
@@ -145,8 +148,9 @@ def lu_solve_transposed(A, n, order, x):
 
 @called
 def cholesky(A, n):
-    """A = Uᵀ U of the leading n × n block, upper triangle in place. Returns −1, or the row where A
-    is not positive definite.
+    """A = Uᵀ U of the leading n × n block, upper triangle in place.
+
+    Returns −1, or the row at which A is not positive definite.
     """
     for k in range(n):
         if not A[k, k] > 0.0:

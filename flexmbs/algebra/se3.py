@@ -12,7 +12,7 @@ from flexmbs.algebra.so3 import exp_coefficients, exp_so3
 
 @part
 def twist_to_child(R, x, v, w):
-    """Ad(X⁻¹) V : twist of the parent frame, carried rigidly to the child frame, in child axes."""
+    """Ad(X⁻¹) V: twist of the parent's rigid motion at the child frame, in child axes."""
     return tmul(R, add(v, cross(w, x))), tmul(R, w)
 
 
@@ -25,7 +25,7 @@ def twist_to_parent(R, x, v, w):
 
 @part
 def wrench_to_parent(R, x, f, n):
-    """Ad(X⁻¹)ᵀ W : wrench at the child frame, moved to the parent frame and axes."""
+    """Ad(X⁻¹)ᵀ W: wrench at the child frame, transferred to the parent frame and axes."""
     fp = mul(R, f)
     return fp, add(mul(R, n), cross(x, fp))
 
@@ -44,9 +44,7 @@ def bracket(v1, w1, v2, w2):
 
 @part
 def exp_se3(v, w):
-    """Pose (R, x) of the constant body twist (v, w) applied over unit time; x = (1 + b w̃ + c w̃²)
-    v.
-    """
+    """Pose (R, x) after a constant body twist (v, w) over unit time, x = (1 + b w̃ + c w̃²) v."""
     t2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2]
     _, b, c = exp_coefficients(t2)
     wv = cross(w, v)

@@ -1,5 +1,4 @@
-"""3-vectors and 3×3 matrices as tuples: they stay in registers, allocate nothing and also run
-interpreted.
+"""3-vectors and 3×3 matrices as tuples, which stay in registers and allocate no memory.
 
 A matrix is (xx, xy, xz, yx, yy, yz, zx, zy, zz), row major.
 """
@@ -107,7 +106,7 @@ def tmatmul(A, B):
 
 @part
 def largest(x):
-    """max |x|, NaN if one of x is"""
+    """max |x|, NaN if an entry of x is NaN"""
     size = 0.0
     for a in range(x.shape[0]):
         each = abs(x[a])

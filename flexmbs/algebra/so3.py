@@ -12,7 +12,7 @@ import numpy as np
 from flexmbs._jit import part
 from flexmbs.algebra.small import add, cross, dot, scale
 
-SMALL = 1e-2  # below this angle² the series are exact to round-off, above it the closed forms are
+SMALL = 1e-2  # rad², θ²: the series are exact to round-off below, the closed forms above
 
 
 @part
@@ -65,7 +65,7 @@ def log_so3(R):
 
 @part
 def tangent(th, x):
-    """T(θ) x : rate of the rotation vector → angular velocity in rotated axes."""
+    """T(θ) x: angular velocity in rotated axes from the rate x of the rotation vector."""
     _, b, c = exp_coefficients(dot(th, th))
     tx = cross(th, x)
     ttx = cross(th, tx)
@@ -91,8 +91,9 @@ def tangent_transposed(th, x):
 
 @part
 def tangent_inverse_transposed(th, x):
-    """T(θ)⁻ᵀ x = x − ½ θ̃x + e θ̃²x,  e = (1 − a/(2b))/θ² with a = sin θ/θ, b = (1 − cos θ)/θ²; |θ|
-    < 2π.
+    """T(θ)⁻ᵀ x = x − ½ θ̃x + e θ̃²x,  e = (1 − a/(2b))/θ²,  |θ| < 2π.
+
+    a = sin θ/θ, b = (1 − cos θ)/θ².
     """
     t2 = dot(th, th)
     if t2 < SMALL:
@@ -128,8 +129,9 @@ def tangent_rate(th, thd):
 
 @part
 def matrix_of(p0, p1, p2, p3):
-    """Rotation matrix of the Euler parameters p/|p|: stages of explicit methods leave |p| = 1, the
-    matrix stays a rotation.
+    """Rotation matrix of the Euler parameters p/|p|.
+
+    They are normalized since |p| differs from 1 in the stages of explicit methods.
     """
     f = 2.0 / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
     return (
@@ -164,12 +166,12 @@ def quaternion_of(R):
 
 
 def rotation_matrix(p):
-    """(3, 3, …) of unit Euler parameters (4, …), in plain Python, without compilation of a kernel."""
+    """Rotation matrices (3, 3, …) of unit Euler parameters (4, …), without compilation."""
     return np.array(getattr(matrix_of, "py_func", matrix_of)(*p)).reshape(3, 3, *np.shape(p)[1:])
 
 
 def euler_parameters(R):
-    """(4,) of a rotation matrix, in plain Python."""
+    """Unit Euler parameters (4,) of a rotation matrix, without compilation."""
     return np.array(getattr(quaternion_of, "py_func", quaternion_of)(np.ravel(R)))
 
 

@@ -90,7 +90,6 @@ def compiling_meanwhile() -> Iterator[None]:
     from flexmbs.time_stepping.second_process import all_compiled
 
     compile_backwards(*DEMO)
-    all_compiled(*DEMO[:2])
 
 
 def _warm_up() -> None:

@@ -1,8 +1,7 @@
 """Workspace and factors of the recursive formalism, allocated once per run.
 
 What the arrays hold is stated with the columns below; the equations are those of
-`flexmbs.dynamics.articulated`, `flexmbs.dynamics.articulated_rigid` and `flexmbs.dynamics.schur`,
-whose machine code has the columns below in it: this file is one of the sources of `flexmbs._jit`.
+`flexmbs.dynamics.articulated`, `flexmbs.dynamics.articulated_rigid` and `flexmbs.dynamics.schur`.
 Theory: docs/theory.md, sections 20 and 25.
 """
 

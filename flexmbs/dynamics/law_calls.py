@@ -12,7 +12,7 @@ import numpy as np
 
 from flexmbs._jit import as_part, call_address, part
 from flexmbs._jit.address import Entry, bound_entry, call, memory_of
-from flexmbs._jit.words import words
+from flexmbs._jit.record_layout import words
 from flexmbs.dynamics.laws import law_of_time
 from flexmbs.law_kernel import KEPT, LAW_KERNELS
 from flexmbs.system.records import (

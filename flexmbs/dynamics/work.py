@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from flexmbs._jit.address import Entry, all_linked
-from flexmbs._jit.words import Layout, Mould, keep, layout, remember, word_count, words
+from flexmbs._jit.record_layout import Layout, Mould, keep, layout, remember, word_count, words
 from flexmbs.algebra.blocks import SIZE
 from flexmbs.dynamics.contacts import contact_forces_at
 from flexmbs.dynamics.couplers import joint_rows_at

@@ -25,7 +25,7 @@ import numpy as np
 
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, memory_of, seldom_entry
-from flexmbs._jit.words import with_own_words
+from flexmbs._jit.record_layout import with_own_words
 from flexmbs.algebra.blocks import DIAGONAL, LEFT_OUT, OFFSET, SIZE
 from flexmbs.algebra.pivoting import (
     complete_pivots,

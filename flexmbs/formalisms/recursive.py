@@ -23,7 +23,7 @@ from flexmbs.algebra.se3 import wrench_to_child
 from flexmbs.algebra.small import largest, load3_at, load9_at, split_solution
 from flexmbs._jit import called, part
 from flexmbs._jit.address import address_of, call, entry, memory_of
-from flexmbs._jit.words import words
+from flexmbs._jit.record_layout import words
 from flexmbs.dynamics.articulated import articulate, body_matrix, joint_geometry, tree_rotors
 from flexmbs.dynamics.articulated_sweeps import inward_loads, outward_solution
 from flexmbs.dynamics.articulated_work import (

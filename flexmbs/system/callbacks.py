@@ -25,7 +25,7 @@ from flexmbs.console.interrupts import at_border
 from flexmbs.errors import InputError, SolverError, shown
 
 if COMPILED:
-    from flexmbs._jit.reported import reported
+    from flexmbs._jit.trampolines import reported
 
 SIGNATURE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 

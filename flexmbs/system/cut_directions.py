@@ -1,7 +1,5 @@
 """Directions of cut joints that do not depend on the joint's coordinates: found once, exactly, for
 all evaluations.
-
-A constant of this file is in machine code: it is one of the sources of `flexmbs._jit`.
 """
 
 import numpy as np

@@ -3,7 +3,7 @@
 Bodies are numbered so that a parent precedes its children; −1 is the ground. Modal data are padded
 to the largest number of modes F. Positions q and velocities s are ordered by body: joint
 coordinates of the primary joint, then elastic coordinates. Compiled code is given a record by its
-address and reads the fields where they are used (`flexmbs._jit.lent`).
+address and reads the fields where they are used (`flexmbs._jit.by_reference`).
 """
 
 from collections.abc import Iterator, Sequence

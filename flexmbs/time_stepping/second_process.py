@@ -1,14 +1,15 @@
-"""Other processes that compile kernels for runs that begin here, from the last one back, where the
-disk has none yet.
+"""Second processes that compile kernels of the runs that begin here, starting from the last kernel.
 
-Each takes what the others have not begun (`flexmbs._jit.locks`) and loads what they made, so that
-the first run of a formalism with an integrator waits about half as long. They are not of
-`multiprocessing`, which would run the user's script again.
+They are started when a kernel is not on the disk. Each process takes kernels that no other process
+is compiling (`flexmbs._jit.locks`) and loads those that others compiled, so that the first run of a
+formalism with an integrator waits about half as long. `multiprocessing` is not used for them, since
+it would run the user's script again.
 """
 
 import atexit
 import contextlib
 import contextvars
+import functools
 import json
 import multiprocessing
 import os
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from flexmbs._jit import CACHE
+from flexmbs._jit.address import before_compilation
 
 OFF = "FLEXMBS_ONE_PROCESS"  # environment variable: no second process
 PROGRAM = """
@@ -27,31 +28,40 @@ from flexmbs.studies.run.warmup import compile_backwards
 for formalism, integrator in json.loads(sys.argv[2]):
     compile_backwards(formalism, integrator)
 """
-MOST = 4  # processes: a comparison has few kernels that take long
+MOST = 4  # processes; more do not help, since few kernels of a comparison take long
 _STARTED = contextvars.ContextVar("started", default=False)
 
 
 def compile_in_second_process(formalism: str, integrator: str) -> None:
-    """Start it, where it helps, for the kernels of a pair that never ran to its end here."""
+    """Start a second process for a pair when the first of its kernels is not on the disk."""
     if not _STARTED.get():
-        _start([(formalism, integrator)])
+        before_compilation(functools.partial(_start, [(formalism, integrator)]))
+
+
+def all_compiled() -> None:
+    """Start no second process any more: the kernels of the run are compiled."""
+    if not _STARTED.get():
+        before_compilation(None)
 
 
 @contextlib.contextmanager
 def compiling_ahead(pairs: Sequence[tuple[str, str]]) -> Iterator[None]:
-    """While the block runs these pairs of formalism and integrator one after the other, other
-    processes compile their kernels from the last pair back; its runs start none of their own."""
+    """Context of runs of these pairs of formalism and integrator, one after the other.
+
+    Other processes compile their kernels from the last pair back; the runs start none of their own.
+    """
     token = _STARTED.set(True)
+    before_compilation(functools.partial(_start, list(dict.fromkeys(pairs))))
     try:
-        _start(list(dict.fromkeys(pairs)))
         yield
     finally:
+        before_compilation(None)
         _STARTED.reset(token)
 
 
 def _start(pairs: Sequence[tuple[str, str]]) -> None:
-    """Start helper processes, each with pairs of its own first."""
-    wanted = [pair for pair in pairs if CACHE is not None and not _marker(*pair).exists()][::-1]
+    """Start as many processes as help, each with different pairs first."""
+    wanted = pairs[::-1]
     count = min(_processors() - 1, len(wanted), MOST)
     none = subprocess.DEVNULL
     for k in range(count if wanted and _allowed() else 0):
@@ -59,31 +69,15 @@ def _start(pairs: Sequence[tuple[str, str]]) -> None:
         command = [sys.executable, "-I", "-c", PROGRAM, json.dumps(sys.path), json.dumps(own)]
         try:
             atexit.register(_end, subprocess.Popen(command, stdin=none, stdout=none, stderr=none))
-        except OSError:  # no more processes: those there are do all
+        except OSError:  # no more processes: the existing ones compile all
             return
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a helper process; what it has compiled stays."""
+    """End a second process with this one; what it has compiled stays on the disk."""
     if process.poll() is None:
         process.terminate()
         process.wait()
-
-
-def all_compiled(formalism: str, integrator: str) -> None:
-    """Remember that the kernels of a pair are on the disk."""
-    if CACHE is None:
-        return
-    marker = _marker(formalism, integrator)
-    try:
-        marker.parent.mkdir(mode=0o700, exist_ok=True)
-        marker.touch()
-    except OSError:
-        return
-
-
-def _marker(formalism: str, integrator: str) -> Path:
-    return Path(CACHE or "", "pairs", f"{formalism}-{integrator}")
 
 
 def _processors() -> int:
@@ -91,7 +85,7 @@ def _processors() -> int:
 
 
 def _allowed() -> bool:
-    """True if this is the first process and its Python can be started again."""
+    """True if this is the first process, of a Python that can be started again."""
     started = multiprocessing.parent_process() is not None or bool(os.environ.get(OFF))
     return (
         not getattr(sys, "frozen", False)

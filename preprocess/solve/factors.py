@@ -13,7 +13,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as sla
 from numpy.typing import NDArray
 
-from flexmbs._jit.eights import EIGHT
+from flexmbs._jit.simd_rows import EIGHT
 from flexmbs.errors import MachineError
 from preprocess.solve.cholesky import Cholesky, PivotError, analyse
 from preprocess.solve.cholesky.factor import Entries, Precision

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from flexmbs._jit import COMPILED, kernel, part
-from flexmbs._jit.eights import (
+from flexmbs._jit.simd_rows import (
     EIGHT,
     Blocks,
     Eights,

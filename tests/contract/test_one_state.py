@@ -8,7 +8,7 @@ from test_contact_laws import pressed
 from test_relation_kinds import rolling
 
 import flexmbs as fm
-from flexmbs._jit.words import words
+from flexmbs._jit.record_layout import words
 from flexmbs.dynamics.work import make_work
 from flexmbs.formalisms import FORMALISMS
 from flexmbs.initial.initial_state import InitialState

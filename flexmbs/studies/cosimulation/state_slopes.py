@@ -33,7 +33,6 @@ from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import State, state_of
 from flexmbs.studies.linear.linearize import require_rest_of_loaded, require_slopes
 from flexmbs.studies.run.stepper import Stepper
-from flexmbs.studies.states.balance import free_directions
 from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.states.jacobians import frame_drift, kinematic_matrix, partition
 from flexmbs.studies.states.linear_ports import Port, read_outputs

@@ -18,11 +18,15 @@ from flexmbs.dynamics.dense import Terms
 from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.results.state import State, settled_state
 from flexmbs.studies.linear.steady_axes import SteadyAxes, candidates, speed_of
-from flexmbs.studies.states.balance import free_directions
 from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.states.jacobians import partition
-from flexmbs.studies.states.linear_ports import Inputs, Outputs, displacement_rates
-from flexmbs.studies.states.linear_ports import LinearInputs, LinearOutputs, displacement_rates
+from flexmbs.studies.states.linear_ports import (
+    Inputs,
+    LinearInputs,
+    LinearOutputs,
+    Outputs,
+    displacement_rates,
+)
 from flexmbs.studies.states.tangent import Tangents, dense, tangents
 from flexmbs.system.step_scales import displacement_sizes
 

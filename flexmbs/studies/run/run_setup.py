@@ -114,7 +114,7 @@ def prepared(
     compiled = dataclasses.replace(compiled, rank=first.rank(NEARLY) if usual else None)
     run = Run(compiled, method, form, times, make_work(compiled.system, first_state.beta), events)
     run.connect()
-    all_compiled(form.name, method.name)
+    all_compiled()
     run.begin(first_state)
     redundant = first.dependent(DEPENDENT)
     if redundant:

@@ -20,7 +20,6 @@ from flexmbs.model.joints import Joint
 from flexmbs.model.rotors import RotorInertia
 from flexmbs.results.solution import SolutionData
 from flexmbs.results.state import HasState, State, state_about
-from flexmbs.studies.states.balance import free_directions
 from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.states.jacobians import partition
 from flexmbs.studies.states.state_sequence import solution_of

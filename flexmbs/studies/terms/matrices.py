@@ -19,7 +19,6 @@ from flexmbs.initial.inconsistent_rates import row_owners
 from flexmbs.initial.initial_state import InitialState, in_coordinates
 from flexmbs.results.block_system import BlockSystem, bordered
 from flexmbs.results.state import HasState, State, settled_state, started, state_about
-from flexmbs.studies.states.balance import free_directions
 from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.states.jacobians import body_jacobian, kinematic_matrix, partition
 from flexmbs.studies.states.tangent import dense

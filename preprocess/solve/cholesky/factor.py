@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from flexmbs._jit.eights import whole_eights
+from flexmbs._jit.simd_rows import whole_eights
 from flexmbs.errors import InputError
 from preprocess.solve.cholesky.fronts import FrontMatrix, PanelFactor
 from preprocess.solve.cholesky.parallel_front import (

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import part, seldom
-from flexmbs._jit.eights import (
+from flexmbs._jit.simd_rows import (
     EIGHT,
     Eights,
     Lines,

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from flexmbs._jit.eights import EIGHT
+from flexmbs._jit.simd_rows import EIGHT
 from preprocess.solve.cholesky import Cholesky
 from preprocess.solve.multigrid.level_kernels import (
     ChebyshevStep,

@@ -1,6 +1,4 @@
-"""Compiled functions with a report of their own: the machine code is lent, used again, and never
-that of another.
-"""
+"""Trampolines of user functions: each calls its own function and report, and is used again."""
 
 import ctypes
 import gc
@@ -20,7 +18,7 @@ def address(function: object) -> int:
 
 
 def test_reports_are_those_of_their_own_function() -> None:
-    from flexmbs._jit.reported import AT_ONCE, reported
+    from flexmbs._jit.trampolines import AT_ONCE, reported
 
     heard: list[tuple[int, int, int]] = []
     kept = []
@@ -46,7 +44,7 @@ def test_code_outlives_borrowers_in_a_cycle() -> None:
     """Collected together, borrowers give their code back; what holds it must not be collected with
     them.
     """
-    from flexmbs._jit import reported as module
+    from flexmbs._jit import trampolines as module
 
     heard: list[int] = []
     checked, report = CHECKED(lambda x, out: 1), REPORT(lambda x, out: heard.append(x))
@@ -69,7 +67,7 @@ def test_code_outlives_borrowers_in_a_cycle() -> None:
 
 def test_the_last_one_may_be_taken_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between a look at what is free and its taking."""
-    from flexmbs._jit import reported as module
+    from flexmbs._jit import trampolines as module
 
     class Emptied(list[object]):
         def __bool__(self) -> bool:

@@ -1,10 +1,9 @@
-"""Parts of kernels from the disk, and kernels that two processes compile together."""
+"""Bitcode of parts on the disk, and kernels that two processes compile together."""
 
 import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -96,9 +95,22 @@ def test_a_damaged_file_is_made_anew(compute, tmp_path: Path) -> None:
         assert len(file.read_bytes()) > 100
 
 
-def test_functions_within_functions_are_not_kept(compute) -> None:
-    """Nothing on disk distinguishes them."""
-    assert compute("local(2.0)(1.0) + 10.0 * local(3.0)(1.0)") == (32.0, 0)
+def test_functions_within_functions_differ_by_their_closures(compute) -> None:
+    for _ in range(2):
+        assert compute("local(2.0)(1.0) + 10.0 * local(3.0)(1.0)") == (32.0, 2)
+    assert compute("local(4.0)(1.0) + 10.0 * local(3.0)(1.0)") == (34.0, 3)
+
+
+def test_parts_are_compiled_again_where_they_change(compute, tmp_path: Path) -> None:
+    """In a helper that two parts call: both of them, and the kernels; another word changes none."""
+    compute("second(3.0)")
+    text = SOURCE.replace("@part\ndef doubled(x):", '@part\ndef doubled(x):\n    """2 x"""')
+    (tmp_path / "of_test.py").write_text(text)
+    assert compute("second(3.0)") == (260.0, 3)
+    (tmp_path / "of_test.py").write_text(SOURCE.replace("2.0 * x\n\n@called", "4.0 * x\n\n@called"))
+    assert compute("second(3.0)") == (38.0 + 24.0 + 216.0, 6)
+    (tmp_path / "of_test.py").write_text(SOURCE)
+    assert compute("second(3.0)") == (260.0, 6)
 
 
 def test_one_process_at_a_time(tmp_path: Path) -> None:
@@ -139,8 +151,8 @@ def test_the_second_process_compiles_what_the_run_needs() -> None:
 
 STARTED = """
 import json
-from pathlib import Path
 import flexmbs as fm
+from flexmbs._jit import address
 from flexmbs.time_stepping import second_process
 from flexmbs.studies.run.warmup import pendulum
 started = []
@@ -152,7 +164,8 @@ class Process:
 second_process.subprocess.Popen = Process
 second_process._processors = lambda: {processors}
 second_process._allowed = lambda: True
-second_process._marker = lambda *pair: Path("marked", "-".join(pair))  # other tests that run now mark pairs too
+missing, load = [None], address.object_cache.load  # the first kernel is not on the disk
+address.object_cache.load = lambda place: missing.pop() if missing else load(place)
 {runs}
 print(json.dumps(started))
 """
@@ -169,19 +182,19 @@ fm.compare(pendulum(spring=True), t_end=0.01, step=1e-3, formalisms=["multiplier
 def started(runs: str, folder: Path, processors: int) -> list[list[list[str]]]:
     """Pairs that each of the other processes is to compile."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    own = tempfile.mkdtemp(dir=folder)  # no pair is marked in it
     text = STARTED.replace("{processors}", str(processors)).replace("{runs}", runs)
     command = [sys.executable, "-c", text]
     done = subprocess.run(
-        command, env=environment, cwd=own, capture_output=True, text=True, check=False
+        command, env=environment, cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]
 
 
 def test_the_second_process_is_started_for_the_first_run_of_a_pair(tmp_path: Path) -> None:
-    """Without running the ``__main__`` of the user's script, and once."""
+    """Without running the ``__main__`` of the user's script, and once; not if none is missing."""
     assert started(ONE, tmp_path, 2) == [[["recursive", "dormand-prince"]]]
+    assert started("missing.clear()" + ONE, tmp_path, 2) == []
 
 
 def test_a_comparison_is_compiled_ahead_by_all_processors(tmp_path: Path) -> None:
@@ -196,9 +209,10 @@ def test_a_comparison_is_compiled_ahead_by_all_processors(tmp_path: Path) -> Non
     ]
     (alone,) = started(COMPARED, tmp_path, 2)
     assert alone == pairs
-    ahead = (
-        f"with second_process.compiling_ahead({[tuple(pair) for pair in pairs[::-1]]}):\n    pass"
-    )
+    ahead = f"""
+with second_process.compiling_ahead({[tuple(pair) for pair in pairs[::-1]]}):
+    address._before_compilation()
+"""
     for processors, count in ((4, 3), (64, 4)):
         found = started(ahead, tmp_path, processors)
         assert [own[0] for own in found] == pairs[:count]

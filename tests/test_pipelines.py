@@ -1,13 +1,11 @@
-"""Parts and rarely used kernels fall back to ordinary kernels if Numba's internals differ from the
-expected ones.
-"""
+"""Pipelines of Numba's with own passes, and the fallback where its internals differ."""
 
 from pathlib import Path
 
 import pytest
 from numba.core import codegen, compiler
 
-from flexmbs._jit import COMPILED, parts
+from flexmbs._jit import COMPILED, pipeline_check
 
 pytestmark = pytest.mark.skipif(not COMPILED, reason="needs Numba's compiler")
 
@@ -15,13 +13,13 @@ pytestmark = pytest.mark.skipif(not COMPILED, reason="needs Numba's compiler")
 def test_both_work_with_the_numba_available_and_the_verdict_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert all(parts.compilers(str(tmp_path)))
+    assert all(pipeline_check.working_pipelines(str(tmp_path)))
     (kept,) = tmp_path.iterdir()
     assert kept.read_text() == "11"
-    monkeypatch.setattr(parts, "_tried", None)  # not tested again
-    assert all(parts.compilers(str(tmp_path)))
+    monkeypatch.setattr(pipeline_check, "_tried", None)  # not tested again
+    assert all(pipeline_check.working_pipelines(str(tmp_path)))
     kept.write_text("01")
-    assert parts.compilers(str(tmp_path))[0] is None
+    assert pipeline_check.working_pipelines(str(tmp_path))[0] is None
 
 
 def test_seldom_kernels_fall_back_where_passes_come_without_a_builder(
@@ -35,7 +33,7 @@ def test_seldom_kernels_fall_back_where_passes_come_without_a_builder(
         lambda self, **options: given(self, **options)[0],
     )
     monkeypatch.setattr(codegen.JITCodeLibrary, "_optimize_final_module", lambda self: None)
-    part, seldom = parts.compilers(None)
+    part, seldom = pipeline_check.working_pipelines(None)
     assert part is not None
     assert seldom is None
 
@@ -45,11 +43,11 @@ def test_parts_fall_back_where_lowering_is_another(monkeypatch: pytest.MonkeyPat
         def define_pipelines(self) -> list:
             raise AttributeError("no such pass")
 
-    made = parts.make_compilers()
-    monkeypatch.setattr(parts, "make_compilers", lambda: (Broken, made[1]))
-    assert parts.compilers(None) == (None, made[1])
+    made = pipeline_check.make_pipelines()
+    monkeypatch.setattr(pipeline_check, "make_pipelines", lambda: (Broken, made[1]))
+    assert pipeline_check.working_pipelines(None) == (None, made[1])
 
 
 def test_nothing_is_reached_into_where_a_name_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(codegen, "JITCodeLibrary")
-    assert parts.compilers(None) == (None, None)
+    assert pipeline_check.working_pipelines(None) == (None, None)

@@ -1,9 +1,8 @@
-"""Products of columns of a matrix with rows of eight numbers, which processors hold in one or two
-registers.
+"""Products of matrices with rows of eight numbers, which fit one or two SIMD registers.
 
-Libraries of dense linear algebra copy a matrix to apply it, which takes most of the time where the
-other factor has few columns; here a matrix L is read once. Rows of eight are in flat arrays,
-``width`` numbers from one to the next; all arrays have the same precision.
+Libraries of dense linear algebra copy a matrix before they apply it, which takes most of the time
+if the other factor has few columns; here a matrix L is read once. Rows of eight numbers are stored
+in flat arrays, ``width`` numbers from one to the next; all arrays have the same precision.
 """
 
 import contextlib
@@ -21,16 +20,16 @@ from flexmbs._jit import COMPILED
 
 Array = NDArray[np.floating[Any]]
 
-EIGHT = 8
+EIGHT = 8  # numbers: one register of AVX-512 in double precision, two of AVX2
 
 
 def whole_eights(columns: int) -> int:
-    """Columns of arrays that have so many in blocks of eight, one block at least."""
+    """Round a number of columns up to a multiple of eight, at least eight."""
     return -(-max(columns, 1) // EIGHT) * EIGHT
 
 
 class Lines(NamedTuple):
-    """Columns of a matrix in a flat array: column j begins at ``at + j height``."""
+    """Columns of a matrix in a flat array; column j begins at ``at + j height``."""
 
     entries: Array
     at: int
@@ -38,7 +37,7 @@ class Lines(NamedTuple):
 
 
 class Eights(NamedTuple):
-    """Rows of eight numbers in a flat array: row i begins at ``at + i width``."""
+    """Rows of eight numbers in a flat array; row i begins at ``at + i width``."""
 
     entries: Array
     at: int
@@ -46,7 +45,7 @@ class Eights(NamedTuple):
 
 
 class _Code:
-    """Instructions on vectors of eight numbers."""
+    """Builder of instructions on vectors of eight numbers."""
 
     def __init__(self, context: Any, builder: Any, array: Any) -> None:
         self.context, self.builder = context, builder
@@ -55,20 +54,20 @@ class _Code:
         self._lanes = ir.Constant(ir.VectorType(ir.IntType(32), EIGHT), [0] * EIGHT)
 
     def data(self, array_type: Any, array: Any) -> Any:
-        """Address of the first entry of an array."""
+        """Address of the first number of an array."""
         return self.context.make_array(array_type)(self.context, self.builder, array).data
 
     def load(self, data: Any, place: Any) -> Any:
-        """Eight numbers from a place."""
+        """Load eight numbers."""
         return self.builder.load(self._eight(data, place), align=self.size)
 
     def store(self, value: Any, data: Any, place: Any) -> None:
-        """Eight numbers to a place."""
+        """Store eight numbers."""
         self.builder.store(value, self._eight(data, place), align=self.size)
 
     @contextlib.contextmanager
     def sums(self, data: Any, places: Sequence[Any]) -> Iterator[list[Any]]:
-        """Variables with the eight numbers of each place, which are stored there in the end."""
+        """Variables with the eight numbers at each place, stored at the end of the context."""
         totals = [
             cgutils.alloca_once_value(self.builder, self.load(data, place)) for place in places
         ]
@@ -77,7 +76,7 @@ class _Code:
             self.store(self.builder.load(total), data, place)
 
     def spread(self, data: Any, place: Any) -> Any:
-        """Eight times the number at a place."""
+        """Vector of eight copies of the number at a place."""
         empty = ir.Constant(self.vector, ir.Undefined)
         first = self.builder.insert_element(
             empty, self.builder.load(self.builder.gep(data, [place])), ir.IntType(32)(0)
@@ -85,13 +84,13 @@ class _Code:
         return self.builder.shuffle_vector(first, empty, self._lanes)
 
     def less(self, total: Any, a: Any, b: Any) -> Any:
-        """total − a b, rounded once where the processor can."""
+        """total − a b, rounded once on processors that can."""
         return self.builder.fsub(
             total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",)
         )
 
     def more(self, total: Any, a: Any, b: Any) -> Any:
-        """total + a b, rounded once where the processor can."""
+        """total + a b, rounded once on processors that can."""
         return self.builder.fadd(
             total, self.builder.fmul(a, b, flags=("contract",)), flags=("contract",)
         )
@@ -106,7 +105,7 @@ class _Code:
 
 
 def _operands(code: _Code, signature: Any, arguments: Any) -> list[Any]:
-    """Data and integers of the records and the count that an operation has."""
+    """Addresses and integers of the operands of an operation."""
     found = []
     for kind, value in zip(signature.args, arguments):
         if isinstance(kind, types.Integer):
@@ -118,7 +117,7 @@ def _operands(code: _Code, signature: Any, arguments: Any) -> list[Any]:
 
 
 def _subtract(columns: int) -> Callable[..., None]:
-    """`subtract_…`: W_i := W_i − Σ_j L_ij X_j for rows i = 0 … count − 1, j = 0 … columns − 1."""
+    """Function W_i := W_i − Σ_j L_ij X_j for rows i = 0 … count − 1, j = 0 … columns − 1."""
 
     def interpreted(L: Lines, count: int, X: Eights, W: Eights) -> None:
         for i in range(count):
@@ -153,9 +152,7 @@ def _subtract(columns: int) -> Callable[..., None]:
 
 
 def _subtract_turned(columns: int) -> Callable[..., None]:
-    """`subtract_turned_…`: X_j := X_j − Σ_i L_ij W_i for j = 0 … columns − 1, rows i = 0 … count −
-    1.
-    """
+    """Function X_j := X_j − Σ_i L_ij W_i for j = 0 … columns − 1, rows i = 0 … count − 1."""
 
     def interpreted(L: Lines, count: int, W: Eights, X: Eights) -> None:
         for j in range(columns):
@@ -189,16 +186,18 @@ def _subtract_turned(columns: int) -> Callable[..., None]:
 
 
 class Entries(NamedTuple):
-    """Entries of a sparse matrix, row by row, and their columns."""
+    """Entries of a sparse matrix, row by row, with their columns."""
 
     values: Array
     columns: Any
 
 
 def _add(rows: int, eights: int) -> Callable[..., None]:
-    """`add_…`: W_a := W_a + Σ_p A_ap X_(column p) for rows a of a sparse matrix with the same
-    ``count`` columns, whose entries begin at ``low`` and follow one another, and rows X, W of
-    several ``eights``."""
+    """Function W_a := W_a + Σ_p A_ap X_(column p) for rows a of a sparse matrix.
+
+    The rows have the same ``count`` columns; their entries begin at ``low`` and are contiguous.
+    Rows X, W consist of several ``eights``.
+    """
 
     def interpreted(A: Entries, low: int, count: int, X: Eights, W: Eights) -> None:
         for a in range(rows):
@@ -242,8 +241,9 @@ def _add(rows: int, eights: int) -> Callable[..., None]:
 
 
 class Blocks(NamedTuple):
-    """Blocks (3, 3) of a sparse matrix, row by row in ``entries`` (9 q,), and the columns of blocks
-    that they are in (q,).
+    """Blocks (3, 3) of a sparse matrix.
+
+    entries: (9 q,) row by row.  columns: (q,) columns of blocks.
     """
 
     entries: Array
@@ -251,8 +251,9 @@ class Blocks(NamedTuple):
 
 
 def _subtract_blocks() -> Callable[..., None]:
-    """`subtract_blocks`: W_a := W_a − Σ_q Σ_b B_q,ab X_(3 j + b), a, b = 0, 1, 2, for blocks q =
-    low … high − 1 in column j.
+    """Function W_a := W_a − Σ_q Σ_b B_q,ab X_(3 j + b), a, b = 0, 1, 2.
+
+    The blocks q = low … high − 1 are in columns j of blocks.
     """
 
     def interpreted(B: Blocks, low: int, high: int, X: Eights, W: Eights) -> None:

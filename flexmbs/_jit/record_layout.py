@@ -1,11 +1,12 @@
-"""Records as words: nested tuples of arrays and numbers as Numba lays them out in memory.
+"""Memory layout of records: nested tuples of arrays and numbers as Numba stores them.
 
-A word has 8 bytes; an array is its address, sizes and strides, as Numba's ``ArrayModel`` orders
-them. Layouts and words of the records that are given again and again, a model's and its scratch,
-are remembered, and `Mould` makes copies of a record in one block of memory, of which only the
-addresses in it change.
+A word has 8 bytes; an array is its address, sizes and strides, in the order of Numba's
+``ArrayModel``. Layouts and words of records that are passed repeatedly, those of a model and its
+scratch, are stored, and `Mould` makes copies of a record in one block of memory, in which only the
+addresses change.
 """
 
+import functools
 import threading
 from array import array
 from collections import OrderedDict
@@ -14,15 +15,18 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
+from flexmbs._jit.fingerprints import fields_text
+
 R = TypeVar("R", bound=tuple[Any, ...])
 
-RECORDS = 32  # that are remembered
-ALIGNED = 64  # bytes at whose multiples the arrays of a mould begin
+RECORDS = 32  # stored layouts: a model, its scratch and workspaces are about ten
+ALIGNED = 64  # bytes, a cache line: arrays of a mould begin at multiples of it
 
 
 class Layout:
-    """What Numba's type of a record depends on: its class and the layouts of its items. One object
-    for each, compared as such.
+    """Class of a record and the layouts of its items, which determine Numba's type of it.
+
+    There is one object for each layout; objects are compared by identity.
     """
 
     __slots__ = ("items", "kind")
@@ -32,20 +36,21 @@ class Layout:
 
 
 _layouts: dict[tuple[Any, ...], Layout] = {}
-_lock = threading.Lock()  # of threads that make records at once
+_lock = threading.Lock()  # of `_remembered`: threads make records at the same time
 _remembered: "OrderedDict[int, tuple[Any, Layout, bytes]]" = OrderedDict()
 
 
 def remember(record: R) -> R:
-    """The record; from now on its layout and its words, which never change: arrays stay in their
-    places.
+    """Return the record after storing its layout and words, which must not change from now on.
+
+    The contents of its arrays may change, their places may not.
     """
     keep(*(_recalled(record) or (record, layout(record), words(record).tobytes())))
     return record
 
 
 def keep(record: Any, found: Layout, content: bytes) -> None:
-    """These are the layout and the words of a record."""
+    """Store the layout and the words of a record; the oldest of `RECORDS` is dropped."""
     with _lock:
         _remembered[id(record)] = record, found, content
         _remembered.move_to_end(id(record))
@@ -59,7 +64,7 @@ def _recalled(record: Any) -> tuple[Any, Layout, bytes] | None:
 
 
 def layout(value: Any) -> Any:
-    """(letter, dimensions) of an array, the `Layout` of a record, float or int."""
+    """(type character, dimensions) of an array, the `Layout` of a record, float or int."""
     if isinstance(value, np.ndarray):
         return value.dtype.char, value.ndim
     if isinstance(value, tuple):
@@ -70,6 +75,14 @@ def layout(value: Any) -> Any:
         made = _layouts.get(key)
         return _layouts.setdefault(key, Layout(key[0], key[1:])) if made is None else made
     return float if isinstance(value, float) else int
+
+
+@functools.cache
+def layout_text(found: Any) -> str:
+    """A layout as text, with the names of fields: compiled code knows these by their position."""
+    if isinstance(found, Layout):
+        return f"{fields_text(found.kind)}({','.join(map(layout_text, found.items))})"
+    return found.__name__ if isinstance(found, type) else "".join(map(str, found))
 
 
 def words_of(value: Any, out: "array[int]") -> None:
@@ -116,16 +129,18 @@ def word_count(value: Any) -> int:
 
 
 def with_own_words(record: R, whole: Callable[[R], Any]) -> R:
-    """The record with the words of ``whole(record)``, which holds it, in its array ``memory``, for
-    `memory_of`.
+    """Return the record with the words of ``whole(record)`` in its array ``memory``.
+
+    ``whole(record)`` is a record that contains it; `memory_of` passes these words.
     """
-    record = record._replace(memory=np.zeros(word_count(whole(record)), np.int64))  # type: ignore[attr-defined]
+    own = np.zeros(word_count(whole(record)), np.int64)
+    record = record._replace(memory=own)  # type: ignore[attr-defined]
     record.memory[:] = words(whole(record))  # type: ignore[attr-defined]
     return record
 
 
 class _Own(NamedTuple):
-    """An array of each copy."""
+    """Plan of an array that each copy has for itself."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -133,18 +148,17 @@ class _Own(NamedTuple):
 
 
 class _Items(NamedTuple):
-    """A record of each copy."""
+    """Plan of a record that each copy has for itself."""
 
     kind: type
     items: list[Any]
 
 
 class Mould(Generic[R]):
-    """Copies of a record in one block of memory each; arrays that must not be written to are those
-    of the record itself.
+    """Factory of copies of a record, each in one block of memory; read-only arrays are shared.
 
-    ``fill(record)`` completes a first copy: the words of its own arrays in its own arrays, which
-    all copies then have of theirs.
+    ``fill(record)`` completes the first copy by writing words of its own arrays into its arrays; in
+    the other copies these words point to their own arrays.
     """
 
     def __init__(self, record: R, fill: Callable[[R], None]) -> None:
@@ -155,8 +169,8 @@ class Mould(Generic[R]):
         _copy_values(record, first)
         fill(first)
         base, content = _address(block), block.view(np.int64)
-        # no other word looks like an address in the block: sizes are smaller, numbers of any
-        # magnitude larger
+        # no other word looks like an address in the block: integers are smaller, the bit patterns
+        # of floating-point numbers larger
         self._base, self._addresses = (
             base,
             np.flatnonzero((content >= base) & (content < base + block.size)),
@@ -200,7 +214,7 @@ def _built(part: Any, block: np.ndarray) -> Any:
 
 
 def _copy_values(source: Any, target: Any) -> None:
-    """The values of the arrays of a record into those of its copy."""
+    """Copy the values of the arrays of a record into those of its copy."""
     if isinstance(source, np.ndarray):
         if source is not target:
             target[...] = source

@@ -1,18 +1,19 @@
-"""Parts on the disk: typed and lowered once, whatever process compiles the kernels that call them.
+"""Bitcode of the parts of kernels on the disk, so that each part is typed and lowered once.
 
-Half of the time to compile a kernel goes into its parts, and kernels of other formalisms and
-integrators call the same ones. A part is kept as LLVM's bitcode with the keys of the parts that it
-calls. Its symbol has no number of this process in it, so that parts of several processes go
-together; hence only what its module, name and line distinguish from all others is kept: functions
-of this project at the top of a module, or bound to such.
+Half of the time to compile a kernel goes into its parts, and kernels of different formalisms and
+integrators call the same ones. A part is stored as LLVM's bitcode with the keys of the parts that
+it calls. Its key is made of the fingerprint of its code and the types of its arguments. The
+fingerprint also replaces Numba's counter of functions in the symbol of a part, so that parts
+compiled by different processes can be linked.
+
+The classes of Numba's that are used here belong to the pipeline of parts; where that is not
+available (`flexmbs._jit.pipeline_check`), parts are not stored.
 """
 
 import contextlib
 import hashlib
-import os
 import pathlib
 import pickle
-import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -23,20 +24,25 @@ from numba.core.compiler import compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment
 
-SYMBOL = 0  # stands in symbols instead of Numba's count of functions
+from flexmbs._jit import may_be_kept
+from flexmbs._jit.by_reference import fields_of_types
+from flexmbs._jit.fingerprints import fingerprint
+from flexmbs._jit.object_cache import write
 
-_functions: set[Callable[..., Any]] = set()
-_libraries: dict[str, Any] = {}  # by key, of this process
+_fingerprints: dict[Callable[..., Any], str] = {}  # of the functions whose parts are stored
+_libraries: dict[str, Any] = {}  # parts loaded or stored by this process, by key
 
 
-def is_kept(function: Callable[..., Any]) -> bool:
-    """Whether the parts made of this function are kept."""
-    return function in _functions
+def symbol_number(function: Callable[..., Any]) -> int | None:
+    """Number in the symbol of a stored part, None for other functions."""
+    found = _fingerprints.get(function)
+    return None if found is None else int(found[:15], 16)
 
 
 def make_entry(fndesc: Any, environment: Any, stand_in: tuple[Any, Any], library: Any) -> Any:
-    """What stands for a part in Python and as the key of its symbol; ``stand_in``: compiled
-    function and its address.
+    """Object that represents a part in Python, the key of its symbol in Numba's tables.
+
+    stand_in: a compiled function and its address.
     """
     name = fndesc.qualname.split(".")[-1]
     compiled, address = stand_in
@@ -45,13 +51,16 @@ def make_entry(fndesc: Any, environment: Any, stand_in: tuple[Any, Any], library
     )
 
 
-def kept_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
-    """The same dispatcher, whose parts are searched for in the folder before they are compiled;
-    ``compiler``: that of parts.
+def parts_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
+    """The same dispatcher, which searches the folder for a part before it compiles it.
+
+    compiler: the one of parts. A function without a fingerprint is compiled as usual.
     """
     function = dispatcher.py_func
-    identity = f"{function.__module__} {function.__qualname__} {function.__code__.co_firstlineno}"
-    _functions.add(function)
+    identity = fingerprint(function)
+    if identity is None:
+        return dispatcher
+    _fingerprints[function] = identity
     compile_new = dispatcher.compile
 
     def compile_or_load(signature: Any) -> Any:
@@ -59,12 +68,15 @@ def kept_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
         with global_compiler_lock:
             if arguments not in dispatcher.overloads:
                 context = dispatcher.targetctx
+                inline = dispatcher.targetoptions.get("forceinline")
+                kinds = f"{inline} {arguments} {fields_of_types(arguments)}"
                 key = hashlib.sha256(
-                    f"{identity} {arguments} {context.codegen().magic_tuple()}".encode()
+                    f"{identity} {kinds} {context.codegen().magic_tuple()}".encode()
                 ).hexdigest()[:32]
                 if not _load(dispatcher, context, pathlib.Path(folder), key, arguments, compiler):
                     compile_new(signature)
-                    _save(dispatcher.overloads[arguments], pathlib.Path(folder), key, arguments)
+                    if may_be_kept(function, identity):
+                        _save(dispatcher.overloads[arguments], pathlib.Path(folder), key, arguments)
             return dispatcher.overloads[arguments].entry_point
 
     dispatcher.compile = compile_or_load
@@ -72,7 +84,7 @@ def kept_on_disk(dispatcher: Any, folder: str, compiler: Any) -> Any:
 
 
 def _save(made: Any, folder: pathlib.Path, key: str, arguments: tuple[Any, ...]) -> None:
-    """A compiled part into its file, where it and what it calls can be kept."""
+    """Write a compiled part to its file if it and the parts that it calls can be stored."""
     library = made.library
     library.key = key
     _libraries[key] = library
@@ -90,7 +102,8 @@ def _save(made: Any, folder: pathlib.Path, key: str, arguments: tuple[Any, ...])
     ):
         return
     module = library._get_module_for_linking()
-    # functions of Numba's own: within the part, for their symbols have numbers of this process
+    # functions of Numba's own are stored within the part: their symbols contain this process's
+    # counter
     if others:
         own = {function.name for function in module.functions if not function.is_declaration}
         module = module.clone()
@@ -106,11 +119,7 @@ def _save(made: Any, folder: pathlib.Path, key: str, arguments: tuple[Any, ...])
         (arguments, fndesc, made.signature, reload, library.name, list(called), module.as_bitcode())
     )
     with contextlib.suppress(OSError):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        number, name = tempfile.mkstemp(dir=folder)
-        with os.fdopen(number, "wb") as file:
-            file.write(content)
-        os.replace(name, folder / key)
+        write(folder / key, content)
 
 
 def _load(
@@ -121,9 +130,7 @@ def _load(
     arguments: tuple[Any, ...],
     compiler: Any,
 ) -> bool:
-    """The part of that key from the disk into the dispatcher; False where it, or one that it calls,
-    is not there.
-    """
+    """Load a part into the dispatcher; False if it, or one that it calls, is not on the disk."""
     content = _content(folder, key)
     if content is None or content[0] != arguments:
         return False
@@ -152,15 +159,15 @@ def _load(
 
 
 def _content(folder: pathlib.Path, key: str) -> Any:
-    """What a file holds, or None."""
+    """Content of a file, or None if it is missing or damaged."""
     try:
         return pickle.loads((folder / key).read_bytes())  # from a folder of this user's alone
-    except Exception:  # not there, cut short, of another version
+    except Exception:  # whatever pickle raises for a file that is cut short
         return None
 
 
 def _library(context: Any, folder: pathlib.Path, key: str, content: Any, compiler: Any) -> Any:
-    """The code of a part with that of those it calls, or None where one is missing."""
+    """Code of a part with the code of those that it calls, or None if one is missing."""
     if key in _libraries:
         return _libraries[key]
     content = content or _content(folder, key)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flexmbs._jit.words import RECORDS, layout, remember
+from flexmbs._jit.record_layout import RECORDS, layout, remember
 
 
 class Pair(NamedTuple):

@@ -1,7 +1,11 @@
-"""Numba's compiler with passes exchanged, for the parts of kernels and for kernels that run seldom.
+"""Compiler pipelines of Numba's with own passes: for parts, and for kernels that run seldom.
 
-The classes are made in functions: their bases are Numba's own, and a version without one of them
-raises here, where `flexmbs._jit.parts` takes ordinary kernels instead.
+Numba optimises and emits machine code for every function by itself, then again for each caller into
+which it is linked. In a deep call graph most of the compile time goes there. A part is typed and
+lowered once and linked unoptimised; the kernel at the top optimises the whole.
+
+The classes are made in functions, since their bases are private classes of Numba's: a version
+without one of them raises here, and `flexmbs._jit.pipeline_check` falls back to ordinary kernels.
 """
 
 import contextlib
@@ -13,9 +17,10 @@ import llvmlite
 import numba
 from numba.core import codegen, types
 
-from flexmbs._jit.kept_parts import SYMBOL, is_kept, make_entry
+from flexmbs._jit.bitcode_cache import make_entry, symbol_number
 
-# passes for what no part has: closures, contexts, expressions of whole arrays, counted references
+# passes for features that no part uses: closures, contexts, expressions of whole arrays, reference
+# counts
 _NEEDLESS = (
     "WithLifting",
     "InlineClosureLikes",
@@ -33,8 +38,8 @@ _NEEDLESS = (
 _signatures: dict[Any, Any] = {}
 
 
-def make_compilers() -> tuple[Any, Any]:
-    """Compiler classes for parts and for kernels that run seldom."""
+def make_pipelines() -> tuple[Any, Any]:
+    """Pipelines for parts and for kernels that run seldom."""
     from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
     library = _part_library()
@@ -46,7 +51,7 @@ def make_compilers() -> tuple[Any, Any]:
 
 
 def _compiler(exchanged: dict[Any, Any], needless: Container[str] = ()) -> Any:
-    """Numba's compiler with passes exchanged or left out."""
+    """Numba's compiler with passes replaced or left out."""
     from numba.core.compiler import Compiler
 
     class Exchanged(Compiler):  # type: ignore[misc]
@@ -63,8 +68,9 @@ def _compiler(exchanged: dict[Any, Any], needless: Container[str] = ()) -> Any:
 
 
 def _optimize_lightly(library: Any, module: Any) -> None:
-    """Function passes as Numba's, but light and for what is defined here only: half of the
-    functions are declared for calls.
+    """Run Numba's function passes, lightly, on the functions that are defined in a module only.
+
+    Half of its functions are declarations for calls.
     """
     module.data_layout = library._codegen._data_layout
     light = functools.partial(
@@ -92,22 +98,23 @@ def _light_machine(generator: Any) -> Any:
 
 
 def _part_library() -> Any:
-    """The class of the lowered code of parts."""
+    """Class of the lowered code of parts."""
     from llvmlite.binding import Linkage
 
     class PartLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
-        """Lowered code that waits for the kernel it is linked into."""
+        """Lowered code of a part, for the kernel into which it is linked."""
 
-        key = ""  # of its file
+        key = ""  # of its file in `flexmbs._jit.bitcode_cache`
         _bitcode = b""
 
         def set_bitcode(self, bitcode: bytes) -> None:
-            """What it is where it comes from the disk."""
+            """Set the bitcode of a part loaded from the disk."""
             self._bitcode, self._finalized = bitcode, True
 
         def finalize(self) -> None:
-            """Nothing is linked into it: the kernel links it and what it calls, each once. Never
-            loaded by itself.
+            """Link nothing: the kernel links a part and those that it calls, each once.
+
+            A part is never loaded by itself.
             """
             self._finalize_dynamic_globals()
             self._finalized = True
@@ -116,7 +123,7 @@ def _part_library() -> Any:
             _optimize_lightly(self, module)
 
         def _get_module_for_linking(self) -> Any:
-            """Its own module, not a copy of it: nothing else needs that one."""
+            """Module of the part itself, not a copy of it: nothing else needs that one."""
             if self._shared_module is None and self._bitcode:
                 self._shared_module = llvmlite.binding.parse_bitcode(self._bitcode)
             if self._shared_module is None:
@@ -127,7 +134,7 @@ def _part_library() -> Any:
             return self._shared_module
 
         def with_called(self) -> list[Any]:
-            """It and all that it calls."""
+            """The libraries of the part and of all functions that it calls."""
             found: dict[Any, None] = {self: None}
             for library in self._linking_libraries:
                 found.update(
@@ -142,8 +149,9 @@ def _part_library() -> Any:
 
 @functools.cache
 def _stand_in() -> tuple[Any, Any]:
-    """What stands for a part in Python, compiled with the first part: called with arguments it
-    raises TypeError.
+    """Compiled function that represents parts in Python, and its address.
+
+    It is compiled with the first part; called with arguments it raises TypeError.
     """
 
     @numba.njit
@@ -158,7 +166,7 @@ def _stand_in() -> tuple[Any, Any]:
 
 
 def _part_lowering(library_class: Any) -> Any:
-    """The pass that lowers a part."""
+    """Pass that lowers a part."""
     from numba.core.compiler import _LowerResult
     from numba.core.compiler_machinery import register_pass
     from numba.core.typed_passes import NativeLowering
@@ -176,8 +184,9 @@ def _part_lowering(library_class: Any) -> Any:
             state.flags.no_compile = state.flags.no_cpython_wrapper = (
                 state.flags.no_cfunc_wrapper
             ) = True
-            if is_kept(state.func_id.func):
-                state.func_id.unique_id = SYMBOL
+            number = symbol_number(state.func_id.func)
+            if number is not None:
+                state.func_id.unique_id = number
             super().run_pass(state)
             low = state["cr"]
             entry = make_entry(low.fndesc, low.env, _stand_in(), library)
@@ -189,13 +198,13 @@ def _part_lowering(library_class: Any) -> Any:
 
 
 def _part_typing() -> Any:
-    """The pass that infers the types of a part."""
+    """Pass that infers the types of a part."""
     from numba.core.compiler_machinery import register_pass
     from numba.core.typed_passes import NopythonTypeInference
 
     @register_pass(mutates_CFG=True, analysis_only=False)
     class PartTyping(NopythonTypeInference):  # type: ignore[misc]
-        """Type inference that asks once what numbers give."""
+        """Type inference with a cache of signatures."""
 
         _name = "part_typing"
 
@@ -208,9 +217,7 @@ def _part_typing() -> Any:
 
 @contextlib.contextmanager
 def _remembering(context: Any) -> Iterator[None]:
-    """What operators and functions of Numba's give of numbers is found once, not at each place: a
-    fifth of type inference.
-    """
+    """Cache resolved signatures of operators and functions of numbers."""
     if "resolve_function_type" in vars(context):  # a part that calls a part
         yield
         return
@@ -236,14 +243,12 @@ def _remembering(context: Any) -> Iterator[None]:
 
 
 def _seldom_lowering() -> Any:
-    """The pass that lowers a kernel that runs seldom."""
+    """Pass that lowers a kernel that runs seldom."""
     from numba.core.compiler_machinery import register_pass
     from numba.core.typed_passes import NativeLowering
 
     class SeldomLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
-        """Code optimised lightly: inlined and simplified, not vectorised; instructions selected and
-        scheduled simply.
-        """
+        """Lightly optimised code: inlined and simplified, not vectorised, simple instructions."""
 
         def _optimize_functions(self, module: Any) -> None:
             _optimize_lightly(self, module)

@@ -1,8 +1,8 @@
-"""A compiled function with a report of its own, in machine code: a few instructions, made without
-Numba and lent again and again.
+"""Pool of trampolines: machine code that calls a compiled user function and reports its failure.
 
-What Numba compiled takes its report's address nowhere, so that it serves every run of a process.
-The machine code reads both addresses from a table, whose rows are lent for the life of a run.
+The code that Numba compiles for a user function contains no address of a report, so that it serves
+every run of a process. A trampoline, a few instructions made without Numba, reads the addresses of
+the function and of the report of one run from a row of a table; after the run it is used again.
 """
 
 from typing import Any
@@ -11,11 +11,11 @@ import llvmlite.binding
 import numpy as np
 from llvmlite import ir
 
-AT_ONCE = 16  # functions made together
+AT_ONCE = 16  # trampolines compiled together: 3 ms, of which one alone takes most
 
 
-class Lent:
-    """A function ``void f(x, out)`` at ``address``, until this object is dropped."""
+class Trampoline:
+    """Function ``void f(x, out)`` at ``address``, reserved until this object is deleted."""
 
     def __init__(self, free: list[tuple[int, np.ndarray]], checked: int, report: int) -> None:
         self._free, self._own = free, _taken(free)
@@ -26,21 +26,23 @@ class Lent:
         self._free.append(self._own)
 
 
-_free: list[tuple[int, np.ndarray]] = []  # address and its row of the table
-# kept for good: collected together with the last borrower, one would take its code away
+_free: list[tuple[int, np.ndarray]] = []  # addresses and their rows of the table
+# never deleted: collected in one cycle with a trampoline, an engine would free its code too early
 _engines: list[Any] = []
 
 
 def reported(checked: int, report: int) -> tuple[int, Any]:
-    """Address of ``void f(x, out)`` and what keeps it alive: calls ``long checked(x, out)`` and,
-    where that is not 0, ``void report(x, out)``, both given by their addresses; x and out are
-    addresses."""
-    lent = Lent(_free, checked, report)
-    return lent.address, lent
+    """Address of a function ``void f(x, out)`` and the object that reserves it.
+
+    It calls ``long checked(x, out)`` and, if that is not 0, ``void report(x, out)``, given by their
+    addresses; x and out are addresses.
+    """
+    made = Trampoline(_free, checked, report)
+    return made.address, made
 
 
 def _taken(free: list[tuple[int, np.ndarray]]) -> tuple[int, np.ndarray]:
-    """One that is free, or new; another thread may take the last one at any time."""
+    """A free trampoline, or a new one; another thread may take the last one at any time."""
     try:
         return free.pop()
     except IndexError:
@@ -74,7 +76,7 @@ def _made() -> list[tuple[int, np.ndarray]]:
 
 
 def _call(builder: Any, place: int, result: Any, arguments: Any) -> Any:
-    """A call of the function whose address lies at this place."""
+    """Call the function whose address is stored at a place."""
     word = ir.IntType(64)
     address = builder.load(builder.inttoptr(word(place), word.as_pointer()))
     return builder.call(

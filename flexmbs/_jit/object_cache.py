@@ -1,0 +1,162 @@
+"""Object files of compiled kernels on the disk, loaded without importing Numba.
+
+Loading a kernel this way saves the import of Numba, half a second in each process that compiles
+nothing. A file holds a digest of its content, the symbol of the C function, the external symbols
+that its code needs, and the object file that Numba made. The symbols are looked up before the code
+is saved and before it is loaded, since LLVM ends a process that lacks one.
+
+Where this is not possible (Windows, or another layout of Numba's classes), kernels are kept in
+Numba's own files instead (`flexmbs._jit.numba_cache`).
+"""
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+import time
+from typing import Any, NamedTuple
+
+from flexmbs._jit.record_layout import layout_text
+
+FOLDER = "code"
+DIGEST = 32  # bytes of a SHA-256
+FAILED = "flexmbs_kernel_failed"  # symbol of the function that reports an exception in a kernel
+SUPPORTED = sys.platform != "win32"  # symbols are looked up by dlsym
+MOST = 2000  # files in a folder: about 60 MB; all kernels of all runs are about 150
+RECENT = 86_400.0  # s: a file used later than this is never removed to make room
+
+
+class Code(NamedTuple):
+    """Machine code in memory: its address, and the object that keeps it there."""
+
+    address: int
+    engine: Any
+
+
+def place(folder: str, name: str, layouts: tuple[Any, ...]) -> pathlib.Path:
+    """Path of the object file of a kernel for records of these layouts, on this kind of processor.
+
+    name: with the fingerprint of its code.
+    """
+    text = f"{name} {[layout_text(each) for each in layouts]} {_processor()}"
+    return pathlib.Path(folder, FOLDER, hashlib.sha256(text.encode()).hexdigest()[:32])
+
+
+@functools.cache
+def _processor() -> str:
+    """Processor and settings for which machine code is made."""
+    from llvmlite import binding
+
+    names = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_OPT", "NUMBA_BOUNDSCHECK"
+    chosen = [os.environ.get(name) for name in names]
+    return f"{chosen} {binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+
+
+def load(file: pathlib.Path | None) -> Code | None:
+    """The machine code in a file; None if there is none, if it is damaged or lacks a symbol."""
+    try:
+        content = file.read_bytes() if file else b""
+    except OSError:
+        return None
+    digest, rest = content[:DIGEST], content[DIGEST:]
+    if len(digest) < DIGEST or hashlib.sha256(rest).digest() != digest:
+        return None
+    head, _, code = rest.partition(b"\n")
+    symbol, *names = head.decode().split()
+    return _loaded(symbol, code) if _known(names) else None
+
+
+def _loaded(symbol: str, code: bytes) -> Code:
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    define_failed()
+    module = binding.parse_assembly(f'target triple = "{binding.get_process_triple()}"')
+    machine = binding.Target.from_triple(module.triple).create_target_machine(jit=True)
+    engine = binding.create_mcjit_compiler(module, machine)
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return Code(int(engine.get_function_address(symbol)), engine)
+
+
+def save(file: pathlib.Path | None, symbol: str, library: Any) -> None:
+    """Write the machine code of a library of Numba's if `load` would find all that it needs.
+
+    The least recently used files are removed if there are too many of them.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # a full disk; another layout of Numba's
+        module = library._final_module
+        used = [
+            each.name
+            for each in (*module.functions, *module.global_variables)
+            if each.is_declaration
+        ]
+        names = [name for name in used if not name.startswith("llvm.")]
+        if file is None or library.has_dynamic_globals or not _known(names):
+            return
+        content = " ".join([symbol, *names]).encode() + b"\n" + library._get_compiled_object()
+        write(file, hashlib.sha256(content).digest() + content)
+
+
+def write(file: pathlib.Path, content: bytes) -> None:
+    """Write a file at once, so that no other process reads a part of it, and make room for it."""
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    number, name = tempfile.mkstemp(dir=file.parent)
+    with os.fdopen(number, "wb") as out:
+        out.write(content)
+    os.replace(name, file)
+    with os.scandir(file.parent) as entries:
+        files = [each for each in entries if each.is_file()]
+    if len(files) > MOST:
+        remove_unused(files)
+
+
+def remove_unused(files: list["os.DirEntry[str]"]) -> None:
+    """Remove the half of the files that was not used for the longest time, except recent ones."""
+    used = {each.path: max(each.stat().st_atime, each.stat().st_mtime) for each in files}
+    for path in sorted(used, key=used.__getitem__)[: len(used) // 2]:
+        if used[path] < time.time() - RECENT:
+            os.unlink(path)
+
+
+def _known(names: list[str]) -> bool:
+    """True if this process has all these symbols."""
+    if not SUPPORTED:
+        return False
+    process = ctypes.CDLL(None)
+    return all(name == FAILED or hasattr(process, name) for name in names)
+
+
+failures: set[int] = set()  # threads in which a kernel raised an exception
+
+
+@ctypes.CFUNCTYPE(None)
+def _failed() -> None:
+    failures.add(threading.get_ident())
+
+
+@functools.cache
+def define_failed() -> None:
+    """Define the symbol that compiled code calls when a kernel raised an exception."""
+    from llvmlite import binding
+
+    binding.add_symbol(FAILED, ctypes.cast(_failed, ctypes.c_void_p).value)
+
+
+def checked(result: Any, function: Any, arguments: Any) -> Any:
+    """Result of a call of a kernel; `RuntimeError` if a kernel raised an exception in it.
+
+    For `errcheck` of functions of ctypes.
+    """
+    if failures and threading.get_ident() in failures:
+        failures.remove(threading.get_ident())
+        raise RuntimeError(
+            "a compiled kernel raised an exception; set NUMBA_DISABLE_JIT=1 to see which one"
+        )
+    return result
