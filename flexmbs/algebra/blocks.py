@@ -39,9 +39,9 @@ NEIGHBOUR, PLACE = range(2)
 class Elimination(NamedTuple):
     """Symbolic factorization: order, sizes and offsets of all blocks."""
 
-    # (nn+1, 8) k-th eliminated node; for each node: position, size, sign (+1 body, −1 constraint),
-    # offset in the vector, offset of the diagonal block, start of its ranges of blocks and of
-    # updates (which end in the next row)
+    # (nn+1, 7) k-th eliminated node; for each node: position, size, sign (+1 body, −1 constraint),
+    # offset in the vector, offset of the diagonal block, start of its range of blocks (which ends
+    # in the next row)
     node: np.ndarray
     # (nblocks, 2) later node and value offset of each block, in elimination order within a node
     block: np.ndarray

@@ -87,7 +87,6 @@ def compiling_meanwhile() -> Iterator[None]:
         compiler.terminate()
         raise
     from flexmbs.studies.run.warmup import DEMO, compile_backwards
-    from flexmbs.time_stepping.second_process import all_compiled
 
     compile_backwards(*DEMO)
 

@@ -19,9 +19,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from flexmbs._jit.eights import whole_eights
 from flexmbs._jit.simd_rows import whole_eights
-from preprocess.solve.tall import inner, squares
 from preprocess.solve.tall_products import inner, squares
 
 Array = NDArray[np.float64]

@@ -32,7 +32,6 @@ from flexmbs.signals.frequency_response import FrequencyResponse
 from flexmbs.signals.random_vibration import RandomResponse
 from flexmbs.signals.spectra import Psd
 from flexmbs.studies.linear.harmonic import (
-from flexmbs.studies.states.balance import free_directions, scales
     frequency_response,
     linear_system,
     random_vibration,
@@ -41,7 +40,7 @@ from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.linear.modes import Modes, complex_modes
 from flexmbs.studies.linear.steady_axes import SteadyAxes, speed_of
 from flexmbs.studies.linear.velocity_rows import first_order, later
-from flexmbs.studies.states.balance import free_directions
+from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.states.jacobians import partition
 from flexmbs.studies.states.linear_ports import Port, displacement_rates, read_inputs, read_outputs
 from flexmbs.studies.states.state_sequence import judged, require_switch, solution_of

@@ -21,10 +21,8 @@ from flexmbs.studies.linear.steady_axes import SteadyAxes, candidates, speed_of
 from flexmbs.studies.states.balance import free_directions, scales
 from flexmbs.studies.states.jacobians import partition
 from flexmbs.studies.states.linear_ports import (
-    Inputs,
     LinearInputs,
     LinearOutputs,
-    Outputs,
     displacement_rates,
 )
 from flexmbs.studies.states.tangent import Tangents, dense, tangents

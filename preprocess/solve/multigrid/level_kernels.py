@@ -9,10 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flexmbs._jit import kernel, part
-from flexmbs._jit.eights import EIGHT, Blocks, Eights, subtract_blocks
 from flexmbs._jit.simd_rows import EIGHT, Blocks, Eights, subtract_blocks
 from preprocess.solve.sparse_products import CsrRows
-from preprocess.solve.sparse_products import Rows
 
 Single = NDArray[np.float32]
 
