@@ -43,7 +43,7 @@ def length_scale(model: ModelData, data: Mapping[str, FlexibleBodyData]) -> floa
         found.append(float(np.linalg.norm(ground - ground.mean(axis=0), axis=1).max()))
     if not max(found) > 0.0:
         found += [
-            math.sqrt(max(body.inertia[:3]) / body.mass)
+            math.sqrt(float(np.abs(np.ravel(body.inertia)).max()) / body.mass)
             for body in model.bodies.values()
             if isinstance(body, RigidBody) and body.mass > 0.0
         ]
