@@ -10,8 +10,10 @@ are uncorrelated, d is as large as the motion, and the estimate only shows that 
 reliable. Where d itself is above a limit, the run is repeated once more, with steps halved or a
 tenth of the tolerance, and that is judged.
 
-Reactions and accelerations are compared too, by the root mean square over time, since contacts and
-switches shift their peaks in time: times √2 it is the amplitude of an error that oscillates.
+Reactions and accelerations are compared too, by the root mean square over time: times √2 it is the
+amplitude of an error that oscillates. Short transients vanish in it, while the largest reaction may
+be one: reactions are also compared at every output, except jumps that contacts and switches shift in
+time.
 """
 
 import dataclasses
@@ -155,7 +157,11 @@ def _compared(scales: Scales, other: Other, picked: np.ndarray) -> Compared | No
     forces = None
     if not solution.run.impacts and reached >= FEW and solution.compiled.places:
         forces = force_differences(
-            scales, mine, theirs, lambda d: other.share * math.sqrt(2.0 * float(np.mean(d**2)))
+            scales,
+            mine,
+            theirs,
+            lambda d: other.share * math.sqrt(2.0 * float(np.mean(d**2))),
+            share=other.share,
         )
     return Compared(other, mine.t, errors / motion, float(errors.max()) > AT_REST, forces)
 

@@ -87,7 +87,10 @@ def _compared(scales: Scales, times: np.ndarray, pieces: int) -> Check | None:
     if min(len(ours.t), len(other.t)) < len(times):
         return None
     halves = 2.0 * float(solution.t[-1]) / times[-1]
-    apart = force_differences(scales, ours, other, lambda difference: _lasting(difference, halves))
+    shown = np.searchsorted(times, solution.t[solution.t <= times[-1]])
+    apart = force_differences(
+        scales, ours, other, lambda difference: _lasting(difference, halves), at=np.unique(shown)
+    )
     return apart.check(
         "Unresolved modes", f"with steps of {fine.step:.2g} s up to t = {times[-1]:.3g} s"
     )
