@@ -23,6 +23,7 @@ from flexmbs.initial.analysis_arguments import (
     require_no_functions_of_reactions,
     require_no_samplers,
 )
+from flexmbs.initial.assembly import displaced, holonomic_rows
 from flexmbs.initial.assembly import holonomic_rows
 from flexmbs.model.declared_values import model_parts
 from flexmbs.model.forces import loaded_by_reactions
@@ -91,7 +92,8 @@ class Linearization:
     velocities σ, and ẏ = A x. M, D (f, f), K (f, n).  coordinates, velocities: names of y and σ.
     steady: the velocities and the matrices are constant along the motion.  leaving: displacement,
     relative to the size of the model, by loads that are not in balance at the state or along the
-    motion, as unbalance; infinite where the matrices change.  basis (ns, n): δ = basis y.  inputs,
+    motion, as unbalance; infinite where the matrices change.  alike: the matrices are the same at
+    states displaced so far, as those of a linear model.  basis (ns, n): δ = basis y.  inputs,
     outputs: names, with their units; a drive has three inputs, its change of coordinate, of rate
     and of acceleration: the last 3 · drives. full: the matrices before the constraints are
     eliminated, G δ = 0 for holonomic rows. Source: docs/theory.md, section 52.
@@ -131,6 +133,7 @@ class Linearization:
     judge: bool = field(default=True, repr=False)
     asked: np.ndarray | None = field(default=None, repr=False)
     leaving: float = field(default=0.0, repr=False)
+    alike: bool = field(default=False, repr=False)
 
     @cached_property
     def modes(self) -> Modes:
@@ -147,7 +150,8 @@ class Linearization:
     @property
     def _motion(self) -> Check:
         """True for the state of a rest or of a steady motion."""
-        status = graded(self.leaving, KEPT if self.state.s.any() else SAG)
+        limits = KEPT if self.state.s.any() else SAG
+        status = PASS if self.alike else graded(self.leaving, limits)
         if not self.steady and status != PASS:
             remedy = (
                 "linearize an equilibrium or a steady motion, at=fm.statics(model); simulate "
@@ -158,7 +162,7 @@ class Linearization:
             return Check("Motion", status, "rests or moves steadily")
         text = (
             f"rests or moves steadily but for {self.leaving:.1e} of the model's size, by "
-            "loads that nothing balances"
+            f"loads that nothing balances{', where the modes are the same' if self.alike else ''}"
         )
         remedy = (
             "without unbalance, or weight on a turning part, the modes are exact; at rest "
@@ -235,7 +239,7 @@ class Linearization:
         return write_linear(linear_system(self), path, version=version)
 
     def __str__(self) -> str:
-        passing = "" if self.steady else f", not steady: {OF_THIS_INSTANT}"
+        passing = "" if self.steady or self.alike else f", not steady: {OF_THIS_INSTANT}"
         return (
             f"linearization in {', '.join(self.coordinates)} at t = {self.state.t:g} "
             f"s{passing}\n{self.modes}"
@@ -285,16 +289,20 @@ def linearize(
     require_rest_of_loaded(here)
     require_no_samplers(model, "linearize")
     found = _about(here, inputs, outputs, independent)
-    leaving = 0.0 if found.steady else np.inf
+    leaving, alike = 0.0 if found.steady else np.inf, False
     if holonomic_rows(here.compiled).all():
         try:
             states = _further(here)
             constant = _constant(found, states)
-            leaving = _leaving(found, [here, *states]) if constant else np.inf
+            if constant:
+                leaving, moved = _leaving(found, [here, *states])
+                alike = ROUND_OFF < leaving < np.inf and _constant(found, _beside(here, moved))
+            else:
+                leaving = np.inf
         except (InputError, SolverError):  # a drive moves the model elsewhere
             constant = not here.s.any()
         found = replace(found, steady=found.steady and constant)
-    found = replace(found, judge=audit, leaving=leaving)
+    found = replace(found, judge=audit, leaving=leaving, alike=alike)
     if audit:
         report_findings(found)
     return found
@@ -352,10 +360,19 @@ def _further(here: State) -> list[State]:
     return [] if loaded else [there]
 
 
-def _leaving(found: Linearization, states: Sequence[State]) -> float:
-    """Displacement, relative to the size of the model, by loads that are not in balance at the
-    state or in later ones, as unbalance of a rotor on bearings at rest: of each direction the
-    acceleration over the larger of |κ| and Ω², κ its stiffness over its mass and Ω the largest
+def _beside(here: State, moved: np.ndarray) -> list[State]:
+    """The states displaced by ``moved`` (ns,) and against it. Raises `SolverError` where constraints
+    cannot be satisfied there."""
+    q = here.q.copy(), here.q.copy()
+    for there, way in zip(q, (moved, -moved)):
+        displaced(here.compiled.system, here.q, way, there)
+    return [settled_state(here.compiled, here.t, there, here.s, here.beta, here.z) for there in q]
+
+
+def _leaving(found: Linearization, states: Sequence[State]) -> tuple[float, np.ndarray]:
+    """Displacement (ns,), and relative to the size of the model, by loads that are not in balance
+    at the state or in later ones, as unbalance of a rotor on bearings at rest: of each direction
+    the acceleration over the larger of |κ| and Ω², κ its stiffness over its mass and Ω the largest
     velocity. Infinite where drives at rest accelerate.
     """
     here, names = found.state, velocity_names(found.state.compiled)
@@ -363,16 +380,17 @@ def _leaving(found: Linearization, states: Sequence[State]) -> float:
     chosen = [names.index(name) for name in found.coordinates]
     a = np.array([there.sd for there in states]).T
     if speed == 0.0 and np.abs((a - found.basis @ a[chosen]) / sizes).max(initial=0.0) > AT_REST:
-        return np.inf
+        return np.inf, np.zeros(len(names))
     if not chosen:
-        return 0.0
+        return 0.0, np.zeros(len(names))
     L = np.linalg.cholesky(found.M)
     left, kappa, right = np.linalg.svd(np.linalg.solve(L, np.linalg.solve(L, found.K).T).T)
     slowest = max(speed**2, AT_REST)
     moved = found.basis @ np.linalg.solve(
         L.T, right.T @ ((left.T @ L.T @ a[chosen]) / np.maximum(kappa, slowest)[:, None])
     )
-    return float(np.abs(moved / sizes).max(initial=0.0))
+    most = np.abs(moved / sizes).max(axis=0)
+    return float(most.max()), np.ascontiguousarray(moved[:, int(most.argmax())])
 
 
 def _about(
