@@ -20,12 +20,14 @@ import scipy
 
 from flexmbs.audit.audit_samples import loads_at
 from flexmbs.audit.counted_work import evaluations_in, full
+from flexmbs.audit.force_differences import REACTIONS, Scales, again, force_differences
 from flexmbs.audit.force_differences import Scales, again, force_differences
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.assembly import displaced
 from flexmbs.results.solution import SolutionData
 from flexmbs.system.check import PASS, WARN, Check
+from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.step_scales import displacement_sizes
 from flexmbs.system.trajectory import Trajectory
 from flexmbs.time_stepping.run import Run
@@ -64,21 +66,23 @@ def unresolved_modes(solution: SolutionData, run: Run, scales: Scales) -> list[C
     most = int(float(solution.t[-1]) / h * (1.0 + 1e-9))
     n = min(max(LEAST, math.ceil(BEGINNING / (omega * h))), max(most, 1))
     pieces = min(math.ceil(omega * h / FINE), max(MOST // n, 2))
-    found = None
-    while (found is None or found.status != PASS) and n * pieces <= MOST and n <= max(most, 1):
-        longer = _compared(scales, h * np.linspace(0.0, n, PER_STEP * n + 1), pieces)
+    deadline, found, may_pass = time.perf_counter() + SECONDS, None, True
+    while may_pass and n * pieces <= MOST and n <= max(most, 1):
+        longer = _compared(scales, h * np.linspace(0.0, n, PER_STEP * n + 1), pieces, deadline)
         if longer is None:
             break
-        found, n = longer, LONGER * n
-    if found is None:  # a large model, many user functions, or a run that fails
-        text = f"were not judged: {n} steps in {pieces} parts each fail or need too much work"
+        (found, may_pass), n = longer, LONGER * n
+    if found is None:  # a slow machine, slow user functions, or a run that fails
+        text = f"were not judged: {n} steps in {pieces} parts each did not end within {SECONDS:g} s"
         found = Check("Unresolved modes", WARN, text, "use smaller steps or error control")
     return [found]
 
 
-def _compared(scales: Scales, times: np.ndarray, pieces: int) -> Check | None:
-    """The check by the differences at some times from steps divided into ``pieces``; None where
-    their work is too much.
+def _compared(
+    scales: Scales, times: np.ndarray, pieces: int, deadline: float
+) -> tuple[Check, bool] | None:
+    """The check by the differences at some times from steps divided into ``pieces``, and whether it
+    may pass over a longer time, in which they die away; None where the time does not suffice.
     """
     solution, run = scales.solution, scales.run
     fine = dataclasses.replace(run.method, step=run.method.step / pieces)  # type: ignore[type-var,operator]
@@ -91,9 +95,11 @@ def _compared(scales: Scales, times: np.ndarray, pieces: int) -> Check | None:
     apart = force_differences(
         scales, ours, other, lambda difference: _lasting(difference, halves), at=np.unique(shown)
     )
-    return apart.check(
+    check = apart.check(
         "Unresolved modes", f"with steps of {fine.step:.2g} s up to t = {times[-1]:.3g} s"
     )
+    dying = graded(apart.at_instant, REACTIONS) == PASS
+    return check, dying and check.status != PASS
 
 
 def _lasting(difference: np.ndarray, n: float) -> float:

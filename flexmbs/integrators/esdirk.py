@@ -115,6 +115,7 @@ class ESDIRK(Integrator):
     name: ClassVar[str] = "esdirk"
     uses: ClassVar[tuple[int, ...]] = (MATRIX, CORRECTION, DISPLACE, RATES)
     needs: ClassVar[str] = "residual"
+    projects_last: ClassVar[bool] = True
     control: ClassVar[Control] = Control(0.2, 0.2, 4.0, steady=True)
 
     def __post_init__(self) -> None:

@@ -85,6 +85,7 @@ class Integrator(abc.ABC):
     takes_time: whether poses may depend on time beside the coordinates. contacts: whether it treats
     rigid contacts. sees_contacts: it detects contacts that close and open within its steps.
     control: of its steps. evaluated: the formalism gives ṡ and λ of outputs, else the method does.
+    projects_last: the end of a step is projected on the constraints after its ṡ and λ are known.
     begins_with_jerk: it finds s̈ of constrained motions in ``context.local`` when it begins.
     explicit: steps beyond a limit are unstable. uses: indices into `RunContext.calls` of the
     equations it calls.
@@ -101,6 +102,7 @@ class Integrator(abc.ABC):
     control: ClassVar[Control] = Control(0.5)
     uses: ClassVar[tuple[int, ...]]
     evaluated: ClassVar[bool] = False
+    projects_last: ClassVar[bool] = False
     begins_with_jerk: ClassVar[bool] = False
     explicit: ClassVar[bool] = False
     step: float | None

@@ -10,7 +10,9 @@ from audited_models import ball, found, four_bar, oscillator, other_equations, p
 from scipy.integrate import quad
 
 import flexmbs as fm
+from flexmbs.audit import second_opinion, second_run
 from flexmbs.audit import second_run
+from flexmbs.audit.audit_samples import states_as_solution
 from flexmbs.audit.cross_check import turned
 from flexmbs.audit.impacts import impact_duration
 from flexmbs.system.check import FAIL, PASS, WARN
@@ -112,6 +114,34 @@ def test_equations_that_are_not_those_of_the_model(monkeypatch, change, pair):
     assert found(solution, "Energy balance").status != FAIL or change is without_springs
     assert found(solution, "Second opinion").status in (WARN, FAIL)
     assert solution.verdict != PASS
+
+
+@QUIET
+@pytest.mark.parametrize(
+    "integrator, given, status",
+    [
+        ("generalized-alpha", {"step": 1e-3}, WARN),
+        ("rattle", {"step": 1e-3}, WARN),
+        ("dormand-prince", {}, WARN),
+        ("esdirk", {}, WARN),
+        ("esdirk", {"rtol": 1e-3, "atol": 1e-5}, PASS),
+    ],
+)
+def test_reactions_are_as_right_as_the_method_promises(monkeypatch, integrator, given, status):
+    """Multipliers off by 1e-3: a finding, unless the method projects its steps by as much."""
+    projected = second_opinion._projected
+
+    def wrong(solution, mine):
+        here = projected(solution, mine)
+        lam = (1.0 + 1e-3) * here.trajectory.lam
+        return states_as_solution(here.compiled, here.trajectory._replace(lam=lam), mine)
+
+    options = {"formalism": "multiplier", "coordinates": "absolute", "integrator": integrator}
+    right = fm.simulate(pendulums(), t_end=0.2, **options | given)
+    assert found(right, "Reactions") is None
+    monkeypatch.setattr(second_opinion, "_projected", wrong)
+    check = found(fm.simulate(pendulums(), t_end=0.2, **options | given), "Reactions")
+    assert (check.status if check else PASS) == status
 
 
 @QUIET
