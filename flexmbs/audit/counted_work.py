@@ -1,7 +1,7 @@
 """Work of repeated runs, counted in evaluations and not timed: a verdict is the same on every
 machine, however busy it is.
 
-The level "full" has no limits.
+The level "full" has no limit of work.
 """
 
 from flexmbs.model.run import FULL

@@ -21,12 +21,10 @@ import scipy
 from flexmbs.audit.audit_samples import loads_at
 from flexmbs.audit.counted_work import evaluations_in, full
 from flexmbs.audit.force_differences import REACTIONS, Scales, again, force_differences
-from flexmbs.audit.force_differences import Scales, again, force_differences
 from flexmbs.dynamics.dense import elastic_velocities, terms
 from flexmbs.dynamics.work import make_work
 from flexmbs.initial.assembly import displaced
 from flexmbs.results.solution import SolutionData
-from flexmbs.system.check import PASS, WARN, Check
 from flexmbs.system.check import PASS, WARN, Check, graded
 from flexmbs.system.step_scales import displacement_sizes
 from flexmbs.system.trajectory import Trajectory

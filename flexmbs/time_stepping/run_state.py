@@ -7,7 +7,7 @@ memory of the method, clock, counts and estimated errors of the context, instant
 controllers, signs of events, and the scratch, in which a factorization may stand that following
 steps use. `arrays` walks the records and finds every writable array, so that a field which is added
 cannot be forgotten. `RunState.saved` copies them after an accepted step, together with the little
-that `Run` keeps in Python (jumps that are left, events and impacts so far); `RunState.restore`
+that `Run` keeps in Python (jumps that are left, events, impacts and pace so far); `RunState.restore`
 writes the copies back into the same places, in the same run or in a new one of the same model and
 options, in another process too. The loop goes on bitwise equal, as it reads nothing else; user
 functions must depend on their arguments alone. Outputs are not part of the state. Theory:
@@ -21,7 +21,7 @@ import numpy as np
 
 from flexmbs.errors import InputError
 from flexmbs.system.trajectory import EventRecord, Impact
-from flexmbs.time_stepping.run import Run
+from flexmbs.time_stepping.run import Pace, Run
 
 State = dict[str, np.ndarray]
 OUTPUTS = "out"  # field of the context that is no state
@@ -105,11 +105,12 @@ class RunState:
             for row in state["run.impacts"]
         ]
         run.ending = run.found[-1] if run.found and state["run.ended"][0] else None
+        run.pace = next((Pace(int(n), float(t), int(k)) for n, t, k in state["run.pace"]), None)
 
 
 def _beside(run: Run) -> State:
-    """Jumps that are left, events and impacts so far; the last event is the terminal one if
-    ``ended``.
+    """Jumps that are left, events, impacts and the pace so far; the last event is the terminal one
+    if ``ended``.
     """
     declared, contacts = [event.name for event in run.declared], run.compiled.contacts
     nq, ns = len(run.state.q), len(run.state.s)
@@ -125,6 +126,7 @@ def _beside(run: Run) -> State:
         "run.ended": np.array([run.ending is not None]),
         "run.events": np.array(events).reshape(-1, 2 + nq + ns),
         "run.impacts": np.array(impacts).reshape(-1, 6),
+        "run.pace": np.array([run.pace] if run.pace else [], float).reshape(-1, 3),
     }
 
 

@@ -11,7 +11,6 @@ from scipy.integrate import quad
 
 import flexmbs as fm
 from flexmbs.audit import second_opinion, second_run
-from flexmbs.audit import second_run
 from flexmbs.audit.audit_samples import states_as_solution
 from flexmbs.audit.cross_check import turned
 from flexmbs.audit.impacts import impact_duration

@@ -14,7 +14,7 @@ from flexmbs.audit import counted_work, second_run
 
 pytestmark = pytest.mark.filterwarnings("ignore::flexmbs.AuditWarning")
 TICKS = itertools.count()
-CLOCKS = {
+CLOCKS = {  # s at each look
     "still": lambda: 0.0,
     "fast": lambda: 1e-7 * next(TICKS),
     "slow": lambda: 30.0 * next(TICKS),

@@ -71,6 +71,7 @@ def with_every_kind(folder) -> fm.Model:
         coordinates="absolute",
         stabilization="projection",
         rho_inf=0.9,
+        audit="full",
     )
     flexible = fm.FlexibleBody("arm", str(folder / "rod.h5"), damping=0.02, qf0=(1e-3,))
     bodies = [

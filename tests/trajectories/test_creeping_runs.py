@@ -5,6 +5,11 @@ import math
 import pytest
 
 import flexmbs as fm
+from flexmbs.studies.run.options import asked
+from flexmbs.studies.run.run_setup import Start, prepared
+from flexmbs.studies.sweeps.batch import NOTHING
+from flexmbs.time_stepping.run import Pace
+from flexmbs.time_stepping.run_state import RunState
 
 
 def noisy(quiet):
@@ -27,6 +32,18 @@ def test_a_run_that_creeps_is_stopped():
     ) as caught:
         fm.simulate(noisy(0.3), t_end=10.0, integrator="dormand-prince")
     assert caught.value.solution.t[-1] == pytest.approx(0.3, abs=0.05)
+
+
+def test_a_resumed_run_creeps_as_the_whole_one():
+    """Its pace so far is part of its state."""
+    run, again = (
+        prepared(model, asked(model, NOTHING | {"t_end": 10.0}), Start(), (), None).run
+        for model in (noisy(0.3), noisy(0.3))
+    )
+    for pace in (Pace(2000, 0.31, 1), None):
+        run.pace = pace
+        RunState(again).restore(RunState(run).saved())
+        assert again.pace == pace
 
 
 def test_short_steps_that_end_soon_are_none():

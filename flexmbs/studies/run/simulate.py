@@ -90,9 +90,9 @@ def simulate(
     audit : 'full', 'standard' or 'none', optional
         How the run is judged; "standard" by default. Its repeated runs, with other steps, are
         limited by counted evaluations: those of long runs end early, which the findings say, and
-        verdicts are the same on every machine. "full" has no limits: the whole run is made again
-        with coarser and with finer steps, which takes about three times its time. With "none"
-        nothing is judged, and the verdict is NOT JUDGED.
+        verdicts are the same on every machine. "full" has no limit of work: the whole run is made
+        again, always with finer steps too, and reactions of truncated modes are found at each step.
+        With "none" nothing is judged, and the verdict is NOT JUDGED.
     events : sequence of Event
         State functions whose changes of sign are located; terminal ones end the run.
     initial : Assemble, optional
