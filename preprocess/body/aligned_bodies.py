@@ -44,9 +44,15 @@ from preprocess.fe.nodal_stress import elasticity, nodal_stress, stress_rows
 from preprocess.inputs.argument_checks import floats, instance
 from preprocess.mesh.mesh import Mesh
 
-ALIKE = 0.5  # smallest singular value of T over the largest, below which the shapes are others
-RIGID = 1e-9  # of the size of the part: how far nodes of a body are from those of its mesh
-STEP = 4e-3  # of the size of a parameter
+# smallest over largest singular value of T, which are about the cosines of the angles between both
+# spaces of shapes: at more than 60° the modes have changed identity
+ALIKE = 0.5
+# distance between nodes of a body and of its mesh, relative to the size of the part: far above the
+# round-off of a rotation, far below any change of the nodes
+RIGID = 1e-9
+# difference step relative to a parameter: the fourth-order formula has a relative error of about
+# STEP⁴/30 = 9e-12; smaller steps would amplify round-off
+STEP = 4e-3
 PLACES = (1.0, -1.0, 2.0, -2.0)
 
 
@@ -86,8 +92,8 @@ def aligned(body: FlexibleBodyData, base: FlexibleBodyData) -> FlexibleBodyData:
     )
     if not size[-1] > ALIKE * size[0]:
         raise InputError(
-            "body: its modes span other motions than those of the base; take parameters "
-            "nearer to the base's"
+            "body: its modes span a different space than those of the base; use parameters "
+            "closer to the base's"
         )
     return transformed(body, np.asarray(T, float))
 
@@ -206,8 +212,8 @@ def _change(given: FloatArray, shape: tuple[int, ...]) -> FloatArray:
     found = floats(given, "change")
     if found.shape != shape:
         raise InputError(
-            f"change: has the shape {found.shape}, the shapes of the base {shape}; take "
-            "that of shape_derivatives"
+            f"change: has the shape {found.shape}, the shapes of the base {shape}; use the "
+            "result of shape_derivatives"
         )
     return found
 
@@ -286,11 +292,9 @@ def slope_of(values: list[FloatArray], step: float) -> FloatArray:
 
 
 def surface_of(body: FlexibleBodyData, key: str) -> Surface:
-    instance(body, FlexibleBodyData, key, "a flexible body, of reduce")
+    instance(body, FlexibleBodyData, key, "a flexible body from reduce")
     if body.surface is None:
-        raise InputError(
-            f"{key}: has no surface with the shapes at its nodes; take the body of reduce"
-        )
+        raise InputError(f"{key}: has no surface with shapes at its nodes; use a body from reduce")
     return body.surface
 
 
@@ -305,7 +309,7 @@ def mesh_axes(own: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArra
     left = np.abs(own @ axes.T + origin - nodes).max()
     if not left <= RIGID * np.ptp(nodes, axis=0).max():
         raise InputError(
-            f"mesh: its nodes are not those of the base, by {left:.3g} m; give the mesh "
+            f"mesh: its nodes differ from those of the base by {left:.3g} m; give the mesh "
             "that was reduced"
         )
     return origin, axes

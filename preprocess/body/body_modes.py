@@ -18,11 +18,16 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 # share of the mass of a shape that no rigid-body motion has: with 1e-8 the data of a body are
 # refused
 LIGHT = 2e-8
-LOST = 1e-3  # share of the compliance under an interface load that may be left out with such shapes
-STILL = 1e-9  # of the motion of an interface or of the body that is none
+# fraction of the compliance under an interface load that dropped shapes may have: a tenth of a per
+# cent is below the accuracy of a usual mesh
+LOST = 1e-3
+# relative motion of an interface or of the body that counts as none, between round-off and the
+# smallest motion of interest
+STILL = 1e-9
 # of a whole part, of a divided one
-MENDS = ('give reference = "mean axes"', "give another interface as reference")
-ROUND_OFF = 1e-15  # of the stiffness that the terms of φᵀKφ have
+REMEDIES = ('give reference = "mean axes"', "give another interface as reference")
+# relative round-off of the sum of the terms of φᵀKφ, some machine precisions (2e-16)
+ROUND_OFF = 1e-15
 
 
 class BodyModes(NamedTuple):
@@ -74,7 +79,7 @@ def reference_shapes(
     if piece > 1:
         return ReferenceShapes(MeanAxes(), elastic)
     count = next(n for n in range(c.shape[1] - 1, -1, -1) if not _moves_frame_only(c[:, :n]))
-    _require_compliance(statics, elastic.shapes, c, count, MENDS[piece > 0])
+    _require_compliance(statics, elastic.shapes, c, count, REMEDIES[piece > 0])
     dropped = f"{c.shape[1] - count} last ones, that move the body frame with hardly any mass"
     return ReferenceShapes(
         rule, ElasticShapes(elastic.shapes[:, :count], (*elastic.dropped, dropped))
@@ -87,7 +92,7 @@ def _moves_frame_only(c: FloatArray) -> bool:
 
 
 def _require_compliance(
-    statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, count: int, mend: str
+    statics: InterfaceStatics, shapes: FloatArray, c: FloatArray, count: int, remedy: str
 ) -> None:
     """Raise InputError if the first ``count`` elastic shapes are stiffer under the loads than all.
 
@@ -117,11 +122,11 @@ def _require_compliance(
     worst = int(lost.argmax())
     if lost[worst] > LOST:
         raise InputError(
-            "reference: the body frame moves against the body with hardly any mass, as at "
+            "reference: the body frame moves relative to the body with hardly any mass, as at "
             "one node of shells or behind soft"
             f" springs; without this motion {lost[worst]:.2g} of the compliance under "
-            f"{names[worst]} is missing; {mend},"
-            " fewer modes, or the interface more nodes, as by a spider"
+            f"{names[worst]} is missing; {remedy}, "
+            "use fewer modes, or connect the interface to more nodes, for example by a spider"
         )
 
 

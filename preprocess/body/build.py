@@ -47,7 +47,8 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.residual_modes import residual_modes
 from preprocess.solve.threads import on_threads
 
-ROUND_OFF = 1e-9  # of a frequency
+# relative tolerance of the comparison of frequencies that are equal but for round-off
+ROUND_OFF = 1e-9
 # of options that may be None: type, name and example for the message
 KINDS: dict[str, tuple[Any, str, str]] = {
     "progress": (Callable, "progress", "a function of step and fraction"),
@@ -464,7 +465,7 @@ def model_of(part: Mesh | FEModel, material: Materials | None) -> FEModel:
         and all(isinstance(each, (Mesh, FEModel)) for each in part)
     ):
         raise InputError(
-            f"part: is {len(part)} pieces; reduce_divided makes one body of the pieces of a part"
+            f"part: is {len(part)} pieces; use reduce_divided for the pieces of a part"
         )
     instance(part, (Mesh, FEModel), "part", "a Mesh or an FEModel, see read_mesh and assemble")
     if isinstance(part, FEModel):

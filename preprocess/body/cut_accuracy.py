@@ -23,8 +23,11 @@ from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import LOADS
 from preprocess.reduction.interface_statics import InterfaceStatics
 
-FREQUENCIES = 6  # compared
-TOLERATED = 0.01  # error of compliance or frequency without a warning
+# number of lowest frequencies that are compared
+FREQUENCIES = 6
+# relative error of compliance or frequency without a warning: 1 %, of the size of other modelling
+# errors
+TOLERATED = 0.01
 
 
 class CutErrors(NamedTuple):
@@ -109,19 +112,19 @@ CAUSES = {  # by the kind of cuts, of too soft and too stiff pieces, with the re
     "full": (
         "more patterns of forces act there",
         "cut elsewhere or use fewer pieces",
-        "the modes are few",
+        "there are too few modes",
         "use more modes",
     ),
     "averaged": (
         "averaged cuts leave warping free",
         "use cuts='full', or fewer pieces",
-        "the modes are few",
+        "there are too few modes",
         "use more modes",
     ),
     "rigid": (
-        "more deforms than the modes say",
+        "the deformation exceeds that of the modes",
         "use more modes",
-        "rigid cuts prevent deformation, or the modes are few",
+        "rigid cuts prevent deformation, or there are too few modes",
         "use cuts='full', fewer pieces or more modes",
     ),
 }

@@ -35,9 +35,14 @@ from preprocess.fe.fe_model import FEModel
 from preprocess.fe.freedoms import Indices, dofs_of
 from preprocess.reduction.interface_statics import InterfaceStatics
 
-NORMAL_MODES = 12  # of the whole part
-RELEASED = 1e-4  # of the strain energy of a motion
-TINY = 1e-12  # of the strain energy of the largest motion: none
+# number of lowest normal modes of the whole part whose cut forces are transmitted, twice those that
+# `cut_accuracy` compares
+NORMAL_MODES = 12
+# fraction of the strain energy of a motion that omitted patterns may release; frequencies then
+# change by about 5e-5
+RELEASED = 1e-4
+# strain energy relative to that of the largest motion; below it there is only round-off
+TINY = 1e-12
 
 Patterns = dict[str, FloatArray]  # (n, m) nodal forces of a piece, by the name of the cut
 

@@ -30,8 +30,14 @@ from preprocess.inputs.warning import PreprocessWarning
 from preprocess.reduction.accuracy import LOADS
 from preprocess.reduction.interface_statics import InterfaceStatics
 
+# number of lowest modes of the whole part for which the stiffening is compared, as in
+# `cut_accuracy`
 MODES = 6
-SMALL = 0.1  # of the effect of the other forces at an interface: forces without one
+# stiffening by a force relative to the largest of its interface; below it the force hardly stiffens
+# the part, and its relative error does not matter
+SMALL = 0.1
+# relative error of the stiffening without a warning: 5 %, since stiffening itself is a correction
+# of the stiffness
 TOLERATED = 0.05
 
 
@@ -77,10 +83,9 @@ def warn_of_stiffness(missing: dict[str, float]) -> None:
     worst = max(missing, key=lambda load: missing[load], default="")
     if worst and missing[worst] > TOLERATED:
         warnings.warn(
-            f"divide: the stiffening by {worst} is wrong by up to {missing[worst]:.2g} of "
-            "it: its stress is uneven over a cut,"
-            " whose pieces stiffen by the mean; cut elsewhere, or use fewer pieces, where "
-            "such forces are large",
+            f"divide: the stiffening by {worst} has a relative error of up to "
+            f"{missing[worst]:.2g}: its stress varies over a cut, but the pieces are stiffened by "
+            "the mean; cut elsewhere, or use fewer pieces, if such forces are large",
             PreprocessWarning,
             stacklevel=4,
         )

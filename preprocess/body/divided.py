@@ -137,7 +137,7 @@ def reduce_divided(
     ]
     if cuts == "rigid" and len(plan) > 1 and not estimate:
         message = (
-            "divide: rigid cuts make a part stiffer, how much is not estimated; use "
+            "divide: rigid cuts make the part stiffer, by an amount that is not estimated; use "
             "cuts='full', or omit estimate=False"
         )
         warnings.warn(message, PreprocessWarning, stacklevel=3)
@@ -315,8 +315,8 @@ def _plan(
         try:
             if str(name).startswith(CUT):
                 raise InputError(
-                    f"interfaces.{name}: names that begin with '{CUT}' belong to the "
-                    "cuts; choose another"
+                    f"interfaces.{name}: names that begin with '{CUT}' are reserved for cuts; "
+                    "choose another"
                 )
             places[name] = _place(name, interface, models)
         except InputError as error:
@@ -339,7 +339,7 @@ def _plan(
         lone = [cut for cut in _cuts_of(models[k]) if cut not in known]
         if lone:
             raise InputError(
-                f"pieces: {models[k].source}: no other has its {lone[0]}; give all pieces "
+                f"pieces: {models[k].source}: no other piece has its {lone[0]}; give all pieces "
                 "of the part"
             )
     own = {k: {name: each for name, each in interfaces.items() if places[name] == k} for k in queue}
@@ -407,8 +407,8 @@ def _at_cut(fe: FEModel, beside: FEModel, cut: str, kind: str) -> Interface:
         )
     if bare.any() and len(rows) > 1 and kind == "rigid":
         warnings.warn(
-            f"{fe.source}: {cut} holds the cross-section: thin open walls twist far too "
-            "stiffly there",
+            f"{fe.source}: {cut} keeps the cross-section rigid: thin open walls are far too "
+            "stiff in torsion there",
             PreprocessWarning,
             stacklevel=3,
         )

@@ -17,7 +17,8 @@ from preprocess.reduction import Basis, Reduction
 from preprocess.reduction.independent_shapes import ElasticShapes
 from preprocess.solve.threads import parallel_map
 
-BLOCK = 2**24  # bytes whose digest one thread takes
+# bytes that one thread hashes at a time: 16 MB, so that starting a task takes no time in comparison
+BLOCK = 2**24
 
 
 def default_name(fe: FEModel) -> str:

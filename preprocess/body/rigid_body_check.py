@@ -12,9 +12,12 @@ from flexmbs.flexible_body.components import FloatArray
 from preprocess.fe.fe_model import FEModel
 from preprocess.reduction.interface_statics import InterfaceStatics
 
-MEND = "attach a PointMass with inertia to its nodes, or connect them more stiffly"
-LIGHT = 1e-15  # of the mass of the part
-RESIDUAL = 1e-6  # also satisfied by matrices printed with seven digits
+REMEDY = "attach a PointMass with inertia to its nodes, or connect them more stiffly"
+# mass moved by an interface motion relative to the mass of the part; below machine precision the
+# mass is lost in the sum
+LIGHT = 1e-15
+# |K R| / |K| |R| of rigid-body modes; matrices printed with seven digits also satisfy it
+RESIDUAL = 1e-6
 
 
 class RigidBodyModes(NamedTuple):
@@ -68,7 +71,7 @@ def _strain_free(statics: InterfaceStatics, R: FloatArray, rigid_quotient: float
         return count
     lightest = scipy.linalg.eigh(M / np.sqrt(np.outer(part, part)))[1][:, 0]
     name = statics.interfaces[int(np.abs(lightest).argmax()) // 6].name
-    raise InputError(f"interfaces.{name}: a motion of it moves no mass; {MEND}")
+    raise InputError(f"interfaces.{name}: a motion of it moves no mass; {REMEDY}")
 
 
 def _strain_of_rigid_motion(fe: FEModel, R: FloatArray) -> float:
@@ -117,5 +120,5 @@ def check_interface_masses(statics: InterfaceStatics, shapes: FloatArray) -> Non
         if share < LIGHT:
             raise InputError(
                 f"interfaces.{interface.name}: moves {share:.1g} of the mass of the part, "
-                f"below round-off; {MEND}"
+                f"below round-off; {REMEDY}"
             )

@@ -38,10 +38,17 @@ from preprocess.reduction import CraigBampton, FreeModes, Guyan, Reduction
 from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.normal_modes import NormalModeReduction
 
-# of squares of frequencies, at which the last mode and the first one that is left out are the same
+# relative distance of the squared frequencies of the last mode and the first omitted one, below
+# which they count as equal: derivatives of the space of shapes grow with its inverse
 CLOSE = 1e-4
-SAME = 1e-6  # of shapes: those of the base are those of the part
-TOLERANCE = 1e-11  # of conjugate gradients, over the first residual
+# relative difference of the base's shapes from those of the part and method, above the errors of
+# modes and below any change of interest
+SAME = 1e-6
+# final residual of conjugate gradients relative to the first: derivatives then have about ten
+# digits
+TOLERANCE = 1e-11
+# largest number of steps; at the condition number 1/CLOSE the bound of conjugate gradients is 1300
+# steps, and few modes near the gap need far less
 ITERATIONS = 1000
 CONSTRAINT = "constraint modes"
 
@@ -156,8 +163,8 @@ def _check_method(method: Reduction) -> None:
         isinstance(method, CraigBampton) and method.inertia_relief
     ):
         raise InputError(
-            f"method: the shapes of {type(method).__name__} have no derivatives here; "
-            "take CraigBampton without inertia relief, "
+            f"method: the shapes of {type(method).__name__} have no derivatives; "
+            "use CraigBampton without inertia relief, "
             "Guyan or FreeModes, or differences of pp.aligned"
         )
 
@@ -214,10 +221,10 @@ def _check_gap(statics: InterfaceStatics, method: NormalModeReduction, omega2: F
         after = float(statics.modes(method.held(statics), count=n + 1).omega[-1] ** 2)
         if not omega2[-1] < (1.0 - CLOSE) * after:
             raise InputError(
-                f"method: its mode {n} and mode {n + 1}, which is left out, have the same "
+                f"method: its mode {n} and mode {n + 1}, which is omitted, have the same "
                 "frequency, "
                 f"{np.sqrt(after) / (2.0 * np.pi):.6g} Hz: the shapes have no derivative; "
-                f"take {n + 1} modes or {n - 1}"
+                f"use {n + 1} or {n - 1} modes"
             )
 
 

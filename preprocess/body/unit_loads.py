@@ -28,7 +28,9 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 
 AXES = ("x", "y", "z")
 PRODUCTS = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (2, 0))  # of angular velocities
-INERTIAL = 12  # cases before those of the interfaces
+INERTIAL = 12  # number of inertia loads, which precede those of the interfaces
+# remaining load, relative to the load, that is round-off: the reference condition itself carries
+# the load
 ROUND_OFF = 1e-10
 
 

@@ -27,4 +27,4 @@ def costs(provenance: Mapping[str, str | float], peak: float) -> str:
         if key.startswith("time ")
     }
     parts = [f"{step} {seconds:.3g} s" for step, seconds in times.items()]
-    return f"{', '.join(parts)}; {sum(times.values()):.3g} s in all, {peak / 1e9:.2g} GB at most"
+    return f"{', '.join(parts)}; {sum(times.values()):.3g} s in total, {peak / 1e9:.2g} GB at most"

@@ -84,7 +84,7 @@ def _reduce(
             put(f"unchanged: {target} (--force reduces it again)")
             return
         if part.division is not None and keep is not None:
-            raise InputError("--keep: a part in pieces has a factor for each; omit it")
+            raise InputError("--keep: a divided part has one factor per piece; omit it")
         with progress_bar("read and assemble", memory=True) as progress:
             data: FlexibleBodyData | DividedBodyData
             if part.division is not None:
@@ -132,7 +132,7 @@ def _together(
     from preprocess.command.reduce_together import reduce_together
 
     if keep is not None:
-        raise InputError(f"--keep: the engine {engine} keeps no factor; omit it")
+        raise InputError(f"--keep: the engine {engine} does not store factors; omit it")
     reduce_together(path, output, engine, force=force, allow_outside=allow_outside)
 
 

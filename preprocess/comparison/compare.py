@@ -11,10 +11,14 @@ from flexmbs.errors import InputError
 from flexmbs.flexible_body.components import FloatArray, IntArray
 from preprocess.comparison.structure import FREE, Structure
 
-SAME_PLACE = 1e-6  # of the size of the part
-LIKE = 0.5  # smallest MAC of corresponding modes
+# distance of nodes of the same number relative to the size of the part; positions with seven digits
+# agree to it
+SAME_PLACE = 1e-6
+LIKE = 0.5  # smallest MAC of corresponding modes: more than half of the squared norm is in common
 HEAD = f"{'mode':>4} {'Hz':>12} {'Hz':>12} {'error':>10} {'MAC':>8}"
-CLUSTER = 1e-3  # relative distance of frequencies treated as equal
+# relative distance of frequencies treated as equal: their modes may be rotated by the differences
+# between two bodies
+CLUSTER = 1e-3
 
 
 class Pair(NamedTuple):

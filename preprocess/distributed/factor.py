@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 WORKSPACE, LARGEST = 30, 500  # per cent beyond MUMPS's estimate: at first, at last
 TOO_SMALL, NO_MEMORY, NO_PIVOT = (-8, -9, -17, -20), (-13, -19), (-6, -10)  # MUMPS's errors
 ORDERINGS = ("AMD", "given", "AMF", "SCOTCH", "PORD", "METIS", "QAMD")
-SHOWN = 5
+SHOWN = 5  # number of nodes that a message lists
 
 
 @final

@@ -16,7 +16,8 @@ from flexmbs.errors import FlexmbsError, MachineError
 
 Found = TypeVar("Found")
 
-PATIENCE = 10.0  # seconds in which the other processes fail too if they do
+# seconds within which the other processes fail too if an error concerns all of them
+PATIENCE = 10.0
 HOW = "see the recipe 'Reduce a part on several machines'"
 
 

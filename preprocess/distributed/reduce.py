@@ -144,8 +144,8 @@ def _facts(
         "degrees of freedom": float(dofs),
         "memory of each process [GB]": ", ".join(f"{each:.3g}" for each in memory),
         "nodes of each process": ", ".join(map(str, here)),
-        "messages": f"{exchange.times} exchanges, {max(sent):.3g} MB in all, {processes.sums} sums, "
-        "besides the factor",
+        "messages": f"{exchange.times} exchanges, {max(sent):.3g} MB in total, "
+        f"{processes.sums} sums, not counting the factor",
         "digest": hashlib.sha256(" ".join(digests).encode()).hexdigest(),
     }
 

@@ -12,9 +12,11 @@ from flexmbs.flexible_body.components import FloatArray
 from preprocess.distributed.engine import PetscEngine
 from preprocess.solve.lanczos import Modes, Operator
 
-TOLERANCE = 1e-11  # relative residual of an eigenpair
-MORE = 8  # eigenpairs beyond those wanted, against the loss of one of a close pair
-FIRST = 24  # eigenpairs sought first when their number is unknown
+TOLERANCE = 1e-11  # relative residual of an eigenpair; frequencies have twice as many digits
+MORE = 8  # number of eigenpairs beyond those wanted, against the loss of one of a close pair
+# number of eigenpairs sought first if their number is unknown; it is doubled as long as all are in
+# the band
+FIRST = 24
 
 
 @final

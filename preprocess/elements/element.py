@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-APEX = 1e-100  # least 1-ζ: on the axis ξ = η = 0 the quotients are zero
+# smallest 1-ζ: at the apex it avoids 0/0, and the quotients are zero on the axis ξ = η = 0
+APEX = 1e-100
 
 
 @dataclass(frozen=True, eq=False)

@@ -49,8 +49,12 @@ Indices = NDArray[np.int64]
 DEFAULT = Formulation()
 # of the shells and beams: triangles on a doubly curved surface that are worth a warning
 CURVED = 0.05
-HOLDING = 1e6  # times √(k m): dampers move by less than 1e-6 of other parts, and lose digits
-CHUNK = 2**20  # entries of the element matrices computed at once
+# damping relative to √(k m): stronger dampers move less than 1e-6 of other parts, and results lose
+# digits
+HOLDING = 1e6
+# number of entries of element matrices computed at once: 8 MB, which stay in the cache of most
+# processors
+CHUNK = 2**20
 
 __all__ = ["FEModel", "assemble"]
 
@@ -161,8 +165,7 @@ def layout_of(
         )
     if mesh.structural and lumped:
         raise InputError(
-            f"{mesh.source}: lumped: beams and shells have points of mass within the "
-            "element; omit it"
+            f"{mesh.source}: lumped: beams and shells have mass points inside the element; omit it"
         )
     _warn_of_stiff_elements(mesh)
     turning = np.union1d(turning_nodes(mesh), nodes_of_bodies(mesh))
@@ -329,10 +332,7 @@ def _warn_of_stiff_elements(mesh: Mesh) -> None:
     }
     if stiff:
         what = " and ".join(f"{n} {name}" for name, n in stiff.items())
-        message = (
-            f"{mesh.source}: {what} elements are far too stiff in bending; use those of "
-            "second order"
-        )
+        message = f"{mesh.source}: {what} elements are far too stiff in bending; use second-order elements"
         warnings.warn(message, PreprocessWarning, stacklevel=5)
 
 
@@ -347,7 +347,7 @@ def _warn_of_curved_triangles(mesh: Mesh, parts: Sequence[StructuralElement]) ->
     if curved > CURVED * sum(len(block.ids) for block in mesh.structural.values()):
         message = (
             f"{mesh.source}: {curved} tri3 shells are on a doubly curved surface, where thin "
-            "ones are stiff; use quad4"
+            "tri3 are too stiff; use quad4"
         )
         warnings.warn(message, PreprocessWarning, stacklevel=5)
 

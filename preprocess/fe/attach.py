@@ -34,9 +34,14 @@ from preprocess.mesh.rigid_motion import rigid_motion
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-LAYERS = 3  # of elements added to a region without the extent for a second moment
-MOST_NODES = 1500  # per mass; its block of m is dense
-ADDED = 0.01  # weight of the nodes of added layers relative to the region's own
+# largest number of layers of elements added to a region without the extent for a second moment;
+# with more the mass would no longer be local
+LAYERS = 3
+MOST_NODES = 1500  # number of nodes per mass; its block of m is dense, 18 MB at this number
+# weight of the nodes of added layers relative to those of the region, so that the region dominates
+ADDED = 0.01
+# relative error of mass, first and second moment of an attached body, well above the round-off of
+# the pseudoinverse
 EXACT = 1e-9
 
 

@@ -24,7 +24,7 @@ from preprocess.inputs.argument_checks import checked_arguments, floats
 
 Array = NDArray[np.float64]
 
-CORNERS = 16  # of the drawn outline of a circle
+CORNERS = 16  # number of corners of the drawn outline of a circle
 
 
 @checked_arguments

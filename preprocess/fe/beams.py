@@ -50,7 +50,9 @@ STATIONS, WEIGHTS = (
     0.5 * np.polynomial.legendre.leggauss(4)[1],
 )
 PAIR = 0.5 * (1 + np.polynomial.legendre.leggauss(2)[0])
-ALONG = 1e-6  # sine of the angle between beam and orientation that is none
+# sine of the angle between beam and orientation below which the orientation is along the beam: the
+# cross product has lost six digits
+ALONG = 1e-6
 
 
 class BeamStation(NamedTuple):

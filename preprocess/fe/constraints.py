@@ -27,8 +27,9 @@ Columns = TypeVar("Columns", Array, sp.csr_matrix)  # dense or sparse
 
 # factors of an equation that are none, and those for which it is not solved
 ROUND_OFF, SMALL = 1e-12, 1e-6
-LONGEST = 100  # chain of connections that depend on each other
-RIGID = 1e-8  # relative residual of rigid motions in an equation
+LONGEST = 100  # longest chain of connections that depend on each other; longer ones are cycles
+# relative residual of rigid motions in an equation; factors in files of eight digits satisfy it
+RIGID = 1e-8
 
 
 class Dependence(NamedTuple):
@@ -201,5 +202,6 @@ def _check_rigid(rows: Sequence[Dependence], R: Array) -> None:
             raise InputError(
                 f"connections.{each.name}: it does not allow rigid motions (residual "
                 f"{residual.max():.2g}); "
-                "a free body cannot be held: remove equations with the ground, correct the factors"
+                "a free body cannot be held: remove equations with the ground, or correct the "
+                "factors"
             )

@@ -16,7 +16,7 @@ LINEAR = {
     if element.corners == len(element.nodes)
 }
 
-ROUND_OFF = 1e-12
+ROUND_OFF = 1e-12  # value of a linear function at a node that is zero but for round-off
 
 
 def corner_functions(element: Element) -> np.ndarray:

@@ -19,9 +19,12 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+# free parameters α and β of the element, from the source, for which a rectangular mesh bends in its
+# plane as a beam; dimensionless
 ALPHA = 1.5
 BETA = np.array([1.0, 2.0, 1.0, 0.0, 1.0, -1.0, -1.0, -1.0, -2.0])
-LEAST = 0.01  # of β₀
+# smallest β₀: (1 − 4ν²)/2 vanishes at ν = 1/2, where the higher-order stiffness would be lost
+LEAST = 0.01
 PATTERNS = BETA[
     [[0, 1, 2, 3, 4, 5, 6, 7, 8], [8, 6, 7, 2, 0, 1, 5, 3, 4], [4, 5, 3, 7, 8, 6, 1, 2, 0]]
 ].reshape(3, 3, 3)

@@ -15,7 +15,7 @@ from preprocess.mesh.mesh import ElementBlock, Mesh
 
 Indices = NDArray[np.int64]
 
-SHOWN = 5
+SHOWN = 5  # number of elements that a message lists
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,8 +32,11 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-PRINTED = 1e-6  # relative accuracy of matrices read from text files
-HELD = 1e30  # diagonal penalty terms by which some programs fix degrees of freedom
+# relative accuracy of matrices read from text files, which usually have seven digits
+PRINTED = 1e-6
+# diagonal entries by which some programs fix degrees of freedom (1e36 in Abaqus); no real stiffness
+# in N/m is as large
+HELD = 1e30
 
 
 class CarriedBody(NamedTuple):

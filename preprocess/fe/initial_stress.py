@@ -23,8 +23,12 @@ from preprocess.fe.nodal_stress import displacement_gradients
 from preprocess.solve.threads import Threads
 
 PAIRS = ((1, 2), (0, 2), (0, 1))  # of the components yz, xz, xy
-CHUNK = 2**20  # entries in one chunk of the squares
-BLOCKS = 8  # of the elements of a group, one task per block
+# number of entries of the squares computed at once: 8 MB, which stay in the cache of most
+# processors
+CHUNK = 2**20
+# number of blocks of a group's elements, one task per block, enough for the threads of a
+# workstation
+BLOCKS = 8
 
 
 def initial_stress_stiffness(

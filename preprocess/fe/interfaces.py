@@ -26,6 +26,8 @@ from preprocess.mesh.rigid_motion import rigid_motion, rotation_of
 
 IntArray = NDArray[np.int64]
 NO_TRIANGLES: IntArray = np.zeros((0, 3), np.int64)
+# second over first singular value of the node positions; below it moments about the line would need
+# forces a million times larger
 _COLLINEAR = 1e-6
 SAMPLE = "hub_face"
 

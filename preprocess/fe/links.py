@@ -28,7 +28,9 @@ from preprocess.fe.mass_points import spread
 from preprocess.inputs.argument_checks import checked_arguments, floats, number, vector
 from preprocess.mesh.rigid_motion import rigid_motion, rotation_of
 
-ALONG = 1e-6  # sine of the angle between a spring and its line that is none
+# sine of the angle between a spring and the line of its nodes that counts as zero; directions with
+# seven digits agree to it
+ALONG = 1e-6
 
 
 @checked_arguments
@@ -231,13 +233,13 @@ class Spring(Connection):
         apart = nodes.positions[b] - nodes.positions[a]
         size = float(np.linalg.norm(apart))
         if a == b or (self.direction is None and not size > 0):
-            raise InputError("its nodes are at one place; give two apart, or a direction")
+            raise InputError("its nodes coincide; give distinct nodes or a direction")
         along = apart if self.direction is None else vector(self.direction, "direction")
         along = along / np.linalg.norm(along)
         if np.linalg.norm(np.cross(along, apart)) > ALONG * size:
             raise InputError(
-                "direction: is across the line between its nodes, so that it turns the "
-                "part; use a Bushing"
+                "direction: is not along the line between its nodes, so that the spring "
+                "exerts a moment on the part; use a Bushing"
             )
         stretch = np.concatenate([-along, along])
         return _block(

@@ -24,7 +24,7 @@ from preprocess.fe.element_matrices import (
 )
 from preprocess.fe.material import Material, elasticity_tensor
 
-CHUNK = 2**21  # entries of the displacement gradients computed at once
+CHUNK = 2**21  # number of entries of the displacement gradients computed at once: 16 MB
 _ORDER = (0, 1, 2, 5, 3, 4)  # xx, yy, zz, xy, yz, zx of this module in the order of `material`
 
 

@@ -33,8 +33,12 @@ from preprocess.fe.beam_section_base import BeamSection, SectionData, filled_bet
 from preprocess.inputs.argument_checks import checked_arguments
 
 Array = NDArray[np.float64]
+# relative to the size of a section or a wall: distances and second moments that are zero but for
+# round-off
 ROUND_OFF = 1e-9
-SAME = 1e-6  # distance of ends that meet, of the size of the section
+# distance of wall ends that meet, relative to the size of the section; positions in files have
+# about six digits
+SAME = 1e-6
 POINTS, WEIGHTS = (
     0.5 * (1 + np.polynomial.legendre.leggauss(3)[0]),
     0.5 * np.polynomial.legendre.leggauss(3)[1],

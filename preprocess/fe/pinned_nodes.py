@@ -30,9 +30,10 @@ from preprocess.mesh.rigid_motion import solved_directions
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
-FREE = 1e-9  # stiffness, of that without releases, that is none
-IN_LINE = 1e-6  # squared sine of the angle between lines of one direction
-SHOWN = 5
+# stiffness of a rotation relative to that without releases, below which there is only round-off
+FREE = 1e-9
+IN_LINE = 1e-6  # squared sine of the angle between lines that count as one direction: 0.06°
+SHOWN = 5  # number of nodes that a message lists
 
 
 def rotations_of_pinned_nodes(
@@ -82,8 +83,8 @@ def rotations_of_pinned_nodes(
         some = ", ".join(map(str, names[:SHOWN])) + (", …" if len(names) > SHOWN else "")
         warnings.warn(
             f"{len(names)} pinned node(s), {some}: no beam holds their rotation, which "
-            "follows the lines to their neighbours;"
-            " it carries no moment but that of an interface there",
+            "follows the lines to the neighbouring nodes and transmits no moment except that of an "
+            "interface there",
             PreprocessWarning,
             stacklevel=5,
         )

@@ -32,7 +32,9 @@ across it 2 rz, 2 sz (ne, 2, n).
 """
 Tie = Callable[[float, float, Strains], Array]
 
-NEAR = 1e-4  # of the inner tying points of triangles from the centre
+# distance of the inner tying points of MITC3+ from the centre in area coordinates, d of the source
+# (10⁻⁴)
+NEAR = 1e-4
 A, B = 1 / np.sqrt(3), np.sqrt(0.6)
 LOW, HIGH = 0.5 * (1 - A), 0.5 * (1 + A)
 

@@ -33,8 +33,9 @@ from preprocess.inputs.argument_checks import checked_arguments, floats, number,
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-SHEAR = 5 / 6
-SYMMETRIC = 1e-6  # of thickness or moduli: rounding of files; what is less about the nodes is none
+SHEAR = 5 / 6  # shear correction of a homogeneous plate (Reissner)
+# relative difference of thickness, moduli or offset that is only the rounding of numbers in files
+SYMMETRIC = 1e-6
 GAUSS = (-1.0 / np.sqrt(3.0), 1.0 / np.sqrt(3.0))
 SHEAR_POINTS, SHEAR_WEIGHTS = np.polynomial.legendre.leggauss(3)
 STRAINED = [0, 1, 3, 5, 4]  # strains 11, 22, 12, 13, 23 in the order xx yy zz xy yz zx

@@ -55,7 +55,9 @@ DRILLING = 0.01  # γ
 # between the normal of a triangle, which is flat, and one that is given
 FLAT = np.cos(np.radians(0.1))
 FOLDED = "its surface is folded, or curved more than its thickness and offset allow"
-ALONG = 1e-6  # sine of the angle between normal and orientation that is none
+# sine of the angle between normal and orientation below which the orientation is normal to the
+# shell: its projection has lost six digits
+ALONG = 1e-6
 
 
 class ShellKinematics(NamedTuple):

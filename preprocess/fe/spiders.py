@@ -29,7 +29,7 @@ from preprocess.mesh.node_regions import NodeSets, Region, check_distance, regio
 from preprocess.mesh.rigid_motion import rigid_motion, rotation_of, solved_directions
 
 ALL = "123456"
-ROUND_OFF = 1e-14  # factor that is none
+ROUND_OFF = 1e-14  # factor of a degree of freedom that is zero but for round-off
 
 
 @checked_arguments

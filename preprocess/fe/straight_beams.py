@@ -31,8 +31,12 @@ from preprocess.fe.beams import PAIR, STATIONS, Beams, BeamStation
 from preprocess.fe.rotation_work import turning_work
 from preprocess.fe.structural_element import Array
 
-SHORT = 1e-9  # length between ends, of that between nodes, that is none
-FREE = 1e-10  # stiffness, relative to that of single degrees of freedom, that is none
+# length between the ends of the rigid arms relative to that between the nodes, below which the beam
+# has no length
+SHORT = 1e-9
+# stiffness relative to that of single degrees of freedom, below which a released beam is a
+# mechanism
+FREE = 1e-10
 
 
 @dataclass(frozen=True, eq=False)

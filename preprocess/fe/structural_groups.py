@@ -123,6 +123,6 @@ def _check_section(mesh: Mesh, name: str, section: Section) -> None:
         and (section.ends is not None or any(section.released))
     ):
         raise InputError(
-            f"{mesh.source}: sections: ends and released are of line2 elements, not of "
+            f"{mesh.source}: sections: ends and released apply to line2 elements only, not to "
             f"{name}; give two-node beams there"
         )

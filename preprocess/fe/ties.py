@@ -32,10 +32,14 @@ from preprocess.inputs.warning import PreprocessWarning
 from preprocess.mesh.node_regions import Region, region_of
 from preprocess.mesh.rigid_motion import rigid_motion
 
-NEAREST = 8  # faces that are tried for each node
+# number of faces, by their centres, on which the nearest point is sought; more than the
+# quadrilaterals (4) or triangles (6) that usually meet at a node
+NEAREST = 8
 STEPS, DONE = 25, 1e-12  # of the projection
 CLOSE, NEAR = 1e-9, 1e-4  # of the size of a face: no distance; no other face is tried
-REACH = 0.1  # tolerance by default, in mean sizes of the faces
+# default tolerance in mean sizes of the faces; the sagitta of an element, a gap between meshes of a
+# curved surface, is smaller if the element spans less than 45°
+REACH = 0.1
 
 
 @checked_arguments

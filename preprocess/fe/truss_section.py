@@ -12,7 +12,7 @@ from flexmbs.errors import InputError
 from preprocess.fe.section_base import Section, check_added_mass
 from preprocess.inputs.argument_checks import checked_arguments, number
 
-CORNERS = 8  # of the drawn outline
+CORNERS = 8  # number of corners of the drawn outline of a circle
 
 
 @checked_arguments

@@ -75,8 +75,8 @@ class WalledSection(OpenSection):
                 or not (areas[:, 2:] > areas[:, :2]).all()
             ):
                 return (
-                    "rectangles: give rows of y and z from, y and z to, in m; the walls do "
-                    "not fit into the section"
+                    "rectangles: give rows of lowest y and z, highest y and z, in m; the walls "
+                    "do not fit into the section"
                 )
             low, high = areas[:, None, :2], areas[:, None, 2:]
             shared = np.prod(
@@ -91,7 +91,7 @@ class WalledSection(OpenSection):
             rows, floats(self.rectangles, "section: rectangles")
         ):
             return (
-                "rectangles: are far from the walls or of another area; give the same origin "
+                "rectangles: differ from the walls in position or area; give the same origin "
                 "and unit for both"
             )
         if (
@@ -102,7 +102,7 @@ class WalledSection(OpenSection):
             )
             < 2
         ):
-            return "walls: they are in one line; use RectangularSection"
+            return "walls: they are collinear; use RectangularSection"
         ends, nodes = self._joints()
         for k, (a, b) in enumerate(ends):
             for c, d in ends[:k]:
@@ -115,11 +115,15 @@ class WalledSection(OpenSection):
                     and _clockwise(nodes[a + b - at] - nodes[at], nodes[c + d - at] - nodes[at])
                     > 2 * np.pi - SAME
                 ):
-                    return "walls: two lie on each other; remove one"
+                    return "walls: two coincide; remove one"
         reached = {0}
         for _ in nodes:
             reached |= {node for pair in ends if reached & set(pair) for node in pair}
-        return "" if len(reached) == len(nodes) else "walls: they must hang together"
+        return (
+            ""
+            if len(reached) == len(nodes)
+            else "walls: they are not connected; join them at their ends"
+        )
 
     def _joints(self) -> tuple[list[tuple[int, int]], Array]:
         """Nodes at both ends of each wall, and their positions (k, 2)."""

@@ -24,7 +24,9 @@ from preprocess.inputs.reader_guard import error_summary
 Array = NDArray[np.float64]
 
 _COMMENTS = re.compile(rb"^[ \t]*%.*$", re.MULTILINE)
-LARGEST_EXPANSION = 1000  # of a compressed file
+# size of a compressed file's content over that of the file; deflate reaches at most 1032, and
+# finite-element matrices far less
+LARGEST_EXPANSION = 1000
 
 
 @checked_arguments

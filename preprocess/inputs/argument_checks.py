@@ -18,9 +18,11 @@ from flexmbs.declaration import close_names
 from flexmbs.errors import InputError, shown
 from flexmbs.flexible_body.components import FloatArray, IntArray
 
-LARGEST = 1e60  # of any unit: products of five such numbers stay within double precision
-SMALLEST = 1e-60  # likewise of quotients
-EXACT = 2**53  # integers below it are exact as floating-point numbers
+# magnitude in any unit: products of five such numbers stay within double precision (1e308)
+LARGEST = 1e60
+# magnitude in any unit: quotients of five such numbers stay within double precision
+SMALLEST = 1e-60
+EXACT = 2**53  # integers up to this magnitude are exact as double precision numbers
 Named = TypeVar("Named", bound=Callable[..., Any])
 
 

@@ -26,7 +26,7 @@ DENSITIES = (  # unit, kg/m³, remedy
     ("kg/mm³", 1e9, "divide them by 1000, to t/mm³"),
     ("g/cm³", 1e3, "give them in the units of force, length and time"),
 )
-DENSEST = 3e4  # kg/m³; osmium has 22,600
+DENSEST = 3e4  # kg/m³; osmium, the densest material, has 22,600
 
 
 class KnownMaterial(NamedTuple):

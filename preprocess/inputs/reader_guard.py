@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from flexmbs.errors import InputError, MachineError
 
-LONGEST = 200  # characters shown of a message of another program
+LONGEST = 200  # number of characters shown of another program's message
 
 
 def error_summary(error: BaseException, printed: str = "") -> str:

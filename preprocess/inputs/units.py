@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from flexmbs.errors import InputError
 
-POUND = 4.4482216152605  # of force, N
+POUND = 4.4482216152605  # pound-force in N (0.45359237 kg · 9.80665 m/s²)
 INCH, FOOT = 0.0254, 0.3048  # m
 
 

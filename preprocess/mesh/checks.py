@@ -17,18 +17,22 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Tables = Mapping[str, Indices]
 
-LARGEST_COORDINATE = 1e9  # m
-SHOWN = 5
-# over neighbours: then random triangles on a cylinder have a ratio of at most 0.02, on a sphere 0.3
+LARGEST_COORDINATE = 1e9  # m; larger positions come from damaged files
+SHOWN = 5  # number of nodes or elements that a message lists
+# number of averages over neighbours; random triangles on a cylinder then have a ratio of at most
+# 0.02, on a sphere 0.3
 MEANS = 3
-# of the spread of normals: the angle that triangles around a node of a doubly curved surface lack
+# angle defect relative to the spread of normals above which a surface is doubly curved, between the
+# ratios of cylinders and spheres (see `MEANS`)
 BOTH = 0.06
 FLAT = 1e-6  # rad, about the square of 0.06°; below, positions rounded to six digits look curved
 THICK = 0.02  # thicknesses: rise of an element below which frequencies change by less than 0.5 %
 # between a normal and the mean at a node; beyond, there is a fold
 SMOOTH = np.cos(np.radians(25.0))
 CORNERS = {"tri3": 3, "tri6": 3, "quad4": 4, "quad8": 4}  # of shells
-COUNTED_PARTS = 50  # above, the rigid-body modes are not counted
+# number of parts above which rigid-body modes are not counted; their matrix has six columns per
+# part
+COUNTED_PARTS = 50
 
 
 def bad_positions(nodes: Array, node_ids: Indices) -> list[str]:
@@ -105,7 +109,7 @@ def short_elements(nodes: Array, connectivity: Tables, ids: Tables) -> list[str]
     if not found:
         return []
     return [
-        f"{len(found)} element(s) have two nodes at one place: element "
+        f"{len(found)} element(s) have two coincident nodes: element "
         f"{', '.join(found[:SHOWN])}; remove them"
     ]
 
@@ -176,7 +180,7 @@ def doubly_curved(nodes: Array, table: Indices, thickness: Array) -> Indices:
     mean /= np.maximum(np.linalg.norm(mean, axis=1), 1e-300)[:, None]
     along = np.einsum("eac,ec->ea", mean[table], own)
     np.minimum.at(least, table, along)
-    lack = 2 * np.pi - np.bincount(table.ravel(), angles.ravel(), minlength=n)
+    defect = 2 * np.pi - np.bincount(table.ravel(), angles.ravel(), minlength=n)
     spread = np.bincount(table.ravel(), (angles * (1 - along**2)).ravel(), minlength=n)
     sides = coo_matrix(
         (np.ones(table.size), (table.ravel(), np.roll(table, -1, axis=1).ravel())), shape=(n, n)
@@ -187,9 +191,11 @@ def doubly_curved(nodes: Array, table: Indices, thickness: Array) -> Indices:
     own_too = diags(inside.astype(float))
     near = own_too @ (sides + sides.T) @ own_too + 2 * own_too
     for _ in range(MEANS):
-        lack, spread = (near @ each / np.maximum(near @ np.ones(n), 1.0) for each in (lack, spread))
-    both = inside & (np.abs(lack) > np.maximum(BOTH * spread, FLAT))
-    angle = np.sqrt(np.maximum(spread, 0.0) / np.maximum(2 * np.pi - lack, 1e-300))
+        defect, spread = (
+            near @ each / np.maximum(near @ np.ones(n), 1.0) for each in (defect, spread)
+        )
+    both = inside & (np.abs(defect) > np.maximum(BOTH * spread, FLAT))
+    angle = np.sqrt(np.maximum(spread, 0.0) / np.maximum(2 * np.pi - defect, 1e-300))
     rise = 0.25 * np.sqrt(size[:, 0]) * angle[table].max(axis=1)
     return np.flatnonzero(both[table].any(axis=1) & (rise > THICK * thickness))
 

@@ -58,8 +58,8 @@ def distribute_items(
             if len(pieces) > 1:
                 where = ", ".join(str(k + 1) for k in pieces)
                 problems.append(
-                    f"{name}: its nodes are in pieces {where}, or on a cut; it has to be "
-                    "in one piece, off the cuts"
+                    f"{name}: its nodes are in pieces {where}, or on a cut; it must be in one "
+                    "piece and off the cuts"
                 )
             found[name] = int(pieces[0])
             owned[pieces[0], rows] = True

@@ -26,7 +26,7 @@ Indices = NDArray[np.int64]
 Places = dict[str, int]  # piece by name
 
 AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
-MOST = 100  # pieces
+MOST = 100  # number of pieces; the frame of each piece adds degrees of freedom to a model
 CUT = "cut "  # begin of the names of their common node sets
 CONNECTION = "connections."
 
@@ -156,7 +156,7 @@ def _by_sets(mesh: Mesh, names: Any) -> Indices:
         first = int(np.flatnonzero(shares != 1)[0])
         raise InputError(
             f"sets: element {ids[first]} is in {shares[first]} of {', '.join(names)}; "
-            "each has to be in one"
+            "each must be in exactly one"
         )
     return np.asarray(inside.argmax(axis=0))
 

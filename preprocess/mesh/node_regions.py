@@ -16,7 +16,9 @@ from preprocess.inputs.argument_checks import checked_arguments, instance, numbe
 
 NodeRows = NDArray[np.int64]
 NodeSets = Mapping[str, NDArray[np.int64]]
-FARTHEST = 100.0  # largest distance from the centre, in sizes of the part
+# distance of a point from the centre, in sizes of the part; a thousandfold one is a position in mm
+# instead of m
+FARTHEST = 100.0
 
 
 class Region(ABC):

@@ -11,7 +11,7 @@ from preprocess.elements import ELEMENTS, Element
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-SHOWN = 5
+SHOWN = 5  # number of worst elements that are listed
 IDEAL = {
     4: np.sqrt(2),
     5: np.sqrt(2),

@@ -22,7 +22,7 @@ FOLD = np.cos(np.radians(50.0))  # between the normals of two elements; beyond, 
 SAME_SIDE = 1e-4  # 1 − cos 0.8°, between elements that overlap; less than in any fold that is meant
 # 1 − cos 2.6°: between an edge and its parts, whose middle is off the chord where it is curved
 ALONG = 1e-3
-SHORTER = 0.98  # of the length of an edge, at most, of its parts
+SHORTER = 0.98  # largest length of a part of an edge, relative to the edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +167,7 @@ def nonconforming_edges(nodes: Array, node_ids: Indices, edges: ShellEdges) -> l
             f"{len(whole)} edge(s) of shells have nodes of other elements inside, first "
             "that of element "
             f"{edges.element[whole[0]]}, node {node_ids[part[0]]}; displacements are "
-            "nonconforming there: refine "
-            "to both sides alike, or put triangles between"
+            "nonconforming there: refine both sides equally, or put triangles between"
         )
     return warnings
 

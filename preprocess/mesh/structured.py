@@ -12,8 +12,8 @@ from preprocess.elements.pyramid5 import PYRAMID5
 from preprocess.inputs.argument_checks import checked_arguments, vector
 from preprocess.mesh.mesh import Mesh
 
-MOST_CELLS = 10**7
-STEPS = 4  # of the lattice in a cell
+MOST_CELLS = 10**7  # number of cells; larger meshes do not fit in the memory of a workstation
+STEPS = 4  # lattice steps along a side of a cell: corners, middles and quarter points are integers
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -74,7 +74,7 @@ def _counts(divisions: ArrayLike) -> Indices:
     if (given != np.floor(given)).any() or given.min() < 1 or given.prod() > MOST_CELLS:
         raise InputError(
             f"divisions: {divisions!r:.60}; give three integers ≥ 1, at most "
-            f"{MOST_CELLS:.0e} cells in all"
+            f"{MOST_CELLS:.0e} cells in total"
         )
     return given.astype(np.int64)
 

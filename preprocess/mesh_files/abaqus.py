@@ -115,7 +115,8 @@ def read_abaqus(path: Path, structural: bool = False, *, allow_outside: bool = F
         elif keyword in GENERATORS:
             raise error_at(
                 line,
-                f"*{keyword} is not supported: it generates nodes or elements; export the full mesh",
+                f"*{keyword} is not supported: it generates nodes or elements; export the full "
+                "mesh",
             )
         elif structural:
             deck.add(keyword, options, line, rows)

@@ -77,12 +77,12 @@ POINT_TYPES = {
     "GAPUNI": ("gap", 2),
 }
 POINTS = {name for name, _ in POINT_TYPES.values()}
-PLANE = "plane and axisymmetric elements are no part of a body in three dimensions"
+PLANE = "plane and axisymmetric elements do not belong to a three-dimensional body"
 OTHER_TYPES = (
     (r"C(PS|PE|AX|GAX)\d.*", PLANE),
-    (r"D", "networks of fluids and heat are no part of a body"),
-    (r"F3D\d.*|FC3D.*", "fluids are no part of a body"),
-    (r"(SPRING|DASHPOT)[12]", "springs of components hold a body; give SPRINGA"),
+    (r"D", "networks of fluids and heat do not belong to a body"),
+    (r"F3D\d.*|FC3D.*", "fluids do not belong to a body"),
+    (r"(SPRING|DASHPOT)[12]", "springs to the ground hold the body; give SPRINGA"),
 )
 
 Block = tuple[str, dict[str, str], str, Rows, Array | None]

@@ -26,7 +26,7 @@ from preprocess.mesh_files.abaqus_surfaces import same_name
 from preprocess.mesh_files.abaqus_ties import Ties
 
 LINEAR = "the body is linear elastic"
-CONTACT = "contacts act between bodies, in the mechanism; join parts of one body by *TIE"
+CONTACT = "contacts act between bodies of the mechanism; join parts of one body by *TIE"
 NOTED = {
     "PLASTIC": LINEAR,
     "CREEP": LINEAR,
@@ -35,9 +35,11 @@ NOTED = {
     "CONTACT PAIR": CONTACT,
     "GAP": CONTACT,
     "CLEARANCE": CONTACT,
-    "DAMPING": "damping of the modes is an option of reduce",
-    "INITIAL CONDITIONS, TYPE=STRESS": "a stress before any motion is the option prestress of reduce",
-    "PRE-TENSION SECTION": "the part is whole there, without pre-tension",
+    "DAMPING": "modal damping is an option of reduce",
+    "INITIAL CONDITIONS, TYPE=STRESS": (
+        "a stress before any motion is the option prestress of reduce"
+    ),
+    "PRE-TENSION SECTION": "the part is treated as continuous there, without pre-tension",
 }
 ANALYSIS = (
     "AMPLITUDE",
@@ -184,7 +186,7 @@ class Deck:
         if self.ties.sectors and self.connects:
             raise error_at(
                 self.ties.sectors[0].line,
-                "*CYCLIC SYMMETRY MODEL with couplings or equations is not read",
+                "*CYCLIC SYMMETRY MODEL with couplings or equations is not supported",
             )
         self.ties.complete(reading)
 

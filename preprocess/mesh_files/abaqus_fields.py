@@ -63,7 +63,7 @@ class TemperatureTables:
             return [float(np.interp(self.temperature, table[:, -1], each)) for each in table.T[:-1]]
         remedy = "give all nodes one temperature by *INITIAL CONDITIONS"
         self.notices.append(
-            f"{what} has {len(rows)} rows: the first one holds, at a temperature of {its:g}; "
+            f"{what} has {len(rows)} rows: the first one is used, at a temperature of {its:g}; "
             + (remedy if known else "give one row")
         )
         return first

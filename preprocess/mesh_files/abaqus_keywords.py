@@ -14,6 +14,7 @@ Array = NDArray[np.float64]
 
 # further nodes in the line, of incompatible modes, are ignored as CalculiX does
 INTERNAL = ("C3D8", "C3D8I")
+# number of members of a set; guards against allocating memory for damaged files
 LONGEST_SET = 10**7
 SETS = "name its faces in one *SURFACE of elements, or its nodes in a *NSET"
 
@@ -94,7 +95,7 @@ def _generated(reading: AbaqusContent, options: dict[str, str], line: str, rows:
         if count < 1 or rest or count > LONGEST_SET:
             raise error_at(
                 number,
-                f"*NGEN: from {first} to {last} by {step} is no whole number of steps; "
+                f"*NGEN: from {first} to {last} by {step} is not a whole number of steps; "
                 "correct the line",
             )
         nodes = [first + k * step + reading.own[0] for k in range(count + 1)]
@@ -146,7 +147,7 @@ def _system(reading: AbaqusContent, options: dict[str, str], line: str, rows: Ro
     second = np.cross(third, first)
     if not np.linalg.norm(second) > 1e-9 * np.linalg.norm(third) * np.linalg.norm(first):
         raise error_at(
-            line, "*SYSTEM: its points are on one line, or its first axis is along z; give others"
+            line, "*SYSTEM: its points are collinear, or its first axis is along z; give others"
         )
     axes = np.column_stack([np.cross(second, third), second, third])
     reading.system = origin, np.asarray(axes / np.linalg.norm(axes, axis=0))

@@ -212,7 +212,9 @@ def _axes(options: Mapping[str, str], line: str, rows: Rows) -> Array | None:
     first, second = np.array(values[:6]).reshape(2, 3) - np.array([*values[6:], 0.0, 0.0, 0.0][:3])
     third = np.cross(first, second)
     if not np.linalg.norm(third) > 1e-9 * np.linalg.norm(first) * np.linalg.norm(second):
-        raise error_at(line, "*ORIENTATION: its two points are on one line; give others")
+        raise error_at(
+            line, "*ORIENTATION: its two points are collinear with the origin; give others"
+        )
     axes = np.column_stack([first, np.cross(third, first), third])
     about, angle = turn_of(line, rows)
     turn = Rotation.from_rotvec(np.radians(angle) * np.eye(3)[about - 1]).as_matrix()

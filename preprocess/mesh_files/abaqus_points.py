@@ -18,7 +18,9 @@ from preprocess.mesh_files.abaqus_blocks import error_at
 from preprocess.mesh_files.abaqus_fields import TemperatureTables, reals
 from preprocess.mesh_files.abaqus_surfaces import same_name
 
-SAME = 1e-6  # difference of slopes that are one
+# relative difference of the slopes on both sides of rest that counts as none; curves in files have
+# about six digits
+SAME = 1e-6
 
 
 @dataclass

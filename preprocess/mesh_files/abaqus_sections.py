@@ -36,7 +36,8 @@ from preprocess.mesh_files.nastran_shapes import angle, box, i_section
 Array = NDArray[np.float64]
 
 DEFAULT_AXIS = [0.0, 0.0, -1.0]  # of beams
-SAME = 1e-6  # sine of the angle between normals that are one
+# sine of the angle between normals that count as one; directions in files have about six digits
+SAME = 1e-6
 SOLID = ("SOLID SECTION", "SOLIDSECTION")
 PLACES = ("CENTROID", "SHEAR CENTER")
 
@@ -141,7 +142,7 @@ class AbaqusSections:
         if self.thicknesses and reading.shifts:
             raise error_at(
                 self.thicknesses[0][0],
-                "*NODAL THICKNESS together with *INSTANCE is not read; give one part",
+                "*NODAL THICKNESS together with *INSTANCE is not supported; give one part",
             )
         for k, (given, numbers) in enumerate(zip(self.found, members)):
             kinds = {reading.elements[n][0] for n in numbers if owner[n] == k}
@@ -198,7 +199,7 @@ class AbaqusSections:
                 raise error_at(
                     given.line,
                     f"*{given.keyword}: give an ORIENTATION, because instance "
-                    f"'{given.instance}' is turned",
+                    f"'{given.instance}' is rotated",
                 )
             declared[name] = (
                 _constants(given, materials.tables)
@@ -252,7 +253,7 @@ class AbaqusSections:
             return self._shell(reading, given, materials)
         if given.options.get("SECTION", "").upper() == "L":
             self.notices.append(
-                "SECTION=L: the nodes are taken where the middle lines of the legs meet"
+                "SECTION=L: the nodes are assumed where the middle lines of the legs meet"
             )
         section = _beam(given, self.of_abaqus)
         rows = self._directions(reading, given, numbers)
@@ -290,8 +291,8 @@ class AbaqusSections:
                 ):
                     raise error_at(
                         given.line,
-                        f"*NORMAL: element {n} has other normals at its nodes, a twisted "
-                        "beam; give it one",
+                        f"*NORMAL: element {n} has different normals at its nodes (a twisted "
+                        "beam); give it one",
                     )
                 axis = sides[0]
             rows.append([n, *(float(value) for value in axis)])
@@ -348,7 +349,7 @@ class AbaqusSections:
             raise error_at(
                 given.line,
                 f"*{given.keyword}: give an ORIENTATION, because instance "
-                f"'{given.instance}' is turned",
+                f"'{given.instance}' is rotated",
             )
         axis = _first_axis(given, materials, base) if base else [1.0, 0.0, 0.0]
         for where, row in rows:
@@ -482,8 +483,8 @@ def _first_axis(given: SectionCard, materials: AbaqusMaterials, name: str) -> li
     if turn != (3, 0.0):
         raise error_at(
             given.line,
-            f"*{given.keyword}: orientation '{name}' has another second line than 3, 0; "
-            "give shells its points turned",
+            f"*{given.keyword}: the second line of orientation '{name}' is not 3, 0; "
+            "give rotated points instead",
         )
     return given.turned([float(x) for x in axes[:, 0]])
 
@@ -530,8 +531,8 @@ def _beam(given: SectionCard, of_abaqus: bool) -> dict[str, Any]:
         section |= {"offset": centroid.tolist(), "shear_centre": (shear - centroid).tolist()}
     if section is None:
         why = {
-            "CIRC": "one number is a radius or a diameter; give two diameters",
-            "GENERAL": "I12 is not supported; turn the axes",
+            "CIRC": "one number may be a radius or a diameter; give two diameters",
+            "GENERAL": "I12 is not supported; rotate the axes",
         }
         raise error_at(
             given.line,
@@ -541,14 +542,15 @@ def _beam(given: SectionCard, of_abaqus: bool) -> dict[str, Any]:
     if len(given.rows) <= lines and given.turn is not None:
         raise error_at(
             given.line,
-            f"*{given.keyword}: give its first axis, because instance '{given.instance}' is turned",
+            f"*{given.keyword}: give its first axis, because instance '{given.instance}' is "
+            "rotated",
         )
     offsets = [real(given.line, given.options.get(f"OFFSET{k + 1}", "0")) for k in range(2)]
     if any(offsets) and key not in ("RECT", "CIRC", "PIPE", "BOX"):
         raise error_at(
             given.line,
-            f"*{given.keyword}, OFFSET of SECTION={shape} is not supported; give its "
-            "place by its dimensions",
+            f"*{given.keyword}, OFFSET of SECTION={shape} is not supported; give its position by "
+            "its dimensions",
         )
     if any(offsets):
         sides = (2 * d[0], 2 * d[0]) if key == "PIPE" else (d[0], [*d, d[0]][1])

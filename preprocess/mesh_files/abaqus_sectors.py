@@ -21,8 +21,11 @@ from flexmbs.errors import InputError
 from preprocess.mesh_files.abaqus_assembly import AbaqusContent
 from preprocess.mesh_files.abaqus_surfaces import outer_faces, same_name, surface_nodes
 
-MOST_NODES = 5_000_000  # of the whole part
-SAME_PLACE = 1e-5  # of the size of the part
+# number of nodes of the whole part; guards against a wrong number of sectors
+MOST_NODES = 5_000_000
+# distance of coincident nodes relative to the size of the part; rotated positions in files have
+# about six digits
+SAME_PLACE = 1e-5
 
 
 Sides = dict[str, tuple[list[int], list[int]]]
@@ -109,7 +112,7 @@ def _copy(
     length = float(np.linalg.norm(b - a))
     if not length > 0 or not np.isfinite(length):
         raise InputError(
-            f"{sector.line}: *CYCLIC SYMMETRY MODEL: the two points of its axis are at one place"
+            f"{sector.line}: *CYCLIC SYMMETRY MODEL: the two points of its axis coincide"
         )
     x, own = np.array([reading.nodes[node] for node in nodes]) - a, set(nodes)
     of_sector = set(numbers)

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 INT, SIZE, REAL = np.dtype("<i4"), np.dtype("<u8"), np.dtype("<f8")
+# item numbers; larger unsigned ones come from damaged files and would overflow in sums of signed
+# integers
 MOST = 2**62
 
 

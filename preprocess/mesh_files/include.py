@@ -11,8 +11,8 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_text
 from flexmbs.files.path_policy import Reach
 
-DEEPEST = 10
-LARGEST = 2**31  # bytes of all included files
+DEEPEST = 10  # depth of nested files; limits the work on damaged or malicious input
+LARGEST = 2**31  # bytes of all included files, 2 GB
 TEXT_SUFFIXES = (".inp", ".bdf", ".nas", ".dat")
 _NAME = re.compile(r"(?:\bINPUT\s*=|^\s*INCLUDE\s)\s*([^,\r\n]{1,400})", re.I | re.M)
 

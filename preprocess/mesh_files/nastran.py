@@ -278,8 +278,8 @@ def _bulk(path: Path, structural: bool, allow_outside: bool) -> BulkData:
     damped = sum(_damps(card) for card in cards)
     if structural and damped:
         bulk.notices.append(
-            f"{damped} structural damping (GE, PARAM,G) omitted: damping of the modes is "
-            "an option of reduce"
+            f"{damped} structural damping (GE, PARAM,G) omitted: modal damping is an option of "
+            "reduce"
         )
     bulk.notices += [f"{n} {name} omitted: {_remedy(name)}" for name, n in sorted(left.items())]
     return bulk

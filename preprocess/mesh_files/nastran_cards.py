@@ -13,6 +13,7 @@ from pathlib import Path
 from flexmbs.errors import InputError
 from preprocess.mesh_files.include import Includes
 
+# number of members of a set; guards against allocating memory for damaged files
 LONGEST_SET = 10**7
 TEXTS = ("DEQATN", "METADATA", "SELABEL", "UDNAME")  # whose fields, and commas, are those of a text
 _TEXT = re.compile(rf"\s*({'|'.join(TEXTS)})(?![A-Z0-9])", re.I)
@@ -78,8 +79,8 @@ def _entries(path: Path, lines: list[str], before: int, includes: Includes) -> I
                 )
             if _plain(name) and tail and _plain(name) != tail:
                 raise InputError(
-                    f"{where}: continuation '{name}' does not follow its card; let each "
-                    "card's lines follow each other"
+                    f"{where}: continuation '{name}' does not follow its card; keep the lines of "
+                    "each card together"
                 )
             card.fields += fields
             tail = _tail(text)
@@ -130,8 +131,7 @@ def _refuse_more_fields(text: str, where: str) -> None:
     more = fields[4 if "*" in name else 8 :]
     if any(more[1:]) or (more and re.fullmatch(r"[\d.]+", more[0])):
         raise InputError(
-            f"{where}: {name} has more fields than its line can have; continue them on "
-            "the next line"
+            f"{where}: {name} has more fields than a line can hold; continue them on the next line"
         )
 
 

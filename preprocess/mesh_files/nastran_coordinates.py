@@ -19,7 +19,9 @@ from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field,
 
 Array = NDArray[np.float64]
 BY_POINTS, BY_GRIDS = ("CORD2R", "CORD2C", "CORD2S"), ("CORD1R", "CORD1C", "CORD1S")
-ON_AXIS = 1e-9  # distance from the axis, of that from the origin, that is none
+# distance from the axis relative to that from the origin, below which radial directions are round-
+# off
+ON_AXIS = 1e-9
 
 
 @dataclass

@@ -65,8 +65,8 @@ PCOMPFQ PCOMPG PCOMPG1 PCOMPLS PCOMPP PCOMPS PCONEAX PDAMP PDAMP5 PELAS PFAST PG
 PROD PSEAM PSHEAR PSHELL PSOLCZ PSOLID PSPH PSTACK PTUBE PVISC PWELD STACK PGPLSN PPLANE PSTRN LAMINATE
 """)
 CONTACT, CURVES = (
-    "contacts act between bodies, in the mechanism",
-    "the values of the properties and materials hold",
+    "contacts act between bodies of the mechanism",
+    "the values of the properties and materials are used",
 )
 LINEAR, ROTORS = "the body is linear elastic", "rotors are bodies of the mechanism"
 NOTED = {
@@ -92,7 +92,7 @@ NOTED = {
         _names("ROTBENT ROTOR ROTORAX ROTORB ROTORD ROTORG ROTORSE RSPINR RSPINT"), ROTORS
     ),
     "SNORM": "the normals of shells are those of their elements",
-    **dict.fromkeys(_names("DAMPGBL DAMPING"), "damping of the modes is an option of reduce"),
+    **dict.fromkeys(_names("DAMPGBL DAMPING"), "modal damping is an option of reduce"),
     **dict.fromkeys(
         _names("INITS INITADD ISTRESS ISTRSSS PREADD BOLT"),
         "a stress before any motion is the option prestress",
@@ -125,7 +125,7 @@ KNOWN = {
     *OF_THE_BODY,
     *ELEMENTS,
 }
-FEW = 10  # problems that are listed
+FEW = 10  # number of problems that a message lists
 
 
 def require_known(cards: Iterable[Card]) -> None:
@@ -140,16 +140,16 @@ def require_known(cards: Iterable[Card]) -> None:
     problems = []
     for name, card in list(first.items())[:FEW]:
         near = difflib.get_close_matches(name[:20], sorted(KNOWN), 1, 0.7)
-        mend = (
+        remedy = (
             f"did you mean {near[0]}? Remove it otherwise"
             if near
             else "correct its name, or remove it"
         )
-        mend = (
+        remedy = (
             "it repeats the card before, which is not supported; write all cards"
             if name.startswith("=")
-            else mend
+            else remedy
         )
-        problems.append(f"{card.line}: card '{name[:20]}' is not known; {mend}")
+        problems.append(f"{card.line}: card '{name[:20]}' is not known; {remedy}")
     if problems:
         raise InputError(*problems)

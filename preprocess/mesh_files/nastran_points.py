@@ -30,8 +30,9 @@ Array = NDArray[np.float64]
 Item = dict[str, Any]
 ELEMENTS = ("CELAS1", "CELAS2", "CDAMP1", "CDAMP2", "CVISC", "CBUSH", "CONM2")
 TABLES = ("MPC", "PELAS", "PDAMP", "PVISC")  # of which one number may occur in several cards
-MIDDLE = 0.5  # of the line between the grids of a CBUSH
-SAME = 1e-6  # difference of directions that are one
+MIDDLE = 0.5  # default position S of a CBUSH on the line between its grids (Quick Reference Guide)
+# difference of unit directions that count as one; directions in files have about six digits
+SAME = 1e-6
 
 
 @dataclass
@@ -213,7 +214,7 @@ class NastranPoints:
             )
         if text_field(card, 9) not in ("", "-1") or any(text_field(card, k) for k in (10, 11, 12)):
             raise InputError(
-                f"{name}: OCID and S1 to S3 are not supported; give the place on the line "
+                f"{name}: OCID and S1 to S3 are not supported; give the position on the line "
                 "between its grids by S"
             )
         place = real_field(card, 8) if text_field(card, 8) else MIDDLE
@@ -231,7 +232,7 @@ class NastranPoints:
             return {**given, "axes": frames.axes(integer_field(card, 7), card).tolist()}
         apart = frames.point(second, card) - frames.point(first, card)
         if not np.linalg.norm(apart) > 0:
-            raise InputError(f"{name}: its grids are at one place; give the axes by CID")
+            raise InputError(f"{name}: its grids coincide; give the axes by CID")
         if text_field(card, 4).isdecimal() and not text_field(card, 5) and not text_field(card, 6):
             vector = frames.point(integer_field(card, 4), card) - frames.point(first, card)
         else:

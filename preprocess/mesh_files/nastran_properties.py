@@ -15,7 +15,8 @@ from preprocess.mesh_files.nastran_cards import Card, integer_field, real_field,
 from preprocess.mesh_files.nastran_shapes import OPEN, SHAPES, Section
 
 ROUNDED, SHEAR = 1e-6, 5 / 6  # of 12I/T³, and TS/T of a plate
-FITS = 0.01  # of G to E and ν
+# relative difference of G from E/2(1 + ν); data in decks are often rounded to three digits
+FITS = 0.01
 MAY_VANISH = ("TUBE",)  # of which a dimension may be zero
 Pair = tuple[float, float]
 STATIONS = ("YES", "YESA", "NO")  # whether a station of PBEAM has stress
@@ -58,7 +59,7 @@ def _shell(card: Card) -> Property:
         and not text_field(card, 10)
     )
     if not plain or abs(bending - 1) > ROUNDED or abs(shear - SHEAR) > 1e-3:
-        what = "give MID2 = MID3 = MID1, no MID4, and 12I/T³, TS/T as of a plate"
+        what = "give MID2 = MID3 = MID1, no MID4, and 12I/T³, TS/T of a homogeneous plate"
         raise _refused(card, f"only plates of one material are supported; {what}")
     return Property(
         {"kind": "shell", "thickness": real_field(card, 2), **_added(card, 7)},
@@ -201,7 +202,7 @@ def _end_of(card: Card, stations: list[tuple[float, list[float]]]) -> list[float
             ):
                 raise _refused(
                     card,
-                    f"station {x:g} is not on the line between the ends; divide the beam "
+                    f"station {x:g} deviates from the line between the ends; divide the beam "
                     "into elements there",
                 )
     return last
@@ -217,7 +218,8 @@ def tube(card: Card) -> Property:
     outer, given = real_field(card, 2), real_field(card, 3)
     if text_field(card, 5) and real_field(card, 5) != outer:
         raise _refused(
-            card, "OD2 of a tapered tube is not supported; divide it into tubes of one diameter"
+            card,
+            "OD2 of a tapered tube is not supported; divide it into tubes of constant diameter",
         )
     inner = outer - 2 * given if given else 0.0
     if not (outer > 0 and 0 <= inner < outer):
@@ -262,7 +264,7 @@ def _shaped(card: Card) -> Property:
         raise _refused(
             card,
             f"tapered section {shape} is not supported; divide the beam into elements of "
-            "one section",
+            "constant section",
         )
     more: Section = {"turn": turn} if turn else {}
     if beam:  # its shear centre is on the line between the grids

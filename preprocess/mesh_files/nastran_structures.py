@@ -358,7 +358,7 @@ class StructuralCards:
                 raise InputError(
                     f"{own[0].card.line}: {own[0].card.name} {own[0].number}: torsion of "
                     f"rods through node {min(nodes - held)},"
-                    " which nothing else turns, is not supported; give J = 0, or beams"
+                    " whose rotation nothing else acts on, is not supported; give J = 0, or beams"
                 )
             found |= {f"{rod.card.name} {rod.number} torsion": self._twist(rod) for rod in own}
         return found
@@ -376,7 +376,7 @@ class StructuralCards:
         )
         length = float(np.linalg.norm(apart))
         if not length > 0:
-            raise InputError(f"{name}: has no length; give grids at two places")
+            raise InputError(f"{name}: has no length; give grids at two positions")
         x = apart / length
         y = np.cross(x, np.eye(3)[np.abs(x).argmin()])
         axes = np.column_stack([x, y / np.linalg.norm(y), np.cross(x, y / np.linalg.norm(y))])

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 _HEADER = re.compile(r"^\*(?:NODE|ELEMENT)[ \t]*(?:,[^\n]*[^\n,\s][ \t]*)?\r?\n", re.M | re.I)
 _PLAIN = re.compile(r"[-+0-9.eE, \t\r\n]*")
-LARGEST_NUMBER = 1e15  # that is certainly an integer
+LARGEST_NUMBER = 1e15  # largest floating-point value that is certainly an exact integer (below 2⁵³)
 
 
 class ExtractedTables(NamedTuple):

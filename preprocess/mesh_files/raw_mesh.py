@@ -41,7 +41,7 @@ STRUCTURES = {
     "truss": "truss2",
 }
 SHELLS = ", or read its beams and shells with structural=True"
-SHOWN = 5
+SHOWN = 5  # number of elements that a message lists
 
 
 @dataclass(frozen=True, eq=False)

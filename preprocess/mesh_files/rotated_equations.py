@@ -11,7 +11,7 @@ from flexmbs.errors import InputError
 
 Array = NDArray[np.float64]
 Terms = list[tuple[int, int, float]]
-TINY = 1e-12
+TINY = 1e-12  # factor relative to the largest that is zero but for the round-off of rotated axes
 
 
 def rotated_terms(terms: Terms, axes: Mapping[int, Array]) -> Terms:

@@ -26,7 +26,9 @@ Indices = NDArray[np.int64]
 
 LARGEST_EXPANSION = {"vtkZLibDataCompressor": 1032, "vtkLZMADataCompressor": 7100}
 CLAIMS = ("NumberOfPoints", "NumberOfCells")
-MOST_REGIONS = 200  # distinct values of cell data that become sets
+# number of distinct values of cell data that become sets; data with more values are results, not
+# regions
+MOST_REGIONS = 200
 
 
 def read_vtu(path: Path, structural: bool = False) -> RawMesh:

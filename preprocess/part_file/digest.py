@@ -17,7 +17,7 @@ from flexmbs.flexible_body.divided import load_body
 from preprocess.mesh_files.include import included_files
 
 INPUTS = "digest of inputs"  # key of the provenance
-BLOCK = 1 << 20
+BLOCK = 1 << 20  # bytes read and hashed at a time, 1 MB
 MADE = (".h5", ".html", ".toml")  # outputs, and the part file itself
 
 

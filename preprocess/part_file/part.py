@@ -280,8 +280,8 @@ class Part:
         """
         if self.division is not None:
             raise InputError(
-                f"{self.document.path}: divide: the part is in pieces; this takes one "
-                "piece only, omit [divide]"
+                f"{self.document.path}: divide: the part is divided, a single piece is needed; "
+                "omit [divide]"
             )
         began = time.perf_counter()
         if progress is not None:

@@ -145,7 +145,7 @@ def _source_problems(table: Mapping[str, Any]) -> list[Problem]:
     """
     if "divide" in table and (given := [key for key in WHOLE if key in table]):
         return [
-            Problem((key,), "is not available for a part in pieces; omit it with [divide]")
+            Problem((key,), "is not available for a divided part; omit it with [divide]")
             for key in given
         ]
     if "matrices" in table:

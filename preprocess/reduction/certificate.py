@@ -22,9 +22,10 @@ from preprocess.reduction.transfer_error import LOSS, FullSpectrum, TransferErro
 from preprocess.reduction.trial_space import TrialSpace
 
 _ABOVE, _HIGHEST = 1.05, 1.6  # range of the shift, as multiples of the band
-_BOUNDED = 1.0  # relative; a larger error tells nothing
-_MARGIN = 10.0  # of the count's backward error
-_MOST_NOISE = 0.1  # of a tolerance
+_BOUNDED = 1.0  # relative error bound; a larger one contains no information
+# factor on the backward error of the count, which is estimated with one random vector
+_MARGIN = 10.0
+_MOST_NOISE = 0.1  # round-off relative to the tolerance; more would use up the tolerance
 
 
 class AccuracyRequest(NamedTuple):

@@ -35,10 +35,14 @@ from preprocess.reduction.accuracy import FREE, ReducedModel, ritz
 from preprocess.reduction.independent_shapes import DEPENDENT, orthonormal
 from preprocess.reduction.interface_statics import InterfaceStatics
 
-MOST = 60  # patterns of damper forces; with more dampers those of the shapes of the basis
-RANK = 1e-9  # of the largest eigenvalue of D, scaled to a unit diagonal
-TOLERATED = 0.02  # relative error of a pole without a warning
-AT_LEAST = 3  # poles judged
+# number of patterns of damper forces; each adds a static shape to the basis. With more dampers the
+# forces are those of the shapes of the basis
+MOST = 60
+# eigenvalue of D relative to the largest, scaled to a unit diagonal, that is zero but for round-off
+RANK = 1e-9
+# relative error of a pole without a warning: 2 %, of the size of other errors of damping
+TOLERATED = 0.02
+AT_LEAST = 3  # number of poles that are judged, even above the band
 SLOWEST = 1e-4  # of the band; slower poles are creep, and lost to round-off where dampers hold
 
 

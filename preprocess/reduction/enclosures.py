@@ -32,7 +32,7 @@ from preprocess.reduction.trial_space import TrialPairs
 
 # relative distance of a lower bound from the next lower eigenvalue that makes it a shift
 _CLEAR = 1e-3
-_MARGIN = 10.0  # of round-off in the bounds
+_MARGIN = 10.0  # factor on the estimated round-off in the bounds
 
 
 class Enclosure(NamedTuple):

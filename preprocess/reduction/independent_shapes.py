@@ -16,8 +16,12 @@ from flexmbs.flexible_body.file import MAX_MODES
 from preprocess.fe.fe_model import FEModel
 from preprocess.reduction.interface_statics import InterfaceStatics
 
-DEPENDENT = 1e-6  # smallest remainder, relative in the norm √(φᵀMφ), of an independent shape
-_CLEAR = 1e-3  # remainder that is clearly independent
+# remainder of a shape relative to its norm √(φᵀMφ), below which round-off dominates
+DEPENDENT = 1e-6
+# relative remainder of a clearly independent shape: orthogonalization loses at most three digits
+_CLEAR = 1e-3
+# round-off of a pivot in a Gram matrix per squared coefficient: sums of many terms, hence a
+# thousand machine precisions
 _ROUND_OFF = 1e3 * np.finfo(float).eps
 
 

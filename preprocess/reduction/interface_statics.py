@@ -50,12 +50,13 @@ from preprocess.solve.sparse_products import RepeatedProduct
 # constraints by nodes of rigid interfaces that cost less than a factor: few, or one for so many
 # unknowns
 FEW, PER = 100, 1000
-_SINGULAR = 1e-14  # reciprocal condition number of dependent interfaces
-_COLUMNS = 64  # of loads solved for at once
+# reciprocal condition number at which interfaces are linearly dependent, close to machine precision
+_SINGULAR = 1e-14
+_COLUMNS = 64  # number of loads solved for at once, which bounds the memory of their solutions
 
-TINY = 1e-13  # compliance over the largest one, below which there is none
+TINY = 1e-13  # compliance relative to the largest one below which there is only round-off
 DEPENDENT = (
-    "interfaces: the averaged interfaces, those on nodes of connections among them, are "
+    "interfaces: the averaged interfaces, including those on nodes of connections, are "
     "not independent of each other and of the "
     "rigid ones; use different nodes for each"
 )
@@ -104,8 +105,8 @@ class InterfaceStatics:
         free = free_blocks(fe, interfaces)
         if not fe.engine.total(np.array(free.size)):
             raise InputError(
-                "interfaces: they hold every node; leave part of the body deformable, as "
-                "by two elements instead of one"
+                "interfaces: they hold every node; leave part of the body deformable, for "
+                "example by two elements instead of one"
             )
         K = connections.matrix(fe.K)
         self._KT = fe.loads(fe.stiffness_product(self._T))

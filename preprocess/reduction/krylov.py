@@ -15,12 +15,17 @@ from preprocess.reduction.interface_statics import InterfaceStatics
 from preprocess.reduction.sturm_check import modes_below
 from preprocess.solve.lanczos import Modes, Operator
 
-HIGHEST = 1e9  # Hz
-MOST_BELOW = 500  # modes about and below a frequency
-_DEFLATED = 2.0  # modes below this multiple of the highest ω² are treated exactly
-_RESONANCE = 1e-9  # distance of ω² from σ below which a mode counts as excited at resonance
+HIGHEST = 1e9  # Hz, beyond the frequencies of any structure
+MOST_BELOW = 500  # number of modes about and below a frequency; they are summed explicitly
+# multiple of the highest ω² below which modes are summed explicitly: the condition number of the
+# rest is then 2
+_DEFLATED = 2.0
+# relative distance of ω² from σ below which a mode counts as excited at resonance: the response
+# would have no digits
+_RESONANCE = 1e-9
+# residual relative to the load, close to round-off; later blocks of the sequence amplify errors
 _TOLERANCE = 1e-12
-_MAX_STEPS = 100
+_MAX_STEPS = 100  # five times the twenty steps that the condition number 2 needs
 
 
 @checked_arguments
@@ -102,7 +107,7 @@ def _low_modes(statics: InterfaceStatics, highest: float) -> Modes:
     if count > MOST_BELOW:
         raise InputError(
             f"method.frequencies: {count} modes are near and below {frequency:g} Hz; "
-            f"reduce it to fewer than {MOST_BELOW} modes"
+            f"lower it to fewer than {MOST_BELOW} modes"
         )
     return statics.modes((), omega_max=limit)
 

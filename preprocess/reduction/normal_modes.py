@@ -132,7 +132,7 @@ class NormalModeReduction(Reduction):
         if below > MAX_MODES:
             raise InputError(
                 f"method.{option}: {below} modes are below {frequency:g} Hz, a body has "
-                f"at most {MAX_MODES}; reduce it"
+                f"at most {MAX_MODES}; lower it"
             )
 
     def _automatic(self, statics: InterfaceStatics, static: dict[str, FloatArray]) -> Modes:

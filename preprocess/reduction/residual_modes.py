@@ -23,7 +23,8 @@ FEWEST, MOST = (
     # modes: a beam has about as many up to twice the frequency of its eighth one, at the cost of
     # that basis
 )
-STILL = 1e-9  # of the largest singular value: no motion of the interfaces
+# singular value relative to the largest below which a shape does not move the interfaces
+STILL = 1e-9
 
 
 def residual_modes(statics: InterfaceStatics, shapes: FloatArray, wanted: int) -> Modes:

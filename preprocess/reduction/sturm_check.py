@@ -25,8 +25,9 @@ from flexmbs.errors import SolverError
 from flexmbs.flexible_body.components import FloatArray
 from preprocess.reduction.interface_statics import InterfaceStatics, free_blocks, free_matrix
 
-CHEAP = 30_000  # degrees of freedom up to which the second factorization is negligible
-_SEPARATE = 1e-6  # relative gap of eigenvalues in which a shift is safe
+CHEAP = 30_000  # number of degrees of freedom up to which the second factorization is negligible
+# relative gap of eigenvalues in which a shift is safe from their errors of about 1e-8
+_SEPARATE = 1e-6
 
 
 def modes_below(statics: InterfaceStatics, omega2: float, held: Sequence[int]) -> int:

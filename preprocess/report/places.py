@@ -13,7 +13,9 @@ from flexmbs.page.solids import Place
 from preprocess.fe.interfaces import BoundInterface
 from preprocess.mesh.rigid_motion import rigid_motion
 
-RIGID = 1e-7  # of the largest displacement of the shapes
+# deviation from the frame's rigid motion relative to the largest displacement, above the accuracy
+# of bodies in files with eight digits
+RIGID = 1e-7
 
 
 def interface_places(

@@ -27,8 +27,10 @@ from preprocess.solve.threads import Threads
 
 Flags = NDArray[np.bool_]
 
-_MAX_STEPS = 200  # for each two hundred modes
-CAPACITY = 6  # shapes for each mode
+# number of steps for each two hundred modes; with a factor in single precision compact solids take
+# 6 steps for 6 modes, 13 for 20 and 40 for 60
+_MAX_STEPS = 200
+CAPACITY = 6  # number of shapes of the space for each wanted mode; a restart keeps a sixth
 # residual of a Ritz vector whose correction, which the space gets, leaves less than a tenth: see
 # `lanczos`
 _SETTLED = 2e-7
@@ -40,12 +42,16 @@ _LITTLE = 0.1
 # largest error of a product of shapes; more indicates a space that is larger than that of the
 # motions
 _ORTHONORMAL = 1e-8
-_SWEEPS = 4  # of orthogonalization, at most
+# largest number of sweeps of orthogonalization; two are enough in general (Parlett 1998, section
+# 6.9), shapes with hardly any mass need more
+_SWEEPS = 4
 # of the square of a shape that a sweep leaves; of less, round-off would be a part that counts
 _LEFT = 1e-5
 _DRIFT = 1e-12  # error of products of Ritz vectors from which on one sweep does not do
-_SHIFTED = 1e-6  # relative decrease of a Ritz value that a new mode below it causes
-_APART = 1e-4  # relative distance of Ritz values whose vectors do not mix
+# relative decrease of a Ritz value by a new mode below it, far above that of a converged value
+_SHIFTED = 1e-6
+# relative distance of Ritz values whose vectors do not mix by the errors of the response
+_APART = 1e-4
 
 
 class Projection(NamedTuple):

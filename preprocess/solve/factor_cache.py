@@ -59,9 +59,7 @@ def load_factor(
     another kind or a damaged one, MachineError if kernels are not compiled.
     """
     if not COMPILED:
-        raise MachineError(
-            "keep: factors are kept by the compiled solver only; unset NUMBA_DISABLE_JIT"
-        )
+        raise MachineError("keep: only the compiled solver stores factors; unset NUMBA_DISABLE_JIT")
     if not Path(path).exists():
         return None
     content = read_whole(
@@ -110,8 +108,8 @@ def _read(file: h5py.File, digest: str) -> _CachedFactor | None:
     header = attributes(file)
     if header.get("format") != FORMAT:
         raise InputError(
-            f"format: is {header.get('format', 'missing')!s:.40}, not {FORMAT}; name "
-            "another file to keep the factor in"
+            f"format: is {header.get('format', 'missing')!s:.40}, not {FORMAT}; name another "
+            "file for the factor"
         )
     if header.get("digest") != digest:
         return None
@@ -119,13 +117,13 @@ def _read(file: h5py.File, digest: str) -> _CachedFactor | None:
     check_items(found, set(ITEMS), FORMAT)
     for item, kind in ITEMS.items():
         check_storage(item, found[item], kind)
-    check_free_memory(float(found["panels"].nbytes), "the kept factor")
+    check_free_memory(float(found["panels"].nbytes), "the cached factor")
     return _CachedFactor(digest, found["order"][()].ravel(), found["panels"][()].ravel())
 
 
 def _permutation(order: Indices, count: int, path: str | os.PathLike[str]) -> Indices:
     if len(order) != count or not np.array_equal(np.sort(order), np.arange(count)):
         raise InputError(
-            f"{path}: order: is no permutation of {count} nodes, the file is damaged; remove it"
+            f"{path}: order: is not a permutation of {count} nodes, the file is damaged; remove it"
         )
     return order

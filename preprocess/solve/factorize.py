@@ -16,7 +16,9 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 NONE = np.zeros(0, np.int64)
-SINGULAR = 1e14  # estimated condition number at which a matrix counts as singular
+# estimated condition number at which a matrix counts as singular: two digits before machine
+# precision
+SINGULAR = 1e14
 DEFAULT = "cholesky" if COMPILED else "superlu"
 
 

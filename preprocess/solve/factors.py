@@ -25,10 +25,13 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 OUT_OF_MEMORY, SOLVE = -2, 33  # PARDISO's error and phase
-REFINED = 1e-8  # largest error of refined solutions, relative in the energy norm
+# largest error of refined solutions, relative in the energy norm; energies and frequencies have its
+# square
+REFINED = 1e-8
 # ratio of a pivot to the largest diagonal entry of its node below which the matrix may be singular
 SOFT = 1e-8
-SOLVED = 1e-6  # largest residual of a solution by a kept factor
+# largest relative residual of a solution by a stored factor; a factor of another matrix has about 1
+SOLVED = 1e-6
 
 
 class FactorProblem(NamedTuple):

@@ -21,12 +21,17 @@ from preprocess.solve.threads import Threads
 Operator = Callable[[FloatArray], FloatArray]
 # residual of a Ritz vector, of the order of its error; that of its ω² is of the order of its square
 TOLERANCE = 4e-9
-_SWEEPS = 3  # of orthogonalization against the basis, at most
+# largest number of sweeps of orthogonalization against the basis; two are enough in general
+# (Parlett 1998, section 6.9), shapes with hardly any mass need more
+_SWEEPS = 3
+# number of restarts; compact solids with up to 60 modes need none, since the basis has six fields
+# for each mode
 _MAX_RESTARTS = 30
-_CAPACITY = 96  # fields of a basis, at least
-_DENSE_SIZE = 400
-_EQUAL = 1e-6  # relative distance of angular frequencies that may be those of one eigenspace
-_MASSLESS = 1e-13  # eigenvalue of a mass matrix with unit diagonal below which it is zero
+_CAPACITY = 96  # least number of fields of a basis, so that a few modes need no restart
+_DENSE_SIZE = 400  # number of degrees of freedom up to which all eigenpairs are computed: 15 ms
+# relative distance of angular frequencies that may belong to one eigenspace, far above their errors
+_EQUAL = 1e-6
+_MASSLESS = 1e-13  # eigenvalue of a mass matrix with unit diagonal that is zero but for round-off
 
 
 class Modes(NamedTuple):

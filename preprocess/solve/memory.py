@@ -9,9 +9,13 @@ from contextlib import contextmanager
 from flexmbs.console.memory import free_memory as free_memory
 from flexmbs.errors import InputError, MachineError
 
-LARGE = 2e8  # entries of a factor beyond which single precision is tried
-MANY = 150_000  # nodes from which on two grids take less time than a factor
-COARSE = 0.5  # largest share of the nodes that are those of the coarse grid
+# number of entries of a factor beyond which single precision is tried: 1.6 GB, from where memory
+# and time matter
+LARGE = 2e8
+MANY = 150_000  # number of nodes from which two grids take less time than a factor
+# largest fraction of coarse nodes; with more the factor of the coarse grid is hardly smaller than
+# that of all nodes
+COARSE = 0.5
 
 
 def memory_estimate(n_nodes: int, coarse: int) -> float:

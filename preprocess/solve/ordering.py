@@ -22,8 +22,11 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 CUTS = (0.42, 0.46, 0.5, 0.54, 0.58)
-LEAF = 64  # nodes below which no cut is made
-MANY = 5000  # nodes from which on coarse ones alone are ordered
+# number of nodes below which no cut is made, since cuts then save hardly any fill
+LEAF = 64
+# number of nodes from which coarse ones alone are ordered; below, ordering all of them takes little
+# time
+MANY = 5000
 
 
 def node_graph(K: sp.csr_matrix, nodes: Indices) -> sp.csr_matrix:

@@ -21,9 +21,9 @@ from preprocess.solve.threads import Threads, parallel_map
 Array = NDArray[np.float64]
 Map = Callable[[Callable[[slice], Any], Sequence[tuple[slice]]], list[Any]]
 
-BLOCK = 16384  # rows of a task
-STRIP = 1024  # rows of fields that stay in the cache of a processor
-SIX = 6  # columns at once, whose sums are in registers
+BLOCK = 16384  # number of rows of a task; sums over blocks are independent of the number of threads
+STRIP = 1024  # number of rows of fields that stay in the cache of a processor
+SIX = 6  # number of columns at once, whose sums are in registers
 
 
 @kernel

@@ -14,7 +14,7 @@ from preprocess.solve.memory import retain_freed_memory
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
-BLOCK = 4096 // 3 * 3  # rows of a task, three to a node
+BLOCK = 4096 // 3 * 3  # number of rows of a task, a multiple of the three of a node
 _ENCLOSING: ContextVar[int] = ContextVar("threads", default=0)
 
 

@@ -189,7 +189,7 @@ def test_absurd_frequencies_are_rejected_before_the_work(
     monkeypatch.setattr(normal_modes, "MAX_MODES", 20)
     below = 3 * 12 + 2 * 6
     refused = (
-        rf"method.frequencies: {below} modes are near and below 1e\+08 Hz; reduce it to fewer "
+        rf"method.frequencies: {below} modes are near and below 1e\+08 Hz; lower it to fewer "
         r"than 20"
     )
     with pytest.raises(InputError, match=refused):

@@ -27,7 +27,7 @@ from preprocess.formats.standard_input_data import (
     with_geometric_stiffness,
 )
 
-_LABEL = 24  # characters before the equals sign
+_LABEL = 24  # characters before the equals sign, as in the published files
 
 
 class SidExporter(Exporter):

@@ -37,4 +37,4 @@ class VtuExporter(Exporter):
         )
         with whole_file(path) as draft:
             grid.write(draft, file_format="vtu")
-        return ["a .vtu file has the surface and the modes only"]
+        return ["a .vtu file contains the surface and the modes only"]

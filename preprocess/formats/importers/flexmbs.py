@@ -17,7 +17,7 @@ class FlexmbsImporter(Importer):
     def read(self, request: ImportRequest, report: ImportReport) -> FlexibleBodyData:
         stored = load_body(request.path)
         if isinstance(stored, DividedBodyData):
-            report.found(f"{len(stored.pieces)} pieces, put together for small deflections")
+            report.found(f"{len(stored.pieces)} pieces, assembled for small deflections")
             report.check(
                 False,
                 "stress modes and geometric stiffness are those of the pieces and are omitted",

@@ -25,7 +25,7 @@ _ORDER = {
     4: (*range(12), *range(16, 20), *range(12, 16)),
     5: (*range(9), *range(12, 15), *range(9, 12)),
 }
-ACCURACY = 1e-5  # of positions with six digits
+ACCURACY = 1e-5  # relative accuracy of positions, which have six digits
 
 
 class FrdMode(NamedTuple):

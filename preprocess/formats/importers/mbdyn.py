@@ -32,7 +32,7 @@ from preprocess.formats.importers.raw_body import BodyNodes, RawBody, checked_bo
 from preprocess.formats.inertia_invariants import invariant_5, moments_of_shapes, shape_products
 from preprocess.inputs.number_parsing import content, integers, numbers
 
-PRINTED = 1e-6
+PRINTED = 1e-6  # relative agreement of repeated data; programs write seven or more digits
 _GROUP = re.compile(
     rb"^[ \t]*\*\*[ \t]*RECORD GROUP[ \t]+(\d{1,3})\b.*$", re.MULTILINE | re.IGNORECASE
 )

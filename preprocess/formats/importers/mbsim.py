@@ -23,6 +23,8 @@ from preprocess.body.shape_integrals import ShapeIntegrals
 from preprocess.formats.importers.base import Importer, ImportReport, ImportRequest
 from preprocess.formats.importers.raw_body import BodyNodes, RawBody, checked_body
 
+# number of modes; guards against allocating memory for damaged files: the products of shapes have 6
+# n² numbers, 0.8 GB at this number
 MAX_MODES = 4096
 _NO_TRIANGLES = np.zeros((0, 3), dtype=np.int64)
 

@@ -15,7 +15,9 @@ from preprocess.body.shape_integrals import ShapeIntegrals
 from preprocess.formats.importers.base import ImportReport, ImportRequest
 from preprocess.inputs.units import Units
 
-MANY_NODES = 100  # above, only named nodes become frames
+# number of nodes above which only named nodes become frames; a longer list is a mesh, not a choice
+# of interfaces
+MANY_NODES = 100
 
 
 class RawBody(NamedTuple):

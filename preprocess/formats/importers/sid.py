@@ -35,7 +35,7 @@ from preprocess.formats.standard_input_data import (
     shape_products_of,
 )
 
-PRINTED = 1e-8  # agreement of blocks that were printed with twelve digits
+PRINTED = 1e-8  # relative agreement of repeated data; published files have twelve digits
 
 
 class SidImporter(Importer):

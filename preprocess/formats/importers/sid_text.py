@@ -19,6 +19,8 @@ from preprocess.formats.standard_input_data import (
 )
 from preprocess.inputs.number_parsing import content
 
+# number of modes; guards against allocating memory for damaged files: the first-order terms of Gr
+# have 9 n² numbers
 MAX_MODES = 500
 _ENTRY = re.compile(
     r"m([01n])\s*\(\s*(\d+)\s*,\s*(\d+)\s*(?:,\s*(\d+)\s*)?(?:,\s*\d+\s*)?\)\s*=\s*(\S+)\s*$"

@@ -26,7 +26,9 @@ from preprocess.formats.importers.base import ImportReport, ImportRequest
 from preprocess.formats.importers.raw_body import RawBody, checked_body
 from preprocess.mesh.rigid_motion import rigid_motion
 
+# relative residual of rigid-body modes; matrices are written with seven or more digits
 PRINTED = 1e-6
+# number of degrees of freedom; the matrices are dense, 72 MB each at this number
 MAX_DOFS = 3000
 
 
@@ -97,8 +99,8 @@ def superelement_body(
     )
     report.check(
         False,
-        "a superelement has no products of shapes: of each shape the part without momenta "
-        "is assumed equal in x, y, z",
+        "a superelement has no products of shapes: the part of each shape without momenta is "
+        "assumed equal in x, y, z",
     )
     return checked_body(raw, request, report)
 

@@ -54,7 +54,7 @@ Indices = NDArray[np.int64]
 STREAMED = 1 / 64  # of all operations that a subtree may hold whose panels are dropped
 # entries of arrays beyond which allocating them takes little of the time of the work in them
 KEPT = 1e8
-BLOCK = 8192  # nodes whose loads are reordered by one task
+BLOCK = 8192  # number of nodes whose loads one task reorders: about a megabyte for eight loads
 
 
 class PivotError(Exception):

@@ -27,8 +27,8 @@ from flexmbs._jit.blas import (
 
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
-STRIP = 64  # columns eliminated at once where pivots of both signs occur
-TINY = 1e-300
+STRIP = 64  # number of columns eliminated at once if pivots of both signs occur
+TINY = 1e-300  # pivots below it are zero; guards against division by zero and denormal numbers
 
 
 class FrontMatrix(NamedTuple):

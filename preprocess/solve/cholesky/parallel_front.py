@@ -24,8 +24,9 @@ Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 ParallelMap = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], list[Any]]
 
-WIDTH = 192  # columns of a panel eliminated at once
-TILE = 384  # rows and columns of the update in one task
+WIDTH = 192  # number of columns of a panel eliminated at once; the corner is factored by one thread
+# rows and columns of the update in one task, large enough for efficient matrix products
+TILE = 384
 Span = tuple[int, int]  # (from, number)
 
 

@@ -16,8 +16,11 @@ from preprocess.solve.cholesky.symbolic import EliminationTree
 Indices = NDArray[np.int64]
 Array = NDArray[np.float64]
 
-SHARE = 1 / 6  # of all operations that a subtree may hold
-LEAST = 3e7  # operations below which there is no division
+# largest fraction of all operations in one subtree, small enough to balance the threads of a
+# workstation
+SHARE = 1 / 6
+# number of operations below which there is no division: a hundredth of a second of work
+LEAST = 3e7
 PART, LEAST_ENTRIES = 1 / 8, 1e6  # the same for substitutions: entries of the factor
 
 

@@ -25,7 +25,7 @@ from flexmbs._jit.simd_rows import (
 Array = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
 
-STRIP = 6
+STRIP = 6  # number of columns solved at once; their factors stay in registers
 
 
 class LoadRows(NamedTuple):

@@ -28,7 +28,9 @@ ROUGHLY, TRIED = 0.1, 1e-5
 LEAST = 0.25  # eigenvalue of A K from which on they serve
 # errors over those of `refined`: in the norm of A, reduced once by 1 − A K
 BEYOND = (1.0 - LEAST) / (ROUGH * np.sqrt(LEAST))
-SOFT = 1e-6  # ratio of a pivot to its diagonal entry below which the matrix may be singular
+# ratio of a pivot to its diagonal entry below which the matrix may be singular; round-off of single
+# precision is 1e-7
+SOFT = 1e-6
 
 
 @final

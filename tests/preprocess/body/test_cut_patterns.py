@@ -448,7 +448,7 @@ def test_averaged_cuts_of_other_meshes_do_not_fit() -> None:
 def test_rigid_cuts_without_an_estimate_warn() -> None:
     pieces = pp.divide(pp.box_mesh((0.8, 0.02, 0.03), (16, 1, 1)), pieces=2)
     with pytest.warns(
-        pp.PreprocessWarning, match="rigid cuts make a part stiffer, how much is not estimated"
+        pp.PreprocessWarning, match="rigid cuts make the part stiffer, by an amount that is not"
     ):
         pp.reduce_divided(pieces, STEEL, cuts="rigid", estimate=False, **OPTIONS)
 

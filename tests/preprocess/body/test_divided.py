@@ -177,7 +177,7 @@ def test_materials_by_element_set() -> None:
 
 def test_pieces_given_to_reduce_name_the_function_for_them() -> None:
     with pytest.raises(
-        InputError, match="part: is 2 pieces; reduce_divided makes one body of the pieces of a part"
+        InputError, match="part: is 2 pieces; use reduce_divided for the pieces of a part"
     ):
         pp.reduce(
             pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=2),
@@ -225,7 +225,7 @@ def test_a_forgotten_piece_is_noticed() -> None:
     pieces = pp.divide(pp.box_mesh((0.4, 0.02, 0.02), (8, 1, 1)), pieces=3)
     with pytest.raises(
         InputError,
-        match="pieces: hex20 box, piece 2: no other has its cut 2; give all pieces of the part",
+        match="pieces: hex20 box, piece 2: no other piece has its cut 2; give all pieces of the part",
     ):
         pp.reduce_divided(pieces[:2], STEEL, interfaces={"root": pp.Rigid("x0")}, reference="root")
 
@@ -274,9 +274,7 @@ def test_a_part_file_with_pieces(tmp_path: Path) -> None:
     )
     found = part.reduce_divided()
     assert [piece.digest for piece in found.pieces] == [piece.digest for piece in same.pieces]
-    with pytest.raises(
-        InputError, match=r"divide: the part is in pieces; this takes one piece only"
-    ):
+    with pytest.raises(InputError, match=r"divide: the part is divided, a single piece is needed"):
         part.reduce()
     with pytest.raises(InputError, match=r"divide: is missing"):
         read_part(bar(tmp_path, PART.partition("[divide]")[0])).reduce_divided()
@@ -286,6 +284,6 @@ def test_a_part_file_with_pieces(tmp_path: Path) -> None:
 def test_keys_of_one_piece_are_refused(key: str, tmp_path: Path) -> None:
     name = key.split(" ")[0].split(".")[0]
     with pytest.raises(
-        InputError, match=rf"{name}: is not available for a part in pieces; omit it with \[divide\]"
+        InputError, match=rf"{name}: is not available for a divided part; omit it with \[divide\]"
     ):
         read_part(bar(tmp_path, PART.replace("[divide]", f"{key}\n[divide]")))

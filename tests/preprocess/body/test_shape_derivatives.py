@@ -173,7 +173,7 @@ def test_what_has_no_derivatives_is_named():
     ):
         pp.shape_derivatives(base, part, {"nu": 0.3}, **how)
     for method, message in (
-        (pp.Rubin(modes=2), "shapes of Rubin have no derivatives here; take CraigBampton"),
+        (pp.Rubin(modes=2), "shapes of Rubin have no derivatives; use CraigBampton"),
         (pp.CraigBampton(modes=2, inertia_relief=True), "without inertia relief"),
     ):
         with pytest.raises(fm.InputError, match=message):

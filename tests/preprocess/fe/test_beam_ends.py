@@ -212,7 +212,9 @@ def test_bad_ends_are_named(options, message):
 
 def test_ends_of_beams_with_three_nodes_are_refused():
     mesh = line([(0, 0, 0), (0.5, 0, 0), (1, 0, 0)], kind="line3")
-    with pytest.raises(InputError, match="ends and released are of line2 elements, not of line3"):
+    with pytest.raises(
+        InputError, match="ends and released apply to line2 elements only, not to line3"
+    ):
         pp.assemble(mesh, STEEL, sections=replace(BAR, released=("", "56")))
 
 

@@ -149,10 +149,10 @@ def test_nodes_beyond_the_tolerance_are_reported():
             lambda: pp.Spring(1, 2, -5.0),
             "stiffness: -5.0; give a number in N/m that is not negative",
         ),
-        (lambda: pp.Spring(1, 1, 5.0), "its nodes are at one place"),
+        (lambda: pp.Spring(1, 1, 5.0), "its nodes coincide"),
         (
             lambda: pp.Spring(0, 1, 5.0, direction=(0.3, 0.1, 1.0)),
-            "direction: is across the line between its nodes",
+            "direction: is not along the line between its nodes",
         ),
     ],
 )

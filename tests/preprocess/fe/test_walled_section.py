@@ -330,12 +330,12 @@ def test_a_tube_of_many_walls_is_round():
         ([(0, 0, 1, 0, 0.1)], "give two or more rows"),
         ([(0, 0, 1, 0, 0.1), (1, 0, 1, 1, 0.0)], "a positive thickness"),
         ([(0, 0, 1, 0, 0.1), (1, 0, 1, 0, 0.1)], "one has no length"),
-        ([(0, 0, 1, 0, 0.1), (1, 0, 2, 0, 0.1)], "they are in one line; use RectangularSection"),
-        ([(0, 0, 1, 0, 0.1), (2, 0, 2, 1, 0.1)], "they must hang together"),
+        ([(0, 0, 1, 0, 0.1), (1, 0, 2, 0, 0.1)], "they are collinear; use RectangularSection"),
+        ([(0, 0, 1, 0, 0.1), (2, 0, 2, 1, 0.1)], "they are not connected; join them at their ends"),
         ([(0, 0, 2, 0, 0.1), (2, 0, 1, 1, 0.1), (1, 1, 1, -1, 0.1)], "two cross or touch"),
         ([(0, 0, 2, 0, 0.1), (2, 0, 1, 1, 0.1), (1, 1, 1, 0, 0.1)], "two cross or touch"),
-        ([(0, 0, 1, 0, 0.1), (1, 0, 1, 1, 0.1), (1, 0, 0, 0, 0.1)], "two lie on each other"),
-        ([(0, 0, 1, 0, 0.1), (1, 0, 1, 1, 0.1), (0, 0, 2, 0, 0.1)], "two lie on each other"),
+        ([(0, 0, 1, 0, 0.1), (1, 0, 1, 1, 0.1), (1, 0, 0, 0, 0.1)], "two coincide"),
+        ([(0, 0, 1, 0, 0.1), (1, 0, 1, 1, 0.1), (0, 0, 2, 0, 0.1)], "two coincide"),
     ],
 )
 def test_bad_walls_are_named(walls, message):
@@ -356,7 +356,7 @@ def test_rectangles_elsewhere_are_named():
     for other in (np.array(rows) + 0.05, 1000 * np.array(rows)):
         with pytest.raises(
             InputError,
-            match="rectangles: are far from the walls or of another area; give the same origin "
+            match="rectangles: differ from the walls in position or area; give the same origin "
             "and unit",
         ):
             pp.WalledSection(walls, rectangles=other.tolist(), orientation=UP)

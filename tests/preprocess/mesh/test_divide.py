@@ -96,7 +96,7 @@ def test_impossible_divisions_are_refused(options, message: str) -> None:
 def test_pieces_are_not_divided_again() -> None:
     """Their node sets "cut 1", … would be taken for cuts of the new division."""
     with pytest.raises(
-        InputError, match="node set 'cut 1': names that begin with 'cut ' belong to the cuts"
+        InputError, match="node set 'cut 1': names that begin with 'cut ' are reserved for cuts"
     ):
         pp.divide(pp.divide(BAR, pieces=2)[0], pieces=2)
 

@@ -158,13 +158,13 @@ def test_reference_points_of_assemblies(kind: str, tmp_path: Path) -> None:
         (
             "\n0, 0, 1\n",
             "\n",
-            r"\*BEAM SECTION: give its first axis, because instance 'P-1' is turned",
+            r"\*BEAM SECTION: give its first axis, because instance 'P-1' is rotated",
         ),
         ("SECTION=RECT\n", "SECTION=RECT, TAPER\n", r"\*BEAM SECTION, TAPER is not supported"),
         (
             "*END PART",
             "*NODAL THICKNESS\n1, 0.1\n*END PART",
-            r"\*NODAL THICKNESS together with \*INSTANCE is not read",
+            r"\*NODAL THICKNESS together with \*INSTANCE is not supported",
         ),
     ],
 )

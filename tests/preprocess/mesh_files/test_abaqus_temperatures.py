@@ -92,7 +92,7 @@ def read(tmp_path, text):
         warnings.simplefilter("always")
         fe = pp.assemble(pp.read_mesh(path, unit="mm", structural=True))
     messages = [str(each.message) for each in found]
-    return fe, [message for message in messages if "rows: the first one holds" in message]
+    return fe, [message for message in messages if "rows: the first one is used" in message]
 
 
 def same(one, two):
@@ -129,7 +129,7 @@ def test_tables_are_evaluated_at_the_initial_temperature(tmp_path, kind, seed):
     first, said = read(tmp_path, mesh + material(kind, table, densities))
     same(first, read(tmp_path, mesh + material(kind, table[:1], densities[:1]))[0])
     assert len(said) == 2
-    assert f"has 3 rows: the first one holds, at a temperature of {degrees[0]:g}" in said[0]
+    assert f"has 3 rows: the first one is used, at a temperature of {degrees[0]:g}" in said[0]
     assert "one temperature by *INITIAL CONDITIONS" in said[0]
 
 

@@ -287,8 +287,8 @@ LAYERS = "*ORIENTATION, NAME=o\n1, 0, 0, 0, 1, 0\n{}*SHELL SECTION, ELSET=flap, 
             SHEET + "*ELEMENT, TYPE=MASS, ELSET=m\n9, 1\n*MASS, ELSET=m, TYPE=ANISOTROPIC\n1e-3, " "2e-3, 3e-3\n",
             r"\*MASS, TYPE=ANISOTROPIC is not supported",
         ),
-        (FLAP + CARBON + LAYERS.format("3, 30.\n") + "MATERIAL=carbon, ORIENTATION=o\n2.\n", "another second line than 3, 0"),
-        (FLAP + CARBON + LAYERS.format("1, 0.\n") + "MATERIAL=carbon, ORIENTATION=o\n2.\n", "another second line than 3, 0"),
+        (FLAP + CARBON + LAYERS.format("3, 30.\n") + "MATERIAL=carbon, ORIENTATION=o\n2.\n", "of orientation 'o' is not 3, 0"),
+        (FLAP + CARBON + LAYERS.format("1, 0.\n") + "MATERIAL=carbon, ORIENTATION=o\n2.\n", "of orientation 'o' is not 3, 0"),
         (FLAP + CARBON + LAYERS.format("4, 0.\n") + "MATERIAL=carbon\n2.\n", r"\*ORIENTATION: axis 4 of its second line"),
         (
             FLAP + CARBON + "*NODAL THICKNESS\n1, 3.\n" + LAYERS.format("")
@@ -342,7 +342,7 @@ def test_a_nonlinear_spring_has_its_slope_at_rest(tmp_path, rows, found):
 def test_damping_and_initial_stress_are_noted(tmp_path):
     with pytest.warns(
         pp.PreprocessWarning,
-        match=r"1 \*DAMPING omitted; damping of the modes is an option of reduce",
+        match=r"1 \*DAMPING omitted; modal damping is an option of reduce",
     ):
         read(tmp_path, SHEET + "*DAMPING, ALPHA=2.\n")
     with pytest.warns(

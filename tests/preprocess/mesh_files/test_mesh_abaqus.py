@@ -231,12 +231,12 @@ def test_nodes_are_generated_on_the_line_between_two(tmp_path):
     ("lines", "options", "message"),
     [
         ("1, 99", "", r"\*NGEN: node 99 does not exist; define it before"),
-        ("1, 4, 2", "", r"\*NGEN: from 1 to 4 by 2 is no whole number of steps"),
-        ("4, 1", "", r"\*NGEN: from 4 to 1 by 1 is no whole"),
-        ("1, 4, 0", "", r"\*NGEN: from 1 to 4 by 0 is no whole"),
+        ("1, 4, 2", "", r"\*NGEN: from 1 to 4 by 2 is not a whole number of steps"),
+        ("4, 1", "", r"\*NGEN: from 4 to 1 by 1 is not a whole"),
+        ("1, 4, 0", "", r"\*NGEN: from 1 to 4 by 0 is not a whole"),
         ("1, 4, 1", ", LINE=C", r"\*NGEN, LINE=C is not supported"),
         ("1, a", "", "expected integers"),
-        ("1", "", r"\*NGEN: from 1 to 1 by 1 is no whole"),
+        ("1", "", r"\*NGEN: from 1 to 1 by 1 is not a whole"),
     ],
 )
 def test_nodes_that_cannot_be_generated(tmp_path, lines, options, message):

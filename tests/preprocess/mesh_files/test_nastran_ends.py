@@ -365,7 +365,8 @@ def test_torsion_of_rods_that_nothing_resists_is_left_out(tmp_path):
     )
     assert len(one.rotating) == 4
     with pytest.raises(
-        InputError, match="CTUBE 10: torsion of rods through node 5, which nothing else turns"
+        InputError,
+        match="CTUBE 10: torsion of rods through node 5, whose rotation nothing else acts on",
     ):
         read(
             tmp_path,

@@ -138,8 +138,8 @@ def test_a_letter_too_many_or_too_few_is_never_passed(tmp_path, seed):
 
 @pytest.mark.parametrize(
     ("card", "note"),
-    [("MATT1,1,3", "the values of the properties and materials hold"), ("MATS1,1,,PLASTIC", "the body is linear elastic"),
-     ("BSURF,5,1", "contacts act between bodies, in the mechanism"), ("SNORM,1,,0.,0.,1.", "the normals of shells are those of")],
+    [("MATT1,1,3", "the values of the properties and materials are used"), ("MATS1,1,,PLASTIC", "the body is linear elastic"),
+     ("BSURF,5,1", "contacts act between bodies of the mechanism"), ("SNORM,1,,0.,0.,1.", "the normals of shells are those of")],
 )  # fmt: skip
 def test_what_changes_the_body_in_an_analysis_alone_is_noted(tmp_path, card, note):
     with pytest.warns(pp.PreprocessWarning, match=f"1 {card.split(',')[0]} omitted: {note}"):

@@ -50,8 +50,8 @@ def test_a_ply_given_by_its_output_alone_repeats_the_one_before(tmp_path):
             (SHEET + f"{card},5,PSHELL,1.-9,7\n", f"1 {card} are not supported")
             for card in ("NSM", "NSM1", "NSML", "NSML1")
         ],
-        (SHEET + "RBE2,30,5,123456,1,2,,,,3,4\n", "RBE2 has more fields than its line can have"),
-        (SHEET + "RBE2,30,5,123456,1,2,,,,3\n", "RBE2 has more fields than its line can have"),
+        (SHEET + "RBE2,30,5,123456,1,2,,,,3,4\n", "RBE2 has more fields than a line can hold"),
+        (SHEET + "RBE2,30,5,123456,1,2,,,,3\n", "RBE2 has more fields than a line can hold"),
         (SHEET + "PARAM,WTMASS,-1.\n", "WTMASS: give a positive factor"),
         (SHEET + STEEL, "material number 1 occurs twice"),
         (
@@ -113,8 +113,8 @@ def test_continuations_by_name(tmp_path):
         assert read(tmp_path, beam(first, second.format(name))).mass > 0.0
     with pytest.raises(
         InputError,
-        match=r"continuation '\+B' does not follow its card; let each card's lines follow each "
-        r"other",
+        match=r"continuation '\+B' does not follow its card; keep the lines of each card "
+        r"together",
     ):
         read(tmp_path, beam("+A", second.format("+B")))
 
@@ -148,7 +148,7 @@ def test_structural_damping_is_noted(tmp_path):
     deck = SHEET.replace("7.85-9\n", "7.85-9,,,0.02\n") + "PARAM,G,0.03\nPARAM,K6ROT,1.\n"
     with pytest.warns(
         pp.PreprocessWarning,
-        match=r"2 structural damping \(GE, PARAM,G\) omitted: damping of the modes is an",
+        match=r"2 structural damping \(GE, PARAM,G\) omitted: modal damping is an",
     ):
         read(tmp_path, deck)
 

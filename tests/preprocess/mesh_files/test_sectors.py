@@ -99,14 +99,14 @@ def test_a_sector_becomes_the_whole_ring(tmp_path, shift):
     [
         ("N=6", "N=1", r"\*CYCLIC SYMMETRY MODEL needs N=, two points of its axis"),
         ("N=6", "N=9999999", r"\*CYCLIC SYMMETRY MODEL needs N="),
-        ("0, 0, 0, 0, 0, 1", "0, 0, 1, 0, 0, 1", "the two points of its axis are at one place"),
+        ("0, 0, 0, 0, 0, 1", "0, 0, 1, 0, 0, 1", "the two points of its axis coincide"),
         ("0, 0, 0, 0, 0, 1", "0, 0, 0", "two points of its axis"),
         ("TIE=T1", "TIE=T1, ELSET=no", "element set 'no' does not exist"),
         ("left, right", "left, no", r"\*TIE is of surface 'no', which does not exist"),
         (
             RING,
             RING + "*EQUATION\n2\n1, 1, 1., 2, 1, -1.\n",
-            r"\*CYCLIC SYMMETRY MODEL with couplings or equations is not read",
+            r"\*CYCLIC SYMMETRY MODEL with couplings or equations is not supported",
         ),
     ],
 )

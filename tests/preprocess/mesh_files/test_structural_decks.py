@@ -307,7 +307,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         (
             "PBARL,8,1,,BAR\n,8.0,12.0",
             "PBEAML,8,1,,ROD\n,8.,,YES,0.5,5.,,YES,1.0\n,6.",
-            "PBEAML 8: station 0.5 is not on the line",
+            "PBEAML 8: station 0.5 deviates from the line",
         ),
         (",0.,0.,1.\n", ",999\n", "CBAR 101: node 999 has no GRID card; give one"),
         (
@@ -404,7 +404,7 @@ def test_sections_of_bars(tmp_path, card, properties):
         (
             "ENDDATA",
             "PBEAM,9,1,2.0,3.0,4.0,,5.0\n,,,,,,,,\n,NO,0.5,1.0\nENDDATA",
-            "PBEAM 9: station 0.5 is not on the line",
+            "PBEAM 9: station 0.5 deviates from the line",
         ),
     ],
 )

@@ -124,7 +124,7 @@ def test_a_damaged_factor_is_refused(kept: Path, tmp_path: Path) -> None:
             lambda a: np.where(np.arange(len(a)) == 5, np.nan, a),
             "finite entries instead of",
         ),
-        ("order", lambda a: np.zeros_like(a), "no permutation"),
+        ("order", lambda a: np.zeros_like(a), "is not a permutation"),
         ("order", lambda a: a[::-1], "is damaged|does not solve|instead of"),
     ):
         path.write_bytes(kept.read_bytes())
@@ -164,5 +164,5 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_interpreted_solvers_keep_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(factor_cache, "COMPILED", False)
-    with pytest.raises(MachineError, match="keep: factors are kept by the compiled solver only"):
+    with pytest.raises(MachineError, match="keep: only the compiled solver stores factors"):
         reduced("averaged", "rubin", keep=tmp_path / "bar.factor")

@@ -211,7 +211,7 @@ def test_nearly_incompressible_and_flat_parts_are_right_in_any_case(monkeypatch)
 
 def test_modes_that_do_not_converge_are_those_of_refined_solutions(part, single, monkeypatch):
     expected = reduced(part, "rigid", "craig-bampton").modes.frequency
-    told, find = [], interface_statics.modes_by_corrections
+    told, find = [], interface_statics.davidson_modes
 
     def attempt(*given, **options):
         try:
@@ -220,7 +220,7 @@ def test_modes_that_do_not_converge_are_those_of_refined_solutions(part, single,
             told.append(str(error))
             raise
 
-    monkeypatch.setattr(interface_statics, "modes_by_corrections", attempt)
+    monkeypatch.setattr(interface_statics, "davidson_modes", attempt)
     monkeypatch.setattr(davidson, "_MAX_STEPS", 3)
     np.testing.assert_allclose(
         reduced(part, "rigid", "craig-bampton").modes.frequency, expected, rtol=1e-9
