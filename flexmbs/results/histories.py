@@ -69,10 +69,9 @@ def states_of(trajectory: Trajectory, beta: np.ndarray) -> States:
 
 
 @packed()
-def frame_history(system, work, m, motions, out):
-    """out[i] = (A, r, ṙ, ω, r̈, ω̇) of frame m in world axes at output i, (nt, 24); r̈ = A (v̇ + ω
-    × v) + g.
-    """
+def frames_history(system, work, numbers, motions, out):
+    """out[k, i] = (A, r, ṙ, ω, r̈ = A (v̇ + ω × v) + g, ω̇) of frame numbers[k] in world axes at
+    output i, (n, nt, 24)."""
     frames, gravity, motion = work.frames, system.gravity, work.motion
     g = (gravity[0], gravity[1], gravity[2])
     for i in range(motions.q.shape[0]):
@@ -80,16 +79,17 @@ def frame_history(system, work, m, motions, out):
             motions.q[i], motions.s[i], motions.sd[i], work.zero, work.zero, work.zero
         )
         body_motion(system, work, motions.t[i], here.q, here.s, here.sd)
-        Rm, xm = frame_pose(frames, m, here.q)
-        A, r = world_pose(frames, motion, m, Rm, xm)
-        v, w, vd, wd = frame_rates(work, gravity, m, (Rm, xm), here)
-        for a in range(9):
-            out[i, a] = A[a]
-        store3_at(out, i, 9, r)
-        store3_at(out, i, 12, mul(A, v))
-        store3_at(out, i, 15, mul(A, w))
-        store3_at(out, i, 18, add(mul(A, add(vd, cross(w, v))), g))
-        store3_at(out, i, 21, mul(A, wd))
+        for k in range(numbers.shape[0]):
+            Rm, xm = frame_pose(frames, numbers[k], here.q)
+            A, r = world_pose(frames, motion, numbers[k], Rm, xm)
+            v, w, vd, wd = frame_rates(work, gravity, numbers[k], (Rm, xm), here)
+            for a in range(9):
+                out[k, i, a] = A[a]
+            store3_at(out[k], i, 9, r)
+            store3_at(out[k], i, 12, mul(A, v))
+            store3_at(out[k], i, 15, mul(A, w))
+            store3_at(out[k], i, 18, add(mul(A, add(vd, cross(w, v))), g))
+            store3_at(out[k], i, 21, mul(A, wd))
 
 
 @packed()

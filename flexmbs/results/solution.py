@@ -24,7 +24,7 @@ from flexmbs.results.histories import (
     Motions,
     contact_history,
     energy_history,
-    frame_history,
+    frames_history,
     rotor_history,
     states_of,
 )
@@ -57,7 +57,9 @@ from flexmbs.system.coordinate_functions import factors_at
 from flexmbs.system.records import Work
 from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
-KEPT_MOTIONS = 2**26  # bytes
+# motions of frames that are kept: bytes of all and number of blocks, of frames evaluated together
+KEPT_MOTIONS, KEPT_BLOCKS = 2**26, 4
+MOTION_NUMBERS = 24  # of a frame at an output: see `frames_history`
 # the integrator whose accelerations are changes of the velocity over a step
 TIME_STEPPING = "moreau-jean"
 
@@ -466,19 +468,25 @@ class SolutionData:
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
 
     def _motion(self, number: int) -> FrameMotion:
-        """Motion of a frame by its index; those of a few frames are kept, for views ask again and
-        again.
+        """Motion of a frame by its index. Those of neighbouring frames are evaluated with it, and
+        the last ones are kept: views ask again and again, and for one frame after the other.
         """
-        out = self._motions.get(number)
-        if out is None:
-            out = np.zeros((len(self.t), 24))
+        size = max(1, KEPT_MOTIONS // (KEPT_BLOCKS * max(len(self.t), 1) * 8 * MOTION_NUMBERS))
+        block = number // size
+        motions = self._motions.get(block)
+        if motions is None:
+            last = min((block + 1) * size, len(self.compiled.system.frames.body))
+            numbers = np.arange(block * size, last)
+            motions = np.zeros((len(numbers), len(self.t), MOTION_NUMBERS))
             thread = threading.get_ident()
             if thread not in self._scratches:
                 self._scratches[thread] = make_work(self.compiled.system)
-            motions = Motions(self.t, self.q, self.s, self.sd)
-            frame_history(self.compiled.system, self._scratches[thread], number, motions, out)
-            if (len(self._motions) + 1) * out.nbytes <= KEPT_MOTIONS:
-                self._motions[number] = out
+            states = Motions(self.t, self.q, self.s, self.sd)
+            frames_history(self.compiled.system, self._scratches[thread], numbers, states, motions)
+            for old in list(self._motions)[: 1 - KEPT_BLOCKS]:
+                self._motions.pop(old, None)
+            self._motions[block] = motions
+        out = motions[number - block * size]
         out = out.copy()  # views are their owner's
         return FrameMotion(
             out[:, 9:12],

@@ -32,7 +32,7 @@ from flexmbs.model.bodies import RigidBody
 from flexmbs.model.contacts import JointLimit, SpherePlane
 from flexmbs.model.forces import FrameForce, PointSpring
 from flexmbs.model.joints import Revolute
-from flexmbs.results.histories import Motions, States, energy_history, frame_history, joint_history
+from flexmbs.results.histories import Motions, States, energy_history, frames_history, joint_history
 from flexmbs.results.joints import JointHistories, history_shapes
 from flexmbs.studies.run.simulate import simulate
 from flexmbs.system.compile import Compiled, compile_model
@@ -180,7 +180,10 @@ def _of_start_and_results(
     return begin, [
         energy,
         joints,
-        (frame_history, (system, work, 0, Motions(row, rows, rows, rows), rows)),
+        (
+            frames_history,
+            (system, work, np.zeros(1, np.int64), Motions(row, rows, rows, rows), rows[None]),
+        ),
     ]
 
 

@@ -10,7 +10,7 @@ from flexmbs.dynamics.kinematics import rates
 from flexmbs.errors import InputError
 from flexmbs.initial import analysis_arguments
 from flexmbs.model.frames import FrameRef, frame_ref
-from flexmbs.results.histories import Motions, frame_history
+from flexmbs.results.histories import Motions, frames_history
 from flexmbs.results.state import State
 from flexmbs.studies.states.tangent import cut_rates
 from flexmbs.system.compile import Compiled
@@ -50,19 +50,19 @@ def frame_drift(state: State, frame: str | FrameRef) -> np.ndarray:
 
 
 def _frame_rates(state: State, frame: str | FrameRef, velocities: np.ndarray) -> np.ndarray:
-    """Rows of `frame_history` at s = 0 and at the rows of velocities."""
+    """Rows of `frames_history` at s = 0 and at the rows of velocities."""
     compiled, n = state.compiled, len(velocities) + 1
-    number = frame_number(compiled, frame)
-    out = np.zeros((n, 24))
+    numbers = np.array([frame_number(compiled, frame)], np.int64)
+    out = np.zeros((1, n, 24))
     q, s = np.tile(state.q, (n, 1)), np.vstack([np.zeros(len(state.s)), velocities])
-    frame_history(
+    frames_history(
         compiled.system,
         state.work(),
-        number,
+        numbers,
         Motions(np.full(n, state.t), q, s, np.zeros_like(s)),
         out,
     )
-    return out
+    return out[0]
 
 
 def body_jacobian(state: State, body: str) -> np.ndarray:
