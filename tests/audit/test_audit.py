@@ -10,7 +10,7 @@ from audited_models import ball, found, four_bar, oscillator, other_equations, p
 from scipy.integrate import quad
 
 import flexmbs as fm
-from flexmbs.audit import second_opinion, second_run
+from flexmbs.audit import cross_check, second_run
 from flexmbs.audit.audit_samples import states_as_solution
 from flexmbs.audit.cross_check import turned
 from flexmbs.audit.impacts import impact_duration
@@ -128,7 +128,7 @@ def test_equations_that_are_not_those_of_the_model(monkeypatch, change, pair):
 )
 def test_reactions_are_as_right_as_the_method_promises(monkeypatch, integrator, given, status):
     """Multipliers off by 1e-3: a finding, unless the method projects its steps by as much."""
-    projected = second_opinion._projected
+    projected = cross_check._projected
 
     def wrong(solution, mine):
         here = projected(solution, mine)
@@ -138,7 +138,7 @@ def test_reactions_are_as_right_as_the_method_promises(monkeypatch, integrator, 
     options = {"formalism": "multiplier", "coordinates": "absolute", "integrator": integrator}
     right = fm.simulate(pendulums(), t_end=0.2, **options | given)
     assert found(right, "Reactions") is None
-    monkeypatch.setattr(second_opinion, "_projected", wrong)
+    monkeypatch.setattr(cross_check, "_projected", wrong)
     check = found(fm.simulate(pendulums(), t_end=0.2, **options | given), "Reactions")
     assert (check.status if check else PASS) == status
 
