@@ -33,25 +33,25 @@ from differential import BAD, FLOOR, GOOD, SAME, STEP, T_END, Pair, Report, exam
 
 BEGIN = """# Random models under every combination
 
-`study.py` makes random models that draw from every registry: bodies, joints, relations, forces, laws of time and of joints,
-contacts (rigid and with force laws), drives, user-defined cuts; trees, closed loops, redundant planar loops. Checks of each
-model:
+`study.py` creates random models from all registered kinds: bodies, joints, relations, forces, laws of time and of joints,
+contacts (rigid and with force laws), drives, user-defined cuts; trees, closed loops, redundant planar loops. Each model is
+checked as follows:
 
-* At its initial state and at two states of a run, accelerations of all bodies and unique reactions of all joints,
-  under every formalism × coordinates, against Udwadia and Kalaba's formula on the dense terms: relative difference below
-  {same:g}.
-* A repeated evaluation of the first state after the last one gives bitwise identical results.
-* Runs of {t_end:g} s under every formalism × coordinates × integrator against a run with tolerance 1e-10: relative difference of
-  positions, rotations, velocities and elastic coordinates below {floor:g}, or at most twice the change by half the step (first
-  {step:g} s), or by a hundredth of the tolerance (first 1e-7).
-* The verdict of each run's audit against its error relative to the largest change of positions or rotations: PASS with an error
-  of {bad:g} or more is a failure.
-* A run loaded from its file is identical, and so are its states.
-* Unsupported combinations are rejected by an `InputError` or `SolverError` with one line per problem; warnings are those of the
-package.
+* At the initial state and at two states of a run, the accelerations of all bodies and the unique reactions of all joints under
+  every formalism × coordinates are compared with the formula of Udwadia and Kalaba, evaluated with the dense terms: the relative
+  difference must be below {same:g}.
+* Repeating the evaluation of the first state after the last one must give bitwise identical results.
+* Runs of {t_end:g} s under every formalism × coordinates × integrator are compared with a run with tolerance 1e-10: the relative
+  difference of positions, rotations, velocities and elastic coordinates must be below {floor:g}, or at most twice the change when
+  the step (first {step:g} s) is halved or the tolerance (first 1e-7) is reduced to a hundredth.
+* The verdict of the audit of each run is compared with the error relative to the largest change of positions or rotations: PASS
+  with an error of {bad:g} or more is a failure.
+* A run loaded from its file, and its states, must be identical.
+* Unsupported combinations must be rejected by an `InputError` or `SolverError` with one line per problem, and only warnings of
+  the package may occur.
 
-`python reports/differential/study.py --only SEED` repeats one model. A seed gives another model where
-kinds were registered since its commit.
+`python reports/differential/study.py --only SEED` repeats one model. If kinds have been registered since the commit of a seed,
+the seed gives another model.
 """
 
 
@@ -200,7 +200,7 @@ def _counts(title: str, counts: Counter[str]) -> list[str]:
         "",
         f"## {title}",
         "",
-        "| count | what |",
+        "| count | item |",
         "|---:|---|",
         *(f"| {n} | {what} |" for what, n in counts.most_common()),
     ]
@@ -254,18 +254,18 @@ def page(found: Tally) -> str:
         "",
         "## Largest differences",
         "",
-        "| what | relative difference | seed |",
+        "| quantity | relative difference | seed |",
         "|---|---:|---:|",
     ]
     lines += [
         f"| {what} | {value:.1e} | {seed} |" for what, (value, seed) in sorted(found.worst.items())
     ]
-    lines += ["", "## Failures", "", "| seed | what |", "|---:|---|"]
+    lines += ["", "## Failures", "", "| seed | failure |", "|---:|---|"]
     lines += [f"| {seed} | {text} |" for seed, text in found.failures] or ["| | none |"]
-    lines += _counts("Sample", Counter({kind: found.drawn[kind] for kind in registered()}))
-    lines += _counts("Rejected", found.refused)
+    lines += _counts("Sampled kinds", Counter({kind: found.drawn[kind] for kind in registered()}))
+    lines += _counts("Rejected combinations", found.refused)
     lines += _counts("Warnings", found.warned)
-    lines += _counts("Abandoned tries before a model was found", found.given_up)
+    lines += _counts("Rejected draws of models", found.given_up)
     return "\n".join(lines) + "\n"
 
 
