@@ -118,7 +118,7 @@ def main() -> None:
     table = "\n".join(
         [
             "| model | parameters | steps | differences (s) | tangent (s) | adjoint (s) | "
-            "gain of tangent | of adjoint | apart |",
+            "gain of tangent | of adjoint | difference |",
             "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
             *(row(*case) for case in cases),
         ]

@@ -69,7 +69,7 @@ def table(found: list[dict[str, Any]]) -> str:
         "largest",
         "accelerations, multipliers: median",
         "largest",
-        "refused",
+        "rejected",
     ]
     lines = [" | ".join(head), " | ".join(["---"] * len(head))]
     for how in WAYS:
