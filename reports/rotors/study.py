@@ -153,7 +153,7 @@ def main() -> None:
                 )
     (HERE / "study.json").write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     lines = [
-        "| example | rev/min | found (rad/s) | book (rad/s) | largest difference |",
+        "| example | rev/min | flexmbs (rad/s) | book (rad/s) | largest difference |",
         "|---|---|---|---|---|",
     ]
     for row in rows:
