@@ -12,14 +12,14 @@ from types import ModuleType
 from page import title, write
 
 HERE = Path(__file__).parent
-INTRODUCTION = """# The theory made visible
+INTRODUCTION = """# Studies of the theory
 
     python reports/theory/write.py [01_open_chain …]
 
-Pages on the worked examples and figures of lecture notes 000 to 004. Each states the equations that it shows, compares the terms
-of `fm.matrices` with equations written out by NumPy, and lists the largest differences of their two sides;
-`tests/references/test_theory_studies.py` checks these differences and the printed numbers. Notation:
-[theory](../../docs/theory.md); where each equation of the notes is evaluated and tested: [equations](../../docs/equations.md).
+These pages cover the worked examples and figures of lecture notes 000 to 004. Each page states its equations, compares the terms
+of `fm.matrices` with equations written out in NumPy, and lists the largest differences between their two sides;
+`tests/references/test_theory_studies.py` checks these differences and the printed numbers. The notation is that of the
+[theory](../../docs/theory.md); the [equations](../../docs/equations.md) list where each equation of the notes is evaluated and tested.
 """
 
 
