@@ -39,8 +39,8 @@ T_END = 0.2
 BROKEN = """## Manipulated runs
 
 `tests/audit/test_broken_runs.py` uses equations with wrong records (rotated gravity, a missing force, a mass with an error of
-3 % …) under three combinations, unsuitable steps, wrong units, aliased forces and wrong path variables, and modifies results:
-each defect is detected. `tests/audit/test_audit.py` contains the cases that are detected by only one check.
+3 % …) under three pairs, unsuitable steps, wrong units, aliased forces and wrong path variables, and modifies results: each is
+detected. `tests/audit/test_audit.py` contains the cases detected by a single check.
 """
 GOOD, BAD = differential.GOOD, differential.BAD
 FIXED = (5e-3, 1e-3, 2e-4)
@@ -174,21 +174,17 @@ def report() -> None:
         f"{', '.join(f'{1e3 * h:g}' for h in FIXED)} ms or tolerances "
         f"{', '.join(f'{r:g}' for r in CONTROLLED)}"
     )
-    by = (
-        f" (found by {', '.join(f'{name} {n}' for name, n in causes.most_common())})"
-        if false
-        else ""
-    )
+    by = f" (by {', '.join(f'{name} {n}' for name, n in causes.most_common())})" if false else ""
     text = [
         "# Verdicts of the audit against actual errors\n",
-        f"`study.py` compares {len(found)} runs of {T_END:g} s of {len(lines)} random models under "
-        "all combinations, with",
-        f"steps of {levels_text}, with runs of tolerance 1e-10.",
+        f"`study.py`: {len(lines)} random models, {len(found)} runs of {T_END:g} s under "
+        "all combinations with",
+        f"steps of {levels_text}, against runs of tolerance 1e-10.",
         f"Commits (models): {', '.join(f'{name} ({n})' for name, n in commits.items())}.\n",
         *table,
-        f"\nRuns with the verdict PASS and an error above {BAD:g}: **{len(wrong)}**.",
-        f"Runs with the verdict FAIL and an error below {GOOD:g}: **{len(false)}**{by}.\n",
-        f"Findings in runs with errors above {BAD:g}: {seen or 'none, no run has such an error'}.\n",
+        f"\nPASS with an error above {BAD:g}: **{len(wrong)}**.",
+        f"FAIL with an error below {GOOD:g}: **{len(false)}**{by}.\n",
+        f"Findings in runs with errors above {BAD:g}: {seen or 'no run has such an error'}.\n",
         "![verdicts](verdicts.png)\n",
         BROKEN,
     ]
@@ -210,12 +206,12 @@ def cost() -> list[str]:
         return []
     head = [
         "\n## Cost\n",
-        "`cost.py` measures, in milliseconds, a run, its audit, and two parts of the audit: the "
+        "`cost.py`: milliseconds of a run, of its audit, and of two parts of that: the "
         "second opinion, whose limit is 20 ms or",
         "5 % of the run, and the second run.\n",
     ]
     rows = [
-        "| model, duration of the run | steps | run | audit | second opinion | second run |",
+        "| model, length of the run | steps | run | audit | second opinion | second run |",
         "|---|---:|---:|---:|---:|---:|",
     ]
     for name, row in json.loads(COST.read_text(encoding="utf-8")).items():
