@@ -1,4 +1,4 @@
-"""Entry of the command line, whose commands are in `flexmbs.command_line`."""
+"""Entry point of the command line, whose commands are in `flexmbs.command_line`."""
 
 from flexmbs.console.start import start
 

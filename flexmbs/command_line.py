@@ -1,4 +1,4 @@
-"""Command line. Numbers and plots are imported inside the commands, so that help appears
+"""Command line. NumPy and plotting are imported inside the commands, so that help appears
 immediately.
 """
 
@@ -44,7 +44,7 @@ def demo(
         "flexmbs-demo"
     ),
 ) -> None:
-    """Mesh to report: a two-link flexible arm, checked against the numbers of a finer run."""
+    """Run a two-link flexible arm from mesh to report, checked against a finer run."""
     from flexmbs.command.demo import demo as command
 
     raise typer.Exit(command(folder))
@@ -73,7 +73,7 @@ def run(
         typer.Option(
             "--output",
             "-o",
-            help="Solution file, or folder/ that keeps the run; default: MODEL with .h5.",
+            help="Solution file, or folder/ with checkpoints of the run; default: MODEL with .h5.",
         ),
     ] = None,
     report: Annotated[
@@ -83,7 +83,7 @@ def run(
         bool, typer.Option("--resume", help="Continue the run in the folder from its checkpoint.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Continue it with another model, part or version.")
+        bool, typer.Option("--force", help="Continue although model, part or version differ.")
     ] = False,
     checkpoint: Annotated[
         float, typer.Option("--checkpoint", help="Time between checkpoints in the folder, s.")
@@ -118,7 +118,7 @@ def run(
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Simulate a model; options replace those of its [run] table."""
+    """Simulate a model; options override its [run] table."""
     from flexmbs.command.run import Kept
     from flexmbs.command.run import run as command
 
@@ -150,11 +150,12 @@ def watch(
         ),
     ],
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port of this machine; 0: a free one.")
+        int,
+        typer.Option("--port", min=0, max=65535, help="Port on this machine; 0: any free port."),
     ] = 0,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
 ) -> None:
-    """The page of a running job, which only browsers of this machine can read."""
+    """Serve the page of a running simulation to browsers on this machine."""
     from flexmbs.command.watch import watch as command
 
     command(folder, port, browser=browser)
@@ -170,14 +171,14 @@ def sweep(
         typer.Option("--output", "-o", help="Folder of the results; default: STUDY without .toml."),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Run what is missing in the folder.")
+        bool, typer.Option("--resume", help="Run the cases missing in the folder.")
     ] = False,
     retry: Annotated[
-        bool, typer.Option("--retry", help="With --resume: also the cases that failed.")
+        bool, typer.Option("--retry", help="With --resume: also repeat the cases that failed.")
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="With --resume: though model, outputs or versions differ."),
+        typer.Option("--force", help="With --resume: although model, outputs or versions differ."),
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the solution of each case.")] = False,
     report: Annotated[
@@ -185,22 +186,22 @@ def sweep(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option("--workers", min=1, help="Number of processes; default: processors."),
+        typer.Option(
+            "--workers", min=1, help="Number of processes; default: number of processors."
+        ),
     ] = None,
     threads: Annotated[
-        bool, typer.Option("--threads", help="Threads instead of processes.")
+        bool, typer.Option("--threads", help="Use threads instead of processes.")
     ] = False,
     scheduler: Annotated[
-        str | None, typer.Option("--scheduler", help="Address of a scheduler of dask.distributed.")
+        str | None, typer.Option("--scheduler", help="Address of a dask.distributed scheduler.")
     ] = None,
     audit: Audit = None,
     as_json: AsJson = False,
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a model with many values of its parameters, in parallel; what is done is never done
-    again.
-    """
+    """Run a model with many parameter values in parallel; completed cases are never repeated."""
     from flexmbs.command.sweep import How
     from flexmbs.command.sweep import sweep as command
 
@@ -213,7 +214,7 @@ def sweep(
 def compare(
     model: ModelFile,
     t_end: Annotated[
-        float | None, typer.Option("--t-end", help="End time, s; default: that of the [run] table.")
+        float | None, typer.Option("--t-end", help="End time, s; default: from the [run] table.")
     ] = None,
     step: Annotated[
         float | None,
@@ -228,7 +229,7 @@ def compare(
     every: Annotated[
         bool,
         typer.Option(
-            "--all", help="Implicit integration with every formalism, not only with the first one."
+            "--all", help="Implicit integration with every formalism, not only the first one."
         ),
     ] = False,
     rtol: Annotated[float, typer.Option("--rtol", help="Relative tolerance.")] = 1e-7,
@@ -237,11 +238,10 @@ def compare(
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """Run a model under all formalisms: agreement, energy error, drift, time, in rows that appear
-    as they come.
+    """Run a model with all formalisms: agreement, energy error, drift and time, one row each.
 
-    The first one compiles for up to a minute. All formalisms run with explicit steps, the first one
-    also with implicit ones.
+    Compiling for the first row takes up to a minute. All formalisms run with explicit steps, the
+    first one also with implicit steps.
     """
     from flexmbs.command.compare import compare as command
 
@@ -272,8 +272,8 @@ def report(
         typer.Option("--output", "-o", help="HTML or PDF file; default: SOLUTION with .html."),
     ] = None,
 ) -> None:
-    """Report of a solution: one HTML page or PDF document, and its key numbers as JSON; of two:
-    their comparison on one page.
+    """Report of a solution: an HTML page or PDF document, and its key numbers as JSON; for two
+    solutions, their comparison on one page.
     """
     from flexmbs.command.report import report as command
 
@@ -298,8 +298,8 @@ def view(
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """A page in three dimensions: a model at its start with its joints and frames, a robot, the
-    motion of a solution, or a body with its modes."""
+    """Three-dimensional page of a model at its start with joints and frames, a robot, the motion of
+    a solution, or a body with its modes."""
     from flexmbs.command.view import view as command
 
     command(
@@ -361,21 +361,21 @@ def fmu(
     ] = None,
     inputs: Annotated[
         list[str] | None,
-        typer.Option("--in", help="An input, as push=effort,rail; may be repeated."),
+        typer.Option("--in", help="An input, e.g. push=effort,rail; may be repeated."),
     ] = None,
     outputs: Annotated[
         list[str] | None,
-        typer.Option("--out", help="An output, as x=coordinate,rail; may be repeated."),
+        typer.Option("--out", help="An output, e.g. x=coordinate,rail; may be repeated."),
     ] = None,
     t_end: Annotated[
-        float | None, typer.Option("--t-end", help="The last time that can be reached, s.")
+        float | None, typer.Option("--t-end", help="Latest time that can be reached, s.")
     ] = None,
     step: Annotated[
         float | None,
         typer.Option("--step", help="Fixed step, s; without it steps are error-controlled."),
     ] = None,
     communication_step: Annotated[
-        float | None, typer.Option("--communication-step", help="The one suggested, s.")
+        float | None, typer.Option("--communication-step", help="Suggested communication step, s.")
     ] = None,
     version: Annotated[int, typer.Option("--fmi", help="Version of FMI, 3 or 2.")] = 3,
     derivatives: Annotated[
@@ -388,7 +388,8 @@ def fmu(
     allow_outside: AllowOutside = False,
     allow_code: AllowCode = False,
 ) -> None:
-    """A model as a unit of FMI for co-simulation, which runs where Python with flexmbs does."""
+    """Export a model as an FMU for co-simulation, which runs where Python with flexmbs is
+    installed."""
     from flexmbs.command.fmu import fmu as command
 
     options = {
@@ -410,8 +411,8 @@ def list_kinds(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Kinds of items, formalisms and integrators; of one kind, as revolute, its keys with units and
-    an example.
+    """List kinds of items, formalisms and integrators; for one kind (e.g. revolute), its keys with
+    units and an example.
     """
     from flexmbs.command.listing import listing as command
 
@@ -421,14 +422,14 @@ def list_kinds(
 @app.command()
 def schema(
     what: Annotated[
-        str, typer.Argument(help="model, part or sweep: the kind of TOML file.")
+        str, typer.Argument(help="model, part or sweep: the type of TOML file.")
     ] = "model",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write the schema here instead of printing it."),
     ] = None,
 ) -> None:
-    """JSON schema of model, part or study files, with which editors complete and check them."""
+    """JSON schema of model, part or study files, for completion and checks in editors."""
     from flexmbs.command.schema import schema as command
 
     command(what, output)

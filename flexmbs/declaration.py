@@ -1,5 +1,5 @@
-"""`Declaration`: the base of everything a user declares; frozen, validated, registered under its
-name in files.
+"""`Declaration`: base class of everything a user declares; frozen, validated, registered under
+its name in files.
 """
 
 import abc
@@ -21,7 +21,7 @@ SAFE = re.compile(r"[\w +-]+")
 
 
 class Problem(NamedTuple):
-    """One problem of one item: its path (section, item, key, ...) and the message."""
+    """Problem of an item: its path (section, item, key, ...) and the message."""
 
     path: tuple[str, ...]
     message: str
@@ -42,7 +42,7 @@ class NestedError(ValueError):
 
 
 def close_names(name: str, names: Iterable[str]) -> str:
-    """A hint for a name that is not among ``names``: the closest one, else the list of all."""
+    """Hint for a name that is not among ``names``: the closest one, else the list of all."""
     known = list(names)
     close = difflib.get_close_matches(name[:100], known, n=1)
     if close:
@@ -51,7 +51,7 @@ def close_names(name: str, names: Iterable[str]) -> str:
 
 
 def _message(error: Any, names: Iterable[str]) -> str:
-    """One line for one pydantic error."""
+    """One-line message for a pydantic error."""
     match error["type"]:
         case "unexpected_keyword_argument" | "extra_forbidden":
             return f"unknown key; {close_names(str(error['loc'][-1]), names)}"
@@ -70,9 +70,7 @@ def _message(error: Any, names: Iterable[str]) -> str:
 
 
 def _named(loc: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[str, ...]:
-    """The path of an error; a leading number is a positional argument: fields are in the order of
-    arguments.
-    """
+    """Path of an error; a leading number is a positional argument, in the order of the fields."""
     if loc and isinstance(loc[0], int):
         loc = (names[loc[0]], *loc[1:]) if loc[0] < len(names) else loc[1:]
     return tuple(map(str, loc))
@@ -81,9 +79,8 @@ def _named(loc: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[str, ...
 def problems_of(
     error: ValidationError, names: Iterable[str], path: tuple[str, ...] = ()
 ) -> list[Problem]:
-    """All problems in a pydantic error, with paths below ``path``; ``names`` are the keys that
-    exist.
-    """
+    """All problems in a pydantic error, with paths below ``path``; ``names`` are the existing
+    keys."""
     found: list[Problem] = []
     for item in error.errors(include_url=False):
         where = path + (
@@ -108,12 +105,12 @@ EXAMPLES = "Examples\n--------\n"
 
 
 class Documented(abc.ABCMeta):
-    """Class of declarations, whose ``dir`` and ``help`` omit the internals of dataclasses and
+    """Metaclass of declarations, whose ``dir`` and ``help`` omit the internals of dataclasses and
     pydantic.
 
-    It makes dataclasses of them, whose validators are built when a first one is made: an import
-    declares all kinds, a model uses few. Not before the abstract methods are found, for which
-    Python looks at all attributes, those validators among them.
+    It turns them into dataclasses and builds their validators on the first instance: an import
+    declares all kinds, a model uses few. Validators must not exist before the abstract methods have
+    been collected, because Python then inspects all attributes, including them.
     """
 
     __pydantic_complete__: bool
@@ -131,12 +128,13 @@ class Documented(abc.ABCMeta):
                 arbitrary_types_allowed=True,
                 defer_build=True,
             )
-            # `Declaration` has these methods, for all kinds
+            # `Declaration` defines these methods for all kinds
             dataclass(kw_only=True, repr=False, eq=False, config=config)(made)
             _describe(made)
 
     def __call__(cls: Any, *args: Any, **given: Any) -> Any:
-        """A declaration. Raises `InputError`, one line per problem, instead of pydantic's error."""
+        """Make a declaration. Raises `InputError`, one line per problem, instead of pydantic's
+        error."""
         cls.complete()
         try:
             return super().__call__(*args, **given)
@@ -146,7 +144,7 @@ class Documented(abc.ABCMeta):
             ) from None
 
     def complete(cls: Any) -> None:
-        """Build the validator, once; pydantic would set its own signature with it."""
+        """Build the validator, once; pydantic would also set its own signature."""
         if not cls.__pydantic_complete__:
             signature = cls.__signature__
             rebuild_dataclass(cls)
@@ -159,7 +157,7 @@ class Documented(abc.ABCMeta):
 
 
 class TypeText(str):
-    """The type of a parameter with its unit, shown in a signature without quotes."""
+    """Type of a parameter with its unit, shown in a signature without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
@@ -169,10 +167,10 @@ class TypeText(str):
     kw_only_default=True, frozen_default=True, field_specifiers=(dataclasses.field,)
 )
 class Declaration(metaclass=Documented):
-    """A frozen, validated record of plain values.
+    """Frozen, validated record of plain values.
 
     A subclass with ``section`` opens a family with its own registry ``kinds``; a subclass with
-    ``kind`` is one member of the family under that name in model files. Fields are keyword-only
+    ``kind`` is a member of the family under that name in model files. Fields are keyword-only
     except those marked ``field(kw_only=False)``.
     """
 
@@ -225,16 +223,13 @@ class Declaration(metaclass=Documented):
 
     @classmethod
     def ordered_fields(cls) -> "list[dataclasses.Field[Any]]":
-        """The fields in the order of arguments: keyword-only fields of a base class follow the
-        others.
-        """
+        """Fields in the order of arguments: keyword-only fields of a base class come last."""
         return sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only))  # type: ignore[arg-type]
 
     @classmethod
     def read(cls, table: Mapping[str, object]) -> Self:
-        """The declaration made from a table of a file. Raises `NestedError` with every problem in
-        it.
-        """
+        """Make the declaration from a table of a file. Raises `NestedError` with every problem in
+        it."""
         cls.complete()
         try:
             made: Self = cls.__pydantic_validator__.validate_python(dict(table))
@@ -244,7 +239,7 @@ class Declaration(metaclass=Documented):
 
     @classmethod
     def read_kind(cls, table: Mapping[str, object], default: str = "") -> Any:
-        """The member of this family that ``table["kind"]`` names, made from the other keys."""
+        """Make the member of this family named by ``table["kind"]`` from the other keys."""
         kind = table.get("kind", default)
         if not isinstance(kind, str) or kind not in cls.kinds:
             if "kind" in table:
@@ -263,7 +258,7 @@ class Declaration(metaclass=Documented):
 
 
 def described(doc: str) -> dict[str, tuple[str, str]]:
-    """Types and texts of the parameters that a docstring describes, by name."""
+    """Types and texts of the parameters documented in a docstring, by name."""
     found: dict[str, tuple[str, str]] = {}
     name = ""
     for line in (
@@ -279,8 +274,8 @@ def described(doc: str) -> dict[str, tuple[str, str]]:
 
 
 def _describe(cls: type[Declaration]) -> None:
-    """The signature of a class from its fields, their described types and defaults; its docstring
-    with all of them.
+    """Set the signature of a class from its fields, their documented types and defaults, and append
+    all of them to its docstring.
     """
     doc = inspect.cleandoc(cls.__dict__.get("__doc__") or "")
     own = described(doc)
@@ -325,7 +320,7 @@ def _describe(cls: type[Declaration]) -> None:
 def _path(
     cls: type[Declaration], args: tuple[Any, ...], given: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """The path of a declaration made in a script: (section, name), or its class if it has neither."""
+    """Path of a declaration made in a script: (section, name), or its class if it has neither."""
     if not cls.section or "name" not in cls.field_names():
         return (cls.__name__,)
     return (cls.section, str(args[0] if args else given.get("name", "?")))

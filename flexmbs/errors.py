@@ -6,11 +6,11 @@ GIVEN = reprlib.Repr()
 GIVEN.maxstring = GIVEN.maxother = 60
 GIVEN.maxlist = GIVEN.maxtuple = 9
 GIVEN.maxlevel = 3
-MOST_SHOWN = 200  # characters: a message with a nested table as its value stays within two lines
+MOST_SHOWN = 200  # characters: keeps a message whose value is a nested table within two lines
 
 
 class FlexmbsError(Exception):
-    """Base of all errors that the user can correct; one line: item, value, remedy.
+    """Base class of all errors that the user can correct; the message gives item, value and remedy.
 
     Examples
     --------
@@ -35,8 +35,8 @@ class InputError(FlexmbsError):
     ...     fm.RigidBody("arm", mass=-2.0, inertia=(0.1, 0.1, 0.3))
     ... except fm.InputError as error:
     ...     print(error)
-    bodies.arm.mass: must be >= 0, not -2
-    bodies.arm.inertia: not physical: principal moments 0.1, 0.1, 0.3; the largest must not exceed the sum of the other two
+    bodies.arm.mass: must be >= 0, not -2 bodies.arm.inertia: not physical: principal moments 0.1,
+    0.1, 0.3; the largest must not exceed the sum of the other two
     """
 
     exit_code = 2
@@ -47,7 +47,7 @@ class InputError(FlexmbsError):
 
 
 class SolverError(FlexmbsError):
-    """The solver stopped; partial results are in ``solution`` if there are any.
+    """Failure of the solver; partial results are in ``solution`` if there are any.
 
     Examples
     --------
@@ -59,7 +59,8 @@ class SolverError(FlexmbsError):
     ...     fm.statics(model)
     ... except fm.SolverError as error:
     ...     print(error)
-    statics: unsupported: 'rail.0'; support it by a joint, a drive or a spring, or set allow_indifferent
+    statics: unsupported: 'rail.0'; support it by a joint, a drive or a spring, or set
+    allow_indifferent
     """
 
     exit_code = 3
@@ -88,7 +89,7 @@ class MachineError(FlexmbsError):
 
 
 class AssemblyWarning(UserWarning):
-    """Declared initial values that were not kept.
+    """Declared initial values that could not be kept.
 
     Examples
     --------
@@ -104,7 +105,8 @@ class AssemblyWarning(UserWarning):
     ...     fm.assemble(model)
     Traceback (most recent call last):
     ...
-    flexmbs.errors.AssemblyWarning: joints.first.v0: the declared value had to change by 1.2 to satisfy the constraints; ...
+    flexmbs.errors.AssemblyWarning: joints.first.v0: the declared value had to change by 1.2 to
+    satisfy the constraints; ...
     """
 
 
@@ -124,12 +126,13 @@ class ModelWarning(UserWarning):
     ...     fm.statics(model)
     Traceback (most recent call last):
     ...
-    flexmbs.errors.ModelWarning: statics: force 'springs' has no slope along its coordinate at this state, ...
+    flexmbs.errors.ModelWarning: statics: force 'springs' has no slope along its coordinate at this
+    state, ...
     """
 
 
 class AuditWarning(UserWarning):
-    """A finding of the audit of a run, one for each check that is WARN or FAIL.
+    """Finding of the audit of a run, one for each check with WARN or FAIL.
 
     Examples
     --------
@@ -139,14 +142,14 @@ class AuditWarning(UserWarning):
     >>> rod = model.add(fm.RigidBody("rod", mass=3.0, com=(0, 0, -0.5), inertia=(0.25, 0.25, 0.001)))
     >>> hinge = model.add(fm.Revolute("hinge", model.ground, rod, axis="y", q0=1.0))
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", fm.AuditWarning)  # told nevertheless by the verdict
+    ...     warnings.simplefilter("ignore", fm.AuditWarning)  # the verdict still contains it
     ...     fm.simulate(model, t_end=2.0, step=0.2).verdict
     'WARN'
     """
 
 
 class AuditError(FlexmbsError):
-    """The audit of a run with ``strict`` is not PASS; the run is in ``solution``.
+    """Verdict other than PASS of a run with ``strict``; the run is in ``solution``.
 
     Examples
     --------
@@ -158,7 +161,8 @@ class AuditError(FlexmbsError):
     ...     fm.simulate(model, t_end=2.0, step=0.2, strict=True)
     ... except fm.AuditError as error:
     ...     print(error.solution.verdict, str(error).splitlines()[-1])
-    WARN WARN: Error of the steps: about ...; use a smaller step than 0.2 s, or omit it for error control
+    WARN WARN: Error of the steps: about ...; use a smaller step than 0.2 s, or omit it for error
+    control
     """
 
     exit_code = 3

@@ -1,4 +1,4 @@
-"""Elementary motions, of which the chain of a joint is composed: ``Chain(..., motions=(Rotate("z"),
+"""Elementary motions that compose the chain of a joint: ``Chain(..., motions=(Rotate("z"),
 Slide("x")))``.
 
 Examples

@@ -93,7 +93,7 @@ def test_run_report_export(model: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "<h1>pendulum</h1>" in (folder / "again.html").read_text()
     capsys.readouterr()
     assert call("report", folder / "out.h5", "-o", folder / "report.docx") == 2
-    assert "let its name end with .html or .pdf, not .docx" in capsys.readouterr().err
+    assert "use the suffix .html or .pdf, not .docx" in capsys.readouterr().err
     assert not (folder / "report.docx").exists()
     assert call("export", folder / "out.h5") == 0
     assert (

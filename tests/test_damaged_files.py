@@ -132,7 +132,7 @@ def test_damaged_items_are_named(name: str, files: Path, tmp_path: Path) -> None
         damaged[place] ^= 1
         path.write_bytes(damaged)
         with pytest.raises(
-            InputError, match=r"damaged, checksums differ; the other \d+ items are intact"
+            InputError, match=r"damaged \(checksums differ\); the other \d+ items are intact"
         ) as error:
             KINDS[name].load(path)
         assert str(error.value).startswith(f"{path}: {item}: damaged")

@@ -286,15 +286,19 @@ def test_outputs_replace_no_file_of_another_kind(
     there = {file: file.read_bytes() for file in tmp_path.iterdir()}
     monkeypatch.setattr(analysis, "simulate", never)
     cases = [
-        (("run", path), body, "a flexible body, no solution"),
-        (("run", path, "-o", path), path, "a model, no solution"),
-        (("run", path, "-o", solution, "--report", path), path, "a model, no HTML page"),
-        (("run", path, "-o", page), page, "an HTML page, no solution"),
-        (("report", solution, "-o", solution), solution, "a solution, no HTML page"),
-        (("preprocess", "report", body, "-o", body), body, "a flexible body, no HTML page"),
-        (("preprocess", "reduce", part, "-o", mesh), mesh, "a mesh, no flexible body"),
-        (("preprocess", "reduce", part, "-o", part), part, "a part file, no flexible body"),
-        (("preprocess", "reduce", part, "-o", solution), solution, "a solution, no flexible body"),
+        (("run", path), body, "a flexible body, not a solution"),
+        (("run", path, "-o", path), path, "a model, not a solution"),
+        (("run", path, "-o", solution, "--report", path), path, "a model, not an HTML page"),
+        (("run", path, "-o", page), page, "an HTML page, not a solution"),
+        (("report", solution, "-o", solution), solution, "a solution, not an HTML page"),
+        (("preprocess", "report", body, "-o", body), body, "a flexible body, not an HTML page"),
+        (("preprocess", "reduce", part, "-o", mesh), mesh, "a mesh, not a flexible body"),
+        (("preprocess", "reduce", part, "-o", part), part, "a part file, not a flexible body"),
+        (
+            ("preprocess", "reduce", part, "-o", solution),
+            solution,
+            "a solution, not a flexible body",
+        ),
         (("preprocess", "convert", body, mesh, "--to", "mbdyn"), mesh, "a mesh, no body for MBDyn"),
     ]
     capsys.readouterr()

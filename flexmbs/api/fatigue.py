@@ -1,4 +1,4 @@
-"""`fatigue`: damage of a body over a run, with its page in three dimensions."""
+"""`fatigue`: damage of a body over a run, with a three-dimensional page."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Fatigue(FatigueData):
     __doc__ = FatigueData.__doc__
 
     def show(self, *, browser: bool | None = None) -> View:
-        """The body in three dimensions with the damage as colours, by decades, and its worst nodes
-        numbered, as a page that a notebook displays; elsewhere, or with ``browser``, it is opened
-        in a browser. Raises InputError for a body without triangles."""
+        """Show the body in three dimensions, coloured by damage per decade, with its worst nodes
+        numbered. A notebook displays the page; elsewhere, or with ``browser``, it opens in a
+        browser. Raises InputError for a body without triangles."""
         from flexmbs.report.fatigue import fatigue_view
         from flexmbs.report.view import shown
 
@@ -37,20 +37,21 @@ def fatigue(
     hottest: int | None = None,
     measure: str = "signed von Mises",
 ) -> Fatigue:
-    """Damage D = Σ n/N of the stress histories at the nodes of a body, cycles by rainflow, N by an
-    S–N curve.
+    """Fatigue damage D = Σ n/N of the stress histories at the nodes of a body, with rainflow
+    cycles n and N from an S–N curve.
 
-    curve: the S–N curve. nodes: numbers in the mesh; hottest: only so many, those of largest von
-    Mises stress; by default all nodes with stress. measure: "signed von Mises", positive or
-    negative as the stress is along or against its largest value, where it has the sign of the
-    principal stress of largest magnitude, as it has where it is neither along nor against;
-    "principal", the largest principal stress where that is positive and the least elsewhere, so
-    that shear that reverses has its full range; or "critical plane", the largest damage by the
-    normal stress on any plane across the surface, for stress that changes its axes. The result
-    prints the worst nodes; ``.show()`` shows the damage as colours of the body in three dimensions,
-    and ``solution.report(path, fatigue=…)`` has it as a section. Histories are those of the
-    outputs; a `ModelWarning` tells if, at the worst node, four times as many change the damage.
-    Raises `InputError`, and `MachineError` without the package `rainflow`. Sources: ASTM E1049-85;
+    curve: the S–N curve. nodes: node numbers of the mesh; by default all nodes with stress.
+    hottest: evaluate only this number of nodes, those with the largest von Mises stress. measure:
+    "signed von Mises", whose sign is positive or negative as the stress is along or against its
+    largest value, where it has the sign of the principal stress of largest magnitude (also
+    used where the stress is neither along nor against); "principal", the largest principal stress
+    where it is positive and the smallest elsewhere, so that reversed shear has its full range; or
+    "critical plane", the largest damage by the normal stress on any plane perpendicular to the
+    surface, for stress with changing principal axes. The result prints the worst nodes;
+    ``.show()`` colours the body by damage in three dimensions, and ``solution.report(path,
+    fatigue=…)`` adds a section. Histories are taken at the outputs; a `ModelWarning` is issued if
+    four times as many change the damage at the worst node. Raises `InputError`, and
+    `MachineError` without the package `rainflow`. Sources: ASTM E1049-85;
     Miner, J. Appl. Mech. 12 (1945) 159; Dowling (2013), chapter 9.
 
     Examples

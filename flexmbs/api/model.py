@@ -1,4 +1,4 @@
-"""`Model`: the user's declarations, with file and check."""
+"""`Model`: the user's declarations, with file access and checks."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +16,14 @@ class Model(ModelData):
     __doc__ = ModelData.__doc__
 
     def check(self) -> Report:
-        """Report of the model's contents, degrees of freedom, loops and problems; does not raise."""
+        """Report of the model's contents, degrees of freedom, loops and problems; never raises."""
         from flexmbs.diagnosis.diagnosis import check  # imported on demand: compiled kernels
 
         return check(self)
 
     def show(self, *, browser: bool | None = None) -> "View":
-        """The model at its start in three dimensions, as a page that a notebook displays;
-        elsewhere, or with ``browser``, it is opened in a browser. If its loops do not close the
+        """Show the model at its start in three dimensions. A notebook displays the page;
+        elsewhere, or with ``browser``, it opens in a browser. If the loops do not close, the
         declared positions are shown. Raises InputError."""
         from flexmbs.report.model_at_start import model_view
         from flexmbs.report.view import shown
@@ -32,12 +32,12 @@ class Model(ModelData):
 
 
 def load(path: str | Path, *, allow_outside: bool = False, allow_code: bool = False) -> Model:
-    """The model in a TOML file.
+    """Model in a TOML file.
 
-    allow_code: whether functions that it names are imported. Files it names must be in its folder
-    unless ``allow_outside``. A function ``module:name`` is code of the file's author: it is
-    imported, from the model's folder or Python's path, only with ``allow_code``. Raises
-    `InputError` with every problem of the file, one line each.
+    Files that the model names must be in its folder unless ``allow_outside``. A function
+    ``module:name`` is code of the file's author: it is imported, from the model's folder or
+    Python's path, only with ``allow_code``. Raises `InputError` with every problem of the file,
+    one per line.
 
     Examples
     --------

@@ -48,8 +48,8 @@ class Solution(SolutionData):
         """Write an HTML page with the motion in three dimensions and figures, and
         ``<name>.summary.json``; a PDF document if the path ends with .pdf, for which ``pip install
         "flexmbs[pdf]"`` is needed. ``solids``: shapes of bodies in the page, such as
-        `Robot.solids`. fatigue: a result of `flexmbs.fatigue` of this run, or several: a section
-        for each, with the damage as colours. Raises InputError, MachineError."""
+        `Robot.solids`. fatigue: a result of `flexmbs.fatigue` of this run, or several; adds a
+        section for each, coloured by damage. Raises InputError, MachineError."""
         from flexmbs.report.page import write_report
 
         write_report(self, path, solids, fatigue)
@@ -61,8 +61,8 @@ class Solution(SolutionData):
         *,
         names: tuple[str, str] = ("first run", "second run"),
     ) -> None:
-        """Write an HTML page with this run and another one: curves over each other, differences of
-        what both have, both verdicts. names: of the runs on the page. Raises MachineError."""
+        """Write an HTML page that compares this run with another: superimposed curves, differences
+        of common quantities, both verdicts. names: labels of the runs. Raises MachineError."""
         from flexmbs.files.file_types import check_kind, comparison_kind
         from flexmbs.files.output import write_text
         from flexmbs.files.paths import file_path
@@ -71,7 +71,7 @@ class Solution(SolutionData):
         if not isinstance(other, SolutionData):
             raise InputError(f"other: must be a Solution, not {type(other).__name__}")
         if not isinstance(names, tuple | list) or [type(each) for each in names] != [str, str]:
-            raise InputError(f"names: must be two texts, not {shown(names)}")
+            raise InputError(f"names: must be two strings, not {shown(names)}")
         target = file_path(path)
         check_kind(target, comparison_kind(target))
         write_text(target, comparison_page(self, other, names))
@@ -83,8 +83,8 @@ class Solution(SolutionData):
         fatigue: "FatigueData | Sequence[FatigueData]" = (),
         browser: bool | None = None,
     ) -> "View":
-        """The motion in three dimensions, as a page that a notebook displays; elsewhere, or with
-        ``browser``, it is opened in a browser. ``solids`` and ``fatigue`` as of `report`."""
+        """Show the motion in three dimensions. A notebook displays the page; elsewhere, or with
+        ``browser``, it opens in a browser. ``solids`` and ``fatigue``: see `report`."""
         from flexmbs.report.fatigue import damage_of
         from flexmbs.report.single_bodies import extras_of
         from flexmbs.report.view import shown, view
@@ -101,29 +101,29 @@ class Solution(SolutionData):
         write(self, path)
 
     def signal(self, name: str) -> "Signal":
-        """One channel as a `Signal` for spectra, filters and peaks, by its name in `to_dataframe`,
-        with or without the unit: ``frame fore/tip acceleration z``. Raises InputError."""
+        """Channel as a `Signal` for spectra, filters and peaks, by its name in `to_dataframe`, with
+        or without the unit: ``frame fore/tip acceleration z``. Raises InputError."""
         from flexmbs.exports.data_frames import signal
 
         return signal(self, name)
 
     def to_dataframe(self, tables: Iterable[str] | None = None) -> "DataFrame":
-        """A pandas data frame over the output times: a column for each channel, named with its
-        unit, of all tables or those named (bodies, frames, joints, drives, couplings, contacts,
-        energy). Raises InputError, and MachineError without pandas."""
+        """Pandas data frame over the output times, with one column per channel, named with its
+        unit. tables: names of the tables to include (bodies, frames, joints, drives, couplings,
+        contacts, energy), by default all. Raises InputError, and MachineError without pandas."""
         from flexmbs.exports.data_frames import data_frame
 
         return data_frame(self, tables)
 
     def to_xarray(self) -> "Dataset":
-        """An xarray dataset: positions, forces and energies over time, frames, joints and axes by
+        """Xarray dataset of positions, forces and energies over time; frames, joints and axes by
         name, with ``units``. Raises MachineError without xarray."""
         from flexmbs.exports.data_frames import dataset
 
         return dataset(self)
 
     def to_csv(self, folder: str | os.PathLike[str]) -> list[Path]:
-        """Write a CSV file of each table and the hot spots of stressed bodies into a folder. Raises
+        """Write one CSV file per table and the hot spots of stressed bodies into a folder. Raises
         InputError, MachineError.
         """
         from flexmbs.files.output import made_folder
@@ -135,8 +135,8 @@ class Solution(SolutionData):
         self, path: str | os.PathLike[str], body: str, nodes: int | Iterable[int]
     ) -> None:
         """Write the stress histories of nodes (numbers in the mesh) of a body: time, six components
-        and von Mises stress of each [Pa], body axes, as fatigue programs read them. Raises
-        InputError, MachineError."""
+        and von Mises stress [Pa] in body axes, as read by fatigue programs. Raises InputError,
+        MachineError."""
         from flexmbs.durability.histories import write_histories
 
         write_histories(self.body(body).stress.history(nodes), path)
@@ -145,15 +145,14 @@ class Solution(SolutionData):
         self, path: str | os.PathLike[str], body: str, nodes: int | Iterable[int]
     ) -> None:
         """Write the stress histories of `stress_to_csv` as a universal file (.uff, datasets 164 and
-        58), which fatigue and test programs read. Raises InputError, and MachineError without
-        pyuff."""
+        58) for fatigue and test programs. Raises InputError, and MachineError without pyuff."""
         from flexmbs.durability.histories import write_universal
 
         write_universal(self.body(body).stress.history(nodes), path, self.model.name)
 
     def to_mat(self, path: str | os.PathLike[str]) -> None:
-        """Write a MAT-file (version 5) with the arrays of `to_xarray`, names and units. Raises
-        InputError, MachineError.
+        """Write a MAT-file (version 5) with the arrays of `to_xarray`, their names and units.
+        Raises InputError, MachineError.
         """
         from flexmbs.exports.matlab import write_mat
 
@@ -169,7 +168,7 @@ class Solution(SolutionData):
         """Write the moving bodies with displacement and stress as a VTKHDF file with its time
         series, for ParaView and PyVista.
 
-        instants: number of equally spaced outputs, all by default; solids as of `report`. Raises
+        instants: number of equally spaced outputs, all by default; solids: see `report`. Raises
         InputError, MachineError."""
         from flexmbs.exports.vtkhdf import write_vtkhdf
 
@@ -183,7 +182,7 @@ class Solution(SolutionData):
         solids: "Sequence[Solid]" = (),
     ) -> None:
         """Write the moving bodies as a glTF file with an animation, for other viewers: binary
-        (.glb), or text where the name ends with .gltf. Arguments as of `to_vtkhdf`. Raises
+        (.glb), or text where the name ends with .gltf. Arguments: see `to_vtkhdf`. Raises
         InputError, MachineError."""
         from flexmbs.exports.gltf import write_gltf
 
@@ -191,11 +190,11 @@ class Solution(SolutionData):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, model: ModelData | None = None) -> Self:
-        """The solution in a file, with its whole model.
+        """Solution stored in a file, with its model.
 
-        A file holds no user functions: all views are available, but operations that would call them
-        (states, runs, studies of the model) are rejected unless ``model``, the model of the run, is
-        given. Raises InputError naming the file and the item.
+        The file contains no user functions: all views are available, but operations that would
+        call them (states, runs, studies of the model) are rejected unless ``model``, the model of
+        the run, is given. Raises InputError naming the file and the item.
         """
         from flexmbs.results.storage import read
 

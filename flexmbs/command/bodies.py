@@ -28,9 +28,9 @@ def write_bodies(
     *,
     times: Sequence[float] = (),
 ) -> list[Path]:
-    """One VTU file per flexible body and instant, surface in world axes with its elastic
-    displacement and its stress (body axes), and the envelope of the stress. times: outputs nearest
-    to these times (s) instead of equally spaced ones. Raises InputError."""
+    """Write one VTU file per flexible body and instant, with the surface in world axes, its elastic
+    displacement, its stress (body axes) and the envelope of the stress. times: write the outputs
+    nearest to these times (s) instead of equally spaced ones. Raises InputError."""
     surfaces = {
         name: shape for name in solution.bodies if (shape := solution.shape(name)) is not None
     }
@@ -67,7 +67,7 @@ def write_bodies(
 
 def _stress_fields(stress: StressView, surface: Surface, t: float) -> dict[str, FloatArray]:
     """Components (N, 6) and von Mises stress (N,) at all nodes of the surface; at material
-    interfaces, of the more stressed one."""
+    interfaces, those of the more highly stressed material."""
     field = stress.field(t)
     values = at_nodes(surface, field.node_ids, field.von_mises, field.stress)
     return {"stress in body axes": values, "von Mises stress": von_mises(values)}
@@ -89,7 +89,7 @@ def _write(
     pose: tuple[FloatArray, FloatArray, FloatArray],
     fields: Mapping[str, FloatArray],
 ) -> None:
-    """The surface at a pose (r, A) with its elastic displacement u and further fields at all nodes."""
+    """Write the surface at pose (r, A) with its elastic displacement u and further nodal fields."""
     r, A, u = pose
     used, triangles = np.unique(surface.triangles, return_inverse=True)
     points = (surface.nodes + u)[used] @ A.T + r

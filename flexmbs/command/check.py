@@ -7,7 +7,7 @@ from flexmbs.errors import InputError
 
 
 def check(path: Path, *, as_json: bool, allow_outside: bool, allow_code: bool) -> int:
-    """Print the contents and problems of a model; returns 0 if it is ready to run, else 2."""
+    """Print the contents and problems of a model; return 0 if it is ready to run, else 2."""
     from flexmbs.api.model import load
 
     try:

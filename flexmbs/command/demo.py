@@ -12,14 +12,14 @@ from flexmbs.files.file_types import BODY, MODEL, PAGE, SOLUTION
 from flexmbs.files.reserved_outputs import reserved
 
 HERE = Path(__file__).resolve()
-# in a wheel, in the source
+# candidates: in a wheel, in the source tree
 MESHES = HERE.with_name("link.msh"), HERE.parents[2] / "meshes" / "link.msh"
 INTERFACES = {"hub": "hub_face", "tip": "tip_face"}
 MODES, DAMPING = 12, 0.01
 
 
 def demo(folder: Path) -> int:
-    """Mesh → flexible body → model → run → report in a folder; returns 0 if every check passes,
+    """Mesh → flexible body → model → run → report in a folder; return 0 if every check passes,
     else 3.
     """
     from flexmbs.command.run import simulated
@@ -70,8 +70,8 @@ def demo(folder: Path) -> int:
 
 @contextlib.contextmanager
 def compiling_meanwhile() -> Iterator[None]:
-    """Compile the kernels of the run in a second process, from the last one on, if none are cached
-    yet.
+    """Compile the kernels of the run in a second process, last one first, unless they are
+    cached.
     """
     from flexmbs._jit import CACHE
 
@@ -98,7 +98,7 @@ def _warm_up() -> None:
 
 
 def _reduced_link(file: Path, folder: Path, progress: Report) -> Path:
-    """The link of the mesh file as a flexible body in the folder."""
+    """Flexible body reduced from the mesh file, saved in the folder."""
     import preprocess as pp
 
     mesh = pp.read_mesh(file, unit="mm")

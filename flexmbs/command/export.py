@@ -9,7 +9,7 @@ from flexmbs.files.output import made_folder
 
 
 class Wanted(NamedTuple):
-    """The formats wanted, and the number of instants or the times (s) of bodies."""
+    """Formats to write, and the number of instants or the times (s) of the bodies."""
 
     csv: bool
     mat: bool

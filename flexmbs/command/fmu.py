@@ -17,7 +17,7 @@ def fmu(
     options: dict[str, Any],
     access: dict[str, bool],
 ) -> None:
-    """Write the unit of a model. Raises InputError, MachineError."""
+    """Write a model as an FMU. Raises InputError, MachineError."""
     from flexmbs.api.model import load
     from flexmbs.studies.cosimulation.export_fmu import export_fmu
 
@@ -40,18 +40,20 @@ def read_ports(texts: Sequence[str], option: str) -> dict[str, Port]:
     found: dict[str, Port] = {}
     for name, port in (read_port(text, option) for text in texts):
         if name in found:
-            raise InputError(f"{option}: '{name}' occurs twice; give each port its own name")
+            raise InputError(f"{option}: '{name}' is used twice; give each port its own name")
         found[name] = port
     return found
 
 
 def read_port(text: str, option: str) -> tuple[str, Port]:
-    """Name and port of ``angle=coordinate,hinge`` or ``z=position,arm/tip,z``. Raises InputError."""
+    """Name and port of ``angle=coordinate,hinge`` or ``z=position,arm/tip,z``. Raises
+    InputError."""
     name, equals, rest = text.partition("=")
     parts = [part.strip() for part in rest.split(",")]
     if not equals or not name.strip() or not all(parts):
         raise InputError(
-            f"{option}: '{text}' is no port; give NAME=KIND,ITEM, as angle=coordinate,hinge"
+            f"{option}: '{text}' is not a port; give NAME=KIND,ITEM, for example "
+            "angle=coordinate,hinge"
         )
     return name.strip(), tuple(
         int(part) if part.isdigit() and k == 2 else part for k, part in enumerate(parts)

@@ -1,4 +1,5 @@
-"""The keys of a kind with units, defaults and texts, and an example as a model file has it."""
+"""Help on one kind of item: keys with units, defaults and texts, and an example for a model
+file."""
 
 import dataclasses
 import textwrap
@@ -43,7 +44,7 @@ EXAMPLES = {
     "rows of floats": "[[0.0, 0.0, 0.0, 0.0], [0.0, 0.1, 0.1, 0.0], [0.0, 0.1, 0.1, 0.0], [0.0, 0.0, 0.0, "
     "0.0]]",
 }
-OTHER = {  # where two keys of one kind must differ, or a value has bounds of its own
+OTHER = {  # where two keys of one kind must differ, or a value is bounded
     "first": '"hinge"',
     "second": '"elbow"',
     "child": '"arm/hub"',
@@ -67,11 +68,11 @@ MORE = {
     "joint-limit": ("lower", "upper"),
     "wheel-creep": ("stiffness",),
     "velocity-rows": ("covectors",),
-}  # keys without which a kind makes no sense
+}  # optional keys that an example needs to make sense
 
 
 def keys(cls: type[Declaration]) -> str:
-    """Keys of a kind, with its summary and an example."""
+    """Help text of a kind: keys, summary and an example."""
     summary = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
     return "\n".join(
         [
@@ -85,9 +86,7 @@ def keys(cls: type[Declaration]) -> str:
 
 
 def example(cls: type[Declaration]) -> str:
-    """The table of an item, or the inline table of a law or a motion, with the keys that it must
-    have.
-    """
+    """Example table of an item, or inline table of a law or motion, with the required keys."""
     pairs = [f'kind = "{cls.kind}"', *(f"{key} = {value}" for key, value in _values(cls).items())]
     if "name" in cls.field_names():
         return "\n".join([f"[{cls.section}.my-{cls.kind}]", *pairs])
@@ -113,7 +112,7 @@ def _key(cls: type[Declaration], field: "dataclasses.Field[Any]") -> str:
 
 
 def _fields(cls: type[Declaration]) -> "list[dataclasses.Field[Any]]":
-    """Fields that are keys; the name of an item is that of its table."""
+    """Fields that are keys; without the name, which is the name of the table."""
     return [field for field in cls.ordered_fields() if field.name != "name"]
 
 

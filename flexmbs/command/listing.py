@@ -11,8 +11,8 @@ Families = dict[str, dict[str, Any]]
 
 
 def listing(what: str | None, *, as_json: bool) -> None:
-    """Print the kinds of one family or of all, or the keys of one kind. Raises InputError for an
-    unknown name.
+    """Print the kinds of one family or of all families, or the keys of one kind. Raises InputError
+    for an unknown name.
     """
     families = all_kinds()
     if what is None or what in families:
@@ -37,7 +37,7 @@ def _close(what: str, names: list[str]) -> str:
 
 
 def _put_kinds(families: Families, *, as_json: bool) -> None:
-    """Kinds with a line each."""
+    """Print one line per kind."""
     chosen = {
         family: {kind: _line(cls) for kind, cls in kinds.items()}
         for family, kinds in families.items()
@@ -53,7 +53,7 @@ def _put_kinds(families: Families, *, as_json: bool) -> None:
 
 
 def all_kinds() -> Families:
-    """Family → kind → its class."""
+    """Classes by family and kind."""
     import flexmbs.model.model  # noqa: F401  (its import registers the kinds)
     from flexmbs.formalisms import FORMALISMS
     from flexmbs.integrators import INTEGRATORS
@@ -97,12 +97,12 @@ def all_kinds() -> Families:
 
 
 def _text(cls: type[Any]) -> str:
-    """Keys and an example of what a model file has; the documentation of other kinds."""
+    """Keys and an example for items of model files; the docstring for other kinds."""
     from flexmbs.command.item_help import keys
 
     return keys(cls) if issubclass(cls, Declaration) else inspect.cleandoc(cls.__doc__ or "")
 
 
 def _line(cls: type[Any]) -> str:
-    """First sentence of a documentation."""
+    """First sentence of the docstring."""
     return " ".join((cls.__doc__ or "").split()).split(". ")[0].rstrip(".")

@@ -9,8 +9,8 @@ from flexmbs.files.reserved_outputs import reserved
 
 
 def report(paths: list[Path], output: Path | None) -> None:
-    """Write the report of a solution file, or the comparison of two. Raises InputError for more of
-    them.
+    """Write the report of one solution file, or the comparison of two. Raises InputError for more
+    than two.
     """
     from flexmbs.api.solution import Solution
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """Files of a run: the solution in a file or a run folder, whether that is resumed and how; the
-    report.
+    """Output files of a run: solution file or run folder, how an existing folder is resumed, and
+    the report.
     """
 
     output: str | None
@@ -33,7 +33,7 @@ class Kept(NamedTuple):
     report: Path | None = None
 
     def folder(self) -> "RunFolder | None":
-        """The run folder, for an output that ends with a slash or is a folder. Raises InputError."""
+        """Run folder, if the output ends with a slash or is a folder. Raises InputError."""
         from flexmbs.studies.run.run_folder import RunFolder
 
         if self.output is not None and (
@@ -47,11 +47,14 @@ class Kept(NamedTuple):
                 tell=note,
             )
         if self.resume or self.force:
-            raise InputError("--resume, --force: continue the run in a folder; give it, -o run/")
+            raise InputError(
+                "--resume, --force: need the folder of the run to continue; give it with -o run/"
+            )
         return None
 
     def report_kind(self) -> str:
-        """The kind of the report, before the run whether it can be written. Raises MachineError."""
+        """Kind of the report; checked before the run. Raises MachineError if it cannot be
+        written."""
         if self.report is None or report_kind(self.report) == PAGE:
             return PAGE
         from flexmbs.report.pdf import typesetter
@@ -63,8 +66,8 @@ class Kept(NamedTuple):
 def run(
     path: Path, given: dict[str, Any], kept: Kept, *, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Simulate, save, report; returns the exit code, that of a `SolverError` if the verdict is
-    FAIL. Partial results are kept.
+    """Simulate, save and report; return the exit code, which is that of a `SolverError` if the
+    verdict is FAIL. Partial results are kept.
     """
     from flexmbs.api.model import load
     from flexmbs.studies.run.run_folder import SOLUTION as IN_FOLDER
@@ -110,7 +113,7 @@ def run_options(model: "Model", given: dict[str, Any]) -> "Run":
 
 
 def _unfit(given: dict[str, Any]) -> dict[str, None]:
-    """Options of the [run] table that the given integrator does not have."""
+    """Options of the [run] table that the selected integrator does not have."""
     from flexmbs.integrators import INTEGRATORS
     from flexmbs.studies.run.options import OF_INTEGRATOR, has_option
 
@@ -149,8 +152,8 @@ def simulated(
 
 
 def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: bool) -> None:
-    """Keep the solution attached to an error, if any; a failure to do so is reported and does not
-    hide the error.
+    """Save the solution attached to an error, if there is one; a failure to save is reported
+    without hiding the original error.
     """
     solution: Solution | None = getattr(error, "solution", None)
     if solution is None or len(solution.t) == 0:
@@ -168,8 +171,8 @@ def _keep_part(error: Exception, target: Path, report: Path | None, *, as_json: 
 def _keep(
     solution: "Solution", target: Path, report: Path | None, *, as_json: bool, saved: bool = False
 ) -> None:
-    """Write the files, the solution unless it is ``saved``, and print the results. Raises
-    MachineError at the end for files that could not be written."""
+    """Write the files (the solution unless already ``saved``) and print the results. Raises
+    MachineError at the end, naming the files that could not be written."""
     from flexmbs.results.summary import summary
 
     files: dict[str, str] = {}
@@ -179,7 +182,7 @@ def _keep(
             solution.save(target)
         files["solution"] = str(target)
     except (InputError, MachineError) as error:
-        # the former if another file has appeared there meanwhile
+        # InputError if another file has appeared there meanwhile
         elsewhere = _saved_elsewhere(solution, target.name)
         failed.append(f"{error}; saved as {elsewhere} instead" if elsewhere else str(error))
         files |= {"solution": str(elsewhere)} if elsewhere else {}

@@ -20,9 +20,7 @@ def schema(what: str, output: Path | None) -> None:
 
     schemas = {"model": model_schema, "part": part_schema, "sweep": sweep_schema}
     if what not in schemas:
-        raise InputError(
-            f"schema: unknown kind of file {shown(what)}; {close_names(what, schemas)}"
-        )
+        raise InputError(f"schema: unknown file type {shown(what)}; {close_names(what, schemas)}")
     text = json.dumps(schemas[what](), indent=1, ensure_ascii=False) + "\n"
     if output is None:
         put(text.rstrip())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from flexmbs.studies.sweeps.study_file import StudyFile
     from flexmbs.studies.sweeps.table import SweepResult
 
-SHOWN = 10  # messages of cases
+SHOWN = 10  # number of messages of cases that are printed
 
 
 class How(NamedTuple):
@@ -34,8 +34,8 @@ class How(NamedTuple):
 def sweep(
     path: Path, folder: Path | None, how: How, *, as_json: bool, access: dict[str, bool]
 ) -> int:
-    """Run the study into its folder; returns the exit code, that of a `SolverError` if cases failed
-    or are FAIL.
+    """Run the study into its folder; return the exit code, which is that of a `SolverError` if
+    cases failed or have the verdict FAIL.
     """
     from flexmbs.studies.sweeps.study_file import read_study
     from flexmbs.studies.sweeps.sweep import sweep as run
@@ -79,7 +79,7 @@ def sweep(
 
 
 def _model(study: "StudyFile", allow_outside: bool) -> "Build":
-    """The model, with its parts if there are any. Raises `InputError`."""
+    """Model, with its parts if there are any. Raises `InputError`."""
     from flexmbs.studies.parameters.model_with_parts import ModelWithParts
 
     if not study.parts:
@@ -94,7 +94,7 @@ def _model(study: "StudyFile", allow_outside: bool) -> "Build":
 
 
 def _client(address: str) -> Any:
-    """A client of the scheduler. Raises `MachineError` without dask."""
+    """Client of the scheduler. Raises `MachineError` without dask."""
     try:
         from distributed import Client
     except ImportError:
@@ -110,7 +110,7 @@ def _client(address: str) -> Any:
 
 
 def _print(result: "SweepResult", folder: Path, *, as_json: bool) -> None:
-    """The numbers of the sweep, and what failed."""
+    """Print the numbers of the sweep and the failed cases."""
     from flexmbs.studies.sweeps.folder import TABLE
 
     table = folder / TABLE
@@ -148,7 +148,7 @@ def _span(name: str, values: Any, unit: str) -> str:
     import numpy as np
 
     if not np.isfinite(values).any():
-        return f"{name}: no case has it"
+        return f"{name}: not available in any case"
     low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
     unit = f" {unit}" if unit else ""
     return f"{name}: {values[low]:.6g}{unit} (case {low}) … {values[high]:.6g}{unit} (case {high})"

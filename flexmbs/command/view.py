@@ -14,7 +14,7 @@ ROBOT, SOLUTION = (".urdf", ".xml", ".mjcf", ".sdf", ".world"), (".h5", ".hdf5")
 
 
 def view(path: Path, output: Path | None, *, browser: bool, access: dict[str, bool]) -> None:
-    """Write the page of a model at its start, of a robot, of a solution, or of a flexible body."""
+    """Write the page of a model at its start, a robot, a solution or a flexible body."""
     target = output or path.with_name(f"{path.stem}.view.html")
     with reserved((target, PAGE)):
         page = _page(path, access)
@@ -45,7 +45,7 @@ def _page(path: Path, access: dict[str, bool]) -> "View":
 
 
 def _robot(path: Path, *, allow_outside: bool) -> "View":
-    """The page of a file whose root element says which program it is for."""
+    """Page of a robot file, whose format is recognized by its root element."""
     from flexmbs.robots.mjcf.build import from_mujoco
     from flexmbs.robots.robot import Robot
     from flexmbs.robots.sdf.build import from_sdf

@@ -1,4 +1,4 @@
-"""``flexmbs watch``: the page of a running job, for browsers of this machine only."""
+"""``flexmbs watch``: page of a running simulation, for browsers on this machine only."""
 
 import contextlib
 import http
@@ -13,16 +13,16 @@ from flexmbs.console.messages import put
 from flexmbs.errors import InputError
 from flexmbs.files.inputs import read_bytes
 
-HERE = "127.0.0.1"  # nothing outside of this machine can connect
-REFRESH = 2  # s between two pages
-MOST = 10_000_000  # bytes of the record
+HERE = "127.0.0.1"  # only this machine can connect
+REFRESH = 2  # s between two refreshes of the page
+MOST = 10_000_000  # bytes read of the record, so that a damaged file cannot exhaust the memory
 
 
 def watch(folder: Path, port: int, *, browser: bool) -> None:
     """Serve the page of the run in a folder until Ctrl-C. Raises InputError."""
     with contextlib.closing(server(folder, port)) as serving:
         address = f"http://{HERE}:{serving.server_port}/"
-        put(f"watching {folder}: {address} (Ctrl-C ends it)")
+        put(f"watching {folder}: {address} (Ctrl-C to stop)")
         if browser:
             import webbrowser
 
@@ -31,24 +31,24 @@ def watch(folder: Path, port: int, *, browser: bool) -> None:
 
 
 class Serving(http.server.ThreadingHTTPServer):
-    """A server that ends with its threads."""
+    """Server that shuts down with its threads."""
 
     daemon_threads = True
 
     def close(self) -> None:
-        """Give the port back."""
+        """Release the port."""
         self.server_close()
 
 
 def server(folder: Path, port: int = 0) -> Serving:
-    """A server of the page on a port of this machine, 0: a free one. Raises InputError."""
+    """Server of the page on a port of this machine (0: any free port). Raises InputError."""
     page = Page(folder)
     page.text()
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            # a page of another site must not read this one under a name of its own that leads to
-            # this machine
+            # reject other host names: a page of another site whose name resolves to this machine
+            # must not be able to read this page
             if self.headers.get("Host", "") not in (
                 f"{HERE}:{serving.server_port}",
                 f"localhost:{serving.server_port}",
@@ -76,7 +76,7 @@ def server(folder: Path, port: int = 0) -> Serving:
             self.wfile.write(content)
 
         def log_message(self, format: str, *given: Any) -> None:
-            """No lines about requests."""
+            """Suppress the log line of each request."""
 
     try:
         serving = Serving((HERE, port), Handler)
@@ -88,7 +88,7 @@ def server(folder: Path, port: int = 0) -> Serving:
 
 
 class Page:
-    """The text of the page, made anew where the log has grown."""
+    """Text of the page, regenerated when the log has grown."""
 
     def __init__(self, folder: Path) -> None:
         from flexmbs.studies.run.run_folder import LOG, RECORD, SOLUTION
@@ -101,10 +101,12 @@ class Page:
         )
         self.lock, self.made = threading.Lock(), ("", -1.0)
         if not self.record.is_file():
-            raise InputError(f"{folder}: holds no run; give the folder of flexmbs run -o folder/")
+            raise InputError(
+                f"{folder}: contains no run; give the folder of flexmbs run -o folder/"
+            )
 
     def text(self) -> str:
-        """The page now. Raises InputError, OSError."""
+        """Current page. Raises InputError, OSError."""
         with self.lock:
             text, at = self.made
             if time.monotonic() - at > 0.5 * REFRESH or not text:
@@ -125,7 +127,7 @@ class Page:
             )
             version, date = str(record["provenance"]["flexmbs"]), str(record["provenance"]["date"])
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise InputError(f"{self.record}: is no record of a run") from None
+            raise InputError(f"{self.record}: is not a record of a run") from None
         there = read_rows(self.log)
         columns = {} if there is None else there.columns()
         age = max(time.time() - self.log.stat().st_mtime, 0.0) if self.log.exists() else 0.0

@@ -1,1 +1,1 @@
-"""Shared by all command lines: messages, progress, exit codes."""
+"""Functions shared by all command lines: messages, progress, exit codes."""

@@ -1,10 +1,10 @@
-"""Texts in columns."""
+"""Text in columns."""
 
 from collections.abc import Iterable, Sequence
 
 
 def aligned(rows: Iterable[Sequence[str]]) -> list[str]:
-    """A line for each row, its cells left-aligned in columns two blanks apart."""
+    """Lines of left-aligned columns that are separated by two blanks."""
     rows = list(rows)
     widths = [max(map(len, column)) for column in zip(*rows)]
     return [

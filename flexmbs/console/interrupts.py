@@ -1,8 +1,8 @@
-"""Interrupts (Ctrl-C, SIGTERM) that the command line received.
+"""Interrupts (Ctrl-C, SIGTERM) received by the command line.
 
-Python drops an exception that a signal handler raises at the border of a C callback or in a
-destructor. The handler leaves the signal here too, and loops read it; at the border of a callback
-it leaves it without an exception.
+Python drops an exception raised by a signal handler at the boundary of a C callback or in a
+destructor. The handler therefore also records the signal here, and loops check the record; at the
+boundary of a callback it records the signal without raising.
 """
 
 import signal
@@ -10,9 +10,9 @@ import threading
 from types import FrameType
 
 CALLBACKS = "flexmbs.system.callbacks"
-BORDER = ("timed", "call", "view", "lost", "_text")  # the callback's own functions
-received: list[int] = []  # numbers of the signals
-heeded: list[int] = []  # of those that a run ends for after its present step
+BORDER = ("timed", "call", "view", "lost", "_text")  # functions of the callback wrapper itself
+received: list[int] = []  # numbers of the signals received
+heeded: list[int] = []  # numbers of the signals that stop a run after its current step
 
 
 def raise_received() -> None:
@@ -22,8 +22,8 @@ def raise_received() -> None:
 
 
 def at_border(frame: FrameType | None) -> bool:
-    """True if a frame belongs to a callback itself; exceptions of the user function are caught in its
-    ``call``.
+    """True if a frame belongs to the callback wrapper; exceptions of the user function are caught
+    in its ``call``.
     """
     own = frame
     while own is not None and own.f_globals.get("__name__") != CALLBACKS:
@@ -36,8 +36,8 @@ def at_border(frame: FrameType | None) -> bool:
 
 
 def ending_signals() -> list[int]:
-    """Signals that end a command line: none in threads; nohup and jobs of shells ignore SIGINT,
-    which stays so.
+    """Signals that end a command line: none in threads, and not SIGINT where nohup or the shell
+    made the process ignore it.
     """
     if threading.current_thread() is not threading.main_thread():
         return []
@@ -49,7 +49,7 @@ def ending_signals() -> list[int]:
 
 
 def exit_code() -> int:
-    """128 and the number of the signal, as shells report it; 130 for an interrupt of another
-    origin.
+    """128 plus the signal number, as reported by shells; 130 for an interrupt that was not caused
+    by a signal.
     """
     return 128 + (*received, *heeded, signal.SIGINT)[0]

@@ -1,4 +1,4 @@
-"""Progress on stderr, results on stdout."""
+"""Progress on stderr and results on stdout."""
 
 import json
 import sys
@@ -10,20 +10,20 @@ Report = Callable[[float, str], None]
 
 
 class Progress(Protocol):
-    """Progress function, called with the completed fraction and a text."""
+    """Progress function, called with the completed fraction and a description."""
 
     def __call__(self, fraction: float, text: str) -> None:
-        """Move the bar."""
+        """Update the bar."""
 
     def put(self, text: str) -> None:
-        """A result on stdout while the work goes on."""
+        """Print a result on stdout while the work continues."""
 
 
 class _Silent:
-    """Progress that is not displayed, for a stderr that is not a terminal."""
+    """Progress without display, for a stderr that is not a terminal."""
 
     def __call__(self, fraction: float, text: str) -> None:
-        """There is no bar."""
+        """Display nothing."""
 
     def put(self, text: str) -> None:
         put(text)
@@ -31,8 +31,8 @@ class _Silent:
 
 @contextmanager
 def progress_bar(title: str, *, memory: bool = False) -> Iterator[Progress]:
-    """A bar on stderr while the block runs, with elapsed time and, optionally, ``memory`` used;
-    ``report(fraction, text)`` moves it.
+    """Show a bar on stderr while the block runs, with elapsed time and, if ``memory``, the memory
+    used; ``report(fraction, text)`` updates it.
 
     Silent if stderr is not a terminal.
     """
@@ -46,15 +46,15 @@ def progress_bar(title: str, *, memory: bool = False) -> Iterator[Progress]:
 
 
 def note(line: str) -> None:
-    """A message on stderr."""
+    """Print a message on stderr."""
     print(line, file=sys.stderr)
 
 
 def put(text: str) -> None:
-    """A result on stdout."""
+    """Print a result on stdout."""
     print(text, flush=True)
 
 
 def put_json(value: Any) -> None:
-    """A result on stdout as JSON."""
+    """Print a result on stdout as JSON."""
     print(json.dumps(value, indent=2, default=str))

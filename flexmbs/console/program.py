@@ -29,19 +29,19 @@ from flexmbs.errors import (
     SolverError,
 )
 
-# objects between two searches for garbage: imports, whose objects stay, would start 340 of them
+# allocations between two garbage collections; the default starts 340 of them during imports
 COLLECT = 50_000
 
 
 class Interrupt(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM; after a plain KeyboardInterrupt during an import Python ignores the exit
-    code.
+    """Ctrl-C or SIGTERM. A subclass, because Python replaces the exit code after a plain
+    KeyboardInterrupt during an import.
     """
 
 
 class Commands(TyperGroup):
-    """The commands with their whole first paragraphs; an interrupt (Ctrl-C, SIGTERM) ends them with
-    its exit code and no further message."""
+    """Group of commands whose help shows complete first paragraphs; an interrupt (Ctrl-C, SIGTERM)
+    ends it with its exit code and no further message."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         rows = [
@@ -58,7 +58,7 @@ class Commands(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(interrupts.exit_code()) from None
         except SystemExit as error:
-            # commands end with typer's Exit: this one comes from code that the model names
+            # commands end with typer's Exit: a SystemExit comes from user functions of the model
             raise SolverError(
                 f"a function of the model called sys.exit({error.code!r}); let it raise "
                 "an exception"
@@ -91,7 +91,7 @@ def common_options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """The options before the command."""
+    """Accept the options before the command."""
     if debug:
         os.environ["FLEXMBS_DEBUG"] = "1"
 
@@ -102,8 +102,8 @@ def _print_error(*lines: str) -> None:
 
 
 def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
-    """Function that shows warnings of flexmbs as one line without the place in the source;
-    ``otherwise`` shows others.
+    """Function that shows warnings of flexmbs in one line without their source location;
+    ``otherwise`` shows other warnings.
     """
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **named: Any) -> None:
@@ -116,7 +116,8 @@ def _shown_as_lines(otherwise: Callable[..., None]) -> Callable[..., None]:
 
 
 def _failed(error: Exception, name: str) -> int:
-    """Message and exit code of an exception; a traceback for user functions, or on request."""
+    """Print the message of an exception and return its exit code; with a traceback for user
+    functions, or on request."""
     import traceback
 
     if os.environ.get("FLEXMBS_DEBUG"):
@@ -152,14 +153,14 @@ def _failed(error: Exception, name: str) -> int:
 
 
 def _degrade_characters() -> None:
-    """Replace characters that the terminal or the pipe cannot show by question marks."""
+    """Replace characters that the terminal or pipe cannot encode by question marks."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # not its replacement in a test or a notebook
             stream.reconfigure(errors="replace")
 
 
 def _flush(name: str) -> None:
-    """Flush the results; exit with 4 if that fails, for example on a full disk."""
+    """Flush the results; exit with code 4 if that fails, for example on a full disk."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -175,7 +176,7 @@ def _silent(lost: "sys.UnraisableHookArgs") -> None:
 def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     """Run a command line and exit with its code."""
     gc.set_threshold(COLLECT)
-    # to look for them takes longer than to validate a model
+    # a collection takes longer than validating a model
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     interrupts.received.clear()
     interrupts.heeded.clear()
@@ -199,7 +200,7 @@ def run(app: typer.Typer, name: str, arguments: list[str] | None) -> None:
     except (SystemExit, Exception, KeyboardInterrupt) as error:
         if interrupts.received:  # wherever it occurred, and however a library converted it
             print("interrupted", file=sys.stderr)
-            hook = _silent  # to the end of the program
+            hook = _silent  # until the end of the program
             sys.exit(interrupts.exit_code())
         if isinstance(error, Exception):
             sys.exit(_failed(error, name))

@@ -1,4 +1,4 @@
-"""A bar of progress on a terminal."""
+"""Progress bar on a terminal."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,21 +20,19 @@ class MemoryColumn(ProgressColumn):
 
 
 class Bar:
-    """A bar that moves forward only, once for a run and once for its audit; results go above it."""
+    """Bar that only moves forward; results are printed above it."""
 
     def __init__(self, shown: Progress, title: str) -> None:
         self.shown, self.title, self.done, self.audits = shown, title, 0.0, False
         self.task = shown.add_task(title, total=1.0)
 
     def __call__(self, fraction: float, text: str) -> None:
-        """Move it."""
-        audits = text.startswith("audit")
-        self.done = max(self.done, fraction) if audits == self.audits else fraction
-        self.audits = audits
+        """Update the bar."""
+        self.done = max(self.done, fraction)
         self.shown.update(self.task, completed=self.done, description=text or self.title)
 
     def put(self, text: str) -> None:
-        """A result on stdout, above the bar."""
+        """Print a result on stdout, above the bar."""
         self.shown.stop()
         print(text, flush=True)
         self.shown.start()

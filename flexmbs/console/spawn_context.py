@@ -1,8 +1,8 @@
-"""Context of multiprocessing whose processes import nothing from the current folder.
+"""Multiprocessing context whose processes import nothing from the current folder.
 
 A spawned interpreter runs ``python -c``, whose first import path is the current folder: a file
-``signal.py`` there would be executed. PYTHONSAFEPATH leaves that path out; the import paths of the
-parent are set afterwards.
+``signal.py`` there would be executed. PYTHONSAFEPATH omits that path; the import paths of the
+parent are restored afterwards.
 """
 
 import contextlib
@@ -16,9 +16,8 @@ VARIABLE = "PYTHONSAFEPATH"
 
 
 def spawn_context() -> SpawnContext:
-    """A context for processes and executors, with a resource tracker that is started in the same
-    way.
-    """
+    """Context for processes and executors, with a resource tracker that is started in the same
+    way."""
     if os.name == "posix":
         with _safe_path():
             resource_tracker.ensure_running()
@@ -27,7 +26,7 @@ def spawn_context() -> SpawnContext:
 
 @contextlib.contextmanager
 def _safe_path() -> Iterator[None]:
-    """Set the variable for interpreters that are started in the block."""
+    """Set the variable for interpreters started in the block."""
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = "1"
     try:
@@ -45,7 +44,7 @@ def _restore(value: str | None) -> None:
 
 
 class _Process(SpawnProcess):
-    """A process that is started with the variable and runs with that of its parent."""
+    """Process that is started with the variable set and runs with its parent's value."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
@@ -63,6 +62,6 @@ class _Process(SpawnProcess):
 
 
 class _Context(SpawnContext):
-    """Start method "spawn" with processes of the class above."""
+    """Start method "spawn" with `_Process`."""
 
     Process = _Process  # type: ignore[assignment]

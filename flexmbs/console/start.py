@@ -1,5 +1,5 @@
-"""Start of a command line: interrupts during its imports, which take a few tenths of a second, end
-it in one line too.
+"""Start of a command line. Interrupts during its imports, which take a few tenths of a second,
+also end it with one line.
 """
 
 import importlib
@@ -12,8 +12,8 @@ from flexmbs.console.interrupts import ending_signals
 
 
 def start(module: str, arguments: list[str] | None) -> None:
-    """Import the module of a command line and call its ``main``; a signal that the parent set to be
-    ignored stays ignored.
+    """Import the module of a command line and call its ``main``; signals ignored by the parent stay
+    ignored.
     """
     _open_streams()
     given = {number: signal.signal(number, _end) for number in ending_signals()}
@@ -25,18 +25,18 @@ def start(module: str, arguments: list[str] | None) -> None:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End the process at once; nothing has begun."""
+    """End the process immediately; no work has begun."""
     os.write(2, b"interrupted\n")
     os._exit(128 + number)
 
 
 def _open_streams() -> None:
-    """Open closed standard streams, whose numbers files would get; results without an output end in
-    one line.
+    """Reopen closed standard streams, whose descriptors files would otherwise get; a closed stdout
+    ends the program with a one-line message.
     """
     closed = [name for name in ("stdin", "stdout", "stderr") if getattr(sys, name) is None]
     for name in closed:
-        setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115  the lowest free number
+        setattr(sys, name, open(os.devnull, "r" if name == "stdin" else "w"))  # noqa: SIM115  takes the lowest free descriptor
     if "stdout" in closed:
         print(
             "error: standard output is closed; redirect it to a file, or to /dev/null",

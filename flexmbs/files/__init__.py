@@ -1,3 +1,3 @@
-"""Reading and writing of files: written atomically, never over another kind of file, read within
-the memory.
+"""File access: written atomically, never over another type of file, read within the available
+memory.
 """

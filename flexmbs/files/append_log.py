@@ -1,9 +1,9 @@
 """Append-only log of frames on disk: a header (mark, CRC-32 and length of the content), then the
 content.
 
-A last frame that is incomplete or has another checksum is what a killed process, a full disk or a
-power cut left: reading stops there and opening for writing cuts it off. Whole frames behind it show
-that the file was damaged later; it is then refused. What `flush` returned from is on the disk.
+A last frame that is incomplete or fails its checksum was left by a killed process, a full disk or
+a power failure: reading stops there and opening for writing removes it. If intact frames follow,
+the file was damaged later and is rejected. Frames are on the disk once `flush` has returned.
 """
 
 import os
@@ -19,12 +19,12 @@ from flexmbs.files.output import sync_folder, unwritable
 
 HEADER = struct.Struct("<4sIQ")
 MARK = b"FXL1"
-MOST = 1 << 32  # bytes of a frame
+MOST = 1 << 32  # bytes of a frame: the length is stored in four bytes
 BLOCK = 1 << 20  # bytes read at a time when marks are searched
 
 
 class Frame(NamedTuple):
-    """The content of a frame, and the place in the file behind it."""
+    """Content of a frame, and the file position after it."""
 
     content: bytes
     end: int
@@ -36,8 +36,8 @@ def framed(content: bytes) -> bytes:
 
 
 def frames(path: Path) -> Iterator[Frame]:
-    """The whole frames of a log up to a torn last one. Raises InputError where others follow it,
-    OSError.
+    """Intact frames of a log up to a truncated last one. Raises InputError if intact frames follow
+    a damaged one, OSError.
     """
     end = count = 0
     with opened(path) as file:
@@ -47,14 +47,14 @@ def frames(path: Path) -> Iterator[Frame]:
         behind = _whole_frames(file, end + 1)
     if behind:
         raise InputError(
-            f"{path}: is damaged at byte {end}; {count} frames before it and {behind} "
-            "behind it are intact; "
+            f"{path}: is damaged at byte {end}; {count} frames before and {behind} "
+            "after it are intact; "
             "restore the file from a copy, or remove it to compute its content again"
         )
 
 
 def _next(file: BinaryIO) -> bytes | None:
-    """Content of the frame that begins here; None if it is not whole."""
+    """Content of the frame at the current position; None if it is not intact."""
     header = file.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
@@ -67,12 +67,12 @@ def _next(file: BinaryIO) -> bytes | None:
 
 
 def _whole_frames(file: BinaryIO, start: int) -> int:
-    """Number of whole frames from a place on, found by their marks."""
+    """Number of intact frames after a position, found by their marks."""
     count = 0
     file.seek(start)
     while block := file.read(BLOCK):
         at = block.find(MARK)
-        # a mark may lie across the end of the block, whose last bytes are read again
+        # a mark may straddle the end of the block, so its last bytes are read again
         start += at if at >= 0 else max(1, len(block) - len(MARK) + 1)
         file.seek(start)
         if at >= 0:
@@ -84,8 +84,8 @@ def _whole_frames(file: BinaryIO, start: int) -> int:
 
 
 class Log:
-    """A log, open for writing behind its last whole frame, or behind ``end``; one that is not
-    ``kept`` need not survive a loss of power. Raises MachineError."""
+    """Log opened for appending after its last intact frame, or after ``end``; with ``kept=False``
+    it need not survive a power failure. Raises MachineError."""
 
     def __init__(self, path: Path, end: int, *, kept: bool = True) -> None:
         self.path, self.end, self.kept = path, end, kept
@@ -99,14 +99,14 @@ class Log:
             os.ftruncate(self.file, end)
             os.lseek(self.file, end, os.SEEK_SET)
             if kept:
-                # else a power cut may take the file with all that was flushed
+                # otherwise a power failure may remove the file although its content was flushed
                 sync_folder(path.parent)
         except OSError as error:
             os.close(self.file)
             raise unwritable(path, error) from error
 
     def append(self, content: bytes) -> None:
-        """Write a frame. Raises MachineError, with the log cut to its last frame."""
+        """Append a frame. Raises MachineError after truncating the log to its last frame."""
         data = framed(content)
         try:
             write_all(self.file, data)
@@ -116,7 +116,7 @@ class Log:
         self.end += len(data)
 
     def flush(self) -> None:
-        """Return when all frames are on the disk. Raises MachineError: what is there then is
+        """Return once all frames are on the disk. Raises MachineError; the state on disk is then
         unknown until the log is read.
         """
         try:
@@ -130,7 +130,7 @@ class Log:
         os.close(self.file)
 
     def _cut(self) -> None:
-        """Remove what was written of a frame; where that fails, its checksum tells."""
+        """Remove a partially written frame; if that fails, its checksum reveals it."""
         try:
             os.ftruncate(self.file, self.end)
             os.lseek(self.file, self.end, os.SEEK_SET)
@@ -139,14 +139,14 @@ class Log:
 
 
 def write_all(file: int, data: bytes) -> None:
-    """All bytes into a file descriptor. Raises OSError."""
+    """Write all bytes to a file descriptor. Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(file, view) :]
 
 
 def write_bytes(draft: Path, data: bytes) -> None:
-    """A new file with these bytes. Raises OSError."""
+    """Create a file with these bytes. Raises OSError."""
     file = os.open(
         draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o644
     )

@@ -1,4 +1,4 @@
-"""Zip archives of others: bounded before they are unpacked."""
+"""Checks of zip archives of unknown origin before they are unpacked."""
 
 import os
 import re
@@ -9,13 +9,14 @@ from flexmbs.errors import InputError
 from flexmbs.files.inputs import opened
 
 MOST_FILES, MOST_BYTES, MOST_XML = 10_000, 2 * 10**9, 10**8
-RATIO, PLAIN = 200, 10**8  # unpacked over packed size of larger archives than these bytes
+# largest ratio of unpacked to packed size, checked above this number of bytes (zip bombs)
+RATIO, PLAIN = 200, 10**8
 OUTSIDE = re.compile(r"^[/\\]|^[A-Za-z]:|(^|[/\\])\.\.([/\\]|$)")
 
 
 def check_archive(path: str | os.PathLike[str], description: str) -> None:
-    """Raise InputError for an archive that is too large or has names outside of its folder, or
-    whose ``description``, an XML file, has a document type. Raises as `zipfile` for what is none.
+    """Raise InputError for an archive that is too large, has names outside its folder, or whose XML
+    file ``description`` has a document type. Raises as `zipfile` for a file that is not an archive.
     """
     with opened(path) as file, zipfile.ZipFile(file) as archive:
         entries = archive.infolist()
@@ -31,7 +32,7 @@ def check_archive(path: str | os.PathLike[str], description: str) -> None:
         for name in (each.filename for each in entries):
             if OUTSIDE.search(name):
                 raise InputError(
-                    f"{path}: holds '{name}', which lies outside of its folder; correct the name"
+                    f"{path}: contains '{name}', which is outside its folder; correct the name"
                 )
         if archive.getinfo(description).file_size > MOST_XML:
             raise InputError(

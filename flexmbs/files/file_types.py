@@ -1,6 +1,6 @@
-"""Kinds of files, identified by their first bytes: an output replaces only a file of its own kind.
+"""File types, identified by the first bytes; an output replaces only a file of its own type.
 
-An empty file matches any kind, a damaged HDF5 file any kind stored in HDF5: neither holds readable
+An empty file matches any type, a damaged HDF5 file any type stored in HDF5: neither has readable
 data.
 """
 
@@ -20,7 +20,7 @@ SOLUTION, BODY, MODEL, PAGE, PDF = (
 )
 HDF5, DAMAGED = "hdf5", "damaged"
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
-HEADER_BYTES = 65536  # bytes
+HEADER_BYTES = 65536  # bytes read to identify a file
 _NAMES = {
     SOLUTION: "a solution",
     BODY: "a flexible body",
@@ -48,8 +48,8 @@ _FORMAT = re.compile(
 
 
 def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
-    """Raise InputError if an output would replace a file of another kind than ``wanted``, or is a
-    page by another name.
+    """Raise InputError if an output would replace a file of another type than ``wanted``, or is a
+    page without a page's suffix.
     """
     found = kind_of(path)
     if found not in ("", wanted) and not (found == DAMAGED and wanted in (SOLUTION, BODY, HDF5)):
@@ -57,48 +57,48 @@ def check_kind(path: str | os.PathLike[str], wanted: str) -> None:
     if wanted == PAGE and (ending := pathlib.Path(path).suffix).lower() not in _OF_PAGES:
         if report_kind(pathlib.Path(path)) == PDF:
             raise InputError(
-                f"{path}: is written as an HTML page, reports of one run alone as PDF; "
-                "let its name end with .html"
+                f"{path}: is written as an HTML page, only reports of one run also as PDF; "
+                "use the suffix .html"
             )
         raise InputError(
-            f"{path}: a report is a page or a PDF document; let its name end with .html "
+            f"{path}: a report is a page or a PDF document; use the suffix .html "
             f"or .pdf, not {ending}"
         )
 
 
 def check_ending(path: str | os.PathLike[str], *endings: str) -> None:
-    """Raise InputError if the name of an output has another ending, by which other programs know
-    its format.
+    """Raise InputError if the name of an output has none of the suffixes by which other programs
+    recognize its format.
     """
     if (ending := file_path(path).suffix.lower()) not in endings:
         raise InputError(f"{path}: must end with {' or '.join(endings)}, not '{ending}'")
 
 
 def check_same_kind(path: str | os.PathLike[str], draft: str | os.PathLike[str]) -> None:
-    """Raise InputError if an output would replace a file of another kind than the draft."""
+    """Raise InputError if an output would replace a file of another type than the draft."""
     if found := kind_of(path):
         check_kind(path, kind_of(draft) or found)
 
 
 def report_kind(path: pathlib.Path) -> str:
-    """The kind of a report at a path: a PDF document or a page, by the end of its name;
-    `check_kind` refuses other ends.
+    """Type of a report: a PDF document or a page, by the suffix; `check_kind` rejects other
+    suffixes.
     """
     return PDF if path.suffix.lower() == ".pdf" else PAGE
 
 
 def comparison_kind(path: str | os.PathLike[str]) -> str:
-    """The kind of a comparison of two runs, a page. Raises InputError for the name of a PDF
+    """Type of a comparison of two runs, a page. Raises InputError for the name of a PDF
     document.
     """
     if report_kind(pathlib.Path(path)) == PDF:
-        raise InputError(f"{path}: two runs are compared on an HTML page; choose a name with .html")
+        raise InputError(f"{path}: two runs are compared on an HTML page; use the suffix .html")
     return PAGE
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """The kind of a file: the ``format`` of a flexmbs file up to the "/", else a name by its first
-    bytes; "" for a missing or empty file."""
+    """Type of a file: the ``format`` of a flexmbs file up to the "/", else a name derived from the
+    first bytes; "" for a missing or empty file."""
     try:
         with open(path, "rb") as file:
             start = file.read(HEADER_BYTES)
@@ -136,7 +136,7 @@ def _rejection(path: str | os.PathLike[str], found: str, wanted: str) -> str:
     )
     target = named.get(wanted, "the output")
     other = (
-        f"is {named[found]}, no {target.partition(' ')[2]}"
+        f"is {named[found]}, not {target}"
         if found in named and wanted in named
         else f"is not {target}"
     )

@@ -3,11 +3,11 @@ atomically.
 
 The reader accepts untrusted files: it checks links, layouts, types and sizes before it reads any
 data, and rejects external or soft links, virtual or external storage, filters, objects linked twice
-and sizes beyond the limits.
+and sizes above the limits.
 
 In files with checksums each group and data set has the CRC-32 of its content as an attribute:
-attributes, names of members, type, shape and bytes. Files in which no item has one were written
-before checksums existed and are read without verification.
+attributes, member names, type, shape and bytes. Files without any checksum predate them and are
+read without verification.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from flexmbs.files.paths import file_path
 T = TypeVar("T")
 
 MAX_OBJECTS, MAX_BYTES, MAX_TEXT = 20_000, 16 * 2**30, 60_000
-LEAST_MAPPED = 128 * 2**20  # bytes
+LEAST_MAPPED = 128 * 2**20  # bytes: smaller data sets are read into memory, which is faster
 CHECKSUM = "crc32"
-BLOCK = 2**24  # bytes read at a time: large data sets are not loaded to be verified
+BLOCK = 2**24  # bytes read at a time: verification must not load large data sets
 _SIGNATURE = b"\x89HDF\r\n\x1a\n"
 _WANTED = {
     "f": "64-bit floats",
@@ -47,10 +47,10 @@ _ITEMSIZE = {"f": 8, "i": 8, "u": 1}
 def write_whole(
     path: str | os.PathLike[str], fill: Callable[[h5py.File], None], *, checksums: bool = True
 ) -> None:
-    """Write the file filled by ``fill``, atomically. Raises MachineError; the old file is then
-    kept.
+    """Write the file filled by ``fill`` atomically. Raises MachineError; an old file is then kept.
 
-    checksums: False for formats of other programs, which may not expect further attributes.
+
+    checksums: False for formats of other programs, which may not accept further attributes.
     """
     with whole_file(path) as draft, contextlib.closing(HDF5Draft(draft)) as target:
         with h5py.File(target, "w", track_order=True) as file:
@@ -69,8 +69,8 @@ def read_whole(
     *,
     verified: bool = True,
 ) -> T:
-    """The result of ``read``; every problem becomes an InputError naming the file. ``origin``: how
-    such a file is created.
+    """Result of ``read``; every problem becomes an InputError naming the file. ``origin``: how such
+    a file is created.
 
     verified: True to compare checksums before ``read`` is called.
     """
@@ -97,8 +97,8 @@ def read_whole(
 
 
 def set_text(item: h5py.Group, key: str, text: str) -> None:
-    """Attribute as a fixed-length string. Raises InputError when it is longer than an attribute
-    holds.
+    """Set an attribute as a fixed-length string. Raises InputError if it exceeds the size of an
+    attribute.
     """
     encoded = text.encode()
     if len(encoded) > MAX_TEXT:
@@ -109,7 +109,7 @@ def set_text(item: h5py.Group, key: str, text: str) -> None:
 
 
 def attributes(item: h5py.Group) -> dict[str, str | float]:
-    """Attributes of a group: fixed-length strings and single numbers only."""
+    """Attributes of a group; only fixed-length strings and single numbers are allowed."""
     found: dict[str, str | float] = {}
     for key in (key for key in item.attrs if key != CHECKSUM):
         dtype, shape = item.attrs.get_id(key).dtype, item.attrs.get_id(key).shape
@@ -142,7 +142,7 @@ def items(group: h5py.Group) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
             address = h5py.h5o.get_info(item.id).addr
             if address in seen:
                 raise InputError(
-                    f"{path}: is linked twice or contains itself; the file is a plain tree"
+                    f"{path}: is linked twice or contains itself; only plain trees are read"
                 )
             seen.add(address)
             if len(seen) > MAX_OBJECTS:
@@ -160,9 +160,7 @@ def datasets(group: h5py.Group) -> Iterator[tuple[str, h5py.Dataset]]:
 
 
 def mapped(dataset: h5py.Dataset) -> np.ndarray:
-    """The numbers of a plain data set; those of a large one stay in the file and are read on
-    demand.
-    """
+    """Numbers of a plain data set; a large one is memory-mapped and read on demand."""
     at = dataset.id.get_offset()
     if at is None or dataset.nbytes < LEAST_MAPPED:
         return np.asarray(dataset[()])
@@ -172,8 +170,8 @@ def mapped(dataset: h5py.Dataset) -> np.ndarray:
 
 
 def check_storage(item: str, dataset: h5py.Dataset, kind: str) -> None:
-    """Plain contiguous numbers ("f" floats, "g" floats of either precision, "i" integers, "u"
-    bytes) or fixed strings ("S"), all in the file, within the cap."""
+    """Check for plain contiguous numbers ("f" floats, "g" floats of either precision, "i" integers,
+    "u" bytes) or fixed-length strings ("S"), all in the file and within the size limit."""
     dtype = dataset.dtype
     wrong_size = dtype.itemsize != _ITEMSIZE.get(kind, dtype.itemsize) or (
         kind == "g" and dtype.itemsize not in (4, 8)
@@ -190,7 +188,7 @@ def check_storage(item: str, dataset: h5py.Dataset, kind: str) -> None:
 
 
 def _check_plain(item: str, dataset: h5py.Dataset) -> None:
-    """Contiguous numbers or texts, all in the file, within the cap."""
+    """Check for contiguous numbers or strings, all in the file and within the size limit."""
     plist = dataset.id.get_create_plist()
     plain = plist.get_layout() in (h5py.h5d.CONTIGUOUS, h5py.h5d.COMPACT)
     if not plain or plist.get_nfilters() or plist.get_external_count() or dataset.is_virtual:
@@ -202,7 +200,7 @@ def _check_plain(item: str, dataset: h5py.Dataset) -> None:
     if size > MAX_BYTES:
         raise InputError(f"{item}: claims {size} bytes; at most {MAX_BYTES} are read")
     if size != dataset.id.get_storage_size():
-        raise InputError(f"{item}: claims {size} bytes and stores {dataset.id.get_storage_size()}")
+        raise InputError(f"{item}: claims {size} bytes but stores {dataset.id.get_storage_size()}")
 
 
 def check_items(found: dict[str, h5py.Dataset], expected: set[str], what: str) -> None:
@@ -225,7 +223,7 @@ def _verify(file: h5py.File) -> None:
         more = f" and {len(damaged) - 5} more" if len(damaged) > 5 else ""
         intact = len(found) - len(damaged)
         raise InputError(
-            f"{', '.join(damaged[:5])}{more}: damaged, checksums differ; the other "
+            f"{', '.join(damaged[:5])}{more}: damaged (checksums differ); the other "
             f"{intact} items are intact"
         )
 
@@ -245,13 +243,14 @@ def _intact(path: str, item: h5py.Group | h5py.Dataset) -> bool:
 
 
 def _checksum(item: h5py.Group | h5py.Dataset) -> str:
-    """CRC-32 in hexadecimal digits of the attributes of an item, and of the names in a group or of
-    the type, shape and bytes of a data set."""
+    """CRC-32 in hexadecimal digits of the attributes of an item and of its member names (group) or
+    type, shape and bytes (data set).
+    """
     total = 0
     for key in sorted(item.attrs.keys() - {CHECKSUM}):
         own = item.attrs.get_id(key)
         if own.shape != () or own.dtype.kind not in "Sf" or own.dtype.itemsize > MAX_TEXT:
-            return ""  # none of ours
+            return ""  # of another type: never equal to a stored checksum
         total = crc32(
             f"{key} {own.dtype.str} ".encode() + np.asarray(item.attrs[key]).tobytes(), total
         )

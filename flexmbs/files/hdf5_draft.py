@@ -1,8 +1,8 @@
-"""File object that HDF5 writes to and that never fails.
+"""File object for HDF5 whose writes never fail.
 
 The library cannot recover from a failed write: identifiers stay open, further errors follow when
-they are closed, and the process may end with a segmentation fault. The first error is kept instead
-and the rest of the content is dropped.
+they are closed, and the process may end with a segmentation fault. The first error is therefore
+stored and the remaining content is dropped.
 """
 
 import os
@@ -10,8 +10,8 @@ from pathlib import Path
 
 
 class HDF5Draft:
-    """Binary file for h5py's driver "fileobj". ``error``: the first failed write, to be raised once
-    HDF5 has closed the file.
+    """Binary file for h5py's driver "fileobj". ``error``: the first failed write, to be raised
+    after HDF5 has closed the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -26,16 +26,16 @@ class HDF5Draft:
         os.close(self._file)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move to a position; the end is that of the content, dropped parts included."""
+        """Move to a position, relative to the end including dropped content for SEEK_END."""
         self._at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
         return self._at
 
     def tell(self) -> int:
-        """The position."""
+        """Current position."""
         return self._at
 
     def read(self, size: int) -> bytes:
-        """Bytes from the position; zeros stand for what was dropped."""
+        """Bytes from the position; zeros replace dropped content."""
         found = b""
         try:
             os.lseek(self._file, self._at, os.SEEK_SET)
@@ -78,4 +78,4 @@ class HDF5Draft:
         return size
 
     def flush(self) -> None:
-        """No action: no content is buffered."""
+        """Do nothing: no content is buffered."""

@@ -1,7 +1,7 @@
 """Input files: regular files only, within the available memory.
 
-A device never ends, a pipe may never begin, and a sparse file can have any size: all input files
-are opened here.
+A device never ends, a pipe may never begin, and a sparse file can have any size; therefore all
+input files are opened here.
 """
 
 import contextlib
@@ -14,12 +14,12 @@ from flexmbs.console.memory import free_memory
 from flexmbs.errors import InputError
 from flexmbs.files.output import file_kind
 
-SHARE = 0.25  # of the free memory, as content is held as text, lines and numbers at the same time
+SHARE = 0.25  # of the free memory: content exists as text, lines and numbers at the same time
 
 
 def opened(path: str | os.PathLike[str]) -> BinaryIO:
-    """A regular file, open for reading. Raises InputError for anything else, OSError where it
-    cannot be opened.
+    """Regular file, opened for reading. Raises InputError for anything else, OSError if it cannot
+    be opened.
     """
     try:
         file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115  the caller closes it
@@ -33,8 +33,8 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_bytes(path: str | os.PathLike[str], most: float = math.inf) -> bytes:
-    """The content of a regular file. Raises InputError for more than ``most`` bytes or a share of
-    the free memory, OSError.
+    """Content of a regular file. Raises InputError if it exceeds ``most`` bytes or a share of the
+    free memory, OSError.
     """
     with opened(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -48,14 +48,15 @@ def read_bytes(path: str | os.PathLike[str], most: float = math.inf) -> bytes:
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
-    """The text of a regular file in UTF-8, other bytes replaced. Raises as `read_bytes`."""
+    """Text of a regular UTF-8 file, with other bytes replaced. Raises as `read_bytes`."""
     return (
         read_bytes(path).decode("utf-8", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
     )
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """Raise InputError for a path that exists and is not a regular file, before a library opens it."""
+    """Raise InputError for a path that exists but is not a regular file, before a library opens
+    it."""
     with contextlib.suppress(OSError):
         opened(path).close()
 

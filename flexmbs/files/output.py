@@ -1,4 +1,4 @@
-"""Files written atomically; file names; cells of tables."""
+"""Atomic writing of files, file names and table cells."""
 
 import contextlib
 import errno
@@ -19,11 +19,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
-    """A temporary name beside ``path``; the file is moved into place at the end. Raises
-    MachineError, and InputError if a file of another kind exists; the old file is then kept."""
+    """Temporary name next to ``path``; the file is moved into place at the end. Raises
+    MachineError, and InputError if a file of another type exists; the old file is then kept."""
     target = file_path(path)
     check_target(target)
-    # two runs never share one
+    # unique: two runs never share a draft
     draft = target.with_name(f".{target.name}.{secrets.token_hex(6)}.tmp")
     try:
         yield draft
@@ -35,13 +35,13 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[pathlib.Path]:
     except (OSError, RuntimeError) as error:  # the latter from HDF5
         raise unwritable(target, error) from error
     finally:
-        # also if it was never created, on a read-only file system
+        # also without a draft, on a read-only file system
         with contextlib.suppress(OSError):
             draft.unlink()
 
 
 def remove_drafts(folder: pathlib.Path) -> None:
-    """Remove temporary files that killed processes left in a folder that this process has locked."""
+    """Remove temporary files left by killed processes in a folder locked by this process."""
     for entry in folder.iterdir():
         if _DRAFT.fullmatch(entry.name) and entry.is_file():
             with contextlib.suppress(OSError):
@@ -49,8 +49,8 @@ def remove_drafts(folder: pathlib.Path) -> None:
 
 
 def sync_folder(folder: pathlib.Path) -> None:
-    """Return when the names in a folder are on the disk, so that a power cut leaves the old file or
-    the new one.
+    """Return once the names in a folder are on the disk, so that a power failure leaves either the
+    old or the new file.
     """
     try:
         file = os.open(folder, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
@@ -59,7 +59,7 @@ def sync_folder(folder: pathlib.Path) -> None:
     try:
         os.fsync(file)
     except OSError as error:
-        # of file systems that have no such call
+        # file systems without such a call
         if error.errno not in (errno.EINVAL, errno.ENOTSUP):
             raise
     finally:
@@ -67,7 +67,7 @@ def sync_folder(folder: pathlib.Path) -> None:
 
 
 def unwritable(path: pathlib.Path, error: Exception) -> MachineError:
-    """The message about a file that cannot be written."""
+    """Error for a file that cannot be written."""
     reason = (error.strerror or error) if isinstance(error, OSError) else error
     return MachineError(
         f"{path}: cannot be written ({reason}); check the folder, its permissions or the free space"
@@ -98,7 +98,7 @@ def file_kind(mode: int) -> str:
 
 
 def made_folder(path: str | os.PathLike[str]) -> pathlib.Path:
-    """The folder, made if it is not there. Raises InputError, MachineError."""
+    """Folder, created if it is missing. Raises InputError, MachineError."""
     folder = file_path(path, "folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +111,7 @@ def made_folder(path: str | os.PathLike[str]) -> pathlib.Path:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write the text at ``path`` in UTF-8, atomically. Raises MachineError."""
+    """Write text to ``path`` in UTF-8, atomically. Raises MachineError."""
     with (
         whole_file(path) as draft,
         open(draft, "w", encoding="utf-8", errors="replace", newline="") as file,
@@ -120,16 +120,16 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write the bytes at ``path``, atomically. Raises MachineError."""
+    """Write bytes to ``path`` atomically. Raises MachineError."""
     with whole_file(path) as draft:
         draft.write_bytes(data)
 
 
 def slug(name: str) -> str:
-    """A name as part of a file name: letters, digits, ``-`` and ``_``; never empty, never a path."""
+    """Name usable in a file name: letters, digits, ``-`` and ``_``; never empty, never a path."""
     return re.sub(r"[^\w-]+", "-", name).strip("-")[:80] or "unnamed"
 
 
 def cell(text: str) -> str:
-    """A text for spreadsheets: one that they would interpret as a formula gets a leading quote."""
+    """Text for a spreadsheet cell: a leading quote prevents its interpretation as a formula."""
     return f"'{text}" if text.startswith(_FORMULA) else text

@@ -1,5 +1,5 @@
-"""Policy for files that an input file names: they lie in its folder or in search paths of the user,
-symbolic links resolved.
+"""Policy for files named in an input file: they must be in its folder or in search paths given by
+the user, after resolving symbolic links.
 """
 
 import os
@@ -11,13 +11,13 @@ from typing import NamedTuple
 from flexmbs.errors import shown
 from flexmbs.files.paths import file_path
 
-# of the environment, with folders of models and packages
+# environment variables with folders of models and packages
 VARIABLES = ("GZ_SIM_RESOURCE_PATH", "ROS_PACKAGE_PATH")
 
 
 class Reach(NamedTuple):
-    """Places of files that a file in ``folder`` names; ``search``: folders of packages, which the
-    user gives; ``what``: the kind of the file, for messages. All folders are resolved."""
+    """Allowed locations of files named by a file in ``folder``; ``search``: folders of packages,
+    given by the user; ``what``: type of the file, for messages. All folders are resolved."""
 
     folder: Path
     allow_outside: bool = False
@@ -25,17 +25,17 @@ class Reach(NamedTuple):
     what: str = "file"
 
     def path(self, name: str, *bases: Path) -> Path:
-        """The resolved path of a file: the first of the ``bases`` (default: the folder) that has
-        it, or the first one.
+        """Resolved path of a file: in the first of ``bases`` (default: the folder) that contains
+        it, else in the first one.
 
-        ``package://package/…`` and ``model://model/…`` are sought in the search paths, in the
-        folder, and among the folders above it if files outside are allowed. Raises ValueError with
-        a text for an address, a text that is no path, and a file outside.
+        ``package://package/…`` and ``model://model/…`` are looked up in the search paths, in the
+        folder, and in its parent folders if files outside are allowed. Raises ValueError with a
+        message for a URL, a text that is not a path, and a file outside.
         """
         place = re.sub(r"^file://", "", name.replace("\\", "/"))
         package = re.match(r"(?:package|model)://(.*)", place, re.S)
         if "://" in place and not package:
-            raise ValueError(f"{shown(name)} is an address; only files are read")
+            raise ValueError(f"{shown(name)} is a URL; only files are read")
         try:
             named = (
                 self._in_packages(package.group(1))
@@ -60,7 +60,7 @@ class Reach(NamedTuple):
         )
 
     def _in_packages(self, place: str) -> list[Path]:
-        """Candidates for the place of a file of a package; the last is beside the file."""
+        """Candidate locations of a file of a package; the last one is next to the file."""
         package, _, inside = place.partition("/")
         above = self.folder.parents if self.allow_outside else ()
         bases = (*self.search, self.folder, *above)
@@ -76,8 +76,8 @@ class Reach(NamedTuple):
 def reach_of(
     file: Path, *, allow_outside: bool = False, package_path: str | Path | Iterable[str | Path] = ()
 ) -> Reach:  # fmt: skip
-    """The reach of a file with the folders of ``package_path`` and of the variables `VARIABLES` of
-    the environment.
+    """Allowed locations for a file, with the folders of ``package_path`` and of the environment
+    `VARIABLES`.
     """
     given = (package_path,) if isinstance(package_path, str | os.PathLike) else package_path
     folders = [file_path(each, "package_path") for each in given]

@@ -1,4 +1,4 @@
-"""Paths of files that a user gives."""
+"""File paths given by the user."""
 
 import os
 import pathlib
@@ -8,9 +8,7 @@ from flexmbs.errors import InputError
 
 
 def file_path(value: Any, what: str = "path") -> pathlib.Path:
-    """The path of a file or folder: a text that is not empty, or an object with one. Raises
-    InputError.
-    """
+    """Path of a file or folder from a non-empty string or a path-like object. Raises InputError."""
     given = os.fspath(value) if isinstance(value, os.PathLike) else value
     if not isinstance(given, str) or not given or "\0" in given:
         raise InputError(f"{what}: must be a file path, not {value!r:.60}")

@@ -1,9 +1,9 @@
-"""Output files reserved for one run: checked before the run starts, and locked against other runs
+"""Output files reserved for one run: checked before the run starts and locked against other runs
 until it ends.
 
-The lock is a system lock on a file next to the output, ``.NAME.lock``: it ends with the process
-that holds it, however that ends. On systems without such locks runs are not kept apart; files are
-still written atomically (`whole_file`).
+The lock is a system lock on a file next to the output, ``.NAME.lock``, which ends with the
+process however that ends. Systems without such locks cannot separate runs; files are still
+written atomically (`whole_file`).
 """
 
 import contextlib
@@ -24,9 +24,9 @@ except ImportError:  # Windows
 
 @contextlib.contextmanager
 def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
-    """Outputs (path, kind of `kinds`) locked against other runs while the block runs. Raises
-    InputError for invalid paths, for files of another kind and for files that another run is
-    writing, MachineError if the folder is not writable."""
+    """Outputs (path, kind of `file_types`) locked against other runs while the block runs. Raises
+    InputError for invalid paths, files of another type and files that another run is writing,
+    MachineError if the folder is not writable."""
     kinds = [(path, kind) for path, kind in outputs if path is not None]
     given = [path for path, _ in kinds]
     missing = [path for path in given if not path.absolute().parent.is_dir()]
@@ -47,7 +47,7 @@ def reserved(*outputs: tuple[Path | None, str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _locked(path: Path, kind: str) -> Iterator[None]:
-    """The lock of one output."""
+    """Lock one output."""
     check_target(path)
     check_kind(path, kind)
     with locked_by(path.with_name(f".{path.name}.lock"), path):
@@ -56,8 +56,8 @@ def _locked(path: Path, kind: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
-    """``path`` locked by the file ``lock`` against other runs while the block runs. Raises
-    InputError if another run holds it, unless this one is to ``wait``, MachineError."""
+    """Lock ``path`` by the file ``lock`` against other runs while the block runs. Raises
+    InputError if another run holds the lock, unless ``wait``; MachineError."""
     try:
         file = _taken(lock, path, wait)
     except OSError as error:
@@ -71,9 +71,7 @@ def locked_by(lock: Path, path: Path, *, wait: bool = False) -> Iterator[None]:
 
 
 def _taken(lock: Path, path: Path, wait: bool) -> int:
-    """The lock file, opened and locked. Raises InputError if another run holds it and this one does
-    not wait.
-    """
+    """Lock file, opened and locked. Raises InputError if another run holds it, unless ``wait``."""
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
         try:
@@ -95,7 +93,7 @@ def _taken(lock: Path, path: Path, wait: bool) -> int:
 
 
 def acquired(file: int, wait: bool) -> bool:
-    """True if the lock of an open file was acquired, or where the system has no locks."""
+    """True if the lock of an open file was acquired, or the system has no locks."""
     if fcntl is None:
         return True
     try:
@@ -108,7 +106,7 @@ def acquired(file: int, wait: bool) -> bool:
 
 
 def _is_still(file: int, lock: Path) -> bool:
-    """True if the open file is still the one at its path."""
+    """True if the open file is still the file at its path."""
     try:
         return os.path.samestat(os.fstat(file), os.stat(lock))
     except FileNotFoundError:

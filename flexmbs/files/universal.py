@@ -17,9 +17,9 @@ from flexmbs.errors import MachineError
 from flexmbs.files.output import whole_file
 
 TIME, FREQUENCY = ("time", "s", 17), ("frequency", "Hz", 18)  # abscissas: name, unit, data type
-TIME_RESPONSE, FREQUENCY_RESPONSE = 1, 4  # kinds of functions
+TIME_RESPONSE, FREQUENCY_RESPONSE = 1, 4  # function types of the format
 DIRECTIONS = {"x": 1, "y": 2, "z": 3}
-# by unit: stress, displacement, force, velocity, acceleration
+# data types by unit: stress, displacement, force, velocity, acceleration
 DATA_TYPES = {"Pa": 2, "m": 8, "N": 13, "m/s": 11, "m/s2": 12}
 _SI = {
     "units_code": 1,
@@ -29,7 +29,7 @@ _SI = {
     "force": 1.0,
     "temp": 1.0,
 }
-# of a step: what times of equal steps, written with six digits, may differ from the times
+# fraction of a step by which times of equal steps, written with six digits, may be off
 _EVEN = 1e-3
 
 
@@ -42,7 +42,7 @@ class End(NamedTuple):
 
 
 class NodalFunction(NamedTuple):
-    """Values over an abscissa of a response, per unit of an excitation for frequency responses."""
+    """Values over an abscissa of a response, per unit of excitation for frequency responses."""
 
     name: str
     kind: int
@@ -56,7 +56,7 @@ class NodalFunction(NamedTuple):
 def write_functions(
     path: str | os.PathLike[str], model: str, functions: Iterable[NodalFunction]
 ) -> None:
-    """Write datasets 164 (SI units) and 58, one for each function. Raises `InputError`, and
+    """Write datasets 164 (SI units) and 58, one per function. Raises `InputError`, and
     `MachineError` without pyuff.
     """
     try:
@@ -76,7 +76,7 @@ def write_functions(
                 "add",
             )
         except Exception as error:
-            # pyuff hides the reason
+            # pyuff does not pass on the reason
             raise (error.__context__ if isinstance(error.__context__, OSError) else error) from None
 
 
@@ -114,7 +114,7 @@ def _dataset(model: str, function: NodalFunction) -> dict[str, Any]:
 
 
 def _ascii(text: str) -> str:
-    """A text as the format takes it: ASCII, one line of 80 characters."""
+    """Text in the format's encoding: ASCII, one line of at most 80 characters."""
     plain = (
         text.replace("²", "2")
         .replace("³", "3")

@@ -1,5 +1,5 @@
-"""Untrusted TOML files: read with limits, paths restricted to their folder, problems reported by
-line.
+"""Untrusted TOML files: read with limits, paths restricted to their folder, problems reported
+with line numbers.
 """
 
 import tomllib
@@ -19,14 +19,14 @@ MOST_PROBLEMS = 50
 
 
 class Document(NamedTuple):
-    """Text of a file and its parsed table."""
+    """Text of a file and the table parsed from it."""
 
     path: Path
     text: str
     table: dict[str, Any]
 
     def refusal(self, problems: list[Problem]) -> InputError:
-        """The problems in the order of their lines, ``file:line: key: what``."""
+        """Error with the problems in the order of their lines, ``file:line: key: what``."""
         first = problems[:MOST_PROBLEMS]
         lines = line_of(self.text, [problem.path for problem in first])
         ordered = sorted(zip(lines, map(str, first)), key=lambda pair: pair[0] or 0)
@@ -40,15 +40,15 @@ class Document(NamedTuple):
 
 
 def read_document(path: Path, what: str = "model") -> Document:
-    """The document in a file that describes a ``what``. Raises `InputError` if it is not a file,
-    not text or not TOML.
+    """Document in a file of type ``what``. Raises `InputError` if it is not a file, not text or not
+    TOML.
     """
     text = _text(path, what)
     return Document(path, text, _table(text, path))
 
 
 def _text(path: Path, what: str) -> str:
-    """The text of a file of reasonable size."""
+    """Text of a file of limited size."""
     try:
         with opened(path) as file:
             data = file.read(LARGEST_FILE + 1)
@@ -69,7 +69,7 @@ def _text(path: Path, what: str) -> str:
 
 
 def _table(text: str, path: Path) -> dict[str, Any]:
-    """The TOML document."""
+    """Parsed TOML document."""
     check_nesting(text, str(path))
     try:
         return tomllib.loads(text)
@@ -87,7 +87,7 @@ def _decode_message(message: str, text: str) -> str:
 
 
 class Locator:
-    """Paths in a file: relative to its folder and inside it, unless the user allows others."""
+    """Resolver of paths: relative to a folder and inside it, unless the user allows others."""
 
     def __init__(self, folder: Path, allow_outside: bool, what: str = "model") -> None:
         self.reach = Reach(folder.resolve(), allow_outside, what=what)
@@ -99,12 +99,12 @@ class Locator:
         return {**table, key: str(self.path(table[key], key))}
 
     def path(self, file: str, key: str = "file") -> Path:
-        """The absolute path. Raises `NestedError` for one outside the folder (symbolic links
-        resolved).
+        """Absolute path. Raises `NestedError` if it is outside the folder after resolving symbolic
+        links.
         """
         try:
             if "://" in file:
-                raise ValueError(f"{shown(file)} is an address; only files are read")
+                raise ValueError(f"{shown(file)} is a URL; only files are read")
             return self.reach.path(file)
         except ValueError as error:
             raise NestedError([Problem((key,), str(error))]) from None

@@ -1,4 +1,5 @@
-"""Line numbers of keys in a TOML text, for messages: the parser returns values without positions."""
+"""Line numbers of keys in a TOML text, for messages: the parser returns values without
+positions."""
 
 import re
 import tomllib
@@ -11,7 +12,7 @@ LONGEST_LINE = 2000
 
 
 def line_of(text: str, paths: Sequence[Path]) -> list[int | None]:
-    """Line of each path, or of its longest prefix in the text; None if there is none."""
+    """Line of each path, or of its longest prefix in the text; None if there is neither."""
     lines = {path: number for number, path in reversed(list(_keys(text)))}
     return [
         next((lines[path[:n]] for n in range(len(path), 0, -1) if path[:n] in lines), None)

@@ -1,5 +1,5 @@
-"""Check of TOML text before parsing: nesting and dotted keys that would cost the parser unbounded
-time or memory.
+"""Check of TOML text before parsing: nesting and dotted keys that would make the parser use
+unbounded time or memory.
 """
 
 import re

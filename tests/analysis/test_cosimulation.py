@@ -270,7 +270,7 @@ def test_files_that_are_no_units(tmp_path: Path) -> None:
         ),
         (
             {"../evil": b"x", "modelDescription.xml": b"<fmiModelDescription/>"},
-            "holds '../evil', which lies outside",
+            "holds '../evil', which is outside",
         ),
         (
             {

@@ -644,8 +644,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     with pytest.raises(SystemExit) as ended:
         main([*given, "--out", "coordinate,hinge"])
     assert ended.value.code == 2
-    assert "--out: 'coordinate,hinge' is no port; give NAME=KIND,ITEM" in capsys.readouterr().err
+    assert "--out: 'coordinate,hinge' is not a port; give NAME=KIND,ITEM" in capsys.readouterr().err
     with pytest.raises(SystemExit) as ended:
         main([*given, "--out", "angle=coordinate,hinge", "--out", "angle=rate,hinge"])
     assert ended.value.code == 2
-    assert "--out: 'angle' occurs twice; give each port its own name" in capsys.readouterr().err
+    assert "--out: 'angle' is used twice; give each port its own name" in capsys.readouterr().err

@@ -139,7 +139,7 @@ def test_what_is_no_solution_or_solid(tmp_path: Path) -> None:
         "names: must be two texts": lambda: solution.compare(
             solution, tmp_path / "a.html", names=("a",)
         ),
-        r"names: must be two texts, not \(1, 2\)": lambda: solution.compare(
+        r"names: must be two strings, not \(1, 2\)": lambda: solution.compare(
             solution, tmp_path / "a.html", names=(1, 2)
         ),
         "solids: must be a list of solids, such as robot.solids\\(\\), not 3": lambda: (

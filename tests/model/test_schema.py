@@ -207,5 +207,5 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert call("body") == 2
     assert (
         capsys.readouterr().err.strip()
-        == "error: schema: unknown kind of file 'body'; known: model, part, sweep"
+        == "error: schema: unknown file type 'body'; known: model, part, sweep"
     )

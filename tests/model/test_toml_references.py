@@ -46,7 +46,7 @@ def test_files_outside_the_folder_when_allowed(tmp_path) -> None:
 
 @pytest.mark.parametrize("file", ["http://host/rod.h5", "package://arm/rod.h5"])
 def test_addresses_are_no_files(tmp_path, file) -> None:
-    assert "is an address; only files are read" in problems(tmp_path, flexible(file))[0]
+    assert "is a URL; only files are read" in problems(tmp_path, flexible(file))[0]
 
 
 def test_a_link_in_a_circle_is_no_file(tmp_path) -> None:

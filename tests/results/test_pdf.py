@@ -227,7 +227,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["report", str(tmp_path / "run.h5"), "-o", str(tmp_path / "page.pdf")])
     assert end.value.code == 2
-    assert "is an HTML page, no PDF document" in capsys.readouterr().err
+    assert "is an HTML page, not a PDF document" in capsys.readouterr().err
     with pytest.raises(SystemExit) as end:
         main(
             [
@@ -239,9 +239,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
             ]
         )
     assert end.value.code == 2
-    assert (
-        "two runs are compared on an HTML page; choose a name with .html" in capsys.readouterr().err
-    )
+    assert "two runs are compared on an HTML page; use the suffix .html" in capsys.readouterr().err
 
 
 def test_without_typst_one_line_says_what_to_install(

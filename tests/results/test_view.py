@@ -122,7 +122,7 @@ def test_the_command_writes_pages_of_models_solutions_and_robots(
         main(["view", "arm.toml", "-o", "arm.pdf"])
     assert stopped.value.code == 2
     assert capsys.readouterr().err.endswith(
-        "reports of one run alone as PDF; let its name end with .html\n"
+        "only reports of one run also as PDF; use the suffix .html\n"
     )
 
 

@@ -77,12 +77,12 @@ def test_only_this_page_and_only_under_its_own_name(folder: pathlib.Path) -> Non
             assert answer(port, path)[0] == 404
         assert answer(port, method="POST")[0] == 501
         (folder / RECORD).write_text("{}")
-    with pytest.raises(fm.InputError, match="is no record of a run"):
+    with pytest.raises(fm.InputError, match="is not a record of a run"):
         server(folder)
 
 
 def test_wrong_folders_and_ports(folder: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    with pytest.raises(fm.InputError, match="holds no run; give the folder of flexmbs run"):
+    with pytest.raises(fm.InputError, match="contains no run; give the folder of flexmbs run"):
         server(tmp_path)
     with (
         serving(folder) as port,

@@ -384,8 +384,8 @@ def test_a_flipped_bit_is_no_torn_end(seed: int, tmp_path: pathlib.Path) -> None
             assert list(found) == []
         else:
             text = (
-                f"damaged at byte {starts[hit]}; {hit} frames before it and {7 - hit} behind "
-                "it are intact"
+                f"damaged at byte {starts[hit]}; {hit} frames before and {7 - hit} after it "
+                "are intact"
             )
             with pytest.raises(fm.InputError, match=text):
                 next(found)
