@@ -1,6 +1,5 @@
-"""Robots: Denavit–Hartenberg tables and URDF files as ordinary models, kinematics, terms, paths,
-input shapers, controllers.
-"""
+"""Robots: ordinary models from Denavit–Hartenberg tables and URDF files, with kinematics, dynamic
+terms, paths, input shapers and controllers."""
 
 from flexmbs.model.control.controllers import ComputedTorque, Controller, PDFeedforward, PDGravity
 from flexmbs.model.control.paths import DelayedPath, Motion, Path, Quintic, SplinePath, Trapezoid

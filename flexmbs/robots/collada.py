@@ -1,10 +1,11 @@
-"""Triangles of COLLADA files (.dae): the geometry of their scene in m, in the axes of the file, as
-robots are described, and the colours of its materials.
+"""Triangles of COLLADA files (.dae): geometry of their scene in m, in the axes of the file, as in
+robot descriptions, and the colours of its materials.
 
-The unit of the file is applied, its <up_axis> is not: meshes of URDF files are in the axes of their
-link whatever it says. An effect has the opacity A of its <transparent> times its <transparency>, or
-with opaque="RGB_ZERO" what that leaves of 1; some programs write the opposite for solid materials,
-so what nobody would see is opaque. Source: COLLADA 1.4.1 Specification, Khronos Group (2008).
+The unit of the file is applied, its <up_axis> is not: meshes of URDF files use the axes of their
+link regardless of it. The opacity of an effect is A of its <transparent> times its <transparency>,
+or one minus the transparency of the colour with opaque="RGB_ZERO". Some programs write the opposite
+for solid materials, so an invisible result is replaced by an opaque one. Source: COLLADA 1.4.1
+Specification, Khronos Group (2008).
 """
 
 from __future__ import annotations
@@ -22,15 +23,16 @@ from flexmbs.robots.xml_tree import Element, read_xml
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-DEEPEST, MOST_NODES = 40, 20_000  # nodes in nodes, and all of a scene
+# largest depth of nested nodes and number of nodes of a scene: bounds for damaged files
+DEEPEST, MOST_NODES = 40, 20_000
 FACES = ("triangles", "polylist", "polygons")
 SHADERS = {"phong": "diffuse", "lambert": "diffuse", "blinn": "diffuse", "constant": "emission"}
-LUMINANCE = np.array([0.212671, 0.715160, 0.072169])  # of red, green and blue
+LUMINANCE = np.array([0.212671, 0.715160, 0.072169])  # weights of red, green and blue
 Colour = tuple[float, ...]  # red, green, blue, opacity, 0 to 1
 
 
 class Piece(NamedTuple):
-    """The faces of one colour: points (n, 3) [m], triangles (T, 3) of their rows, colour or None."""
+    """Faces of one colour: points (n, 3) [m], triangles (T, 3) of point rows, colour or None."""
 
     points: FloatArray
     triangles: IntArray
@@ -38,8 +40,8 @@ class Piece(NamedTuple):
 
 
 def read_collada(path: Path) -> list[Piece]:
-    """The geometry of a file, in one piece for each colour. Raises InputError for files without a
-    scene of triangles or polygons, and for damaged ones."""
+    """Geometry of a file, one mesh per colour. Raises InputError for files without a scene of
+    triangles or polygons, and for damaged ones."""
     root = read_xml(path)
     if root.tag != "COLLADA":
         raise InputError(f"{root.place}: the root element must be <COLLADA>")
@@ -69,7 +71,7 @@ def _joined(pieces: list[Piece], unit: float) -> Piece:
 
 
 class _Scene:
-    """The elements of a file by their names."""
+    """Elements of a file by their names."""
 
     def __init__(self, root: Element) -> None:
         self.root = root
@@ -81,9 +83,8 @@ class _Scene:
         }
 
     def meshes(self) -> Iterator[Piece]:
-        """The faces of each geometry of the scene, by its nodes; of each geometry of a file without
-        a scene.
-        """
+        """Faces of each geometry in the scene, through its nodes; of all geometries in a file
+        without a scene."""
         scene = self.root.first("scene")
         instance = scene.first("instance_visual_scene") if scene else None
         if instance is None:
@@ -100,7 +101,7 @@ class _Scene:
     def _node(self, node: Element, outer: FloatArray, depth: int) -> Iterator[Piece]:
         self.visited += 1
         if depth > DEEPEST or self.visited > MOST_NODES:
-            raise InputError("nodes in nodes without end")
+            raise InputError("nodes that contain themselves")
         T = outer
         for child in node.children:
             T = T @ _transform(child)
@@ -118,13 +119,13 @@ class _Scene:
                 )
 
     def _geometry(self, geometry: Element, T: FloatArray, bound: dict[str, str]) -> Iterator[Piece]:
-        """``bound``: materials by the names that the faces of the geometry have for them."""
+        """Faces of a geometry. ``bound``: materials by the names that the faces use for them."""
         for mesh in geometry.all("mesh"):
             for faces in (each for tag in FACES for each in mesh.all(tag)):
                 points, triangles = self._points(faces), _triangles(faces)
                 if len(triangles):
                     if not 0 <= triangles.min() <= triangles.max() < len(points):
-                        raise InputError("faces refer to points that are not there")
+                        raise InputError("faces refer to missing points")
                     turned = triangles if np.linalg.det(T[:3, :3]) >= 0.0 else triangles[:, ::-1]
                     symbol = faces.attributes.get("material", "")
                     yield Piece(
@@ -134,7 +135,7 @@ class _Scene:
                     )
 
     def _colour(self, material: str) -> Colour | None:
-        """The colour of a material; None where it has none, as textures, or is not in the file."""
+        """Colour of a material; None if it has none, uses a texture or is not in the file."""
         found = self.named.get(material.removeprefix("#"))
         instance = found.first("instance_effect") if found else None
         effect = self.named.get(instance.attributes["url"].removeprefix("#")) if instance else None
@@ -150,7 +151,7 @@ class _Scene:
         return None
 
     def _points(self, faces: Element) -> FloatArray:
-        """Positions (n, 3) to which the corners of faces refer."""
+        """Positions (n, 3) that the corners of the faces index."""
         vertices = self._of(
             next(each for each in faces.all("input") if each.attributes["semantic"] == "VERTEX"),
             "source",
@@ -171,7 +172,7 @@ class _Scene:
             -1, stride
         )
         if not np.isfinite(rows).all():
-            raise InputError("points that are not finite")
+            raise InputError("points with non-finite coordinates")
         return np.asarray(rows[:, :3])
 
 
@@ -191,9 +192,8 @@ def _opacity(profile: Element, shader: Element) -> float:
 
 
 def _value(profile: Element, element: Element, tag: str) -> FloatArray | None:
-    """Numbers that an element of an effect has itself, or by the name of a parameter; None for
-    others, such as textures.
-    """
+    """Numbers of an effect element, directly or through a named parameter; None for others, such as
+    textures."""
     own, param = element.first(tag), element.first("param")
     if own is None and param is not None:
         named = [
@@ -207,12 +207,12 @@ def _value(profile: Element, element: Element, tag: str) -> FloatArray | None:
         )
     values = None if own is None else _numbers(own)
     if values is not None and not (len(values) and np.isfinite(values).all()):
-        raise InputError("colours that are not finite")
+        raise InputError("colours with non-finite components")
     return values
 
 
 def _triangles(faces: Element) -> IntArray:
-    """Rows of the points of the triangles (T, 3); polygons are fans from their first corner."""
+    """Point rows of the triangles (T, 3); polygons become fans from their first corner."""
     inputs = [
         (int(each.attributes["offset"]), each.attributes["semantic"]) for each in faces.all("input")
     ]
@@ -240,7 +240,7 @@ def _triangles(faces: Element) -> IntArray:
 
 
 def _transform(element: Element) -> FloatArray:
-    """The matrix (4, 4) of one element of a node; of others the unit."""
+    """Matrix (4, 4) of one transformation element of a node; the identity for other elements."""
     T = np.eye(4)
     if element.tag == "matrix":
         T = _numbers(element).reshape(4, 4)
@@ -256,7 +256,7 @@ def _transform(element: Element) -> FloatArray:
 
 
 def _unit(root: Element) -> float:
-    """The length of the unit of the file, m."""
+    """Unit of length of the file, m."""
     asset = root.first("asset")
     unit = asset.first("unit") if asset else None
     try:
@@ -273,7 +273,7 @@ def _numbers(element: Element) -> FloatArray:
 
 
 def _below(element: Element) -> Iterator[Element]:
-    """The element and all within it."""
+    """Element and all its descendants."""
     waiting = [element]
     while waiting:
         each = waiting.pop()

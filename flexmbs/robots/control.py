@@ -11,16 +11,17 @@ from flexmbs.robots.robot import Robot
 from flexmbs.robots.robot_arguments import copy_of
 
 CONTROL = "control"
-SLIDING = 1e-3  # rad/s or m/s, at which Coulomb friction in a model reaches tanh(1) of its value
+# rad/s or m/s, rate at which the smoothed Coulomb friction reaches tanh(1) of its value
+SLIDING = 1e-3
 
 
 def controlled(robot: Robot, controller: Controller) -> Model:
-    """A copy of the robot's model with the controller's forces, a `RobotControl`, and the inertia
+    """Copy of the robot's model with a `RobotControl` for the controller's forces, and the inertia
     and friction of its motors, for `simulate`.
 
-    The controller may use another robot with the same coordinates, such as the rigid one of a
+    The controller may use another robot with the same coordinates, such as the rigid version of a
     flexible model. Coulomb friction acts as T tanh(q̇/10⁻³), inertia as a `RotorInertia` without
-    gyroscopic part. Raises `InputError`.
+    gyroscopic terms. Raises `InputError`.
     """
     known = checked_kind("controller", Controller, controller).robot.coordinates
     if known != checked_kind("robot", Robot, robot).coordinates:

@@ -1,6 +1,5 @@
-"""Couplings between the coordinates of a robot, A q = b, and the motions q̇ = N u that they allow,
-A N = 0.
-"""
+"""Couplings between the coordinates of a robot, A q = b, and the admissible rates q̇ = N u, A N =
+0."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,11 +13,12 @@ from flexmbs.model.control.tree import Coordinate
 from flexmbs.model.couplings import ConstantCoupling
 from flexmbs.model.laws import Constant
 
-INDEPENDENT = 1e-10  # of the largest pivot
+INDEPENDENT = 1e-10  # relative to the largest pivot: smaller pivots are round-off
 
 
 class Coupled(NamedTuple):
-    """A q = b of m couplings; N with the identity in the rows of the ``independent`` coordinates."""
+    """Couplings A q = b, m rows; N has the identity in the rows of the ``independent``
+    coordinates."""
 
     A: np.ndarray  # (m, n)
     b: np.ndarray  # (m,)
@@ -26,21 +26,21 @@ class Coupled(NamedTuple):
     independent: np.ndarray  # (f,)
 
     def nearest(self, q: np.ndarray) -> np.ndarray:
-        """The coordinates q (..., n) with the least change to A q = b; uncoupled ones stay."""
+        """Smallest change of the coordinates q (..., n) that satisfies A q = b; uncoupled ones
+        stay."""
         return np.asarray(q - (q @ self.A.T - self.b) @ np.linalg.pinv(self.A).T)
 
 
 def couplings_of(model: Model, coordinates: Sequence[Coordinate]) -> Coupled:
-    """The couplings of a model. Raises `InputError` for those of user functions, or that depend on
-    time.
-    """
+    """Couplings of a model. Raises `InputError` for couplings by user functions or with time
+    dependence."""
     n = len(coordinates)
     A, b = np.zeros((len(model.couplings), n)), np.zeros(len(model.couplings))
     for k, (name, coupling) in enumerate(model.couplings.items()):
         uses = coupling.coordinates(model.joints)
         if not isinstance(coupling, ConstantCoupling):
             raise InputError(
-                f"couplings.{name}: is a user function; the terms of a robot need "
+                f"couplings.{name}: is a user function; robot terms need "
                 "couplings with constant factors"
             )
         for use, term in zip(uses, coupling.terms):
@@ -52,16 +52,14 @@ def couplings_of(model: Model, coordinates: Sequence[Coordinate]) -> Coupled:
             b[k] = coupling.offset.value
         else:
             raise InputError(
-                f"couplings.{name}.offset: depends on time; the terms of a robot need a "
-                "constant one"
+                f"couplings.{name}.offset: depends on time; robot terms need a constant offset"
             )
     return Coupled(A, b, *_allowed(A))
 
 
 def _allowed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """N and the independent coordinates, by elimination with pivots: A P = Q (R₁ R₂), N = P
-    (−R₁⁻¹R₂, 1).
-    """
+    """N and the independent coordinates by pivoted elimination: A P = Q (R₁ R₂), N = P (−R₁⁻¹R₂,
+    1)."""
     n = A.shape[1]
     if not len(A):
         return np.eye(n), np.arange(n)

@@ -19,8 +19,8 @@ TOOL, BASE = "tool", "base"
 
 
 def table_rows(table: Sequence[Any]) -> list[Link]:
-    """Named links from rows: `Link`, a table of its fields, or the numbers (a, alpha, d, theta); or
-    from an array (n, 4).
+    """Named links from table rows: `Link`, a mapping of its fields, or the numbers (a, alpha, d,
+    theta); or from an array (n, 4).
 
     Raises `InputError`.
     """
@@ -38,7 +38,7 @@ def table_rows(table: Sequence[Any]) -> list[Link]:
     names = [row.name for row in rows]
     double = sorted({name for name in names if names.count(name) > 1})
     if double:
-        raise InputError(f"table: the name '{double[0]}' is used in two rows; choose another")
+        raise InputError(f"table: the name '{double[0]}' is used in two rows; choose another one")
     return rows
 
 
@@ -59,7 +59,7 @@ def _row(i: int, row: Any) -> Link:
 
 
 def joint_name(i: int) -> str:
-    """Name of the joint of row i, from 0."""
+    """Name of the joint of row i, counted from 0."""
     return f"joint{i + 1}"
 
 
@@ -72,14 +72,14 @@ def dh_model(
     base: Frame,
     tool: Frame,
 ) -> tuple[Model, FrameRef]:
-    """The model of a chain and its tool frame.
+    """Model of a chain and its tool frame.
 
     The frame of body i is frame i of the table. Standard: A_{i−1,i} = Rot_z(θ) Trans_z(d)
     Trans_x(a) Rot_x(α), Denavit and Hartenberg, J. Appl. Mech. 22 (1955) 215; modified: Rot_x(α)
     Trans_x(a) Rot_z(θ) Trans_z(d), Craig, Robotics (1989) §3.4.
     """
     zero = Frame()
-    # joint in the frame of the previous link
+    # pose of the joint in the frame of the previous link
     before = [zero if standard else _x_part(row) for row in rows]
     after = [_product(_z_part(row), _x_part(row)) if standard else _z_part(row) for row in rows]
     model = Model(
@@ -101,7 +101,7 @@ def dh_model(
 
 
 def _turn(axis: str, angle: float) -> Frame:
-    """A rotation whose elements at multiples of a right angle are integers."""
+    """Rotation whose elements are exact integers at multiples of a right angle."""
     quarter = angle / (0.5 * math.pi)
     if quarter != round(quarter):
         return Frame(rotation=(axis, math.remainder(angle, 2.0 * math.pi)))

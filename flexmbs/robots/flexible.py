@@ -1,4 +1,4 @@
-"""Flexible bodies instead of rigid links: the same joints, on the interfaces of the body."""
+"""Replacement of rigid links by flexible bodies, whose interfaces carry the same joints."""
 
 import dataclasses
 import warnings
@@ -21,20 +21,20 @@ from flexmbs.model.joints import Chain, Joint
 from flexmbs.model.motions import FixedRotation, FixedTranslation, Motion
 from flexmbs.model.rotors import RotorInertia
 
-ROUND_OFF = 1e-12  # m, rad
-COINCIDENT = 1e-6  # m
-ALIKE = 0.1  # of the mass and size of the rigid link: tolerance of a flexible one
+ROUND_OFF = 1e-12  # m, rad: smaller constant motions are omitted
+COINCIDENT = 1e-6  # m: closer points count as the same
+ALIKE = 0.1  # relative difference in mass and centre of mass that triggers a warning
 TOOL = "tool"
 
 Constant = tuple[np.ndarray, np.ndarray]  # rotation (3, 3) and displacement (3,)
 
 
 class FlexibleLink(Declaration):
-    """A flexible body instead of a rigid link.
+    """Flexible body that replaces a rigid link.
 
     body: `FlexibleBodyData` or `DividedBodyData`, or the path of its file.  frames: joint, or frame
     of the link such as "tool" → interface of the body; by default the interface of the same name.
-    pose: of the body's axes in the link's frame, undeformed. offset (m): largest distance of a
+    pose: pose of the undeformed body's axes in the link's frame. offset (m): largest distance of a
     joint from its interface; the connection between them is rigid.
     """
 
@@ -44,7 +44,7 @@ class FlexibleLink(Declaration):
     offset: Nonnegative = COINCIDENT
 
     def declared(self, name: str) -> FlexibleBody:
-        """The flexible body under the link's name."""
+        """Flexible body with the link's name."""
         if isinstance(self.body, (FlexibleBodyData, DividedBodyData)):
             return FlexibleBody(name, data=self.body)
         return FlexibleBody(name, self.body)
@@ -53,7 +53,7 @@ class FlexibleLink(Declaration):
 def with_flexible_links(
     model: Model, links: Mapping[str, Any], tool: FrameRef
 ) -> tuple[Model, FrameRef]:
-    """A copy of a model of rigid links with some of them flexible, and its new tool frame. Raises
+    """Copy of a model of rigid links with some of them flexible, and its new tool frame. Raises
     `InputError`.
 
     A joint whose frames differ from the interfaces keeps its axis: constant motions in its chain
@@ -61,7 +61,7 @@ def with_flexible_links(
     """
     if not isinstance(links, Mapping):
         raise InputError(
-            "links: must be a table, link → FlexibleLink or path of a flexible body, not "
+            "links: must be a mapping, link → FlexibleLink or path of a flexible body, not "
             f"{shown(links)}"
         )
     unknown = [name for name in links if name not in model.bodies]
@@ -101,7 +101,7 @@ def with_flexible_links(
 
 
 def _tool(model: Model, link: "_Replaced", tool: FrameRef) -> FrameRef:
-    """The tool frame on an interface, on a massless body if it is not the interface itself."""
+    """Tool frame on an interface; on a massless body if it does not coincide with the interface."""
     place, (R, x) = link.frame(tool.frame or TOOL, tool.frame)
     motions = _constants(R, x)
     if not motions:
@@ -112,14 +112,14 @@ def _tool(model: Model, link: "_Replaced", tool: FrameRef) -> FrameRef:
 
 
 class _Replaced:
-    """The frames of a rigid link on the flexible body that replaces it."""
+    """Frames of a rigid link on the flexible body that replaces it."""
 
     def __init__(self, name: str, link: FlexibleLink, frames: Mapping[str, Constant]) -> None:
         self.name, self.link, self.frames = name, link, frames
         self.data = link.declared(name).whole()
 
     def compare(self, rigid: RigidBody) -> None:
-        """A `ModelWarning` if mass or centre of mass differ from those of the rigid link."""
+        """Issue a `ModelWarning` if mass or centre of mass differ from the rigid link."""
         data, (A, r) = self.data, _pose(self.link.pose)
         if abs(data.mass - rigid.mass) > ALIKE * rigid.mass:
             text = f"links.{self.name}: has {data.mass:.4g} kg, the rigid link {rigid.mass:.4g} kg"
@@ -147,15 +147,15 @@ class _Replaced:
             )
 
     def frame(self, key: str, frame: str) -> tuple[FrameRef, Constant]:
-        """The interface of a joint ``key`` or its ``frame``, and the pose of that frame there.
-        Raises `InputError`.
-        """
+        """Interface for a joint ``key`` or its ``frame``, and the pose of that frame relative to
+        it. Raises `InputError`."""
         item = f"links.{self.name}"
         interface = self.link.frames.get(key) or self.link.frames.get(frame, key)
         if interface not in self.data.frames:
             hint = f"the body has: {', '.join(self.data.frames)}"
             raise InputError(
-                f"{item}.frames: '{key}' needs an interface, but there is no '{interface}'; {hint}"
+                f"{item}.frames: '{key}' needs an interface, but '{interface}' does not exist; "
+                f"{hint}"
             )
         A, r = _pose(self.link.pose)
         place = self.data.frames[interface]
@@ -172,7 +172,7 @@ class _Replaced:
 
 
 def _moved(joint: Joint, replaced: Mapping[str, _Replaced]) -> Joint:
-    """A joint between the interfaces."""
+    """Joint between the interfaces."""
     ends = {"parent": joint.parent, "child": joint.child}
     before: tuple[Motion, ...] = ()
     after: tuple[Motion, ...] = ()
@@ -189,7 +189,7 @@ def _moved(joint: Joint, replaced: Mapping[str, _Replaced]) -> Joint:
 
 
 def _turned(rotor: RotorInertia, joint: Joint, replaced: Mapping[str, _Replaced]) -> RotorInertia:
-    """A rotor whose given axis is in the axes of the interface."""
+    """Rotor with its axis expressed in the axes of the interface."""
     if rotor.axis is None or joint.parent.body not in replaced:
         return rotor
     _, (R, _) = replaced[joint.parent.body].frame(joint.name, joint.parent.frame)
@@ -197,7 +197,7 @@ def _turned(rotor: RotorInertia, joint: Joint, replaced: Mapping[str, _Replaced]
 
 
 def _constants(R: np.ndarray, x: np.ndarray) -> tuple[Motion, ...]:
-    """Constant motions to a pose; none for the identity."""
+    """Constant motions that reach a pose; none for the identity."""
     turned = Rotation.from_matrix(R).as_rotvec()
     angle = float(np.linalg.norm(turned))
     moved = (FixedTranslation(tuple(x)),) if float(np.abs(x).max()) > ROUND_OFF else ()

@@ -1,6 +1,5 @@
-"""Models read from files of other programs: the model, where its joints and frames are, and what
-was not taken over.
-"""
+"""Result of importing a file of another program: the model, the locations of its joints and frames,
+and what was left out."""
 
 import warnings
 from pathlib import Path
@@ -18,16 +17,17 @@ from flexmbs.robots.solids import solids_of
 from flexmbs.robots.visual_elements import Visual
 from flexmbs.robots.xml_tree import Element
 
-WORLD = "world"  # what stands, in these files
+WORLD = "world"  # name of the fixed frame in these files
 
 
 class Imported(NamedTuple):
-    """A model from a file of another program.
+    """Model imported from a file of another program.
 
-    model: an ordinary `Model`.  joints: names in the file → joint of the model and the first of its
-    coordinates.  frames: bodies, links and sites of the file → their frames.  limits: lower and
-    upper limits by joint of the file (m or rad).  notes: what the file says and the model does not
-    have, one line each.
+    model: an ordinary `Model`.  joints: names in the file → joint of the model and its first
+    coordinate.  frames: bodies, links and sites of the file → their frames.  limits: lower and
+    upper limits by joint of the file (m or rad).  notes: contents of the file that the model does
+    not have, one line each.
+
     """
 
     model: Model
@@ -38,13 +38,13 @@ class Imported(NamedTuple):
     visuals: tuple[Visual, ...] = ()
 
     def solids(self) -> tuple[Solid, ...]:
-        """The visuals as solids, for `Solution.report` and `Solution.show`; meshes that cannot be
-        read are left out.
-        """
+        """Visuals as solids, for `Solution.report` and `Solution.show`; unreadable meshes are left
+        out."""
         return tuple(solids_of(self.model, self.visuals, self._places)[0])
 
     def show(self, *, browser: bool | None = None) -> View:
-        """The model at its start in three dimensions with its visuals and notes, as `Model.show`."""
+        """Show the model at its start in three dimensions with its visuals and notes; see
+        `Model.show`."""
         solids, more = solids_of(self.model, self.visuals, self._places)
         notes = [*(f"left out: {note}" for note in self.notes), *more]
         return shown_page(model_view(self.model, solids, notes), browser)
@@ -55,7 +55,7 @@ class Imported(NamedTuple):
 
 
 class Report:
-    """Problems, which end the import, and notes of what is left out."""
+    """Problems, which end the import, and notes on what is left out."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -63,20 +63,19 @@ class Report:
         self.notes: list[str] = []
 
     def problem(self, element: Element, text: str) -> None:
-        """Something that cannot be read; said once."""
+        """Record content that cannot be read, once per text."""
         line = f"{element.place}: {text}"
         if line not in self.problems:
             self.problems.append(line)
 
     def note(self, text: str) -> None:
-        """Something that is left out; said once."""
+        """Record content that is left out, once per text."""
         if text not in self.notes:
             self.notes.append(text)
 
     def finish(self, *, strict: bool) -> tuple[str, ...]:
-        """The notes, with one warning. Raises `InputError` for problems, and for notes if
-        ``strict``.
-        """
+        """Notes, also issued as one warning. Raises `InputError` for problems, and for notes if
+        ``strict``."""
         left_out = [f"{self.path}: left out: {note}" for note in self.notes] if strict else []
         if self.problems or left_out:
             raise InputError(*self.problems, *left_out)
@@ -88,7 +87,7 @@ class Report:
 
 
 def free_name(wanted: str, taken: object) -> str:
-    """The name, with blanks and numbers behind it until it is not among the ``taken`` ones."""
+    """Name followed by a blank and a number if it is already ``taken``."""
     found, k = wanted, 1
     while found in taken:  # type: ignore[operator]
         k += 1
@@ -97,7 +96,7 @@ def free_name(wanted: str, taken: object) -> str:
 
 
 def add_frame(frames: dict[str, Frame], wanted: str, frame: Frame) -> str:
-    """Its name among the frames of a body: an equal one is shared."""
+    """Add a frame to those of a body and return its name; an equal frame is shared."""
     if frames.get(wanted) == frame:
         return wanted
     name = free_name(wanted, frames)

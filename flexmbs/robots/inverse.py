@@ -1,6 +1,5 @@
-"""Inverse kinematics: damped least squares with joint limits, from several starts, for many poses
-at once.
-"""
+"""Inverse kinematics: damped least squares with joint limits from several starts, vectorized over
+poses."""
 
 from typing import NamedTuple
 
@@ -12,17 +11,17 @@ from flexmbs.model.control.tree import Place, Tree
 
 FIRST_DAMPING, LEAST_DAMPING = 1e-2, 1e-13
 LESS, MORE = 0.1, 4.0
-LONGEST_STEP = 0.7  # rad or reach
+LONGEST_STEP = 0.7  # rad, or fraction of the reach, of one iteration
 FULL_TURN = 2.0 * np.pi
-STUCK = 1e3  # damping at which the iteration stops
+STUCK = 1e3  # damping at which the iteration stops: steps have become negligible
 
 
 class Found(NamedTuple):
-    """Joint coordinates for poses.
+    """Joint coordinates for given poses.
 
-    q (..., n).  success (...,): position and orientation agree within the tolerance, inside the
-    limits.  error (..., 2): residual distance (m) and angle (rad).  starts (...,): number of starts
-    tried.
+    q (..., n).  success (...,): True if position and orientation agree within the tolerance and q
+    is inside the limits.  error (..., 2): residual distance (m) and angle (rad).  starts (...,):
+    number of starts tried.
     """
 
     q: np.ndarray
@@ -42,16 +41,15 @@ class Task(NamedTuple):
     x: np.ndarray
     limits: np.ndarray
     reach: float
-    turned: bool  # False: positions only
+    turned: bool  # False: only positions are matched
 
     def of(self, rows: np.ndarray) -> "Task":
-        """The task for a subset of the poses."""
+        """Task restricted to a subset of the poses."""
         return self._replace(R=self.R[rows], x=self.x[rows])
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Errors (B, 6), the distance over the reach and the rotation vector, and their Jacobian
-        (B, 6, n) over q (B, n).
-        """
+        """Errors (B, 6), the distance divided by the reach and the rotation vector, and their
+        Jacobian (B, 6, n) at q (B, n)."""
         pose = poses(self.tree, q)
         R, x = pose_of(pose, self.place)
         angle = Rotation.from_matrix(self.R @ np.swapaxes(R, -1, -2)).as_rotvec()
@@ -62,9 +60,8 @@ class Task(NamedTuple):
 
 
 def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> Found:
-    """Joint coordinates for B poses from starts (m, B, n), the next start if the last one did not
-    succeed.
-    """
+    """Joint coordinates for B poses from starts (m, B, n); a start is used only where the previous
+    ones failed."""
     B = len(task.x)
     found = Found(starts[0].copy(), np.zeros(B, bool), np.full((B, 2), np.inf), np.zeros(B, int))
     for start in starts:
@@ -89,9 +86,8 @@ def solve(task: Task, starts: np.ndarray, tolerance: float, iterations: int) -> 
 def _within(
     task: Task, q: np.ndarray, tolerance: float, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates inside the limits: first without limits and shifted by whole turns, then with
-    limits if necessary.
-    """
+    """Coordinates inside the limits: first solved without limits and shifted by full turns, then
+    with limits if necessary."""
     q, _ = _descend(
         task._replace(limits=np.full_like(task.limits, np.inf) * [-1.0, 1.0]),
         q,

@@ -1,4 +1,4 @@
-"""Links: rows of Denavit–Hartenberg tables, and the motors of their joints."""
+"""Links, as rows of Denavit–Hartenberg tables, and the motors of their joints."""
 
 import dataclasses
 import math
@@ -13,7 +13,8 @@ from flexmbs.model.fields import Nonnegative, Number, Vector3, name, nonnegative
 
 
 def two_rates(value: object) -> tuple[float, ...]:
-    """Coulomb friction in both directions from one number (symmetric) or two, (positive, negative)."""
+    """Coulomb friction in both directions from one number (symmetric) or a pair (positive,
+    negative)."""
     given = vector(value) if np.ndim(value) else vector((value,))  # type: ignore[arg-type]
     if len(given) == 1:
         given = (given[0], -given[0])
@@ -26,18 +27,19 @@ def two_rates(value: object) -> tuple[float, ...]:
 
 
 def _most(value: object) -> float:
-    """A number >= 0, infinity means no limit."""
+    """Number >= 0; infinity means no limit."""
     return math.inf if value == math.inf else nonnegative(value)
 
 
 class Motor(Declaration):
-    """Motor of a joint behind a gear, values on the motor's side.
+    """Motor of a joint with a gear; all values on the motor side.
 
     inertia J (kg m²), gear ratio G = motor rate over joint rate, viscous friction B (N m s/rad),
     Coulomb friction T (N m) for positive and negative rates.  rate (rad/s), torque (N m): maxima,
     infinite by default, for information only.  At the joint: G²J q̈ + |G|(|G| B q̇ + T); only the
-    rotor's spin about its own axis relative to the link is considered, as of `RotorInertia` with
-    gyroscopic=False. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
+    spin of the rotor about its own axis relative to the link is considered, as in `RotorInertia`
+    with gyroscopic=False. Corke, Armstrong-Hélouvry, IEEE ICRA (1994) 1608.
+
     """
 
     inertia: Nonnegative = 0.0
@@ -68,11 +70,12 @@ def _name(value: object) -> str:
 
 
 class Link(Declaration):
-    """A row of a Denavit–Hartenberg table with the inertia of its link.
+    """Row of a Denavit–Hartenberg table with the inertia of its link.
 
-    a, d in m; alpha, theta in rad; ``joint`` "revolute" (θ + q) or "prismatic" (d + q). limits of
-    q. mass (kg), com (m) and inertia about the centre of mass (kg m², as of `RigidBody`) in the
+    a, d in m; alpha, theta in rad; ``joint`` "revolute" (θ + q) or "prismatic" (d + q). limits: of
+    q. mass (kg), com (m) and inertia about the centre of mass (kg m², as in `RigidBody`) in the
     axes of the link's frame. name: of the body.
+
     """
 
     a: Number = dataclasses.field(default=0.0, kw_only=False)

@@ -1,4 +1,4 @@
-"""A straight line of a frame as a path of the joint coordinates."""
+"""Straight line of a frame as a path of the joint coordinates."""
 
 from typing import final
 
@@ -18,13 +18,14 @@ from flexmbs.robots.robot_arguments import given_poses
 
 @final
 class Line(MadePath):
-    """A straight line of a frame with rotation about one axis (slerp), from rest to rest by the
-    quintic step.
+    """Straight line of a frame with rotation about one axis (slerp), from rest to rest with a
+    quintic profile.
 
     robot; q0 (n,): coordinates at the start; pose (4, 4): final pose of the frame; ``duration``
-    (s); frame: default the tool. Coordinates follow by inverse kinematics at ``points`` poses, each
-    starting from the previous one, interpolated by a spline of fifth degree. Raises `SolverError`
-    if the line leaves the reach or the limits of the robot.
+    (s); frame: by default the tool. The coordinates follow by inverse kinematics at ``points``
+    poses, each started from the previous one, and are interpolated by a quintic spline. Raises
+    `SolverError` if the line leaves the workspace or the limits of the robot.
+
     """
 
     def __init__(

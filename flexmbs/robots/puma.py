@@ -26,20 +26,20 @@ JOINTS = (
     (33e-6, 71.923, 82.6e-6, (9.26e-3, -14.5e-3), (-100, 100)),
     (33e-6, 76.686, 36.7e-6, (3.96e-3, -10.5e-3), (-266, 266)),
 )
-# The moments were identified from motions and are not physical: for links 1 and 3 one exceeds the
-# sum of the others. Moments of inertia about the axes normal to a joint axis can be moved between
-# the adjacent links without a change of motion (Gautier, Khalil, IEEE Trans. Robotics and
-# Automation 6 (1990) 368); they are regrouped here into physical ones.
+# The identified moments of inertia are not physical: for links 1 and 3 one exceeds the sum of the
+# others. Moments about the axes normal to a joint axis can be moved between the adjacent links
+# without changing the motion (Gautier, Khalil, IEEE Trans. Robotics and Automation 6 (1990) 368);
+# here they are regrouped into physical ones.
 ABOUT_JOINT_1 = np.array([0.175, 0.0, 0.175])  # to link 1 from the base
 ABOUT_JOINT_3 = 0.004  # to link 3 from link 2
 
 
 def puma560(*, motors: bool = True, payload: Body | None = None) -> Robot:
-    """The PUMA 560 with the data of Corke and Armstrong-Hélouvry, IEEE ICRA (1994) 1608; standard
+    """PUMA 560 with the data of Corke and Armstrong-Hélouvry, IEEE ICRA (1994) 1608; standard
     convention, base at its foot.
 
-    motors: with inertia and friction of the motors.  payload: a body whose frame is fixed to the
-    flange.
+    motors: True to include inertia and friction of the motors.  payload: a body whose frame is
+    fixed to the flange.
     """
     moments = [np.array(row[5], float) for row in BODIES]
     moments[0] = moments[0] + ABOUT_JOINT_1

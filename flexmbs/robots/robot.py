@@ -1,4 +1,4 @@
-"""`Robot`: a model of links in a chain or tree, with the terms and views of robotics."""
+"""`Robot`: model of links in a chain or tree, with the dynamic terms and views of robotics."""
 
 from __future__ import annotations
 
@@ -49,22 +49,24 @@ from flexmbs.robots.visual_elements import Visual
 DOWN = (0.0, 0.0, -9.81)
 CONVENTIONS = ("standard", "modified")
 PAYLOAD = "payload"
-FARTHEST = 1e9  # rad, m: larger limits are ignored for random starts
+FARTHEST = 1e9  # rad, m: larger limits count as infinite for random starts
 
 
 class Robot:
-    """A robot of n joint coordinates q in the order of its tree.
+    """Robot with n joint coordinates q in the order of its tree.
 
     model: an ordinary `Model`, of rigid or flexible links, with forces, drives and analyses.  tool:
-    the default frame.  limits (n, 2): of the coordinates, infinite if there are none.  motors:
-    joint → `Motor`.  visuals: what the links of a file look like.  frames: links without a body of
-    their own, by name. Terms treat every link as rigid in its undeformed shape and take arrays of
-    states: q (..., n) gives D (..., n, n). Equations: D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) =
-    τ, D with the motors' inertia. Siciliano et al., Robotics (2009), ch. 7. Couplings A q = b of
-    the model, such as <mimic> of URDF files, leave all joint coordinates in q: poses, Jacobians, D,
-    C, g and `inverse_dynamics` are those of the tree, `forward_dynamics`, `inverse_kinematics` and
-    runs of the model obey them. Raises `InputError` for closed loops, joints whose coordinates are
-    not single rotations or translations and couplings that depend on time.
+    the default frame.  limits (n, 2): limits of the coordinates, infinite if there are none.
+    motors: joint → `Motor`.  visuals: appearance of the links in a file.  frames: links without a
+    separate body, by name. All terms treat every link as rigid in its undeformed shape and accept
+    arrays of states: q (..., n) gives D (..., n, n). Equations: D(q) q̈ + C(q, q̇) q̇ + g(q) +
+    friction(q̇) = τ, where D includes the motors' inertia. Siciliano et al., Robotics (2009), ch.
+    7. Couplings A q = b of the model, such as <mimic> of URDF files, leave all joint coordinates in
+    q: poses, Jacobians, D, C, g and `inverse_dynamics` refer to the uncoupled tree, whereas
+    `forward_dynamics`, `inverse_kinematics` and runs of the model satisfy them. Raises `InputError`
+    for closed loops, joints whose coordinates are not single rotations or translations, and
+    time-dependent couplings.
+
 
     Examples
     --------
@@ -133,14 +135,15 @@ class Robot:
         payload: Body | None = None,
         links: Mapping[str, Any] | None = None,
     ) -> Robot:
-        """A robot from its Denavit–Hartenberg table.
+        """Make a robot from a Denavit–Hartenberg table.
 
-        table: `Link` rows, tables of their fields or numbers (a, alpha, d, theta).  convention:
+        table: `Link` rows, mappings of their fields, or numbers (a, alpha, d, theta).  convention:
         "standard" (frame i at the far end of link i) or "modified" (at its joint).  base, tool:
-        poses of the first frame in the world and of the tool in the last frame: positions, `Frame`
-        or (4, 4) matrices. payload: a body whose frame is fixed to the tool.  links: link →
-        `FlexibleLink` or the path of a flexible body. Bodies are "link1" …, joints "joint1" ….
-        Raises `InputError`.
+        poses of the first frame in the world and of the tool in the last frame, as positions,
+        `Frame` or (4, 4) matrices. payload: a body whose frame is fixed to the tool.  links: link →
+        `FlexibleLink` or the path of a flexible body. Bodies are named "link1" …, joints "joint1"
+        …. Raises `InputError`.
+
         """
         if convention not in CONVENTIONS:
             raise InputError(
@@ -179,21 +182,23 @@ class Robot:
         package_path: str | Path | Iterable[str | Path] = (),
         unphysical: str = "warn",
     ) -> Robot:
-        """A robot from a URDF file (XML without document types; meshes are not read, see
+        """Make a robot from a URDF file (XML without document types; meshes are not read, see
         `visuals`).
 
-        allow_outside: whether meshes may lie outside the folder of the file.  package_path: folders
-        with the packages of ``package://``, besides those of the variables ROS_PACKAGE_PATH and
-        GZ_SIM_RESOURCE_PATH. tool: name of a link, by default the last one without children.  Links
-        without inertia on fixed joints become frames of the supporting link, under their names; the
-        root is fixed to the ground. payload, links: as of `from_dh`. Damping and friction of
-        <dynamics>, effort and velocity of <limit> become `motors`, <mimic> a `LinearCoupling`,
-        drake:rotor_inertia with drake:gear_ratio of a transmission a `RotorInertia`. For floating
-        joints use `robots.model_from_urdf`.  unphysical: inertias that no distribution of mass has
-        are kept with one `ModelWarning` ("warn"), replaced by the nearest physical ones ("repair")
-        or an "error".  Names with "/" have %2F in the model (`urllib.parse.unquote`); frames are
-        found by both. A `ModelWarning` names elements and attributes that are not read. Raises
-        `InputError` with every problem of the file and its line.
+        allow_outside: True to allow meshes outside the folder of the file.  package_path: folders
+        with the packages of ``package://``, in addition to those in the variables ROS_PACKAGE_PATH
+        and GZ_SIM_RESOURCE_PATH. tool: name of a link, by default the last one without children.
+        Links without inertia on fixed joints become frames of the supporting link, with their
+        names; the root is fixed to the ground. payload, links: see `from_dh`. Damping and friction
+        of <dynamics>, effort and velocity of <limit> become `motors`, <mimic> becomes a
+        `LinearCoupling`, drake:rotor_inertia with drake:gear_ratio of a transmission a
+        `RotorInertia`. For floating joints use `robots.model_from_urdf`.  unphysical: inertias that
+        no mass distribution can have are kept with one `ModelWarning` ("warn"), replaced by the
+        nearest physical ones ("repair") or raise an error ("error").  Names with "/" have %2F in
+        the model (`urllib.parse.unquote`); frames are found by both names. A `ModelWarning` lists
+        elements and attributes that are not read. Raises `InputError` with every problem of the
+        file and its line.
+
         """
         urdf = read_urdf(
             path, allow_outside=allow_outside, package_path=package_path, unphysical=unphysical
@@ -246,16 +251,14 @@ class Robot:
 
     @property
     def rate_limits(self) -> np.ndarray:
-        """Largest rates of the coordinates (n,) of their motors, rad/s or m/s; infinite if not
-        given.
-        """
+        """Largest rates of the coordinates (n,) given by their motors, rad/s or m/s; infinite by
+        default."""
         return np.array([m.rate / abs(m.gear) if m.gear else np.inf for m in self._chosen])
 
     @property
     def effort_limits(self) -> np.ndarray:
-        """Largest forces of the motors at the joints (n,), N m or N; infinite if not given.
-        Controllers do not enforce them.
-        """
+        """Largest motor forces at the joints (n,), N m or N; infinite by default. Controllers do
+        not enforce them."""
         return np.array([m.torque * abs(m.gear) if m.gear else 0.0 for m in self._chosen])
 
     @property
@@ -269,8 +272,8 @@ class Robot:
         return homogeneous(*pose_of(poses(self.tree, self._q(q)), place))
 
     def transforms(self, q: ArrayLike) -> dict[str, np.ndarray]:
-        """Body → A_{i−1,i} (..., 4, 4), its frame relative to that of the previous body; for a DH
-        table the matrices of its rows.
+        """Transformations A_{i−1,i} (..., 4, 4) by body: pose of its frame relative to the frame of
+        the previous body; for a DH table the matrices of its rows.
 
         The first is relative to the ground frame "base", or to the world if there is none.
         """
@@ -289,18 +292,17 @@ class Robot:
         }
 
     def jacobian(self, q: ArrayLike, frame: str | FrameRef | None = None) -> np.ndarray:
-        """Geometric Jacobian J (..., 6, n): (velocity, angular velocity) of a frame in world axes
-        are J q̇.
-        """
+        """Geometric Jacobian J (..., 6, n): velocity and angular velocity of a frame in world axes
+        are J q̇."""
         return jacobian(self.tree, poses(self.tree, self._q(q)), self._place(frame))
 
     def analytic_jacobian(
         self, q: ArrayLike, frame: str | FrameRef | None = None, *, angles: str = "ZYX"
     ) -> np.ndarray:
-        """J (..., 6, n): rates of position and of Euler angles are J q̇.
+        """Jacobian J (..., 6, n) of position and Euler angles: their rates are J q̇.
 
-        angles: three axes of rotations about moved axes, such as "ZYX" (yaw, pitch, roll) or "ZYZ".
-        Raises `InputError` for other sequences and if the angles are singular.
+        angles: three axes of rotations about moving axes, such as "ZYX" (yaw, pitch, roll) or
+        "ZYZ". Raises `InputError` for other sequences and if the angles are singular.
         """
         J, R = self.jacobian(q, frame), self.pose(q, frame)[..., :3, :3]
         return np.concatenate(
@@ -310,11 +312,11 @@ class Robot:
     def manipulability(
         self, q: ArrayLike, frame: str | FrameRef | None = None, *, part: str = "all"
     ) -> np.ndarray:
-        """√det(J Jᵀ) (...): zero in singular positions. Yoshikawa, Int. J. Robotics Research 4
-        (1985) 3.
+        """Manipulability √det(J Jᵀ) (...), zero in singular positions; √det(JᵀJ) for n below the
+        number of rows.
 
-        part: rows of J, "all", "translation" or "rotation". For n below the number of rows
-        √det(JᵀJ).
+        part: rows of J, "all", "translation" or "rotation". Yoshikawa, Int. J. Robotics Research 4
+        (1985) 3.
         """
         rows = {"all": slice(0, 6), "translation": slice(0, 3), "rotation": slice(3, 6)}
         if not isinstance(part, str) or part not in rows:
@@ -341,10 +343,12 @@ class Robot:
         squares from several starts.
 
         start (..., n): first start, by default the middle of the limits; the others are random
-        (``seed``) within the limits, or a half turn or the robot's reach to both sides.  tolerance:
-        in m and rad.  turned=False: positions only, any rotation. ``success``: where it converged.
-        Coupled coordinates that do not move the frame are made to obey their couplings. Raises
-        `InputError`, also for frames that coupled coordinates move.
+        (``seed``) within the limits, or within a half turn or the robot's reach on both sides.
+        tolerance: in m and rad.  turned=False: match positions only, with any rotation.
+        ``success``: True where it converged. Coupled coordinates that do not move the frame are
+        adjusted to their couplings. Raises `InputError`, also for frames that coupled coordinates
+        move.
+
         """
         wanted = given_poses(pose)
         flat, most = wanted.reshape(-1, 4, 4), checked_count("iterations", iterations)
@@ -375,34 +379,35 @@ class Robot:
         return Found(*(part.reshape((*wanted.shape[:-2], *part.shape[1:])) for part in found))
 
     def mass_matrix(self, q: ArrayLike) -> np.ndarray:
-        """D (..., n, n) of the tree, symmetric positive definite, with the motors' inertia G²J on
-        its diagonal.
-        """
+        """Mass matrix D (..., n, n) of the tree, symmetric positive definite, with the motors'
+        inertia G²J on its diagonal."""
         return self.rigid_terms.mass_matrix(self._q(q))
 
     def coriolis_matrix(self, q: ArrayLike, qd: ArrayLike) -> np.ndarray:
-        """C (..., n, n) of Christoffel's symbols: C q̇ are the velocity forces, Ḋ − 2C is skew."""
+        """Matrix C (..., n, n) from Christoffel symbols: velocity forces are C q̇, and Ḋ − 2C is
+        skew-symmetric."""
         return self.rigid_terms.coriolis_matrix(*self._states(q, qd))
 
     def gravity_forces(self, q: ArrayLike) -> np.ndarray:
-        """g (..., n): joint forces that balance gravity at rest."""
+        """Joint forces g (..., n) that balance gravity at rest."""
         return self.rigid_terms.gravity_forces(self._q(q))
 
     def friction(self, qd: ArrayLike) -> np.ndarray:
-        """|G|(|G| B q̇ + T) (..., n) of the motors; zero at rest."""
+        """Friction |G|(|G| B q̇ + T) (..., n) of the motors; zero at rest."""
         return self.rigid_terms.friction(self._q(qd, "qd"))
 
     def inverse_dynamics(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> np.ndarray:
-        """τ (..., n) for a motion: recursive Newton–Euler sweeps, motor inertia and friction.
+        """Joint forces τ (..., n) for a motion: recursive Newton–Euler sweeps, motor inertia and
+        friction.
 
-        Forces at which couplings carry nothing; with q̇ = N u all τ with the same Nᵀτ make the same
-        motion.
+        The couplings carry no load under these forces; with q̇ = N u, all τ with the same Nᵀτ
+        produce the same motion.
         """
         return self.rigid_terms.inverse_dynamics(*self._states(q, qd, qdd))
 
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> np.ndarray:
-        """q̈ (..., n) of joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises `SolverError` if D
-        is singular.
+        """Accelerations q̈ (..., n) for joint forces τ: D q̈ = τ − C q̇ − g − friction. Raises
+        `SolverError` if D is singular.
 
         With couplings A q = b and A N = 0: q̈ = N u̇, NᵀD N u̇ = Nᵀ(τ − C q̇ − g − friction).
         """
@@ -417,32 +422,28 @@ class Robot:
     def state(
         self, q: ArrayLike, qd: ArrayLike | None = None, qdd: ArrayLike | None = None
     ) -> State:
-        """The model's `State` at coordinates q (n,), rates and accelerations, for all analyses of
-        the model.
-        """
+        """`State` of the model at coordinates q (n,), rates and accelerations, for all its
+        analyses."""
         values = [
             None if given is None else self._joints(self._single(given)) for given in (q, qd, qdd)
         ]
         return state(self.model, position=values[0], velocity=values[1], acceleration=values[2])
 
     def solids(self) -> tuple[Solid, ...]:
-        """The visuals as solids, for `Solution.report` and `Solution.show`; meshes that cannot be
-        read are left out.
-        """
+        """Visuals as solids, for `Solution.report` and `Solution.show`; unreadable meshes are left
+        out."""
         return tuple(solids_of(self.model, self.visuals, self._named)[0])
 
     def show(self, q: ArrayLike | None = None, *, browser: bool | None = None) -> View:
-        """The robot at coordinates q (n,), by default those of its start, in three dimensions, as
-        `Model.show`.
-        """
+        """Show the robot at coordinates q (n,), by default its initial ones, in three dimensions;
+        see `Model.show`."""
         robot = self if q is None else self.started(q)
         solids, notes = solids_of(robot.model, robot.visuals, robot._named)
         return shown_page(model_view(robot.model, tuple(solids), notes), browser)
 
     def started(self, q: ArrayLike, qd: ArrayLike | None = None) -> Robot:
-        """The same robot whose model starts at coordinates q (n,) with rates q̇, by default at
-        rest.
-        """
+        """Same robot, with a model that starts at coordinates q (n,) and rates q̇, by default at
+        rest."""
         position, velocity = (
             self._joints(self._single(q)),
             self._joints(self._single(np.zeros(self.n) if qd is None else qd)),
@@ -463,7 +464,7 @@ class Robot:
         )
 
     def _joints(self, values: np.ndarray) -> dict[str, list[float]]:
-        """Values by joint in the order of its own coordinates."""
+        """Values by joint, in the order of its coordinates."""
         found: dict[str, dict[int, float]] = {}
         for coordinate, value in zip(self.tree.coordinates, values):
             found.setdefault(coordinate.joint, {})[coordinate.number] = float(value)
@@ -485,7 +486,7 @@ class Robot:
         return self.tree.frames[self.tool if frame is None else self._ref(frame)]
 
     def _without_couplings(self, place: Place) -> None:
-        """Raises `InputError` if coupled coordinates move a place."""
+        """Raise `InputError` if coupled coordinates move a point."""
         moved = self.tree.above[place.node] if place.node >= 0 else np.zeros(self.n)
         coupled = [
             name
@@ -498,7 +499,8 @@ class Robot:
                 f"{', '.join(coupled)}"
             )
             raise InputError(
-                f"{text}; choose a frame before them, such as the link that carries their joints"
+                f"{text}; choose a frame closer to the base, such as the link that carries their "
+                "joints"
             )
 
     def _q(self, q: ArrayLike, key: str = "q") -> np.ndarray:
@@ -527,20 +529,19 @@ class Robot:
             return np.broadcast_to(values, shape)
         except ValueError:
             raise InputError(
-                f"{key}: must be one state or as many as there are poses, not the shape "
-                f"{values.shape}"
+                f"{key}: must be one state or one per pose, not shape {values.shape}"
             ) from None
 
     def _single(self, q: ArrayLike) -> np.ndarray:
         values = self._q(q)
         if values.ndim != 1:
             raise InputError(
-                f"q: must be one state of {self.n} coordinates, not the shape {values.shape}"
+                f"q: must be one state of {self.n} coordinates, not shape {values.shape}"
             )
         return values
 
     def _span(self) -> np.ndarray:
-        """(n, 2) range of the coordinates for random starts."""
+        """Range (n, 2) of the coordinates for random starts."""
         half = np.where(np.abs(self.tree.turn).max(axis=1) > 0.0, np.pi, self._reach())
         low, high = np.where(
             np.abs(self.limits) > FARTHEST, np.copysign(np.inf, self.limits), self.limits
@@ -552,7 +553,7 @@ class Robot:
         return np.stack([low, np.where(np.isinf(high), low + 2.0 * half, high)], axis=1)
 
     def _reach(self) -> float:
-        """A length of the robot (m)."""
+        """Characteristic length of the robot (m)."""
         sizes = np.linalg.norm(self.tree.x, axis=1)
         reach = float(sizes.sum() + np.linalg.norm(self._place(None).x))
         return reach if reach > 0.0 else 1.0

@@ -1,4 +1,4 @@
-"""Arguments of robots, and copies of models."""
+"""Argument checks of robots, and copies of models."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from flexmbs.robots.links import Motor
 
 
 def copy_of(model: Model) -> Model:
-    """A copy of a model with the same items."""
+    """Copy of a model with the same items."""
     made = Model(
         model.name, gravity=model.gravity, frames=model.frames, cuts=model.cuts, run=model.run
     )
@@ -27,7 +27,7 @@ def copy_of(model: Model) -> Model:
 
 
 def by_joint(key: str, value: Any, model: Model) -> dict[str, Any]:
-    """A table of joints of a model. Raises `InputError`."""
+    """Mapping by joints of a model. Raises `InputError`."""
     if value is None:
         return {}
     found = dict(checked_kind(key, Mapping, value))
@@ -49,9 +49,8 @@ def given_motors(value: Any, model: Model) -> dict[str, Motor]:
 
 
 def given_limits(value: Any, model: Model) -> dict[str, tuple[float, float]]:
-    """Lower and upper limits by joint, which may be infinite; None if there are none. Raises
-    `InputError`.
-    """
+    """Lower and upper limits by joint, possibly infinite; None if there are none. Raises
+    `InputError`."""
     return {
         name: _two(f"limits.{name}", pair)
         for name, pair in by_joint("limits", value, model).items()
@@ -67,9 +66,8 @@ def _two(key: str, value: Any) -> tuple[float, float]:
 
 
 def given_frame(key: str, value: Any) -> Frame:
-    """A `Frame` from itself, a position or a homogeneous transformation (4, 4). Raises
-    `InputError`.
-    """
+    """`Frame` from a `Frame`, a position or a homogeneous transformation (4, 4). Raises
+    `InputError`."""
     if isinstance(value, np.ndarray) and value.shape == (4, 4):
         pose = given_poses(value)
         return Frame(pose[:3, 3], pose[:3, :3])
@@ -83,7 +81,7 @@ def given_poses(value: ArrayLike) -> np.ndarray:
     """Homogeneous transformations (..., 4, 4). Raises `InputError`."""
     poses_ = real_array("pose", value)
     if poses_.shape[-2:] != (4, 4):
-        raise InputError(f"pose: must be a 4×4 matrix or several, not the shape {poses_.shape}")
+        raise InputError(f"pose: must be a 4×4 matrix or several, not shape {poses_.shape}")
     if (np.abs(poses_[..., 3, :] - np.eye(4)[3]) > 1e-12).any():
         raise InputError("pose: its last row must be 0 0 0 1")
     R = poses_[..., :3, :3]

@@ -1,4 +1,4 @@
-"""Input shapers: references without residual vibration of given modes."""
+"""Input shapers: reference paths without residual vibration of given modes."""
 
 from typing import NamedTuple, final
 
@@ -11,14 +11,14 @@ from flexmbs.model.fields import number
 
 
 class Shaper(NamedTuple):
-    """Impulses of an input shaper: amplitudes that sum to 1, and their times (s)."""
+    """Impulses of an input shaper: amplitudes with sum 1, and their times (s)."""
 
     amplitudes: tuple[float, ...]
     times: tuple[float, ...]
 
 
 def zero_vibration(frequency: float, damping: float = 0.0) -> Shaper:
-    """ZV shaper of a mode (Hz, damping ratio): two impulses with cancelling vibrations.
+    """ZV shaper of a mode (Hz, damping ratio): two impulses whose vibrations cancel.
 
     Singer, Seering, J. Dyn. Sys. Meas. Control 112 (1990) 76.
     """
@@ -27,16 +27,15 @@ def zero_vibration(frequency: float, damping: float = 0.0) -> Shaper:
 
 
 def zero_vibration_derivative(frequency: float, damping: float = 0.0) -> Shaper:
-    """ZVD shaper: three impulses, whose residual vibration also has zero derivative with respect to
-    frequency; same source.
-    """
+    """ZVD shaper: three impulses, for which the derivative of the residual vibration with respect
+    to frequency also vanishes; same source."""
     K, half = _decay(frequency, damping)
     total = (1.0 + K) ** 2
     return Shaper((1.0 / total, 2.0 * K / total, K * K / total), (0.0, half, 2.0 * half))
 
 
 def _decay(frequency: float, damping: float) -> tuple[float, float]:
-    """Decay of a mode in half a damped period, and the half period."""
+    """Decay of a mode over half a damped period, and that half period."""
     f, zeta = checked("frequency", number, frequency), checked("damping", number, damping)
     if f <= 0.0 or not 0.0 <= zeta < 1.0:
         raise InputError(
@@ -48,7 +47,7 @@ def _decay(frequency: float, damping: float) -> tuple[float, float]:
 
 @final
 class Shaped(MadePath):
-    """A path through shapers: Σ A_k path(t − t_k), extended by the last t_k of each. Several
+    """Path filtered by shapers: Σ A_k path(t − t_k), extended by the last t_k of each. Several
     shapers are applied in sequence.
 
     Raises `InputError`.

@@ -1,4 +1,4 @@
-"""Visual elements of links as solids: primitives, and meshes read from their files."""
+"""Visuals of links as solids: primitives, and meshes read from files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from flexmbs.robots.collada import Piece, read_collada
 from flexmbs.robots.surface_files import read_surface
 from flexmbs.robots.visual_elements import Visual
 
-MOST_TRIANGLES, FEWEST = 6000, 60  # of one mesh; allowed to each of its colours
-LARGEST = 1e9  # m, of a coordinate: squares of what the page stores in single precision stay finite
+# triangles per mesh, and the least number for each of its colours
+MOST_TRIANGLES, FEWEST = 6000, 60
+LARGEST = 1e9  # m, largest coordinate: its square stays finite in the single precision of the page
 SIDES = 24
 Mesh = tuple[np.ndarray, np.ndarray]
 
@@ -25,9 +26,8 @@ Mesh = tuple[np.ndarray, np.ndarray]
 def solids_of(
     model: ModelData, visuals: tuple[Visual, ...], frames: Mapping[str, FrameRef]
 ) -> tuple[list[Solid], list[str]]:
-    """Solids in the axes of the bodies that carry the links, and remarks about visuals that cannot
-    be shown.
-    """
+    """Solids in the axes of the bodies that carry the links, and notes on visuals that cannot be
+    shown."""
     found: list[Solid] = []
     notes: list[str] = []
     for visual in visuals:
@@ -38,10 +38,10 @@ def solids_of(
                 for each in _pieces(visual)
             ]
             if not sum(len(each.triangles) for each in pieces):
-                raise InputError("it has no surface in double precision; correct its size")
+                raise InputError("its surface vanishes in double precision; correct its size")
             if not all((np.abs(each.points) <= LARGEST).all() for each in pieces):
                 raise InputError(
-                    f"it is larger than {LARGEST:g} m; correct its size, scale or place"
+                    f"it is larger than {LARGEST:g} m; correct its size, scale or position"
                 )
         except (InputError, OSError) as error:
             notes.append(f"visual of link {visual.link} is not shown: {error}")
@@ -66,7 +66,7 @@ def solids_of(
 
 
 def _place(model: ModelData, ref: FrameRef) -> Frame:
-    """The frame of a link on the body that carries it."""
+    """Frame of a link on the body that carries it."""
     if not ref.frame:
         return Frame()
     frames = model.frames if ref.body == GROUND else model.bodies[ref.body].frames  # type: ignore[attr-defined]
@@ -78,9 +78,8 @@ def _placed(place: Frame, x: np.ndarray) -> np.ndarray:
 
 
 def _pieces(visual: Visual) -> list[Piece]:
-    """Solids of a visual by colours; None for the colour of the visual. Raises InputError,
-    OSError.
-    """
+    """Solids of a visual, one per colour; colour None means the colour of the visual. Raises
+    InputError, OSError."""
     if visual.kind != "mesh":
         return [Piece(*PRIMITIVES[visual.kind](visual.size), None)]
     if visual.file and visual.file.suffix.lower() == ".dae":
@@ -102,7 +101,7 @@ def _check(file: Path) -> None:
 
 
 def _mesh(visual: Visual) -> Mesh:
-    """The triangles of a file. Raises InputError, OSError."""
+    """Triangles of a file. Raises InputError, OSError."""
     assert visual.file is not None
     _check(visual.file)
     points, triangles = read_surface(visual.file)
@@ -118,7 +117,8 @@ def _box(size: tuple[float, ...]) -> Mesh:
 
 
 def _revolved(outline: np.ndarray) -> Mesh:
-    """The solid of a profile (n, 2) of radius and height, from the axis to the axis."""
+    """Solid of revolution of a profile (n, 2) of radius and height that starts and ends on the
+    axis."""
     turn = 2.0 * np.pi * np.arange(SIDES) / SIDES
     rings = [
         np.stack([r * np.cos(turn), r * np.sin(turn), np.full(SIDES, z)], axis=1)

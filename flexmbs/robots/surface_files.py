@@ -1,6 +1,7 @@
-"""Triangles of STL, OBJ, PLY and OFF files: bounded by the size of the file, whatever it claims.
+"""Triangles of STL, OBJ, PLY and OFF files; sizes are bounded by the file size, not by the counts
+it states.
 
-Polygons become fans from their first corner. Texture, normals and colours are skipped. Sources:
+Polygons become fans from their first corner. Textures, normals and colours are skipped. Sources:
 "The PLY Polygon File Format" (Turk, 1994), "Object Files (.obj)" (Wavefront, 1992), "STL 2.0"
 (Hiller, 2009), and Geomview's manual (OFF).
 """
@@ -20,7 +21,7 @@ from flexmbs.files.inputs import read_bytes
 Points = NDArray[np.float64]
 Triangles = NDArray[np.int64]
 Surface = tuple[Points, Triangles]
-MOST_BYTES = 200e6  # of a file: text of this length is read in about a minute
+MOST_BYTES = 200e6  # size of a file: text of this length is read in about a minute
 PLY_TYPES = {
     "char": "i1",
     "int8": "i1",
@@ -43,34 +44,31 @@ PLY_TYPES = {
 }
 PLY_ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": ""}
 INDICES = ("vertex_indices", "vertex_index")
-Property = tuple[str, str, str]  # name, type, type of the count before a list or ""
+Property = tuple[str, str, str]  # name, type, type of the count before a list, or ""
 
 
 def read_surface(path: Path) -> Surface:
-    """Different points (n, 3) and triangles (T, 3) of their rows. Raises InputError, without words
-    of the file, and OSError.
-    """
+    """Distinct points (n, 3) and triangles (T, 3) of point rows. Raises InputError, whose message
+    does not quote the file, and OSError."""
     reader = READERS.get(path.suffix.lower())
     if reader is None:
-        raise InputError(
-            f"{path.name}: meshes of this kind are not read; STL, OBJ, PLY, OFF and DAE are"
-        )
+        raise InputError(f"{path.name}: unknown mesh format; use STL, OBJ, PLY, OFF or DAE")
     try:
         given, triangles = reader(read_bytes(path, MOST_BYTES))
     except (ValueError, LookupError, OverflowError, StopIteration):
-        raise InputError(f"{path.name}: is damaged or cut off; export it again") from None
+        raise InputError(f"{path.name}: is damaged or truncated; export it again") from None
     if not len(triangles):
         raise InputError(f"{path.name}: has no triangles")
     if not 0 <= triangles.min() <= triangles.max() < len(given):
-        raise InputError(f"{path.name}: faces refer to points that are not there")
+        raise InputError(f"{path.name}: faces refer to missing points")
     if not np.isfinite(given).all():
-        raise InputError(f"{path.name}: has points that are not finite")
+        raise InputError(f"{path.name}: has points with non-finite coordinates")
     points, same = np.unique(given, axis=0, return_inverse=True)
     return points, same.reshape(-1)[triangles]
 
 
 def _stl(data: bytes) -> Surface:
-    """Binary where the length is that of the stated number of triangles, 84 + 50 T."""
+    """Read STL; binary if the size matches the stated number of triangles T, 84 + 50 T bytes."""
     count = int.from_bytes(data[80:84], "little")
     text = data.lstrip()[:5].lower() == b"solid"
     if len(data) >= 84 and (len(data) == 84 + 50 * count or not text):
@@ -87,7 +85,8 @@ def _stl(data: bytes) -> Surface:
 
 
 def _obj(data: bytes) -> Surface:
-    """Lines ``v x y z`` and ``f i j k …``, from 1 or, where negative, from the last point so far."""
+    """Read OBJ lines ``v x y z`` and ``f i j k …``, with indices from 1 or, if negative, counted
+    back from the last point so far."""
     points: list[Sequence[bytes]] = []
     faces: list[list[int]] = []
     for line in data.replace(b"\\\n", b" ").splitlines():
@@ -101,9 +100,8 @@ def _obj(data: bytes) -> Surface:
 
 
 def _off(data: bytes) -> Surface:
-    """``OFF``, the numbers of points, faces and edges, points, and faces with the number of their
-    corners.
-    """
+    """Read ``OFF``, the numbers of points, faces and edges, points, and faces preceded by their
+    number of corners."""
     rows = (fields for line in data.splitlines() if (fields := line.partition(b"#")[0].split()))
     head = next(rows, [])
     if head[:1] != [b"OFF"]:
@@ -122,7 +120,7 @@ def _three(fields: Sequence[bytes]) -> Sequence[bytes]:
 
 
 def _corners(fields: Sequence[bytes]) -> list[int]:
-    """Points of a face, behind their number."""
+    """Points of a face, which follow their number."""
     size, *corners = map(int, fields[: 1 + int(fields[0])])
     if len(corners) != size:
         raise ValueError
@@ -130,7 +128,8 @@ def _corners(fields: Sequence[bytes]) -> list[int]:
 
 
 def _ply(data: bytes) -> Surface:
-    """Elements "vertex" and "face" among those of the header, in text or binary."""
+    """Read the elements "vertex" and "face" of PLY, among others in the header, as text or
+    binary."""
     head, found, body = data.partition(b"end_header")
     lines = [line.split() for line in head.decode("ascii", "replace").splitlines()]
     if not found or lines[:1] != [["ply"]]:
@@ -150,7 +149,7 @@ def _ply(data: bytes) -> Surface:
     read = _ply_binary(body, order) if order else _ply_text(body)
     points, faces = np.zeros((0, 3)), np.zeros((0, 3), np.int64)
     for name, count, properties in elements:
-        if not properties or count > len(body):  # each row has at least a byte
+        if not properties or count > len(body):  # each row takes at least one byte
             raise ValueError
         rows = read(count, properties)
         if name == "vertex":
@@ -169,7 +168,7 @@ PlyRows = Callable[[int, list[Property]], Iterator[dict[str, Any]]]
 
 
 def _ply_text(body: bytes) -> PlyRows:
-    """Rows of text: a line each."""
+    """Reader of rows in text form, one per line."""
     lines = (fields for line in body.splitlines() if (fields := line.split()))
 
     def rows(count: int, properties: list[Property]) -> Iterator[dict[str, Any]]:
@@ -189,7 +188,7 @@ def _ply_text(body: bytes) -> PlyRows:
 
 
 def _ply_binary(body: bytes, order: str) -> PlyRows:
-    """Rows of numbers of a byte order."""
+    """Reader of binary rows with a byte order."""
     at = 0
 
     def take(kind: Any, size: int) -> Any:

@@ -1,8 +1,8 @@
-"""The rigid tree of a model as flat arrays, for vectorized evaluation at many positions.
+"""Rigid tree of a model as flat arrays, for vectorized evaluation at many positions.
 
-Every joint is split into axes of one coordinate; a node is the frame that moves with an axis.
-Bodies on fixed joints are lumped on their node, flexible bodies are rigid in their undeformed
-shape.
+Every joint is split into axes with one coordinate each; a node is the frame that moves with an
+axis. Bodies on fixed joints are lumped into their node; flexible bodies are rigid in their
+undeformed shape.
 """
 
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ class _Inertia(NamedTuple):
 
 
 def tree_of(model: Model) -> Tree:
-    """The rigid tree of a model. Raises `InputError` for closed loops and for ball joints, free
-    joints and bodies without joint."""
+    """Rigid tree of a model. Raises `InputError` for closed loops and for ball joints, free joints
+    and bodies without joint."""
     shape = topology(model, "joint")
     if shape.cuts:
         raise InputError(
-            f"model '{model.name}': a robot is an open chain or tree; remove "
+            f"model '{model.name}': a robot must be an open chain or tree; remove "
             f"{', '.join(shape.cuts)}, which closes a loop"
         )
     data = {
@@ -116,13 +116,13 @@ def _through(
     place: Place,
     axes: list[tuple[Coordinate, int, np.ndarray, np.ndarray, Motion]],
 ) -> Place:
-    """The child's frame of a joint, with an axis added for each coordinate."""
+    """Child frame of a joint, with one axis added per coordinate."""
     count = sum(motion.nq for motion in primary.motions)
     number = 0
     for motion in primary.motions:
         if motion.nq > 1 or primary.joint is None:
             raise InputError(
-                f"joint '{primary.label}': the terms of a robot need single rotations and "
+                f"joint '{primary.label}': robot terms need single rotations and "
                 f"translations, not '{motion.kind}'; "
                 "use the analyses of the model instead"
             )
@@ -137,7 +137,7 @@ def _through(
 
 
 def _constant(motion: Motion) -> tuple[np.ndarray, np.ndarray]:
-    """Rotation and displacement of a motion without coordinate."""
+    """Rotation and displacement of a motion without coordinates."""
     return np.array(motion.rotation), np.array(motion.translation)
 
 
@@ -196,9 +196,7 @@ def _inertia(body: Body, data: Mapping[str, FlexibleBodyData | DividedBodyData])
 
 
 def _moved(part: _Inertia, R: np.ndarray, x: np.ndarray) -> _Inertia:
-    """The inertia of a body about another origin and in other axes: those in which its frame is at
-    (R, x).
-    """
+    """Inertia of a body about another origin and in other axes, in which its frame is at (R, x)."""
     first = R @ part.first
     cross = x @ first * np.eye(3) - np.outer(x, first)
     shifted = part.mass * (x @ x * np.eye(3) - np.outer(x, x)) + cross + cross.T

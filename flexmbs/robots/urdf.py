@@ -1,4 +1,4 @@
-"""Models of robots from URDF files."""
+"""Models from URDF files."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,9 +34,8 @@ BASES = ("fixed", "floating")
 
 
 class Built(NamedTuple):
-    """The model of a file, places of its links by their names there, limits and motors by joint of
-    the model.
-    """
+    """Model of a file, frames of its links by their names in the file, limits and motors by joint
+    of the model."""
 
     model: Model
     frames: dict[str, FrameRef]
@@ -55,12 +54,13 @@ def model_from_urdf(
     package_path: str | Path | Iterable[str | Path] = (),
     unphysical: str = "warn",
 ) -> Model:
-    """The model of a URDF file with joints of all kinds, also floating ones.
+    """Model of a URDF file with joints of all types, including floating ones.
 
-    base: "fixed" root link, or "floating". As `Robot.from_urdf`, but without motors: a
-    `ModelWarning` names the joints whose damping or friction is left out. Joints with <mimic> have
-    a `LinearCoupling` of their name, those with a transmission that states the inertia of a rotor
+    base: "fixed" or "floating" root link. Like `Robot.from_urdf`, but without motors: a
+    `ModelWarning` names the joints whose damping or friction is left out. Joints with <mimic> get a
+    `LinearCoupling` of the same name, joints with a transmission that states a rotor inertia
     (drake:rotor_inertia, drake:gear_ratio) a `RotorInertia`.
+
     """
     urdf = read_urdf(
         path, allow_outside=allow_outside, package_path=package_path, unphysical=unphysical
@@ -78,9 +78,8 @@ def model_from_urdf(
 
 
 def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
-    """The model: a body for each link with inertia or a moving joint; other links are frames on the
-    supporting body.
-    """
+    """Model with a body for each link with inertia or a moving joint; other links are frames on the
+    supporting body."""
     if base not in BASES:
         raise InputError(f"base: must be 'fixed' or 'floating', not {shown(base)}")
     order, stands = urdf.outward(), _joint_frames(urdf)
@@ -131,8 +130,7 @@ def urdf_model(urdf: Urdf, *, base: str, gravity: Sequence[float]) -> Built:
 
 def _couple_mimics(model: Model, urdf: Urdf) -> None:
     """Couple the joints with <mimic>: q − multiplier q_joint = offset; their initial positions
-    follow. Raises `InputError`.
-    """
+    follow. Raises `InputError`."""
     joints = {joint.name: joint for joint in urdf.joints.values()}
     mimics = {name: joint.mimic for name, joint in joints.items() if joint.mimic}
     problems = [
@@ -151,7 +149,7 @@ def _couple_mimics(model: Model, urdf: Urdf) -> None:
 
 
 def _start(mimic: Mimic, mimics: Mapping[str, Mimic]) -> float:
-    """Position of a joint with <mimic> where the joint at the end of its chain has none."""
+    """Initial position of a joint with <mimic> if the joint at the end of its chain has none."""
     position, factor, at = 0.0, 1.0, mimic
     while True:
         position, factor = position + factor * at.offset, factor * at.multiplier
@@ -161,7 +159,7 @@ def _start(mimic: Mimic, mimics: Mapping[str, Mimic]) -> float:
 
 
 def _mimic_problem(name: str, mimic: Mimic, joints: Mapping[str, UrdfJoint]) -> str:
-    """Problem of a <mimic>, "" if there is none."""
+    """Problem of a <mimic>; "" if there is none."""
     for each in (name, mimic.joint):
         if joints[each].kind not in ONE_COORDINATE:
             return (
@@ -176,14 +174,13 @@ def _mimic_problem(name: str, mimic: Mimic, joints: Mapping[str, UrdfJoint]) -> 
             return ""
         at = following
     if at.joint != name:
-        return ""  # of the joints in the ring
+        return ""  # reported for a joint of the ring
     return f"follows itself, {' → '.join([*seen, name])}; remove one <mimic>"
 
 
 def _joint_frames(urdf: Urdf) -> dict[str, str]:
-    """Joint → name of its frame on the parent: the joint's name, unless it is that of a link, which
-    may be a frame there too.
-    """
+    """Name of the frame on the parent, by joint: the joint's name, unless a link, which may also be
+    a frame there, has that name."""
     names: dict[str, str] = {}
     links = {item_name(link) for link in urdf.links}
     taken = {*links, *(item_name(joint.name) for joint in urdf.joints.values())}
@@ -197,7 +194,7 @@ def _joint_frames(urdf: Urdf) -> dict[str, str]:
 
 
 def _places(urdf: Urdf, order: Sequence[str], base: str) -> dict[str, tuple[str, Frame]]:
-    """Link → the body that it is or is fixed to ("" for the ground), and its pose there."""
+    """Body that a link is or is fixed to ("" for the ground) and the link's pose on it, by link."""
     places: dict[str, tuple[str, Frame]] = {}
     for link in order:
         joint = urdf.joints.get(link)

@@ -1,10 +1,10 @@
-"""Elements and attributes of URDF files that are read, or have no part in the motion; all others
-are named.
+"""Elements and attributes of URDF files that are read or do not affect the motion; all others are
+reported.
 
-Shapes for contact, blocks of simulators and transmissions without a rotor are counted. Drake's
-extensions for reflected inertia are read: N² I q̈ at the joint, of a rotor with the inertia I
-behind a gear of ratio N. Sources: wiki.ros.org/urdf/XML, the schema of urdfdom, and drake.mit.edu
-(Tags and attributes for URDF and SDFormat).
+Collision shapes, blocks for simulators and transmissions without a rotor are counted. Drake's
+extensions for reflected inertia are read: N² I q̈ at the joint for a rotor with inertia I behind a
+gear of ratio N. Sources: wiki.ros.org/urdf/XML, the schema of urdfdom, and drake.mit.edu (Tags and
+attributes for URDF and SDFormat).
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from flexmbs.robots.xml_tree import Element
 
-CHILDREN = {  # elements within others that are read, or have no part in the motion
+CHILDREN = {  # child elements that are read or do not affect the motion
     "robot": "link joint material transmission gazebo sensor",
     "link": "inertial visual collision self_collision_checking",
     "inertial": "origin mass inertia",
@@ -41,20 +41,20 @@ ATTRIBUTES = {
     "mimic": "joint multiplier offset",
     "safety_controller": "soft_lower_limit soft_upper_limit k_position k_velocity",
 }
-COUNTED = {"collision": "shapes for contact", "gazebo": "<gazebo> blocks", "sensor": "sensors"}
-ROTOR, RATIO = "drake:rotor_inertia", "drake:gear_ratio"  # of an actuator of a transmission
+COUNTED = {"collision": "collision shapes", "gazebo": "<gazebo> blocks", "sensor": "sensors"}
+# elements of an actuator in a transmission
+ROTOR, RATIO = "drake:rotor_inertia", "drake:gear_ratio"
 
 
 def unread(root: Element) -> list[str]:
-    """Descriptions of what a file contains and its model does not, each once with its number."""
+    """Descriptions of content that the model does not represent, each once with its number."""
     found = Counter(_unread(root))
     return [text if count == 1 else f"{text}, {count} times" for text, count in found.items()]
 
 
 def counted(root: Element) -> list[str]:
-    """Numbers of shapes for contact and of blocks for other programs, which a model from URDF never
-    has.
-    """
+    """Numbers of collision shapes and of blocks for other programs, which are never part of a model
+    from URDF."""
     within = [*root.children, *(child for link in root.all("link") for child in link.children)]
     numbers = Counter(child.tag for child in within if child.tag in COUNTED)
     return [f"{count} {COUNTED[tag]}" for tag, count in numbers.items()]
@@ -89,9 +89,8 @@ def _unread(element: Element) -> Iterator[str]:
 def rotors(
     root: Element, number: Callable[[Element, str, str], float]
 ) -> dict[str, tuple[float, float, Element]]:
-    """Joint → inertia of the rotor (kg m²), gear ratio and element of its transmission; ``number``
-    reads an attribute.
-    """
+    """Rotor inertia (kg m²), gear ratio and transmission element, by joint; ``number`` reads an
+    attribute."""
     found = {}
     for transmission in root.all("transmission"):
         joints = [each.attributes.get("name", "") for each in transmission.all("joint")]

@@ -1,4 +1,5 @@
-"""Links and joints of URDF files (Unified Robot Description Format, wiki.ros.org/urdf/XML)."""
+"""Reader of links and joints of URDF files (Unified Robot Description Format,
+wiki.ros.org/urdf/XML)."""
 
 import contextlib
 import warnings
@@ -34,12 +35,12 @@ JOINTS: dict[str, type[Joint]] = {
     "floating": Free,
     "planar": Planar,
 }
-MOST_SHOWN = 10  # links of a ring
+MOST_SHOWN = 10  # largest number of links of a ring in a message
 LIMITED = ("revolute", "prismatic")
 UNDRIVEN = ("fixed", "floating")
 ONE_COORDINATE = ("revolute", "continuous", "prismatic")
 # and "error"
-UNPHYSICAL = {"warn": "taken as they are", "repair": "replaced by the nearest physical ones"}
+UNPHYSICAL = {"warn": "used unchanged", "repair": "replaced by the nearest physical ones"}
 MODES = (*UNPHYSICAL, "error")
 # attributes, numbers
 SIZES = {
@@ -50,9 +51,8 @@ SIZES = {
 
 
 class Inertial(NamedTuple):
-    """Mass, centre of mass and inertia about it in the axes of the link; ``physical``: one that a
-    distribution of mass has.
-    """
+    """Mass, centre of mass and inertia about it in the axes of the link; ``physical``: True if a
+    mass distribution can have it."""
 
     mass: float
     com: np.ndarray
@@ -69,7 +69,7 @@ class Mimic(NamedTuple):
 
 
 class UrdfJoint(NamedTuple):
-    """A joint element."""
+    """Joint element."""
 
     name: str
     kind: str
@@ -87,7 +87,7 @@ class Urdf(NamedTuple):
     """Content of a file: links in order with their inertia or None, joints by their child link, the
     root link.
 
-    children: link → the joints on it, in the order of the file.  Names are those of the file.
+    children: joints on each link, in the order of the file.  Names are those in the file.
     """
 
     path: Path
@@ -100,7 +100,7 @@ class Urdf(NamedTuple):
     rotors: dict[str, tuple[float, float]]  # inertia (kg m²) and gear ratio by joint
 
     def outward(self) -> list[str]:
-        """Links, a parent before its children, in the order of the file."""
+        """Links, each after its parent, in the order of the file."""
         order, stack = [], [self.root]
         while stack:
             order.append(stack.pop())
@@ -109,10 +109,10 @@ class Urdf(NamedTuple):
 
 
 def item_name(name: str) -> str:
-    """The name of a link or joint in a model: "%" and characters that names of a model must not
-    have are written as %hex, as is the first letter of "ground".
+    """Name of a link or joint in a model: "%", characters not allowed in model names and the first
+    letter of "ground" are written as %hex.
 
-    `urllib.parse.unquote` gives back the name of the file.
+    `urllib.parse.unquote` restores the name in the file.
     """
     if name == GROUND:
         return f"%{ord(name[0]):02X}{name[1:]}"
@@ -128,10 +128,10 @@ def read_urdf(
     package_path: str | Path | Iterable[str | Path] = (),
     unphysical: str = "warn",
 ) -> Urdf:
-    """The links, joints and visuals of a file; meshes are not read, only their paths checked.
+    """Links, joints and visuals of a file; meshes are not read, only their paths are checked.
 
-    unphysical: what becomes of inertias that no distribution of mass has: "warn", "error" or
-    "repair". Raises `InputError`, a line per problem; a `ModelWarning` names the links with such
+    unphysical: treatment of inertias that no mass distribution can have: "warn", "error" or
+    "repair". Raises `InputError`, one line per problem; a `ModelWarning` names the links with such
     inertias.
     """
     path, allow_outside = file_path(path), checked("allow_outside", switch, allow_outside)
@@ -184,7 +184,7 @@ def read_urdf(
             "" if unphysical == "repair" else ' or give unphysical="repair"'
         )
         text = (
-            f"{path}: {names}: inertias that no distribution of mass has, "
+            f"{path}: {names}: inertias that no mass distribution can have, "
             f"{UNPHYSICAL[unphysical]}; {remedy}"
         )
         warnings.warn(text, ModelWarning, stacklevel=3)
@@ -211,7 +211,7 @@ def _key(element: Element) -> list[str]:
 
 
 def nearest_physical(inertia: np.ndarray) -> np.ndarray:
-    """The inertia matrix nearest by Frobenius' norm that a distribution of mass can have.
+    """Nearest inertia matrix in the Frobenius norm that a mass distribution can have.
 
     J = Σ λ_i n_i n_iᵀ, λ = (σ2 + σ3, σ3 + σ1, σ1 + σ2) with principal second moments σ >= 0 of the
     nearest λ.
@@ -228,7 +228,7 @@ class _Reader:
     def __init__(self, path: Path, reach: Reach, unphysical: str) -> None:
         self.path, self.reach, self.unphysical = path, reach, unphysical
         self.problems: list[str] = []
-        self.strange: list[str] = []  # links with inertias that no distribution of mass has
+        self.strange: list[str] = []  # links with inertias that no mass distribution can have
 
     def say(self, element: Element, message: str) -> None:
         self.report(element.line, message)
@@ -243,21 +243,22 @@ class _Reader:
                 return
 
     def named(self, root: Element, tag: str) -> dict[str, Element]:
-        """The elements of a tag by their names."""
+        """Elements with a tag, by name."""
         found: dict[str, Element] = {}
         for element in root.all(tag):
             name = self.value(element, "name", _name, f"<{tag}>")
             if name in found:
                 self.say(
                     element,
-                    f"{tag} '{name}' is defined twice, first in line {found[name].line}; rename one",
+                    f"{tag} '{name}' is defined twice, first in line {found[name].line}; rename "
+                    "one",
                 )
             elif name is not None:
                 found[name] = element
         return found
 
     def value(self, element: Element, key: str, check: Callable[[Any], Any], item: str) -> Any:
-        """An attribute; None and a problem if it is missing or wrong."""
+        """Value of an attribute; None and a problem if it is missing or wrong."""
         if key not in element.attributes:
             self.say(element, f"{item}: attribute '{key}' is missing")
             return None
@@ -270,14 +271,14 @@ class _Reader:
     def number(
         self, element: Element | None, key: str, item: str, default: float | None = None
     ) -> float:
-        """A number of an attribute; 0 and a problem if it is wrong."""
+        """Number of an attribute; 0 and a problem if it is wrong."""
         if element is None or (default is not None and key not in element.attributes):
             return 0.0 if default is None else default
         found = self.value(element, key, lambda text: numbers(text, 1)[0], item)
         return 0.0 if found is None else float(found)
 
     def origin(self, element: Element, item: str) -> Frame:
-        """<origin xyz rpy>: rotated by roll, pitch, yaw about the fixed axes x, y, z."""
+        """Pose from <origin xyz rpy>: rotated by roll, pitch, yaw about the fixed axes x, y, z."""
         origin = element.first("origin")
         if origin is None:
             return Frame()
@@ -298,7 +299,8 @@ class _Reader:
         given = self.numbers(origin, "quat_xyzw", 4, item)
         if any(rpy) or not any(given):
             self.say(
-                origin, f"{item}: quat_xyzw must not be zero, and excludes rpy; remove one of them"
+                origin,
+                f"{item}: quat_xyzw must not be zero or combined with rpy; correct or remove it",
             )
             return np.eye(3)
         return np.asarray(Rotation.from_quat(given).as_matrix())
@@ -336,7 +338,7 @@ class _Reader:
     def visuals(
         self, link: Element, name: str, colours: dict[str, tuple[float, ...]]
     ) -> list[Visual]:
-        """The pictures of a link; geometries of other kinds have none."""
+        """Visuals of a link; unknown geometries are skipped."""
         found = []
         for element in link.all("visual"):
             item, geometry = f"link '{name}'.visual", element.first("geometry")
@@ -352,7 +354,7 @@ class _Reader:
                         if "scale" in shape.attributes
                         else (1.0, 1.0, 1.0)
                     )
-                    with contextlib.suppress(ValueError):  # which `check_meshes` reports
+                    with contextlib.suppress(ValueError):  # reported by `check_meshes`
                         found.append(
                             Visual(name, "mesh", self.reach.path(file), (), scale, origin, colour)
                         )
@@ -368,7 +370,8 @@ class _Reader:
         return found
 
     def colour(self, material: Element) -> tuple[float, ...] | None:
-        """(red, green, blue, alpha) of a material, 0 to 1; None if it has none of its own."""
+        """Colour (red, green, blue, alpha) of a material, 0 to 1; None if the element does not
+        define it."""
         colour = material.first("color")
         return (
             None
@@ -390,10 +393,11 @@ class _Reader:
         kind = self.value(element, "type", str, item)
         if kind is not None and kind not in JOINTS:
             self.say(
-                element, f"{item}: type {shown(kind)} is unknown; it is one of {', '.join(JOINTS)}"
+                element,
+                f"{item}: type {shown(kind)} is unknown; must be one of {', '.join(JOINTS)}",
             )
         ends = [self._end(element, tag, item, links) for tag in ("parent", "child")]
-        axis = None if kind in UNDRIVEN else element.first("axis")  # which has no meaning there
+        axis = None if kind in UNDRIVEN else element.first("axis")  # meaningless for these joints
         direction = (
             (1.0, 0.0, 0.0) if axis is None else self.value(axis, "xyz", _axis, f"{item}.axis")
         )
@@ -442,7 +446,7 @@ class _Reader:
         return low, high
 
     def _motor(self, element: Element, kind: str, item: str) -> Motor | None:
-        """Friction of <dynamics> and maxima of <limit>, the same for every coordinate of the joint."""
+        """Friction of <dynamics> and maxima of <limit>, equal for every coordinate of the joint."""
         dynamics, limit = element.first("dynamics"), element.first("limit")
         damping, friction = (
             self.at_least_zero(dynamics, key, f"{item}.dynamics", 0.0)
@@ -457,7 +461,7 @@ class _Reader:
         return Motor(viscous=damping, coulomb=friction, torque=torque, rate=rate)
 
     def rotors(self, root: Element, joints: dict[str, Any]) -> dict[str, tuple[float, float]]:
-        """Inertia of the rotor and gear ratio by joint, of transmissions that state them."""
+        """Rotor inertia and gear ratio by joint, from transmissions that state them."""
         found = {}
         for name, (inertia, ratio, element) in rotors(root, self.number).items():
             if name not in joints:
@@ -471,7 +475,8 @@ class _Reader:
             elif inertia and joints[name] and joints[name].kind not in ONE_COORDINATE:
                 self.say(
                     element,
-                    f"<transmission> of joint '{name}': a rotor needs a revolute or prismatic joint",
+                    f"<transmission> of joint '{name}': a rotor needs a revolute or prismatic "
+                    "joint",
                 )
             elif inertia:
                 found[name] = (inertia, ratio)
@@ -485,7 +490,7 @@ class _Reader:
         return found
 
     def carried(self, joints: Sequence[UrdfJoint]) -> dict[str, UrdfJoint]:
-        """Joints by their child link."""
+        """Joints by child link."""
         found: dict[str, UrdfJoint] = {}
         for joint in joints:
             if joint.child in found:
@@ -501,7 +506,7 @@ class _Reader:
     def check_roots(
         self, roots: list[str], links: dict[str, Any], carried: dict[str, UrdfJoint]
     ) -> None:
-        """One root, from which every link is reached."""
+        """Check for a single root from which every link is reached."""
         if not links:
             self.problems.append(f"{self.path}: has no <link>")
         if len(roots) > 1:
@@ -526,7 +531,7 @@ class _Reader:
             known.update(seen)
 
     def check_meshes(self, root: Element) -> None:
-        """Meshes and textures must be within reach of the file."""
+        """Check that mesh and texture files are allowed by the path policy."""
         stack = [root]
         while stack:
             element = stack.pop()

@@ -1,4 +1,4 @@
-"""Elements of an XML file, read without document types, entities or anything outside the file."""
+"""XML elements read without document types, entities or other files."""
 
 import math
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ DEEPEST = 50
 
 @dataclass(frozen=True)
 class Element:
-    """An element with its line in the file."""
+    """Element with its line in the file."""
 
     tag: str
     attributes: dict[str, str]
@@ -27,7 +27,7 @@ class Element:
 
     @property
     def text(self) -> str:
-        """Its own text, without blanks around it."""
+        """Text of the element itself, stripped."""
         return "".join(self.pieces).strip()
 
     @property
@@ -36,17 +36,17 @@ class Element:
         return f"{self.path}:{self.line}"
 
     def all(self, tag: str) -> list["Element"]:
-        """The children of one tag."""
+        """Children with a tag."""
         return [child for child in self.children if child.tag == tag]
 
     def first(self, tag: str) -> "Element | None":
-        """The first child of a tag."""
+        """First child with a tag."""
         return next(iter(self.all(tag)), None)
 
 
 def read_xml(path: Path) -> Element:
-    """The root element of a file. Raises `InputError` for invalid XML, files that are too large or
-    too deep, or have a document type."""
+    """Root element of a file. Raises `InputError` for invalid XML and for files that are too large,
+    too deeply nested or have a document type."""
     try:
         with opened(path) as file:
             data = file.read(MOST_BYTES + 1)
@@ -90,12 +90,12 @@ def read_xml(path: Path) -> Element:
 
 
 def numbers(text: str, count: int | None = None) -> tuple[float, ...]:
-    """Finite numbers between blanks, ``count`` of them or any. Raises ValueError."""
+    """Finite numbers separated by blanks, ``count`` of them or any number. Raises ValueError."""
     parts = text.split()
     if count is not None and len(parts) != count:
         raise ValueError(f"must be {count} number{'' if count == 1 else 's'}, not {shown(text)}")
     try:
-        if "_" in text or not text.isascii():  # which Python would accept
+        if "_" in text or not text.isascii():  # accepted by Python, but not numbers in XML
             raise ValueError
         values = tuple(float(part) for part in parts)
     except ValueError:

@@ -196,7 +196,7 @@ def test_quaternions_of_urdf(file: Path) -> None:
         found.append(fm.matrices(model_from_urdf(file)).M)
     np.testing.assert_allclose(*found, atol=1e-12)
     file.write_text(urdf().replace('rpy="0 0 0"/><axis', 'rpy="0 0 1" quat_xyzw="0 0 1 1"/><axis'))
-    with pytest.raises(fm.InputError, match="quat_xyzw must not be zero, and excludes rpy"):
+    with pytest.raises(fm.InputError, match="quat_xyzw must not be zero or combined with rpy"):
         model_from_urdf(file)
 
 

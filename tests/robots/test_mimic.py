@@ -171,7 +171,7 @@ def test_inverse_kinematics_obeys_the_couplings(tmp_path: Path) -> None:
     np.testing.assert_allclose(solved, J @ solved[:2] + O, atol=1e-14)
     with pytest.raises(
         fm.InputError,
-        match=r"moved by coupled coordinates, right\.0, tip\.0; choose a frame before them",
+        match=r"moved by coupled coordinates, right\.0, tip\.0; choose a frame closer to the base",
     ):
         robot.inverse_kinematics(robot.pose(q), "three")
 

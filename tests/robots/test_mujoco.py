@@ -286,11 +286,11 @@ WRONG = {
         BODY,
         '<compiler angle="gradian"/>',
     ),
-    "<body 'b'>.euler: quat gives the orientation already": (
+    "<body 'b'>.euler: the orientation is already given by quat": (
         BODY.replace("<body", '<body euler="0 0 9" quat="1 0 0 0"'),
         "",
     ),
-    "<joint 'j'>.type: a ball joint before it turns": (
+    "<joint 'j'>.type: a preceding ball joint already rotates": (
         BODY.replace("<joint", '<joint type="ball"/><joint'),
         "",
     ),

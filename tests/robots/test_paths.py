@@ -489,7 +489,7 @@ def test_flexible_link_replaces_a_rigid_one() -> None:
         )
     with pytest.raises(
         fm.InputError,
-        match="'joint1' needs an interface, but there is no 'joint1'; the body has: root",
+        match="'joint1' needs an interface, but 'joint1' does not exist; the body has: root",
     ):
         fm.Robot.from_dh(rows, links={"link1": FlexibleLink(beam(L, m))})
 

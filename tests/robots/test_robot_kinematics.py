@@ -183,7 +183,7 @@ def test_what_is_no_robot() -> None:
         fm.RigidBody("bar", mass=1.0, inertia=(1.0, 1.0, 1.0), frames={"end": (1.0, 0.0, 0.0)})
     )
     model.add(fm.Free("float", model.ground, body))
-    with pytest.raises(fm.InputError, match="joint 'float': the terms of a robot need single"):
+    with pytest.raises(fm.InputError, match="joint 'float': robot terms need single"):
         fm.Robot(model)
     model.add(fm.Revolute("hinge", model.ground, body["end"]))
     with pytest.raises(fm.InputError, match="closes a loop"):
@@ -226,7 +226,7 @@ def test_what_is_no_robot() -> None:
         (lambda: fm.Robot.from_dh(ROWS).coriolis_matrix(np.zeros((3, 3)), np.zeros((2, 3))), "q, qd and qdd or tau: numbers"),
         (lambda: fm.Robot.from_dh(ROWS).manipulability(Q, part=["all"]), "part: must be one of all, translation"),
         (lambda: inverse(np.eye(4) * 2.0 - np.diag((1.0, 1.0, 1.0, 0.0))), "pose: its last row must be 0 0 0 1"),
-        (lambda: inverse(start=np.zeros((5, 3))), "start: must be one state or as many as there are poses"),
+        (lambda: inverse(start=np.zeros((5, 3))), "start: must be one state or one per pose"),
         (lambda: inverse(starts=0), "starts: must be a whole number >= 1, not 0"),
         (lambda: inverse(starts=2.5), "starts: must be a whole number"),
         (lambda: inverse(iterations="many"), "iterations: must be a whole number"),

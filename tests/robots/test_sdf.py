@@ -158,9 +158,7 @@ def test_worlds_static_models_and_free_links(tmp_path: Path) -> None:
       <include><uri>model://box</uri><name>first</name><pose>1 2 3 0 0 0.5</pose></include>
       <model name="feather"><link name="one"><gravity>0</gravity>{INERTIAL}</link></model></world>"""
     found = fm.from_sdf(written(tmp_path, text))
-    assert found.notes == (
-        "1 collision shapes; add the contacts that matter, such as fm.SpherePlane",
-    )
+    assert found.notes == ("1 collision shapes; add the relevant contacts, such as fm.SpherePlane",)
     assert list(found.model.bodies) == ["feather::one", "first::body"]  # includes come last
     np.testing.assert_allclose(
         found.model.joints["first::body free"].q0[:3], (1.0, 2.0, 2.5), atol=1e-15
@@ -203,7 +201,7 @@ def test_four_bars_close_a_loop(tmp_path: Path) -> None:
 WRONG = {
     "version '1.4': versions 1.5 and later": ("1.4", '<model name="m"/>'),
     "must have one <world> or <model>, not 0": ("1.9", ""),
-    "type 'gearbox' is not read": (
+    "type 'gearbox' is not supported": (
         "1.9",
         '<model name="m"><link name="a"/><joint name="j" type="gearbox"/></model>',
     ),

@@ -157,14 +157,14 @@ def test_changed_files_are_shown_or_one_line(kind: str, seed: int, tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("f.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n", "faces refer to points that are not there"),
-        ("f.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 0\n", "faces refer to points that are not there"),
+        ("f.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 4\n", "faces refer to missing points"),
+        ("f.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 0\n", "faces refer to missing points"),
         ("f.obj", "v 0 0 0\nv 1 0 0\nv 0 9e18 0\nf 1 2 3\n", "larger than 1e+09 m"),
-        ("f.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 nan 0\n3 0 1 2\n", "points that are not finite"),
-        ("f.ply", "ply\nformat ascii 1.0\nelement vertex 9999999999\nproperty float x\nend_header\n", "is damaged or cut off"),
-        ("f.ply", "ply\nformat ascii 1.0\nsecret word\n", "is damaged or cut off"),
-        ("f.wrl", "", "are not read"),
-        (f"{'a' * 250}.stl", "solid secret", "is damaged or cut off"),
+        ("f.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 nan 0\n3 0 1 2\n", "points with non-finite coordinates"),
+        ("f.ply", "ply\nformat ascii 1.0\nelement vertex 9999999999\nproperty float x\nend_header\n", "is damaged or truncated"),
+        ("f.ply", "ply\nformat ascii 1.0\nsecret word\n", "is damaged or truncated"),
+        ("f.wrl", "", "unknown mesh format"),
+        (f"{'a' * 250}.stl", "solid secret", "is damaged or truncated"),
     ],
 )  # fmt: skip
 def test_faults_are_named_without_words_of_the_file(

@@ -126,7 +126,7 @@ def test_other_joints_become_joints_of_the_model(tmp_path: Path) -> None:
     )
     with pytest.raises(
         fm.InputError,
-        match="joint 'rope': the terms of a robot need single rotations and translations",
+        match="joint 'rope': robot terms need single rotations and translations",
     ):
         fm.Robot.from_urdf(file)
     free = model_from_urdf(file, base="floating")
@@ -219,7 +219,7 @@ WRONG = {
     "two roots": (robot(*AB), "2 links have no parent: a, b; join them to one"),
     "joint type": (
         robot(*AB, joint("j", "ball", "a", "b")),
-        "joint 'j': type 'ball' is unknown; it is one of revolute",
+        "joint 'j': type 'ball' is unknown; must be one of revolute",
     ),
     "mimic": (
         robot(*AB, joint("j", "continuous", "a", "b", '<mimic joint="j"/>')),
@@ -284,7 +284,7 @@ WRONG = {
         "velocity: must be >= 0, not -1",
     ),
     "mesh": (robot(link("a", mesh("package://../../x.stl"))), "mesh 'package://../../x.stl'"),
-    "mesh of the net": (robot(link("a", mesh("http://x.org/x.stl"))), "is an address; only files"),
+    "mesh of the net": (robot(link("a", mesh("http://x.org/x.stl"))), "is a URL; only files"),
 }
 
 

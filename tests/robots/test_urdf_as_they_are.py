@@ -115,7 +115,7 @@ def test_one_warning_names_all_links_that_are_not_physical(tmp_path: Path) -> No
     with pytest.warns(fm.ModelWarning) as caught:
         model_from_urdf(file)
     assert len(caught) == 1
-    assert "links arm, rim: inertias that no distribution of mass has, taken as they are" in str(
+    assert "links arm, rim: inertias that no mass distribution can have, used unchanged" in str(
         caught[0].message
     )
     assert caught[0].filename == __file__

@@ -1,1 +1,1 @@
-"""MuJoCo's MJCF files as models."""
+"""Import of MuJoCo's MJCF files."""

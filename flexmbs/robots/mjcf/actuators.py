@@ -1,5 +1,5 @@
-"""Actuators of MJCF files: force = gain w + bias, w the command or its first-order lag, on joints,
-fixed tendons and sites.
+"""Actuators of MJCF files on joints, fixed tendons and sites: force = gain w + bias, where w is the
+command or its first-order lag.
 
 Source: MuJoCo documentation, Computation, section Actuation model; XML reference, section actuator.
 """
@@ -25,13 +25,13 @@ from flexmbs.robots.xml_tree import Element
 
 LAGS = ("filter", "filterexact")
 TARGETS = ("joint", "jointinparent", "tendon", "site", "cranksite", "body")
-# gains of <general> that shortcuts go on from
+# gains of <general> from which shortcuts inherit
 OF_GENERAL = {"position": "fixed", "velocity": "fixed", "damper": "affine"}
-EXTRA = ("delay", "armature", "damping")  # of actuators, not read
+EXTRA = ("delay", "armature", "damping")  # attributes of actuators that are not read
 
 
 class Gains:
-    """Gains of an actuator; a shortcut such as <position> replaces what another one has set."""
+    """Gains of an actuator; a shortcut such as <position> overrides previously set gains."""
 
     def __init__(self) -> None:
         self.kind = "general"
@@ -40,7 +40,7 @@ class Gains:
         self.dampratio, self.inherited, self.other = False, 0.0, ""
 
     def taken(self, given: Given) -> "Gains":
-        """These with the attributes of an element of this kind."""
+        """Gains updated by the attributes of an actuator element."""
         self.kind = given.element.tag
         self.inherited = given.number("inheritrange", self.inherited)
         shape = getattr(self, f"_{self.kind}", None)
@@ -86,7 +86,7 @@ class Gains:
         self.gain_kind = "affine"
 
     def why_not(self) -> str:
-        """Why it has no place in a model, "" if it has."""
+        """Reason why the actuator cannot be part of a model; "" if it can."""
         if self.other:
             return (
                 f"is a {self.other}"
@@ -107,12 +107,14 @@ class Gains:
 
 
 def gains_of(classes: Sequence[Sequence[Element]], element: Element, report: Report) -> Gains:
-    """The gains of an actuator with the defaults of its class, whose outermost class is the first.
+    """Gains of an actuator with the defaults of its classes, outermost first.
 
-    <general> goes on from what its class has, by whatever element; a shortcut from the innermost
-    class whose last element is the same shortcut, or a <general> with such a gain, or anew.
+    <general> inherits from its class whichever element set the values; a shortcut inherits from the
+    innermost class whose last element is the same shortcut or a <general> with matching gains, else
+    it starts from the defaults.
+
     """
-    states: list[Gains] = []  # the innermost first
+    states: list[Gains] = []  # innermost first
     for defaults in classes:
         state = deepcopy(states[0]) if states else Gains()
         for each in defaults:
@@ -134,7 +136,7 @@ def _begun(kind: str, states: Sequence[Gains]) -> Gains:
 
 
 def _of_general(kind: str, state: Gains) -> Gains:
-    """Gains of <general> that a shortcut inherits."""
+    """Gains of <general> inherited by a shortcut."""
     found = Gains()
     found.inherited, found.other = state.inherited, state.other
     if kind == "damper":
@@ -149,9 +151,7 @@ def _of_general(kind: str, state: Gains) -> Gains:
 
 
 class Actuator:
-    """Gear and ranges, as its default class and its own element set them one after the other, and
-    gains.
-    """
+    """Gains, gear and ranges, set by the default classes and then by the element itself."""
 
     def __init__(self, gains: Gains, elements: Sequence[Element], report: Report) -> None:
         self.gains, self.gear = gains, np.array([1.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -169,7 +169,7 @@ class Actuator:
                 self.ranges[key] = (given.switch(f"{key}limited", limited), own)
 
     def range(self, key: str, autolimits: bool) -> tuple[float, float]:
-        """Bounds, infinite without."""
+        """Bounds; infinite if there are none."""
         limited, bounds = self.ranges[key]
         if bounds is None or not counts(limited, bounds, autolimits):
             return -np.inf, np.inf
@@ -182,7 +182,7 @@ class Actuator:
 
 
 def _three(given: Given, key: str, old: np.ndarray) -> np.ndarray:
-    """The first three of the numbers of an attribute."""
+    """First three numbers of an attribute, completed from the previous values."""
     if key not in given:
         return old.copy()
     found = given.numbers(key, (*old, *([0.0] * 30)), 1)
@@ -199,8 +199,8 @@ def add_actuators(
     off: set[str],
     disabled: set[int],
 ) -> None:
-    """Forces of the actuators; ``known``: commands by name so far, those of ``start`` where none is
-    given; ``off``, ``disabled``: flags and groups that the file disables."""
+    """Forces of the actuators. ``known``: commands by name; by default those of ``start``. ``off``,
+    ``disabled``: flags and groups that the file disables."""
     for element in section.children:
         name = element.attributes.get("name") or free_name(f"actuator {len(known) + 1}", known)
         at = len(known)
@@ -240,7 +240,7 @@ def add_actuators(
 def _attach(
     draft: Draft, actuator: Actuator, given: Given, name: str, command: TimeLaw, off: set[str]
 ) -> str:
-    """Add the force of an actuator; why not, if it is left out."""
+    """Add the force of an actuator; return the reason if it is left out, else ""."""
     target = next((key for key in TARGETS if key in given), "")
     aim = given.text(target)
     command = command if "clampctrl" in off else _within(command, actuator, given, draft)
@@ -267,7 +267,7 @@ def _attach(
 
 
 def _within(command: TimeLaw, actuator: Actuator, given: Given, draft: Draft) -> TimeLaw:
-    """The command, a constant one within its range."""
+    """Command, clamped to its range if it is constant."""
     low, high = actuator.range("ctrl", draft.compiler.autolimits)
     inherited, own = actuator.gains.inherited, actuator.ranges["ctrl"][1] is not None
     if inherited > 0.0 and not own and (found := draft.tree.joint(given.text("joint"))):
@@ -276,14 +276,14 @@ def _within(command: TimeLaw, actuator: Actuator, given: Given, draft: Draft) ->
     if isinstance(command, Constant):
         return Constant(min(max(command.value, low), high))
     if np.isfinite((low, high)).any():
-        draft.report.note("limits of commands that are laws of time (ctrlrange)")
+        draft.report.note("limits (ctrlrange) of commands given as laws of time")
     return command
 
 
 def _law(
     actuator: Actuator, draft: Draft, factor: float, command: TimeLaw, ref: float = 0.0
 ) -> AffineActuator:
-    """factor · force, with its length factor · q."""
+    """Law factor · force, with its length factor · q."""
     low, high = actuator.range("force", draft.compiler.autolimits)
     bounds = sorted((factor * low, factor * high)) if factor else (-np.inf, np.inf)
     gains = actuator.gains

@@ -1,8 +1,8 @@
-"""Attributes of MJCF files that are read, and those without effect on the motion: all others are
-noted, also misspelt ones.
+"""Attributes of MJCF files that are read, and those that do not affect the motion; all others,
+including misspelt ones, are noted.
 
-Contacts of geoms are left out, and equality constraints hold exactly: what only shapes these is
-among the idle attributes. Source: MuJoCo documentation, XML reference.
+Contacts of geoms are left out and equality constraints hold exactly, so attributes that only affect
+these are idle. Source: MuJoCo documentation, XML reference.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from flexmbs.robots.import_result import Report
 from flexmbs.robots.mjcf.document import ACTUATORS
 from flexmbs.robots.xml_tree import Element
 
-ELSEWHERE = {  # sections that describe pictures, sensors, sizes and data, or are noted as a whole
+ELSEWHERE = {  # sections for rendering, sensors, sizes and data, or noted as a whole
     "asset",
     "visual",
     "statistic",
@@ -95,7 +95,7 @@ IDLE = {
 OF_ACTUATORS = (
     "group user lengthrange cranklength slidersite actearly interp nsample delay armature damping"
 )
-INNER = {  # elements by the one around them; the others are noted, or refused where they are read
+INNER = {  # elements by parent element; others are noted, or rejected by their reader
     "mujoco": "compiler option default worldbody tendon equality constraint actuator keyframe "
     "include",
     "option": "flag",
@@ -133,11 +133,11 @@ UNMOVED = {
     "flexvert",
     "flexstrain",
 }
-NOTHING = ("", "false", "none", "auto")  # values that switch nothing on
+NOTHING = ("", "false", "none", "auto")  # values that do not enable anything
 
 
 def note_unread(root: Element, report: Report) -> None:
-    """Note every attribute that is neither read nor idle, and every element that is not known."""
+    """Note every attribute that is neither read nor idle, and every unknown element."""
     found = Counter(_unread(root, ""))
     for what, count in found.items():
         report.note(what if count == 1 else f"{what}, {count} times")

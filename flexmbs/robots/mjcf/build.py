@@ -1,4 +1,4 @@
-"""`from_mujoco`: a model from an MJCF file."""
+"""`from_mujoco`: model from an MJCF file."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -45,22 +45,23 @@ def from_mujoco(
     strict: bool = False,
     allow_outside: bool = False,
 ) -> Imported:
-    """The model of an MJCF file of MuJoCo.
+    """Model from an MJCF file of MuJoCo.
 
-    Bodies with their inertia, given or from geoms, hinges, slides, balls and free joints, of which
-    a body may have several, springs, dampers, armature, friction and gravity compensation,
-    actuators (general, motor, position, velocity, damper) with ranges and lag, equality constraints
+    Read are bodies with inertia, given or from geoms; hinges, slides, balls and free joints,
+    several per body if needed; springs, dampers, armature, friction and gravity compensation;
+    actuators (general, motor, position, velocity, damper) with ranges and lag; equality constraints
     of bodies, joints and fixed tendons; default classes, frames and included files. A coordinate is
-    qpos − ref. Equality constraints hold exactly, friction is that of `JointFriction`. What a file
-    has beyond that (contacts of geoms, spatial tendons, muscles, fluids, attributes that are not
-    read or misspelt) is named by ``notes`` and one `ModelWarning`.
+    qpos − ref. Equality constraints hold exactly, and friction is modelled by `JointFriction`. All
+    other content (contacts of geoms, spatial tendons, muscles, fluids, attributes that are not read
+    or misspelt) is listed in ``notes`` and one `ModelWarning`.
 
-    keyframe: name or number of the one whose positions, velocities and commands are the initial
-    ones.  commands: laws of time or numbers by actuator; otherwise those of the keyframe, or zero.
-    limits: whether limits of joints become `JointLimit` contacts. strict: raise `InputError` for
-    what is left out.  allow_outside: whether files that it names may lie outside the folder of the
-    file. Raises `InputError` with every problem and its line. Source: MuJoCo documentation, XML
-    reference.
+    keyframe: name or number of the keyframe whose positions, velocities and commands are the
+    initial ones.  commands: laws of time or numbers by actuator; by default those of the keyframe,
+    or zero. limits: True to add a `JointLimit` contact for each joint limit. strict: raise
+    `InputError` for content that is left out.  allow_outside: True to allow referenced files
+    outside the folder of the file. Raises `InputError` with every problem and its line. Source:
+    MuJoCo documentation, XML reference.
+
 
     Examples
     --------
@@ -85,7 +86,7 @@ def from_mujoco(
         if value == "disable"
     }
     gravity = np.zeros(3) if "gravity" in off else options.vector("gravity", DOWN)
-    if "passive" in off:  # of versions before 3.4
+    if "passive" in off:  # flag of versions before 3.4
         off |= {"spring", "damper"}
     disabled = {int(each) for each in numbers(options.text("actuatorgroupdisable"))}
     looks = Looks(root, defaults, report, reach)
@@ -130,7 +131,7 @@ def _elements(root: Element, section: str, tag: str) -> list[Element]:
 
 
 def _options(root: Element, report: Report) -> Given:
-    """The attributes of all <option> elements."""
+    """Attributes of all <option> elements."""
     attributes: dict[str, str] = {}
     for element in root.all("option"):
         attributes |= element.attributes
@@ -138,12 +139,12 @@ def _options(root: Element, report: Report) -> Given:
 
 
 def _note_rest(root: Element, options: Given, draft: Draft, *, limits: bool) -> None:
-    """Note elements without counterpart in the model, by their number."""
+    """Note elements without a counterpart in the model, with their number."""
     report = draft.report
     note_unread(root, report)
     if draft.tree.touching > 1:
         report.note(
-            f"contacts between {draft.tree.touching} geoms; add those that matter, such "
+            f"contacts between {draft.tree.touching} geoms; add the relevant ones, such "
             "as fm.SpherePlane"
         )
     if draft.limits and not limits:
@@ -153,7 +154,7 @@ def _note_rest(root: Element, options: Given, draft: Draft, *, limits: bool) -> 
         report.note(f"forces of a fluid (option {', '.join(fluid)})")
     pairs = len(_elements(root, "contact", "pair"))
     if pairs:
-        report.note(f"{pairs} contact pairs; add those that matter, such as fm.SpherePlane")
+        report.note(f"{pairs} contact pairs; add the relevant ones, such as fm.SpherePlane")
     for tag, what in LEFT_OUT.items():
         if any(section.children for section in root.all(tag)):
             report.note(what)
@@ -175,7 +176,7 @@ def _keyframe(root: Element, wanted: str | int, report: Report) -> Given:
 
 
 def _start(joints: dict[str, Joint], draft: Draft, key: Given) -> None:
-    """Initial positions and velocities of a keyframe."""
+    """Set the initial positions and velocities of a keyframe."""
     every = [(body, joint) for body in draft.tree.bodies for joint in body.joints]
     nq = sum(POSITIONS[joint.kind] for _, joint in every)
     nv = sum({"ball": 3, "free": 6}.get(joint.kind, 1) for _, joint in every)
@@ -203,7 +204,7 @@ def _start(joints: dict[str, Joint], draft: Draft, key: Given) -> None:
 
 
 def _rest(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
-    """qpos0 of a joint."""
+    """Value of qpos0 of a joint."""
     if kind == "free":
         return np.array(joint.initial_position)
     return np.array([1.0, 0.0, 0.0, 0.0]) if kind == "ball" else np.array([ref])
@@ -212,9 +213,8 @@ def _rest(place: np.ndarray, joint: Joint, kind: str, ref: float) -> np.ndarray:
 def from_mujoco_coordinates(
     kind: str, ref: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coordinates and velocities of a joint here from MuJoCo's: a free one has its velocity in
-    world axes there.
-    """
+    """Coordinates and velocities of a joint from those of MuJoCo, where a free joint has its
+    velocity in world axes."""
     if kind == "ball":
         return _unit(q), v
     if kind == "free":
@@ -226,6 +226,6 @@ def from_mujoco_coordinates(
 
 
 def _unit(quat: np.ndarray) -> np.ndarray:
-    """A quaternion of length one; that of no rotation for zero."""
+    """Unit quaternion; the identity for zero."""
     length = float(np.linalg.norm(quat))
     return quat / length if length > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])

@@ -1,4 +1,4 @@
-"""The elements of an MJCF file with the files that it includes, and its default classes."""
+"""Elements of an MJCF file and of the files that it includes, and its default classes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -29,9 +29,8 @@ MAIN = "main"
 
 
 def read_document(path: Path, reach: Reach) -> Element:
-    """The root <mujoco> with the content of included files in place of <include>. Raises
-    `InputError`.
-    """
+    """Root <mujoco> with the content of included files in place of <include>. Raises
+    `InputError`."""
     root = read_xml(path)
     if root.tag != "mujoco":
         raise InputError(f"{root.place}: the root element must be <mujoco>, not <{root.tag[:40]}>")
@@ -39,7 +38,7 @@ def read_document(path: Path, reach: Reach) -> Element:
 
 
 class _Includes:
-    """Replacement of <include> by the content of its file, each of which is included once."""
+    """Replacement of <include> by the content of its file; a file can be included once."""
 
     def __init__(self, path: Path, reach: Reach) -> None:
         self.reach, self.seen = reach, {path.resolve()}
@@ -60,7 +59,7 @@ class _Includes:
             raise InputError(f"{element.place}: include {error}") from None
         if path in self.seen:
             raise InputError(
-                f"{element.place}: include {shown(name)}: the file is included already; a "
+                f"{element.place}: include {shown(name)}: the file is already included; a "
                 "file can be included once"
             )
         self.seen.add(path)
@@ -74,12 +73,12 @@ class _Includes:
 
 
 class Defaults:
-    """Attributes by default class; a nested class starts with those of the class around it."""
+    """Attributes by default class; a nested class inherits those of its enclosing class."""
 
     def __init__(self, root: Element, report: Report) -> None:
         self.report = report
         self.classes: dict[str, dict[str, dict[str, str]]] = {MAIN: {}}
-        # of the outermost class first
+        # outermost class first
         self.actuators: dict[str, tuple[list[Element], ...]] = {MAIN: ([],)}
         for section in root.all("default"):
             main = section.attributes.get("class", MAIN)
@@ -99,24 +98,24 @@ class Defaults:
             if not inner or (inner in self.classes and inner != MAIN):
                 self.report.problem(
                     nested,
-                    f"default class {shown(inner)} has no name of its own; name each class once",
+                    f"default class {shown(inner)} has no unique name; name each class once",
                 )
                 continue
             self.classes[inner] = {tag: dict(each) for tag, each in known.items()}
-            self.actuators[inner] = (*map(list, self.actuators[name]), [])  # as they are here
+            # copied in their present state
+            self.actuators[inner] = (*map(list, self.actuators[name]), [])
             self._fill(inner, nested)
 
     def of(self, element: Element, around: str, tag: str = "") -> dict[str, str]:
-        """The attributes of an element, its own before those of its class, or of the class
-        ``around`` it.
-        """
+        """Attributes of an element; its own precede those of its class, or of the enclosing class
+        ``around``."""
         return merged(
             self.classes[self.name_of(element, around)].get(tag or element.tag, {}),
             element.attributes,
         )
 
     def name_of(self, element: Element, around: str) -> str:
-        """The default class of an element."""
+        """Default class of an element."""
         name = element.attributes.get("class", around)
         if name in self.classes:
             return name
@@ -127,7 +126,7 @@ class Defaults:
 
 
 def merged(defaults: dict[str, str], own: dict[str, str]) -> dict[str, str]:
-    """Own attributes before the defaults; an orientation of its own replaces one of another form."""
+    """Own attributes merged over the defaults; an own orientation replaces one of another form."""
     turned = any(key in own for key in ORIENTATIONS)
     return {
         key: value for key, value in defaults.items() if not (turned and key in ORIENTATIONS)

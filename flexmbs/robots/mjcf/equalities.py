@@ -1,6 +1,5 @@
-"""Equality constraints and fixed tendons of MJCF files, which MuJoCo softens and a model keeps
-exactly.
-"""
+"""Equality constraints and fixed tendons of MJCF files; MuJoCo softens constraints, the model
+satisfies them exactly."""
 
 from dataclasses import dataclass
 
@@ -20,8 +19,8 @@ from flexmbs.robots.mjcf.values import Given, Pose, quaternion_rotation
 from flexmbs.robots.urdf_read import item_name
 from flexmbs.robots.xml_tree import Element
 
-LINEAR = 2  # coefficients
-UNREAD = ("frictionloss", "armature", "limited", "range")  # of tendons
+LINEAR = 2  # coefficients of a linear polynomial
+UNREAD = ("frictionloss", "armature", "limited", "range")  # attributes of tendons that are noted
 
 
 @dataclass(frozen=True)
@@ -40,9 +39,8 @@ class Polynomial:
 
 
 def read_tendons(draft: Draft, section: Element, defaults: Defaults, off: set[str]) -> None:
-    """Fixed tendons as factors of the coordinates of hinges and slides, their springs and dampers;
-    what they do else is noted.
-    """
+    """Fixed tendons as factors of the coordinates of hinges and slides, with their springs and
+    dampers; other effects are noted."""
     for element in section.children:
         given = Given(element, defaults.of(element, MAIN, "tendon"), draft.report)
         name = element.attributes.get("name", "")
@@ -65,9 +63,8 @@ def read_tendons(draft: Draft, section: Element, defaults: Defaults, off: set[st
 
 
 def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
-    """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length, L₀ that of the joints'
-    springs unless it is given.
-    """
+    """Spring and damper of a fixed tendon: −k (L − L₀) − c L̇ on its length; L₀ from the joints'
+    springs unless given."""
     stiffness, damping = (
         given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping")
     )
@@ -77,7 +74,7 @@ def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
     )
     lengths = given.numbers("springlength", (-1.0, -1.0), 1)
     if stiffness[1:].any() or damping[1:].any():
-        draft.report.note(f"tendon '{name}': stiffness or damping that is not constant")
+        draft.report.note(f"tendon '{name}': non-constant stiffness or damping")
     if not (k or c):
         return
     if (
@@ -86,9 +83,7 @@ def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
         and lengths[0] != lengths[1]
         and k
     ):
-        draft.report.note(
-            f"tendon '{name}': a spring that is slack between two lengths (springlength)"
-        )
+        draft.report.note(f"tendon '{name}': a spring with a slack range (springlength)")
         k = 0.0
     rest = draft.tendon_sum(name, lambda joint: joint.unit * joint.given.number("springref", 0.0))
     rest = float(lengths[0]) if "springlength" in given and lengths[0] >= 0.0 else rest
@@ -97,9 +92,8 @@ def _passive(draft: Draft, given: Given, name: str, off: set[str]) -> None:
 
 
 def add_equalities(draft: Draft, section: Element, defaults: Defaults) -> list[str]:
-    """Joints and couplings of the active constraints; returns names of the joints, which close
-    loops.
-    """
+    """Add joints and couplings of the active constraints; return the names of loop-closing
+    joints."""
     closing: list[str] = []
     for k, element in enumerate(section.children):
         given = Given(element, defaults.of(element, MAIN, "equality"), draft.report)
@@ -116,9 +110,8 @@ def add_equalities(draft: Draft, section: Element, defaults: Defaults) -> list[s
 
 
 def _closing(draft: Draft, given: Given, name: str) -> list[str]:
-    """A spherical joint (connect) or a fixed one (weld) between two bodies, where they are at qpos0
-    if not stated.
-    """
+    """Spherical joint (connect) or fixed joint (weld) between two bodies, at their poses for qpos0
+    unless given."""
     weld = given.element.tag == "weld"
     turns = not weld or given.number("torquescale", 1.0) == 0.0
     ends = _sites(draft, given) if "site1" in given else _bodies(draft, given, weld)
@@ -157,7 +150,7 @@ def _bodies(
     between = _relative(first.world, second.world)  # pose of body 2 in body 1
     relpose = given.numbers("relpose", (0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     if weld:
-        # in body 2; it matters where torquescale is 0, and to a given place in body 1
+        # point in body 2; matters for torquescale 0 and for a given pose in body 1
         at = Pose(np.eye(3), anchor)
         own = (
             Pose(quaternion_rotation(relpose[3:]), relpose[:3])
@@ -174,18 +167,18 @@ def _relative(first: Pose, second: Pose) -> Pose:
 
 
 def _coupling(draft: Draft, given: Given, name: str) -> None:
-    """x₁ = Σ cₖ x₂ᵏ of joints, or of the lengths of fixed tendons, from qpos0."""
+    """Coupling x₁ = Σ cₖ x₂ᵏ of joints, or of the lengths of fixed tendons, relative to qpos0."""
     kind = given.element.tag
     polynomial = given.numbers("polycoef", (0.0, 1.0, 0.0, 0.0, 0.0), 1)
     one, other = (_factors(draft, given, f"{kind}{k}") for k in (1, 2))
     if one is None or other is None:
         draft.report.note(
-            f"equality '{name}' ({kind}) of what are not hinges, slides, or fixed tendons of these"
+            f"equality '{name}' ({kind}) of other items than hinges, slides, or their fixed tendons"
         )
         return
     if polynomial[LINEAR:].any() and other:
         if kind == "tendon":
-            draft.report.note(f"equality '{name}' (tendon), which is not linear")
+            draft.report.note(f"equality '{name}' (tendon) with a nonlinear polynomial")
             return
         function = Polynomial(tuple(float(c) for c in polynomial))
         of = [_coordinate(draft, joint) for joint in (*one, *other)]
@@ -207,7 +200,8 @@ def _coupling(draft: Draft, given: Given, name: str) -> None:
 
 
 def _factors(draft: Draft, given: Given, key: str) -> dict[str, float] | None:
-    """Factors by joint of a joint or tendon; empty if there is none, None if it does not map."""
+    """Factors by joint of a joint or tendon; empty if there is none, None if it has no
+    counterpart."""
     aim = given.text(key)
     if not aim:
         return {}

@@ -1,7 +1,7 @@
 """Inertia of bodies from <inertial> or from their geoms.
 
-Source: MuJoCo documentation, XML reference (body/inertial, body/geom, compiler); moments of solids
-in closed form.
+Sources: MuJoCo documentation, XML reference (body/inertial, body/geom, compiler); closed-form
+moments of solids.
 """
 
 import math
@@ -15,7 +15,7 @@ from flexmbs.robots.mjcf.values import Compiler, Given, Pose, pose_of, rotation_
 
 MASSLESS = ("plane", "hfield", "sdf")
 SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "ellipsoid": 3, "box": 3}
-LEAST = 1e-15  # kg, of a geom or a body
+LEAST = 1e-15  # kg: a lighter geom or body counts as massless
 
 
 class Lump(NamedTuple):
@@ -27,7 +27,7 @@ class Lump(NamedTuple):
 
 
 def explicit(given: Given, compiler: Compiler) -> Lump:
-    """<inertial>: mass, position, and principal moments or the full matrix."""
+    """Mass, position, and principal moments or full matrix of an <inertial> element."""
     mass, com = given.number("mass", 0.0), given.vector("pos")
     if "fullinertia" in given:
         xx, yy, zz, xy, xz, yz = given.numbers("fullinertia", (0.0,) * 6)
@@ -42,7 +42,7 @@ def explicit(given: Given, compiler: Compiler) -> Lump:
 
 
 def of_geom(given: Given, compiler: Compiler, frame: Pose) -> Lump | None:
-    """The inertia of a geom; None for one without mass, or with a shape that is not known."""
+    """Inertia of a geom; None for one without mass or with an unknown shape."""
     kind = given.text("type", "mesh" if "mesh" in given else "sphere")
     mass, density = given.number("mass", -1.0), given.number("density", 1000.0)
     group = int(given.number("group", 0.0))
@@ -51,7 +51,7 @@ def of_geom(given: Given, compiler: Compiler, frame: Pose) -> Lump | None:
         return None
     if kind not in SIZES or "mesh" in given:
         given.problem(
-            f"type: inertia of a {shown(kind)} geom by its mesh is not computed; give the "
+            f"type: inertia of a {shown(kind)} geom is not computed from its mesh; give the "
             "body <inertial>, or the geom mass 0"
         )
         return None
@@ -73,7 +73,7 @@ def of_geom(given: Given, compiler: Compiler, frame: Pose) -> Lump | None:
 
 
 def size_and_pose(given: Given, kind: str, compiler: Compiler) -> tuple[np.ndarray, Pose]:
-    """Radii and half lengths of a geom, as its kind has them, and its pose."""
+    """Radii and half lengths of a geom, as required by its type, and its pose."""
     size = given.numbers("size", (0.0, 0.0, 0.0), 1)
     if "fromto" not in given:
         return size, pose_of(given, compiler)
@@ -115,7 +115,7 @@ def _moments(kind: str, size: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 def joined(lumps: Sequence[Lump]) -> Lump | None:
-    """All of them as one; None without mass."""
+    """Combined inertia; None without mass."""
     mass = sum(lump.mass for lump in lumps)
     if mass < LEAST:
         return None
@@ -128,9 +128,8 @@ def joined(lumps: Sequence[Lump]) -> Lump | None:
 
 
 def bounded(lump: Lump, compiler: Compiler) -> Lump:
-    """Least mass and moments, and moments that a distribution of mass has, as the compiler of the
-    file asks for.
-    """
+    """Inertia with the least mass and moments, and physically possible moments, as requested by the
+    <compiler> options."""
     mass = max(lump.mass, compiler.least_mass)
     moments, axes = np.linalg.eigh(lump.inertia)
     raised = np.maximum(moments, compiler.least_inertia)

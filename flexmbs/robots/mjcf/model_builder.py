@@ -1,4 +1,4 @@
-"""A model in the making: frames of its bodies, then the items that use them."""
+"""Model under construction: frames of its bodies first, then the items that use them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,11 +21,11 @@ from flexmbs.robots.mjcf.tree import FREEDOMS, MjBody, MjJoint, Tree
 from flexmbs.robots.mjcf.values import Compiler, Pose
 from flexmbs.robots.urdf_read import item_name
 
-NEAR = 1e-14  # m, of points that are the same
+NEAR = 1e-14  # m: closer points are identical up to round-off
 
 
 class Draft:
-    """Frames by body and items, in the order in which they are added to the model."""
+    """Frames by body, and items in the order in which they are added to the model."""
 
     def __init__(self, tree: Tree, compiler: Compiler, report: Report) -> None:
         self.tree, self.compiler, self.report = tree, compiler, report
@@ -36,7 +36,7 @@ class Draft:
         self.coordinates: dict[str, CoordinateUse] = {}
         self.refs: dict[str, FrameRef] = {}
         self.limits: dict[str, tuple[float, float]] = {}
-        self.tendons: dict[str, dict[str, float]] = {}  # fixed ones: factors by joint
+        self.tendons: dict[str, dict[str, float]] = {}  # fixed tendons: factors by joint
         for body in tree.bodies:
             self._place(body)
         for body in tree.bodies:
@@ -44,9 +44,8 @@ class Draft:
                 self.refs.setdefault(site, self.frame(body, pose, site))
 
     def _place(self, body: MjBody) -> None:
-        """Bodies without joint and mass, and those that stand in the world, are frames on what
-        carries them.
-        """
+        """Attach bodies without joint and mass, and bodies fixed in the world, as frames to their
+        carrier."""
         above = None if body.parent is None else self.places[body.parent]
         if above is None:
             self.places[body] = (GROUND, body.pose)
@@ -59,11 +58,11 @@ class Draft:
             self.refs[body.name] = FrameRef(own)
 
     def stands_alone(self, body: MjBody) -> bool:
-        """True if it is a body of the model, not a frame on another one."""
+        """True if it is a body of the model, not a frame on another body."""
         return body.parent is not None and self.places[body][0] == item_name(body.name)
 
     def frame(self, body: MjBody, pose: Pose, name: str) -> FrameRef:
-        """A frame at a pose on a body; the body frame itself, if it is that."""
+        """Frame at a pose on a body; the body frame itself if they coincide."""
         carrier, place = self.places[body]
         at = place.then(pose)
         if np.abs(at.o).max() < NEAR and np.abs(at.R - np.eye(3)).max() < NEAR:
@@ -82,14 +81,13 @@ class Draft:
         }
 
     def tendon_sum(self, name: str, of: Callable[[MjJoint], float]) -> float:
-        """Σ aᵢ of the joints of a fixed tendon; of their ``ref`` it is its length less that in the
-        coordinates here.
-        """
+        """Sum Σ aᵢ of(joint) over a fixed tendon; for ``ref`` it is its length minus the length in
+        model coordinates."""
         joints = [(self.tree.joint(joint), factor) for joint, factor in self.tendons[name].items()]
         return float(sum(factor * of(found[1]) for found, factor in joints if found))
 
     def name(self, section: str, wanted: str) -> str:
-        """A name in a section of the model that is not in use."""
+        """Unused name in a section of the model."""
         found = free_name(wanted, self.used.setdefault(section, set()))
         self.used[section].add(found)
         return found
@@ -99,7 +97,7 @@ class Draft:
         self.items.append(item)
 
     def model(self, name: str, gravity: np.ndarray) -> Model:
-        """The model."""
+        """Finished model."""
         model = Model(item_name(name), gravity=gravity, frames=self.frames[GROUND])
         for body in self.tree.bodies:
             carrier, _ = self.places[body]
@@ -115,9 +113,8 @@ class Draft:
 
 
 def add_joints(draft: Draft, body: MjBody) -> None:
-    """The joint between a body and its parent: one chain of all its joints; nothing for a frame on
-    another body.
-    """
+    """Add the joint between a body and its parent, one chain of all its joints; nothing for a frame
+    on another body."""
     if not draft.stands_alone(body):
         return
     single = len(body.joints) == 1
@@ -167,16 +164,15 @@ def _motions(joints: list[MjJoint]) -> tuple[Motion, ...]:
 
 
 def add_passive(draft: Draft, body: MjBody, joint: MjJoint, off: set[str], *, limits: bool) -> None:
-    """Springs, dampers, armature, friction and limits of a joint; those in ``off`` are disabled in
-    the file.
-    """
+    """Add springs, dampers, armature, friction and limits of a joint; those in ``off`` are disabled
+    in the file."""
     given = joint.given
     k, c = (given.numbers(key, (0.0, 0.0, 0.0), 1) for key in ("stiffness", "damping"))
     for key, value in (("stiffness", k), ("damping", c)):
         if value[1:].any():
-            draft.report.note(f"joint '{joint.name}': {key} that is not constant")
+            draft.report.note(f"joint '{joint.name}': non-constant {key}")
     if given.numbers("springdamper", (0.0, 0.0)).any():
-        draft.report.note(f"joint '{joint.name}': springdamper, a spring by its time constant")
+        draft.report.note(f"joint '{joint.name}': springdamper (spring given by its time constant)")
     values = {
         "spring": 0.0 if "spring" in off else float(k[0]),
         "damper": 0.0 if "damper" in off else float(c[0]),
@@ -205,7 +201,7 @@ def add_passive(draft: Draft, body: MjBody, joint: MjJoint, off: set[str], *, li
 
 
 def _on_coordinate(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str, float]) -> None:
-    """Elements on the coordinate of a hinge or slide."""
+    """Add elements acting on the coordinate of a hinge or slide."""
     on: dict[str, Any] = dict(zip(("joint", "coordinate"), draft.coordinates[joint.name]))
     own = item_name(joint.name)
     if values["spring"] or values["damper"]:
@@ -234,7 +230,8 @@ def _on_coordinate(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str,
 
 
 def _on_pose(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str, float]) -> None:
-    """Elements of a ball or free joint: springs and dampers of equal stiffness about all axes."""
+    """Add elements of a ball or free joint: springs and dampers of equal stiffness about all
+    axes."""
     for key in ("armature", "frictionloss"):
         if values[key]:
             draft.report.note(f"joint '{joint.name}' ({joint.kind}): {key}")
@@ -242,7 +239,7 @@ def _on_pose(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str, float
         return
     if len(body.joints) > 1:
         draft.report.note(
-            f"joint '{joint.name}' ({joint.kind}): springs and dampers beside other "
+            f"joint '{joint.name}' ({joint.kind}): springs and dampers together with other "
             "joints of its body"
         )
         return
@@ -259,7 +256,7 @@ def _on_pose(draft: Draft, body: MjBody, joint: MjJoint, values: dict[str, float
 
 
 def add_gravity_compensation(draft: Draft, body: MjBody, gravity: np.ndarray) -> None:
-    """−gravcomp m g at the centre of mass."""
+    """Add the force −gravcomp m g at the centre of mass."""
     share = body.given.number("gravcomp", 0.0)
     if share and body.lump and draft.places[body][0] != GROUND:
         at = draft.frame(body, Pose(np.eye(3), body.lump.com), f"{body.name} centre of mass")

@@ -1,4 +1,4 @@
-"""The bodies of an MJCF file with their joints, inertia and sites."""
+"""Bodies of an MJCF file with their joints, inertia and sites."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -19,9 +19,8 @@ UNREAD = ("replicate", "attach", "composite", "flexcomp")
 
 
 class MjJoint(NamedTuple):
-    """A joint: motion by ``kind`` about or along ``axis`` through ``pos`` in body axes, q − ref
-    being its coordinate here.
-    """
+    """Joint with motion of type ``kind`` about or along ``axis`` through ``pos`` in body axes; its
+    model coordinate is q − ref."""
 
     name: str
     kind: str
@@ -32,7 +31,7 @@ class MjJoint(NamedTuple):
     unit: float  # rad of one unit of angle in the file; 1 for lengths
 
     def limited(self, compiler: Compiler) -> bool:
-        """True if its range counts."""
+        """True if its range is active."""
         return counts(
             self.given.switch("limited", None),
             self.given.numbers("range", (0.0, 0.0)),
@@ -55,9 +54,7 @@ class MjJoint(NamedTuple):
 
 @dataclass(eq=False)
 class MjBody:
-    """A body: its pose in the parent (None: the world) at qpos0, joints in their order, inertia,
-    sites.
-    """
+    """Body: its pose in the parent (None: the world) at qpos0, joints in order, inertia, sites."""
 
     name: str
     parent: "MjBody | None"
@@ -65,25 +62,24 @@ class MjBody:
     given: Given
     joints: list[MjJoint] = field(default_factory=list)
     lump: Lump | None = None
-    counts: bool = False  # whether its inertia is that of its geoms
+    counts: bool = False  # True if its inertia is computed from its geoms
     sites: dict[str, Pose] = field(default_factory=dict)
 
     @property
     def world(self) -> Pose:
-        """The pose in the world at qpos0."""
+        """Pose in the world at qpos0."""
         return self.pose if self.parent is None else self.parent.world.then(self.pose)
 
     @property
     def moves(self) -> bool:
-        """True if there are joints between it and the world."""
+        """True if there are joints between the body and the world."""
         return bool(self.joints) or (self.parent is not None and self.parent.moves)
 
 
 @dataclass(eq=False)
 class Tree:
-    """All bodies, a parent before its children; the world is ``bodies[0]``. touching: number of
-    geoms that can touch.
-    """
+    """All bodies, each after its parent; the world is ``bodies[0]``. touching: number of geoms that
+    can collide."""
 
     bodies: list[MjBody]
     visuals: list[Visual] = field(default_factory=list)
@@ -91,23 +87,23 @@ class Tree:
     fluid_shapes: int = 0
 
     def body(self, name: str) -> MjBody | None:
-        """A body by its name."""
+        """Body with a name."""
         return next((each for each in self.bodies if each.name == name), None)
 
     def joint(self, name: str) -> tuple[MjBody, MjJoint] | None:
-        """A joint by its name, with its body."""
+        """Joint with a name, and its body."""
         return next(
             ((body, joint) for body in self.bodies for joint in body.joints if joint.name == name),
             None,
         )
 
     def site(self, name: str) -> tuple[MjBody, Pose] | None:
-        """A site by its name, with its body."""
+        """Site with a name, and its body."""
         return next(((body, body.sites[name]) for body in self.bodies if name in body.sites), None)
 
 
 def read_tree(root: Element, defaults: Defaults, compiler: Compiler, looks: Looks) -> Tree:
-    """The bodies of all <worldbody> elements."""
+    """Bodies of all <worldbody> elements."""
     report = looks.report
     reader = _TreeReader(defaults, compiler, looks)
     world = MjBody(WORLD, None, HERE, Given(root, {}, report))
@@ -119,7 +115,7 @@ def read_tree(root: Element, defaults: Defaults, compiler: Compiler, looks: Look
 
 
 def _scale(tree: Tree, compiler: Compiler) -> None:
-    """Masses and inertias such that the bodies have the total mass that the file asks for."""
+    """Scale masses and inertias to the total mass requested by the file."""
     heavy = [body for body in tree.bodies[1:] if body.lump]
     total = sum(body.lump.mass for body in heavy if body.lump)
     if compiler.total_mass > 0.0 and total > 0.0:
@@ -130,7 +126,7 @@ def _scale(tree: Tree, compiler: Compiler) -> None:
 
 
 class _TreeReader:
-    """Bodies, frames, joints, geoms and sites."""
+    """Reader of bodies, frames, joints, geoms and sites."""
 
     def __init__(self, defaults: Defaults, compiler: Compiler, looks: Looks) -> None:
         self.defaults, self.compiler, self.looks, self.report = (
@@ -143,11 +139,11 @@ class _TreeReader:
         self.names: dict[str, set[str]] = {"body": {WORLD}, "joint": set(), "site": set()}
 
     def given(self, element: Element, around: str) -> Given:
-        """An element with the attributes of its class."""
+        """Element with the attributes of its class."""
         return Given(element, self.defaults.of(element, around), self.report)
 
     def name(self, element: Element, section: str) -> str:
-        """Its name, or a number; a problem if it is taken."""
+        """Name of an element, or a number; a problem if it is taken."""
         taken = self.names[section]
         name = element.attributes.get("name", "")
         if name in taken:
@@ -160,9 +156,8 @@ class _TreeReader:
     def fill(
         self, body: MjBody, element: Element, around: str, frame: Pose, geoms: list[Lump]
     ) -> None:
-        """Content of a body or <frame>, whose pose in the body is ``frame``; geoms gather in the
-        list.
-        """
+        """Read the content of a body or <frame>, whose pose in the body is ``frame``; geoms are
+        collected in the list."""
         for child in element.children:
             if child.tag in UNREAD:
                 self.report.problem(
@@ -186,7 +181,7 @@ class _TreeReader:
                 body.sites[self.name(child, "site")] = frame.then(self.site_pose(given))
 
     def body(self, parent: MjBody, element: Element, around: str, frame: Pose) -> None:
-        """A body with everything on it."""
+        """Read a body with all its content."""
         given = Given(element, element.attributes, self.report)
         around = element.attributes.get("childclass", around)
         if around not in self.defaults.classes:
@@ -195,7 +190,7 @@ class _TreeReader:
         if given.switch("mocap", False):
             self.report.note(
                 f"body {shown(element.attributes.get('name', ''))} is moved by mocap; it "
-                "stands at its place"
+                "remains fixed"
             )
         name = self.name(element, "body")
         body = MjBody(name, parent, frame.then(pose_of(given, self.compiler)), given)
@@ -212,18 +207,18 @@ class _TreeReader:
         if lump and not np.isfinite([lump.mass, *lump.com, *lump.inertia.ravel()]).all():
             self.report.problem(
                 element,
-                f"body {shown(name)}: its mass or inertia is no finite number; correct "
+                f"body {shown(name)}: its mass or inertia is not finite; correct "
                 "its sizes and densities",
             )
             lump = None
         if lump or max(self.compiler.least_mass, self.compiler.least_inertia) > 0.0:
-            # where MuJoCo has no inertia to take it from: as far from the body frame as that is
-            # from its parent
+            # as MuJoCo does for a body without inertia: as far from the body frame as that is from
+            # its parent
             nothing = Lump(0.0, given.vector("pos"), np.zeros((3, 3)))
             body.lump = bounded(lump or nothing, self.compiler)
 
     def geom(self, body: MjBody, given: Given, frame: Pose, geoms: list[Lump]) -> None:
-        """The inertia of a geom, where it counts, and what is seen of it."""
+        """Add the inertia of a geom, if it counts, and its visual."""
         if visual := self.looks.of_geom(body.name, given, frame, self.compiler):
             self.tree.visuals.append(visual)
         self.tree.touching += (
@@ -237,18 +232,19 @@ class _TreeReader:
             geoms.append(lump)
 
     def joint(self, body: MjBody, element: Element, around: str, frame: Pose) -> None:
-        """A joint of a body."""
+        """Read a joint of a body."""
         free = element.tag == "freejoint"
         given = (
             Given(element, element.attributes, self.report) if free else self.given(element, around)
         )
         kind = "free" if free else given.text("type", "hinge")
         if kind not in FREEDOMS:
-            given.problem(f"type: {shown(kind)} is unknown; it is one of {', '.join(FREEDOMS)}")
+            given.problem(f"type: {shown(kind)} is unknown; must be one of {', '.join(FREEDOMS)}")
             return
         if body.parent is None or (kind == "free" and body.parent.parent is not None):
             given.problem(
-                "type: a joint moves a body, and a free one a child of the world; put it there"
+                "type: a joint belongs to a body, and a free joint to a child of the world; move "
+                "it there"
             )
             return
         axis = given.vector("axis", (0.0, 0.0, 1.0))
@@ -261,7 +257,8 @@ class _TreeReader:
         axis = frame.R @ axis / np.linalg.norm(axis)
         if kind in ("ball", "hinge") and any(each.kind == "ball" for each in body.joints):
             given.problem(
-                "type: a ball joint before it turns the body about any axis; remove one of them"
+                "type: a preceding ball joint already rotates the body about any axis; remove one "
+                "of them"
             )
         body.joints.append(MjJoint(self.name(element, "joint"), kind, pos, axis, ref, given, unit))
         if sum(FREEDOMS[each.kind] for each in body.joints) > 6:
@@ -271,7 +268,7 @@ class _TreeReader:
             )
 
     def site_pose(self, given: Given) -> Pose:
-        """The pose of a site; one from point to point stands in the middle."""
+        """Pose of a site; a site given by two points is at their midpoint."""
         if "fromto" not in given:
             return pose_of(given, self.compiler)
         first, last = np.split(given.numbers("fromto", (0.0,) * 6), 2)

@@ -1,4 +1,4 @@
-"""Values of MJCF attributes: numbers, switches, orientations, options of the compiler."""
+"""Values of MJCF attributes: numbers, switches, orientations, compiler options."""
 
 import math
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from flexmbs.robots.xml_tree import Element, numbers
 SWITCHES = {"true": True, "false": False, "auto": None, "enable": True, "disable": False}
 UNITS = {"degree": math.pi / 180.0, "radian": 1.0}  # rad of one unit of angle
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
-SHORT = 1e-10  # of a cross product of parallel vectors
+SHORT = 1e-10  # length of the cross product of unit vectors that count as parallel
 
 
 class Pose(NamedTuple):
@@ -24,11 +24,11 @@ class Pose(NamedTuple):
     o: np.ndarray
 
     def then(self, inner: "Pose") -> "Pose":
-        """This pose followed by another."""
+        """Composition with an inner pose."""
         return Pose(self.R @ inner.R, self.o + self.R @ inner.o)
 
     def point(self, x: np.ndarray) -> np.ndarray:
-        """A point given in the inner axes."""
+        """Position of a point given in the inner axes."""
         return np.asarray(self.o + self.R @ x)
 
 
@@ -36,7 +36,7 @@ HERE = Pose(np.eye(3), np.zeros(3))
 
 
 class Given:
-    """An element with its attributes and those of its default class."""
+    """Element with its attributes and those of its default class."""
 
     def __init__(self, element: Element, attributes: Mapping[str, str], report: Report) -> None:
         self.element, self.attributes, self.report = element, attributes, report
@@ -45,13 +45,12 @@ class Given:
         return key in self.attributes
 
     def text(self, key: str, default: str = "") -> str:
-        """An attribute as it stands."""
+        """Attribute as a string."""
         return self.attributes.get(key, default)
 
     def numbers(self, key: str, default: tuple[float, ...], least: int | None = None) -> np.ndarray:
-        """Values of an attribute, at least ``least``, by default all of ``default``; missing ones
-        are taken from there.
-        """
+        """Numbers of an attribute, at least ``least`` of them (default: as many as ``default``);
+        missing ones are taken from ``default``."""
         if key not in self.attributes:
             return np.array(default)
         least = len(default) if least is None else least
@@ -66,11 +65,11 @@ class Given:
         return np.array((*found, *default[len(found) :]))
 
     def number(self, key: str, default: float) -> float:
-        """One number."""
+        """Single number of an attribute."""
         return float(self.numbers(key, (default,))[0])
 
     def switch(self, key: str, default: bool | None) -> bool | None:
-        """True or False, None for "auto"."""
+        """True or False; None for "auto"."""
         value = self.attributes.get(key)
         if value is None:
             return default
@@ -80,11 +79,11 @@ class Given:
         return SWITCHES[value]
 
     def vector(self, key: str, default: tuple[float, ...] = (0.0, 0.0, 0.0)) -> np.ndarray:
-        """Three numbers."""
+        """Three numbers of an attribute."""
         return self.numbers(key, default)
 
     def problem(self, text: str) -> None:
-        """Report what is wrong with the element."""
+        """Report a problem of the element."""
         name = self.attributes.get("name")
         self.report.problem(
             self.element, f"<{self.element.tag}{f' {shown(name)}' if name else ''}>.{text}"
@@ -92,9 +91,9 @@ class Given:
 
 
 class Compiler(NamedTuple):
-    """Options that change what the file means."""
+    """Compiler options, which change the meaning of the file."""
 
-    radians: float  # of one unit of angle
+    radians: float  # rad per unit of angle
     eulerseq: str
     autolimits: bool
     from_geoms: bool | None
@@ -106,7 +105,7 @@ class Compiler(NamedTuple):
 
 
 def compiler_of(root: Element, report: Report) -> Compiler:
-    """The options of all <compiler> elements, the last one of each."""
+    """Options of all <compiler> elements; the last value of each applies."""
     attributes: dict[str, str] = {}
     elements = root.all("compiler")
     for element in elements:
@@ -120,8 +119,8 @@ def compiler_of(root: Element, report: Report) -> Compiler:
         sequence = "xyz"
     if given.text("coordinate", "local") != "local":
         given.problem(
-            "coordinate: global coordinates are of MuJoCo before 2.3.4; save the file "
-            "with a later one"
+            "coordinate: global coordinates belong to MuJoCo before 2.3.4; save the file "
+            "with a later version"
         )
     angle = given.text("angle", "degree")
     if angle not in UNITS:
@@ -146,15 +145,17 @@ def counts(limited: bool | None, bounds: np.ndarray, autolimits: bool) -> bool:
 
 
 def pose_of(given: Given, compiler: Compiler) -> Pose:
-    """Position and orientation."""
+    """Position and orientation of an element."""
     return Pose(rotation_of(given, compiler), given.vector("pos"))
 
 
 def rotation_of(given: Given, compiler: Compiler) -> np.ndarray:
-    """The rotation matrix of the one orientation that is given."""
+    """Rotation matrix of the one orientation given."""
     several = [key for key in ORIENTATIONS if key in given]
     if len(several) > 1:
-        given.problem(f"{several[1]}: {several[0]} gives the orientation already; keep one of them")
+        given.problem(
+            f"{several[1]}: the orientation is already given by {several[0]}; keep one of them"
+        )
     if "euler" in given:
         return _euler(given.vector("euler") * compiler.radians, compiler.eulerseq)
     if "axisangle" in given:
@@ -174,12 +175,12 @@ def rotation_of(given: Given, compiler: Compiler) -> np.ndarray:
 
 
 def quaternion_rotation(quat: np.ndarray) -> np.ndarray:
-    """The rotation matrix of a quaternion, scalar first, of any length."""
+    """Rotation matrix of a quaternion (scalar first) of any length."""
     return Rotation.from_quat(np.roll(quat, -1)).as_matrix()
 
 
 def turned_z(direction: np.ndarray) -> np.ndarray:
-    """The smallest rotation of z to a direction; half a turn is about x."""
+    """Smallest rotation that turns z into a direction; a half turn is about x."""
     unit = direction / np.linalg.norm(direction)
     axis = np.array([-unit[1], unit[0], 0.0])
     sine = float(np.linalg.norm(axis))
@@ -188,7 +189,7 @@ def turned_z(direction: np.ndarray) -> np.ndarray:
 
 
 def _euler(angles: np.ndarray, sequence: str) -> np.ndarray:
-    """Rotations about moved axes (small letters) and fixed ones (capitals), one after the other."""
+    """Sequence of rotations about moving axes (lower-case letters) and fixed axes (capitals)."""
     R = np.eye(3)
     for angle, letter in zip(angles, sequence):
         one = Rotation.from_euler(letter.lower(), angle).as_matrix()
@@ -199,6 +200,6 @@ def _euler(angles: np.ndarray, sequence: str) -> np.ndarray:
 def _unit(given: Given, key: str, value: np.ndarray) -> Any:
     length = float(np.linalg.norm(value))
     if length < SHORT:
-        given.problem(f"{key}: has no direction; give one that is not zero")
+        given.problem(f"{key}: has zero length; give a direction")
         return np.eye(len(value))[0]
     return value / length

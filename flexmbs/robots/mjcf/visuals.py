@@ -1,5 +1,5 @@
-"""Visual appearance of the bodies of an MJCF file: geoms of the groups that MuJoCo shows,
-materials, files of meshes.
+"""Visuals of the bodies of an MJCF file: geoms of the groups that MuJoCo shows, materials, mesh
+files.
 
 Planes and height fields are left out. Source: MuJoCo documentation, XML reference (asset,
 body/geom).
@@ -19,14 +19,14 @@ from flexmbs.robots.mjcf.values import Compiler, Given, Pose, pose_of
 from flexmbs.robots.visual_elements import Visual
 from flexmbs.robots.xml_tree import Element
 
-# the last group of geoms that MuJoCo shows at first; meshes of collisions have higher ones
+# last group of geoms that MuJoCo shows by default; collision meshes are in higher groups
 SHOWN = 2
-# MuJoCo gives halves of lengths
+# MuJoCo gives half lengths
 DOUBLED = {"box": (2.0, 2.0, 2.0), "cylinder": (1.0, 2.0), "capsule": (1.0, 2.0)}
 
 
 class Looks:
-    """Materials and meshes of a file by their names."""
+    """Materials and meshes of a file by name."""
 
     def __init__(self, root: Element, defaults: Defaults, report: Report, reach: Reach) -> None:
         self.defaults, self.report, self.reach = defaults, report, reach
@@ -57,7 +57,7 @@ class Looks:
         return tuple(given.numbers("rgba", (1.0,) * 4).tolist()) if "rgba" in given else None
 
     def of_geom(self, body: str, given: Given, frame: Pose, compiler: Compiler) -> Visual | None:
-        """A geom as it is seen; None for one that is not, or whose shape is not known."""
+        """Visual of a geom; None if it is invisible or of unknown shape."""
         kind = given.text("type", "mesh" if "mesh" in given else "sphere")
         if given.number("group", 0.0) > SHOWN:
             return None

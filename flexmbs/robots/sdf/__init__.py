@@ -1,1 +1,1 @@
-"""SDF files (SDFormat) as models."""
+"""Import of SDF files (SDFormat)."""

@@ -1,4 +1,4 @@
-"""`from_sdf`: a model from an SDF file."""
+"""`from_sdf`: model from an SDF file."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
@@ -56,21 +56,22 @@ def from_sdf(
     allow_outside: bool = False,
     package_path: str | Path | Iterable[str | Path] = (),
 ) -> Imported:
-    """The model of an SDF file (SDFormat 1.5 or later) with one world, or one model.
+    """Model from an SDF file (SDFormat 1.5 or later) with one world or one model.
 
-    Links with their inertia; joints of the types fixed, ball, revolute, continuous, prismatic,
+    Read are links with inertia; joints of types fixed, ball, revolute, continuous, prismatic,
     screw, universal and revolute2 with springs, dampers and friction, also in closed loops; mimics
     as couplings; poses with ``relative_to``, frames, axes with ``expressed_in``, nested and
-    included models, whose items are named "model::link". Links without a joint are free, those of
-    static models stand. Collisions, plugins, and elements that are not read or misspelt are named
-    by ``notes`` and one `ModelWarning`.
+    included models, whose items are named "model::link". Links without a joint are free; links of
+    static models are fixed. Collisions, plugins, and elements that are not read or misspelt are
+    listed in ``notes`` and one `ModelWarning`.
 
-    gravity (m/s²): by default that of the world, or of the specification, 9.8 m/s² downwards.
-    limits: whether limits of joints become `JointLimit` contacts.  strict: raise `InputError` for
-    what is left out.  allow_outside: whether files that it names may lie outside its folder.
-    package_path: folders with the models of ``model://``, besides those of the variables
+    gravity (m/s²): by default from the world, or 9.8 m/s² downwards as in the specification.
+    limits: True to add a `JointLimit` contact for each joint limit.  strict: raise `InputError` for
+    content that is left out.  allow_outside: True to allow referenced files outside the folder.
+    package_path: folders with the models of ``model://``, in addition to those in the variables
     GZ_SIM_RESOURCE_PATH and ROS_PACKAGE_PATH. Raises `InputError` with the problems and their
     lines. Source: SDFormat specification 1.11.
+
 
     Examples
     --------
@@ -126,7 +127,7 @@ class _Builder:
     ) -> None:
         self.reader, self.report, self.gravity, self.with_limits = reader, report, gravity, limits
         self.poses = Poses(reader)
-        # by item name, with their place in the world
+        # by item name, with their poses in the world
         self.bodies: dict[str, tuple[Lump, Pose]] = {}
         self.frames: dict[str, dict[str, Frame]] = {GROUND: {}}
         self.refs: dict[str, FrameRef] = {}
@@ -139,7 +140,7 @@ class _Builder:
         self.single: set[str] = set()
 
     def place(self, scope: Scope) -> None:
-        """The links of a scope."""
+        """Add the links of a scope."""
         for name, element in scope.links.items():
             full, pose = scope.full(name), self.poses.of(scope, name, element)
             self.visuals += visuals_of(self.reader, self.poses, scope, full, pose)
@@ -166,7 +167,7 @@ class _Builder:
         if element is None:
             self.report.note(
                 f"link '{name}' has no <inertial>: 1 kg and 1 kg m² about all axes, as "
-                "the specification says"
+                "in the specification"
             )
             return Lump(1.0, np.zeros(3), np.eye(3))
         if element.attributes.get("auto", "false").lower() in ("true", "1"):
@@ -187,7 +188,7 @@ class _Builder:
         return Lump(number(element, "mass", 1.0), pose.o, pose.R @ J @ pose.R.T)
 
     def join(self, scope: Scope) -> None:
-        """The joints and named frames of a scope."""
+        """Add the joints and named frames of a scope."""
         for name, element in scope.joints.items():
             self._joint(scope, name, element)
         for name, element in scope.frames.items():
@@ -199,14 +200,14 @@ class _Builder:
                 )
 
     def _frame(self, body: str, pose: Pose, name: str) -> FrameRef:
-        """A frame on a body at a pose in the world."""
+        """Frame on a body at a pose in the world."""
         if body != GROUND:
             at = self.bodies[body][1]
             pose = Pose(at.R.T @ pose.R, at.R.T @ (pose.o - at.o))
         return FrameRef(body, add_frame(self.frames[body], item_name(name), Frame(pose.o, pose.R)))
 
     def _body_of(self, scope: Scope, name: str, element: Element, depth: int = 0) -> str | None:
-        """The body that carries a link or frame; None and a problem if there is none."""
+        """Body that carries a link or frame; None and a problem if there is none."""
         if name == WORLD:
             return GROUND
         inside, own = scope.inner(name)
@@ -238,7 +239,8 @@ class _Builder:
         if kind not in AXES:
             self.report.problem(
                 element,
-                f"joint {shown(full)}: type {shown(kind)} is not read; it may be {', '.join(AXES)}",
+                f"joint {shown(full)}: type {shown(kind)} is not supported; use one of "
+                f"{', '.join(AXES)}",
             )
             return
         ends = [element.first(tag) for tag in ("parent", "child")]
@@ -250,8 +252,7 @@ class _Builder:
             return
         if bodies[0] == bodies[1]:
             self.report.note(
-                f"joint '{full}' between parts of "
-                f"{'the ground' if bodies[0] == GROUND else 'one body'}"
+                f"joint '{full}' within {'the ground' if bodies[0] == GROUND else 'one body'}"
             )
             return
         pose = self.poses.of(scope, name, element)
@@ -301,7 +302,7 @@ class _Builder:
         return (Prismatic if kind == "prismatic" else Revolute)(name, parent, child, axis=axes[0])
 
     def _axis(self, scope: Scope, joint: Element, tag: str, pose: Pose) -> np.ndarray:
-        """The unit vector of an axis in the joint's frame."""
+        """Unit vector of an axis in the joint's frame."""
         axis = joint.first(tag)
         xyz = None if axis is None else axis.first("xyz")
         direction = np.array([0.0, 0.0, 1.0]) if xyz is None else self.reader.vector(xyz, 3)
@@ -316,7 +317,7 @@ class _Builder:
         return np.asarray(direction / np.linalg.norm(direction))
 
     def _rotor(self, element: Element, full: str, own: str, kind: str) -> None:
-        """Reflected inertia N² I of a joint, by Drake's extensions."""
+        """Reflected inertia N² I of a joint, from Drake's extensions."""
         inertia, ratio = (
             self.reader.number(element, key, default)
             for key, default in ((ROTOR, 0.0), (RATIO, 1.0))
@@ -332,7 +333,7 @@ class _Builder:
     def _along(
         self, scope: Scope, full: str, own: str, k: int, kind: str, axis: Element | None
     ) -> None:
-        """Spring, damper, friction, limits and mimic of one axis."""
+        """Add spring, damper, friction, limits and mimic of one axis."""
         if axis is None:
             return
         number, dynamics, limit = self.reader.number, axis.first("dynamics"), axis.first("limit")
@@ -377,7 +378,7 @@ class _Builder:
             self.mimics.append((scope, full, mimic))
 
     def _couple(self, model: Model) -> None:
-        """q = multiplier (q_leader − reference) + offset of the mimics."""
+        """Add the couplings q = multiplier (q_leader − reference) + offset of the mimics."""
         for scope, full, mimic in self.mimics:
             inside, name = scope.inner(mimic.attributes.get("joint", ""))
             leader = inside.full(name)
@@ -386,7 +387,7 @@ class _Builder:
                 or full not in self.single
                 or mimic.attributes.get("axis", "axis") != "axis"
             ):
-                self.report.note(f"mimic of joint '{full}', which follows what is no single axis")
+                self.report.note(f"mimic of joint '{full}', which does not follow a single axis")
                 continue
             factor, offset, reference = (
                 self.reader.number(mimic, key, default)
@@ -397,13 +398,13 @@ class _Builder:
             model.add(LinearCoupling(own, factors, offset=offset - factor * reference))
 
     def note_rest(self, scopes: list[Scope]) -> None:
-        """Note the numbers of elements that are left out."""
+        """Note the number of elements that are left out."""
         note_unread(scopes, self.report)
         links = [link for scope in scopes for link in scope.links.values()]
         touching = sum(len(link.all("collision")) for link in links)
         if touching:
             self.report.note(
-                f"{touching} collision shapes; add the contacts that matter, such as fm.SpherePlane"
+                f"{touching} collision shapes; add the relevant contacts, such as fm.SpherePlane"
             )
         if self.limits and not self.with_limits:
             self.report.note(f"limits of {len(self.limits)} joints; limits=True adds them")
@@ -412,7 +413,7 @@ class _Builder:
             self.report.note(f"{plugins} plugins")
 
     def model(self, name: str) -> Model:
-        """The model."""
+        """Finished model."""
         model = Model(item_name(name), gravity=self.gravity, frames=self.frames[GROUND])
         for own, (lump, _) in self.bodies.items():
             model.add(
@@ -427,9 +428,8 @@ class _Builder:
         return model
 
     def _release(self, model: Model) -> None:
-        """Free joints of links that no chain of joints connects with the ground, one for each
-        group.
-        """
+        """Add free joints for links without a chain of joints to the ground, one per connected
+        group."""
         reached, waiting = {GROUND}, dict(self.bodies)
         edges = [(joint.parent.body, joint.child.body) for joint in model.joints.values()]
         while True:

@@ -1,7 +1,7 @@
-"""Elements of SDF files that are read or have no part in the motion; all others are noted, also
-misspelt ones.
+"""Elements of SDF files that are read or do not affect the motion; all others, including misspelt
+ones, are noted.
 
-Collisions and plugins are noted by their numbers, limits of efforts and velocities only bound
+Collisions and plugins are noted by their number; limits of efforts and velocities only bound
 controllers. Source: SDFormat specification 1.12.
 """
 
@@ -31,7 +31,7 @@ ATTRIBUTES = {  # of the elements that are read
     "namespace",
     "default",
 }
-KNOWN = {  # inner elements that are read, then those without a part in the motion
+KNOWN = {  # child elements that are read, then those that do not affect the motion
     "world": "gravity model include frame joint plugin light physics scene gui atmosphere "
     "magnetic_field spherical_coordinates "
     "audio road static",
@@ -49,7 +49,7 @@ KNOWN = {  # inner elements that are read, then those without a part in the moti
     "frame": "pose",
     "include": "uri name pose static placement_frame plugin",
 }
-WITHIN = {  # where others are looked for
+WITHIN = {  # elements that are searched for unknown ones
     "world": (),
     "model": (),
     "link": ("inertial",),
@@ -61,7 +61,7 @@ NOTHING = ("0", "false", "")
 
 
 def note_unread(scopes: Sequence[Scope], report: Report) -> None:
-    """Note every element of models, links and joints that is not known."""
+    """Note every unknown element of models, links and joints."""
     found: Counter[str] = Counter()
     for scope in scopes:
         included = scope.element.all("include")

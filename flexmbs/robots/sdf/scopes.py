@@ -17,14 +17,13 @@ from flexmbs.robots.mjcf.values import HERE, Pose
 from flexmbs.robots.xml_tree import Element, numbers, read_xml
 
 MODEL, BETWEEN = "__model__", "::"
-DEEPEST = 20  # nested models
+DEEPEST = 20  # levels of nested models: a bound for files that include themselves
 
 
 @dataclass(eq=False)
 class Scope:
-    """A model, or the world: what its names mean. ``prefix``: before the names of its items, "" for
-    the outermost model.
-    """
+    """Name scope: a model or the world. ``prefix``: prepended to the names of its items, "" for the
+    outermost model."""
 
     element: Element
     prefix: str
@@ -34,14 +33,14 @@ class Scope:
     joints: dict[str, Element] = field(default_factory=dict)
     frames: dict[str, Element] = field(default_factory=dict)
     models: dict[str, "Scope"] = field(default_factory=dict)
-    placed: Element | None = None  # <include>, whose pose counts before that of the model
+    placed: Element | None = None  # <include>, whose pose overrides the pose of the model
 
     def full(self, name: str) -> str:
-        """A name of this scope for the whole file."""
+        """Name of this scope, unique in the whole file."""
         return f"{self.prefix}{BETWEEN}{name}" if self.prefix else name
 
     def inner(self, name: str) -> "tuple[Scope, str]":
-        """The scope of a name with "::" and the name there."""
+        """Scope of a name with "::", and the name in it."""
         scope: Scope = self
         *way, last = name.split(BETWEEN)
         for step in way:
@@ -52,7 +51,7 @@ class Scope:
 
 
 class Reader:
-    """Scopes from elements, and values with their problems."""
+    """Scopes and values of elements, with their problems."""
 
     def __init__(self, report: Report, reach: Reach) -> None:
         self.report, self.reach = report, reach
@@ -65,7 +64,7 @@ class Reader:
         depth: int = 0,
         placed: Element | None = None,
     ) -> Scope:
-        """The names of a model or world, with nested and included models."""
+        """Scope of a model or world, with nested and included models."""
         own = placed if placed is not None and placed.first("static") is not None else element
         static = self.switch(own, "static") or (around is not None and around.static)
         found = Scope(element, prefix, around, static, placed=placed)
@@ -79,7 +78,7 @@ class Reader:
                     or BETWEEN in name
                     or name in {**found.links, **found.joints, **found.frames}
                 ):
-                    text = f"{tag} {shown(name)} needs a name of its own, without '::'; rename it"
+                    text = f"{tag} {shown(name)} needs a unique name without '::'; rename it"
                     self.report.problem(child, text)
                 else:
                     table[name] = child
@@ -101,7 +100,7 @@ class Reader:
         self, scope: Scope, element: Element, name: str, placed: Element | None, depth: int
     ) -> None:
         if not name or name in scope.models:
-            self.report.problem(element, f"model {shown(name)} needs a name of its own; rename it")
+            self.report.problem(element, f"model {shown(name)} needs a unique name; rename it")
             return
         scope.models[name] = self.scope(element, scope.full(name), scope, depth + 1, placed)
 
@@ -125,7 +124,7 @@ class Reader:
         if not place.exists():
             remedy = "copy it there, or give package_path= or GZ_SIM_RESOURCE_PATH"
             raise InputError(
-                f"{element.place}: include {shown(name)}: no such file or folder beside "
+                f"{element.place}: include {shown(name)}: no such file or folder next to "
                 f"the file; {remedy}"
             )
         root = sdf_root(place)
@@ -137,7 +136,7 @@ class Reader:
         return models[0]
 
     def switch(self, element: Element, tag: str, default: bool = False) -> bool:
-        """A child with true, false, 1 or 0."""
+        """Boolean value of a child (true, false, 1 or 0)."""
         child = element.first(tag)
         if child is None:
             return default
@@ -146,7 +145,7 @@ class Reader:
         return child.text.lower() in ("true", "1")
 
     def number(self, element: Element | None, tag: str, default: float) -> float:
-        """The number in a child."""
+        """Number in a child."""
         child = None if element is None else element.first(tag)
         if child is None:
             return default
@@ -161,7 +160,7 @@ class Reader:
             return default
 
     def vector(self, child: Element, count: int) -> np.ndarray:
-        """The numbers of an element."""
+        """Numbers of an element."""
         try:
             return np.array(numbers(child.text, count))
         except ValueError as error:
@@ -169,7 +168,7 @@ class Reader:
             return np.zeros(count)
 
     def pose(self, child: Element | None) -> Pose:
-        """<pose>: x y z and roll, pitch, yaw about fixed axes, or a quaternion."""
+        """Pose from <pose>: x y z and roll, pitch, yaw about fixed axes, or a quaternion."""
         if child is None or not child.text:
             return HERE
         if child.attributes.get("rotation_format", "euler_rpy") == "quat_xyzw":
@@ -184,7 +183,7 @@ class Reader:
 
 
 def sdf_root(path: Path) -> Element:
-    """The root <sdf> of version 1.5 or later. Raises `InputError`."""
+    """Root <sdf> of version 1.5 or later. Raises `InputError`."""
     root = read_xml(path)
     if root.tag != "sdf":
         raise InputError(f"{root.place}: the root element must be <sdf>, not <{root.tag[:40]}>")
@@ -208,12 +207,11 @@ class Poses:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.known: dict[tuple[Scope, str], Pose] = {}
-        self.open: list[tuple[Scope, str]] = []  # those that are being found
+        self.open: list[tuple[Scope, str]] = []  # poses being evaluated, to detect cycles
 
     def of(self, scope: Scope, name: str, element: Element) -> Pose:
-        """The pose of a link, joint, frame, nested model (by its name), the model itself, or the
-        world.
-        """
+        """Pose of a link, joint, frame, nested model (by its name), the model itself, or the
+        world."""
         if name == WORLD:
             return HERE
         inside, own = scope.inner(name)
@@ -249,7 +247,8 @@ class Poses:
         return self.of(scope, base, item).then(self.reader.pose(pose))
 
     def _model(self, scope: Scope) -> Pose:
-        """The model frame: its pose in the scope around it, of the placement frame if it has one."""
+        """Model frame: its pose in the enclosing scope, through the placement frame if it has
+        one."""
         item = (
             scope.element
             if scope.placed is None or scope.placed.first("pose") is None
@@ -274,7 +273,7 @@ class Poses:
         if not name:
             return given
         kept = self.known, self.open
-        # for the place of the frame in the model
+        # for the pose of the placement frame in the model
         self.known, self.open = {(scope, MODEL): HERE}, []
         inside = self.of(scope, name, scope.element)
         self.known, self.open = kept
@@ -282,7 +281,7 @@ class Poses:
 
 
 def _carrier(item: Element) -> str:
-    """To what the pose of a joint or frame is relative by itself."""
+    """Default reference of the pose of a joint or frame."""
     if item.tag == "frame":
         return item.attributes.get("attached_to", "") or MODEL
     child = item.first("child")

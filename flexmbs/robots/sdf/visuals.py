@@ -1,5 +1,5 @@
-"""Visual appearance of the links of an SDF file: shapes, files of meshes, materials; planes and
-others are left out.
+"""Visuals of the links of an SDF file: shapes, mesh files, materials; planes and other geometries
+are left out.
 
 Source: SDFormat specification 1.12, <visual>, <geometry>, <material>.
 """
@@ -15,7 +15,7 @@ from flexmbs.robots.visual_elements import Visual
 from flexmbs.robots.xml_tree import Element
 
 ONE = (1.0, 1.0, 1.0)
-# elements of each shape, with the numbers that hold without them
+# elements of each shape, with their default values
 SIZES: dict[str, dict[str, tuple[float, ...]]] = {
     "box": {"size": ONE},
     "sphere": {"radius": (1.0,)},
@@ -28,7 +28,7 @@ SIZES: dict[str, dict[str, tuple[float, ...]]] = {
 def visuals_of(
     reader: Reader, poses: Poses, scope: Scope, name: str, link: Pose
 ) -> Iterator[Visual]:
-    """The visuals of a link with its full name and its pose in the world."""
+    """Visuals of a link, with its full name and its pose in the world."""
     for element in scope.links[name.rpartition("::")[2]].all("visual"):
         geometry = element.first("geometry")
         for shape in [] if geometry is None else geometry.children:
@@ -64,7 +64,7 @@ def _numbers(
 
 
 def _place(reader: Reader, poses: Poses, scope: Scope, visual: Element, link: Pose) -> Frame:
-    """The pose of a visual in its link, which may be given relative to another frame."""
+    """Pose of a visual in its link; it may be given relative to another frame."""
     child = visual.first("pose")
     pose, base = (
         reader.pose(child),
@@ -77,7 +77,7 @@ def _place(reader: Reader, poses: Poses, scope: Scope, visual: Element, link: Po
 
 
 def _colour(reader: Reader, visual: Element) -> tuple[float, ...] | None:
-    """The diffuse colour of the material, with the transparency of the visual."""
+    """Diffuse colour of the material, with the transparency of the visual."""
     material = visual.first("material")
     diffuse = None if material is None else material.first("diffuse")
     if diffuse is None:
