@@ -1,3 +1,2 @@
-"""Data and views of a run: states at output times, motions, forces, stresses, energies, and their
-file.
-"""
+"""Data and views of a run: states at output times, motions, forces, stresses and energies, and
+their file."""

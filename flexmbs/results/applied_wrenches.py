@@ -1,9 +1,8 @@
-"""Wrenches of applied forces on frames and between frames on the frames of flexible bodies with
-stress modes.
+"""Wrenches of applied forces at the frames of flexible bodies with stress modes.
 
-The equations need only their sum on a body; stresses need the point of action of each. The forces
-are evaluated one at a time along the trajectory, and the wrench on the body of each end is moved to
-the frame of that end.
+The equations of motion need only their sum on a body; stresses need each point of action. The
+forces are evaluated one at a time along the trajectory, and the wrench on the body at each end is
+moved to the frame of that end.
 """
 
 from collections.abc import Iterator
@@ -18,11 +17,11 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import Forces, some_rows
 from flexmbs.system.trajectory import Trajectory
 
-ON_JOINTS = ("joint", "joints")  # places that are no frames
+ON_JOINTS = ("joint", "joints")  # points of action other than frames
 
 
 def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, FloatArray]:
-    """Force and moment (nt, 6) about the position of the frame, body axes, by the frame
+    """Force and moment (nt, 6) about the position of the frame, in body axes, keyed by the frame
     ``body/frame``.
 
     A force between two frames of one body is omitted: its resultant is zero.
@@ -51,9 +50,9 @@ def applied_wrenches(compiled: Compiled, trajectory: Trajectory) -> dict[str, Fl
 def single_wrenches(
     compiled: Compiled, trajectory: Trajectory
 ) -> Iterator[tuple[str, str, FloatArray]]:
-    """Name of each force on frames, the frame ``body/frame`` of a body on which it acts, and its
-    wrench (nt, 6) there: force and moment about the position of the frame, body axes. A force
-    between two frames of one body is omitted."""
+    """Name of each force on frames, the frame ``body/frame`` on which it acts, and its wrench (nt,
+    6) there: force and moment about the position of the frame, in body axes. A force between two
+    frames of one body is omitted."""
     numbers = {number: ref for ref, number in compiled.frames.items()}
     owner = compiled.system.frames.body
     by_place = {
@@ -73,7 +72,7 @@ def single_wrenches(
 
 
 def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
-    """Each force that acts on frames, by itself, with its frames."""
+    """Each force that acts on frames, alone, with its frames."""
     none = Forces(*(some_rows(rows, slice(0)) for rows in forces))
     for place, rows in forces._asdict().items():
         for k in range(0 if place in ON_JOINTS else len(rows.value)):
@@ -84,7 +83,7 @@ def _single_forces(forces: Forces) -> Iterator[tuple[Forces, tuple[int, ...]]]:
 
 
 def _reactions(compiled: Compiled, given: Trajectory) -> FloatArray:
-    """Constraint wrenches (nt, nr, 6) that forces read."""
+    """Constraint wrenches (nt, nr, 6) read by forces."""
     system = compiled.system
     out = np.zeros((len(given.t), len(system.readings.body), 6))
     if out.size:
@@ -96,7 +95,7 @@ def _reactions(compiled: Compiled, given: Trajectory) -> FloatArray:
 def _on_bodies(
     compiled: Compiled, given: Trajectory, reactions: FloatArray, forces: Forces
 ) -> FloatArray:
-    """Wrench (nt, nb, 6) on the bodies about their frames' origins, body axes."""
+    """Wrench (nt, nb, 6) on the bodies about their frames' origins, in body axes."""
     system = compiled.system._replace(forces=forces)
     out = np.zeros((len(given.t), len(compiled.bodies), 6))
     applied_history(system, make_work(system), states_of(given, given.beta), reactions, out)
@@ -107,7 +106,7 @@ def _on_bodies(
 def _about(
     compiled: Compiled, trajectory: Trajectory, frame: int, wrench: FloatArray
 ) -> FloatArray:
-    """The wrench (nt, 6) about the position x + φ q of a frame instead of the origin."""
+    """Wrench (nt, 6) about the position x + φ q of a frame instead of the origin."""
     records, at = (
         compiled.system.frames,
         int(compiled.system.tree.qf_at[compiled.system.frames.body[frame]]),

@@ -1,16 +1,17 @@
 """States between the outputs of a solution: quintic Hermite interpolation of the motion.
 
-Between two outputs h apart every coordinate is the polynomial of degree 5 with the positions,
-velocities and accelerations of both. Rotations are interpolated by the rotation vector from the
-first orientation to the present one, whose rates give the angular velocity by ω = T(θ) θ̇; free
-motions by the world position and that rotation. The error in positions is h⁶/46080 times the sixth
-derivative of the motion, of order h⁵ in velocities, h⁴ in accelerations: outputs must resolve the
-motion and turn by less than half a turn, and a jump of the acceleration between them is smoothed.
-Where an impact lies between two outputs, the motion before it follows the output before, that after
-it the output after, by cubics with one jerk that meet at the impact, with an error of order h³ in
-positions; between several impacts it is a line. Multipliers, force states, works and joint
-histories follow Akima's cubics (1970), of order h⁴ where smooth; states of discrete controllers are
-those of the output before. Outputs requested in the run have the integrator's accuracy.
+Between two outputs at distance h every coordinate is the polynomial of degree 5 that matches
+positions, velocities and accelerations of both. Rotations are interpolated by the rotation vector
+relative to the first orientation, whose rates give the angular velocity ω = T(θ) θ̇; free motions
+by the world position and that rotation. The error in positions is h⁶/46080 times the sixth
+derivative of the motion, of order h⁵ in velocities and h⁴ in accelerations. Outputs must resolve
+the motion and turn by less than half a turn; a jump of the acceleration between them is smoothed.
+With an impact between two outputs, the motion before it is a cubic from the previous output, the
+motion after it a cubic to the next output; both have the same third derivative and meet at the
+impact, with an error of order h³ in positions. Between several impacts the motion is linear.
+Multipliers, force states, works and joint histories follow Akima's cubics (1970), of order h⁴ where
+smooth; states of discrete controllers are those of the previous output. Outputs requested in the
+run have the integrator's accuracy.
 """
 
 from collections.abc import Mapping
@@ -25,11 +26,12 @@ from flexmbs.system.compile import Compiled
 from flexmbs.system.records import held_states, rows_of
 from flexmbs.system.trajectory import Trajectory
 
-SMALL = 1e-2  # below this angle² series, as in `flexmbs.algebra.so3`
+SMALL = 1e-2  # rad²: below this squared angle, series are used as in `flexmbs.algebra.so3`
 
 
 class Ends(NamedTuple):
-    """Position, velocity and acceleration (n, m) at the two outputs around each of n times."""
+    """Position, velocity and acceleration (n, m) at the two outputs that enclose each of n
+    times."""
 
     f0: FloatArray
     v0: FloatArray
@@ -40,9 +42,8 @@ class Ends(NamedTuple):
 
 
 class Jumps(NamedTuple):
-    """Times of the impacts of a run, ascending, and whether accelerations at outputs contain the
-    impulses of the last step.
-    """
+    """Times of the impacts of a run, ascending, and True if accelerations at outputs contain the
+    impulses of the last step."""
 
     times: FloatArray
     in_steps: bool
@@ -51,13 +52,13 @@ class Jumps(NamedTuple):
 def trajectory_at(
     compiled: Compiled, given: Trajectory, jumps: Jumps, times: FloatArray
 ) -> Trajectory:
-    """The trajectory at other times within the run. Raises `InputError` for times outside."""
+    """Trajectory at other times within the run. Raises `InputError` for times outside it."""
     t = given.t
     given = given._replace(sd=_without_impulses(given, jumps.times)) if jumps.in_steps else given
     wrong = times[~((times >= t[0]) & (times <= t[-1]))]
     if len(wrong):
         raise InputError(
-            f"times: {wrong[0]:g} s is outside of the solution, which has {t[0]:g} … {t[-1]:g} s"
+            f"times: {wrong[0]:g} s is outside the solution, which covers {t[0]:g} … {t[-1]:g} s"
         )
     i = np.clip(np.searchsorted(t, times, "right") - 1, 0, max(len(t) - 2, 0))
     j = np.minimum(i + 1, len(t) - 1)
@@ -85,8 +86,8 @@ def trajectory_at(
 
 
 def _without_impulses(given: Trajectory, impacts: FloatArray) -> FloatArray:
-    """Accelerations; of outputs with an impact in the last step the mean until the next output,
-    zero where there is another: impulses do not appear as forces."""
+    """Accelerations without impulses: where the last step had an impact, the mean until the next
+    output, or zero if that interval has an impact too. Impulses then do not appear as forces."""
     t, s, sd = given.t, given.s, given.sd.copy()
     struck = np.flatnonzero(_counts(impacts, t - given.step, t))
     after = struck[struck + 1 < len(t)]
@@ -100,7 +101,7 @@ def _without_impulses(given: Trajectory, impacts: FloatArray) -> FloatArray:
 
 
 def _counts(impacts: FloatArray, start: FloatArray, end: FloatArray) -> Any:
-    """Numbers of impacts from start to end, both included up to round-off."""
+    """Numbers of impacts between start and end, both included up to round-off."""
     reach = 1e-9 * np.abs(end - start)
     return np.searchsorted(impacts, end + reach, "right") - np.searchsorted(
         impacts, start - reach, "left"
@@ -108,9 +109,8 @@ def _counts(impacts: FloatArray, start: FloatArray, end: FloatArray) -> Any:
 
 
 def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatArray | None:
-    """First and last impact (n, 2) in n intervals as parts of these, NaN without one; None if there
-    is none at all.
-    """
+    """First and last impact (n, 2) in n intervals as fractions of these, NaN without one; None if
+    no interval has an impact."""
     count = _counts(impacts, start, end)
     if not count.any():
         return None
@@ -123,7 +123,7 @@ def _between(impacts: FloatArray, start: FloatArray, end: FloatArray) -> FloatAr
 def histories_at(
     compiled: Compiled, given: JointHistories, t: FloatArray, times: FloatArray
 ) -> JointHistories:
-    """Wrenches and cut joints' coordinates at other times; Euler parameters of unit length."""
+    """Wrenches and coordinates of cut joints at other times, with normalized Euler parameters."""
     values = {
         name: _akima(t, array, times) for name, array in given._asdict().items() if name != "unique"
     }
@@ -156,7 +156,7 @@ def _ends(given: Trajectory, i: Any, j: Any, q: slice, s: slice) -> Ends:
 
 
 def _akima(t: FloatArray, values: FloatArray, times: FloatArray) -> FloatArray:
-    """Akima's cubics through the values of strictly increasing times."""
+    """Akima cubics through values at strictly increasing times."""
     keep = np.concatenate([[True], np.diff(t) > 0.0])
     if keep.sum() < 2 or values[0].size == 0:
         return np.repeat(values[:1], len(times), axis=0)
@@ -169,7 +169,7 @@ Curve = tuple[FloatArray, FloatArray, FloatArray]  # value, velocity, accelerati
 
 
 def _quintic(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Curve:
-    """The polynomial of degree 5, or the curves before and after a jump of the velocity."""
+    """Polynomial of degree 5, or the curves before and after a jump of the velocity."""
     v0, v1, a0, a1 = h * e.v0, h * e.v1, h * h * e.a0, h * h * e.a1
     f, v, a = e.f1 - e.f0 - v0 - 0.5 * a0, v1 - v0 - a0, a1 - a0
     c3, c4, c5 = 10.0 * f - 4.0 * v + 0.5 * a, -15.0 * f + 7.0 * v - a, 6.0 * f - 3.0 * v + 0.5 * a
@@ -185,9 +185,8 @@ def _quintic(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> 
 
 
 def _jumped(e: Ends, x: FloatArray, jump: FloatArray) -> Curve:
-    """Cubics from both ends to a jump, where they meet, with one third derivative; a line between
-    the first and the last jump.
-    """
+    """Cubics from both ends to a jump, where they meet, with a common third derivative; a line
+    between the first and the last jump."""
     first, last = jump[:, :1], jump[:, 1:]
     left, back, right = first, 1.0 - last, x - 1.0
     before = e.f0 + left * (e.v0 + 0.5 * left * e.a0)
@@ -249,7 +248,7 @@ def _pose(e: Ends, h: FloatArray, x: FloatArray, jump: FloatArray | None) -> Cur
 
 
 def quaternion_product(a: FloatArray, b: FloatArray) -> FloatArray:
-    """a ∘ b of quaternions (n, 4)."""
+    """Product a ∘ b of quaternions (n, 4)."""
     scalar = a[:, :1] * b[:, :1] - (a[:, 1:] * b[:, 1:]).sum(axis=1, keepdims=True)
     return np.concatenate(
         [scalar, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])], axis=1
@@ -278,7 +277,7 @@ def _tilde(v: FloatArray) -> FloatArray:
 
 
 def _coefficients(th: FloatArray) -> tuple[FloatArray, ...]:
-    """b, c of T(θ) = 1 − b θ̃ + c θ̃², and (db/dt, dc/dt) / (θ·θ̇), each (n, 1)."""
+    """Coefficients b, c of T(θ) = 1 − b θ̃ + c θ̃², and (db/dt, dc/dt) / (θ·θ̇), each (n, 1)."""
     t2 = (th * th).sum(axis=1, keepdims=True)
     big = np.maximum(t2, SMALL)
     t = np.sqrt(big)

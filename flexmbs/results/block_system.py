@@ -1,4 +1,4 @@
-"""A linear system of equations by blocks with names: to print, to plot and to solve."""
+"""Linear system of equations with named blocks: print, plot and solve."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from flexmbs.dynamics.dense import Terms
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ZERO = 1e-12  # of the largest entry of the matrix: drawn as an empty place
+ZERO = 1e-12  # relative to the largest entry of the matrix: smaller entries are not drawn
 
 
 @dataclass(frozen=True, eq=False)
 class BlockSystem:
-    """A x = b by blocks.
+    """Linear system A x = b in blocks.
 
-    title: what it is.  equations, unknowns: (name, size) of the block rows and columns.  matrix (n,
-    m), right (n,).
+    title: description.  equations, unknowns: (name, size) of the block rows and columns.  matrix
+    (n, m), right (n,).
+
     """
 
     title: str
@@ -33,19 +34,19 @@ class BlockSystem:
     right: np.ndarray
 
     def solve(self) -> dict[str, np.ndarray]:
-        """Unknowns by name; those that are not unique (redundant constraints) are of least norm."""
+        """Unknowns by name; the least-norm solution if they are not unique (redundant
+        constraints)."""
         x = np.linalg.lstsq(self.matrix, self.right, rcond=None)[0]
         names = [name for name, _ in self.unknowns]
         return dict(zip(names, np.split(x, np.cumsum([size for _, size in self.unknowns])[:-1])))
 
     def block(self, equation: str, unknown: str) -> np.ndarray:
-        """The block of an equation and an unknown. Raises `KeyError`."""
+        """Block of an equation and an unknown. Raises `KeyError`."""
         return self.matrix[_place(self.equations, equation), _place(self.unknowns, unknown)]
 
     def pattern(self) -> str:
-        """One line for each block row: sizes of the blocks that are not zero, with the unknowns and
-        the right-hand side.
-        """
+        """One line per block row: sizes of the nonzero blocks, with the unknowns and the right-hand
+        side."""
         largest = float(np.abs(self.matrix).max(initial=0.0))
         unknowns = [(name, size) for name, size in self.unknowns if size]
         cells = [["", *(f"{name} ({size})" for name, size in unknowns), "right"]]
@@ -63,7 +64,7 @@ class BlockSystem:
         return f"{self.title}: {n} equation{'s' if n != 1 else ''}\n{self.pattern()}"
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """Entries of the matrix that are not zero, with lines between the blocks and their names."""
+        """Plot the nonzero entries of the matrix, with lines between the blocks and their names."""
         if axes is None:
             import matplotlib.pyplot as plt
 
@@ -95,9 +96,8 @@ def _place(groups: tuple[tuple[str, int], ...], name: str) -> slice:
 
 
 def bordered(known: Terms, elastic: np.ndarray) -> BlockSystem:
-    """[[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), ordered by reference and elastic velocities (theory,
-    sections 23 and 24).
-    """
+    """System [[M, Gᵀ], [G, 0]] (ṡ, −λ) = (k, γ), ordered by reference and elastic velocities
+    (theory, sections 23 and 24)."""
     ns, nc = len(known.M), len(known.G)
     reference = np.setdiff1d(np.arange(ns), elastic)
     order = np.concatenate([reference, elastic, np.arange(ns, ns + nc)]).astype(int)
@@ -117,9 +117,8 @@ def bordered(known: Terms, elastic: np.ndarray) -> BlockSystem:
 def bordered_by_items(
     known: Terms, velocities: Sequence[str], constraints: Sequence[str]
 ) -> BlockSystem:
-    """The same in the order of the coordinates, a block for each joint and body of ``velocities``
-    (names) and constraint.
-    """
+    """Same system in the order of the coordinates, with one block per joint or body of
+    ``velocities`` (names) and per constraint."""
     owners = [name.rpartition(".")[0] for name in velocities]
     groups = tuple(
         (name, len(list(same)))

@@ -1,4 +1,4 @@
-"""Flexible bodies of a solution, each put together of its pieces: surfaces that deform, and stress."""
+"""Flexible bodies of a solution, assembled from their pieces: deforming surfaces and stress."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flexmbs.results.body_loads import BodyLoads, body_loads
 from flexmbs.results.deformation import Deformation, Piece, RelativePose
 from flexmbs.results.stress import StressPiece, StressView
 
-UNMOVED = 1e-9  # of shapes, and of the largest displacement
+UNMOVED = 1e-9  # relative to the largest shape or displacement: round-off
 
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
@@ -30,19 +30,19 @@ def flexible_bodies(solution: SolutionData) -> tuple[str, ...]:
 
 
 def data_of(solution: SolutionData, body: str) -> tuple[FlexibleBodyData, ...]:
-    """The data of the pieces of a body, or its own; none of a rigid body."""
+    """Data of the pieces of a body, or of the body itself; empty for a rigid body."""
     data = solution.compiled.data
     return tuple(data[piece] for piece in solution.compiled.pieces_of(body) if piece in data)
 
 
 def whole_of(solution: SolutionData, body: str) -> FlexibleBodyData | DividedBodyData:
-    """The data of a flexible body, of a divided one all its pieces."""
+    """Data of a flexible body; for a divided body with all pieces."""
     compiled = solution.compiled
     return compiled.pieces[body].data if body in compiled.pieces else compiled.data[body]
 
 
 def mass_of(solution: SolutionData, body: str) -> float:
-    """Mass of a body, zero if it has none [kg]."""
+    """Mass of a body [kg]; zero if it has none."""
     data = data_of(solution, body)
     return (
         sum(own.mass for own in data)
@@ -68,9 +68,8 @@ def frame_at_rest(solution: SolutionData, ref: FrameRef) -> tuple[FloatArray, Fl
 
 
 def moved_frames(solution: SolutionData, body: str) -> dict[str, FloatArray]:
-    """Elastic displacement (nt, 3) of the frames of a flexible body that its modes move, in body
-    axes, m.
-    """
+    """Elastic displacement (nt, 3) [m] of the frames of a flexible body that its modes move, in
+    body axes."""
     if body not in solution.compiled.pieces:
         frames, elastic = solution.compiled.data[body].frames.items(), solution.elastic(body)
         return {
@@ -88,7 +87,7 @@ def moved_frames(solution: SolutionData, body: str) -> dict[str, FloatArray]:
 
 
 def surface_of(solution: SolutionData, body: str) -> JoinedSurface | None:
-    """The surface of a flexible body; None of bodies without one."""
+    """Surface of a flexible body; None if it has none."""
     compiled = solution.compiled
     if body in compiled.pieces:
         return compiled.pieces[body].data.joined
@@ -96,7 +95,7 @@ def surface_of(solution: SolutionData, body: str) -> JoinedSurface | None:
 
 
 def deformation(solution: SolutionData, body: str) -> Deformation | None:
-    """The surface of a flexible body and how it deforms; None of bodies without one."""
+    """Surface and displacements of a flexible body; None if it has no surface."""
     joined = surface_of(solution, body)
     if joined is None:
         return None
@@ -110,7 +109,7 @@ def deformation(solution: SolutionData, body: str) -> Deformation | None:
 
 
 def stress_view(solution: SolutionData, body: str) -> StressView | None:
-    """The stress of a flexible body; None unless all its pieces have stress modes."""
+    """Stress of a flexible body; None unless all its pieces have stress modes."""
     shape, data = solution.shape(body), data_of(solution, body)
     if shape is None or any(own.stress is None for own in data):
         return None
@@ -136,9 +135,9 @@ def stress_view(solution: SolutionData, body: str) -> StressView | None:
 def _entries(
     known: Sequence[tuple[StressModes, IntArray]], surface: Surface
 ) -> tuple[IntArray, list[IntArray]]:
-    """Rows (n,) in the surface of the body of the nodes with stress, one for each material; for
-    each of them the row of the stress of every piece, −1 where it has none. Of a node within the
-    body, at a cut, there is none unless a piece has others inside."""
+    """Rows (n,) in the surface of the body of the nodes with stress, one per material; for each of
+    them the row of the stress of every piece, −1 if the piece has none. Interior nodes at a cut are
+    omitted unless a piece has other interior nodes."""
     outer = np.zeros(len(surface.nodes), bool)
     outer[surface.triangles] = True
     shared = sum(np.bincount(rows, minlength=len(outer)) for _, rows in known) > 1
@@ -151,7 +150,7 @@ def _entries(
             zip(rows[stress.rows].tolist(), stress.material.tolist())
         ):
             if inside or outer[row]:
-                # materials of a piece may be alike
+                # several materials of a piece may be equal
                 keys = ((row, numbers[material], number) for number in itertools.count())
                 places.setdefault(next(key for key in keys if k not in places.get(key, ())), {})[
                     k
@@ -164,7 +163,7 @@ def _entries(
 
 
 def _number(materials: list[tuple[FloatArray, float]], compliance: FloatArray, limit: float) -> int:
-    """The number of a material among those known, to which a new one is added."""
+    """Number of a material among the known ones, appended if new."""
     for k, (other, its) in enumerate(materials):
         if np.array_equal(other, compliance) and its == limit:
             return k
@@ -179,7 +178,7 @@ def _loads(
 
 
 def _pose(solution: SolutionData, body: str, piece: str) -> Callable[[], RelativePose]:
-    """The pose of a piece in the frame of its body."""
+    """Pose of a piece in the frame of its body, evaluated on demand."""
 
     def pose() -> RelativePose:
         whole, own = solution.frame(body), solution.frame(piece)

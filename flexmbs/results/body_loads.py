@@ -1,11 +1,12 @@
-"""Loads of one flexible body over a run, as factors of its unit loads.
+"""Loads of one flexible body over a run, as factors of its unit loads:
 
-    ζ = (a − g, ω̇, ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then force and moment on each
-    interface), body axes
+ζ = (a − g, ω̇, ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then force and moment on each interface),
+in body axes.
 
-a is the acceleration of the body frame's origin. The wrench on an interface is that of all joints,
-drives, springs and forces there, with the moments of rotors, about the interface's current
-position.
+a is the acceleration of the origin of the body frame. The wrench on an interface is the sum over
+all joints, drives, springs and forces there, with the moments of rotors, about the current position
+of the interface.
+
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def body_loads(solution: SolutionData, body: str, interfaces: Sequence[str]) -> 
 
 
 def inertia_factors(solution: SolutionData, body: str) -> FloatArray:
-    """(a − g, ω̇, products of ω) in body axes, (nt, 12)."""
+    """Factors (a − g, ω̇, products of ω) in body axes, (nt, 12)."""
     motion = solution.body(body)
     gravity = np.asarray(solution.compiled.model.gravity, float)
     a, alpha, omega = (
@@ -71,9 +72,8 @@ def inertia_factors(solution: SolutionData, body: str) -> FloatArray:
 
 
 def frame_wrenches(solution: SolutionData, body: str) -> dict[str, FloatArray]:
-    """Force and moment (nt, 6) on each loaded frame of a body about the position of the frame, body
-    axes.
-    """
+    """Force and moment (nt, 6) on each loaded frame of a body, about the position of the frame, in
+    body axes."""
     found: dict[str, FloatArray] = {}
     for name, joint in solution.compiled.model.joints.items():
         view = solution.joint(name)

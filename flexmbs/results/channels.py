@@ -1,6 +1,5 @@
-"""Channels of a solution: named numbers over the output times with their units, for tables, data
-frames and files.
-"""
+"""Channels of a solution: named quantities over the output times with units, for tables, data
+frames and files."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -26,7 +25,7 @@ RATES = ("", "/s", "/s²")
 
 
 class Channel(NamedTuple):
-    """A name, a unit (empty for numbers without one) and the values (nt,)."""
+    """Name, unit (empty for dimensionless quantities) and values (nt,)."""
 
     name: str
     unit: str
@@ -34,16 +33,15 @@ class Channel(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """``name [unit]``, in ASCII units."""
+        """Heading ``name [unit]``, with ASCII units."""
         return f"{self.name} [{self.unit.replace('²', '2')}]" if self.unit else self.name
 
 
 def channels(
     solution: SolutionData, tables: Iterable[str] | None = None
 ) -> dict[str, list[Channel]]:
-    """Channels by table: all of `TABLES` or those named; tables without channels are left out.
-    Raises `InputError`.
-    """
+    """Channels by table: all of `TABLES`, or the given names; tables without channels are omitted.
+    Raises `InputError`."""
     wanted = (
         list(TABLES) if tables is None else [tables] if isinstance(tables, str) else list(tables)
     )
@@ -100,8 +98,7 @@ def _joints(solution: SolutionData) -> Iterator[Channel]:
 
 def coordinate_units(solution: SolutionData, joint: str) -> tuple[list[str], list[str]]:
     """Units of the positions (nq) and of the displacements per velocity (nv) of a joint: m, rad, or
-    none of quaternions.
-    """
+    none for quaternions."""
     places: list[str] = []
     rates: list[str] = []
     for motion in solution.model.joints[joint].motions:

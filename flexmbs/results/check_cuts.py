@@ -1,11 +1,11 @@
-"""Checks of the fit of both sides of the cuts of divided bodies, unless they are rigid.
+"""Check that both sides of the non-rigid cuts of divided bodies fit together.
 
-At a cut the frames of both pieces are welded, for which they move with their mean over the nodes.
-What each node does beyond its frame, w_n = φ_n q − (φ_f + ψ_f × (x_n − x_f)) q, is free on either
-side of an averaged cut; of a full one its mean by the force patterns is the same. In slender parts
-w is the same on both sides; the warping of thin walls and the bending of wide plates would be
-transmitted, so that the part is too soft where it is not. The largest difference of both sides is
-compared with the largest displacement of the body.
+At a cut the frames of both pieces are welded; they move with the mean of the cut's nodes. The
+displacement of a node relative to its frame, w_n = φ_n q − (φ_f + ψ_f × (x_n − x_f)) q, is free on
+either side of an averaged cut; at a full cut its mean weighted by the force patterns is equal on
+both sides. In slender parts w agrees; the warping of thin walls and the bending of wide plates
+should be transmitted, so a part with differing w is too soft. The largest difference between the
+sides is compared with the largest displacement of the body.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ if TYPE_CHECKING:
     from flexmbs.results.deformation import Deformation
     from flexmbs.results.solution import SolutionData
 
-# of the largest displacement: torsion of a strip and of an I is then too soft by 1 %
+# relative to the largest displacement (WARN, FAIL): at WARN, a strip or an
+# I-section in torsion is too soft by 1 %
 APART = (5e-3, 0.1)
-SMALL = 1e-7  # of the model's size: negligible displacements
+SMALL = 1e-7  # relative to the model's size: smaller displacements are negligible
 MOST_NODES, MOST_TIMES = 200, 100
-FEW_NODES, BLOCK = 20, 5000  # nodes by which those times are found, so many at once
+FEW_NODES, BLOCK = 20, 5000  # nodes that select the times; times processed at once
 
 
 def cuts(solution: SolutionData, name: str) -> Check | None:
-    """The check of a body; None of one in one piece or without a surface."""
+    """Check of a body; None for a body in one piece or without a surface."""
     shape = solution.shape(name) if name in solution.compiled.pieces else None
     if shape is None or shape.linear:
         return None
@@ -58,8 +59,8 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
         return Check(
             f"Cuts of {name}",
             FAIL,
-            f"the two pieces of {cut} have no node in common there",
-            "take all pieces of one reduction",
+            f"the two pieces of {cut} have no common node there",
+            "use pieces from the same reduction",
         )
     status, t = graded(apart / size, APART), solution.t[times[k]]
     text = (
@@ -69,7 +70,7 @@ def cuts(solution: SolutionData, name: str) -> Check | None:
     remedy = (
         ""
         if status == PASS
-        else "too soft, because it warps there: use fewer pieces, or cut elsewhere"
+        else "the part is too soft because it warps there: use fewer pieces or cut elsewhere"
     )
     return Check(f"Cuts of {name}", status, text, remedy)
 
@@ -90,9 +91,10 @@ def _apart(
     cuts: list[str],
     times: IntArray,
 ) -> tuple[float, int, str]:
-    """Largest difference of w between the sides of the cuts of two pieces [m], infinite without
-    common nodes, at which of the times, and the cut. A node is of the cut relative to whose frames
-    its displacements differ least: frames of coaxial cuts, as of two tubes, are at one place."""
+    """Largest difference of w between the sides of the cuts of two pieces [m] (infinite without
+    common nodes), the index of its time, and the cut. A node belongs to the cut relative to whose
+    frames its displacements differ least, because frames of coaxial cuts, as of two tubes,
+    coincide."""
     names, data, _ = solution.compiled.pieces[name]
     i, j = pair
     _, *sides = np.intersect1d(shape.pieces[i].rows, shape.pieces[j].rows, return_indices=True)
@@ -120,7 +122,8 @@ def _moved(shape: Deformation, outputs: int) -> FloatArray:
 
 
 def _beyond_frame(piece: FlexibleBodyData, cut: str, q: FloatArray, rows: IntArray) -> FloatArray:
-    """w (nt, n, 3) of nodes in rows (n,) of the surface, in the axes of the frame of the cut."""
+    """Displacement w (nt, n, 3) of nodes in rows (n,) of the surface, in the axes of the frame of
+    the cut."""
     assert piece.surface is not None
     frame, arms = piece.frames[cut], piece.surface.nodes[rows] - piece.frames[cut].x
     turned = np.cross(frame.psi.T[None], arms[:, None]).transpose(0, 2, 1)

@@ -1,13 +1,14 @@
 """Creep of friction laws that are smooth at rest, where dry friction would stick.
 
 A smooth law F(v), F(0) = 0, balances no force at rest: below its limit F_c a joint moves on at the
-rate at which F(v) is the applied force, |v| ≈ v_r Q/F_c. With v_c the rate at which the law reaches
-99 % of its limit,
+rate at which F(v) equals the applied force, |v| ≈ v_r Q/F_c. With the rate v_c at which the law
+reaches 99 % of its limit,
 
-    C = ∫ |v| dt over the times with |v| < v_c
+C = ∫ |v| dt over the times with |v| < v_c
 
-is the distance crept. A reversal at the acceleration a passes v_c within v_c²/a, which is small
-beside a motion at rates ≫ v_c. Source: docs/theory.md, section 39.
+is the creep distance. A reversal with acceleration a passes v_c within v_c²/a, which is small
+compared with a motion at rates ≫ v_c. Source: docs/theory.md, section 39.
+
 """
 
 from __future__ import annotations
@@ -27,24 +28,22 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
     from flexmbs.results.views import FloatArray
 
-OF_MOTION = 1e-3  # creep over all motion that changes no result by more than 0.1 %
-LEAST = 1e-4  # rad, or of the model's size and at most 1 m: creep that nobody sees
+OF_MOTION = 1e-3  # creep relative to the total motion that changes results by at most 0.1 %
+LEAST = 1e-4  # rad, or relative to the model's size (at most 1 m): invisible creep
 JOINTS = "use DryFriction, which sticks, or a smaller regularization"
 CONTACTS = "use a contact without law, which sticks, or a smaller slip_velocity"
 TURNS = "use a smaller turn_velocity of the law"
 
 
 class Creep(NamedTuple):
-    """Distance crept and distance travelled in all (m or rad) of a friction; ``allowed``: creep
-    that is negligible.
-    """
+    """Creep distance and total distance (m or rad) of a friction; ``allowed``: negligible creep."""
 
     name: str
     distance: float
     travel: float
     allowed: float
     unit: str
-    time: float  # s, in which it crept
+    time: float  # s, duration of the creep
     remedy: str
 
 
@@ -68,9 +67,8 @@ def creeps(solution: SolutionData) -> list[Creep]:
 
 
 def creep_check(solution: SolutionData) -> list[Check]:
-    """The friction that crept farthest over what is negligible; none in a model without smooth
-    friction or without motion.
-    """
+    """Check of the friction with the largest creep relative to what is negligible; empty for a
+    model without smooth friction or motion."""
     found = (
         creeps(solution) if len(solution.t) > 1 and not solution.run.options.get("analysis") else []
     )
@@ -88,14 +86,14 @@ def creep_check(solution: SolutionData) -> list[Check]:
             )
         ]
     share = (
-        f"{worst.distance / max(worst.travel, worst.distance):.2g} of its way, in "
+        f"{worst.distance / max(worst.travel, worst.distance):.2g} of its path, in "
         f"{worst.time:.3g} s"
     )
     return [Check("Sticking", WARN, f"{text}, {share}", worst.remedy)]
 
 
 def creep_rate_of(contact: FrameContact) -> float:
-    """Slip (m/s) below which its law is smooth; 0 of a rigid contact."""
+    """Slip velocity (m/s) below which the law is smooth; 0 for a rigid contact."""
     return 0.0 if contact.law is None else float(contact.law.creep_rate)
 
 
@@ -103,7 +101,7 @@ def _of_joint(solution: SolutionData, force: JointForce, length: float) -> Creep
     turns, q = coordinate_position(solution.model.joints[force.joint], force.coordinate)
     view = solution.joint(force.joint)
     speed, moved = np.abs(view.velocity[:, force.coordinate]), np.abs(np.diff(view.position[:, q]))
-    # outputs at turning points alone would hide the motion between them
+    # outputs at turning points only would hide the motion between them
     slow = moved <= force.creep_rate * np.diff(view.t) * (1.0 + 1e-9)
     distance, time = _crept(view.t, speed, slow & _both(speed < force.creep_rate))
     travel = float(np.trapezoid(speed, view.t))
@@ -149,7 +147,7 @@ def _of_turning(solution: SolutionData, name: str, contact: FrameContact, kind: 
 
 
 def _both(at: np.ndarray) -> np.ndarray:
-    """(nt − 1,) intervals at both ends of which it is so."""
+    """Mask (nt − 1,) of the intervals for which it holds at both ends."""
     return at[1:] & at[:-1]
 
 

@@ -1,10 +1,11 @@
 """Displacements of the nodes of a flexible body over a run, in the body frame.
 
-    u = R (x + φ q) + d − X        (of each piece)
+u = R (x + φ q) + d − X        (for each piece)
 
-x is the place of a node in its piece, X in the undeformed body; R, d: the pose of the piece in the
-body frame, which is that of its first piece. A body in one piece has R = 1, d = 0 and X = x, hence
-u = φ q. A node of a cut moves as the mean of its pieces.
+x is the position of a node in its piece, X in the undeformed body; R, d: pose of the piece in the
+body frame, which is the frame of its first piece. A body in one piece has R = 1, d = 0 and X = x,
+thus u = φ q. A node of a cut moves with the mean of its pieces.
+
 """
 
 from __future__ import annotations
@@ -27,9 +28,8 @@ class RelativePose(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A piece: its surface, rows of its nodes in that of the body, elastic coordinates (nt, nf),
-    how to find its pose.
-    """
+    """Piece of a body: its surface, the rows of its nodes in the surface of the body, elastic
+    coordinates (nt, nf), and a function for its pose."""
 
     surface: Surface
     rows: IntArray
@@ -39,9 +39,10 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Deformation:
-    """The surface of a body, undeformed, and the displacements of its nodes.
+    """Undeformed surface of a body and the displacements of its nodes.
 
-    surface: of the whole body; only that of a body in one piece has shapes.
+    surface: of the whole body; it has shapes only for a body in one piece.
+
     """
 
     surface: Surface
@@ -49,11 +50,11 @@ class Deformation:
 
     @property
     def linear(self) -> bool:
-        """True if displacements are φ q, of a body in one piece."""
+        """True if displacements are φ q, for a body in one piece."""
         return len(self.pieces) == 1
 
     def displacement(self, rows: IntArray, outputs: IntArray | slice) -> FloatArray:
-        """u (m, n, 3) of the nodes in rows (n,) of the surface at m outputs, m."""
+        """Displacements u (m, n, 3) [m] of the nodes in rows (n,) of the surface at m outputs."""
         if self.linear:
             return np.asarray(
                 np.einsum("nak,tk->tna", self.surface.phi[rows], self.pieces[0].elastic[outputs])
@@ -73,9 +74,8 @@ class Deformation:
         return np.asarray(total / shares[:, None] - self.surface.nodes[rows])
 
     def factored(self, rows: IntArray, outputs: IntArray | slice) -> tuple[FloatArray, FloatArray]:
-        """Shapes (3 n, L) and factors (L, m) whose product are the displacements: φ and q, or those
-        of every output.
-        """
+        """Shapes (3 n, L) and factors (L, m) whose product gives the displacements: φ and q, or the
+        displacements of every output."""
         if self.linear:
             return self.surface.phi[rows].reshape(3 * len(rows), -1), self.pieces[0].elastic[
                 outputs
@@ -89,9 +89,7 @@ class Deformation:
 
     @cached_property
     def _place_in(self) -> list[IntArray]:
-        """Row of every node of the body in each piece; −1 for nodes that the piece does not
-        have.
-        """
+        """Row of every node of the body in each piece; −1 for nodes outside the piece."""
         found = []
         for piece in self.pieces:
             place = np.full(len(self.surface.nodes), -1, np.int64)

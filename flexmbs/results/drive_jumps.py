@@ -1,8 +1,9 @@
-"""Prescribed motions whose velocity jumps: an impact.
+"""Jumps of prescribed velocities, which act as impacts.
 
-A run stops there, projects the velocities onto the constraints by the change of least kinetic
-energy (momentum changes by the impulse of the constraints only) and restarts, as it does at a jump
-of acceleration. With rigid contacts it does not restart: the next steps share the impact.
+At such a jump a run stops, projects the velocities onto the constraints by the change with least
+kinetic energy (the momentum changes only by impulses of the constraints) and restarts, as it also
+does at a jump of acceleration. With rigid contacts it does not restart: the impact is spread over
+the next steps.
 """
 
 from typing import TYPE_CHECKING
@@ -17,21 +18,20 @@ from flexmbs.system.compile import Compiled
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
-BESIDE = 1e-7  # of the run, at which the rate before and after a corner is evaluated
-JUMP = 1e-3  # of the largest rate of the law
-SAMPLES = 65  # times at which it is evaluated
-AT_CORNER = 1e-9  # of the run
-ROUND_OFF = 1e-15  # of the time
-MOST_RESTARTS = 200  # for accelerations
+BESIDE = 1e-7  # relative to the run: distance from a corner at which the rates are evaluated
+JUMP = 1e-3  # relative to the largest rate of the law: smaller jumps are ignored
+SAMPLES = 65  # times at which the largest rate is sought
+AT_CORNER = 1e-9  # relative to the run: closer times are at a corner
+ROUND_OFF = 1e-15  # relative to the time
+MOST_RESTARTS = 200  # restarts for accelerations; each costs an initial step
 FADED = 50  # steps after which the effect of a jump has decayed
 
 
 def drive_jumps(
     compiled: Compiled, begun: float, ended: float, order: int = 1
 ) -> list[tuple[float, str]]:
-    """(time, drive or coupling) of each jump of a prescribed velocity (order 1) or acceleration (2)
-    within a run.
-    """
+    """Pair (time, drive or coupling) for each jump of a prescribed velocity (order 1) or
+    acceleration (2) within a run."""
     found = []
     corners = [t for t in compiled.corners if begun < t < ended]
     for (section, name, _), law in prescribed_motions(compiled.model):
@@ -41,7 +41,7 @@ def drive_jumps(
         rates = np.array(
             [[law.state(t - aside)[order], law.state(t + aside)[order]] for t in corners]
         ).reshape(-1, 2)
-        # of the whole run: at its corners alone a smooth motion may be at rest
+        # over the whole run: at its corners a smooth motion may be at rest
         within = (
             [law.state(t)[order] for t in np.linspace(begun, ended, SAMPLES)] if corners else []
         )
@@ -55,10 +55,9 @@ def drive_jumps(
 
 
 def restarts(compiled: Compiled, ended: float) -> list[float]:
-    """Times at which a run restarts: jumps of prescribed velocities, and of accelerations if they
-    are few.
-    """
-    last = ended * (1.0 + ROUND_OFF)  # a jump at the end is one
+    """Times at which a run restarts: jumps of prescribed velocities, and of accelerations unless
+    there are many."""
+    last = ended * (1.0 + ROUND_OFF)  # includes a jump at the end
     velocities, accelerations = (
         {t for t, _ in drive_jumps(compiled, 0.0, last, order)} for order in (1, 2)
     )
@@ -66,8 +65,8 @@ def restarts(compiled: Compiled, ended: float) -> list[float]:
 
 
 def disturbed(solution: "SolutionData", times: np.ndarray) -> np.ndarray:
-    """Mask of the times whose accelerations cannot be judged: those of corners of laws and, with
-    rigid contacts, where a run does not restart after a jump, the steps after it."""
+    """Mask of the times whose accelerations cannot be judged: at corners of laws and, with rigid
+    contacts, in the steps after a jump, because the run does not restart there."""
     corners = np.array([-np.inf, *solution.compiled.corners, np.inf])
     place = np.searchsorted(corners, times)
     nearest = np.minimum(times - corners[place - 1], corners[place] - times)
@@ -85,7 +84,7 @@ def _jumps(solution: "SolutionData") -> list[tuple[float, str]]:
 
 
 def jump_check(solution: "SolutionData") -> list[Check]:
-    """One check for all jumps."""
+    """Check of all jumps."""
     jumps = _jumps(solution)
     if not jumps:
         return []

@@ -1,6 +1,5 @@
 """Kinematics, wrenches and energies at all output times: compiled loops over the states of a
-trajectory.
-"""
+trajectory."""
 
 from typing import NamedTuple
 
@@ -58,20 +57,20 @@ class States(NamedTuple):
     sd: np.ndarray
     lam: np.ndarray  # (nt, nc)
     z: np.ndarray  # (nt, nz)
-    contact: np.ndarray  # (nt, n, 3) forces of rigid contacts, or none
-    beta: np.ndarray  # (nt, nβ) coordinates of the cut joints on the path of the motion, or none
+    contact: np.ndarray  # (nt, n, 3) forces of rigid contacts; may be empty
+    beta: np.ndarray  # (nt, nβ) coordinates of the cut joints along the motion; may be empty
 
 
 def states_of(trajectory: Trajectory, beta: np.ndarray) -> States:
-    """The states of a trajectory; ``beta`` (nt, nβ) coordinates of the cut joints."""
+    """States of a trajectory; ``beta`` (nt, nβ): coordinates of the cut joints."""
     now = trajectory
     return States(now.t, now.q, now.s, now.sd, now.lam, now.z, now.contact, beta)
 
 
 @packed()
-def frames_history(system, work, numbers, motions, out):
-    """out[k, i] = (A, r, ṙ, ω, r̈ = A (v̇ + ω × v) + g, ω̇) of frame numbers[k] in world axes at
-    output i, (n, nt, 24)."""
+def frame_history(system, work, m, motions, out):
+    """Compute out[i] = (A, r, ṙ, ω, r̈, ω̇) of frame m in world axes at output i, (nt, 24); r̈ = A
+    (v̇ + ω × v) + g."""
     frames, gravity, motion = work.frames, system.gravity, work.motion
     g = (gravity[0], gravity[1], gravity[2])
     for i in range(motions.q.shape[0]):
@@ -94,13 +93,13 @@ def frames_history(system, work, numbers, motions, out):
 
 @packed()
 def joint_history(system, work, states, found):
-    """Wrenches through all joints on the child at its frame, child axes, and coordinates of the cut
-    joints.
+    """Wrenches through all joints on the child at its frame, in child axes, and coordinates of the
+    cut joints.
 
-    ``found`` has primary (nt, nb, 6), cut (nt, ncut, 6): wrenches with those of drives, couplings
-    and joint forces; effort (nt, nb + ncut, 6): Cᵀ of them; beta (nt, nβ), eta and etad (nt, ncut,
-    6): coordinates, velocities, accelerations of the cut joints; prescribed (nt, np, 4): f, ḟ, f̈
-    and effort of prescribed coordinates.
+    ``found`` has primary (nt, nb, 6) and cut (nt, ncut, 6): wrenches including drives, couplings
+    and joint forces; effort (nt, nb + ncut, 6): their projections with Cᵀ; beta (nt, nβ), eta and
+    etad (nt, ncut, 6): coordinates, velocities, accelerations of the cut joints; prescribed (nt,
+    np, 4): f, ḟ, f̈ and effort of prescribed coordinates.
     """
     primary, cut, effort = found.primary, found.cut, found.effort
     nb = primary.shape[1]
@@ -141,9 +140,8 @@ def joint_history(system, work, states, found):
 
 @part
 def set_path(work, states, i):
-    """Forces of rigid contacts and coordinates of the cut joints at output i into work.path, where
-    the states have them.
-    """
+    """Copy the forces of rigid contacts and the coordinates of the cut joints at output i into
+    work.path, if the states have them."""
     if states.contact.shape[0] > 0:
         for k in range(states.contact.shape[1]):
             for c in range(3):
@@ -157,9 +155,9 @@ CONTACT_NUMBERS = 17  # of each contact in `contact_history`
 
 @packed()
 def contact_history(system, work, states, out):
-    """out[i, k] = gap, velocities along normal and tangents, force in world axes on the second body
-    and along normal and tangents of contact k, whether it is outside its bounds, angular velocities
-    and moments about normal and tangents, at output i, (nt, n, 17)."""
+    """Compute out[i, k], (nt, n, 17), for contact k at output i: gap, velocities along normal and
+    tangents, force in world axes on the second body and along normal and tangents, 1 if outside its
+    bounds, angular velocities and moments about normal and tangents."""
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         q, s = states.q[i], states.s[i]
@@ -190,8 +188,8 @@ def contact_history(system, work, states, out):
 
 @part
 def with_coordinate_contacts(contacts, work, k, wrench):
-    """(f, n) + Σ N a C⁺_v of the unilateral functions of coordinates of cut joint k and C⁺_v Q of
-    its dry friction, with the ``wrench`` (f, n) of the others."""
+    """Wrench (f, n) + Σ N a C⁺_v of the unilateral functions of coordinates of cut joint k and C⁺_v
+    Q of its dry friction, with the ``wrench`` (f, n) of the others."""
     f, n = wrench
     given, place = (contacts.terms, work.contact.factor), (work.cut, k)
     for c in range(contacts.first.shape[0]):
@@ -206,9 +204,8 @@ def with_coordinate_contacts(contacts, work, k, wrench):
 
 @part
 def with_joint_forces(system, work, k, t, here, wrench):
-    """(f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k, with the ``wrench`` (f, n) of
-    its constraints.
-    """
+    """Wrench (f, n) + (C⁺)ᵀ τ of the joint forces and rotors on cut joint k, with the ``wrench``
+    (f, n) of its constraints."""
     forces, several = system.forces.joint, system.forces.joints
     for j in range(forces.cut.shape[0]):
         if forces.cut[j] == k:
@@ -231,7 +228,7 @@ def with_joint_forces(system, work, k, t, here, wrench):
 
 @part
 def _with_effort(work, k, v, tau, wrench):
-    """(f, n) + (C⁺)ᵀ τ on velocity v of cut joint k"""
+    """Wrench (f, n) + (C⁺)ᵀ τ on velocity v of cut joint k."""
     f, n = wrench
     return add(f, scale(tau, load3_at(work.cut.inverse, k, 6 * v))), add(
         n, scale(tau, load3_at(work.cut.inverse, k, 6 * v + 3))
@@ -240,9 +237,8 @@ def _with_effort(work, k, v, tau, wrench):
 
 @packed()
 def opposite_wrench(system, work, b, motions, wrench, out):
-    """out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at the
-    parent's frame and in its axes.
-    """
+    """Compute out[i]: reaction of wrench[i] through the primary joint of body b on its parent, at
+    the parent's frame and in its axes."""
     for i in range(motions.q.shape[0]):
         body_motion(system, work, motions.t[i], motions.q[i], motions.s[i], motions.sd[i])
         R, x = load9_at(work.motion.Rj, b, 0), load3_at(work.motion.xj, b, 0)
@@ -253,9 +249,8 @@ def opposite_wrench(system, work, b, motions, wrench, out):
 
 @packed()
 def energy_history(system, work, motions, out):
-    """out[i] = kinetic, strain and gravity energy of all bodies and rotors at output i, (nt, 3);
-    ``motions``: `States`.
-    """
+    """Compute out[i], (nt, 3): kinetic, strain and gravity energy of all bodies and rotors at
+    output i; ``motions``: `States`."""
     for i in range(motions.q.shape[0]):
         if system.rotors.body.shape[0] > 0:
             # with the rates of cut joints
@@ -274,9 +269,8 @@ def energy_history(system, work, motions, out):
 
 @packed()
 def rotor_history(system, work, states, out):
-    """out[i, k] = moment q̈ b + ω × q̇ b that rotor k takes from the frame that carries it, axes of
-    the frame, (nt, n, 3).
-    """
+    """Compute out[i, k], (nt, n, 3): moment q̈ b + ω × q̇ b that rotor k takes from its carrier
+    frame, in axes of that frame."""
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         here = Evaluation(states.q[i], states.s[i], states.sd[i], work.zero, work.zero, work.zero)
@@ -288,9 +282,8 @@ def rotor_history(system, work, states, out):
 
 @packed()
 def reaction_history(system, work, states, out):
-    """out[i, r] = constraint wrench of each joint that forces read, on the child at its frame,
-    child axes, (nt, nr, 6).
-    """
+    """Compute out[i, r], (nt, nr, 6): constraint wrench of each joint read by forces, on the child
+    at its frame, in child axes."""
     for i in range(states.q.shape[0]):
         set_path(work, states, i)
         here = Evaluation(
@@ -304,8 +297,8 @@ def reaction_history(system, work, states, out):
 
 @packed()
 def applied_history(system, work, states, reactions, out):
-    """out[i, b] = wrench of the applied forces on body b about its frame's origin, body axes, (nt,
-    nb, 6); ``reactions`` (nt, nr, 6) that forces read."""
+    """Compute out[i, b], (nt, nb, 6): wrench of the applied forces on body b about its frame's
+    origin, in body axes; ``reactions`` (nt, nr, 6): wrenches read by forces."""
     for i in range(states.q.shape[0]):
         clear_energies(system, work)
         for r in range(reactions.shape[1]):

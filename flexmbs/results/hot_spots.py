@@ -13,14 +13,12 @@ from flexmbs.signals.signal_arguments import one_number, whole_number
 if TYPE_CHECKING:
     from flexmbs.results.stress import StressView
 
-SPACING = 0.05  # of the body's size
+SPACING = 0.05  # least distance of hot spots, relative to the body's size
 
 
 @dataclass(frozen=True, eq=False)
 class Envelope:
-    """Largest von Mises stress (n,) of each node over a run, Pa, and the time (n,) of its
-    occurrence, s.
-    """
+    """Largest von Mises stress (n,) [Pa] of each node over a run, and its time (n,) [s]."""
 
     node_ids: IntArray
     positions: FloatArray
@@ -28,16 +26,17 @@ class Envelope:
     time: FloatArray
 
 
-ROUND_OFF = 1e-12  # of the largest principal stress
+ROUND_OFF = 1e-12  # relative to the largest principal stress
 
 
 @dataclass(frozen=True, eq=False)
 class HotSpot:
-    """A node of locally largest von Mises stress.
+    """Node of locally largest von Mises stress.
 
-    position (3,): in the body frame, m; time: s; von_mises, principal (3,) largest first,
-    yield_stress: Pa (infinite if unknown); directions (3, 3): of the principal stresses, columns in
+    position (3,): in the body frame [m]; time [s]; von_mises, principal (3,) in descending order,
+    yield_stress: [Pa] (infinite if unknown); directions (3, 3): principal directions, columns in
     body axes.
+
     """
 
     node: int
@@ -55,17 +54,18 @@ class HotSpot:
 
     @property
     def shown(self) -> tuple[float, ...]:
-        """Principal stresses, MPa, round-off as zero: a shell has none across it."""
+        """Principal stresses [MPa], with round-off set to zero: a shell has none across its
+        thickness."""
         least = ROUND_OFF * float(np.abs(self.principal).max(initial=0.0))
         return tuple(1e-6 * s if abs(s) > least else 0.0 for s in self.principal.tolist())
 
 
 class HotSpots(list[HotSpot]):
-    """Hot spots of one body, the worst first; prints as a table."""
+    """Hot spots of one body, worst first; prints as a table."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A line for each hot spot beyond the yield stress, where the linear stress is not valid."""
+        """One line per hot spot above the yield stress, where the linear stress is not valid."""
         return tuple(
             f"node {spot.node}: {1e-6 * spot.von_mises:.4g} MPa exceeds the yield stress "
             f"{1e-6 * spot.yield_stress:.4g} MPa "
@@ -94,7 +94,7 @@ def _use(spot: HotSpot) -> str:
 
 
 def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots:
-    """The worst ``count`` nodes of the envelope at the minimum spacing. Raises InputError."""
+    """Worst ``count`` nodes of the envelope at the minimum spacing. Raises InputError."""
     count = whole_number(count, "count", least=1)
     envelope = stress.envelope
     size = (
@@ -125,9 +125,8 @@ def hot_spots(stress: StressView, count: int, spacing: float | None) -> HotSpots
 def spread(
     order: IntArray, positions: FloatArray, node_ids: IntArray, count: int, distance: float
 ) -> list[int]:
-    """The first ``count`` rows in an order, omitting those nearer than ``distance`` to a previous
-    one (or of the same node).
-    """
+    """First ``count`` rows in an order, omitting rows closer than ``distance`` to a previous one
+    (or of the same node)."""
     left = np.ones(len(positions), bool)
     taken: list[int] = []
     for row in order:

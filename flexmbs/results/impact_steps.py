@@ -1,6 +1,5 @@
-"""Outputs whose forces are those of an impact: impulses over the length of a step, which say
-nothing but that length.
-"""
+"""Outputs whose forces are impulses divided by the length of a step, which say nothing about the
+forces of the impact."""
 
 from __future__ import annotations
 
@@ -14,9 +13,8 @@ if TYPE_CHECKING:
 
 
 def between_impacts(solution: SolutionData) -> NDArray[np.bool_]:
-    """True where no impact lies in the last step before an output (nt,); all of them where there is no
-    other.
-    """
+    """Mask (nt,) of the outputs without an impact in the last step before them; all outputs if no
+    others exist."""
     t, step = solution.t, solution.trajectory.step
     times = np.sort([impact.t for impact in solution.run.impacts])
     reach = 1e-9 * max(float(np.ptp(t)), 1e-300) if len(t) else 0.0

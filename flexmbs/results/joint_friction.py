@@ -1,6 +1,4 @@
-"""Friction in joints over a run: the generalized force of each friction by itself, and the power
-that it takes.
-"""
+"""Friction in joints over a run: generalized force and dissipated power of each friction."""
 
 from __future__ import annotations
 
@@ -20,8 +18,8 @@ KINDS = ("joint-friction", "lugre-friction", "pin-friction", "guide-friction", "
 
 
 class Friction(NamedTuple):
-    """Friction Q (nt,) in a degree of freedom of a joint, N or N m, and the power −Q η (nt,) that
-    it takes, W; unit "N" or "N m"."""
+    """Friction Q (nt,) in a degree of freedom of a joint [N or N m] and dissipated power −Q η (nt,)
+    [W]; unit "N" or "N m"."""
 
     name: str
     kind: str
@@ -31,20 +29,19 @@ class Friction(NamedTuple):
     power: FloatArray
 
     def lost(self, t: FloatArray) -> float:
-        """Energy (J) lost, ∫ −Q η dt by the trapezoidal rule between the outputs."""
+        """Energy lost (J), ∫ −Q η dt by the trapezoidal rule between the outputs."""
         return float(np.trapezoid(self.power, t))
 
 
 def joint_frictions(solution: SolutionData) -> tuple[list[Friction], list[str]]:
-    """All frictions in joints, from coordinates, rates and reactions at the outputs; remarks on
-    those whose function fails.
-    """
+    """All frictions in joints, from coordinates, rates and reactions at the outputs, and notes on
+    those whose function fails."""
     found, notes = [], []
     for force in solution.model.forces.values():
         if isinstance(force, JointForce) and force.kind in KINDS:
             try:
                 found.append(_friction(solution, force))
-            except Exception as error:  # whatever a user function raises must not prevent the page
+            except Exception as error:  # a failing user function must not prevent the page
                 notes.append(f"{force.name} is not shown: {error}")
     found += [
         _dry(solution, each)
@@ -64,7 +61,7 @@ def _dry(solution: SolutionData, friction: DryFriction) -> Friction:
 
 
 def _states(solution: SolutionData, force: JointForce) -> FloatArray:
-    """(nt, n) force states of a joint force."""
+    """Force states (nt, n) of a joint force."""
     joint_forces = [
         each.name for each in solution.model.forces.values() if each.place == force.place
     ]
@@ -102,8 +99,8 @@ def coordinate_position(joint: Joint, number: int) -> tuple[bool, int]:
 
 
 def _loads(joint: Joint, number: int, view: JointView) -> FloatArray:
-    """(nt, 4) force across and along the axis, moment across and about it, zero where the joint is
-    free; the axis has the same components in parent and child."""
+    """Force across and along the axis and moment across and about it, (nt, 4), zero where the joint
+    is free; the axis has the same components in parent and child."""
     motion = [each for each in joint.motions if each.nv][number]
     v, w = np.array(motion.unit_twist).reshape(2, 3)
     a = (w if w.any() else v) / np.linalg.norm(w if w.any() else v)

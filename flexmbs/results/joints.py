@@ -1,6 +1,5 @@
 """Wrenches and coordinates of all joints over a trajectory, in the declared orientation of the
-joints.
-"""
+joints."""
 
 from typing import NamedTuple
 
@@ -18,16 +17,15 @@ from flexmbs.system.coordinates import inverse_coordinates
 from flexmbs.system.step_scales import model_size
 from flexmbs.system.trajectory import Trajectory
 
-LARGE = 1e3  # of the wrenches and multipliers: step by which self-stresses are applied
-UNIQUE = 1e-6  # of a self-stress of length one, in moments and forces times the size of the model
-RANKED = 20  # outputs by which the rank at regular positions is judged
-NUMBERS = 10**7  # of wrenches by self-stresses that are kept at a time, 80 MB
+LARGE = 1e3  # relative to the wrenches and multipliers: step in self-stress for differences
+UNIQUE = 1e-6  # share of a unit self-stress in moments, and forces times the size of the model
+RANKED = 20  # outputs at which the rank is evaluated
+NUMBERS = 10**7  # wrench components per self-stress in memory at a time, 80 MB
 
 
 class JointHistories(NamedTuple):
-    """Arrays of `joint_history`, the multipliers used, and for each primary and cut joint whether
-    its wrench is unique.
-    """
+    """Arrays of `joint_history`, the multipliers used, and for each primary and cut joint 1 if its
+    wrench is unique."""
 
     lam: np.ndarray  # (nt, nc)
     primary: np.ndarray  # (nt, nb, 6)
@@ -42,8 +40,7 @@ class JointHistories(NamedTuple):
 
 class JointCoordinates(NamedTuple):
     """Coordinates (nt, nq), velocities, accelerations and efforts (nt, nv) of one joint as
-    declared.
-    """
+    declared."""
 
     position: np.ndarray
     velocity: np.ndarray
@@ -65,8 +62,8 @@ def history_shapes(compiled: Compiled, nt: int) -> dict[str, tuple[int, ...]]:
 def joint_histories(
     compiled: Compiled, trajectory: Trajectory, *, redundant: bool, least_norm: bool = True
 ) -> JointHistories:  # fmt: skip
-    """Wrenches and coordinates of all joints; with redundant constraints those of least norm, or by
-    given multipliers, which are equivalent for joints with a unique wrench."""
+    """Wrenches and coordinates of all joints; with redundant constraints those of least norm, or
+    for given multipliers, which are equivalent for joints with a unique wrench."""
     beta = path_coordinates(compiled, trajectory)
     if not redundant:
         return _histories(compiled, trajectory, trajectory.lam, beta)
@@ -88,10 +85,12 @@ def joint_histories(
 
 
 class Decomposed(NamedTuple):
-    """Left singular vectors u (nc, nc) and singular values of `UnitRows` of lengths ``rows`` (nc,).
+    """Left singular vectors u (nc, nc) and singular values of `UnitRows` with lengths ``rows``
+    (nc,).
 
-    The last vectors over these lengths are self-stresses, Gᵀ y = 0. The rank of G itself depends
-    on the units of lengths and angles: in µm it was too low by one.
+    The last vectors divided by these lengths are self-stresses, Gᵀ y = 0. The rank of G itself
+    depends on the units of lengths and angles: in µm it was too low by one.
+
     """
 
     u: np.ndarray
@@ -106,7 +105,7 @@ def _decomposed(compiled: Compiled, trajectory: Trajectory, beta: np.ndarray, i:
 
 
 def _some(trajectory: Trajectory, outputs: range) -> Trajectory:
-    """These outputs of a trajectory."""
+    """Trajectory restricted to these outputs."""
     of = slice(outputs.start, outputs.stop)
     return Trajectory(*(np.ascontiguousarray(values[of]) for values in trajectory))
 
@@ -119,14 +118,15 @@ def _of_least_norm(
     rows: np.ndarray,
     length: float,
 ) -> np.ndarray:
-    """(nt, nc) λ + Y a with the least Σ |f|² + |n|²/ℓ² over the wrenches (f, n) of all joints on
-    their children, at the children's frames; of those with the same wrenches the least multipliers,
-    as of couplings in parallel.
+    """Multipliers λ + Y a (nt, nc) with the least Σ |f|² + |n|²/ℓ² over the wrenches (f, n) of all
+    joints on their children, at the children's frames; among those with the same wrenches the least
+    multipliers, as for couplings in parallel.
 
-    The wrenches are w + W a; W by one evaluation for each column y of ``stress``. A norm of forces
-    of the joints, not of multipliers, does not depend on which joints are cut. Multipliers, in
-    ``stress`` too, are those of rows of length one, λ times ``rows`` (nt, nc). ``length``: ℓ (m),
+    The wrenches are w + W a, where W takes one evaluation per column y of ``stress``. A norm of
+    joint forces rather than multipliers does not depend on the choice of cut joints. Multipliers,
+    also in ``stress``, refer to rows of length one, λ times ``rows`` (nt, nc). ``length``: ℓ (m),
     `_length`. Theory, section 31.
+
     """
     lam, d = trajectory.lam * rows, stress.shape[2]
     weight = np.array([1.0, 1.0, 1.0, *[1.0 / length] * 3])
@@ -140,7 +140,7 @@ def _of_least_norm(
         return np.concatenate(each, axis=1)
 
     base = wrenches(lam)
-    # wrenches are affine in λ: any step is exact, and a large one divides their round-off
+    # wrenches are affine in λ: any step is exact, and a large one reduces round-off
     size = (
         LARGE
         * max(
@@ -159,9 +159,8 @@ def _of_least_norm(
 
 
 def _length(compiled: Compiled, unique: np.ndarray) -> float:
-    """ℓ (m) by which moments are divided: the largest distance on a body between frames of joints
-    without a unique wrench.
-    """
+    """Length ℓ (m) that scales moments: the largest distance on a body between frames of joints
+    without a unique wrench."""
     frames, nb = compiled.system.frames, len(compiled.bodies)
     ends = [
         compiled.frames[end]
@@ -177,7 +176,7 @@ def _length(compiled: Compiled, unique: np.ndarray) -> float:
 
 
 def start_coordinates(compiled: Compiled) -> np.ndarray:
-    """Declared coordinates of the cut joints, initial values for the first output."""
+    """Declared coordinates of the cut joints, the initial values for the first output."""
     joints = compiled.model.joints
     return np.concatenate(
         [
@@ -188,7 +187,7 @@ def start_coordinates(compiled: Compiled) -> np.ndarray:
 
 
 def path_coordinates(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
-    """(nt, nβ) coordinates of the cut joints, initial values for each output."""
+    """Coordinates of the cut joints (nt, nβ), the initial values for each output."""
     if len(trajectory.beta) == len(trajectory.t):
         return trajectory.beta
     return np.tile(start_coordinates(compiled), (len(trajectory.t), 1))
@@ -224,7 +223,8 @@ def _unique(
 
 
 def unique_multipliers(compiled: Compiled, trajectory: Trajectory) -> np.ndarray:
-    """(nc,) whether no self-stress y, Gᵀ y = 0, has a part in the multiplier, at the first output."""
+    """Mask (nc,) of the multipliers in which no self-stress y, Gᵀ y = 0, has a part, at the first
+    output."""
     found = _decomposed(compiled, trajectory, path_coordinates(compiled, trajectory), 0)
     return np.asarray(np.abs(found.u[:, row_rank(found.size) :]).max(axis=1, initial=0.0) <= UNIQUE)
 
@@ -232,7 +232,7 @@ def unique_multipliers(compiled: Compiled, trajectory: Trajectory) -> np.ndarray
 def declared_wrench(
     compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str
 ) -> np.ndarray:
-    """(nt, 6) wrench on the declared child at its frame, in that frame's axes."""
+    """Wrench (nt, 6) on the declared child at its frame, in the axes of that frame."""
     place = compiled.places[joint]
     if place.cut >= 0:
         return found.cut[:, place.cut]
@@ -248,7 +248,7 @@ def declared_wrench(
 def declared_coordinates(
     compiled: Compiled, trajectory: Trajectory, found: JointHistories, joint: str
 ) -> JointCoordinates:
-    """Coordinates of a joint from the parent to the child it was declared with."""
+    """Coordinates of a joint from its declared parent to its declared child."""
     place = compiled.places[joint]
     nq, nv = sum(m.nq for m in place.motions), sum(m.nv for m in place.motions)
     if place.cut >= 0:
@@ -270,14 +270,14 @@ def declared_coordinates(
 
 
 def _own(motion: Motion) -> Motion:
-    """The motion itself where it is prescribed."""
+    """Underlying motion if it is prescribed, else the motion itself."""
     return motion.of if isinstance(motion, Prescribed) else motion
 
 
 def _with_prescribed(
     compiled: Compiled, place: JointPlace, tree: JointCoordinates, prescribed: np.ndarray
 ) -> JointCoordinates:  # fmt: skip
-    """The coordinates of a primary joint, the prescribed ones in their places."""
+    """Coordinates of a primary joint, with the prescribed ones inserted."""
     drives = list(compiled.model.drives)
     number = {drives[d]: k for k, d in enumerate(compiled.system.prescribed.drive)}
     q = v = 0
@@ -298,9 +298,8 @@ def _with_prescribed(
 
 
 def drive_efforts(compiled: Compiled, found: JointHistories, number: int) -> np.ndarray:
-    """(nt,) torque or force of a drive: the multiplier of its row, or that of its prescribed
-    coordinate by inverse dynamics.
-    """
+    """Torque or force (nt,) of a drive: the multiplier of its row, or the effort of its prescribed
+    coordinate by inverse dynamics."""
     system = compiled.system
     row = system.drives.row[system.drives.drive == number]
     if len(row):
@@ -309,7 +308,7 @@ def drive_efforts(compiled: Compiled, found: JointHistories, number: int) -> np.
 
 
 def _reversed(motions: tuple[Motion, ...], tree: JointCoordinates) -> JointCoordinates:
-    """Coordinates of the inverse chain; efforts by equal power, τᵀη."""
+    """Coordinates of the inverse chain; efforts follow from equal power, τᵀη."""
     position, velocity = inverse_coordinates(motions, tree.position, tree.velocity)
     _, acceleration = inverse_coordinates(motions, tree.position, tree.acceleration)
     effort = tree.effort[:, ::-1]
@@ -317,7 +316,7 @@ def _reversed(motions: tuple[Motion, ...], tree: JointCoordinates) -> JointCoord
         units = np.broadcast_to(
             np.eye(tree.velocity.shape[1]), (len(position), *2 * tree.velocity.shape[1:])
         )
-        # of each unit velocity
+        # rates of the declared coordinates for each unit velocity of the tree
         _, rates = inverse_coordinates(motions, tree.position[:, None], units)
         effort = np.linalg.solve(rates, tree.effort[..., None])[..., 0]
     return JointCoordinates(position, velocity, acceleration, effort)

@@ -1,11 +1,11 @@
-"""Checks that flexible bodies deform within the linear range of their own frames.
+"""Checks that flexible bodies deform within the linear range of their frames.
 
-A body moves with displacements of second order in its frame (docs/theory.md, section 8); those of
-third order are missing. Where its parts turn by up to θ against its frame, forces and positions are
-wrong by shares of some θ². So the turn of all frames and of parts of the surface is compared with a
-limit, and so is the displacement with the size of the body, which finds large strains. Compact bars
-have wider limits than other bodies, of which thin curved sheets are the worst, whose bending and
-torsion depend on each other.
+Displacements in the body frame are of second order (docs/theory.md, section 8); third-order terms
+are missing. Where parts turn by up to θ relative to the body frame, the relative error of forces
+and positions is of order θ². The check therefore compares the rotation of all frames and parts of
+the surface with a limit, and the displacement with the size of the body, which detects large
+strains. Compact bars have wider limits than other bodies; the worst are thin curved sheets, whose
+bending and torsion are coupled.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from flexmbs.system.check import PASS, WARN, Check
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
-# of a compact bar, twice its volume over its surface, relative to its second extent
+# least mean thickness (twice volume over surface) of a compact bar, relative to its second extent
 THICKNESS = 0.2
 MOST_PLACES, MOST_TIMES = 400, 200
-FEW_PLACES, BLOCK = 20, 5000  # places by which those times are found, so many times at once
-DEGREE = 4  # of the turn along a body
+FEW_PLACES, BLOCK = 20, 5000  # places that select the times; times processed at once
+DEGREE = 4  # degree of the polynomial of the rotation along a body
 
 
 class Limits(NamedTuple):
-    """Largest displacement over the size of a body or piece and turn against its frame [rad]; error
-    of the largest force over the square of the turn."""
+    """Largest displacement relative to the size of a body or piece, largest rotation relative to
+    its frame [rad]; error of the largest force divided by the square of the rotation."""
 
     displacement: float
     rotation: float
@@ -43,9 +43,9 @@ COMPACT, OTHER = Limits(0.08, 0.16, 0.7), Limits(0.05, 0.08, 8.0)
 
 
 class _Deflected(NamedTuple):
-    """Largest elastic displacement over the size of a body or piece and turn against its frame
-    [rad], their limits, what they are by these at the worst output, that output, the displacement
-    [m], and how far it bends there over its length [rad]."""
+    """Largest elastic displacement relative to the size of a body or piece and rotation relative to
+    its frame [rad], their limits, their largest share of the limits, the output where it occurs,
+    the displacement [m] there, and the bending angle over the length [rad]."""
 
     displacement: float
     turn: float
@@ -57,9 +57,8 @@ class _Deflected(NamedTuple):
 
 
 def linear_range(solution: SolutionData, name: str) -> Check | None:
-    """The check of a body, of a divided one that of the piece nearest to its limits; None without
-    elastic coordinates.
-    """
+    """Check of a body, for a divided body of the piece closest to its limits; None without elastic
+    coordinates."""
     pieces = [
         _deflected(solution.elastic(piece), data)
         for piece, data in zip(solution.compiled.pieces_of(name), data_of(solution, name))
@@ -89,15 +88,17 @@ def linear_range(solution: SolutionData, name: str) -> Check | None:
 
 
 def _remedy(pieces: int, bend: float, worst: _Deflected) -> str:
-    """Pieces of equal length turn within the limit if none bends more than this over its present
-    length.
-    """
+    """Remedy: pieces of equal length stay within the limit if none bends more than this over its
+    present length."""
     number = int(np.ceil(pieces * bend / worst.limits.rotation))
     if number <= pieces and worst.turn > worst.limits.rotation:
-        return "it turns against its frame more than it bends: reduce it with another reference"
+        return (
+            "it rotates relative to its frame more than it bends: reduce it with another reference"
+        )
     if number <= pieces:
         return (
-            "its strains are not small, which no division mends: check its loads and its stiffness"
+            "its strains are not small, and dividing it does not help: check its loads and "
+            "stiffness"
         )
     if pieces > 1:
         return f"divide it into {number} pieces instead of {pieces}"
@@ -130,8 +131,8 @@ def _shares(displacement: FloatArray, turn: FloatArray, limits: Limits) -> Float
 
 
 def is_compact(surface: Surface) -> bool:
-    """True if a surface encloses a bar rather than a sheet: its mean thickness, twice the volume over
-    the surface, is at least a fifth of its second extent."""
+    """True if a surface encloses a bar rather than a sheet: its mean thickness, twice the volume
+    over the surface, is at least a fifth of its second extent."""
     sides = np.sort(surface.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
     if not len(sides) or (np.unique(sides, axis=0, return_counts=True)[1] != 2).any():
         return False
@@ -147,9 +148,8 @@ def is_compact(surface: Surface) -> bool:
 
 
 def _bend(places: FloatArray, turn: FloatArray) -> float:
-    """Largest slope of the turn (n, 3) of the places (n, 3) along their longest axis, times their
-    length, of polynomials.
-    """
+    """Largest slope of the rotation (n, 3) along the longest axis of the places (n, 3), times their
+    length, from polynomials."""
     x = places - places.mean(axis=0)
     along = x @ np.linalg.svd(x, full_matrices=False)[2][0]
     s = (along - along.min()) / (float(np.ptp(along)) or 1.0)
@@ -160,16 +160,15 @@ def _bend(places: FloatArray, turn: FloatArray) -> float:
 
 
 def _largest(shapes: FloatArray, elastic: FloatArray) -> FloatArray:
-    """Largest length (nt,) of vectors by their shapes (n, 3, nf)."""
+    """Largest length (nt,) of vectors given by shapes (n, 3, nf)."""
     return np.asarray(
         np.linalg.norm(np.einsum("nak,tk->tna", shapes, elastic), axis=2).max(axis=1, initial=0.0)
     )
 
 
 def _turning(data: FlexibleBodyData, most: int) -> tuple[FloatArray, FloatArray]:
-    """Places (n, 3) of its frames, and of at most so many triangles of its surface, and how the
-    modes turn them (n, 3, nf).
-    """
+    """Positions (n, 3) of the frames and of at most ``most`` triangles of the surface, and their
+    rotations by the modes (n, 3, nf)."""
     frames = list(data.frames.values())
     places = np.array([frame.x for frame in frames]).reshape(-1, 3)
     psi = np.array([frame.psi for frame in frames]).reshape(-1, 3, data.nf)
@@ -180,8 +179,9 @@ def _turning(data: FlexibleBodyData, most: int) -> tuple[FloatArray, FloatArray]
 
 
 def _turns(surface: Surface, most: int) -> tuple[FloatArray, FloatArray]:
-    """Centres of triangles and their turns by the modes: ω = c − ½ n (n·c), c = Σ g_i × d_i, d_i
-    the displacements of two corners relative to the third, g_i dual to these sides."""
+    """Centres of triangles and their rotations by the modes: ω = c − ½ n (n·c), c = Σ g_i × d_i,
+    where d_i are the displacements of two corners relative to the third and g_i are dual to these
+    sides."""
     corners = surface.triangles[evenly(len(surface.triangles), most)]
     sides, moved = (
         np.stack([u[corners[:, i]] - u[corners[:, 0]] for i in (1, 2)], axis=1)
@@ -203,8 +203,7 @@ def displacements(
     data: FlexibleBodyData, elastic: FloatArray, most: int
 ) -> tuple[float, FloatArray]:
     """Size of the body, and its largest elastic displacement at each time, on a sample of at most
-    so many nodes.
-    """
+    ``most`` nodes."""
     if data.surface is not None:
         pick = evenly(len(data.surface.nodes), most)
         nodes, phi = data.surface.nodes[pick], data.surface.phi[pick]

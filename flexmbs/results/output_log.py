@@ -1,8 +1,8 @@
-"""Outputs of a run as a log of frames: the first one names their fields, each of the others holds
-some rows.
+"""Log of the outputs of a run in frames: the first frame names their fields, each of the others
+contains some rows.
 
-A row is all numbers of an output, field after field. Rows are read up to the first frame that is
-damaged or out of order.
+A row consists of all numbers of an output, field after field. Reading stops at the first frame that
+is damaged or out of order.
 """
 
 import json
@@ -24,16 +24,15 @@ Fields = list[tuple[str, tuple[int, ...]]]
 
 
 class Rows(NamedTuple):
-    """Content of a log: fields with their shapes, rows (n, width), and the ends of its frames with
-    the rows up to them.
-    """
+    """Content of a log: fields with their shapes, rows (n, width), and the end positions of its
+    frames with the number of rows up to them."""
 
     fields: Fields
     values: np.ndarray
     ends: list[tuple[int, int]]
 
     def columns(self) -> dict[str, np.ndarray]:
-        """The rows by field."""
+        """Rows by field."""
         found, at = {}, 0
         for name, shape in self.fields:
             n = math.prod(shape)
@@ -45,12 +44,12 @@ class Rows(NamedTuple):
 
 
 def fields_of(out: tuple[np.ndarray, ...]) -> Fields:
-    """Names and shapes of the outputs, a NamedTuple of arrays over time."""
+    """Names and shapes of the outputs, given as a NamedTuple of arrays over time."""
     return [(name, array.shape[1:]) for name, array in out._asdict().items()]  # type: ignore[attr-defined]
 
 
 def read_rows(path: Path) -> Rows | None:
-    """The rows of a log; None without one, or with nothing whole in it. Raises InputError, OSError."""
+    """Rows of a log; None without a log or without intact frames. Raises InputError, OSError."""
     try:
         found = iter(list(frames(path)))
     except FileNotFoundError:
@@ -82,14 +81,13 @@ def _fields(path: Path, content: bytes) -> Fields:
         return [(str(name), tuple(int(n) for n in shape)) for name, shape in head["fields"]]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise InputError(
-            f"{path}: does not begin as a log of outputs; start the run anew"
+            f"{path}: does not start as a log of outputs; start the run again"
         ) from None
 
 
 class OutputLog:
-    """The log of a run, open for writing behind ``kept`` rows of what is there. Raises InputError,
-    MachineError.
-    """
+    """Log of a run, open for writing after the ``kept`` existing rows. Raises InputError,
+    MachineError."""
 
     def __init__(
         self, path: Path, out: tuple[np.ndarray, ...], there: Rows | None, kept: int
@@ -110,7 +108,7 @@ class OutputLog:
             raise
 
     def write(self, reached: int) -> None:
-        """The rows that are not there yet, up to ``reached``. Raises MachineError."""
+        """Write the new rows up to ``reached``. Raises MachineError."""
         count = max(PIECE // max(row_bytes(self.out), 1), 1)
         while self.n < reached:
             last = min(self.n + count, reached)
@@ -120,7 +118,7 @@ class OutputLog:
             self.n = last
 
     def flush(self) -> None:
-        """Return when the rows are on the disk. Raises MachineError."""
+        """Return once the rows are on the disk. Raises MachineError."""
         self.log.flush()
 
     def close(self) -> None:
@@ -129,10 +127,10 @@ class OutputLog:
 
 
 def rows(out: Sequence[np.ndarray], first: int, last: int) -> np.ndarray:
-    """(last − first, width) numbers of the outputs from ``first`` up to ``last``."""
+    """Numbers (last − first, width) of the outputs from ``first`` up to ``last``."""
     return np.concatenate([array[first:last].reshape(last - first, -1) for array in out], axis=1)
 
 
 def row_bytes(out: Sequence[np.ndarray]) -> int:
-    """Bytes of an output."""
+    """Number of bytes of one output."""
     return 8 * sum(math.prod(array.shape[1:]) for array in out)

@@ -1,6 +1,5 @@
-"""Outputs of a long run that tell its largest values, and places of a body: quantities that cost
-much are evaluated at these.
-"""
+"""Selection of output times likely to contain extremes, and of places of a body, for expensive
+quantities."""
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from flexmbs.results.stress_values import FloatArray, IntArray
 
 def telling_outputs(scores: FloatArray, most: int) -> IntArray:
     """Indices of at most ``most`` outputs, ascending: half of them equally spaced, the others at
-    the largest local maxima of the scores (k, nt), quantities that cost little."""
+    the largest local maxima of inexpensive scores (k, nt)."""
     k, nt = scores.shape
     if nt <= most:
         return np.arange(nt)

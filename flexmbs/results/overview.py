@@ -1,4 +1,4 @@
-"""`print(solution)`: what was run and how it went, in about ten lines."""
+"""Text of ``print(solution)``: what was run and how it went, in about ten lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 8
 
 
 def overview(solution: SolutionData) -> str:
-    """Verdict, run, size, steps, energy, drift, the worst checks, names of bodies and joints."""
+    """Verdict, run, size, steps, energy, drift, worst checks, names of bodies and joints."""
     compiled, run = solution.compiled, solution.run
     ns, nc, elastic = (
         int(compiled.system.layout[2]),

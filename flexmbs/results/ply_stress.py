@@ -1,6 +1,5 @@
-"""Stress in the plies of laminated shells over a run, with the failure index of Tsai and Wu
-(`flexmbs.flexible_body.plies`).
-"""
+"""Stress in the plies of laminated shells over a run, with the Tsai–Wu failure index
+(`flexmbs.flexible_body.plies`)."""
 
 from __future__ import annotations
 
@@ -15,18 +14,19 @@ from flexmbs.flexible_body.plies import PLACES, Plies, PlyPlaces, tsai_wu_parts
 from flexmbs.results.stress_values import FloatArray, IntArray
 from flexmbs.signals.signal_arguments import one_number, whole_numbers
 
-BLOCK = 2**21  # values of one block of points
+BLOCK = 2**21  # numbers in one block of points, 16 MB
 
 
 @dataclass(frozen=True, eq=False)
 class PlyStress:
-    """Stress at m places in plies, at one time t () or at all output times t (nt,), along the axes
-    of each ply.
+    """Stress at m places in plies, at one time t () or at all output times t (nt,), in the axes of
+    each ply.
 
-    node_ids (m,): numbers of the points on the bottom of the shell; positions (m, 3): of these,
-    undeformed, m. ply (m,): from 1 at the bottom.  place (m,): "bottom", "middle" or "top" of the
-    ply. stress (m, 3) or (nt, m, 3): σ₁ along the fibres, σ₂ across, τ₁₂, Pa.  strengths (m, 5):
-    X_t, X_c, Y_t, Y_c, S, Pa.
+    node_ids (m,): numbers of the points on the bottom of the shell; positions (m, 3): their
+    undeformed positions [m]. ply (m,): from 1 at the bottom.  place (m,): "bottom", "middle" or
+    "top" of the ply. stress (m, 3) or (nt, m, 3): σ₁ along the fibres, σ₂ across, τ₁₂ [Pa].
+    strengths (m, 5): X_t, X_c, Y_t, Y_c, S [Pa].
+
     """
 
     t: FloatArray
@@ -40,15 +40,13 @@ class PlyStress:
     @property
     def tsai_wu(self) -> FloatArray:
         """Failure index (m,) or (nt, m), 1 at failure; zero in plies of unknown strength. Raises
-        InputError if all are.
-        """
+        InputError if all strengths are unknown."""
         return np.asarray(sum(self._parts()))
 
     @property
     def strength_ratio(self) -> FloatArray:
-        """R (m,) or (nt, m): R times the stress fails; infinite where it never does. Raises
-        InputError as `tsai_wu`.
-        """
+        """Strength ratio R (m,) or (nt, m): the ply fails at R times the stress; infinite if it
+        never does. Raises InputError as `tsai_wu`."""
         b, a = self._parts()
         with np.errstate(divide="ignore"):
             return np.asarray(2 / (b + np.sqrt(b**2 + 4 * a)))
@@ -64,8 +62,8 @@ class PlyStress:
 
 @dataclass(frozen=True, eq=False)
 class PlyEnvelope:
-    """Largest failure index of Tsai and Wu over the run, at each of p points: node_ids (p,) on the
-    bottom, positions (p, 3) [m], tsai_wu (p,), time (p,) [s], ply (p,) from 1, place (p,)."""
+    """Largest Tsai–Wu index over the run at each of p points: node_ids (p,) on the bottom,
+    positions (p, 3) [m], tsai_wu (p,), time (p,) [s], ply (p,) from 1, place (p,)."""
 
     node_ids: IntArray
     positions: FloatArray
@@ -84,7 +82,8 @@ class PlyEnvelope:
 class PlyView:
     """Stress in the plies of one body.
 
-    name: the body's.  t (nt,): output times.  history, field and envelope are evaluated on demand.
+    name: of the body.  t (nt,): output times.  history, field and envelope are evaluated on demand.
+
     """
 
     name: str
@@ -95,8 +94,8 @@ class PlyView:
     _values: Callable[[IntArray, slice], FloatArray]
 
     def history(self, nodes: int | Iterable[int]) -> PlyStress:
-        """All plies under chosen nodes (numbers on either face of the shell) at all output times.
-        Raises InputError for nodes without plies."""
+        """Stress in all plies at the given nodes (numbers on either face of the shell) at all
+        output times. Raises InputError for nodes without plies."""
         wanted = whole_numbers(nodes, "nodes")
         faces = np.stack([self._node_ids[self.plies.bottom], self._node_ids[self.plies.top]])
         missing = wanted[~np.isin(wanted, faces)]
@@ -109,13 +108,12 @@ class PlyView:
         return self._at(points, slice(None), self.t)
 
     def field(self, t: float) -> PlyStress:
-        """All plies at all points at the output time nearest to t, s. Raises InputError for times
-        outside of the run.
-        """
+        """Stress in all plies at all points at the output time nearest to t [s]. Raises InputError
+        for times outside the run."""
         t = one_number(t, "t")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(
-                f"t: {t:g} s is outside of the solution, which has {self.t[0]:g} … {self.t[-1]:g} s"
+                f"t: {t:g} s is outside the solution, which covers {self.t[0]:g} … {self.t[-1]:g} s"
             )
         i = int(np.argmin(np.abs(self.t - t)))
         found = self._at(np.arange(len(self.plies.bottom)), slice(i, i + 1), self.t[i])
@@ -124,8 +122,7 @@ class PlyView:
     @cached_property
     def envelope(self) -> PlyEnvelope:
         """Largest failure index of each point over the run. Raises InputError if all strengths are
-        unknown.
-        """
+        unknown."""
         p = len(self.plies.bottom)
         size = 3 * int(np.diff(self.plies.first).max()) * len(self.t) * 3
         blocks = np.array_split(np.arange(p), max(1, min(p, -(-p * size // BLOCK))))
@@ -140,8 +137,7 @@ class PlyView:
 
     def _worst(self, points: IntArray) -> tuple[FloatArray, IntArray, IntArray, IntArray]:
         """Largest failure index of each point over times and places, with its time, ply number and
-        place.
-        """
+        place."""
         places, found = self.plies.places(points), self._at(points, slice(None), self.t)
         index = found.tsai_wu
         time = index.argmax(axis=0)

@@ -57,10 +57,8 @@ from flexmbs.system.coordinate_functions import factors_at
 from flexmbs.system.records import Work
 from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
-# motions of frames that are kept: bytes of all and number of blocks, of frames evaluated together
-KEPT_MOTIONS, KEPT_BLOCKS = 2**26, 4
-MOTION_NUMBERS = 24  # of a frame at an output: see `frames_history`
-# the integrator whose accelerations are changes of the velocity over a step
+KEPT_MOTIONS = 2**26  # bytes: more motions of frames are recomputed on each request
+# the integrator whose accelerations are velocity changes divided by the step
 TIME_STEPPING = "moreau-jean"
 
 
@@ -71,6 +69,7 @@ class SolutionData:
     compiled: the compiled model.  trajectory: t (nt,), q, s, ṡ, λ, force states, works, drift.
     statistics: counts and times. run: options, outcome, redundant constraints, notes, provenance.
     Views are evaluated on demand.
+
 
     Examples
     --------
@@ -114,7 +113,8 @@ class SolutionData:
 
     @property
     def q(self) -> FloatArray:
-        """Positions (nt, nq): joint coordinates of the tree and elastic coordinates, body by body."""
+        """Positions (nt, nq): joint coordinates of the tree and elastic coordinates, body by
+        body."""
         return self.trajectory.q
 
     @property
@@ -129,9 +129,8 @@ class SolutionData:
 
     @property
     def lam(self) -> FloatArray:
-        """Lagrange multipliers (nt, nc); those of the wrenches of least norm where constraints are
-        redundant.
-        """
+        """Lagrange multipliers (nt, nc); with redundant constraints those of the least-norm
+        wrenches."""
         return self._joints.lam if self.run.redundant else self.trajectory.lam
 
     @property
@@ -141,17 +140,18 @@ class SolutionData:
 
     @property
     def events(self) -> tuple[EventRecord, ...]:
-        """Events located in the run, in the order of their times: name, t, q, s."""
+        """Events located in the run in chronological order: name, t, q, s."""
         return tuple(self.run.events)
 
     def at(self, times: float | Iterable[float]) -> Self:
-        """The solution at other times (s) within the run, by quintic Hermite interpolation (see
+        """Solution at other times (s) within the run, by quintic Hermite interpolation (see
         `between_outputs`).
 
         The error is of order Δt⁶ in positions, Δt⁵ in velocities, Δt⁴ in accelerations and
-        wrenches, with Δt between outputs. Between outputs with an impact it is Δt³, Δt² and Δt,
-        before and after it, and wrenches follow no jump. Raises `InputError` for times outside of
-        the run, or that do not ascend.
+        wrenches, with Δt between outputs. Between outputs with an impact it is of order Δt³, Δt²
+        and Δt before and after the impact, and wrenches do not follow the jump. Raises `InputError`
+        for times outside the run or not in ascending order.
+
         """
         chosen = _times(times)
         jumps = Jumps(
@@ -168,17 +168,16 @@ class SolutionData:
     @cached_property
     def audit(self) -> tuple[Check, ...]:
         """Checks of the run: outcome, energy, drift, redundancy, steps, deflections, stresses;
-        independent verification of accelerations, reactions and joint angles, the error of the
-        steps and their resolution of laws and forces.
+        independent verification of accelerations, reactions and joint angles; error of the steps
+        and their resolution of laws and forces.
 
-        Each has a title, a status (PASS, WARN or FAIL), the finding with its location and time, and
-        a remedy. With ``audit="none"`` there is one alone, NOT JUDGED, beside the outcome of a run
-        that did not finish.
+        Each has a title, a status (PASS, WARN or FAIL), a finding with location and time, and a
+        remedy.
         """
         return (*checks(self), *self.run.checks)
 
     def with_checks(self, checks: Iterable[Check]) -> Self:
-        """The same solution with these checks added to its audit; evaluated views are kept."""
+        """Same solution with these checks added to its audit; evaluated views are kept."""
         judged = dataclasses.replace(self, run=dataclasses.replace(self.run, checks=tuple(checks)))
         own = {field.name for field in dataclasses.fields(self)}
         judged.__dict__.update(
@@ -188,7 +187,7 @@ class SolutionData:
 
     @property
     def verdict(self) -> str:
-        """The worst of the `audit`: "PASS", "WARN" or "FAIL"; "NOT JUDGED" without one."""
+        """Worst status of the `audit`: "PASS", "WARN" or "FAIL"."""
         return verdict(self.audit)
 
     @property
@@ -218,7 +217,7 @@ class SolutionData:
 
     @property
     def contacts(self) -> tuple[str, ...]:
-        """Names of the contacts, one for each bound of a joint limit."""
+        """Names of the contacts; each bound of a joint limit is a contact."""
         return self.compiled.contacts
 
     @property
@@ -230,13 +229,12 @@ class SolutionData:
 
     @property
     def model_text(self) -> str:
-        """The model as the text of its file; content that a file cannot hold is only described."""
+        """Text of the model file; content that a file cannot represent is only described."""
         return self.run.model_text or self.model.to_toml(complete=False)
 
     def frame(self, name: str | FrameRef) -> FrameView:
-        """Motion of the frame ``body/frame``, or of a body frame or the ground. Raises InputError
-        for an unknown name.
-        """
+        """Motion of the frame ``body/frame``, of a body frame or of the ground. Raises InputError
+        for an unknown name."""
         try:
             ref = frame_ref(name)
         except ValueError as error:
@@ -249,7 +247,7 @@ class SolutionData:
         return FrameView(str(ref), self.t, *self._motion(self.compiled.frames[ref]))
 
     def body(self, name: str) -> BodyView:
-        """Motion of a body frame, and the body's elastic coordinates; also of a piece of a divided
+        """Motion of a body frame and the body's elastic coordinates; also for a piece of a divided
         body, ``boom[2]``. Raises InputError for an unknown name."""
         name = str(name)
         if name not in self.compiled.bodies:
@@ -274,7 +272,7 @@ class SolutionData:
         )
 
     def elastic(self, body: str) -> FloatArray:
-        """Elastic coordinates (nt, nf) of a body in one piece, or of a piece."""
+        """Elastic coordinates (nt, nf) of a body in one piece, or of a single piece."""
         tree, i = self.compiled.system.tree, self.compiled.bodies.index(body)
         return self.q[:, tree.qf_at[i] :][:, : tree.nf[i]]
 
@@ -283,7 +281,7 @@ class SolutionData:
         return self.s[:, tree.sf_at[i] :][:, : tree.nf[i]]
 
     def shape(self, body: str) -> Deformation | None:
-        """Surface of a flexible body and displacements of its nodes; None of bodies without one."""
+        """Surface of a flexible body and displacements of its nodes; None without a surface."""
         if body not in self._shapes:
             self._shapes[body] = deformation(self, body)
         return self._shapes[body]
@@ -351,8 +349,8 @@ class SolutionData:
         return CouplingView(name, self.t, value, lam, effort, lam * rate, unique)
 
     def contact(self, name: str) -> ContactView:
-        """Gap, velocities and forces of a contact; bounds of a joint limit are ``name.lower`` and
-        ``name.upper``. Raises InputError."""
+        """Gap, velocities and forces of a contact; bounds of a joint limit are named ``name.lower``
+        and ``name.upper``. Raises InputError."""
         name = str(name)
         _known("contact", name, self.contacts)
         number = self.contacts.index(name)
@@ -372,9 +370,8 @@ class SolutionData:
 
     @cached_property
     def overlaps(self) -> dict[str, FloatArray]:
-        """Penetration depth (nt,) [m or rad] of rigid contacts, by name; 0 if they are open or
-        outside their bounds.
-        """
+        """Penetration (nt,) [m or rad] of rigid contacts, by name; 0 if they are open or outside
+        their bounds."""
         rigid = self.compiled.system.contacts.law_kernel < 0
         if not rigid.any():
             return {}
@@ -395,9 +392,8 @@ class SolutionData:
 
     @cached_property
     def rotor_moments(self) -> Mapping[str, FloatArray]:
-        """Moment (nt, 3) that each gyroscopic rotor puts on the parent frame of its joint, axes of
-        that frame [N m].
-        """
+        """Moment (nt, 3) [N m] that each gyroscopic rotor exerts on the parent frame of its joint,
+        in axes of that frame."""
         beta = path_coordinates(self.compiled, self.trajectory)
         out = np.zeros((len(self.t), len(self.model.rotors), 3))
         rotor_history(
@@ -414,9 +410,9 @@ class SolutionData:
 
     @cached_property
     def applied(self) -> Mapping[str, FloatArray]:
-        """Force and moment (nt, 6) of applied forces on frames ``body/frame`` of bodies with stress
-        modes, about the position of the frame in body axes [N, N m]; joints, drives and joint
-        forces are not in it."""
+        """Force and moment (nt, 6) [N, N m] of applied forces on frames ``body/frame`` of bodies
+        with stress modes, about the position of the frame, in body axes; without joints, drives and
+        joint forces."""
         if self.stored_applied is not None:
             return self.stored_applied
         return applied_wrenches(self.compiled, self.trajectory)
@@ -468,26 +464,19 @@ class SolutionData:
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
 
     def _motion(self, number: int) -> FrameMotion:
-        """Motion of a frame by its index. Those of neighbouring frames are evaluated with it, and
-        the last ones are kept: views ask again and again, and for one frame after the other.
-        """
-        size = max(1, KEPT_MOTIONS // (KEPT_BLOCKS * max(len(self.t), 1) * 8 * MOTION_NUMBERS))
-        block = number // size
-        motions = self._motions.get(block)
-        if motions is None:
-            last = min((block + 1) * size, len(self.compiled.system.frames.body))
-            numbers = np.arange(block * size, last)
-            motions = np.zeros((len(numbers), len(self.t), MOTION_NUMBERS))
+        """Motion of a frame by its index; a few are cached because views request them
+        repeatedly."""
+        out = self._motions.get(number)
+        if out is None:
+            out = np.zeros((len(self.t), 24))
             thread = threading.get_ident()
             if thread not in self._scratches:
                 self._scratches[thread] = make_work(self.compiled.system)
-            states = Motions(self.t, self.q, self.s, self.sd)
-            frames_history(self.compiled.system, self._scratches[thread], numbers, states, motions)
-            for old in list(self._motions)[: 1 - KEPT_BLOCKS]:
-                self._motions.pop(old, None)
-            self._motions[block] = motions
-        out = motions[number - block * size]
-        out = out.copy()  # views are their owner's
+            motions = Motions(self.t, self.q, self.s, self.sd)
+            frame_history(self.compiled.system, self._scratches[thread], number, motions, out)
+            if (len(self._motions) + 1) * out.nbytes <= KEPT_MOTIONS:
+                self._motions[number] = out
+        out = out.copy()  # the view is returned to the user, the original is cached
         return FrameMotion(
             out[:, 9:12],
             out[:, :9].reshape(-1, 3, 3),

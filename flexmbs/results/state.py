@@ -1,6 +1,5 @@
-"""`State`: a model at one instant in joint coordinates, from its declarations, from a solution, or
-from an analysis.
-"""
+"""`State`: model at one instant in joint coordinates, from its declarations, a solution or an
+analysis."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,12 +42,13 @@ CONTRADICTION = 1e-7  # relative residual: accelerations given with eight digits
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A model at time t (s) in joint coordinates.
+    """Model at time t (s) in joint coordinates.
 
     q (nq,) and s (ns,): positions and velocities; sd (ns,) and lam (nc,): accelerations and
     multipliers; z (nz,): force states; beta: coordinates of the cut joints.  contact (n, 3): normal
-    and tangential forces of rigid contacts, of a run; those with a normal force are closed.  M ṡ =
-    k + Gᵀλ, docs/theory.md, section 23: accelerations without the forces of rigid contacts.
+    and tangential forces of rigid contacts in a run; contacts with a normal force are closed.  M ṡ
+    = k + Gᵀλ, docs/theory.md, section 23: accelerations without forces of rigid contacts.
+
     """
 
     compiled: Compiled = field(repr=False)
@@ -63,7 +63,7 @@ class State:
 
     @property
     def state(self) -> "State":
-        """Itself: a state is accepted wherever a result with a state is."""
+        """The state itself: a state is accepted wherever a result with a state is."""
         return self
 
     def work(self) -> Work:
@@ -72,7 +72,7 @@ class State:
 
 
 class HasState(Protocol):
-    """A state, an equilibrium, or another result with a state."""
+    """Object with a state: a state, an equilibrium or another result."""
 
     @property
     def state(self) -> State:
@@ -87,13 +87,14 @@ def state(
     velocity: Values | None = None,
     acceleration: Values | None = None,
 ) -> State:
-    """The state with the declared joint coordinates, or those given by joint, made consistent with
-    all constraints.
+    """State with the declared joint coordinates, or those given by joint, made consistent with all
+    constraints.
 
-    position, velocity, acceleration: joint → number(s) as of ``q0`` and ``v0``; without
-    ``acceleration`` it is that of the free motion. With it the given accelerations are kept, and
-    the others are zero or, if loops and drives require it, those of least mass-weighted norm.
-    Raises `InputError`. Source: docs/theory.md, section 50.
+    position, velocity, acceleration: joint → number(s) as in ``q0`` and ``v0``; without
+    ``acceleration`` the model moves freely. Otherwise the given accelerations are kept, and the
+    others are zero or, if loops and drives require it, those of least mass-weighted norm. Raises
+    `InputError`. Source: docs/theory.md, section 50.
+
 
     Examples
     --------
@@ -110,8 +111,8 @@ def state(
     require_model(model)
     chosen = _with_values(model, by_joint(position, "position"), by_joint(velocity, "velocity"))
     declaration_report(chosen).raise_errors()
-    # springs without a length are unloaded in the declared position, couplings have the offsets of
-    # it
+    # springs without a given length are unloaded in the declared position, couplings take their
+    # offsets from it
     constants = None if chosen is model else initial_state(model)[0].initial_constants
     compiled, start = consistent_state(chosen, t=t, constants=constants)
     t = float(t)
@@ -130,9 +131,8 @@ def settled_state(
     beta: np.ndarray,
     z: np.ndarray | None = None,
 ) -> State:
-    """The state near (q, s) on the constraints, with its accelerations and multipliers. Raises
-    `InputError`.
-    """
+    """State near (q, s) that satisfies the constraints, with its accelerations and multipliers.
+    Raises `InputError`."""
     require_functions(compiled.model)
     require_independent_motions(compiled, q, beta)
     work, q, s = make_work(compiled.system, beta), q.copy(), s.copy()
@@ -150,7 +150,7 @@ def settled_state(
 
 
 def given_state(key: str, given: HasState) -> State:
-    """The state of an argument. Raises `InputError` if it has none."""
+    """State of an argument. Raises `InputError` if it has none."""
     try:
         found = given.state
     except AttributeError:
@@ -164,7 +164,7 @@ def given_state(key: str, given: HasState) -> State:
 
 
 def state_of(solution: SolutionData, t: float) -> State:
-    """The state of a solution in joint coordinates at its output time nearest to ``t``. Raises
+    """State of a solution in joint coordinates at the output time nearest to ``t``. Raises
     `InputError`.
 
     Examples
@@ -184,7 +184,7 @@ def state_of(solution: SolutionData, t: float) -> State:
             "simulate or Solution.load"
         )
     if len(solution.t) == 0:
-        raise InputError("solution: it has no outputs, hence no states; run it again")
+        raise InputError("solution: it has no outputs and therefore no states; run it again")
     i = int(np.argmin(np.abs(solution.t - t)))
     spacing = float(np.diff(solution.t).max(initial=0.0))
     if not abs(solution.t[i] - t) <= 0.5 * spacing + 1e-9 * (
@@ -209,7 +209,7 @@ def state_of(solution: SolutionData, t: float) -> State:
 
 
 class JointValues(NamedTuple):
-    """q and s of the tree and coordinates β of the cut joints."""
+    """Positions q and velocities s of the tree, and coordinates β of the cut joints."""
 
     q: np.ndarray
     s: np.ndarray
@@ -247,9 +247,8 @@ def joint_values(
 
 
 def with_prescribed(solution: SolutionData) -> list[State]:
-    """All outputs of a solution in rheonomic coordinates as states in joint coordinates, with its
-    accelerations; λ is zero.
-    """
+    """States in joint coordinates of all outputs of a solution in rheonomic coordinates, with its
+    accelerations; λ is zero."""
     compiled, trajectory, outputs = solution.compiled, solution.trajectory, range(len(solution.t))
     joint = compile_model(compiled.declared, "joint").with_initial_constants(
         compiled.initial_constants
@@ -284,8 +283,8 @@ def _free_values(body: BodyView, i: int, turns: bool) -> tuple[np.ndarray, np.nd
 
 
 def state_about(model: ModelData, at: HasState | None) -> State:
-    """The declared state of a model, or the state ``at``, with the accelerations and multipliers of
-    the model there.
+    """Declared state of a model, or the state ``at``, with the accelerations and multipliers of the
+    model there.
 
     ``at`` may belong to another model with the same bodies and joints. Raises `InputError`.
     """
@@ -300,9 +299,8 @@ def state_about(model: ModelData, at: HasState | None) -> State:
 
 
 def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -> InitialState:
-    """A state as the start of a model compiled in joint coordinates. Raises `InputError` for other
-    bodies and joints.
-    """
+    """State as the start of a model compiled in joint coordinates. Raises `InputError` for other
+    bodies and joints."""
     own, other = joint.topology, given.compiled.topology
     sizes, given_sizes = (
         joint.system.layout[1:3].tolist(),
@@ -329,9 +327,8 @@ def started(joint: Compiled, given: State, t: float = 0.0, key: str = "start") -
 
 
 def require_same_shapes(joint: Compiled, given: State, key: str) -> None:
-    """Raise `InputError` for elastic coordinates of a body that is reduced anew, whose modes are
-    others.
-    """
+    """Raise `InputError` for elastic coordinates of a body that has been reduced again, whose modes
+    differ."""
     tree = joint.system.tree
     for b, primary in enumerate(joint.topology.tree):
         nf, at = int(tree.nf[b]), (int(tree.qf_at[b]), int(tree.sf_at[b]))
@@ -340,14 +337,14 @@ def require_same_shapes(joint: Compiled, given: State, key: str) -> None:
         own, other = joint.data[primary.body], given.compiled.data[primary.body]
         if own is not other and own.digest != other.digest:
             raise InputError(
-                f"{key}: body '{joint.whole_of(primary.body)}' is reduced anew since that "
-                "state, its elastic coordinates are"
-                " of other modes; use a state of this model"
+                f"{key}: body '{joint.whole_of(primary.body)}' has been reduced again since that "
+                "state, whose elastic coordinates"
+                " belong to other modes; use a state of this model"
             )
 
 
 def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelData:
-    """A copy of the model with other initial values of the joints."""
+    """Copy of the model with other initial values of the joints."""
     unknown = [name for name in (*position, *velocity) if name not in model.joints]
     if unknown:
         raise InputError(
@@ -373,9 +370,8 @@ def _with_values(model: ModelData, position: Values, velocity: Values) -> ModelD
 
 
 def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
-    """ṡ with the accelerations of joints of the tree, nan elsewhere. Raises `InputError` for other
-    joints and values.
-    """
+    """Accelerations ṡ with given values for joints of the tree, nan elsewhere. Raises `InputError`
+    for other joints and values."""
     sd = np.full(int(compiled.system.layout[2]), np.nan)
     for name, value in given.items():
         place = compiled.places.get(name)
@@ -400,9 +396,8 @@ def _accelerations(compiled: Compiled, given: Values) -> np.ndarray:
 
 
 def _completed(state: State, given: np.ndarray) -> np.ndarray:
-    """ṡ with G ṡ = γ that keeps the given values, the others of least mass-weighted norm. Raises
-    `InputError` if none exists.
-    """
+    """Accelerations ṡ with G ṡ = γ that keep the given values; the others have least mass-weighted
+    norm. Raises `InputError` if there are none."""
     known = terms(state.compiled.system, state.work(), state.t, state.q, state.s, state.z)
     open_ = np.isnan(given)
     sd = np.where(open_, 0.0, given)
@@ -415,8 +410,8 @@ def _completed(state: State, given: np.ndarray) -> np.ndarray:
     left = float(np.abs(missing).max(initial=0.0))
     if left > CONTRADICTION * (1.0 + float(np.abs(sd).max(initial=0.0))):
         raise InputError(
-            "acceleration: the joints and drives allow no such accelerations, residual "
+            "acceleration: the joints and drives do not allow these accelerations, residual "
             f"{left:.3g} (m/s² or rad/s²); "
-            "give those of independent joints"
+            "give accelerations of independent joints"
         )
     return sd

@@ -2,7 +2,7 @@
 one file.
 
 The whole model is restored from it. No code in the file is run: user functions remain names in the
-text. Their effects are in the stored wrenches and works, so that all views are available;
+text. Their effects are contained in the stored wrenches and works, so all views are available;
 operations that would call them need the user's model.
 """
 
@@ -54,11 +54,11 @@ FORMAT = "flexmbs-solution/1"
 STATES = tuple(name for name in Trajectory._fields if name != "contact")
 MAX_CHARACTERS = 5_000_000
 TEXTS = ("model", "run")
-CONTACT = "trajectory/contact"  # only with contacts
-# unloaded lengths (m), constants of couplings; only with such items
+CONTACT = "trajectory/contact"  # present only with contacts
+# unloaded lengths (m) and constants of couplings; present only with such items
 CONSTANTS = ("springs", "couplings")
 POSITIONS = {f"trajectory/{name}" for name in ("t", "beta", "q", "s", "sd")} | {"joints/primary"}
-# m, rad, s and rates: squares of what follows from these stay within double precision
+# m, rad, s and rates: squares of derived quantities stay finite in double precision
 LARGEST = 1e100
 
 
@@ -100,9 +100,8 @@ def read(
     make: type[S],
     make_model: type[ModelData],
 ) -> S:
-    """Read the solution in the file ``path``, of ``model`` if given. Raises InputError naming the
-    file and the item.
-    """
+    """Read the solution in the file ``path``, for ``model`` if given. Raises InputError naming the
+    file and the item."""
     return read_whole(
         path, lambda file: _solution(file, model, make, make_model), "flexmbs run or Solution.save"
     )
@@ -111,7 +110,7 @@ def read(
 def _distinct(
     data: Mapping[str, FlexibleBodyData],
 ) -> tuple[dict[str, int], list[FlexibleBodyData]]:
-    """Index of the data of each flexible body, and the data, each once."""
+    """Index of the data of each flexible body, and the distinct data."""
     digests: dict[str, int] = {}
     parts: list[FlexibleBodyData] = []
     numbers = {}
@@ -211,7 +210,11 @@ def _record(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InputError("run: is not the record of a run; write the file again") from None
     if isinstance(record, dict):
-        record = {"events": [], "impacts": [], "pieces": {}} | record  # absent in the first files
+        record = {
+            "events": [],
+            "impacts": [],
+            "pieces": {},
+        } | record  # absent in files of early versions
     kinds = {
         "coordinates": str,
         "bodies": dict,
@@ -285,7 +288,7 @@ def _table(text: str) -> dict[str, Any]:
 
 
 def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> dict[str, Body]:
-    """The bodies as declared, divided ones with all their pieces. Raises `InputError`."""
+    """Bodies as declared, divided ones with all their pieces. Raises `InputError`."""
     missing = [name for own in pieces.values() for name in own if name not in data]
     if missing:
         raise InputError(f"bodies.{missing[0]}: its data is not in the file; write the file again")
@@ -299,9 +302,8 @@ def _whole(data: Mapping[str, FlexibleBodyData], pieces: Mapping[str, Any]) -> d
 
 
 def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> ModelData:
-    """The whole model, with placeholders for user functions; its flexible bodies have the data in
-    the file.
-    """
+    """Whole model with placeholders for user functions; its flexible bodies have the data in the
+    file."""
     table = _table(text)
     bodies = {}
     for name, values in dict(table.get("bodies", {})).items():
@@ -322,7 +324,7 @@ def _model(text: str, whole: Mapping[str, Body], make: type[ModelData]) -> Model
 
 
 def _same(given: ModelData, text: str, whole: Mapping[str, Body]) -> ModelData:
-    """The given model. Raises `InputError` if it is not that of the solution, item by item."""
+    """Given model. Raises `InputError` if an item differs from the model of the solution."""
     stored, own = _table(text), tomllib.loads(given.to_toml(complete=False))
     values = {key for key in (*stored, *own) if key not in SECTIONS}
     pairs = [(key, stored.get(key), own.get(key)) for key in sorted(values - {"run"})]
@@ -343,7 +345,7 @@ def _same(given: ModelData, text: str, whole: Mapping[str, Body]) -> ModelData:
     if wrong:
         raise InputError(
             *(
-                f"model: {name} differs from that of the solution; give the model of the run"
+                f"model: {name} differs from the solution; give the model of the run"
                 for name in wrong
             )
         )
@@ -351,9 +353,7 @@ def _same(given: ModelData, text: str, whole: Mapping[str, Body]) -> ModelData:
 
 
 def _without_source(item: Any) -> Any:
-    """The table of an item without the path of its file: flexible bodies are compared by their
-    data.
-    """
+    """Table of an item without the path of its file: flexible bodies are compared by their data."""
     return (
         {key: value for key, value in item.items() if key not in ("file", "data")}
         if isinstance(item, dict)
@@ -362,7 +362,7 @@ def _without_source(item: Any) -> Any:
 
 
 def _constants(compiled: Compiled) -> dict[str, np.ndarray]:
-    """Constants that the initial position gives, by item of the file."""
+    """Constants determined by the initial position, by item of the file."""
     return dict(
         zip(
             CONSTANTS,
@@ -372,7 +372,7 @@ def _constants(compiled: Compiled) -> dict[str, np.ndarray]:
 
 
 def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
-    """The model with the constants that only the run knows."""
+    """Model with the constants that only the run knows."""
     constants = _constants(compiled)
     for name, values in constants.items():
         if name in found:
@@ -383,9 +383,8 @@ def _with_constants(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Co
 
 
 def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Compiled:
-    """The model with the prescribed coordinates of missing user functions by quintic interpolation
-    of the stored f, ḟ, f̈.
-    """
+    """Model with the prescribed coordinates of missing user functions, by quintic interpolation of
+    the stored f, ḟ, f̈."""
     model, rows = compiled.declared, compiled.system.prescribed
     names = [list(model.drives)[d] for d in rows.drive]
     missing = [
@@ -407,7 +406,8 @@ def _with_motions(compiled: Compiled, found: Mapping[str, h5py.Dataset]) -> Comp
 
 
 class _Stored:
-    """(f, ḟ, f̈)(t) of stored values, of a single output their Taylor polynomial."""
+    """Values (f, ḟ, f̈)(t) interpolated from stored ones; for a single output their Taylor
+    polynomial."""
 
     def __init__(self, t: np.ndarray, values: np.ndarray) -> None:
         from scipy.interpolate import BPoly  # imported on demand: a quarter of a second
@@ -464,6 +464,6 @@ def _array(item: str, found: Mapping[str, h5py.Dataset], shape: tuple[int, ...])
     values = np.ascontiguousarray(dataset[()], dtype=np.float64 if kind == "f" else np.int64)
     if item in POSITIONS and not (np.abs(values) <= LARGEST).all():
         raise InputError(
-            f"{item}: has values that are not finite, or beyond {LARGEST:g}; run it again"
+            f"{item}: has values that are not finite or exceed {LARGEST:g}; run it again"
         )
     return values

@@ -28,16 +28,16 @@ from flexmbs.results.ply_stress import PlyView
 from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress
 from flexmbs.signals.signal_arguments import one_number, whole_numbers
 
-# bytes of the stresses of one block of nodes, for which the fast memory of a processor has room
+# bytes of the stresses of one block of nodes: fits into the cache of a processor
 BLOCK = 4 * 2**20
-# outputs, or nodes times outputs, evaluated by summary and report
+# outputs, and nodes times outputs, evaluated by summary and report
 MOST_TIMES, MOST_VALUES = 2000, 20_000_000
-EVEN_NODES = 40  # of those that find the other outputs
+EVEN_NODES = 40  # equally spaced nodes among those that select the outputs
 
 
 class StressPiece(NamedTuple):
-    """A piece of a body: its stress modes, the row of these for each of the n entries of the body,
-    −1 where it has none, elastic coordinates (nt, nf), how to find its loads."""
+    """Piece of a body: its stress modes, the row in them for each of the n entries of the body (−1
+    if it has none), elastic coordinates (nt, nf), and a function for its loads."""
 
     modes: StressModes
     entries: IntArray
@@ -47,12 +47,13 @@ class StressPiece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StressView:
-    """Stress of one body at the nodes with stress data, in body axes, of a divided body in those of
-    the piece, which turn with the material.
+    """Stress of one body at the nodes with stress data, in body axes; for a divided body in the
+    axes of the piece, which turn with the material.
 
-    name: the body's.  t (nt,): output times.  rows (n,): of the nodes in the surface of the body,
-    one for each material. history, field, envelope and hot_spots are evaluated on demand. At a cut
-    of a divided body it is the mean of both pieces.
+    name: of the body.  t (nt,): output times.  rows (n,): rows of the nodes in the surface of the
+    body, one per material. history, field, envelope and hot_spots are evaluated on demand. At a cut
+    of a divided body the stress is the mean of both pieces.
+
     """
 
     name: str
@@ -63,7 +64,7 @@ class StressView:
 
     @property
     def node_ids(self) -> IntArray:
-        """Numbers (n,) of the nodes in the mesh; one entry for each material of a node."""
+        """Mesh numbers (n,) of the nodes; one entry per material of a node."""
         return self._surface.node_ids[self.rows]
 
     @property
@@ -83,26 +84,23 @@ class StressView:
     @property
     def uncorrected(self) -> tuple[str, ...]:
         """Frames whose joints or forces have no static correction: their load is represented by the
-        modes only.
-        """
+        modes only."""
         return tuple(name for loads in self._loads for name in loads.uncorrected)
 
     @property
     def open_joints(self) -> tuple[str, ...]:
         """Joints on the body whose wrench is not unique: the static correction uses the one of
-        least norm.
-        """
+        least norm."""
         return tuple(dict.fromkeys(name for loads in self._loads for name in loads.open_joints))
 
     def nearest(self, position: ArrayLike) -> int:
-        """Number of the node nearest to a position in the body frame, m."""
+        """Number of the node nearest to a position [m] in the body frame."""
         away = np.linalg.norm(self.positions - np.asarray(position, float), axis=1)
         return int(self.node_ids[np.argmin(away)])
 
     def history(self, nodes: int | Iterable[int]) -> NodalStress:
-        """Stress of chosen nodes (numbers in the mesh) at all output times. Raises InputError for
-        nodes without stress.
-        """
+        """Stress of the given nodes (numbers in the mesh) at all output times. Raises InputError
+        for nodes without stress."""
         wanted = whole_numbers(nodes, "nodes")
         ids = self.node_ids
         missing = wanted[~np.isin(wanted, ids)]
@@ -115,13 +113,12 @@ class StressView:
         return self._nodal(self.t, rows, self._values(rows, self._factors).transpose(2, 0, 1))
 
     def field(self, t: float) -> NodalStress:
-        """Stress of all nodes at the output time nearest to t, s. Raises InputError for times
-        outside of the run.
-        """
+        """Stress of all nodes at the output time nearest to t [s]. Raises InputError for times
+        outside the run."""
         t = one_number(t, "t")
         if not self.t[0] <= t <= self.t[-1]:
             raise InputError(
-                f"t: {t:g} s is outside of the solution, which has {self.t[0]:g} … {self.t[-1]:g} s"
+                f"t: {t:g} s is outside the solution, which covers {self.t[0]:g} … {self.t[-1]:g} s"
             )
         i = int(np.argmin(np.abs(self.t - t)))
         blocks = [
@@ -141,14 +138,13 @@ class StressView:
 
     @property
     def utilization(self) -> FloatArray:
-        """Largest von Mises stress over the run by the yield stress (n,); zero if the latter is
-        unknown.
-        """
+        """Largest von Mises stress over the run divided by the yield stress (n,); zero if the
+        latter is unknown."""
         return np.asarray(self.envelope.von_mises / self.yield_stress)
 
     def hot_spots(self, count: int = 10, *, spacing: float | None = None) -> HotSpots:
-        """The ``count`` nodes of largest von Mises stress over the run, no two nearer than
-        ``spacing`` (m; default 5 % of the body's size), with time, principal stresses and
+        """Hot spots: the ``count`` nodes of largest von Mises stress over the run, with a least
+        distance ``spacing`` (m; default 5 % of the body's size), with time, principal stresses and
         utilization; printable. Raises InputError."""
         return hot_spots(self, count, spacing)
 
@@ -157,7 +153,7 @@ class StressView:
         """Stress in the plies of laminated shells. Raises InputError for a body without them."""
         if self._plies is None:
             raise InputError(
-                f"body '{self.name}' has no plies; they are those of pp.LaminateSection, "
+                f"body '{self.name}' has no plies; they require pp.LaminateSection, "
                 "with stress, in the reduced part"
             )
 
@@ -173,8 +169,8 @@ class StressView:
 
     @cached_property
     def glance(self) -> StressView:
-        """The stress as used by summary and report: at all output times, or of a large body in a
-        long run at no more than `MOST_TIMES` of them, with those at which it is largest."""
+        """Stress as used by summary and report: at all output times, or for a large body in a long
+        run at most at `MOST_TIMES` outputs, including those where it is largest."""
         if len(self.t) <= MOST_TIMES or len(self.t) * len(self.rows) <= MOST_VALUES:
             return self
         pick = self._telling_times()
@@ -186,8 +182,8 @@ class StressView:
         return StressView(self.name, self.t[pick], self.rows, self._surface, tuple(pieces))
 
     def _telling_times(self) -> IntArray:
-        """Indices of outputs by the largest stress and utilization of some nodes: those where one
-        of the shapes is largest, and a few of all."""
+        """Indices of outputs selected by the largest stress and utilization of some nodes: those
+        with the largest stress in one of the shapes, and a few equally spaced ones."""
         shapes = self._factors.shape[0]
         found = [
             von_mises(self.shapes(rows)[:, :, :shapes].transpose(0, 2, 1))
@@ -208,17 +204,15 @@ class StressView:
 
     @property
     def factors(self) -> FloatArray:
-        """Elastic coordinates, unit loads, and 1 for the stress at rest if there is one, (nf + 12 +
-        6k [+ 1], nt).
-        """
+        """Elastic coordinates, unit loads, and 1 for the initial stress if there is any, (nf + 12 +
+        6k [+ 1], nt)."""
         return np.concatenate(
             [self._factors, np.ones((int(self._at_rest), self._factors.shape[1]))]
         )
 
     def shapes(self, rows: IntArray) -> FloatArray:
-        """Stress (n, 6, L) of each of the `factors` at rows of the nodes with stress, Pa. Raises
-        InputError as `history`.
-        """
+        """Stress (n, 6, L) [Pa] of each of the `factors` at rows of the nodes with stress. Raises
+        InputError as `history`."""
         values, initial = (
             self._values(rows, np.eye(self._factors.shape[0])),
             self._initial(rows)[:, :, None],
@@ -240,7 +234,7 @@ class StressView:
 
     @cached_property
     def _factors(self) -> FloatArray:
-        """q and ζ of all pieces, (L, nt), L = Σ nf + 12 + 6k."""
+        """Factors q and ζ of all pieces, (L, nt), L = Σ nf + 12 + 6k."""
         parts = [
             part
             for piece, loads in zip(self._pieces, self._loads)
@@ -250,12 +244,12 @@ class StressView:
 
     @property
     def _at_rest(self) -> bool:
-        """True if the body at rest has stress."""
+        """True if the body has an initial stress."""
         return any(piece.modes.initial is not None for piece in self._pieces)
 
     @cached_property
     def _plies(self) -> Plies | None:
-        """Plies of all pieces, which refer to entries of the body."""
+        """Plies of all pieces, with indices into the entries of the body."""
         found = []
         for piece in self._pieces:
             if piece.modes.plies is not None:
@@ -266,20 +260,19 @@ class StressView:
         return joined_plies(found) if found else None
 
     def _blocks(self, times: int) -> Iterator[IntArray]:
-        """Entries, as many at a time as `BLOCK` allows."""
+        """Blocks of entries within the limit `BLOCK`."""
         width = 6 * 8 * max(times, self._factors.shape[0])
         n = len(self.rows)
         yield from np.array_split(np.arange(n), max(1, min(n, -(-n * width // BLOCK))))
 
     @cached_property
     def _sharing(self) -> FloatArray:
-        """Number (n,) of the pieces that have each entry."""
+        """Number (n,) of pieces that share each entry."""
         return np.asarray(sum((piece.entries >= 0).astype(float) for piece in self._pieces))
 
     def _by_piece(self, rows: IntArray) -> Iterator[tuple[int, IntArray, IntArray]]:
-        """Number of each piece that has some of the entries, their places in ``rows``, and their
-        rows in the piece.
-        """
+        """Number of each piece with some of the entries, their positions in ``rows``, and their
+        rows in the piece."""
         for k, piece in enumerate(self._pieces):
             own = piece.entries[rows]
             on = np.flatnonzero(own >= 0)
@@ -288,8 +281,7 @@ class StressView:
 
     def _values(self, rows: IntArray, factors: FloatArray) -> FloatArray:
         """Stress (rows, 6, times) for q and ζ (L, times). Raises InputError for stress modes that
-        are not finite.
-        """
+        are not finite."""
         if len(self._pieces) == 1 and not self._at_rest:
             return self._of_piece(0, self._pieces[0].entries[rows], factors)
         found = np.repeat(self._initial(rows)[:, :, None], factors.shape[1], axis=2)
@@ -306,9 +298,8 @@ class StressView:
         return found
 
     def _of_piece(self, k: int, own: IntArray, factors: FloatArray) -> FloatArray:
-        """Stress (m, 6, times) at rows (m,) of a piece for its own q and ζ (L, times), without that
-        at rest.
-        """
+        """Stress (m, 6, times) at rows (m,) of a piece for its own q and ζ (L, times), without the
+        initial stress."""
         modes = self._pieces[k].modes
         shapes = np.concatenate(
             [np.asarray(_taken(part, own), float) for part in (modes.modes, modes.correction)],
@@ -342,7 +333,7 @@ class StressView:
 
 
 def _taken(values: np.ndarray, rows: IntArray) -> np.ndarray:
-    """values[rows], read as one block if the rows are contiguous."""
+    """Values at the rows, values[rows], read as one block if the rows are contiguous."""
     if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
         return values[rows[0] : rows[-1] + 1]
     return values[rows]

@@ -21,9 +21,8 @@ PASCALS = 1e-6  # MPa
 
 @dataclass(frozen=True)
 class StressReport:
-    """Stress section of one body: its hot spots, warnings that the audit has too, remarks, the
-    caption of the picture.
-    """
+    """Stress section of one body: its hot spots, warnings repeated from the audit, remarks, the
+    caption of the picture."""
 
     body: str
     spots: HotSpots
@@ -33,7 +32,7 @@ class StressReport:
 
 
 def stress_reports(solution: SolutionData) -> list[StressReport]:
-    """One for each body with stress modes."""
+    """Stress report of each body with stress modes."""
     return [_report(solution, name) for name in stressed_bodies(solution)]
 
 
@@ -47,11 +46,11 @@ def _report(solution: SolutionData, name: str) -> StressReport:
     spots = view.hot_spots()
     warnings: tuple[str, ...] = spots.warnings
     notes: tuple[str, ...] = ()
-    # in addition to a hot spot of another material
+    # a weaker material may yield at a node that is not a hot spot
     if not warnings and view.utilization.max(initial=0.0) > 1.0:
         warnings += (most_used(view),)
     if view.has_strengths and view.plies.envelope.tsai_wu.max() > 1.0:
-        warnings += (f"{worst_ply(view)}; the stress there assumes plies that have not failed",)
+        warnings += (f"{worst_ply(view)}; the stress there assumes intact plies",)
     if view.uncorrected:
         notes += (
             f"loads on {', '.join(view.uncorrected)} are represented by the modes only; "
@@ -60,15 +59,15 @@ def _report(solution: SolutionData, name: str) -> StressReport:
     if len(view.t) < len(solution.t):
         notes += (
             f"evaluated at {len(view.t)} of {len(solution.t)} output times; the envelope "
-            "of the body's stress uses all",
+            "of the body's stress uses all of them",
         )
     if view.open_joints:
         notes += (
-            f"reactions of {', '.join(view.open_joints)} are not unique; neither is the "
+            f"reactions of {', '.join(view.open_joints)} are not unique; nor is the "
             "stress near them",
         )
     caption = (
-        f"Von Mises stress at t = {spots[0].time:.4g} s, the time of its maximum; the numbers "
+        f"Von Mises stress at t = {spots[0].time:.4g} s, the time of its maximum; numbers "
         "mark the hot spots."
     )
     return StressReport(name, spots, warnings, notes, caption if spots else "")
@@ -97,7 +96,7 @@ def worst_ply(view: StressView) -> str:
 
 
 def stress_numbers(solution: SolutionData) -> dict[str, Any]:
-    """The worst node of each body, as plain values."""
+    """Worst node of each body, as plain values."""
     return {
         each.body: _numbers(each.spots[0]) | {"notes": [*each.warnings, *each.notes]}
         for each in stress_reports(solution)
@@ -130,7 +129,7 @@ def table_columns(spots: HotSpots) -> Mapping[str, FloatArray]:
             *s.directions.T.ravel(),
         )
         for s in spots
-    ]  # directions in sequence
+    ]  # directions one after the other
     names = [
         "node",
         "x [m]",

@@ -17,9 +17,8 @@ _TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # indices of xx yy zz xy 
 
 
 def principal(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Principal stresses σ₁ ≥ σ₂ ≥ σ₃ (..., 3) and their directions (..., 3, 3), one unit column
-    each, of stress (..., 6).
-    """
+    """Principal stresses σ₁ ≥ σ₂ ≥ σ₃ (..., 3) of stress (..., 6), and their directions (..., 3, 3)
+    as unit columns."""
     values, directions = np.linalg.eigh(stress[..., _TENSOR])
     return values[..., ::-1], directions[..., ::-1]
 
@@ -28,9 +27,10 @@ def principal(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
 class NodalStress:
     """Stress at m nodes of a body, at one time t () or at all output times t (nt,), in body axes.
 
-    node_ids (m,): numbers in the mesh, one entry for each material of a node; positions (m, 3):
-    undeformed, m. stress (m, 6) or (nt, m, 6): components xx, yy, zz, xy, yz, zx, Pa.  compliance
-    (m, 6, 6): 1/Pa. laminated: whether nodes of laminates are among them.
+    node_ids (m,): numbers in the mesh, one entry per material of a node; positions (m, 3):
+    undeformed [m]. stress (m, 6) or (nt, m, 6): components xx, yy, zz, xy, yz, zx [Pa].  compliance
+    (m, 6, 6) [1/Pa]. laminated: True if nodes of laminates are included.
+
     """
 
     t: FloatArray
@@ -59,12 +59,12 @@ class NodalStress:
 
     @property
     def strain(self) -> FloatArray:
-        """Strain xx, yy, zz and engineering shears xy, yz, zx by Hooke's law, (m, 6) or (nt, m, 6).
-        Raises InputError for nodes of laminates, whose faces have the material of a ply at its
-        angle."""
+        """Strain xx, yy, zz and engineering shear strains xy, yz, zx by Hooke's law, (m, 6) or (nt,
+        m, 6). Raises InputError for nodes of laminates, whose faces have the rotated material of a
+        ply."""
         if self.laminated:
             raise InputError(
-                "strain: nodes of laminated shells are among these; `stress.plies` has "
-                "what is in their plies"
+                "strain: not defined for nodes of laminated shells; `stress.plies` gives "
+                "the stress in their plies"
             )
         return np.asarray(np.einsum("ncd,...nd->...nc", self.compliance, self.stress))

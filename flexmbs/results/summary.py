@@ -1,6 +1,5 @@
-"""Key numbers of a solution and the verdict on it, for the report, its summary.json and the command
-line.
-"""
+"""Key numbers of a solution and its verdict, for the report, its summary.json and the command
+line."""
 
 from __future__ import annotations
 
@@ -39,40 +38,36 @@ if TYPE_CHECKING:
 
 # limits of (PASS, WARN); beyond the second a check fails
 ENERGY = (1e-3, 5e-2)  # energy error over the largest energy or work
-AT_REST = 1e-18  # of mass (size/duration)²: energy below which a system is at rest
-# of the energy that forces exchange over the size of the model: energies at round-off
+AT_REST = 1e-18  # relative to mass (size/duration)²: energy below which a system is at rest
+# relative to the work of forces over the size of the model: energies at round-off
 ROUND_OFF = 1e-11
-EXCHANGING = 5  # outputs at which that is evaluated
+EXCHANGING = 5  # outputs at which that work is evaluated
 AT_REST_ANALYSES = ("statics", "quasi-static")  # without velocities, which cannot jump
-# round-off errors of the largest energy or work: of the run, and of each step
+# round-off errors of the largest energy or work: for the run, and for each step
 ROUNDED, IN_STEP = 10, 4
-# |g| over what displacements of the size of the model, or of 1 rad, change g by
+# |g| relative to the change of g by displacements of the model's size, or of 1 rad
 POSITION_DRIFT = (1e-6, 1e-4)
-# at which the drift is judged, fewer of models with large matrices
+# outputs at which the drift is judged; largest number of matrix entries for all of them
 DRIFT_STATES, DRIFT_NUMBERS = 24, 2e7
-# of the size of the model, or rad, within the run: slower motions are those of a model at rest
+# displacement over the run, in sizes of the model or rad, below which a model is at rest
 STILL = 1e-3
-OVERLAP = 1e-6  # of the model's size, or rad, of rigid contacts; ten times fails
-# m: in smaller machines closed loops, and speeds at which contacts settle, are no longer small
+OVERLAP = 1e-6  # penetration of rigid contacts, in sizes of the model or rad; FAIL above ten times
+# m: for smaller models the tolerances of loop closure and of contact velocities are too large
 SMALLEST = 1e-5
-# of the model's size: lasting penetration; and any by fixed steps, beside that in a step at the
-# approach speed
+# relative to the model's size: lasting penetration, and the penetration added to one step at the
+# approach speed with fixed steps
 LASTING = 1e-3
-# of the size of a contact: more than what impacts by fixed steps leave that are not located, 0.02
+# relative to the size of a contact: above the 0.02 left by unlocated impacts of fixed steps
 DEEP = 0.05
-VELOCITY_DRIFT = (1e-3, 1e-1)  # of the largest velocity
+VELOCITY_DRIFT = (1e-3, 1e-1)  # relative to the largest velocity
 HALF_TURN = np.pi
-LARGE_TURN = 0.95 * HALF_TURN  # between the frames of a bushing
-REJECTED = 0.5  # fraction of the attempted steps
+LARGE_TURN = 0.95 * HALF_TURN  # rad, rotation between the frames of a bushing
+REJECTED = 0.5  # fraction of the attempted steps: above, the step control struggles
 REDUNDANCY = "Redundancy"  # title of a check
 
 
 def checks(solution: SolutionData) -> list[Check]:
-    """All criteria, in the order of the report; of a run that is not audited its outcome alone,
-    unless it has finished.
-    """
-    if solution.run.options.get("audit") == NONE:
-        return [SWITCHED_OFF] if solution.run.finished else [_outcome(solution), SWITCHED_OFF]
+    """All checks, in the order of the report."""
     found = [
         _outcome(solution),
         _energy(solution),
@@ -89,7 +84,7 @@ def checks(solution: SolutionData) -> list[Check]:
     if unseen := int(solution.statistics.get("unseen_contacts", 0)):
         found.append(
             Check(
-                "Unseen contacts",
+                "Missed contacts",
                 FAIL,
                 f"{unseen} closed and opened within one step, without contact force: see the notes",
             )
@@ -144,9 +139,8 @@ def _energy(solution: SolutionData) -> Check:
 
 
 def _energy_round_off(solution: SolutionData) -> float:
-    """Round-off (J) of the balance: in each step an error of the largest energy, or of the
-    exchangeable one.
-    """
+    """Round-off (J) of the balance: per step an error of the largest energy, or of the exchangeable
+    energy."""
     energy = solution.energy
     largest = max(
         energy.scale, float(np.abs(energy.potential).max()), exchangeable_energy(solution)
@@ -159,7 +153,8 @@ def _energy_round_off(solution: SolutionData) -> float:
 
 
 def energy_at_rest(solution: SolutionData) -> float:
-    """Energy (J) below which a system is at rest, or its energies are constant, within round-off."""
+    """Energy (J) below which a system is at rest, or its energies are constant, within
+    round-off."""
     mass = float(solution.compiled.system.bodies.mass.sum())
     size, duration = model_size(solution.compiled), float(solution.t[-1] - solution.t[0])
     slow = AT_REST * mass * (size / duration) ** 2 if duration else 0.0
@@ -170,7 +165,7 @@ def exchangeable_energy(solution: SolutionData) -> float:
     """Work (J) of the weight, or of the forces k of M ṡ = k + Gᵀ λ, over the size of the model or 1
     rad, or the kinetic energy.
 
-    Forces that balance each other, or that do no work, exchange none of it but for the round-off of
+    Forces that balance each other or do no work exchange none of it, except through round-off of
     the positions.
     """
     system, out, sizes = (
@@ -192,7 +187,7 @@ def exchangeable_energy(solution: SolutionData) -> float:
 
 
 def _uncounted(solution: SolutionData) -> list[str]:
-    """User constraints that depend on time: their work is not in the balance."""
+    """Time-dependent user constraints, whose work is not part of the balance."""
     relations = (
         (name, joint.row())
         for name, joint in solution.model.joints.items()
@@ -202,8 +197,8 @@ def _uncounted(solution: SolutionData) -> list[str]:
 
 
 class Drift(NamedTuple):
-    """Errors of constraints relative to displacements of the size of the model, or of 1 rad, that
-    change the same rows: of positions, and of velocities (1/s) with the largest velocity in this
+    """Errors of constraints relative to the change of the same rows by displacements of the model's
+    size, or of 1 rad: for positions, and for velocities (1/s) with the largest velocity in this
     measure (1/s)."""
 
     gap: float
@@ -232,11 +227,13 @@ def _drifts(solution: SolutionData) -> list[Check]:
 
 
 def relative_drift(solution: SolutionData) -> Drift:
-    """|g| / ρ and |G s + γ̄| / ρ of the worst row, ρ = ‖G d‖ with displacements d of the size of the model, or of 1 rad.
+    """Drift |g| / ρ and |G s + γ̄| / ρ of the worst row, ρ = ‖G d‖ for displacements d of the
+    model's size, or of 1 rad.
 
-    Neither depends on the unit of length, or on a factor of a row. ρ is the largest of the run, as
-    rows vanish at singular positions, and for frames at least that of their own displacements,
-    which the tree may not allow. At outputs where the drift is largest, and at others.
+    Neither depends on the unit of length or on a scaling of the row. ρ is the largest value of the
+    run, since rows vanish at singular positions; for frames at least the value for free
+    displacements of the frames, which the tree may not allow. Evaluated at the outputs with the
+    largest drift, and at others.
     """
     if not (np.isfinite(solution.drift).all() and np.isfinite(solution.s).all()):
         return Drift(np.inf, np.inf, 1.0)
@@ -261,7 +258,7 @@ def relative_drift(solution: SolutionData) -> Drift:
     speed = max(
         float(np.abs(out.s / sizes).max(initial=0.0)), STILL / duration if duration else 1.0
     )
-    # the drift that was stored may have been larger between these outputs
+    # the stored drift may be larger between these outputs
     stored, largest = (
         out.drift[calm].max(axis=0, initial=0.0),
         np.array([each.max(initial=0.0) for each in (g, gd)]),
@@ -275,8 +272,9 @@ def relative_drift(solution: SolutionData) -> Drift:
 
 
 def _overlap(solution: SolutionData) -> Check:
-    """Penetration of rigid contacts against a small part of the model's size, with fixed steps plus
-    that in a step at the approach speed, but for a larger part of the size of the contact."""
+    """Check of the penetration of rigid contacts against a small fraction of the model's size; with
+    fixed steps plus the penetration of one step at the approach speed, bounded by a larger fraction
+    of the contact's size."""
     length = extent(
         solution.compiled, np.array([solution.body(name).position[0] for name in solution.bodies])
     )
@@ -306,7 +304,7 @@ def _overlap(solution: SolutionData) -> Check:
 
 
 def _scale(solution: SolutionData) -> list[Check]:
-    """Machines so small that limits in metres are not small beside them."""
+    """Check for models so small that tolerances in metres are not small in comparison."""
     if not (solution.overlaps or solution.compiled.n_constraints):
         return []
     places = np.concatenate([solution.body(name).position for name in solution.bodies])
@@ -314,7 +312,7 @@ def _scale(solution: SolutionData) -> list[Check]:
     if size >= SMALLEST:
         return []
     text = (
-        f"the model is {size:.1e} m large; loops are closed, and contacts settle, to 1e-9 … "
+        f"the model has a size of {size:.1e} m; tolerances of loops and contacts are 1e-9 … "
         "1e-6 in m and s"
     )
     return [
@@ -325,9 +323,8 @@ def _scale(solution: SolutionData) -> list[Check]:
 
 
 def _rotation_between(solution: SolutionData, name: str) -> Check | None:
-    """Rotation between the frames of a force that depends on a rotation vector, which jumps to −θ
-    at half a turn.
-    """
+    """Check of the rotation between the frames of a force that depends on the rotation vector,
+    which jumps to −θ at half a turn."""
     force = solution.compiled.model.forces[name]
     if (
         not isinstance(force, BetweenFrames)
@@ -362,7 +359,8 @@ def _redundancy(solution: SolutionData) -> Check:
 
 
 def _steps(solution: SolutionData) -> Check:
-    """Rejected steps of an error control; the error of fixed steps is found by other checks."""
+    """Check of the rejected steps of an error control; the error of fixed steps is found by other
+    checks."""
     steps, rejected = (int(solution.statistics.get(key, 0)) for key in ("steps", "rejected"))
     if analysis := solution.run.options.get("analysis"):
         return Check("Steps", PASS, f"none: {steps} state{'s' * (steps != 1)} of {analysis}")
@@ -381,7 +379,7 @@ def _steps(solution: SolutionData) -> Check:
 
 
 def _yielding(solution: SolutionData, name: str) -> Check | None:
-    """Largest von Mises stress over the yield stress, if known."""
+    """Check of the largest von Mises stress against the yield stress, if known."""
     view = solution.body(name).stress.glance
     used = float(view.utilization.max(initial=0.0))
     return (
@@ -392,7 +390,7 @@ def _yielding(solution: SolutionData, name: str) -> Check | None:
 
 
 def _failing(solution: SolutionData, name: str) -> Check | None:
-    """Largest failure index of Tsai and Wu in the plies, if their strengths are known."""
+    """Check of the largest Tsai–Wu failure index in the plies, if their strengths are known."""
     view = solution.body(name).stress.glance
     if not view.has_strengths:
         return None
@@ -407,7 +405,7 @@ def summary(solution: SolutionData) -> dict[str, Any]:
     end = {
         key: float(getattr(energy, key)[-1]) for key in ("kinetic", "strain", "potential", "total")
     }
-    # of a controller: of forces
+    # the work of a controller is part of the work of forces
     done = ("work_of_forces", *(["work_of_drives"] if solution.drives else []), "dissipated")
     works = {key: float(getattr(energy, key)[-1]) for key in done}
     joints = {name: _joint_numbers(solution, name) for name in solution.joints}

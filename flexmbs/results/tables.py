@@ -13,9 +13,8 @@ Column = tuple[str, FloatArray]
 
 
 def table_text(columns: Sequence[Column]) -> str:
-    """The text of a CSV file (RFC 4180), headings safe for spreadsheets, numbers with full
-    precision.
-    """
+    """Text of a CSV file (RFC 4180), with headings safe for spreadsheets and numbers with full
+    precision."""
     text = io.StringIO()
     writer = csv.writer(text, quoting=csv.QUOTE_MINIMAL, lineterminator="\r\n")
     writer.writerow([cell(heading) for heading, _ in columns])

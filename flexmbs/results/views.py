@@ -1,6 +1,5 @@
-"""Views of one body, frame, joint, drive or coupling: arrays over the output times, the first index
-is the time.
-"""
+"""Views of one body, frame, joint, drive or coupling: arrays over the output times, with time as
+the first index."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ FloatArray = NDArray[np.float64]
 
 
 class FrameMotion(NamedTuple):
-    """Arrays that views of frames and bodies share, world axes."""
+    """Arrays shared by views of frames and bodies, in world axes."""
 
     position: FloatArray
     rotation: FloatArray
@@ -34,8 +33,7 @@ class FrameMotion(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class FrameView:
     """Motion of a frame in world axes: position (nt, 3) [m], rotation (nt, 3, 3) frame → world,
-    velocity, angular velocity, acceleration and angular acceleration (nt, 3) of its point and axes.
-    """
+    velocity, angular velocity, acceleration and angular acceleration (nt, 3)."""
 
     name: str
     t: FloatArray
@@ -49,11 +47,12 @@ class FrameView:
 
 @dataclass(frozen=True, eq=False)
 class BodyView:
-    """Motion of a body frame in world axes as of a `FrameView`, with the elastic coordinates (nt,
-    nf) and their rates; stress.
+    """Motion of a body frame in world axes as in `FrameView`, with the elastic coordinates (nt, nf)
+    and their rates; stress.
 
-    A divided body has the frame of its first piece, that of its reference, and the elastic
-    coordinates of all pieces.
+    The frame of a divided body is the frame of its first piece, which contains the reference; the
+    elastic coordinates are those of all pieces.
+
     """
 
     name: str
@@ -70,8 +69,9 @@ class BodyView:
     _deformation: "Deformation | None" = field(default=None, repr=False)
 
     def displacement(self, nodes: int | Iterable[int]) -> FloatArray:
-        """Displacement u (nt, m, 3) of nodes (numbers in the mesh) relative to the undeformed body,
-        in body axes, m: φ q, or of a divided body that with its pieces. Raises InputError."""
+        """Displacement u (nt, m, 3) [m] of nodes (numbers in the mesh) relative to the undeformed
+        body, in body axes: φ q, or for a divided body including the motion of its pieces. Raises
+        InputError."""
         if self._deformation is None:
             raise InputError(
                 f"body '{self.name}' has no nodes: it is rigid, or its file has no surface"
@@ -109,11 +109,13 @@ class JointView:
     """Coordinates of a joint and the wrench through it.
 
     position (nt, nq), velocity and acceleration (nt, nv): joint coordinates, rad and m. wrench (nt,
-    6): force and moment of the parent on the child at the child's frame, in that frame's axes [N, N
-    m]; drives, couplings and joint forces are included. force, torque (nt, 3): the same in world
-    axes. effort (nt, nv): its components along the degrees of freedom, the sum of drives, couplings
-    and joint forces. unique: False if redundant constraints leave the wrench undetermined; it is
-    then one of those with the least Σ |f|² + |n|²/ℓ² over all joints (theory, section 31).
+    6): force and moment of the parent on the child at the child's frame, in the axes of that frame
+    [N, N m]; drives, couplings and joint forces are included. force, torque (nt, 3): the same in
+    world axes. effort (nt, nv): its components along the degrees of freedom, the sum of drives,
+    couplings and joint forces. unique: False if redundant constraints leave the wrench
+    undetermined; it is then the one with the least Σ |f|² + |n|²/ℓ² over all joints (theory,
+    section 31).
+
     """
 
     name: str
@@ -130,9 +132,8 @@ class JointView:
 
 @dataclass(frozen=True, eq=False)
 class DriveView:
-    """A drive: coordinate and its rate (nt,), the torque or force it needs (nt,) [N m or N], and
-    its power (nt,) [W].
-    """
+    """Drive: coordinate and its rate (nt,), required torque or force (nt,) [N m or N], and power
+    (nt,) [W]."""
 
     name: str
     t: FloatArray
@@ -144,12 +145,11 @@ class DriveView:
 
 @dataclass(frozen=True, eq=False)
 class CouplingView:
-    """A coupling Σ aᵢ qᵢ = b: its value Σ aᵢ qᵢ (nt,), the multiplier λ (nt,), the torques and
-    forces aᵢ λ (nt,) on its coordinates by their names [N m or N], and the power λ Σ aᵢ q̇ᵢ (nt,)
-    that it puts into the system [W]; a of each output where user functions give them. unique: False
-    if redundant constraints leave the multiplier undetermined; it is then that of the wrenches of
-    least norm.
-    """
+    """Coupling Σ aᵢ qᵢ = b: its value Σ aᵢ qᵢ (nt,), the multiplier λ (nt,), the torques and forces
+    aᵢ λ (nt,) on its coordinates by name [N m or N], and the power λ Σ aᵢ q̇ᵢ (nt,) [W] that it
+    puts into the system; a is evaluated at each output for user functions. unique: False if
+    redundant constraints leave the multiplier undetermined; it then belongs to the wrenches of
+    least norm."""
 
     name: str
     t: FloatArray
@@ -162,12 +162,11 @@ class CouplingView:
 
 @dataclass(frozen=True, eq=False)
 class ContactView:
-    """A contact: gap (nt,) [m or rad], its rate (nt,), slip (nt, 2) along the tangents [m/s],
-    normal (nt,) and friction (nt, 2) forces [N or N m], of a rigid contact impulses of the last
-    step over its length, force (nt, 3) on the second body in world axes, angular velocities turning
-    (nt, 3) [rad/s] and moment (nt, 3) [N m] of torsional and rolling friction on the second body
-    about the normal and the tangents, the impacts of the run.
-    """
+    """Contact: gap (nt,) [m or rad] and its rate (nt,), slip (nt, 2) along the tangents [m/s],
+    normal (nt,) and friction (nt, 2) forces [N or N m] (for a rigid contact the impulses of the
+    last step divided by its length), force (nt, 3) on the second body in world axes, angular
+    velocities turning (nt, 3) [rad/s] and moment (nt, 3) [N m] of torsional and rolling friction on
+    the second body about the normal and the tangents, and the impacts of the run."""
 
     name: str
     t: FloatArray
@@ -184,8 +183,8 @@ class ContactView:
 
 @dataclass(frozen=True, eq=False)
 class Energy:
-    """Energies (nt,) [J]: kinetic, strain, potential (gravity), and since the start the work of
-    forces (springs and joint forces among them), the work of drives and the energy dissipated in
+    """Energies (nt,) [J]: kinetic, strain, potential (gravity), and, since the start, the work of
+    forces (including springs and joint forces), the work of drives and the energy dissipated in
     dampers and modes."""
 
     t: FloatArray

@@ -161,9 +161,13 @@ def test_states_of_bodies_reduced_anew_are_rejected() -> None:
         return model
 
     bent = fm.statics(bar(2e11))
-    with pytest.raises(fm.InputError, match="start: body 'bar' is reduced anew since that state"):
+    with pytest.raises(
+        fm.InputError, match="start: body 'bar' has been reduced again since that state"
+    ):
         fm.simulate(bar(1e11), start=bent, t_end=1e-4, step=1e-5)
-    with pytest.raises(fm.InputError, match="at: body 'bar' is reduced anew since that state"):
+    with pytest.raises(
+        fm.InputError, match="at: body 'bar' has been reduced again since that state"
+    ):
         fm.linearize(bar(1e11), at=bent)
     assert (
         fm.linearize(bar(1e11), at=fm.state(bar(2e11))).modes.frequency[0]

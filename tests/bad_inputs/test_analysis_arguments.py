@@ -176,8 +176,8 @@ def test_a_state_of_another_model(analysis: Callable[..., Any]) -> None:
 
 def test_accelerations_that_the_joints_do_not_allow() -> None:
     told = message(lambda: fm.state(slider_crank(0.5), acceleration={"main": 1.0, "guide": 1.0}))
-    assert told.startswith("acceleration: the joints and drives allow no such accelerations, ")
-    assert told.endswith("; give those of independent joints")
+    assert told.startswith("acceleration: the joints and drives do not allow these accelerations, ")
+    assert told.endswith("; give accelerations of independent joints")
 
 
 def test_progress_takes_the_fraction_and_a_text() -> None:
