@@ -1,1 +1,1 @@
-"""Shared by all reports: page, style of figures, pictures of solids."""
+"""Components shared by all reports: page, style of figures, pictures of solids."""

@@ -1,4 +1,4 @@
-"""Panels of curves over time: what a page draws, without a drawing program."""
+"""Panels of curves over time as data, independent of the drawing program."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 MOST_POINTS = 1200
 MOST_CURVES = 8
-FLOOR = 1e-18  # of values on a logarithmic axis
-# an axis ends before peaks beyond so many times the range of all but this share of the values
+FLOOR = 1e-18  # least value on a logarithmic axis
+# an axis cuts peaks beyond CLIPPED times the range of all but a fraction of the values
 CLIPPED, TAIL = 5.0, 0.01
-MARGIN = 0.06  # share of the range that the axis extends beyond the curves
-MOST_QUIET = 3  # named
+MARGIN = 0.06  # fraction of the range by which the axis extends beyond the curves
+MOST_QUIET = 3  # largest number of negligible curves named in a note
 
 
 class Curve(NamedTuple):
-    """A line: its name, times (n,), values (n,); stepped: constant after each time; dashed: of the
-    other run; colour: its number, by default that of its place."""
+    """Line: name, times (n,), values (n,); stepped: constant after each time; dashed: belongs to
+    the other run; colour: its number, by default its position."""
 
     name: str
     t: FloatArray
@@ -32,7 +32,7 @@ class Curve(NamedTuple):
 
 
 class State(NamedTuple):
-    """A state that lasts from one time to another: "open", "closed", "stick", "slip"."""
+    """State from one time to another: "open", "closed", "stick", "slip"."""
 
     start: float
     end: float
@@ -40,7 +40,7 @@ class State(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """States of one thing over time, and instants marked on them."""
+    """States of one item over time, with marked instants."""
 
     name: str
     states: tuple[State, ...]
@@ -48,9 +48,8 @@ class Bar(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Curves of one unit, or bars; more: curves left out; quiet: names of those that are noise,
-    drawn as zero.
-    """
+    """Curves of one unit, or bars; more: number of curves left out; quiet: names of curves that are
+    only noise, drawn as zero."""
 
     title: str
     unit: str
@@ -62,12 +61,12 @@ class Panel(NamedTuple):
 
     @property
     def notes(self) -> list[str]:
-        """Notes of the legend on curves that are left out or drawn as zero."""
+        """Notes in the legend on curves that are left out or drawn as zero."""
         some = ", ".join(self.quiet[:MOST_QUIET]) + (
             f" and {len(self.quiet) - MOST_QUIET} more" if len(self.quiet) > MOST_QUIET else ""
         )
         return ([f"and {self.more} more"] if self.more else []) + (
-            [f"zero but for round-off: {some}"] if some else []
+            [f"zero except for round-off: {some}"] if some else []
         )
 
     @property
@@ -85,9 +84,8 @@ def panel(
     logarithmic: bool = False,
     floor: float = 0.0,
 ) -> Panel:
-    """A panel of values (nt,) by name, with the peaks of long ones; values that nowhere exceed
-    ``floor`` are zero.
-    """
+    """Panel of values (nt,) by name, with long curves thinned but their peaks kept; values never
+    above ``floor`` are zero."""
     quiet = tuple(
         name for name, y in values.items() if 0.0 < float(np.abs(y).max(initial=0.0)) < floor
     )
@@ -105,7 +103,7 @@ def panel(
 
 
 def readable(panels: Iterable[Panel], most: int = MOST_CURVES) -> list[Panel]:
-    """Panels with their first curves only, as many as can be told apart."""
+    """Panels restricted to their first curves, as many as can be distinguished."""
     return [
         each._replace(curves=each.curves[:most], more=each.more + max(len(each.curves) - most, 0))
         for each in panels
@@ -113,9 +111,8 @@ def readable(panels: Iterable[Panel], most: int = MOST_CURVES) -> list[Panel]:
 
 
 def thinned(t: FloatArray, y: FloatArray, most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
-    """A curve reduced to about ``most`` points with its peaks: the smallest and largest of every
-    bin.
-    """
+    """Curve reduced to about ``most`` points including its peaks: the smallest and largest value of
+    every bin."""
     if len(t) <= most:
         return t, y
     edges = np.linspace(0, len(t), most // 2 + 1).astype(int)
@@ -140,10 +137,10 @@ def span_of(panels: Iterable[Panel]) -> tuple[float, float]:
 
 
 def limits(values: Iterable[FloatArray]) -> tuple[float, float]:
-    """Ends of an axis for curves: all values, but short peaks beyond `CLIPPED` times the range of
-    the others are cut off.
+    """Ends of an axis for curves: all values, except that short peaks beyond `CLIPPED` times the
+    range of the others are cut off.
 
-    The same as ``limits`` of ``ticks.js``.
+    Same as ``limits`` in ``ticks.js``.
     """
     y = np.concatenate([np.zeros(0), *values])
     y = np.sort(y[np.isfinite(y)])

@@ -1,6 +1,5 @@
-"""Pictures of solids for a page, drawn without a plotting program: pixels of the solid, texts and
-lines over them in SVG.
-"""
+"""Pictures of solids for a page, drawn without a plotting program: pixels of the solid, overlaid
+with texts and lines in SVG."""
 
 from __future__ import annotations
 
@@ -22,8 +21,12 @@ from flexmbs.page.style import FONTS, SHADES
 
 T = TypeVar("T")
 MODE = (400, 250)  # pixels
-WIDE, TALL, BAR = (820, 264), (410, 370), 90  # of each side of a field; of the bar of colours
-# what a data URL must not have
+WIDE, TALL, BAR = (
+    (820, 264),
+    (410, 370),
+    90,
+)  # pixels: each side of a field; width of the colour bar
+# characters not allowed in a data URL
 QUOTED = {character: f"%{ord(character):02X}" for character in '%#"<>&\n'}
 LOOK = (
     "text{font:12px " + FONTS + ";fill:#5d6b7a}.spot{font-weight:700;fill:#1d2733}"
@@ -32,9 +35,8 @@ LOOK = (
 
 
 def side_by_side(draw: Callable[..., T], *items: Iterable[object]) -> list[T]:
-    """``draw`` of each item, in threads: most of a picture is made by NumPy and zlib, outside of
-    the interpreter's lock.
-    """
+    """Apply ``draw`` to each item in threads: most of a picture is made by NumPy and zlib, which
+    release the interpreter lock."""
     with ThreadPoolExecutor() as pool:
         return list(pool.map(draw, *items))
 
@@ -42,9 +44,8 @@ def side_by_side(draw: Callable[..., T], *items: Iterable[object]) -> list[T]:
 def deformed_drawing(
     surface: Surface, u: FloatArray, value: FloatArray, scale: Sequence[str] = SHADES
 ) -> str:
-    """The surface moved by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed
-    body in grey: data URL.
-    """
+    """Surface displaced by u (N, 3), exaggerated, coloured by a value (N,) ≥ 0, over the undeformed
+    body in grey, as a data URL."""
     size, largest = (
         float(np.linalg.norm(np.ptp(surface.nodes, axis=0))),
         float(np.linalg.norm(u, axis=1).max()),
@@ -65,7 +66,7 @@ def deformed_drawing(
 
 
 class Bar(NamedTuple):
-    """A bar of colours: its label, texts with their places, 0 to 1 upwards, and the colours."""
+    """Colour bar: its label, texts with positions (0 to 1 upwards), and colours."""
 
     label: str
     texts: Sequence[tuple[float, str]]
@@ -80,16 +81,15 @@ def linear_bar(largest: float, label: str) -> Bar:
 
 
 def field_drawing(surface: Surface, values: FloatArray, label: str, marks: FloatArray) -> str:
-    """Values (N,) ≥ 0 at the surface's nodes as colours of the bar, from zero to the largest, as
-    `places_drawing`.
-    """
+    """Values (N,) ≥ 0 at the nodes as colours from zero to the largest; otherwise as
+    `places_drawing`."""
     largest = max(float(values.max(initial=0.0)), 1e-300)
     return places_drawing(surface, values / largest, linear_bar(largest, label), marks)
 
 
 def places_drawing(surface: Surface, places: FloatArray, bar: Bar, marks: FloatArray) -> str:
-    """Colours of the places (N,) in a bar, 0 to 1, NaN grey, at the surface's nodes, from two
-    opposite sides; ``marks`` (m, 3) that nothing hides are numbered from 1: data URL."""
+    """Surface from two opposite sides, coloured by positions (N,) in a colour bar (0 to 1, NaN
+    grey) at its nodes; visible ``marks`` (m, 3) are numbered from 1. Returns a data URL."""
     above = view_of(surface)
     size = float(np.linalg.norm(np.ptp(surface.nodes, axis=0)))
     long = bool(np.ptp(surface.nodes @ above[0]) > 1.6 * np.ptp(surface.nodes @ above[1]))
@@ -110,7 +110,7 @@ def places_drawing(surface: Surface, places: FloatArray, bar: Bar, marks: FloatA
 
 
 def _numbers(canvas: Canvas, marks: FloatArray, tolerance: float) -> str:
-    """A number at each mark that is not hidden."""
+    """Number at each visible mark."""
     found = []
     for k, mark in enumerate(marks):
         if canvas.visible(mark, tolerance):
@@ -126,7 +126,7 @@ def _numbers(canvas: Canvas, marks: FloatArray, tolerance: float) -> str:
 
 
 def _bar(x: float, height: float, bar: Bar) -> str:
-    """The bar of colours with its texts."""
+    """Colour bar with its texts."""
     top, tall = 46, height - 76
     steps = [
         f'<stop offset="{k / (len(bar.scale) - 1):.3f}" stop-color="{colour}"/>'
@@ -156,25 +156,25 @@ def shaded(colours: FloatArray, corners: FloatArray) -> FloatArray:
 
 
 def image(canvas: Canvas) -> str:
-    """The pixels as an element of an SVG."""
+    """Pixels as an SVG element."""
     return f'<image width="{canvas.width}" height="{canvas.height}" href="{png_url(canvas)}"/>'
 
 
 def png_url(canvas: Canvas) -> str:
-    """The pixels as a data URL."""
+    """Pixels as a data URL."""
     return "data:image/png;base64," + base64.b64encode(canvas.png()).decode()
 
 
 def svg_url(size: tuple[float, float], parts: Sequence[str]) -> str:
-    """Elements as the data URL of an SVG of a size in pixels, as text: its pixels are in base64
-    once.
+    """Data URL of an SVG with these elements and a size in pixels; as text, so that pixels are
+    encoded in base64 only once.
     """
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]:g}" height="{size[1]:g}" '
         f'viewBox="0 0 {size[0]:g} {size[1]:g}">'
     )
     text = f"{head}<style>{LOOK}</style>{''.join(parts)}</svg>"
-    # twenty times as fast as a table of all; that of codes comes first
+    # twenty times faster than one translation table; "%" comes first
     for character, code in QUOTED.items():
         text = text.replace(character, code)
     return "data:image/svg+xml," + text

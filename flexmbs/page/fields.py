@@ -1,6 +1,5 @@
 """Pictures of a scalar field on the surface of a solid, from two opposite sides, with numbered
-points.
-"""
+points."""
 
 from __future__ import annotations
 
@@ -22,15 +21,14 @@ DAMAGE = ("#eef1f4", "#cfd6ea", "#aba4d4", "#9466b5", "#7a2286", "#3f0a4f")
 SIDES = ("from above", "from below, the other side")
 PLACES = ((0.0, 0.5, 0.88, 0.5), (0.0, 0.0, 0.88, 0.5))
 PIXELS = (1400, 800)
-# of the body's size: a step in depth that is an edge, and one that hides a point
+# relative to the body's size: least depth step of an edge, and depth that hides a point
 EDGE, HIDDEN = 0.01, 2e-3
 TALL = ((0.0, 0.0, 0.44, 1.0), (0.44, 0.0, 0.44, 1.0))
 
 
 def field_picture(surface: Surface, values: FloatArray, label: str, marks: FloatArray) -> Figure:
-    """Values (N,) at the surface's nodes as colours from zero to the largest; visible ``marks`` (m,
-    3) are numbered from 1.
-    """
+    """Values (N,) at the nodes of the surface as colours from zero to the largest; visible
+    ``marks`` (m, 3) are numbered from 1."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.figure import Figure
@@ -63,13 +61,13 @@ def field_picture(surface: Surface, values: FloatArray, label: str, marks: Float
 
 
 def other_side(axes: FloatArray) -> FloatArray:
-    """The view along the same line from the opposite side, with the same direction up."""
+    """View from the opposite side along the same line, with the same upward direction."""
     right, up, eye = axes
     return np.array([-right, up, -eye])
 
 
 def _side(ax: Axes, surface: Surface, level: FloatArray, axes: FloatArray) -> Canvas:
-    """The surface in the colours of the bar alone, with its edges."""
+    """Draw the surface in the pure colours of the bar, with its edges."""
     seen = surface.nodes @ axes.T
     canvas = Canvas(seen, *PIXELS)
     canvas.draw(seen[surface.triangles], smooth(level[surface.triangles], ramp(SCALE)))
@@ -82,7 +80,7 @@ def _side(ax: Axes, surface: Surface, level: FloatArray, axes: FloatArray) -> Ca
 
 
 def _numbers(ax: Axes, canvas: Canvas, marks: FloatArray, tolerance: float) -> None:
-    """A number at each mark (m, 3) seen that nothing hides."""
+    """Draw the number of each visible mark (m, 3)."""
     for k, mark in enumerate(marks):
         if canvas.visible(mark, tolerance):
             ax.plot(*mark[:2], marker="o", markersize=3.5, color=INK, zorder=60)

@@ -1,4 +1,4 @@
-"""A self-contained HTML page: no other files, nothing from the network, all text escaped."""
+"""Self-contained HTML page: no other files, nothing from the network, all text escaped."""
 
 import base64
 import contextlib
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     import jinja2
 
 _EXPONENT = re.compile(r"(?<![\w.])(-?\d+(?:\.\d+)?)e([+-]?\d+)(?!\w)")
-PLAIN = -4  # exponent from which numbers are written without it, as in Python's own format
+PLAIN = -4  # least exponent that is written as decimals, as in Python's format
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
 class Picture:
-    """An image of the page with caption and alternative text."""
+    """Image of the page with caption and alternative text."""
 
     source: str
     alt: str
@@ -30,8 +30,8 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """A style sheet and a script, written by the program: they alone are allowed in a page, by
-    their hashes. package: where the templates are that go with them."""
+    """Style sheet and script of the program; only these are allowed in a page, by their hashes.
+    package: package with the matching templates."""
 
     style: str = ""
     script: str = ""
@@ -39,10 +39,10 @@ class Code:
 
 
 def rendered(package: str, template: str, code: Code | None = None, **values: Any) -> str:
-    """The text of a page: ``template`` in the folder templates of ``package``, which extends
-    "page.html"; ``code`` in addition to its own style sheet.
+    """Text of a page: ``template`` in the folder templates of ``package``, which extends
+    "page.html"; ``code`` is added to its style sheet.
 
-    The Content-Security-Policy of the page forbids requests, and all scripts and styles but these.
+    The Content-Security-Policy of the page forbids requests and all other scripts and styles.
     """
     given = code or Code()
     source = (
@@ -61,7 +61,7 @@ def rendered(package: str, template: str, code: Code | None = None, **values: An
 
 @functools.cache
 def _templates(*packages: str) -> "jinja2.Environment":
-    """The templates of packages, compiled once: a tenth of a second."""
+    """Templates of packages, compiled once, which takes a tenth of a second."""
     import jinja2
 
     loaders = [jinja2.PackageLoader(home, "templates") for home in (*packages, "flexmbs.page")]
@@ -71,7 +71,7 @@ def _templates(*packages: str) -> "jinja2.Environment":
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        optimized=False,  # a page is rendered once
+        optimized=False,  # each page is rendered only once
         bytecode_cache=_compiled_templates(),
     )
     environment.filters |= {"number": number, "powers": powers}
@@ -79,14 +79,15 @@ def _templates(*packages: str) -> "jinja2.Environment":
 
 
 def _compiled_templates() -> "jinja2.BytecodeCache | None":
-    """Compiled templates beside the kernels of this version, in a folder of this user's alone."""
+    """Cache of compiled templates next to the kernels of this version, in a folder accessible only
+    to this user."""
     import jinja2
 
     from flexmbs._jit import CACHE
 
     class Kept(jinja2.FileSystemBytecodeCache):
         def dump_bytecode(self, bucket: Any) -> None:
-            with contextlib.suppress(OSError):  # a full disk
+            with contextlib.suppress(OSError):  # for example a full disk
                 super().dump_bytecode(bucket)
 
     if CACHE is None:
@@ -100,9 +101,8 @@ def _compiled_templates() -> "jinja2.BytecodeCache | None":
 
 
 def policy(style: str, script: str) -> str:
-    """Content-Security-Policy: no requests, this style and this script by their SHA-256, images
-    inside the page.
-    """
+    """Content-Security-Policy: no requests, only this style and this script by their SHA-256, and
+    images inside the page."""
     allowed = {
         "style-src": _digest(style),
         "script-src": _digest(script) if script else "'none'",
@@ -117,14 +117,13 @@ def _digest(text: str) -> str:
 
 
 def powers(text: str) -> str:
-    """A sentence with 2.3·10⁻⁵ in place of 2.3e-05 and 0.00023 in place of 2.3e-04, as `number`
-    writes them.
-    """
+    """Sentence with 2.3·10⁻⁵ in place of 2.3e-05 and 0.00023 in place of 2.3e-04, formatted as by
+    `number`."""
     return _EXPONENT.sub(lambda found: _mantissa(found[1], int(found[2])), str(text))
 
 
 def _mantissa(digits: str, exponent: int) -> str:
-    """A number with all its digits, without a power of ten for common magnitudes."""
+    """Number with all its digits, without a power of ten for common magnitudes."""
     return (
         f"{Decimal(digits).scaleb(exponent):f}"
         if PLAIN <= exponent < 6
@@ -138,13 +137,13 @@ def power(exponent: int) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """A formatted number: few digits, no exponent for common magnitudes."""
+    """Formatted number: few digits, no exponent for common magnitudes."""
     if isinstance(value, (str, bool)):
         return str(value)
     if not math.isfinite(value):
         return str(value)
     if value == 0 or 10.0**PLAIN <= abs(value) < 1e6:
-        value += 0.0  # −0 is 0
+        value += 0.0  # turns −0 into 0
         return (f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:.0f}").replace(
             "-", "−"
         )

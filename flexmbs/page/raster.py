@@ -1,6 +1,5 @@
-"""Triangles as pixels: parallel projection, the nearest of every pixel by its depth, edges smoothed
-by averaging.
-"""
+"""Rasterization of triangles: parallel projection, depth buffer, edges smoothed by
+supersampling."""
 
 from __future__ import annotations
 
@@ -16,32 +15,30 @@ from numpy.typing import NDArray
 from flexmbs.flexible_body.components import FloatArray, IntArray
 
 Planes = tuple[FloatArray, FloatArray, FloatArray]
-FINER = 2  # pixels computed for one, in each direction
-# of triangles and pixels at a time, for which the fast memory of a processor has room
+FINER = 2  # samples per pixel in each direction
+# triangles and pixels processed at a time: fit into the cache of a processor
 MOST_PAIRS = 100_000
-CREASE = 0.75  # cosine between normals, below which an edge is drawn
+CREASE = 0.75  # cosine of the angle between normals below which an edge is drawn
 EDGE = np.array([0.11, 0.15, 0.20])
 UNKNOWN = np.full(3, 0.72)  # grey
 HALF, ONES, EMPTY = (
     np.uint32(0x00FF00FF),
     0x00010001,
     np.uint32(0x00FFFFFF),
-)  # of four bytes: two of them, 1 in both; white, unseen
+)  # packed in four bytes: masks of two bytes, 1 in both; white, transparent
 
 
 class Paint(NamedTuple):
-    """Colours (n, 3) of triangles, one each; with values (T, 3) of their corners, those of a table
-    at 0 to 1, grey for NaN.
-    """
+    """Colours (n, 3), one per triangle; with values (T, 3) at the corners, a colour table over 0 to
+    1, grey for NaN."""
 
     colours: FloatArray
     values: FloatArray | None = None
 
 
 class Painted(NamedTuple):
-    """Triangles drawn together: the number of the first one, the rows of the visible ones, and the
-    rule of their colours.
-    """
+    """Triangles drawn together: the number of the first one, the rows of the visible ones, and
+    their colours."""
 
     first: int
     rows: IntArray
@@ -50,12 +47,11 @@ class Painted(NamedTuple):
 
 
 class Canvas:
-    """Pixels of a view with the same scale in both directions: ``width`` × ``height``; coordinates
-    seen are right, up, near.
-    """
+    """Pixels of a view with equal scales in both directions: ``width`` × ``height``; view
+    coordinates are right, up, near."""
 
     def __init__(self, seen: FloatArray, width: int, height: int, margin: float = 0.05) -> None:
-        """``seen`` (n, 3): points that must be within the view."""
+        """Prepare a view that contains the points ``seen`` (n, 3)."""
         low, high = seen[:, :2].min(axis=0), seen[:, :2].max(axis=0)
         room = np.array([width, height]) * (1.0 - 2.0 * margin)
         self.width, self.height = width, height
@@ -63,16 +59,16 @@ class Canvas:
         self.centre = 0.5 * (low + high)
         shape = height * FINER, width * FINER
         self.depth = np.full(shape, -np.inf, np.float32)
-        # the nearest, counted over all that were drawn
+        # number of the nearest triangle, counted over all drawn ones
         self.triangle = np.full(shape, -1, np.int32)
-        self.edge = np.zeros(0, int)  # places of pixels on lines
+        self.edge = np.zeros(0, int)  # indices of pixels on lines
         self.normals: list[FloatArray] = []
         self.painted: list[Painted] = []
-        # of the depths of what is drawn now, and the largest of all
+        # offset added to the depths of the current layer, and largest depth drawn so far
         self.lift, self.reach = 0.0, 0.0
 
     def place(self, seen: FloatArray) -> FloatArray:
-        """Pixels (…, 2), right and down, of points (…, 3) seen."""
+        """Pixels (…, 2), right and down, of points (…, 3) in view coordinates."""
         x = (seen[..., :2] - self.centre) * self.scale * np.array([1.0, -1.0])
         return x + 0.5 * np.array([self.width, self.height])
 
@@ -81,7 +77,7 @@ class Canvas:
         self.lift += 2.0 * self.reach
 
     def draw(self, corners: FloatArray, paint: Paint) -> None:
-        """Triangles (T, 3, 3) seen from their front."""
+        """Draw triangles (T, 3, 3) whose front faces the viewer."""
         normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         rows = np.flatnonzero(normal[:, 2] > 0.0)
         corner = np.concatenate([FINER * self.place(corners[rows]), corners[rows, :, 2:]], axis=2)
@@ -108,7 +104,7 @@ class Canvas:
         box: tuple[IntArray, IntArray],
         planes: Planes,
     ) -> None:
-        """The nearest triangle and its depth at the pixels of a part of the triangles."""
+        """Nearest triangle and its depth at the pixels of a subset of the triangles."""
         low, high = (end[part] for end in box)
         down = np.where(high[:, 0] >= low[:, 0], np.maximum(high[:, 1] - low[:, 1] + 1, 0), 0)
         lines = np.repeat(np.arange(len(part)), down)  # rows of pixels, by triangle
@@ -129,7 +125,7 @@ class Canvas:
         triangle[x[chosen]] = np.repeat((part[lines] + first).astype(np.int32), across)[chosen]
 
     def _shades(self) -> NDArray[np.uint32]:
-        """Colours of the pixels, packed, 0 where nothing is."""
+        """Packed colours of the pixels, 0 for the background."""
         own = [
             _packed(
                 each.paint.colours[each.rows]
@@ -138,7 +134,7 @@ class Canvas:
             )
             for each in self.painted
         ]
-        # the last one is that of no triangle
+        # the last entry belongs to the background
         shades = np.concatenate([*own, np.zeros(1, np.uint32)])[self.triangle].reshape(-1)
         for first, rows, planes, paint in self.painted:
             if paint.values is not None:
@@ -152,7 +148,7 @@ class Canvas:
         return shades.reshape(self.triangle.shape)
 
     def _values(self, at: IntArray, heights: FloatArray, colours: FloatArray) -> NDArray[np.uint32]:
-        """Colours of pixels by values linear in their triangles."""
+        """Colours of pixels from values that are linear in each triangle."""
         rise, slope, base = heights.astype(np.float32).T
         y, x = np.divmod(at.astype(np.int32), np.int32(self.depth.shape[1]))
         value, last = (
@@ -165,7 +161,7 @@ class Canvas:
         return _packed(np.vstack([colours, UNKNOWN]))[np.rint(value).astype(np.int32)]
 
     def outline(self, size: float) -> None:
-        """Dark lines at steps in depth beyond ``size`` and at creases."""
+        """Draw dark lines at depth steps above ``size`` and at creases."""
         normals, edge = (
             np.vstack([*self.normals, np.zeros((1, 3))]),
             np.zeros(self.depth.size, bool),
@@ -177,7 +173,7 @@ class Canvas:
         )
         for axis in (0, 1):
             ends = _neighbours(self.triangle, axis)
-            # between two triangles, or one and nothing
+            # between two triangles, or a triangle and the background
             a, b = (side[ends[0] != ends[1]] for side in _neighbours(pixels, axis))
             folded = np.einsum("ni,ni->n", normals[triangle[a]], normals[triangle[b]]) < CREASE
             cut = ~(np.abs(depth[a] - depth[b]) <= size) | folded
@@ -186,22 +182,21 @@ class Canvas:
         self.edge = np.flatnonzero(edge)
 
     def visible(self, seen: FloatArray, tolerance: float) -> bool:
-        """True if nothing is before a point (3,) by more than ``tolerance``."""
+        """True if no triangle is more than ``tolerance`` in front of a point (3,)."""
         x, y = np.clip(
             (FINER * self.place(seen)).astype(int), 0, np.array(self.depth.shape[::-1]) - 1
         )
         return bool(self.depth[y, x] <= seen[2] + self.lift + tolerance)
 
     def image(self) -> NDArray[np.uint8]:
-        """Colours with opacity (height, width, 4); white where nothing is, which viewers mix into
-        edges.
-        """
+        """Colours with opacity (height, width, 4); the transparent background is white because
+        viewers blend it into edges."""
         shades, count = self._shades(), FINER * FINER
         samples = [shades[a::FINER, b::FINER] for a in range(FINER) for b in range(FINER)]
         sums = [
             functools.reduce(np.add, ((each >> shift) & HALF for each in samples))
             for shift in (0, 8)
-        ]  # of two bytes at once
+        ]  # sums of two bytes at a time
         even, odd = (
             (((each + count // 2 * ONES) // count) & HALF) << shift
             for each, shift in zip(sums, (0, 8))
@@ -212,7 +207,7 @@ class Canvas:
             .view(np.uint8)
             .reshape(self.height, self.width, 4)
         )
-        # the rest of the samples has no colour
+        # the remaining samples are transparent
         partly = np.nonzero((opacity > 0) & (opacity < 255 * count))
         red, green, blue = sums[0][partly] & 0xFFFF, sums[1][partly] & 0xFFFF, sums[0][partly] >> 16
         image[partly[0], partly[1], :3] = np.rint(
@@ -221,7 +216,7 @@ class Canvas:
         return image
 
     def png(self) -> bytes:
-        """The image as a file (PNG, ISO/IEC 15948), differences of neighbours compressed."""
+        """PNG file (ISO/IEC 15948) of the image, with compressed differences of neighbours."""
         pixels = self.image()
         rows = np.diff(pixels, axis=1, prepend=np.zeros_like(pixels[:, :1])).reshape(
             self.height, -1
@@ -233,19 +228,18 @@ class Canvas:
 
 
 def flat(colours: FloatArray) -> Paint:
-    """One colour (T, 3) for each triangle."""
+    """Paint with one colour per triangle (T, 3)."""
     return Paint(colours)
 
 
 def smooth(values: FloatArray, table: FloatArray) -> Paint:
-    """Values (T, 3) at the corners, 0 to 1, as colours of a table (n, 3); triangles with a corner
-    that is NaN in grey.
-    """
+    """Paint by values (T, 3) at the corners, 0 to 1, with a colour table (n, 3); triangles with a
+    NaN corner are grey."""
     return Paint(table, values)
 
 
 def ramp(colours: Sequence[str], n: int = 256) -> FloatArray:
-    """A table (n, 3) of colours between those of equal distances."""
+    """Colour table (n, 3) interpolated between equally spaced colours."""
     known = np.array(
         [[int(colour[i : i + 2], 16) / 255.0 for i in (1, 3, 5)] for colour in colours]
     )
@@ -266,19 +260,18 @@ def _planes(corner: FloatArray) -> Planes:
 
 
 def _heights(planes: Planes, values: FloatArray) -> FloatArray:
-    """Values (T, 3) of corners between them as x, y and 1 times (T, 3)."""
+    """Linear interpolation of corner values (T, 3), as coefficients (T, 3) of x, y and 1."""
     return np.column_stack([np.einsum("ti,ti->t", each, values) for each in planes])
 
 
 def _crossing(
     start: FloatArray, slope: FloatArray, low: IntArray, high: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """First and last pixel of rows inside of triangles, where all ``start`` + ``slope`` (x + ½) ≥ 0
-    (n, 3).
-    """
+    """First and last pixel of rows inside triangles, where all ``start`` + ``slope`` (x + ½) ≥ 0
+    (n, 3)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         zero = -start / slope - 0.5
-    # over three columns, faster than along an axis
+    # column by column: faster than a reduction along an axis
     left = functools.reduce(np.maximum, np.where(slope > 0.0, zero, -np.inf).T)
     right = functools.reduce(np.minimum, np.where(slope < 0.0, zero, np.inf).T)
     outside = functools.reduce(np.logical_or, ((slope == 0.0) & (start < 0.0)).T)
@@ -301,7 +294,7 @@ def _unpacked(shades: NDArray[np.uint32]) -> FloatArray:
 
 
 def _counted(counts: IntArray) -> IntArray:
-    """0 … n − 1 for each of the counts n, in sequence."""
+    """Ranges 0 … n − 1 for each of the counts n, concatenated."""
     starts = (np.cumsum(counts) - counts).astype(np.int32)
     return np.asarray(np.arange(int(counts.sum()), dtype=np.int32) - np.repeat(starts, counts))
 

@@ -1,4 +1,4 @@
-"""Pictures of a solid: surface triangles in orthographic projection, far ones first."""
+"""Pictures of a solid: surface triangles in orthographic projection, drawn from far to near."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 VIEW = (-0.62, -1.0, 0.55)  # direction of light, in body axes
 LIGHT = (0.35, -0.6, 0.75)
-EXAGGERATION = 0.12  # largest displacement drawn, of the body's size
-TRIAD = 0.09  # length of the axes of frames, of the body's size
+EXAGGERATION = 0.12  # largest displacement drawn, relative to the body's size
+TRIAD = 0.09  # length of the axes of frames, relative to the body's size
 
 
 class Place(NamedTuple):
-    """A marked frame of a solid: rows of its nodes (n,), position (3,) and axes (3, 3), columns."""
+    """Marked frame of a solid: rows of its nodes (n,), position (3,) and axes (3, 3) as columns."""
 
     nodes: IntArray
     position: FloatArray
@@ -38,7 +38,8 @@ def view_axes(direction: FloatArray, up: FloatArray) -> FloatArray:
 
 
 def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
-    """Shape of one mode (0 the first), coloured by displacement, over the undeformed body in grey."""
+    """Shape of a mode (0 is the first), coloured by displacement, over the undeformed body in
+    grey."""
     from matplotlib.colors import LinearSegmentedColormap
 
     surface = data.surface
@@ -65,7 +66,7 @@ def mode_picture(data: FlexibleBodyData, mode: int) -> Figure:
 
 
 def places_picture(surface: Surface, places: Mapping[str, Place]) -> Figure:
-    """The surface in grey with coloured regions, the triads of their frames and their names."""
+    """Surface in grey with coloured regions, the triads of their frames and their names."""
     from matplotlib.colors import to_rgb
 
     axes = view_of(surface)
@@ -160,7 +161,7 @@ def draw_triangles(
         light = np.asarray(LIGHT) / np.linalg.norm(LIGHT)
         bright = 0.72 + 0.33 * np.clip(normal @ light / np.maximum(length, 1e-300), 0.0, 1.0)
         colour = np.clip(colour * bright[:, None], 0.0, 1.0)
-    # an array is taken without a loop over its rows
+    # matplotlib takes an array without a loop over its rows
     shown, flat = colour[order], cast("Any", corners[order, :, :2])
     ax.add_collection(PolyCollection(flat, facecolors=shown, edgecolors=shown, linewidths=0.3))
 

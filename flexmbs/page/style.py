@@ -16,9 +16,9 @@ INK, MUTED, GRID = "#1d2733", "#5d6b7a", "#e4e9ee"
 STATES = {"open": "#e4e9ee", "closed": PALETTE[0], "stick": PALETTE[2], "slip": PALETTE[1]}
 SHADES = ("#e3e9ef", "#a9c6de", "#4b8bc0", "#1f5a94", "#123a63")
 WIDTH = 8.6  # inches of a full-width figure
-# inches of the titles, of the label of time, and between panels
+# inches: titles, time label, distance between panels
 ABOVE, BELOW, BETWEEN = 0.3, 0.5, 0.55
-LEFT, RIGHT = 0.078, 0.745  # of the width, of all panels
+LEFT, RIGHT = 0.078, 0.745  # ends of all panels relative to the width
 FONTS = "Inter, 'Segoe UI', 'Helvetica Neue', Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 
 SETTINGS: Any = {
@@ -63,7 +63,7 @@ SETTINGS: Any = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """The settings of all figures, independent of the user's settings."""
+    """Use the settings of all figures, independent of the user's settings."""
     import matplotlib
     from cycler import cycler
 
@@ -74,12 +74,12 @@ def house_style() -> Iterator[None]:
 
 
 def panels(count: int, *, height: float = 2.1, share: bool = True) -> "tuple[Figure, list[Axes]]":
-    """A full-width figure of ``count`` panels above each other with a common time axis."""
+    """Full-width figure with ``count`` stacked panels and a common time axis."""
     from matplotlib.figure import Figure
 
     total = height * count + 0.35
     figure = Figure(figsize=(WIDTH, total))
-    # fixed places: a layout fitted to all texts costs half of the time of a page
+    # fixed positions: a layout fitted to all texts takes half of the time of a page
     figure.set_layout_engine("none")
     axes = figure.subplots(count, 1, sharex=share, squeeze=False)[:, 0]
     inner = (total - ABOVE - BELOW - (count - 1) * BETWEEN) / count
@@ -88,15 +88,14 @@ def panels(count: int, *, height: float = 2.1, share: bool = True) -> "tuple[Fig
 
 
 def label(name: str) -> str:
-    """A name formatted for a legend."""
+    """Name formatted for a legend."""
     short = name if len(name) <= 34 else f"{name[:31]}…"
     return f" {short}" if short.startswith("_") else short
 
 
 def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
-    """Time label below the last panel; a legend next to each panel whose curves differ from those
-    of the one above.
-    """
+    """Add a time label below the last panel, and a legend to each panel whose curves differ from
+    the previous panel."""
     axes[-1].set_xlabel(xlabel)
     before: list[str] = []
     for ax in axes:
@@ -114,7 +113,7 @@ def finish(axes: "list[Axes]", *, xlabel: str = "t  [s]") -> None:
 
 
 def png_image(figure: "Figure", *, dpi: int = 170) -> str:
-    """A figure as the data URL of a PNG image, for pictures of many triangles."""
+    """Figure as the data URL of a PNG image, for pictures with many triangles."""
     with house_style():
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=dpi)
@@ -122,7 +121,7 @@ def png_image(figure: "Figure", *, dpi: int = 170) -> str:
 
 
 def decades(axis: "Axis") -> None:
-    """Labels 1e-8, 0.1, 100 on a logarithmic axis."""
+    """Set labels 1e-8, 0.1, 100 on a logarithmic axis."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

@@ -1,6 +1,5 @@
-"""Panels as the markup of a page: a drawing in SVG in the colours of the page, replaced by a live
-one where scripts run.
-"""
+"""Panels as page markup: an SVG drawing in the colours of the page, replaced by an interactive one
+where scripts run."""
 
 from __future__ import annotations
 
@@ -14,17 +13,17 @@ import numpy as np
 from flexmbs.page.curve_panels import Curve, FloatArray, Panel, limits, span_of, thinned, ticks
 from flexmbs.page.html import number, power
 
-WIDTH, HEIGHT = 1000, 190  # of a panel, user units
+WIDTH, HEIGHT = 1000, 190  # user units: size of a panel
 LEFT, RIGHT, TOP, BOTTOM = 64, 8, 8, 24
-ROW = 26  # height of a bar
-LETTER, CAPITAL = 7, 0.6  # width of most letters; by how much capitals are wider
+ROW = 26  # user units: height of a bar
+LETTER, CAPITAL = 7, 0.6  # user units: width of most letters; relative extra width of capitals
 POINTS = 400
 COLOURS = 8
-MOST_MARKS = 60  # of peaks of a curve that leave the axis
+MOST_MARKS = 60  # largest number of marked peaks of a curve beyond the axis
 
 
 class Axes(NamedTuple):
-    """Spans of an axis of time and of one of values, and the size of the drawing."""
+    """Ranges of the time axis and of the value axis, and the size of the drawing."""
 
     span: tuple[float, float]
     ends: tuple[float, float]
@@ -38,15 +37,14 @@ class Axes(NamedTuple):
         )
 
     def y(self, value: FloatArray) -> FloatArray:
-        """User units from values, those beyond the axis just outside of it."""
+        """User units of values; those beyond the axis are placed just outside."""
         u = np.clip((value - self.ends[0]) / (self.ends[1] - self.ends[0] or 1.0), -0.02, 1.02)
         return self.height - BOTTOM - u * (self.height - TOP - BOTTOM)
 
 
 def chart(panels: Sequence[Panel], span: tuple[float, float] | None = None) -> str:
-    """Panels above each other with a common axis of time, theirs or ``span``; all names are
-    escaped.
-    """
+    """Stacked panels with a common time axis, over their range or ``span``; all names are
+    escaped."""
     common = span or span_of(panels)
     return "".join(_panel(each, common) for each in panels)
 
@@ -62,9 +60,8 @@ def _panel(panel: Panel, span: tuple[float, float]) -> str:
 
 
 def remarks(panel: Panel) -> list[str]:
-    """Notes of a panel beside its curves, with the values of peaks that leave the axis; not
-    escaped.
-    """
+    """Notes of a panel in addition to its curves, with the values of peaks beyond the axis; not
+    escaped."""
     values = _values(panel)
     ends, every = limits(values), np.concatenate([np.zeros(0), *values])
     beyond = every[(every > ends[1]) | (every < ends[0])]
@@ -80,7 +77,7 @@ def remarks(panel: Panel) -> list[str]:
 def drawing(
     panel: Panel, span: tuple[float, float], width: float = WIDTH, height: float = HEIGHT
 ) -> str:
-    """A panel as SVG with the classes of the page; ``height`` of curves."""
+    """Panel as SVG with the classes of the page; ``height``: of the curves."""
     return (
         _bars(panel, span, width)
         if panel.bars
@@ -89,7 +86,7 @@ def drawing(
 
 
 def _values(panel: Panel) -> list[FloatArray]:
-    """Values of the curves that are drawn."""
+    """Values of the drawn curves."""
     return [np.log10(curve.y) if panel.logarithmic else curve.y for curve in panel.curves]
 
 
@@ -125,7 +122,7 @@ def _line(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
 
 
 def _peaks(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
-    """A triangle at the extreme of each part of a curve beyond the axis, pointing there."""
+    """Triangle at the extreme of each part of a curve beyond the axis, pointing there."""
     found = []
     for end, side, beyond in (
         (TOP, -1, y > axes.ends[1]),
@@ -142,7 +139,7 @@ def _peaks(curve: Curve, y: FloatArray, axes: Axes, k: int) -> str:
 
 
 def look(curve: Curve, k: int) -> str:
-    """Classes of a curve at place k."""
+    """CSS classes of curve number k."""
     return f"c{(k if curve.colour is None else curve.colour) % COLOURS}{' dashed' if curve.dashed else ''}"
 
 
@@ -169,9 +166,8 @@ def _bars(panel: Panel, span: tuple[float, float], width: float) -> str:
 
 
 def _within(name: str, axes: Axes) -> str:
-    """A name on a bar, its middle left out where it is longer than the bar, and the whole one as
-    its title.
-    """
+    """Name on a bar, with its middle left out if it is longer than the bar and the full name as
+    tooltip."""
     letter = LETTER * (1.0 + CAPITAL * sum(map(str.isupper, name)) / len(name))
     room = int((axes.width - LEFT - RIGHT - 12) / letter)
     short = name if len(name) <= room else f"{name[: room - room // 3 - 1]}…{name[-(room // 3) :]}"
@@ -207,9 +203,8 @@ def _drawing(title: str, axes: Axes, parts: list[str]) -> str:
 
 
 def common_power(ends: tuple[float, float]) -> float:
-    """The power of ten (a multiple of three) that labels of an axis leave out; 1 for common
-    magnitudes.
-    """
+    """Power of ten (a multiple of three) omitted from the labels of an axis; 1 for common
+    magnitudes."""
     largest = max(abs(end) for end in ends)
     if largest == 0.0 or 1e-2 <= largest < 1e5:
         return 1.0

@@ -1,3 +1,2 @@
-"""Playback in three dimensions inside a page: its scripts, and the data of surfaces, modes and
-fields; no mechanics.
-"""
+"""Three-dimensional player of a page: scripts, and data of surfaces, modes and fields; no
+mechanics."""

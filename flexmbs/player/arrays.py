@@ -1,9 +1,10 @@
-"""Arrays as one compressed text: integers of a stated step, their bytes by significance, deflate,
+"""Arrays as one compressed text: integers with a given step, bytes sorted by significance, deflate,
 base64.
 
-The numbers of one array are stored by their last axis, all first components first, little-endian
-and plane by plane, all lowest bytes first: neighbours, and the higher bytes of small and of slowly
-changing numbers, are alike and compress well. ``arrays.js`` reads them.
+An array is stored component by component along its last axis, little-endian, with the lowest bytes
+of all numbers first: neighbouring numbers and the high bytes of small or slowly varying numbers are
+similar and compress well. ``arrays.js`` reads them.
+
 """
 
 from __future__ import annotations
@@ -20,9 +21,8 @@ SIZES = {"i2": 32767, "i4": 2**31 - 1}
 
 
 class Buffer:
-    """Collects arrays; each `add` returns the description by which the script finds it. Equal bytes
-    are stored once.
-    """
+    """Collection of arrays; each `add` returns the description by which the script finds the array.
+    Equal bytes are stored once."""
 
     def __init__(self) -> None:
         self._places: dict[bytes, int] = {}
@@ -31,9 +31,8 @@ class Buffer:
     def add(
         self, values: NDArray[Any], kind: str, *, delta: bool = False, **more: Any
     ) -> dict[str, Any]:
-        """An array of ``kind`` "i2", "i4", "u1" or "f4" as it is; ``delta``: as differences along
-        the first axis.
-        """
+        """Add an array as ``kind`` "i2", "i4", "u1" or "f4"; ``delta``: stored as differences along
+        the first axis."""
         plain = np.ascontiguousarray(values, dtype=f"<{kind}")
         stored = np.diff(plain, axis=0, prepend=np.zeros_like(plain[:1])) if delta else plain
         apart = np.ascontiguousarray(np.moveaxis(stored, -1, 0))
@@ -52,9 +51,8 @@ class Buffer:
         offset: Sequence[float] | None = None,
         delta: bool = False,
     ) -> dict[str, Any]:
-        """values ≈ offset + step · integers, offset by the last axis. The step is enlarged to fit
-        the integers.
-        """
+        """Add values ≈ offset + step · integers, with one offset per entry of the last axis. The
+        step is enlarged if the integers would overflow."""
         about = np.zeros(values.shape[-1]) if offset is None else np.asarray(offset, float)
         moved = np.asarray(values, float) - about
         step = max(float(step), float(np.abs(moved).max(initial=0.0)) / SIZES[kind], 1e-300)
@@ -66,7 +64,7 @@ class Buffer:
 
 
 def read(text: str, given: dict[str, Any]) -> NDArray[np.float64]:
-    """The values of an array, as the script decodes them."""
+    """Values of an array, as the script decodes them."""
     kind, shape, raw = given["kind"], tuple(given["shape"]), zlib.decompress(base64.b64decode(text))
     width, n = np.dtype(kind).itemsize, int(np.prod(shape))
     planes = np.frombuffer(raw, np.uint8, width * n, given["at"]).reshape(width, n)

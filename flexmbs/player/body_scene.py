@@ -1,6 +1,5 @@
-"""The scene of one body by itself: its surface with coloured regions, frames, modes that swing,
-fields and marks.
-"""
+"""Scene of a single body: its surface with coloured regions, frames, animated modes, fields and
+marks."""
 
 from __future__ import annotations
 
@@ -23,9 +22,9 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 FORMAT = "flexmbs-scene/1"
-PERIOD, INSTANTS = 2.0, 81  # s of a swing on the screen, and its steps
-ROOM = 0.05  # of the size, around the body
-LEGS = 60  # lines from a frame to the nodes of its interface
+PERIOD, INSTANTS = 2.0, 81  # s, period of an animated mode, and number of its instants
+ROOM = 0.05  # margin around the body, relative to its size
+LEGS = 60  # largest number of lines from a frame to the nodes of its interface
 
 
 class Region(NamedTuple):
@@ -37,17 +36,16 @@ class Region(NamedTuple):
 
 
 class HasSurface(Protocol):
-    """A flexible body, or what else has a surface."""
+    """Object with a surface, such as a flexible body."""
 
     @property
     def surface(self) -> Surface | None:
-        """Its surface."""
+        """Surface of the object."""
 
 
 class Show(NamedTuple):
-    """Contents of the scene of one body: its title, whether it has modes and frames, remarks, and
-    initial settings of the player.
-    """
+    """Contents of the scene of one body: title, modes and frames to show, notes, and initial
+    settings of the player."""
 
     title: str
     settings: Mapping[str, Any]
@@ -63,7 +61,7 @@ def body_page_scene(
     fields: Sequence[Field] = (),
     marks: Sequence[Mark] = (),
 ) -> dict[str, Any]:
-    """The scene of a page about one body, with its arrays."""
+    """Scene of a page about one body, with its arrays."""
     assert data.surface is not None
     buffer = Buffer()
     skin = stored_skin(buffer, data.surface)
@@ -81,8 +79,8 @@ def body_scene(
     fields: Sequence[Field] = (),
     marks: Sequence[Mark] = (),
 ) -> dict[str, Any]:
-    """The scene of a body whose surface is in the buffer; the arrays of the fields and modes are
-    added to it. Only data of flexible bodies have modes and frames to show."""
+    """Scene of a body whose surface is in the buffer; the arrays of fields and modes are added to
+    the buffer. Only data of flexible bodies have modes and frames to show."""
     surface = data.surface
     assert surface is not None
     whole = data if isinstance(data, FlexibleBodyData) else None
@@ -130,8 +128,8 @@ def body_scene(
 
 
 def frame_table(name: str, data: FlexibleBodyData) -> dict[str, Any]:
-    """A frame by its undeformed pose."""
-    # import on demand: a third of a second, which pages of runs do not need
+    """Frame with its undeformed pose."""
+    # import on demand: takes a third of a second, which pages of runs do not need
     from scipy.spatial.transform import Rotation
 
     frame = data.frames[name]
@@ -142,7 +140,7 @@ def frame_table(name: str, data: FlexibleBodyData) -> dict[str, Any]:
 def mark_tables(
     body: int, marks: Sequence[Mark], surface: Surface, skin: Skin
 ) -> list[dict[str, Any]]:
-    """Marks of a body by number, each with the vertex that moves it, its own or the nearest."""
+    """Marks of a body by number, each with the vertex that moves it: its own or the nearest one."""
     x = surface.nodes[skin.rows]
     return [
         {
@@ -157,9 +155,8 @@ def mark_tables(
 
 
 def _spiders(skin: Skin, regions: Sequence[Region], frames: Sequence[str]) -> list[dict[str, Any]]:
-    """Frames with the vertices that they are coupled with, at most `LEGS` of each, evenly chosen:
-    lines between them.
-    """
+    """Frames with the vertices coupled to them, at most `LEGS` per frame, evenly selected, to draw
+    lines between them."""
     found = []
     for region in regions:
         vertices = np.flatnonzero(np.isin(skin.rows, region.nodes))
@@ -176,7 +173,7 @@ def _spiders(skin: Skin, regions: Sequence[Region], frames: Sequence[str]) -> li
 
 
 def _with_regions(buffer: Buffer, skin: Skin, regions: Sequence[Region]) -> dict[str, Any]:
-    """The table of the surface without the triangles of the regions, which it has by themselves."""
+    """Table of the surface without the triangles of the regions, which are separate."""
     left, found = np.ones(len(skin.triangles), bool), []
     for region in regions:
         own = left & np.isin(skin.rows[skin.triangles], region.nodes).all(axis=1)

@@ -1,8 +1,10 @@
-"""Few shapes for many: proper orthogonal decomposition of a field that is linear in known factors.
+"""Reduction to few shapes: proper orthogonal decomposition of a field that is linear in known
+factors.
 
-The values S F of a field, shapes S (N, L) times factors F (L, T) at T instants, are approximated by
-C Y with r ≤ L columns, C = S F V, Y = Vᵀ with the right singular vectors V of S F. The error is at
-most Σ_{k>r} max|C_k| max|Y_k|.
+The values S F of a field, with shapes S (N, L) and factors F (L, T) at T instants, are approximated
+by C Y with r ≤ L columns, C = S F V, Y = Vᵀ, where V are the right singular vectors of S F. The
+error is at most Σ_{k>r} max|C_k| max|Y_k|.
+
 
 Source: Holmes, Lumley, Berkooz, Rowley, Turbulence, Coherent Structures (2012), chapter 3.
 """
@@ -15,13 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-MOST = 64  # columns, as the script takes them
+MOST = 64  # columns supported by the script
 
 
 class Reduced(NamedTuple):
-    """columns (N, r) in the unit of the field, factors (r, T) of magnitude at most one, and the
-    bound of the error.
-    """
+    """Reduced field: columns (N, r) in the unit of the field, factors (r, T) of magnitude at most
+    one, and a bound of the error."""
 
     columns: FloatArray
     factors: FloatArray
@@ -29,10 +30,9 @@ class Reduced(NamedTuple):
 
 
 def decomposed(shapes: FloatArray, factors: FloatArray, tolerance: float) -> Reduced:
-    """The fewest columns whose error is below ``tolerance`` of the largest value, as bounded by the
-    columns; at most `MOST`.
-    """
-    # a tenth of the time of a QR factorization, to 1e-8 of the largest
+    """Fewest columns whose error bound is below ``tolerance`` times the largest value; at most
+    `MOST`."""
+    # takes a tenth of the time of a QR factorization, accurate to 1e-8 of the largest value
     squares, axes = np.linalg.eigh(shapes.T @ shapes)
     R = np.sqrt(np.maximum(squares, 0.0))[:, None] * axes.T
     V = np.linalg.svd(R @ factors, full_matrices=False)[2].T

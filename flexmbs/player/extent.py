@@ -1,4 +1,4 @@
-"""The outermost points of a cloud: what the picture has to hold."""
+"""Outermost points of a cloud, which a picture must contain."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DIRECTIONS = 60
 
 
 def extremes(points: FloatArray, room: float = 0.0) -> FloatArray:
-    """The outermost points in directions of a spiral on the sphere, moved outwards by ``room``."""
+    """Outermost points in the directions of a spiral on the sphere, moved outwards by ``room``."""
     k = np.arange(DIRECTIONS) + 0.5
     z, turn = 1.0 - 2.0 * k / DIRECTIONS, np.pi * (1.0 + np.sqrt(5.0)) * k
     r = np.sqrt(1.0 - z * z)

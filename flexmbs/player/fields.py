@@ -1,6 +1,5 @@
-"""Values on surfaces that do not change with time, as colours of a legend: largest stress of a run,
-fatigue damage.
-"""
+"""Time-independent values on surfaces as colours of a legend: largest stress of a run, fatigue
+damage."""
 
 from __future__ import annotations
 
@@ -17,18 +16,19 @@ from flexmbs.player.arrays import Buffer
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# integers of the upper end of the legend, and of vertices without value
+# integers for the upper end of the legend, and for vertices without a value
 FINE, UNKNOWN = 32000, -32768
 MOST_DECADES = 6
 
 
 class Field(NamedTuple):
-    """Values ≥ 0 (N,) at the nodes of a surface, NaN where unknown, may be infinite; fields of one
-    key have one legend.
+    """Values ≥ 0 (N,) at the nodes of a surface, NaN where unknown, possibly infinite; fields with
+    the same key share a legend.
 
-    key: by which the page knows it; title with unit: that of the legend; scale: "stress" or
-    "damage"; logarithmic: by decades, smaller values and zero at the lower end; inverse: the legend
-    has 1/value, the largest value at its lower end.
+    key: identifier in the page; title: title and unit of the legend; scale: "stress" or "damage";
+    logarithmic: by decades, with smaller values and zero at the lower end; inverse: the legend
+    shows 1/value, with the largest value at its lower end.
+
     """
 
     key: str
@@ -40,9 +40,8 @@ class Field(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A numbered point of a surface: row of its node, and the keys of the fields with which it
-    shows.
-    """
+    """Numbered point of a surface: row of its node, and the keys of the fields with which it is
+    shown."""
 
     name: str
     node: int
@@ -52,9 +51,8 @@ class Mark(NamedTuple):
 def stored_fields(
     buffer: Buffer, given: Mapping[str, Sequence[Field]], rows: Mapping[str, IntArray]
 ) -> tuple[list[dict[str, Any]], dict[str, dict[str, Any]]]:
-    """Legends of all keys, and the arrays by body and key at the vertices, which are ``rows`` of
-    the nodes.
-    """
+    """Legends of all keys, and the arrays by body and key at the vertices, whose nodes are
+    ``rows``."""
     kinds = {field.key: field for fields in given.values() for field in fields}
     legends, arrays = [], {name: {} for name in given}  # type: ignore[var-annotated]
     for key, kind in kinds.items():
@@ -79,9 +77,8 @@ def stored_fields(
 
 
 def ends(field: Field) -> tuple[float, float]:
-    """Least and largest value of the legend: from zero, or whole decades, `MOST_DECADES` of them at
-    most.
-    """
+    """Smallest and largest value of the legend: from zero, or at most `MOST_DECADES` whole
+    decades."""
     known = field.values[np.isfinite(field.values)]
     largest = float(known.max(initial=0.0))
     if not field.logarithmic or largest <= 0.0:
@@ -92,7 +89,7 @@ def ends(field: Field) -> tuple[float, float]:
 
 
 def fractions(values: FloatArray, low: float, high: float, logarithmic: bool) -> FloatArray:
-    """Places (n,) between the ends of the legend, 0 to 1; NaN of NaN."""
+    """Positions (n,) between the ends of the legend, 0 to 1; NaN for NaN."""
     if logarithmic and low > 0.0:
         place = np.log10(np.maximum(values, low) / low) / np.log10(high / low)
     else:
@@ -101,12 +98,12 @@ def fractions(values: FloatArray, low: float, high: float, logarithmic: bool) ->
 
 
 def legend(field: Field) -> dict[str, Any]:
-    """Title, scale of colours, and texts with their places, 0 to 1 upwards."""
+    """Legend with title, colour scale, and texts with positions, 0 to 1 upwards."""
     low, high = ends(field)
     logarithmic, infinite = field.logarithmic and low > 0.0, bool(np.isinf(field.values).any())
     if logarithmic:
         texts = _decades(round(np.log10(low)), round(np.log10(high)), field.inverse, infinite)
-    elif field.logarithmic:  # zero, and infinite
+    elif field.logarithmic:  # only zero or infinite values
         texts = [
             [0.0, "∞" if field.inverse else "0"],
             *([[1.0, "0" if field.inverse else "∞"]] if infinite else []),
@@ -120,7 +117,7 @@ def legend(field: Field) -> dict[str, Any]:
 
 
 def _decades(first: int, last: int, inverse: bool, infinite: bool) -> list[list[Any]]:
-    """Powers of ten; smaller values are at the lower end, infinite ones at the upper."""
+    """Powers of ten; smaller values are at the lower end, infinite ones at the upper end."""
     below, above = ("≥ ", "≤ ") if inverse else ("≤ ", "≥ ")
     texts = [power(-k if inverse else k) for k in range(first, last + 1)]
     texts[0] = below + texts[0]

@@ -1,4 +1,4 @@
-"""The player as code of a page: its modules joined to one script, its style, and its scene as text."""
+"""Player as code of a page: its modules joined to one script, its style, and its scene as text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ _EXPORT = re.compile(r"^export (?=const|class|function|async)", re.MULTILINE)
 
 
 def scene_text(table: dict[str, Any]) -> str:
-    """JSON inside an HTML page: no character ends the element or starts another; notes have the
-    numbers of the page.
-    """
+    """JSON text for an HTML page, in which no character ends or starts an element; numbers in notes
+    are formatted as on the page."""
     if "notes" in table:
         table = table | {"notes": [powers(line) for line in table["notes"]]}
     text = json.dumps(table, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
@@ -33,9 +32,9 @@ def player_code() -> Code:
 
 
 def joined_modules(folder: Path, first: str) -> str:
-    """The modules that ``first`` imports, directly or not, and itself, as one module: those that
-    are imported come first, and import and export lines are removed. Names at the top level of a
-    module must be unique."""
+    """Join the modules imported by ``first``, directly or indirectly, and ``first`` itself into one
+    module: imported modules come first, and import and export lines are removed. Top-level names of
+    the modules must be unique."""
     texts: dict[str, str] = {}
 
     def add(name: str) -> None:

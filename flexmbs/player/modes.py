@@ -1,6 +1,5 @@
-"""Mode shapes of a flexible body for the player: displacement by its largest value, and the stress
-that goes with it.
-"""
+"""Mode shapes of a flexible body for the player: displacement relative to its maximum, and the
+associated stress."""
 
 from __future__ import annotations
 
@@ -19,8 +18,12 @@ from flexmbs.player.surface import Skin
 
 FloatArray = NDArray[np.float64]
 
-FEWEST, MOST, MOST_VALUES = 6, 24, 250_000  # modes, and modes times vertices, of one body
-STEP = 1e-3  # of the largest displacement
+FEWEST, MOST, MOST_VALUES = (
+    6,
+    24,
+    250_000,
+)  # least and largest number of modes, and largest number of modes times vertices, of one body
+STEP = 1e-3  # resolution relative to the largest displacement
 MILLIMETRE, PASCALS = 1e-3, 1e-6
 
 
@@ -30,13 +33,13 @@ def modes_shown(data: FlexibleBodyData, skin: Skin) -> int:
 
 
 def mode_title(data: FlexibleBodyData, mode: int) -> str:
-    """Number from one, and frequency."""
+    """Mode number, counted from one, and frequency."""
     return f"Mode {mode + 1} · {number(float(data.modes.frequency[mode]))} Hz"
 
 
 def mode_stress(data: FlexibleBodyData, mode: int) -> FloatArray:
-    """Von Mises stress (N,) of a mode at a largest displacement of one metre, Pa, at the nodes of
-    the surface, the larger at material boundaries; NaN without stress data."""
+    """Von Mises stress (N,) [Pa] of a mode for a largest displacement of one metre, at the nodes of
+    the surface, the larger value at material boundaries; NaN without stress data."""
     assert data.surface is not None
     assert data.stress is not None
     of_row = von_mises(np.asarray(data.stress.modes[:, :, mode], float)) / _largest(
@@ -50,8 +53,9 @@ def mode_stress(data: FlexibleBodyData, mode: int) -> FloatArray:
 def stored_modes(
     buffer: Buffer, data: FlexibleBodyData, skin: Skin, frames: list[str]
 ) -> list[dict[str, Any]]:
-    """Shapes of the lowest modes by their largest displacement, motions (u, θ) of the frames by
-    metre of it, and the stress by millimetre of it, MPa, as far as the body has stress modes."""
+    """Shapes of the lowest modes relative to their largest displacement, motions (u, θ) of the
+    frames per metre of it, and the stress [MPa] per millimetre of it if the body has stress
+    modes."""
     assert data.surface is not None
     found = []
     for k in range(modes_shown(data, skin)):

@@ -1,4 +1,4 @@
-"""Panels of curves for the page: their numbers, which it draws, by the names of their figures."""
+"""Panels of curves as data for the page, which draws them, by figure name."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from flexmbs.player.arrays import Buffer
 
 
 def plots(figures: Mapping[str, Sequence[Panel]]) -> dict[str, Any]:
-    """Panels by figure with curves and bars, the span of time of all of them, and the arrays as one
-    text.
-    """
+    """Panels by figure with curves and bars, their common time range, and the arrays as one
+    text."""
     stored = _Stored()
     found = {name: [_panel(stored, panel) for panel in panels] for name, panels in figures.items()}
     span = span_of(panel for panels in figures.values() for panel in panels)

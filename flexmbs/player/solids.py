@@ -1,4 +1,4 @@
-"""Solids given by triangles, in place of the shape that a body has by its frames and its inertia."""
+"""Solids given by triangles, which replace the default shape of a body."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from flexmbs.errors import InputError
 
 
 class Solid(NamedTuple):
-    """A solid on a body or the ground: vertices (n, 3) [m] in its axes, triangles (T, 3) of their
-    rows, colour (r, g, b) or (r, g, b, opacity), 0 to 1, or None for that of the body."""
+    """Solid on a body or the ground: vertices (n, 3) [m] in its axes, triangles (T, 3) of vertex
+    rows, colour (r, g, b) or (r, g, b, opacity), 0 to 1, or None for the colour of the body."""
 
     body: str
     vertices: NDArray[np.float64]
@@ -22,7 +22,7 @@ class Solid(NamedTuple):
 
 
 def require_solids(solids: Sequence[Solid]) -> None:
-    """Raise InputError for anything but solids, and for those that cannot be drawn."""
+    """Raise InputError for objects that are not solids or cannot be drawn."""
     for k, solid in enumerate(solids if isinstance(solids, Sequence) else [solids]):
         if not isinstance(solid, Solid):
             raise InputError(
@@ -50,13 +50,10 @@ def _problem(solid: Solid) -> str:
     ):
         return f"vertices must be finite numbers (n, 3), not an array of shape {vertices.shape}"
     if triangles.ndim != 2 or triangles.shape[1:] != (3,) or triangles.dtype.kind not in "iu":
-        return (
-            "triangles must be rows (T, 3) of whole numbers, not an array of shape "
-            f"{triangles.shape}"
-        )
+        return f"triangles must be rows (T, 3) of integers, not an array of shape {triangles.shape}"
     if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
         return (
-            f"triangles must name its vertices, 0 … {len(vertices) - 1}, not "
+            f"triangles must refer to its vertices, 0 … {len(vertices) - 1}, not "
             f"{triangles.min()} … {triangles.max()}"
         )
     if solid.colour is not None and (
@@ -72,9 +69,8 @@ def _problem(solid: Solid) -> str:
 def thinned(
     x: NDArray[np.float64], triangles: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], float]:
-    """Rows of the vertices kept, triangles of these, and the cell (m) whose vertices were joined, 0
-    if there are no more than ``most`` triangles: vertices in one cell of a grid become the first of
-    them."""
+    """Rows of the vertices kept, triangles of these, and the size (m) of the grid cells whose
+    vertices were merged into their first one; 0 if there are no more than ``most`` triangles."""
     rows, own = _renumbered(triangles)
     if len(own) <= most:
         return rows, sorted_triangles(own), 0.0
@@ -87,9 +83,8 @@ def thinned(
 
 
 def sorted_triangles(triangles: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same triangles (T, 3), each from its first vertex on, in sequence: neighbours compress
-    well.
-    """
+    """Same triangles (T, 3), each rotated to start at its first vertex, sorted: neighbours then
+    compress well."""
     turned = np.take_along_axis(
         triangles, (triangles.argmin(axis=1)[:, None] + np.arange(3)) % 3, axis=1
     )
@@ -104,9 +99,8 @@ def _renumbered(triangles: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArra
 def _clustered(
     x: NDArray[np.float64], triangles: NDArray[np.int64], cell: float
 ) -> NDArray[np.int64]:
-    """Triangles between the first vertices of the cells; those within one cell or on an edge
-    vanish.
-    """
+    """Triangles between the first vertices of the cells; those collapsed to a point or an edge are
+    removed."""
     keys = np.floor((x - x.min(axis=0)) / cell).astype(np.int64)
     _, first, cells = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     joined = first[cells.reshape(-1)][triangles]

@@ -1,4 +1,4 @@
-"""The surface of a flexible body as the player has it: vertices and triangles, stored once."""
+"""Surface of a flexible body for the player: vertices and triangles, stored once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from flexmbs.player.solids import thinned
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-MOST_TRIANGLES = 24_000  # of one surface
+MOST_TRIANGLES = 24_000  # triangles of one surface: limits the size of the page
 
 
 class Skin(NamedTuple):
-    """A surface in a page: its table, rows (n,) of its vertices among the nodes, triangles (T, 3)
-    of these, remarks.
-    """
+    """Surface in a page: its table, rows (n,) of its vertices among the nodes, triangles (T, 3) of
+    these, notes."""
 
     table: dict[str, Any]
     rows: IntArray
@@ -29,7 +28,7 @@ class Skin(NamedTuple):
 
 
 def stored_skin(buffer: Buffer, surface: Surface) -> Skin:
-    """The surface in a buffer."""
+    """Store the surface in a buffer."""
     rows, triangles, notes = coarse(surface)
     x = surface.nodes[rows]
     centre, extent = 0.5 * (x.min(axis=0) + x.max(axis=0)), float(np.ptp(x, axis=0).max())
@@ -43,8 +42,8 @@ def stored_skin(buffer: Buffer, surface: Surface) -> Skin:
 
 
 def coarse(surface: Surface) -> tuple[IntArray, IntArray, list[str]]:
-    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface of many
-    triangles is thinned, by its own nodes."""
+    """Rows of the nodes on the triangles, and the triangles (T, 3) of these; a surface with many
+    triangles is thinned to a subset of its nodes."""
     rows, triangles, cell = thinned(surface.nodes, surface.triangles, MOST_TRIANGLES)
     if not cell:
         return rows, triangles, []

@@ -1,4 +1,4 @@
-"""Two runs on one page: the same quantities over each other, their differences, both verdicts."""
+"""Comparison page of two runs: superimposed curves, differences, both verdicts."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 A, B = "A", "B"
-MOST_TIMES = 1200  # at which the runs are compared
+MOST_TIMES = 1200  # times at which the runs are compared
 MOST_ROWS, MOST_LINES = 200, 400
-# of the largest reaction, a force times the size of the model as a moment, below which others say
-# little
+# relative to the largest reaction (a force times the size of the model as a moment): differences of
+# smaller reactions are insignificant
 LITTLE = 1e-4
-# whose difference says nothing
+# quantities whose difference is meaningless
 ERRORS = ("Error of the energy balance", "Largest constraint error", "Step size")
 NUMBERS = (
     "t_end",
@@ -46,9 +46,8 @@ NUMBERS = (
 
 class Difference(NamedTuple):
     """Comparison of one quantity: largest values of both runs, the largest difference with its
-    time, its root mean square; scale: the largest value in the same plot, of reactions at least
-    `LITTLE` times the largest.
-    """
+    time, the root mean square difference; scale: the largest value in the same plot, for reactions
+    at least `LITTLE` times the largest reaction."""
 
     section: str
     name: str
@@ -62,14 +61,13 @@ class Difference(NamedTuple):
 
     @property
     def relative(self) -> float:
-        """Largest difference over the largest value in the same plot."""
+        """Largest difference divided by the largest value in the same plot."""
         return self.largest / max(self.scale, 1e-300)
 
 
 def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> str:
-    """The HTML text; ``names`` of the runs, such as those of their files; everything from the
-    models is escaped.
-    """
+    """HTML text; ``names``: labels of the runs, such as their file names; all text from the models
+    is escaped."""
     numbers = summary(a), summary(b)
     shown = {anchor: (title, readable(over(*pair), 8)) for anchor, title, pair in _pairs(a, b)}
     found, notes = differences(a, b)
@@ -100,9 +98,8 @@ def comparison_page(a: SolutionData, b: SolutionData, names: tuple[str, str]) ->
 
 
 def differences(a: SolutionData, b: SolutionData) -> tuple[list[Difference], list[str]]:
-    """Differences of all curves that both runs have, the largest relative ones first, at times of
-    the first run within both; and remarks.
-    """
+    """Differences of all common curves, the largest relative difference first, at times of the
+    first run covered by both, and notes."""
     try:
         first, second, notes = at_common_times(a, b)
     except InputError as error:
@@ -125,9 +122,8 @@ def differences(a: SolutionData, b: SolutionData) -> tuple[list[Difference], lis
 
 
 def _in_panel(section: str, a: Panel, b: Panel, least: float) -> list[Difference]:
-    """Differences of the curves that both panels have; the scale is at least ``least``, because
-    moments that are errors of forces say little.
-    """
+    """Differences of the common curves of two panels; the scale is at least ``least``, because
+    moments that are errors of forces are insignificant."""
     same = {curve.name: curve for curve in b.curves}
     scale = max(
         (float(np.abs(curve.y).max(initial=0.0)) for curve in (*a.curves, *b.curves)), default=0.0
@@ -146,9 +142,8 @@ class Place(NamedTuple):
 
 
 def _difference(place: Place, a: Curve, b: Curve) -> list[Difference]:
-    """Difference at the times of both runs: forces of contacts exclude steps with impacts, which
-    may lie elsewhere.
-    """
+    """Difference at the times of both runs; contact forces exclude steps with impacts, which may
+    occur at different times."""
     t, left, right = np.intersect1d(a.t, b.t, return_indices=True)
     if not len(t):
         return []
@@ -172,9 +167,8 @@ def _difference(place: Place, a: Curve, b: Curve) -> list[Difference]:
 def at_common_times(
     a: SolutionData, b: SolutionData
 ) -> tuple[SolutionData, SolutionData, list[str]]:
-    """Both runs at the same times, outputs of the first one that the second one covers. Raises
-    InputError if there are none.
-    """
+    """Both runs at the same times, the outputs of the first run that the second one covers. Raises
+    InputError if there are none."""
     if len(a.t) == len(b.t) <= MOST_TIMES and np.array_equal(a.t, b.t):
         return a, b, []
     times = common_times(a, b)
@@ -185,16 +179,15 @@ def at_common_times(
         )
     note = (
         f"Differences at {len(times)} times from {number(times[0])} to {number(times[-1])} s, "
-        "between outputs interpolated"
+        "interpolated between outputs"
     )
-    note += ", not next to impacts." if a.run.impacts or b.run.impacts else "."
+    note += ", excluding times next to impacts." if a.run.impacts or b.run.impacts else "."
     return a.at(times), b.at(times), [note]
 
 
 def common_times(a: SolutionData, b: SolutionData) -> FloatArray:
-    """Output times of a, at most `MOST_TIMES`, within the span of b, except those between outputs
-    with an impact, where no polynomial applies.
-    """
+    """Output times of a, at most `MOST_TIMES`, within the range of b, except between outputs with
+    an impact, where interpolation is not valid."""
     inside = a.t[(a.t >= b.t[0]) & (a.t <= b.t[-1])]
     inside = inside[~(beside_impacts(a, inside) | beside_impacts(b, inside))]
     return (
@@ -205,9 +198,8 @@ def common_times(a: SolutionData, b: SolutionData) -> FloatArray:
 
 
 def beside_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool_]:
-    """True where an impact lies between the outputs around each time, or in the last step before the
-    earlier one.
-    """
+    """Mask of the times with an impact between the enclosing outputs, or in the last step before
+    the earlier output."""
     t, impacts = solution.t, np.sort([impact.t for impact in solution.run.impacts])
     after = np.clip(np.searchsorted(t, times, side="right"), 1, len(t) - 1)
     start, reach = t[after - 1] - solution.trajectory.step[after - 1], 1e-9 * float(np.ptp(t))
@@ -219,7 +211,7 @@ def beside_impacts(solution: SolutionData, times: FloatArray) -> NDArray[np.bool
 def _pairs(
     a: SolutionData, b: SolutionData
 ) -> Iterator[tuple[str, str, tuple[list[Panel], list[Panel]]]]:
-    """(anchor, title, panels of both) of the sections that a run has."""
+    """Sections (anchor, title, panels of both runs) that a run has."""
     for section in SECTIONS:
         pair = section.panels(a), section.panels(b)
         if any(pair):
@@ -230,9 +222,8 @@ def _pairs(
 
 
 def over(a: Sequence[Panel], b: Sequence[Panel]) -> list[Panel]:
-    """Panels of the same title as one, the curves of A solid, those of B dashed, of one quantity in
-    one colour.
-    """
+    """Panels with the same title superimposed: curves of A solid, those of B dashed, with one
+    colour per quantity."""
     left, right = ({panel.heading: panel for panel in panels} for panels in (a, b))
     found = []
     for heading in dict.fromkeys([*left, *right]):
@@ -261,7 +252,7 @@ def over(a: Sequence[Panel], b: Sequence[Panel]) -> list[Panel]:
 
 
 def _unlike(a: SolutionData, b: SolutionData) -> list[str]:
-    """Items that only one of the models has, in words."""
+    """Items that only one of the models has, as sentences."""
     found = []
     if a.model.name != b.model.name:
         found.append(f"The models have different names: {a.model.name} and {b.model.name}.")
@@ -286,7 +277,7 @@ def _tiles(found: list[Difference]) -> list[tuple[str, str, str]]:
 
 
 def _facts(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, str, str, bool]]:
-    """(name, of A, of B, whether they differ) of sizes, options and statistics."""
+    """Rows (name, value of A, value of B, True if they differ) of sizes, options and statistics."""
     rows = [(key.replace("_", " "), a[key], b[key]) for key in NUMBERS]
     for table in ("options", "statistics"):
         keys = dict.fromkeys([*a[table], *b[table]])
@@ -306,13 +297,13 @@ def _text(value: Any) -> str:
 
 
 def _checks(a: dict[str, Any], b: dict[str, Any]) -> list[tuple[str, Any, Any]]:
-    """(title, check of A, check of B), None where a run has none of that title."""
+    """Rows (title, check of A, check of B); None if a run has no check of that title."""
     left, right = ({check["title"]: check for check in numbers["checks"]} for numbers in (a, b))
     return [(title, left.get(title), right.get(title)) for title in dict.fromkeys([*left, *right])]
 
 
 def _change(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> str:
-    """Lines of the model files that differ."""
+    """Differing lines of the model files."""
     lines = difflib.unified_diff(
         a.model_text.splitlines(), b.model_text.splitlines(), *names, lineterm="", n=1
     )

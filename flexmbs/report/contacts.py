@@ -1,6 +1,5 @@
 """Contacts and friction of a run for the page: states over time, gaps and forces, largest values,
-impacts, friction in joints.
-"""
+impacts, friction in joints."""
 
 from __future__ import annotations
 
@@ -19,19 +18,19 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
     from flexmbs.results.views import ContactView
 
-INSIDE = 1e-3  # of μ N: friction this much below it holds the bodies together
+INSIDE = 1e-3  # relative to μ N: friction below the limit by more than this means sticking
 MOST_BARS, MOST_MARKS = 12, 300
 KINDS = ("open", "closed", "stick", "slip")
 
 
 class ContactRow(NamedTuple):
-    """Largest values of a contact; forces without those of steps with impacts."""
+    """Largest values of a contact; forces exclude steps with impacts."""
 
     name: str
     kind: str
     between: str
     unit: str
-    closed: float  # share of the outputs
+    closed: float  # fraction of the outputs
     normal: float
     time: float
     friction: float | None
@@ -41,7 +40,7 @@ class ContactRow(NamedTuple):
 
 
 class ContactSection(NamedTuple):
-    """Contacts and friction on the page."""
+    """Section "Contacts and friction" of the page."""
 
     rows: list[ContactRow]
     frictions: list[dict[str, Any]]
@@ -51,15 +50,15 @@ class ContactSection(NamedTuple):
 
 
 def contact_section(solution: SolutionData) -> ContactSection | None:
-    """None for a model without contacts and without friction in joints."""
+    """Section of a model; None without contacts and friction in joints."""
     frictions, notes = joint_frictions(solution)
     if not solution.contacts and not frictions and not notes:
         return None
     calm = between_impacts(solution)
     if not calm.all():
         notes.append(
-            "Largest forces are those outside of steps with impacts, where a force is an "
-            "impulse over the length of the step."
+            "Largest forces exclude steps with impacts, whose forces are "
+            "impulses divided by the length of the step."
         )
     impacts = [
         {
@@ -82,9 +81,8 @@ def contact_section(solution: SolutionData) -> ContactSection | None:
 
 
 def contact_panels(solution: SolutionData, frictions: list[Friction] | None = None) -> list[Panel]:
-    """States, gaps and forces of contacts, these outside of steps with impacts; forces and powers
-    of friction in joints.
-    """
+    """States, gaps and forces of contacts (excluding steps with impacts), and forces and powers of
+    friction in joints."""
     views, calm = (
         {name: solution.contact(name) for name in solution.contacts},
         between_impacts(solution),
@@ -136,9 +134,8 @@ def _friction_panels(solution: SolutionData, frictions: list[Friction]) -> list[
 
 
 def friction_of(solution: SolutionData, name: str) -> float:
-    """Coulomb's coefficient of a contact, zero without friction; 1 of dry friction, its normal
-    force being its limit.
-    """
+    """Coulomb coefficient of a contact, zero without friction; 1 for dry friction, whose normal
+    force is its limit."""
     declared = solution.model.contacts.get(name)
     return (
         declared.friction
@@ -148,14 +145,13 @@ def friction_of(solution: SolutionData, name: str) -> float:
 
 
 def _is_dry(solution: SolutionData, name: str) -> bool:
-    """True for dry friction of a joint, which has no gap: it is shown as friction in joints."""
+    """True for dry friction of a joint, which has no gap and is shown as friction in joints."""
     return isinstance(solution.model.contacts.get(name), DryFriction)
 
 
 def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:
-    """State at every output, index in `KINDS`: a closed contact with friction sticks below μ N and
-    slips at it.
-    """
+    """State at every output, as index in `KINDS`: a closed contact with friction sticks below μ N
+    and slips at μ N."""
     closed = np.abs(view.normal) > 0.0
     if not friction:
         return closed.astype(np.int64)
@@ -164,7 +160,7 @@ def states_of(view: ContactView, friction: float) -> NDArray[np.int64]:
 
 
 def _bar(view: ContactView, friction: float, t: FloatArray) -> Bar:
-    """Runs of equal states, each up to half the way to the next output."""
+    """Intervals of equal states, each extending halfway to the next output."""
     kinds = states_of(view, friction)
     starts = np.flatnonzero(np.diff(kinds, prepend=-1))
     borders = np.concatenate([t[:1], 0.5 * (t[starts[1:] - 1] + t[starts[1:]]), t[-1:]])
@@ -176,7 +172,7 @@ def _bar(view: ContactView, friction: float, t: FloatArray) -> Bar:
 
 
 def _units(solution: SolutionData, name: str) -> tuple[str, str]:
-    """Units of gap and normal force; none for a condition between several coordinates."""
+    """Units of gap and normal force; empty for a condition on several coordinates."""
     declared = solution.model.contacts.get(name) or solution.model.contacts[name.rpartition(".")[0]]
     if isinstance(declared, FrameContact):
         return "m", "N"

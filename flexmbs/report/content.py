@@ -1,4 +1,4 @@
-"""Content of the report on a run in every output format: key numbers, pictures, curves, tables."""
+"""Content of the report of a run for all output formats: key numbers, pictures, curves, tables."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FAILED = "The run did not finish or a check failed; do not use the numbers."
 
 
 class Curves(NamedTuple):
-    """A section with curves."""
+    """Section with curves."""
 
     section: Section
     panels: list[Panel]
@@ -60,7 +60,7 @@ class Curves(NamedTuple):
 
 @dataclass(frozen=True)
 class Content:
-    """Sections of a report in the order of their reading; ``numbers`` are those of `summary`."""
+    """Sections of a report in reading order; ``numbers`` is the result of `summary`."""
 
     numbers: dict[str, Any]
     sentence: str
@@ -77,14 +77,14 @@ class Content:
 
     @property
     def contact_panels(self) -> list[Panel]:
-        """Panels of contacts and friction, as many curves as can be told apart."""
+        """Panels of contacts and friction, with as many curves as can be distinguished."""
         return readable(self.contacts.panels) if self.contacts else []
 
 
 def content(
     solution: SolutionData, numbers: dict[str, Any], fatigue: Sequence[FatigueData] = ()
 ) -> Content:
-    """All that a report shows of a solution, and of fatigue in it."""
+    """Everything that a report shows of a solution and its fatigue results."""
     return Content(
         numbers=numbers,
         sentence=SENTENCES.get(numbers["verdict"], FAILED),
@@ -130,13 +130,13 @@ def _motion(solution: SolutionData) -> Picture:
 
 
 def _curves(solution: SolutionData) -> list[Curves]:
-    """The sections with curves that the run has."""
+    """Available sections with curves."""
     found = ((section, section.panels(solution)) for section in SECTIONS)
     return [Curves(section, readable(panels)) for section, panels in found if panels]
 
 
 def _stresses(solution: SolutionData) -> list[tuple[StressReport, Picture | None]]:
-    """Each body's stress with its picture, None without triangles to draw."""
+    """Stress of each body with its picture; None without triangles to draw."""
     reports = stress_reports(solution)
     fields = {each.body: field for each in reports if (field := _stress_field(solution, each))}
     drawings = dict(zip(fields, side_by_side(field_drawing, *zip(*fields.values()))))
@@ -146,7 +146,7 @@ def _stresses(solution: SolutionData) -> list[tuple[StressReport, Picture | None
 def _stress_field(
     solution: SolutionData, report: StressReport
 ) -> tuple[Surface, FloatArray, str, FloatArray] | None:
-    """The arguments of its drawing: stress at the surface when it is largest, hot spots."""
+    """Arguments of the drawing: surface stress at the time of its maximum, and hot spots."""
     joined = surface_of(solution, report.body)
     if joined is None or not has_triangles(joined.surface):
         return None
@@ -198,7 +198,7 @@ def _model(solution: SolutionData) -> dict[str, Any]:
 
 
 def _planar(solution: SolutionData) -> str:
-    """The count of a planar mechanism, at the first output, or ""."""
+    """Count of a planar mechanism at the first output; "" if it is not planar."""
     compiled, q, s = solution.compiled, solution.q[0], solution.s[0]
     beta = path_coordinates(compiled, solution.trajectory)[0]
     work = make_work(compiled.system, beta)
@@ -207,7 +207,7 @@ def _planar(solution: SolutionData) -> str:
 
 
 def _dependent(solution: SolutionData, modes: int) -> list[str]:
-    """The degrees of freedom after removal of redundant constraint rows."""
+    """Degrees of freedom after removal of redundant constraint rows."""
     rows = sum(count for _, count in solution.run.redundant)
     left = int(solution.s.shape[1]) - modes - solution.compiled.n_constraints + rows
     return (
@@ -244,7 +244,7 @@ def _joint_row(solution: SolutionData, name: str, quiet: tuple[float, float]) ->
 
 
 def _target(item: dict[str, Any]) -> str:
-    """The items on which a force or a contact acts."""
+    """Items on which a force or a contact acts."""
     places = [
         str(item[key])
         for key in ("joint", "frame", "frame_a", "frame_b", "parent", "child")
@@ -259,7 +259,7 @@ def _motion_kind(item: dict[str, Any]) -> str:
 
 
 def _parts(solution: SolutionData) -> list[dict[str, Any]]:
-    """The flexible bodies: mode table, pictures, provenance; bodies with the same data are grouped."""
+    """Flexible bodies: mode table, pictures, provenance; bodies with the same data are grouped."""
     parts: dict[str, dict[str, Any]] = {}
     for name in flexible_bodies(solution):
         whole = whole_of(solution, name)

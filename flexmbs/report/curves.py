@@ -1,4 +1,4 @@
-"""The curves of a solution by section, as panels: what the page shows and what `Plots` draws."""
+"""Curves of a solution by section, as panels for the page and for `Plots`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 RAD, METRE = "rad", "m"
-# of the largest reaction: round-off, and what the iterations of a step leave, 5e-8 for a plane
+# relative to the largest reaction: round-off and iteration errors of a step, 5e-8 for a planar
 # double pendulum
 SMALL = 1e-7
 REACTIONS = "Joint force", "Joint moment"  # titles
@@ -36,7 +36,7 @@ Values = Mapping[str, FloatArray]
 
 
 class Section(NamedTuple):
-    """Curves of a page: anchor, title, caption, and how to get their panels."""
+    """Curves of a page: anchor, title, caption, and the function that makes their panels."""
 
     anchor: str
     title: str
@@ -45,7 +45,7 @@ class Section(NamedTuple):
 
 
 def joints(solution: SolutionData) -> list[Panel]:
-    """Coordinates of the joints and their velocities, angles and lengths in separate panels."""
+    """Joint coordinates and velocities; angles and lengths in separate panels."""
     titles = {
         RAD: ("Joint angles", "Joint angular velocities"),
         METRE: ("Joint displacements", "Joint velocities"),
@@ -110,8 +110,8 @@ def reactions(solution: SolutionData) -> list[Panel]:
 
 
 def largest_reactions(solution: SolutionData) -> tuple[float, float]:
-    """Force (N) and moment (N m): the largest of all joints, or the weight of the bodies; a force
-    times the size of the model is a moment."""
+    """Largest force (N) and moment (N m) of all joints, at least the weight of the bodies; a force
+    times the size of the model counts as a moment."""
     size, system = model_size(solution.compiled), solution.compiled.system
     wrenches = [
         np.abs(solution.joint(name).wrench).max(axis=0, initial=0.0) for name in solution.joints
@@ -125,9 +125,8 @@ def largest_reactions(solution: SolutionData) -> tuple[float, float]:
 
 
 def efforts(solution: SolutionData) -> list[Panel]:
-    """Torques and forces along the degrees of freedom of joints by drives, couplings, controllers
-    and springs.
-    """
+    """Torques and forces along the degrees of freedom of joints from drives, couplings, controllers
+    and springs."""
     power = {name: solution.drive(name).power for name in solution.drives}
     found: list[tuple[str, str, Values]] = [
         (*EFFORT[unit], _efforts(solution, unit)) for unit in (RAD, METRE)
@@ -161,7 +160,7 @@ def energy(solution: SolutionData) -> list[Panel]:
 
 
 def drift(solution: SolutionData) -> list[Panel]:
-    """Errors of the constraints, for a logarithmic axis."""
+    """Constraint errors, for a logarithmic axis."""
     error = solution.drift
     if error.size == 0 or not error.max() > 0.0:
         return []
@@ -195,8 +194,8 @@ SECTIONS = (
     Section(
         "reactions",
         "Reactions",
-        "Magnitudes of joint forces and moments, drives, couplings and applied joint "
-        "forces included.",
+        "Magnitudes of joint forces and moments, including drives, couplings and applied joint "
+        "forces.",
         reactions,
     ),
     Section(
@@ -208,7 +207,7 @@ SECTIONS = (
     Section(
         "energy",
         "Energy balance",
-        "E − E₀ = work of forces and drives − dissipated energy; that of springs and "
+        "E − E₀ = work of forces and drives − dissipated energy; the work of springs and "
         "controllers is part of the work of forces.",
         energy,
     ),
@@ -223,14 +222,13 @@ SECTIONS = (
 
 
 def _panels(solution: SolutionData, found: list[tuple[str, str, Values]]) -> list[Panel]:
-    """Panels that are not empty."""
+    """Nonempty panels."""
     return [panel(title, unit, solution.t, curves) for title, unit, curves in found if curves]
 
 
 def scalar_coordinates(solution: SolutionData) -> list[tuple[str, str, int, int, str]]:
-    """(joint, coordinate name, position, velocity, unit) of rotations and translations about or
-    along an axis.
-    """
+    """Tuples (joint, coordinate name, position, velocity, unit) of rotations and translations about
+    or along an axis."""
     found = []
     for name, joint in solution.compiled.model.joints.items():
         q = v = 0
@@ -249,9 +247,8 @@ def _coordinates(solution: SolutionData, unit: str, kind: str) -> Values:
 
 
 def _efforts(solution: SolutionData, unit: str) -> Values:
-    """Efforts of coordinates on which something acts: residuals of the equations along the others
-    are errors, not forces.
-    """
+    """Efforts of coordinates on which an item acts; along the others, residuals of the equations
+    are errors, not forces."""
     found, acted_on = {}, _acted_on(solution.model)
     for joint, name, _, v, kind in scalar_coordinates(solution):
         view = solution.joint(joint)

@@ -1,6 +1,5 @@
-"""The equations of a run for the report: sizes and class of the system, its block pattern, what the
-formalism does with it.
-"""
+"""Equations of a run for the report: sizes and class of the system, its block pattern, treatment by
+the formalism."""
 
 from __future__ import annotations
 
@@ -39,7 +38,7 @@ TREATMENT = {
 
 @dataclass(frozen=True)
 class Equations:
-    """Sentences, (name, kind, rows, class) of the constraints, and the block pattern."""
+    """Sentences, rows (name, kind, rows, class) of the constraints, and the block pattern."""
 
     formula: str
     lines: tuple[str, ...]
@@ -49,7 +48,7 @@ class Equations:
 
 
 def equations(solution: SolutionData) -> Equations:
-    """The equations at the first output of a run."""
+    """Equations at the first output of a run."""
     rows = [
         (item.name, item.kind, found.rows, ", ".join(found.words))
         for item in constraining(solution.model)
@@ -97,8 +96,8 @@ def _lines(solution: SolutionData) -> list[str]:
 
 
 def pattern(solution: SolutionData) -> BlockSystem | None:
-    """M and G at the first output, by items where these are few; None for a system too large to
-    draw, without unknowns or without outputs."""
+    """Matrices M and G at the first output, by items if these are few; None for a system too large
+    to draw, without unknowns or without outputs."""
     compiled, trajectory = solution.compiled, solution.trajectory
     if (
         len(solution.t) == 0
@@ -123,7 +122,7 @@ def _picture(solution: SolutionData) -> Picture | None:
     if found is None:
         return None
     caption = (
-        "Entries that are not zero at the first output: M and, below and beside it, G, by "
+        "Nonzero entries at the first output: M with G below and Gᵀ to its right, by "
         "joints, bodies and constraints."
     )
     return Picture(pattern_drawing(found), "Block pattern of the equations", caption)

@@ -1,6 +1,5 @@
-"""Fatigue damage on a page: colours by decades, worst nodes with numbers, a section of the report,
-a page of one body.
-"""
+"""Fatigue damage on a page: colours by decade, numbered worst nodes, a section of the report, a
+page of one body."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ KEYS = ("damage", "life", "amplitude")
 
 
 class WorstNode(NamedTuple):
-    """A row of the table: lengths in m, stresses in MPa."""
+    """Row of the table: lengths in m, stresses in MPa."""
 
     node: int
     position: list[float]
@@ -45,9 +44,8 @@ class WorstNode(NamedTuple):
 
 
 class FatigueSection(NamedTuple):
-    """Fatigue results of one body in the report; ``alone``: its scene, or None, then the
-    picture.
-    """
+    """Fatigue results of one body in the report; ``alone``: its scene, or None if a picture is
+    shown instead."""
 
     body: str
     about: str
@@ -60,9 +58,8 @@ class FatigueSection(NamedTuple):
 def results_of(
     solution: SolutionData, given: FatigueData | Iterable[FatigueData]
 ) -> list[FatigueData]:
-    """One result for each body, in sequence. Raises InputError for others, or those of other
-    bodies.
-    """
+    """Results as a tuple with at most one per body. Raises InputError for other objects or
+    bodies."""
     found = list(given) if isinstance(given, Iterable) else [given]
     for k, each in enumerate(found):
         if not isinstance(each, FatigueData):
@@ -72,13 +69,11 @@ def results_of(
             or part_of(solution, each.body).digest != each.part.digest
         ):
             raise InputError(
-                f"fatigue: the result is of body '{each.body}', which this solution has "
-                "not; it is of another run"
+                f"fatigue: the result is of body '{each.body}', which is not in this "
+                "solution; it belongs to another run"
             )
         if each.body in [other.body for other in found[:k]]:
-            raise InputError(
-                f"fatigue: gives two results for body '{each.body}'; give one of each body"
-            )
+            raise InputError(f"fatigue: two results for body '{each.body}'; give one per body")
     return found
 
 
@@ -116,12 +111,12 @@ def damage_of(
 
 
 def sections(results: Sequence[FatigueData]) -> list[FatigueSection]:
-    """The sections of all results."""
+    """Report sections of all results."""
     return [_section(result, k) for k, result in enumerate(results)]
 
 
 def fatigue_view(result: FatigueData) -> View:
-    """The page of one body. Raises InputError for a body without triangles."""
+    """Page of one body. Raises InputError for a body without triangles."""
     if not has_triangles(result.part.surface):
         raise InputError(f"fatigue of {result.body}: its surface has no triangles to show")
     own, section, made = coloured(result), _section(result, 0), provenance()
@@ -175,7 +170,7 @@ def _show(result: FatigueData) -> Show:
 
 
 def _about(result: FatigueData) -> str:
-    """The measure and the curve in a sentence."""
+    """Measure and S–N curve as a sentence."""
     curve = result.curve
     below = "no damage" if np.isinf(curve.slope_below) else f"slope {number(curve.slope_below)}"
     mean = (
@@ -196,9 +191,9 @@ def _notes(result: FatigueData) -> list[str]:
     of = int(np.isin(surface.node_ids, result.node_ids)[np.unique(surface.triangles)].sum())
     unknown = len(np.unique(surface.triangles)) - of
     none = int(np.count_nonzero(result.damage == 0.0))
-    notes = [f"No damage at {none} of {n} nodes; they have the lowest colour"] if none else []
+    notes = [f"No damage at {none} of {n} nodes; these have the lowest colour"] if none else []
     return notes + (
-        [f"{unknown} nodes of the surface were not evaluated; they are grey"] if unknown else []
+        [f"{unknown} nodes of the surface were not evaluated; these are grey"] if unknown else []
     )
 
 
@@ -213,7 +208,7 @@ def _marked(result: FatigueData) -> list[int]:
 
 
 def _picture(result: FatigueData, own: Coloured) -> Picture:
-    """The damage from two sides."""
+    """Picture of the damage from two sides."""
     field, surface = own.fields[0], result.part.surface
     table = legend(field)
     bar = Bar("damage", [(place, text) for place, text in table["ticks"]], DAMAGE)
@@ -224,5 +219,5 @@ def _picture(result: FatigueData, own: Coloured) -> Picture:
         bar,
         np.array([surface.nodes[mark.node] for mark in own.marks]).reshape(-1, 3),
     )
-    caption = "Damage in the run by decades; the numbers mark the worst nodes."
+    caption = "Damage in the run by decades; numbers mark the worst nodes."
     return Picture(drawing, f"Fatigue damage of {result.body}", caption)

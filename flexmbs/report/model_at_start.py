@@ -1,4 +1,4 @@
-"""A model at its start as a solution of one output, to look at before a run."""
+"""Model at its start as a solution with one output, for inspection before a run."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from flexmbs.system.trajectory import RunInfo, Trajectory
 
 
 class Start(NamedTuple):
-    """The start of a model, and remarks on it."""
+    """Start of a model, and notes."""
 
     solution: SolutionData
     notes: list[str]
 
 
 def model_view(model: ModelData, solids: Sequence[Solid] = (), notes: Sequence[str] = ()) -> View:
-    """The page of a model at its start, without forces."""
+    """Page of a model at its start, without forces."""
     start = start_of(model)
     return view(start.solution, Extras(solids, [*start.notes, *notes], forces=False))
 
 
 def start_of(model: ModelData) -> Start:
-    """The consistent initial state; where it does not exist the declared positions, with the
-    reason. Raises InputError for models with other problems."""
+    """Consistent initial state; if there is none, the declared positions, with the reason. Raises
+    InputError for models with other problems."""
     require_model(model)
     declaration_report(model).raise_errors()
     try:
@@ -50,7 +50,7 @@ def start_of(model: ModelData) -> Start:
 
 
 def _one_output(compiled: Compiled, state: InitialState) -> Trajectory:
-    """Positions and velocities, all else zero."""
+    """Trajectory with positions and velocities, and zeros otherwise."""
     s = state.s[None]
     rest = (
         np.zeros_like(s),

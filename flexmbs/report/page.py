@@ -1,4 +1,4 @@
-"""One HTML page about a solution, and its key numbers as ``<name>.summary.json``."""
+"""HTML page about a solution, and its key numbers as ``<name>.summary.json``."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def write_report(
     solids: Sequence[Solid] = (),
     fatigue: FatigueData | Sequence[FatigueData] = (),
 ) -> None:
-    """Write the page to ``path``, a PDF document if it ends with .pdf, and the summary next to it.
-    Raises InputError for fatigue of other runs and names of other files, MachineError."""
+    """Write the page to ``path``, or a PDF document if it ends with .pdf, and the summary next to
+    it. Raises InputError for fatigue results of other runs and for other suffixes, MachineError."""
     target = file_path(path)
     check_kind(target, report_kind(target))
     results = results_of(solution, fatigue)
@@ -57,7 +57,7 @@ def page(
     solids: Sequence[Solid] = (),
     fatigue: Sequence[FatigueData] = (),
 ) -> str:
-    """The HTML text; everything from the model is escaped."""
+    """HTML text; all text from the model is escaped."""
     shown = content(solution, numbers, fatigue)
     coloured = envelopes(solution, [each for each, _ in shown.stresses])
     modes, stressed = (

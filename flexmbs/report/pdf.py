@@ -1,4 +1,5 @@
-"""A report as a PDF document, set by typst: text, tables and curves as such, only solids as pixels."""
+"""Report as a PDF document, set by typst: text, tables and curves as vectors, only solids as
+pixels."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 TEMPLATE = pathlib.Path(__file__).with_name("templates") / "report.typ"
 NEEDED = 'report: a PDF document needs the package typst; install it: pip install "flexmbs[pdf]"'
-CURVES = (640.0, 150.0)  # user units of a panel
-MOST_LINES, MOST_IMPACTS = 240, 60  # of the model file; listed
+CURVES = (640.0, 150.0)  # user units: width and height of a panel
+MOST_LINES, MOST_IMPACTS = 240, 60  # lines of the model file, and impacts, that are printed
 CONTACTS = (
     "contact",
     "kind",
@@ -47,7 +48,7 @@ FRICTIONS = (
     "largest power [W]",
     "lost [J]",
 )
-IMPACTS = ("t [s]", "impact of", "normal impulse [N s, N m s]", "along the plane", "lost [J]")
+IMPACTS = ("t [s]", "impact of", "normal impulse [N s, N m s]", "tangential impulse", "lost [J]")
 # characters across the page; longest texts of columns that keep their widths in a table with more
 ROOM, NARROW = 100, 20
 LOOK = (
@@ -70,13 +71,13 @@ def write_pdf(
     path: pathlib.Path,
     fatigue: Sequence[FatigueData] = (),
 ) -> None:
-    """Write the document to ``path``. Raises MachineError, without the package typst too."""
+    """Write the document to ``path``. Raises MachineError, also without the package typst."""
     typesetter()
     write_bytes(path, document(content(solution, numbers, fatigue)))
 
 
 def typesetter() -> Any:
-    """The package typst. Raises MachineError if it is not installed."""
+    """Package typst. Raises MachineError if it is not installed."""
     try:
         import typst
     except ImportError:
@@ -85,7 +86,7 @@ def typesetter() -> Any:
 
 
 def document(shown: Content) -> bytes:
-    """The PDF of a report. Names are data of the template, never part of its code."""
+    """PDF of a report. Names are data of the template, never part of its code."""
     written = _Document(shown)
     table = json.dumps(written.table()).encode()
     files = {"main.typ": TEMPLATE.read_bytes(), "report.json": table} | written.files
@@ -93,7 +94,7 @@ def document(shown: Content) -> bytes:
 
 
 def _fonts() -> list[pathlib.Path]:
-    """The folder of DejaVu, which comes with matplotlib."""
+    """Folder of the DejaVu fonts, which come with matplotlib."""
     found = importlib.util.find_spec("matplotlib")
     return (
         []
@@ -103,7 +104,7 @@ def _fonts() -> list[pathlib.Path]:
 
 
 class _Document:
-    """Blocks for the template in their order, and the pictures by the names of their files."""
+    """Blocks for the template in order, and the pictures by file name."""
 
     def __init__(self, shown: Content) -> None:
         self.shown = shown
@@ -126,7 +127,7 @@ class _Document:
             section()
 
     def table(self) -> dict[str, Any]:
-        """The data of the template."""
+        """Data of the template."""
         shown, origin = self.shown, self.shown.numbers["provenance"]
         return {
             "title": str(shown.numbers["model"]),
@@ -156,9 +157,8 @@ class _Document:
         rows: Sequence[Sequence[Any]],
         most: int = ROWS_LISTED,
     ) -> None:
-        """A table; columns: "l" and "r" for left and right, "w" for left and as wide as there is
-        room.
-        """
+        """Add a table; columns: "l" and "r" for left- and right-aligned, "w" for left-aligned in
+        the remaining width."""
         shown = [[_cell(value) for value in row] for row in rows[:most]]
         if shown:
             sides = ["right" if column == "r" else "left" for column in columns]
@@ -172,7 +172,7 @@ class _Document:
             self._notes([f"and {len(rows) - most} more"])
 
     def _stored(self, picture: Picture) -> dict[str, str]:
-        """A picture as a file of the template."""
+        """Picture as a file of the template."""
         head, _, data = picture.source.partition(",")
         name = f"picture{len(self.files)}.svg"
         self.files[name] = (
@@ -237,10 +237,13 @@ class _Document:
             ]
             self._rows("llllrlrr", head, rows)
         if model["calm"]:
-            self._notes(["Largest forces and moments outside of steps with impacts."])
+            self._notes(["Largest forces and moments exclude steps with impacts."])
         if any(not row[8] for row in model["joints"]):
             self._notes(
-                ["* not unique: redundant constraints; the wrenches of least norm are shown."]
+                [
+                    "* not unique because of redundant constraints; the least-norm wrenches are "
+                    "shown."
+                ]
             )
         others = [
             *model["forces"], *((name, f"drive, {kind}", on) for name, kind, on in model["drives"]),
@@ -432,14 +435,14 @@ def _friction_row(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _framed(source: str) -> bytes:
-    """An SVG around the data URL of a PNG: the files of a template are texts."""
+    """SVG around the data URL of a PNG: the files of a template are texts."""
     width, height = struct.unpack(">II", base64.b64decode(source.partition(",")[2][:32])[16:24])
     size = f'width="{width}" height="{height}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}><image {size} href="{source}"/></svg>'.encode()
 
 
 def _cell(value: Any) -> Any:
-    """A value of a table as text; badges as they are."""
+    """Table value as text; badges unchanged."""
     if isinstance(value, dict):
         return value
     return (
@@ -448,9 +451,8 @@ def _cell(value: Any) -> Any:
 
 
 def _shares(columns: str, rows: Sequence[Sequence[Any]]) -> list[int]:
-    """Share of each column in the remaining width, 0 where it is as wide as its texts; names may be
-    100 characters long.
-    """
+    """Share of each column in the remaining width, 0 for a column as wide as its texts; names may
+    be 100 characters long."""
     longest = [
         max((len(text) for text in texts if isinstance(text, str)), default=0)
         for texts in zip(*rows)
@@ -464,5 +466,5 @@ def _shares(columns: str, rows: Sequence[Sequence[Any]]) -> list[int]:
 
 
 def _mass(value: float, total: float) -> str:
-    """An effective mass, a dash if it is none."""
+    """Effective mass, or a dash if it is negligible."""
     return number(value, 3) if value > 1e-6 * total else "–"

@@ -20,9 +20,8 @@ INSTANTS = 6
 
 
 def motion_picture(solution: SolutionData) -> Figure:
-    """The bodies at a few instants, later ones darker, with the paths of free frames; viewed normal
-    to the plane of motion.
-    """
+    """Bodies at a few instants, later ones darker, with the paths of free frames, viewed normal to
+    the plane of motion."""
     from matplotlib.figure import Figure
 
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
@@ -63,9 +62,8 @@ def plane_of(points: FloatArray, gravity: FloatArray) -> FloatArray:
 
 
 def body_points(solution: SolutionData, name: str, pick: np.ndarray) -> FloatArray:
-    """World positions (instants, points, 3): surface nodes of a flexible body, else frames and the
-    origin.
-    """
+    """World positions (instants, points, 3): surface nodes of a flexible body, else its frames and
+    origin."""
     body = solution.body(name)
     shape = solution.shape(name)
     if shape is not None:
@@ -128,9 +126,8 @@ def free_paths(solution: SolutionData) -> list[FloatArray]:
 
 
 def free_frames(solution: SolutionData, *, most: int = 4) -> list[str]:
-    """Frames to which no joint is attached, the tips of a mechanism; if there are none, the frames
-    of the last body.
-    """
+    """Frames without joints, the tips of a mechanism; if there are none, the frames of the last
+    body."""
     held = {
         str(ref) for joint in solution.model.joints.values() for ref in (joint.parent, joint.child)
     }

@@ -1,4 +1,5 @@
-"""Figures of a solution, one method each: ``solution.plot.joints()`` returns a matplotlib figure."""
+"""Figures of a solution, one method each: ``solution.plot.joints()`` returns a matplotlib
+figure."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Plots:
-    """Figures of one solution, each made on demand; None if there is nothing to show."""
+    """Figures of one solution, made on demand; None if there is nothing to show."""
 
     def __init__(self, solution: SolutionData) -> None:
         self.solution = solution
@@ -32,17 +33,16 @@ class Plots:
         return motion_picture(self.solution)
 
     def mode(self, body: str, mode: int) -> Figure:
-        """Shape of a mode of a flexible body (0 the first), coloured by displacement."""
+        """Shape of a mode of a flexible body (0 is the first), coloured by displacement."""
         return mode_picture(self.solution.compiled.data[body], mode)
 
     def stress(self, body: str) -> Figure:
-        """Von Mises stress on the surface of a flexible body at the time of its largest value, with
-        its hot spots.
-        """
+        """Von Mises stress on the surface of a flexible body at the time of its maximum, with its
+        hot spots."""
         return stress_picture(self.solution, body)
 
     def joints(self) -> Figure | None:
-        """Coordinates of the joints and their velocities, angles and lengths in separate panels."""
+        """Joint coordinates and velocities; angles and lengths in separate panels."""
         return drawn(curves.joints(self.solution))
 
     def frames(self) -> Figure | None:
@@ -58,9 +58,8 @@ class Plots:
         return drawn(curves.reactions(self.solution), height=2.3)
 
     def efforts(self) -> Figure | None:
-        """Torques and forces along the degrees of freedom of joints by drives, couplings,
-        controllers and springs.
-        """
+        """Torques and forces along the degrees of freedom of joints from drives, couplings,
+        controllers and springs."""
         return drawn(curves.efforts(self.solution))
 
     def contacts(self) -> Figure | None:
@@ -74,7 +73,7 @@ class Plots:
         return drawn(curves.energy(self.solution), height=2.5) or panels(1)[0]
 
     def drift(self) -> Figure | None:
-        """Errors of the constraints on logarithmic axes."""
+        """Constraint errors on logarithmic axes."""
         return drawn(curves.drift(self.solution), height=2.4)
 
     def steps(self) -> Figure | None:
@@ -115,7 +114,7 @@ def _draw(ax: Axes, panel: Panel) -> None:
 
 
 def _mark_peaks(ax: Axes, panel: Panel, ends: tuple[float, float]) -> None:
-    """Triangles where short peaks leave the axis, the largest in words."""
+    """Draw triangles where short peaks leave the axis, and print the largest one."""
     for k, curve in enumerate(panel.curves):
         for beyond, end, marker in (
             (curve.y > ends[1], ends[1], "^"),

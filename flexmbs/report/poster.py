@@ -1,4 +1,4 @@
-"""The still picture of a motion on the page, and the block pattern of the equations."""
+"""Static picture of a motion on the page, and the block pattern of the equations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 SIZE = (1000, 510)
-PATTERN, LEFT = 360, 110  # pixels
+PATTERN, LEFT = 360, 110  # pixels: size of the pattern, margin for names
 BLUE = np.array([0.12, 0.35, 0.58])
 
 
 def motion_drawing(solution: SolutionData) -> str:
-    """The bodies at a few instants, later ones darker, with the paths of free frames, normal to the
-    plane of motion: data URL.
-    """
+    """Bodies at a few instants, later ones darker, with the paths of free frames, viewed normal to
+    the plane of motion, as a data URL."""
     pick = np.unique(np.linspace(0, len(solution.t) - 1, INSTANTS).astype(int))
     points = {name: body_points(solution, name, pick) for name in solution.bodies}
     everything = np.concatenate(
@@ -64,7 +63,7 @@ def motion_drawing(solution: SolutionData) -> str:
 
 
 def _polyline(canvas: Canvas, seen: FloatArray, tone: FloatArray) -> str:
-    """Frames of a rigid body as a line with points."""
+    """Frames of a rigid body as a polyline with points."""
     colour = "#" + "".join(f"{round(255 * c):02x}" for c in tone)
     at = canvas.place(seen)
     points = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
@@ -82,9 +81,8 @@ def _path(canvas: Canvas, seen: FloatArray) -> str:
 
 
 def pattern_drawing(system: BlockSystem) -> str:
-    """Entries of the matrix that are not zero, with lines between the blocks and their names: data
-    URL.
-    """
+    """Nonzero entries of the matrix, with lines between the blocks and their names, as a data
+    URL."""
     full = np.abs(system.matrix) > ZERO * float(np.abs(system.matrix).max(initial=0.0))
     cell = PATTERN / max(full.shape)
     side = 0.86 * cell if cell > 2.0 else cell

@@ -1,6 +1,5 @@
-"""A page about a run that is being computed, from its log of outputs alone: how far it is,
-velocities, works, steps, drift.
-"""
+"""Progress page of a running simulation, from its log of outputs alone: progress, velocities,
+works, steps, drift."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -15,13 +14,13 @@ WORKS, DRIFTS = ("forces", "dissipated", "drives"), ("positions", "velocities")
 
 
 class Live(NamedTuple):
-    """A run as its folder shows it."""
+    """Progress of a run as recorded in its folder."""
 
     name: str  # of the model
     folder: str
     t_end: float  # s
     velocities: Sequence[str]  # names of the columns of s
-    columns: Mapping[str, FloatArray]  # outputs so far by field, none before the first one
+    columns: Mapping[str, FloatArray]  # outputs so far, by field; empty before the first one
     age: float  # s since the last output
     finished: bool
     version: str
@@ -29,7 +28,7 @@ class Live(NamedTuple):
 
 
 def live_page(run: Live) -> str:
-    """The HTML text; everything from the model is escaped."""
+    """HTML text; all text from the model is escaped."""
     t = run.columns.get("t", np.zeros(0))
     reached = float(t[-1]) if len(t) else 0.0
     panels = (

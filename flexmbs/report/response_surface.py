@@ -1,10 +1,11 @@
 """Response surfaces: an output as a quadratic polynomial of the parameters, by least squares, with
-its error on cases left out.
+its leave-one-out error.
 
-y ≈ a + Σ bᵢ xᵢ + Σ cᵢⱼ xᵢ xⱼ, i ≤ j, of parameters scaled to −1 … 1, or of their logarithms. The
-residual of case k without it in the fit is r_k / (1 − h_k), h the diagonal of X (XᵀX)⁻¹ Xᵀ; Q² = 1
-− Σ (r_k/(1 − h_k))² / Σ (y_k − ȳ)². Source: Myers, Montgomery, Anderson-Cook, Response Surface
-Methodology, 4th ed. 2016, sections 2.7 and 6.2.
+y ≈ a + Σ bᵢ xᵢ + Σ cᵢⱼ xᵢ xⱼ, i ≤ j, for parameters (or their logarithms) scaled to −1 … 1. The
+residual of case k when it is left out of the fit is r_k / (1 − h_k), where h is the diagonal of X
+(XᵀX)⁻¹ Xᵀ; Q² = 1 − Σ (r_k/(1 − h_k))² / Σ (y_k − ȳ)². Source: Myers, Montgomery, Anderson-Cook,
+Response Surface Methodology, 4th ed. 2016, sections 2.7 and 6.2.
+
 """
 
 import itertools
@@ -14,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-SPARE = 2  # cases beyond the number of terms that a fit needs
-LOOSE = 1e-9  # of 1 − h: a case that the fit passes through whatever its value is
+SPARE = 2  # cases required in addition to the number of terms
+LOOSE = 1e-9  # bound on 1 − h: below, the fit passes through the case regardless of its value
 
 
 class Surface(NamedTuple):
-    """A fitted polynomial: centre and half width (n,) of the parameters, its terms and
-    coefficients, and Q².
-    """
+    """Fitted polynomial: centre and half width (n,) of the parameters, its terms and coefficients,
+    and Q²."""
 
     centre: FloatArray
     half: FloatArray
@@ -34,7 +34,8 @@ class Surface(NamedTuple):
         return columns((x - self.centre) / self.half, self.terms) @ self.coefficients
 
     def influence(self) -> FloatArray:
-        """(n,) root of the sum of squares of the coefficients of all terms with each parameter."""
+        """Influence (n,): root of the sum of squared coefficients of all terms containing a
+        parameter."""
         n = len(self.centre)
         return np.sqrt(
             [
@@ -45,13 +46,13 @@ class Surface(NamedTuple):
 
 
 def columns(x: FloatArray, terms: tuple[tuple[int, ...], ...]) -> FloatArray:
-    """The products of each term at points (m, n): (m, terms)."""
+    """Products of each term at points (m, n): (m, terms)."""
     return np.stack([np.prod(x[:, list(term)], axis=1) for term in terms], axis=1)
 
 
 def fitted(x: FloatArray, y: FloatArray) -> Surface | None:
-    """The surface through cases x (m, n) with outputs y (m,), with as many squares and products as
-    the cases determine; None where they do not determine even the linear terms."""
+    """Surface through cases x (m, n) with outputs y (m,), with as many squares and products as the
+    cases determine; None if they do not determine the linear terms."""
     low, high = x.min(axis=0), x.max(axis=0)
     if len(y) == 0 or (high <= low).any() or np.ptp(y) == 0.0:
         return None

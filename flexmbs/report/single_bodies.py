@@ -1,6 +1,5 @@
-"""Bodies by themselves on the page of a run: modes that swing, the largest stress of the run with
-its hot spots.
-"""
+"""Single bodies on the page of a run: animated modes, and the largest stress of the run with its
+hot spots."""
 
 from __future__ import annotations
 
@@ -20,11 +19,10 @@ from flexmbs.scene.scene import Alone, Extras
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
-MOST = 5  # bodies of each section: browsers allow 16 canvases on a page
+MOST = 5  # bodies per section: browsers allow 16 canvases on a page
 ENVELOPE = "envelope"
 TOLD = (
-    "Largest von Mises stress of each node over the run; the numbers mark the hot spots, the "
-    "worst first."
+    "Largest von Mises stress of each node over the run; numbers mark the hot spots, worst first."
 )
 
 
@@ -36,9 +34,8 @@ class Coloured(NamedTuple):
 
 
 def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list[Alone | None]:
-    """Mode scenes for each group of bodies of the same data, in sequence; None without
-    triangles, and beyond the first.
-    """
+    """Mode scenes for each group of bodies with the same data, in order; None without triangles,
+    and beyond the first `MOST` groups."""
     found: list[Alone | None] = []
     for names in groups:
         joined = surface_of(solution, names[0])
@@ -53,7 +50,7 @@ def mode_scenes(solution: SolutionData, groups: Sequence[Sequence[str]]) -> list
 
 
 def envelopes(solution: SolutionData, reports: Sequence[StressReport]) -> dict[str, Coloured]:
-    """The largest stress over the run and the hot spots, by body."""
+    """Largest stress over the run and the hot spots, by body."""
     found = {}
     for report in reports:
         shape = solution.shape(report.body)
@@ -73,7 +70,7 @@ def envelopes(solution: SolutionData, reports: Sequence[StressReport]) -> dict[s
 
 
 def stress_scenes(coloured: Mapping[str, Coloured]) -> dict[str, Alone]:
-    """Scenes of stress by body, of the first ones."""
+    """Stress scenes of the first bodies, by body."""
     return {
         body: Alone(
             f"stress-{k}",
@@ -95,7 +92,7 @@ def extras_of(coloured: Mapping[str, Coloured], alone: Sequence[Alone] = ()) -> 
 
 
 def together(first: Mapping[str, Coloured], second: Mapping[str, Coloured]) -> dict[str, Coloured]:
-    """The fields and marks of both."""
+    """Fields and marks of both."""
     nothing = Coloured([], [])
     pairs = {
         body: (first.get(body, nothing), second.get(body, nothing)) for body in [*first, *second]
@@ -107,9 +104,8 @@ def together(first: Mapping[str, Coloured], second: Mapping[str, Coloured]) -> d
 
 
 def at_nodes(node_ids: IntArray, known: IntArray, values: FloatArray) -> FloatArray:
-    """Values (N,) at nodes by their numbers, the larger of a node that has several; NaN where there
-    is none.
-    """
+    """Values (N,) at nodes given by number; the larger value for a node with several, NaN if there
+    is none."""
     order = np.argsort(node_ids)
     place = order[np.searchsorted(node_ids, known, sorter=order)]
     found = np.full(len(node_ids), np.nan)

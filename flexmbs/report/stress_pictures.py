@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 
 def stress_picture(solution: SolutionData, body: str) -> Figure:
-    """Von Mises stress [MPa] on the surface of a body at the time of its largest value, with the
-    hot spots' numbers.
-    """
+    """Von Mises stress [MPa] on the surface of a body at the time of its maximum, with numbered hot
+    spots."""
     view, shape = solution.body(body).stress.glance, solution.shape(body)
     assert shape is not None
     surface = shape.surface
@@ -31,9 +30,8 @@ def stress_picture(solution: SolutionData, body: str) -> Figure:
 
 
 def surface_values(field: NodalStress, node_ids: np.ndarray) -> FloatArray:
-    """Von Mises stress (N,) of a field at given nodes, the larger at material interfaces, zero if
-    not available.
-    """
+    """Von Mises stress (N,) of a field at given nodes, the larger value at material interfaces,
+    zero if not available."""
     order = np.argsort(node_ids)
     place = order[np.searchsorted(node_ids, field.node_ids, sorter=order)]
     values = np.zeros(len(node_ids))

@@ -1,7 +1,8 @@
 """Drawings of a sweep in SVG: parallel coordinates, scatter plots, maps of response surfaces.
 
-Lines and points of a case carry its number, ``data-k``, by which the script of the page finds them;
-colours are classes h0 … h7 from the smallest value to the largest.
+Lines and points of a case have its number as ``data-k``, by which the script of the page finds
+them; colours are classes h0 … h7 from the smallest value to the largest.
+
 """
 
 import html
@@ -14,19 +15,18 @@ from flexmbs.page.curve_panels import ticks
 from flexmbs.page.html import number
 from flexmbs.report.response_surface import FloatArray, Surface
 
-WIDTH, HEIGHT = 1000, 330  # user units, of the parallel coordinates
+WIDTH, HEIGHT = 1000, 330  # user units: size of the parallel coordinates
 SIDE, TOP, BOTTOM = 70, 34, 14
-SMALL, MARGIN_LEFT, MARGIN_BOTTOM = 240, 52, 34  # of a scatter plot and of a map
+SMALL, MARGIN_LEFT, MARGIN_BOTTOM = 240, 52, 34  # user units of a scatter plot or map
 SHADES = 8
-CELLS = 24  # of a map along each side
+CELLS = 24  # cells along each side of a map
 LABELS = 6
-LETTER = 6.5  # width of most letters
+LETTER = 6.5  # user units: width of most letters
 
 
 class Column(NamedTuple):
-    """An axis: its name, unit, values of the cases; for values that are no numbers their texts, and
-    their places as values.
-    """
+    """Axis: name, unit and values of the cases; for non-numeric values their texts, with positions
+    as values."""
 
     name: str
     unit: str
@@ -46,13 +46,13 @@ class Column(NamedTuple):
 
     @property
     def ends(self) -> tuple[float, float]:
-        """The smallest and the largest value; a little around a single one."""
+        """Smallest and largest value; widened for a single value."""
         good = self.values[np.isfinite(self.values)]
         a, b = (float(good.min()), float(good.max())) if len(good) else (0.0, 1.0)
         return (a, b) if b > a else (a - 0.5, b + 0.5)
 
     def marks(self) -> list[tuple[float, str]]:
-        """Places on the axis, 0 … 1, with texts."""
+        """Positions on the axis, 0 … 1, with texts."""
         if self.texts:
             return [
                 (float(self.place(np.array(float(k)))), text) for k, text in enumerate(self.texts)
@@ -75,9 +75,8 @@ class Column(NamedTuple):
 
 
 def column(name: str, unit: str, values: np.ndarray) -> Column:
-    """The axis of a parameter or an output; logarithmic for parameters of equal ratios over more
-    than a decade.
-    """
+    """Axis of a parameter or output; logarithmic for parameters with equal ratios over more than a
+    decade."""
     if values.dtype == object:
         texts = tuple(dict.fromkeys(map(str, values)))
         return Column(
@@ -93,7 +92,7 @@ def column(name: str, unit: str, values: np.ndarray) -> Column:
 
 
 def shades(values: FloatArray) -> list[str]:
-    """The colour of each case by its value."""
+    """Colour of each case by its value."""
     low, high = np.nanmin(values), np.nanmax(values)
     parts = (values - low) / ((high - low) or 1.0)
     return [
@@ -102,7 +101,7 @@ def shades(values: FloatArray) -> list[str]:
 
 
 def parallel(columns: Sequence[Column], cases: Sequence[int], colours: Sequence[str]) -> str:
-    """Parallel coordinates of the cases; those without a value of an axis are left out."""
+    """Parallel coordinates of the cases; cases without a value on an axis are left out."""
     gap = (WIDTH - 2 * SIDE) / max(len(columns) - 1, 1)
     x = [SIDE + gap * k for k in range(len(columns))]
     y = [TOP + (HEIGHT - TOP - BOTTOM) * (1.0 - each.place(each.values)) for each in columns]
@@ -146,8 +145,8 @@ def scatter(across: Column, up: Column, cases: Sequence[int], colours: Sequence[
 def surface_map(
     surface: Surface, axes: tuple[int, int], columns: Sequence[Column], output: Column
 ) -> str:
-    """The surface of the places on the axes over two of them, the others at their centres, in the
-    colours of the output's values, with the cases."""
+    """Response surface over two of its parameters, the others at their centres, in the colours of
+    the output's values, with the cases."""
     across, up = columns[axes[0]], columns[axes[1]]
     u = (np.arange(CELLS) + 0.5) / CELLS
     points = np.tile(surface.centre, (CELLS * CELLS, 1))
@@ -155,7 +154,7 @@ def surface_map(
     for axis, part in zip(axes, grid):
         points[:, axis] = part.ravel()
     values = surface(points)
-    # not beyond the cases that have the output
+    # only within the range of the cases that have the output
     fit = (np.abs(points - surface.centre) <= surface.half + 0.5 / CELLS).all(axis=1)
     low, high = output.ends
     side = (SMALL - MARGIN_LEFT - 8) / CELLS
@@ -174,7 +173,7 @@ def surface_map(
 
 
 def scale(output: Column) -> str:
-    """The colours of an output from its smallest value to its largest."""
+    """Colour scale of an output from its smallest to its largest value."""
     a, b = output.ends
     cells = "".join(
         f'<rect class="cell h{k}" x="{k * 20}" y="0" width="20.3" height="10"/>'
@@ -188,7 +187,8 @@ def scale(output: Column) -> str:
 
 
 def _frame(across: Column, up: Column) -> list[str]:
-    """Grid, ticks and names of a small plot; texts that would touch the one before are left out."""
+    """Grid, ticks and names of a small plot; texts that would touch the previous one are
+    omitted."""
     parts, free = [], -np.inf
     for place, text in across.marks():
         x, shown = float(_x(np.array(place))), _short(text, 50)
@@ -222,7 +222,7 @@ def _y(place: FloatArray) -> FloatArray:
 
 
 def _short(text: str, width: float) -> str:
-    """A text for a width in user units: its end, where it is too long."""
+    """Text shortened to a width in user units; its end is kept."""
     most = max(int(width / LETTER), 4)
     return text if len(text) <= most else f"…{text[-most + 1 :]}"
 

@@ -1,6 +1,5 @@
-"""The page of a sweep: parallel coordinates, scatter plots, response surfaces, messages and the
-table.
-"""
+"""Page of a sweep: parallel coordinates, scatter plots, response surfaces, messages and the
+table."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -42,7 +41,7 @@ class Cases(NamedTuple):
 
 
 def sweep_page(cases: Cases, *, version: str, date: str) -> str:
-    """The HTML text; all names are escaped."""
+    """HTML text; all names are escaped."""
     given = [column(name, "", values) for name, values in cases.parameters.items()]
     found = [
         column(name, cases.units.get(name, ""), values)._replace(log=False)
@@ -117,13 +116,13 @@ def _tiles(cases: Cases) -> list[tuple[str, str, str]]:
         (str(n), "", "cases"),
         (str(len(cases.parameters)), "", "parameters"),
         (str(len(cases.outputs)), "", "outputs"),
-        (number(total / max(n, 1), 3), "s", "of each case"),
-        (number(total, 3), "s", "of all"),
+        (number(total / max(n, 1), 3), "s", "per case"),
+        (number(total, 3), "s", "in total"),
     ]
 
 
 def _scatter(across: Column, up: Column, points: Sequence[int]) -> tuple[str, float | None]:
-    """The plot of an output over a parameter, and Spearman's rank correlation of numbers."""
+    """Plot of an output over a parameter, and Spearman's rank correlation for numbers."""
     good = np.isfinite(up.values)
     plot = scatter(across, up, points, shades(up.values))
     if (
@@ -139,9 +138,8 @@ def _scatter(across: Column, up: Column, points: Sequence[int]) -> tuple[str, fl
 
 
 def _surface(parameters: Sequence[Column], output: Column) -> dict[str, Any] | None:
-    """The map of an output's surface; None where its cases do not determine one of two parameters
-    at least.
-    """
+    """Map of the response surface of an output; None if its cases do not determine one of at least
+    two parameters."""
     numbers = [each for each in parameters if not each.texts]
     good = np.isfinite(output.values)
     if len(numbers) < 2 or good.sum() < 3:
@@ -163,7 +161,7 @@ def _surface(parameters: Sequence[Column], output: Column) -> dict[str, Any] | N
 
 
 def _rows(cases: Cases) -> list[dict[str, Any]]:
-    """The cells of each case as texts."""
+    """Cells of each case as texts."""
     values = [*cases.parameters.values(), *cases.outputs.values()]
     return [
         {"k": k, "texts": [_text(column[k]) for column in values], "verdict": verdict}

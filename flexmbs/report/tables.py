@@ -10,9 +10,9 @@ from flexmbs.results.tables import table_text
 
 
 def write_tables(solution: SolutionData, folder: Path) -> list[Path]:
-    """bodies.csv, frames.csv, joints.csv, drives.csv, couplings.csv, contacts.csv, energy.csv, and
-    the hot spots of bodies with stress modes, in a folder; empty tables are not written. Raises
-    MachineError."""
+    """Write bodies.csv, frames.csv, joints.csv, drives.csv, couplings.csv, contacts.csv, energy.csv
+    and the hot spots of bodies with stress modes into a folder; empty tables are not written.
+    Raises MachineError."""
     written = []
     for name, table in channels(solution).items():
         columns = [(channel.heading, channel.values) for channel in table]

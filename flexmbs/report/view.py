@@ -1,4 +1,4 @@
-"""A page with the player alone: a motion, or a model at its start."""
+"""Page with the player only: a motion, or a model at its start."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ CAPTION = "Bodies at equal time intervals, the last one darkest."
 
 @dataclass(frozen=True)
 class View:
-    """A page in three dimensions, ``text`` in HTML: a notebook displays it, `open` shows it in a
-    browser, `save` writes it.
-    """
+    """Three-dimensional page with the HTML ``text``: a notebook displays it, `open` shows it in a
+    browser, `save` writes it."""
 
     text: str
 
@@ -41,7 +40,7 @@ class View:
         )
 
     def _repr_html_(self) -> str:
-        """The page as a frame inside a notebook."""
+        """Page as a frame in a notebook."""
         frame = (
             f'<iframe srcdoc="{html.escape(self.text)}" width="100%" height="{HEIGHT}" '
             'style="border:0" '
@@ -49,14 +48,13 @@ class View:
         return frame + 'sandbox="allow-scripts allow-downloads" title="flexmbs"></iframe>'
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the page. Raises InputError for names of other files, MachineError."""
+        """Write the page. Raises InputError for other suffixes, MachineError."""
         check_kind(file_path(path), PAGE)
         write_text(path, self.text)
 
     def open(self) -> pathlib.Path:
-        """Show the page in the browser of the system; the path of the file, which remains in the
-        folder of temporary files.
-        """
+        """Open the page in the system browser; return the path of the file, which remains in the
+        temporary folder."""
         import webbrowser
 
         path = pathlib.Path(tempfile.mkdtemp(prefix="flexmbs-")) / "view.html"
@@ -66,7 +64,7 @@ class View:
 
 
 def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
-    """The page of a solution."""
+    """Page of a solution."""
     still = Picture(motion_drawing(solution), "The mechanism", CAPTION)
     provenance = solution.run.provenance
     text = rendered(
@@ -84,7 +82,8 @@ def view(solution: SolutionData, extras: Extras = NOTHING) -> View:
 
 
 def shown(made: View, browser: bool | None) -> View:
-    """The view, opened in a browser if ``browser``; None: unless a notebook displays it."""
+    """Return the view, opened in a browser if ``browser``, or by default unless a notebook displays
+    it."""
     if browser or (browser is None and "ipykernel" not in sys.modules):
         made.open()
     return made

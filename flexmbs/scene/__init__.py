@@ -1,3 +1,2 @@
-"""Scene of a solution in three dimensions: what the player shows, with poses, surfaces and arrows
-at common instants.
-"""
+"""Three-dimensional scene of a solution for the player: poses, surfaces and arrows at common
+instants."""

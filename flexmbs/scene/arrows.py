@@ -1,6 +1,5 @@
-"""Forces at every instant: reactions of joints, applied forces, contacts; vectors in world axes at
-frames.
-"""
+"""Forces at every instant: joint reactions, applied forces and contact forces, as vectors in world
+axes at frames."""
 
 from __future__ import annotations
 
@@ -21,9 +20,8 @@ MOST_FORCES = 60
 
 
 class Arrow(NamedTuple):
-    """A vector (nt, 3) in world axes at a frame ``body/frame``; group "reaction", "force" or
-    "contact".
-    """
+    """Vector (nt, 3) in world axes at a frame ``body/frame``; group "reaction", "force" or
+    "contact"."""
 
     name: str
     group: str
@@ -32,9 +30,8 @@ class Arrow(NamedTuple):
 
 
 class Touch(NamedTuple):
-    """A contact: its name, the frame where it is shown, whether it is closed (nt,), times of its
-    impacts.
-    """
+    """Contact: its name, the frame where it is shown, mask of the instants when it is closed (nt,),
+    times of its impacts."""
 
     name: str
     frame: str
@@ -43,9 +40,8 @@ class Touch(NamedTuple):
 
 
 def arrows_of(solution: SolutionData) -> tuple[list[Arrow], list[str]]:
-    """All vectors, and remarks. Forces by user functions are evaluated again; where that fails a
-    remark states it.
-    """
+    """All vectors, and notes. Forces by user functions are evaluated again; a note reports a
+    failure."""
     found = list(_reactions(solution))
     forces = [force for force in solution.model.forces.values() if force.frames()]
     if len(forces) > MOST_FORCES:
@@ -56,7 +52,7 @@ def arrows_of(solution: SolutionData) -> tuple[list[Arrow], list[str]]:
     for made in (_contact_forces, _applied):
         try:
             found += made(solution)
-        except Exception as error:  # whatever a user function raises must not prevent the page
+        except Exception as error:  # a failing user function must not prevent the page
             notes.append(f"arrows of forces are not shown: {error}")
     return found, notes
 
@@ -86,7 +82,7 @@ def _applied(solution: SolutionData) -> list[Arrow]:
 
 
 def touches_of(solution: SolutionData) -> tuple[list[Touch], list[str]]:
-    """Contacts between frames and bounds of joints, and remarks."""
+    """Contacts between frames and bounds of joints, and notes."""
     try:
         return [_touch(solution, name) for name in solution.contacts], []
     except Exception as error:  # as above

@@ -1,4 +1,4 @@
-"""Extent of a motion, the direction up, and the direction from which to look at it."""
+"""Extent of a motion, the upward direction, and the viewing direction."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 INSTANTS = 40
-SURROUNDINGS = 3.0  # of the size: how far what stands on the ground belongs to the picture
+SURROUNDINGS = (
+    3.0  # sizes of the model: objects on the ground within this distance belong to the picture
+)
 
 
 class Bounds(NamedTuple):
-    """low, high (3,): box of the whole motion. extremes (n, 3): its outermost points in some
-    directions. size: diagonal of the model at its start (m). up, view: unit vectors, the latter
-    towards the viewer. ground: height of the grid along up."""
+    """Bounding box low, high (3,) of the whole motion. extremes (n, 3): its outermost points in
+    some directions. size: diagonal of the model at its start (m). up, view: unit vectors, the
+    latter towards the viewer. ground: height of the grid along up."""
 
     low: FloatArray
     high: FloatArray
@@ -45,9 +47,8 @@ def places(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
 
 
 def size_of(solution: SolutionData, points: dict[str, FloatArray]) -> float:
-    """Diagonal of points (n, 3) of the bodies in their axes and the origin at the start, or of all
-    instants where it is zero.
-    """
+    """Diagonal (m) of the points (n, 3) of the bodies in their axes and the origin at the start, or
+    over all instants if it is zero."""
     everything = _with_origin(solution, points)
     flat = everything.reshape(-1, 3)
     return (
@@ -63,9 +64,8 @@ def bounds(
     size: float,
     fixed: Sequence[FloatArray] = (),
 ) -> Bounds:
-    """Bounds of points (n, 3) given in body axes, of clouds (n, 3) on the ground that are not far
-    larger than the model, and of the origin, for a model of a size (m).
-    """
+    """Bounds of points (n, 3) given in body axes, of clouds (n, 3) on the ground unless they are
+    much larger than the model, and of the origin, for a model of a size (m)."""
     near = [cloud for cloud in fixed if np.abs(cloud).max() <= SURROUNDINGS * size]
     flat = np.concatenate([_with_origin(solution, points).reshape(-1, 3), *near])
     gravity = np.asarray(solution.model.gravity, float)
@@ -79,13 +79,13 @@ def bounds(
 
 
 def _with_origin(solution: SolutionData, points: dict[str, FloatArray]) -> FloatArray:
-    """The origin and the points at some instants (nt, 1 + n, 3)."""
+    """Origin and points at some instants, (nt, 1 + n, 3)."""
     found = places(solution, points)
     return np.concatenate([np.zeros((len(found), 1, 3)), found], axis=1)
 
 
 def _view(points: FloatArray, up: FloatArray) -> FloatArray:
-    """Obliquely from above onto the plane of largest spread."""
+    """Oblique view from above onto the plane of largest spread."""
     spread, directions = np.linalg.eigh(np.cov(points.T) + 1e-30 * np.eye(3))
     across = directions[:, 0] - up * (directions[:, 0] @ up)
     if np.linalg.norm(across) < 0.3 or spread[1] < 1e-6 * spread[2]:

@@ -1,6 +1,5 @@
-"""Shapes that touch: spheres and wheels of contacts and rolling, by their kinds, in the axes of
-their frames.
-"""
+"""Contact shapes: spheres and wheels of contacts and rolling, by kind, in the axes of their
+frames."""
 
 from __future__ import annotations
 
@@ -14,11 +13,11 @@ from flexmbs.model.model import ModelData
 from flexmbs.scene.links import Shape
 
 Places = list[tuple[FrameRef, Shape]]
-TREAD = 0.06  # half the width of a wheel by its radius
+TREAD = 0.06  # half width of a wheel relative to its radius
 
 
 def touching_shapes(model: ModelData) -> Places:
-    """Frames and the shapes on them."""
+    """Frames and the contact shapes on them."""
     items = [*model.contacts.values(), *model.joints.values()]
     return [place for item in items if item.kind in SHAPES for place in SHAPES[item.kind](item)]
 

@@ -1,4 +1,4 @@
-"""Instants of a playback: the outputs of a run, or uniform times between them."""
+"""Instants of a playback: the outputs of a run, or uniformly spaced times between them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 MOST = 300
-MOST_POSES = 60_000  # bodies times instants
+MOST_POSES = 60_000  # bodies times instants: limits the size of the page
 FEWEST = 40
 QUARTER_TURN = 0.5 * np.pi
 
 
 def sampled(solution: SolutionData) -> tuple[SolutionData, list[str]]:
-    """The solution at no more than `MOST` uniform times, and what the viewer of it has to know."""
+    """Solution at no more than `MOST` uniformly spaced times, and notes for the viewer."""
     t, n = solution.t, len(solution.t)
     most = int(np.clip(MOST_POSES // max(len(solution.bodies), 1), FEWEST, MOST)) + 1
     if n < 2 or not t[-1] > t[0]:
@@ -39,9 +39,8 @@ def sampled(solution: SolutionData) -> tuple[SolutionData, list[str]]:
 
 
 def turn_note(rates: dict[str, float], spacing: float) -> list[str]:
-    """A warning where a body of these largest angular velocities (rad/s) turns by more than a
-    quarter between two instants.
-    """
+    """Warning if a body with these largest angular velocities (rad/s) turns by more than a quarter
+    turn between two instants."""
     name = max(rates, key=lambda each: rates[each], default="")
     angle = rates.get(name, 0.0) * spacing
     if angle <= QUARTER_TURN:

@@ -1,6 +1,5 @@
-"""Marks of joints: the axes of their motions, fixed in the parent frame or in the child frame, and
-the range of slides.
-"""
+"""Joint symbols: the axes of their motions, fixed in the parent or child frame, and the range of
+slides."""
 
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ from flexmbs.model.motions import Motion
 
 def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[dict[str, Any]]:
     """Axes with their ``point`` and ``axis`` in the frame they are fixed in (``on`` "parent" or
-    "child"), ``kind`` "turn", "slide" or "ball", and the range (least, most) of the coordinates
-    ``position`` (nt, nq) of a slide.
+    "child"), ``kind`` "turn", "slide" or "ball", and for a slide the range (smallest, largest) of
+    the coordinates ``position`` (nt, nq).
 
     An axis between two rotations is fixed in neither frame; it is omitted.
     """
@@ -59,9 +58,8 @@ def axes_of(motions: Sequence[Motion], position: NDArray[np.float64]) -> list[di
 
 
 def stops_of(model: ModelData, joint: str) -> list[list[float]]:
-    """(side, bound) of the limits of a joint with one coordinate: side 1 of a lower, −1 of an upper
-    one.
-    """
+    """Limits (side, bound) of a joint with one coordinate: side 1 for a lower, −1 for an upper
+    limit."""
     limits = [
         each
         for each in model.contacts.values()
@@ -75,8 +73,8 @@ def stops_of(model: ModelData, joint: str) -> list[list[float]]:
 def _place(
     motions: Sequence[Motion], k: int, on: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Axes and origin in which motion k acts, in the parent frame by the constant motions before
-    it, or in the child frame by the inverse of those behind it."""
+    """Axes and origin of motion k, in the parent frame through the constant motions before it, or
+    in the child frame through the inverse of the motions after it."""
     R, x = np.eye(3), np.zeros(3)
     chain = (
         motions[:k]

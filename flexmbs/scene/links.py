@@ -1,5 +1,5 @@
-"""Shapes of bodies without a surface: rods between their frames, boxes of the same inertia, spheres
-of the same mass.
+"""Shapes of bodies without a surface: rods between their frames, boxes of equal inertia, spheres of
+equal mass.
 
 A shape is a table in body axes, lengths in m: {"kind": "rod", "from", "to", "radius"}, {"kind":
 "ball", "at", "radius"} or {"kind": "box", "pose", "size"} with the pose (x, y, z, quaternion),
@@ -21,16 +21,15 @@ from flexmbs.model.bodies import Body, PointMass, RigidBody
 FloatArray = NDArray[np.float64]
 Shape = dict[str, Any]
 
-SLENDER = 0.035  # radius of rods by the longest of a body
+SLENDER = 0.035  # radius of rods relative to the longest one of the body
 STEEL = 7850.0  # kg/m³
-SAME = 1e-3  # of the size: points that coincide
-SMALLEST, LARGEST = 0.012, 0.5  # of the size of the model
+SAME = 1e-3  # relative to the size: closer points coincide
+SMALLEST, LARGEST = 0.012, 0.5  # relative to the size of the model: bounds of drawn boxes and balls
 
 
 def extent_of(shape: Shape) -> FloatArray:
-    """Points (n, 3) at the surface of a shape: corners of a box, else a radius from the centre or
-    the ends along the axes.
-    """
+    """Points (n, 3) on the surface of a shape: corners of a box, else points at one radius from the
+    centre or the ends along the axes."""
     if shape["kind"] == "box":
         corners = np.array(list(itertools.product((-0.5, 0.5), repeat=3))) * np.asarray(
             shape["size"]
@@ -46,8 +45,8 @@ def extent_of(shape: Shape) -> FloatArray:
 def body_shapes(
     body: Body, points: FloatArray, size: float, touching: Sequence[Shape] = ()
 ) -> list[Shape]:
-    """Shapes of a body whose frames in use are at ``points`` (n, 3), in a model of a size (m);
-    ``touching``: those of its contacts, which replace a box or a ball."""
+    """Shapes of a body with the frames in use at ``points`` (n, 3), in a model of a size (m);
+    ``touching``: its contact shapes, which replace a box or a ball."""
     if isinstance(body, PointMass) and not touching:
         radius = float(
             np.clip((3.0 * body.mass / (4.0 * np.pi * STEEL)) ** (1 / 3), 0.02 * size, 0.06 * size)
@@ -70,7 +69,7 @@ def body_shapes(
 
 
 def rods(points: FloatArray, size: float) -> list[Shape]:
-    """Rods along the shortest tree that connects the points."""
+    """Rods along the minimum spanning tree of the points."""
     if len(points) < 2:
         return []
     away = np.linalg.norm(points[:, None] - points[None], axis=2)
@@ -98,9 +97,8 @@ def _distinct(points: FloatArray, size: float) -> FloatArray:
 
 
 def _box(body: RigidBody, size: float) -> Shape | None:
-    """The box of the body's mass and inertia, a² = 6 (I_b + I_c − I_a)/m, its edges within the size
-    of the model.
-    """
+    """Box with the body's mass and inertia, a² = 6 (I_b + I_c − I_a)/m, with edges limited by the
+    size of the model."""
     if body.mass <= 0.0 or not body.has_inertia:
         return None
     moments, axes = np.linalg.eigh(np.asarray(body.inertia, float))

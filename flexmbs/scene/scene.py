@@ -1,8 +1,8 @@
-"""The scene of a playback: bodies with their poses, frames, joints, arrows and contacts at common
-instants, as one JSON text.
+"""Scene of a playback as one JSON text: bodies with their poses, frames, joints, arrows and
+contacts at common instants.
 
-Geometry is stored once; an instant is a pose of each body and few factors of the shapes of its
-surface (`surfaces`).
+Geometry is stored once; an instant consists of the pose of each body and a few factors of the
+shapes of its surface (`surfaces`).
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
 FloatArray = NDArray[np.float64]
-SPACING = 7  # of the points that stand for a surface
-ROUNDED = 1e-3  # of the size of the model: positions rounded more coarsely are said to be
+SPACING = 7  # every n-th point of a surface is used for its extent
+ROUNDED = 1e-3  # relative to the size of the model: coarser rounding of positions is noted
 
 
 class Alone(NamedTuple):
-    """A scene of one body by itself, beside the motion, by which the page finds it (``key``)."""
+    """Scene of a single body, in addition to the motion; the page finds it by its ``key``."""
 
     key: str
     body: str
@@ -54,10 +54,9 @@ class Alone(NamedTuple):
 
 
 class Extras(NamedTuple):
-    """Contents of a scene besides the solution: solids in place of the shapes of bodies, remarks,
-    whether forces are known, fields and marks on bodies by their names, and scenes of single
-    bodies.
-    """
+    """Contents of a scene in addition to the solution: solids that replace the shapes of bodies,
+    notes, True if forces are known, fields and marks on bodies by name, and scenes of single
+    bodies."""
 
     solids: Sequence[Solid] = ()
     notes: Sequence[str] = ()
@@ -71,15 +70,13 @@ NOTHING: Extras = Extras()
 
 
 def scene(solution: SolutionData, extras: Extras = NOTHING) -> dict[str, Any]:
-    """The scene as a table of JSON values; the arrays are in its text ``data``."""
+    """Scene as a table of JSON values; its arrays are in the text ``data``."""
     buffer = Buffer()
     return _Writer(solution, extras, buffer).table() | {"data": buffer.text()}
 
 
 def scene_of_two(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> dict[str, Any]:
-    """The scene of a run and, in its table ``other``, that of another one; colours of both have one
-    scale.
-    """
+    """Scene of a run and, in its table ``other``, of another run; both share one colour scale."""
     buffer = Buffer()
     one, other = (_Writer(run, NOTHING, buffer).table() for run in (a, b))
     notes = [
@@ -98,7 +95,7 @@ def scene_of_two(a: SolutionData, b: SolutionData, names: tuple[str, str]) -> di
 
 
 def touching_of(solution: SolutionData, name: str) -> list[Shape]:
-    """Shapes of the contacts of a body, wheels and spheres, moved from their frames to its axes."""
+    """Contact shapes of a body, wheels and spheres, moved from their frames to its axes."""
     found = []
     for ref, shape in touching_shapes(solution.model):
         if ref.body == name:
@@ -113,7 +110,7 @@ def touching_of(solution: SolutionData, name: str) -> list[Shape]:
 
 
 class _Writer:
-    """One scene while it is written."""
+    """Scene under construction."""
 
     def __init__(self, solution: SolutionData, extras: Extras, buffer: Buffer) -> None:
         require_solids(extras.solids)
@@ -127,7 +124,7 @@ class _Writer:
         self.numbers = {str(ref): k for k, ref in enumerate(self.used)}
 
     def table(self) -> dict[str, Any]:
-        """The whole scene; its arrays are in the buffer."""
+        """Whole scene; its arrays are in the buffer."""
         t, model = self.shown.t, self.shown.model
         parts, factors, fields = self._parts()
         legends, arrays = self._values()
@@ -222,7 +219,7 @@ class _Writer:
         )
 
     def _scenery(self, points: dict[str, FloatArray], box: Bounds) -> list[Solid]:
-        """The solids on the ground, or stands of the joints there."""
+        """Solids on the ground, or supports of the joints there."""
         if given := [each for each in self.solids if each.body == GROUND]:
             return given
         refs = {
@@ -237,7 +234,7 @@ class _Writer:
         return stands(feet, places(self.shown, points).reshape(-1, 3), box)
 
     def _points(self, factors: dict[str, dict[str, Any]]) -> dict[str, FloatArray]:
-        """Points (n, 3) by which a body extends, body axes."""
+        """Points (n, 3) that span a body, in body axes."""
         found = {}
         for name in self.names:
             places = self._places(name)
@@ -264,7 +261,7 @@ class _Writer:
         return np.array(x, float).reshape(-1, 3)
 
     def _rest(self, ref: FrameRef) -> list[float]:
-        """Undeformed pose in the body: position, quaternion."""
+        """Undeformed pose in the body: position and quaternion."""
         x, R = frame_at_rest(self.shown, ref)
         return [*x.tolist(), *euler_parameters(R).tolist()]
 
@@ -305,7 +302,7 @@ class _Writer:
         stored = self.buffer.steps(position, 1e-6 * box.size, kind="i4", delta=True)
         if stored["step"] > ROUNDED * box.size:
             self.notes.append(
-                f"positions are rounded to {stored['step']:.3g} m: the motion goes far "
+                f"positions are rounded to {stored['step']:.3g} m: the motion extends far "
                 "beyond the size of the model"
             )
         return {
@@ -314,9 +311,8 @@ class _Writer:
         }
 
     def _frame(self, ref: FrameRef) -> dict[str, Any]:
-        """A frame: its body (−1 the ground), its undeformed pose there, and the present one of an
-        elastic frame.
-        """
+        """Frame: its body (−1: the ground), its undeformed pose there, and the current pose of an
+        elastic frame."""
         body = self.names.index(ref.body) if ref.body != GROUND else -1
         table: dict[str, Any] = {"name": str(ref), "body": body, "rest": self._rest(ref)}
         if self.shown.compiled.system.frames.elastic[self.shown.compiled.frames[ref]]:
@@ -368,8 +364,8 @@ class _Writer:
         ]  # fmt: skip
 
     def _chain(self) -> list[list[int]]:
-        """(body, frame on its parent, frame on it) from the ground outwards: exaggerated
-        deformation moves what follows. −1: no frame, of bodies without joints."""
+        """Rows (body, frame on its parent, frame on it) from the ground outwards: exaggerated
+        deformation moves all following bodies. −1: no frame, for bodies without joints."""
         shape = topology(self.shown.model, "joint")
         return [
             [
@@ -394,7 +390,7 @@ def _used(solution: SolutionData) -> list[FrameRef]:
 
 
 def _attached(solution: SolutionData) -> set[FrameRef]:
-    """Frames of bodies and of the ground that joints, contacts and forces refer to."""
+    """Frames of bodies and of the ground to which joints, contacts and forces refer."""
     model = solution.model
     found = {ref for joint in model.joints.values() for ref in (joint.parent, joint.child)}
     found |= {ref for force in model.forces.values() for ref in force.frames()}
@@ -408,7 +404,7 @@ def _attached(solution: SolutionData) -> set[FrameRef]:
 
 
 def quaternions(rotation: FloatArray) -> FloatArray:
-    """Euler parameters (nt, 4) of matrices (nt, 3, 3) without jumps of sign."""
+    """Euler parameters (nt, 4) of rotation matrices (nt, 3, 3), without sign changes."""
     p = np.array([euler_parameters(A) for A in rotation]).reshape(-1, 4)
     signs = np.where(np.einsum("ti,ti->t", p[1:], p[:-1]) < 0.0, -1.0, 1.0)
     p[1:] *= np.cumprod(signs)[:, None]
@@ -416,5 +412,5 @@ def quaternions(rotation: FloatArray) -> FloatArray:
 
 
 def _some_of(points: FloatArray) -> FloatArray:
-    """The outermost of points (n, 3), and some of all."""
+    """Outermost points of (n, 3), and a selection of the others."""
     return np.vstack([extremes(points), points[::SPACING]])

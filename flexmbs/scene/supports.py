@@ -1,6 +1,5 @@
-"""Stands of machines that are carried above the grid: from it to the joints on the ground below
-which no body moves.
-"""
+"""Supports of machines above the grid: columns from the grid to joints on the ground below which no
+body moves."""
 
 from __future__ import annotations
 
@@ -16,14 +15,14 @@ if TYPE_CHECKING:
     from flexmbs.scene.bounds import Bounds
 
 FloatArray = NDArray[np.float64]
-LOWEST = 0.04  # of the size of the model: a joint nearer to the grid needs no stand
-TOP, BOTTOM = 0.02, 0.05  # half of its width there, of the size
+LOWEST = 0.04  # relative to the size of the model: lower joints need no support
+TOP, BOTTOM = 0.02, 0.05  # half widths at top and bottom, relative to the size
 SIDES = 12
 
 
 def stands(places: FloatArray, points: FloatArray, box: Bounds) -> list[Solid]:
-    """Under places (n, 3) of joints on the ground; ``points`` (m, 3): where the bodies are in the
-    whole motion. A stand needs a cone of 45° below its place without any."""
+    """Supports under positions (n, 3) of joints on the ground; ``points`` (m, 3): positions of the
+    bodies over the motion. The 45° cone below a support must contain none of them."""
     up, found = box.up, []
     for place in places:
         height = float(place @ up) - box.ground
@@ -37,7 +36,7 @@ def stands(places: FloatArray, points: FloatArray, box: Bounds) -> list[Solid]:
 
 
 def _frustum(foot: FloatArray, top: FloatArray, up: FloatArray, size: float) -> Solid:
-    """A cone without its tip, closed above."""
+    """Truncated cone with a closed top."""
     side = np.cross(up, np.eye(3)[int(np.argmin(np.abs(up)))])
     side = side / np.linalg.norm(side)
     angle = 2.0 * np.pi * np.arange(SIDES)[:, None] / SIDES

@@ -1,6 +1,5 @@
-"""Surfaces of flexible bodies: vertices and triangles once, few shapes of displacement and stress,
-factors at every instant.
-"""
+"""Surfaces of flexible bodies: vertices and triangles stored once, a few shapes of displacement and
+stress, and factors at every instant."""
 
 from __future__ import annotations
 
@@ -24,13 +23,12 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-DISPLACEMENT, STRESS = 5e-4, 1e-3  # tolerances of the largest value
+DISPLACEMENT, STRESS = 5e-4, 1e-3  # tolerances relative to the largest value
 
 
 class Fields(NamedTuple):
-    """Largest displacement (m) and von Mises stress (Pa, None without stresses) of the instants,
-    and remarks.
-    """
+    """Largest displacement (m) and von Mises stress (Pa, None without stresses) over the instants,
+    and notes."""
 
     displacement: float
     stress: float | None
@@ -38,9 +36,8 @@ class Fields(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One surface and the bodies that have it; data: of a body in one piece, which several bodies
-    may have.
-    """
+    """Surface and the bodies that have it; data: for a body in one piece, which several bodies may
+    share."""
 
     shape: Deformation
     data: FlexibleBodyData | None
@@ -48,7 +45,7 @@ class Part(NamedTuple):
 
 
 def parts_of(solution: SolutionData) -> list[Part]:
-    """Flexible bodies with triangles, those of the same data together."""
+    """Flexible bodies with triangles, grouped by equal data."""
     parts: list[Part] = []
     for name in flexible_bodies(solution):
         shape, data = solution.shape(name), solution.compiled.data.get(name)
@@ -65,9 +62,8 @@ def parts_of(solution: SolutionData) -> list[Part]:
 
 
 class Added(NamedTuple):
-    """A surface in the buffer: its skin, its table, the factors of its bodies by their names, and
-    the range of the fields.
-    """
+    """Surface in the buffer: its skin, its table, the factors of its bodies by name, and the ranges
+    of the fields."""
 
     skin: Skin
     table: dict[str, Any]
@@ -76,7 +72,7 @@ class Added(NamedTuple):
 
 
 def add_part(buffer: Buffer, solution: SolutionData, part: Part) -> Added:
-    """The surface with its shapes of displacement and stress."""
+    """Add the surface with its shapes of displacement and stress."""
     skin = stored_skin(buffer, part.shape.surface)
     notes = [f"surface of {', '.join(part.bodies)}: {note}" for note in skin.notes]
     shapes = [part.shape, *(solution.shape(name) for name in part.bodies[1:])]
@@ -123,15 +119,14 @@ def _alike(a: FlexibleBodyData, b: FlexibleBodyData) -> bool:
 
 
 def _stress(solution: SolutionData, part: Part, rows: IntArray) -> tuple[Reduced | None, list[str]]:
-    """The stress at the vertices; None without stress modes there. Of a node shared by materials
-    that of the first.
-    """
+    """Stress at the vertices; None without stress modes there. For a node shared by materials the
+    first one counts."""
     if not solution.body(part.bodies[0]).has_stress:
         return None, []
     place = _rows_of_stress(solution.body(part.bodies[0]).stress.rows, rows)
     if place is None:
         return None, [
-            f"stress of {', '.join(part.bodies)}: not known on its whole surface, not shown"
+            f"stress of {', '.join(part.bodies)}: not known on the whole surface; not shown"
         ]
     try:
         views = [solution.body(name).stress for name in part.bodies]
@@ -179,7 +174,7 @@ def _largest(field: Reduced, measure: Any, components: int) -> float:
     factors, most = field.factors.astype(np.float32), 0.0
     for block in np.array_split(columns, max(1, columns.shape[0] * factors.shape[1] // 400_000)):
         if len(block) and factors.size:
-            # components apart: half the time
+            # component by component: takes half the time
             most = max(most, float(measure(np.moveaxis(block @ factors, 1, -1)).max()))
     return most
 

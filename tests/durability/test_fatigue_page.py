@@ -101,7 +101,7 @@ def test_the_page_of_a_body(cyclic: fm.Solution) -> None:
     table = scene_in(few.show(browser=False).text)
     values = read(table["data"], table["bodies"][0]["values"]["damage"])
     assert int((values >= 0.0).sum()) == 5
-    assert any("were not evaluated; they are grey" in note for note in table["notes"])
+    assert any("were not evaluated; these are grey" in note for note in table["notes"])
     none = fm.fatigue(cyclic, "arm", fm.SNCurve(amplitude=1e9, cycles=1e6, slope=4.0))
     text = none.show(browser=False).text
     table = scene_in(text)
@@ -125,7 +125,7 @@ def test_results_of_other_runs(
     with pytest.raises(fm.InputError, match="two results for body 'arm'"):
         cyclic.show(fatigue=[found, found], browser=False)
     other = loaded(reduced_otherwise(), fm.Sine(800.0, 1.0), count=5)
-    with pytest.raises(fm.InputError, match="is of body 'arm', which this solution has not"):
+    with pytest.raises(fm.InputError, match="is of body 'arm', which is not in this solution"):
         other.report(tmp_path / "run.html", fatigue=found)
     assert not (tmp_path / "run.html").exists()
     bare = replace(found, part=replace(data, surface=None, stress=None))

@@ -134,7 +134,7 @@ def test_solids_have_their_colours(tmp_path: Path) -> None:
     [
         ({"colour": (255, 0, 0)}, r"colour must be \(r, g, b\) or"), ({"colour": "red"}, "must be numbers"),
         ({"colour": (1.0, 0.0)}, "colour must be"), ({"colour": (1.0, 0.0, np.nan)}, "colour must be"),
-        ({"triangles": np.array([[0, 1, 3]])}, r"triangles must name its vertices, 0 … 2, not 0 … 3"),
+        ({"triangles": np.array([[0, 1, 3]])}, r"triangles must refer to its vertices, 0 … 2, not 0 … 3"),
         ({"triangles": np.array([[0.0, 1.0, 2.0]])}, "triangles must be rows"),
         ({"vertices": np.zeros((3, 2))}, r"vertices must be finite numbers \(n, 3\), not an array of shape \(3, 2\)"),
         ({"vertices": np.full((3, 3), np.inf)}, "vertices must be finite"),
@@ -162,7 +162,7 @@ def test_motions_beyond_single_precision_are_refused(tmp_path: Path) -> None:
     with pytest.raises(fm.InputError, match="glTF: the motion is beyond the numbers of the format"):
         solution.to_gltf(tmp_path / "run.glb")
     page = solution.show(browser=False).text
-    assert "m: the motion goes far beyond the size of the model" in page
+    assert "m: the motion extends far beyond the size of the model" in page
 
 
 def test_chosen_times(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_differences_are_those_of_closed_forms() -> None:
     b = fm.simulate(driven_rod(2.5), t_end=0.3, step=0.004)
     found, notes = differences(a, b)
     named = {each.name: each for each in found}
-    assert notes == ["Differences at 31 times from 0 to 0.3 s, between outputs interpolated."]
+    assert notes == ["Differences at 31 times from 0 to 0.3 s, interpolated between outputs."]
     angle, rate = named["Joint angles, hinge.0"], named["Joint angular velocities, hinge.0"]
     assert (angle.unit, rate.unit) == ("rad", "rad/s")
     np.testing.assert_allclose(
@@ -124,7 +124,7 @@ def test_times_beside_impacts_are_left_out() -> None:
     assert beside[np.abs(coarse.t - impact.t).argmin()]
     assert beside.sum() < 6 * len(coarse.run.impacts)
     found, notes = differences(coarse, fine)
-    assert notes[0].endswith("interpolated, not next to impacts.")
+    assert notes[0].endswith("interpolated between outputs, excluding times next to impacts.")
     named = {each.name: each for each in found}
     assert named["Joint force, hinge"].largest < 2.0
     assert named["Joint angles, hinge.0"].largest < 5e-3

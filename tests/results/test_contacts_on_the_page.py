@@ -82,7 +82,7 @@ def test_impacts_are_events_and_no_largest_forces() -> None:
         largest.append(found.rows[0].normal)
         impulses.append(found.rows[0].impulse)
         assert len(found.impacts) == found.rows[0].impacts >= 1
-        assert any("outside of steps with impacts" in note for note in found.notes)
+        assert any("exclude steps with impacts" in note for note in found.notes)
         calm = between_impacts(solution)
         assert 0 < (~calm).sum() < 10
         assert (

@@ -266,7 +266,7 @@ def test_pieces_without_common_nodes_are_found() -> None:
         if check.title == "Cuts of bar"
     )
     assert check.status == "FAIL"
-    assert "have no node in common" in str(check)
+    assert "have no common node" in str(check)
 
 
 def test_hot_spots_envelope_and_history_are_of_one_part(run: fm.Solution) -> None:

@@ -238,11 +238,11 @@ def test_reactions_at_round_off_are_zero_and_said_so() -> None:
     )
     assert (force.quiet, moment.quiet) == ((), ("hinge",))
     assert not moment.curves[0].y.any()
-    assert "zero but for round-off: hinge" in chart([moment])
+    assert "zero except for round-off: hinge" in chart([moment])
     text = page(solution, summary(solution))
     # in the drawing and in what replaces it
-    assert text.count("zero but for round-off: hinge") == 2
-    assert '"notes":["zero but for round-off: hinge"]' in text.replace(": [", ":[")
+    assert text.count("zero except for round-off: hinge") == 2
+    assert '"notes":["zero except for round-off: hinge"]' in text.replace(": [", ":[")
     row = re.search(r"<tr><td>hinge</td>.*?</tr>", text, re.DOTALL)
     assert row
     assert re.findall(r"<td[^>]*>0</td>", row[0])

@@ -1,4 +1,4 @@
-// Arrays of the scene: base64, deflate, bytes by significance, components apart, steps. The counterpart of arrays.py.
+// Arrays of the scene: base64, deflate, bytes sorted by significance, components stored separately, steps. Counterpart of arrays.py.
 
 /** @typedef {{kind: string, shape: number[], at: number, step?: number, offset?: number[], delta?: boolean}} Stored */
 
@@ -19,7 +19,7 @@ export function numbers(buffer, stored) {
   for (let b = 0; b < width; b++)
     for (let c = 0, k = b * n; c < components; c++) for (let i = 0; i < rows; i++, k++) bytes[(i * components + c) * width + b] = planes[k];
   const Kind = { i2: Int16Array, i4: Int32Array, f4: Float32Array, u1: Uint8Array }[stored.kind];
-  if (!Kind) throw new Error(`arrays of kind ${stored.kind} are unknown`);
+  if (!Kind) throw new Error(`unknown kind of array ${stored.kind}`);
   const values = new Kind(bytes.buffer);
   if (stored.delta) {
     const row = n / Math.max(stored.shape[0], 1);

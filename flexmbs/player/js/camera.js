@@ -1,4 +1,4 @@
-// A camera that turns about a target: angles, distance, named views, fit.
+// Camera that orbits a target: angles, distance, named views, fit.
 import { across, add, cross, dot, length, multiplied, scale, sub, unit } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Vector} Vector */
@@ -12,10 +12,10 @@ export class Camera {
     const x = sub([1, 0, 0], scale(this.up[0], this.up));
     this.east = length(x) > 0.1 ? unit(x) : across(this.up);
     this.north = cross(this.up, this.east);
-    this.azimuth = 0; // of the direction to the viewer, from south to east
+    this.azimuth = 0; // of the direction to the viewer, counted from south to east
     this.elevation = 0;
     this.distance = 1;
-    this.nearest = 1e-6; // of all distances, by what was fitted
+    this.nearest = 1e-6; // least distance, set by the last fit
     /** @type {Vector} */ this.target = [0, 0, 0];
     this.aspect = 1;
   }
@@ -55,7 +55,7 @@ export class Camera {
     this.elevation = Math.min(Math.max(this.elevation + up, -Math.PI / 2), Math.PI / 2);
   }
 
-  /** @param {number} right @param {number} up of the height of the picture */
+  /** @param {number} right @param {number} up fractions of the height of the picture */
   pan(right, up) {
     const [x, y] = this.screen;
     const s = 2 * OPENING * this.distance;
@@ -67,7 +67,7 @@ export class Camera {
     this.distance = Math.max(this.distance * factor, this.nearest);
   }
 
-  /** @param {Vector[]} points that the picture has to show */
+  /** @param {Vector[]} points that must be visible */
   fit(points) {
     const [x, y] = this.screen;
     const z = this.eyeward;
@@ -87,7 +87,7 @@ export class Camera {
     this.nearest = 1e-6 * this.distance;
   }
 
-  /** @returns {string} the same for the same view */
+  /** @returns {string} identifier of the view */
   get place() {
     return [this.azimuth, this.elevation, this.distance, ...this.target].join(" ");
   }
@@ -102,14 +102,14 @@ export class Camera {
     return add(this.target, scale(this.distance, this.eyeward));
   }
 
-  /** @param {number} reach radius about the target that has to be seen @returns {Float32Array} world → clip */
+  /** @param {number} reach radius about the target that must be visible @returns {Float32Array} world → clip */
   matrix(reach) {
     const [x, y] = this.screen;
     const z = this.eyeward;
     const e = this.eye;
     const view = new Float32Array([x[0], y[0], z[0], 0, x[1], y[1], z[1], 0, x[2], y[2], z[2], 0, -dot(x, e), -dot(y, e), -dot(z, e), 1]);
     const far = this.distance + 2 * reach;
-    const near = Math.max(this.distance - 2 * reach, Math.min(0.004 * far, 0.05 * this.distance)); // before the target, however far the motion goes
+    const near = Math.max(this.distance - 2 * reach, Math.min(0.004 * far, 0.05 * this.distance)); // in front of the target, regardless of the extent of the motion
     const f = 1 / OPENING;
     const a = (far + near) / (near - far);
     const b = (2 * far * near) / (near - far);

@@ -1,17 +1,17 @@
-// One panel drawn in SVG: grid, curves, bars of states, marks; the same look as page/svg_panels.py, at the width of the page.
+// A panel drawn in SVG: grid, curves, bars of states, marks; same style as page/svg_panels.py, at the width of the page.
 import { commonPower, limits, marks, numberText, powerOfTen } from "./ticks.js";
 
 /** @typedef {{name: string, t: Float64Array, y: Float64Array, stepped: boolean, dashed: boolean, colour: number}} ChartCurve */
 /** @typedef {{name: string, states: [number, number, string][], marks: number[]}} ChartBar */
 /** @typedef {{title: string, logarithmic: boolean, notes: string[], curves: ChartCurve[], bars: ChartBar[]}} ChartPanel */
 /** @typedef {[number, number]} Span */
-/** @typedef {{panel: ChartPanel, span: Span, ends: Span | null, whole: boolean, hidden: Set<string>}} ChartView what is shown of a panel */
+/** @typedef {{panel: ChartPanel, span: Span, ends: Span | null, whole: boolean, hidden: Set<string>}} ChartView visible part of a panel */
 /** @typedef {{x: (t: number) => number, y: (v: number) => number, time: (x: number) => number, value: (y: number) => number, ends: Span, width: number, height: number, clipped: number}} ChartPlaces */
 
 export const CHART = { left: 58, right: 10, top: 10, bottom: 22, height: 180, low: 150, row: 26, colours: 8 };
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
-/** @param {Float64Array} t increasing @param {Float64Array} y @param {number} time @param {boolean} [stepped] @returns {number} linear between the points */
+/** @param {Float64Array} t increasing @param {Float64Array} y @param {number} time @param {boolean} [stepped] @returns {number} linear interpolation between the points */
 export function valueAt(t, y, time, stepped = false) {
   let low = 0, high = t.length - 1;
   if (time <= t[low] || high < 1) return y[low];
@@ -25,7 +25,7 @@ export function valueAt(t, y, time, stepped = false) {
   return (1 - x) * y[low] + x * y[high];
 }
 
-/** @param {Float64Array} t @param {Span} span @returns {Span} first and last number of the points in the span, with one on each side */
+/** @param {Float64Array} t @param {Span} span @returns {Span} first and last index of the points in the span, plus one on each side */
 export function within(t, span) {
   let first = 0, last = t.length - 1;
   while (first < last && t[first + 1] <= span[0]) first++;
@@ -73,7 +73,7 @@ export function pathOf(curve, view, at) {
   return path;
 }
 
-/** @param {ChartCurve} curve @param {ChartView} view @param {ChartPlaces} at @returns {string} a triangle at the extreme of each part beyond the axis, pointing there */
+/** @param {ChartCurve} curve @param {ChartView} view @param {ChartPlaces} at @returns {string} triangles at the extremes of the parts beyond the axis, pointing there */
 export function peaksOf(curve, view, at) {
   const [a, b] = within(curve.t, view.span), [low, high] = at.ends;
   let path = "", most = -1, before = 0;

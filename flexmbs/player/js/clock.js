@@ -1,10 +1,10 @@
-// The one time of a page: it plays, and tells it to the document as the event flexmbs:time.
+// Clock of a page: it plays, and announces the time to the document by the event flexmbs:time.
 
 export const SPEEDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100];
-const LASTING = 5; // s of a playback by default
+const LASTING = 5; // s, default duration of a playback
 
 export class Clock {
-  /** @param {number} start @param {number} end @param {EventTarget} [told] @param {number} [instants] to which one steps */
+  /** @param {number} start @param {number} end @param {EventTarget} [told] @param {number} [instants] targets of single steps */
   constructor(start, end, told, instants = 2) {
     this.start = start;
     this.end = end;
@@ -22,7 +22,7 @@ export class Clock {
     return this.instants < 2 ? this.start : this.start + ((this.end - this.start) * instant) / (this.instants - 1);
   }
 
-  /** @returns {number} the instant now, with a fraction */
+  /** @returns {number} index of the current instant, fractional */
   get instant() {
     return this.end > this.start ? ((this.time - this.start) / (this.end - this.start)) * (this.instants - 1) : 0;
   }
@@ -47,10 +47,10 @@ export class Clock {
     this.tell();
   }
 
-  /** @param {number} now ms @returns {boolean} whether the time changed */
+  /** @param {number} now ms @returns {boolean} true if the time changed */
   tick(now) {
     if (!this.playing) return false;
-    const passed = Math.min(Math.max(now - this.last, 0), 250) / 1000; // not more after a pause of the page
+    const passed = Math.min(Math.max(now - this.last, 0), 250) / 1000; // bounded, for example after a pause of the page
     this.last = now;
     let time = this.time + this.speed * passed;
     if (time >= this.end) {
@@ -63,7 +63,7 @@ export class Clock {
   }
 }
 
-/** @param {number} duration s @returns {number} real time where that lasts 1 … 20 s, else about `LASTING` */
+/** @param {number} duration s @returns {number} real time if it lasts 1 … 20 s, else about `LASTING` */
 export function fittingSpeed(duration) {
   if (duration >= 1 && duration <= 20) return 1;
   const wanted = Math.max(duration, 1e-9) / LASTING;

@@ -1,4 +1,4 @@
-// Colours of bodies and of fields. A field has the colours of its legend exactly: they are not shaded.
+// Colours of bodies and fields. Fields are not shaded, so that their colours match the legend exactly.
 
 export const BODIES = ["#3f7fb8", "#dd9150", "#4aa592", "#b76479", "#8f81c4", "#bfa548", "#7b8a96", "#6fb6dc"];
 export const SCALES = /** @type {Record<string, string[]>} */ ({
@@ -16,7 +16,7 @@ export function computed(text) {
   return (text.match(/[\d.]+/g) ?? ["0", "0", "0"]).slice(0, 3).map((c) => Number(c) / 255);
 }
 
-/** @param {string[]} scale @returns {Uint8Array} 256 colours, linear between those of the scale, RGBA */
+/** @param {string[]} scale @returns {Uint8Array} 256 colours, interpolated linearly in the scale, RGBA */
 export function table(scale) {
   const stops = scale.map(rgb);
   const values = new Uint8Array(1024);

@@ -6,7 +6,7 @@ import { fieldsOf } from "./legend.js";
 
 const TURN = 0.008; // rad per pixel
 const STEP = Math.PI / 24;
-const SIDE = 0.05; // of the height of the picture
+const SIDE = 0.05; // fraction of the height of the picture
 
 /** @param {HTMLElement} root @param {string} name */
 const part = (root, name) => /** @type {HTMLInputElement} */ (root.querySelector(`[data-player="${name}"]`));
@@ -60,7 +60,7 @@ function choices(root, player) {
   hideUseless(root, player);
 }
 
-/** @param {HTMLElement} root @param {Player} player controls without effect */
+/** @param {HTMLElement} root @param {Player} player hides controls without effect */
 function hideUseless(root, player) {
   const { scene, clock } = player, { table } = scene, { instants } = clock;
   const tables = table.other ? [table, table.other] : [table];
@@ -98,7 +98,7 @@ function keys(root, player) {
     clock.seek(clock.timeOf(Math.round(clock.instant) + n));
     player.invalidate();
   };
-  /** @param {number} x @param {number} y @returns {(big: boolean) => void} by a step, or with the shift key to the side */
+  /** @param {number} x @param {number} y @returns {(big: boolean) => void} turns the view, or moves it with the shift key */
   const turn = (x, y) => (big) => (big ? player.pan(SIDE * x, SIDE * y) : player.turn(STEP * x, STEP * y));
   const actions = /** @type {Record<string, (big: boolean) => void>} */ ({
     " ": () => player.toggle(), k: () => player.toggle(),
@@ -149,7 +149,7 @@ function pointers(canvas, player) {
   canvas.addEventListener(
     "wheel",
     (event) => {
-      if (document.activeElement !== canvas && !event.ctrlKey) return; // the page scrolls until the picture is chosen
+      if (document.activeElement !== canvas && !event.ctrlKey) return; // the page scrolls unless the picture has the focus
       event.preventDefault();
       player.zoom(Math.exp(0.0012 * Math.min(Math.max(event.deltaY, -300), 300)));
     },

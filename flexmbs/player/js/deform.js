@@ -1,11 +1,11 @@
-// What surfaces do now: displacement and value of each node from few shapes, for the card four numbers a node.
-// One picture takes 2·10⁶ products at most, a few ms; a card without hardware takes ten times as long for them.
+// Current displacement and value of each node of a surface from a few shapes; four numbers per node for the graphics card.
+// A picture takes at most 2·10⁶ products, a few ms; software rendering would take ten times as long for them.
 
-/** @typedef {{values: Int16Array, step: number, count: number}} Columns integers of a step: ``count`` shapes, each (nodes, components) */
+/** @typedef {{values: Int16Array, step: number, count: number}} Columns integers with a step: ``count`` shapes, each (nodes, components) */
 
-export const UNKNOWN = -1; // value of nodes without one
+export const UNKNOWN = -1; // value of nodes without a value
 
-/** @param {Float32Array} out (nodes, 4) @param {Columns} shapes @param {number[]} factors displacement u = step Σ y_k c_k into its first three */
+/** @param {Float32Array} out (nodes, 4) @param {Columns} shapes @param {number[]} factors writes the displacement u = step Σ y_k c_k to the first three */
 export function displace(out, { values, step, count }, factors) {
   const nodes = out.length / 4;
   for (let k = 0; k < Math.min(count, factors.length); k++) {
@@ -18,13 +18,13 @@ export function displace(out, { values, step, count }, factors) {
   }
 }
 
-/** @param {Float32Array} out (nodes, 4) whose last become |u| by the largest @param {number} largest */
+/** @param {Float32Array} out (nodes, 4) whose last components become |u| divided by the largest @param {number} largest */
 export function sizes(out, largest) {
   for (let n = 0; n < out.length; n += 4) out[n + 3] = Math.sqrt(out[n] * out[n] + out[n + 1] * out[n + 1] + out[n + 2] * out[n + 2]) / largest; // hypot takes ten times as long
 }
 
 /**
- * Von Mises stress by the largest, σ = step Σ y_k c_k with its six components, into the last numbers.
+ * Writes the von Mises stress divided by the largest to the last components, from σ = step Σ y_k c_k with six components.
  * @param {Float32Array} out (nodes, 4) @param {Columns} shapes @param {number[]} factors @param {number} largest
  */
 export function vonMises(out, { values, step, count }, factors, largest) {
@@ -40,7 +40,7 @@ export function vonMises(out, { values, step, count }, factors, largest) {
   }
 }
 
-/** @param {Float32Array} out (nodes, 4) whose last become given values @param {Columns} given one component, -32768 where unknown */
+/** @param {Float32Array} out (nodes, 4) whose last components become the given values @param {Columns} given one component, -32768 where unknown */
 export function give(out, { values, step }) {
   for (let n = 0; n < values.length; n++) out[4 * n + 3] = values[n] < -32767 ? UNKNOWN : step * Math.max(values[n], 0);
 }

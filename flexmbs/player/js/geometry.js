@@ -2,7 +2,7 @@
 import { across, add, cross, dot, scale, sub, unit } from "./vectors.js";
 
 /**
- * A mesh to draw: corners with normals; ``node`` is the row of a corner in the tables of shapes; ``closed``: it bounds a volume, with
+ * Mesh to draw: corners with normals; ``node`` is the row of a corner in the tables of shapes; ``closed``: it bounds a volume, with
  * all triangles counterclockwise from outside.
  * @typedef {{position: Float32Array, normal: Float32Array, node: Float32Array, index: Uint32Array, edges: Uint32Array, closed: boolean}} Mesh
  * @typedef {{points: number[][], faces: number[][]}} Solid
@@ -48,7 +48,7 @@ export function meshed(x, triangles) {
   return { position: new Float32Array(position), normal: new Float32Array(normal), node: new Float32Array(node), index, edges, closed };
 }
 
-/** @param {ArrayLike<number>} triangles @param {number} n vertices @returns {boolean} whether each edge is passed as often to as fro */
+/** @param {ArrayLike<number>} triangles @param {number} n vertices @returns {boolean} true if each edge is traversed equally often in both directions */
 function bounding(triangles, n) {
   /** @type {Map<number, number>} */ const passed = new Map();
   for (let i = 0; i < triangles.length; i++) {
@@ -94,7 +94,7 @@ function creases(triangles, normals, n) {
   return new Uint32Array(pairs);
 }
 
-/** @param {Solid[]} solids @returns {Mesh} all of them as one mesh */
+/** @param {Solid[]} solids @returns {Mesh} combined mesh */
 export function joined(solids) {
   /** @type {number[]} */ const x = [];
   /** @type {number[]} */ const triangles = [];

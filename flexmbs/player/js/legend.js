@@ -1,4 +1,4 @@
-// What the colours of a field mean.
+// Legend of the colours of a field.
 import { numberText } from "./ticks.js";
 
 /** @typedef {{title: string, scale: string, ticks: [number, string][]}} Legend ticks: places, 0 to 1 upwards, and their texts */
@@ -14,14 +14,14 @@ export function legendOf(scene, field) {
   const quarters = (largest) => QUARTERS.map((u) => [u, numberText(u * largest, 3)]);
   if (modes?.length) {
     const mode = modes[scene.mode];
-    if (field === "displacement") return { title: "displacement by its largest", scale: field, ticks: quarters(1) };
+    if (field === "displacement") return { title: "displacement / largest", scale: field, ticks: quarters(1) };
     return { title: "von Mises, MPa per mm of the largest displacement", scale: field, ticks: quarters(mode?.largest ?? 0) };
   }
   if (field === "stress") return { title: "von Mises, MPa", scale: field, ticks: quarters(1e-6 * (fields.stress ?? 0)) };
   return { title: "displacement, mm", scale: field, ticks: quarters(1e3 * (fields.displacement ?? 0)) };
 }
 
-/** @param {import("./scene.js").Scene} scene @returns {[string, string][]} fields that the scene has: key, name */
+/** @param {import("./scene.js").Scene} scene @returns {[string, string][]} fields of the scene: key, name */
 export function fieldsOf(scene) {
   const { legends, modes, fields } = scene.table;
   /** @type {[string, string][]} */ const found = [["", modes?.length ? "part" : "body"]];

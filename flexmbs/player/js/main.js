@@ -1,4 +1,4 @@
-// Starts the player and the curves of the page. Where the player cannot start, the still picture stays.
+// Starts the player and the curves of the page. If the player cannot start, the static picture remains.
 import { followed } from "./plots.js";
 import { Player } from "./player.js";
 import { reached } from "./reach.js";
@@ -25,9 +25,9 @@ async function start() {
   }
 }
 
-/** Starts the player of a single body when it comes near. @param {Stage} root @param {Scene} scene */
+/** Starts the player of a single body when it scrolls into view. @param {Stage} root @param {Scene} scene */
 function later(root, scene) {
-  root.classList.add("live"); // it has its place on the page from here on
+  root.classList.add("live"); // from now on it occupies its place on the page
   root.start = () => {
     observer.disconnect();
     try {
@@ -47,7 +47,7 @@ function failed(root, error) {
   root.classList.remove("live");
 }
 
-/** Pictures of modes become buttons that show them in the player. @param {Stage[]} roots */
+/** Turns pictures of modes into buttons that show them in the player. @param {Stage[]} roots */
 function picks(roots) {
   for (const figure of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-pick]"))) {
     const root = roots.find((each) => (each.dataset.scene ?? "") === (figure.dataset.of ?? ""));

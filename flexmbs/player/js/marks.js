@@ -1,10 +1,10 @@
-// Numbered points of surfaces. The card is asked which of them nothing hides; its answers come with a later picture.
+// Numbered points of surfaces. Occlusion queries find the visible ones; their results arrive with a later picture.
 import { add, matrix, scale } from "./vectors.js";
 
 /** @typedef {import("./vectors.js").Pose} Pose */
 
-const SMALL = 0.0015; // radius of what is asked for, by the size of the scene
-const PIXELS = 1.5; // of it at least
+const SMALL = 0.0015; // radius of the queried sphere relative to the size of the scene
+const PIXELS = 1.5; // pixels, least radius of the queried sphere
 
 export class Marks {
   /** @param {import("./viewer.js").Viewer} viewer */
@@ -15,7 +15,7 @@ export class Marks {
     /** @type {boolean[]} */ this.seen = this.all.map(() => false);
   }
 
-  /** @param {import("./scene.js").Mark} mark @returns {boolean} whether it belongs to the colours now */
+  /** @param {import("./scene.js").Mark} mark @returns {boolean} true if it belongs to the current field */
   wanted(mark) {
     const { marks, field } = this.viewer.settings;
     return marks && mark.fields.includes(field);
@@ -28,7 +28,7 @@ export class Marks {
 
   /** @param {Pose[]} poses @param {number} time */
   ask(poses, time) {
-    if (this.asked.length) return; // the last answers are still to come
+    if (this.asked.length) return; // results of the last queries are pending
     const { renderer, camera, size, ball } = this.viewer;
     const r = Math.max(SMALL * size, PIXELS * camera.pixel(renderer.canvas.height));
     this.all.forEach((mark, k) => {
@@ -39,7 +39,7 @@ export class Marks {
     });
   }
 
-  /** @returns {boolean} whether answers changed what is seen */
+  /** @returns {boolean} true if results changed the visible marks */
   hear() {
     let changed = false;
     this.asked = this.asked.filter(({ query, mark }) => {
@@ -52,7 +52,7 @@ export class Marks {
     return changed;
   }
 
-  /** @returns {{x: number[], name: string}[]} those that nothing hides, with their places */
+  /** @returns {{x: number[], name: string}[]} visible marks with their positions */
   shown() {
     const { scene, settings, time } = this.viewer;
     const found = this.all.filter((mark, k) => this.wanted(mark) && this.seen[k]);

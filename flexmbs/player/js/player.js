@@ -1,4 +1,4 @@
-// The player: scene, camera, clock and controls on one canvas.
+// Player: scene, camera, clock and controls on one canvas.
 import { Camera } from "./camera.js";
 import { Clock } from "./clock.js";
 import { SCALES, computed } from "./colours.js";
@@ -14,12 +14,12 @@ import { Viewer } from "./viewer.js";
 /** @typedef {import("./viewer.js").Settings} Settings */
 
 const MOST_NOTES = 4;
-const READ = 100; // ms between numbers, as fast as they can be read
-const AMPLITUDE = 0.1; // of a mode, by the size of the part
-const KEYS = "Space plays, arrow keys step, Home and End go to the ends, F fits, 1 to 4 choose views, W A S D turn, or move the picture with shift, plus and minus zoom.";
+const READ = 100; // ms between updates of displayed numbers, so that they can be read
+const AMPLITUDE = 0.1; // of a mode, relative to the size of the part
+const KEYS = "Space plays, arrow keys step, Home and End jump to the ends, F fits, 1 to 4 select views, W A S D turn the view, or move it with shift, plus and minus zoom.";
 
 export class Player {
-  /** @param {HTMLElement} root @param {Scene} scene @param {EventTarget} events of the time, and wishes for another; the document for the motion */
+  /** @param {HTMLElement} root @param {Scene} scene @param {EventTarget} target of time and seek events; the document for the motion */
   constructor(root, scene, events) {
     this.root = root;
     this.events = events;
@@ -32,20 +32,20 @@ export class Player {
     this.viewer = new Viewer(scene, new Renderer(this.canvas), this.camera);
     this.camera.lookFrom(scene.table.view);
     this.dirty = true;
-    this.near = true; // in view, or about to be
-    this.awake = false; // whether the next picture of the screen is asked for
+    this.near = true; // visible, or about to be
+    this.awake = false; // true if an animation frame is requested
     this.quality = new Quality();
-    this.room = [1, 1]; // of the canvas in the page
+    this.room = [1, 1]; // size of the canvas on the page
     this.level = LEVELS[0];
-    this.fitted = ""; // the view that shows all, until the reader chooses another
+    this.fitted = ""; // view that shows everything, until the reader selects another
     this.frames = 0; // pictures drawn
-    this.drawn = -Infinity; // ms, when the last one was
-    this.told = -Infinity; // ms, when the time was last written
-    this.waiting = false; // whether the card is asked
+    this.drawn = -Infinity; // ms, time of the last picture
+    this.told = -Infinity; // ms, last update of the displayed time
+    this.waiting = false; // true while waiting for the graphics card
     /** @type {(() => void) | null} */ this.atEnd = null;
     /** @type {Film | null} */ this.film = null;
     this.dress();
-    root.classList.add("live"); // the canvas has its size from here on
+    root.classList.add("live"); // from now on the canvas has its size
     this.resize();
     this.fit();
     this.begin();
@@ -70,7 +70,7 @@ export class Player {
     this.showTime();
   }
 
-  /** The first picture: the settings of the scene, a mode at its largest. */
+  /** Draws the first picture: settings of the scene, a mode at its maximum. */
   begin() {
     const { scene, viewer } = this;
     if (scene.table.modes?.length) {
@@ -95,7 +95,7 @@ export class Player {
     this.invalidate();
   }
 
-  /** @param {number} u amplitude by the size of the part */
+  /** @param {number} u amplitude relative to the size of the part */
   swing(u) {
     this.viewer.settings.exaggeration = u * this.scene.table.size;
     const text = this.root.querySelector('[data-player="swing"]');
@@ -140,14 +140,14 @@ export class Player {
     this.frames += 1;
   }
 
-  /** Asks after a while whether the card is done with the picture that was drawn. */
+  /** Checks after a while if the graphics card has finished the last picture. */
   watch() {
     if (this.waiting) return;
     this.waiting = true;
     const done = this.viewer.renderer.fence(), asked = performance.now();
     setTimeout(() => {
       this.waiting = false;
-      this.quality.judge(!done() || performance.now() - asked > 2 * DUE); // some browsers wait for the card where they are asked
+      this.quality.judge(!done() || performance.now() - asked > 2 * DUE); // some browsers block here until the card has finished
     }, DUE);
   }
 
@@ -169,7 +169,7 @@ export class Player {
     this.draw();
   }
 
-  /** @returns {boolean} whether the size of the canvas was another one */
+  /** @returns {boolean} true if the size of the canvas changed */
   size() {
     const ratio = this.level.scale * Math.min(window.devicePixelRatio || 1, 2);
     const [width, height] = this.room.map((n) => Math.max(Math.round(n * ratio), 1));
@@ -202,7 +202,7 @@ export class Player {
     this.invalidate();
   }
 
-  /** @param {number} u 0 … 1: logarithmic from 1 to what makes the largest displacement a fifth of the size */
+  /** @param {number} u 0 … 1: logarithmic scale from 1 to the factor that makes the largest displacement a fifth of the size */
   exaggerate(u) {
     const most = Math.max((0.2 * this.scene.table.size) / Math.max(this.scene.table.fields.displacement ?? 0, 1e-300), 1);
     const s = most ** u;
@@ -243,7 +243,7 @@ export class Player {
     this.invalidate();
   }
 
-  /** @param {string} other where the other run is seen */
+  /** @param {string} other position of the other run */
   place(other) {
     this.set("other", other);
     this.fit();
@@ -301,7 +301,7 @@ export class Player {
     if (note) note.textContent = text;
   }
 
-  /** The time at the slider and, as fast as it can be read, as a number. */
+  /** Updates the slider and, at a readable rate, the displayed time. */
   showTime() {
     const { clock, scene } = this;
     this.invalidate();
@@ -323,12 +323,12 @@ export class Player {
       play.setAttribute("aria-label", playing ? "Pause" : "Play");
   }
 
-  /** What a reader who does not see the picture hears, and the remarks. */
+  /** Sets the description for screen readers, and the notes. */
   caption() {
     const { table } = this.scene;
     this.canvas.setAttribute("aria-label", `${table.name} in three dimensions: ${table.ground === null ? this.body() : this.motion()} ${KEYS}`);
     const more = table.notes.length - MOST_NOTES;
-    this.say([...table.notes.slice(0, MOST_NOTES), ...(more > 0 ? [`and ${more} more remarks`] : [])].join("; "));
+    this.say([...table.notes.slice(0, MOST_NOTES), ...(more > 0 ? [`and ${more} more notes`] : [])].join("; "));
   }
 
   /** @returns {string} */
@@ -342,11 +342,11 @@ export class Player {
   /** @returns {string} */
   body() {
     const { scene } = this, mode = scene.table.modes?.[scene.mode], legend = legendOf(scene, this.viewer.settings.field);
-    const shown = mode ? `${mode.name}, swinging.` : "The body at rest.";
+    const shown = mode ? `${mode.name}, animated.` : "The body at rest.";
     return `${shown}${legend ? ` Colours: ${legend.title}.` : ""}`;
   }
 
-  /** Where names are in the picture. @param {"labels" | "marks"} kind @param {{x: number[], name: string}[]} wanted */
+  /** Positions of names in the picture. @param {"labels" | "marks"} kind @param {{x: number[], name: string}[]} wanted */
   placed(kind, wanted) {
     const m = this.camera.matrix(this.viewer.reach());
     return wanted.flatMap(({ x, name }) => {
@@ -355,7 +355,7 @@ export class Player {
     });
   }
 
-  /** Names beside their places. @param {"labels" | "marks"} kind @param {import("./record.js").Label[]} placed */
+  /** Draws names next to their positions. @param {"labels" | "marks"} kind @param {import("./record.js").Label[]} placed */
   label(kind, placed) {
     const layer = /** @type {HTMLElement} */ (this.root.querySelector(`[data-player="${kind}"]`));
     if (!placed.length && !layer.childElementCount) return;

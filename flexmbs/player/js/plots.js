@@ -1,4 +1,4 @@
-// The plots of a page: values under the pointer, one cursor of time, zoom by dragging, legends that switch curves.
+// Plots of a page: values under the pointer, a common time cursor, zoom by dragging, legends that toggle curves.
 import { decoded, inflated } from "./arrays.js";
 import { CHART, draw, drawn, look, placesOf, valueAt } from "./chart.js";
 import { numberText } from "./ticks.js";
@@ -12,7 +12,7 @@ import { numberText } from "./ticks.js";
 /** @typedef {Omit<ChartPanel, "curves"> & {curves: StoredCurve[]}} StoredPanel */
 /** @typedef {{figures: Record<string, StoredPanel[]>, span: Span, data: string}} Plots */
 
-const DRAGGED = 6; // pixels from which a press is no click
+const DRAGGED = 6; // pixels: longer movements are drags, not clicks
 
 /** @param {string} text JSON of `Plots` @returns {Promise<Plot[]>} */
 export async function followed(text) {
@@ -75,7 +75,7 @@ export class Plot {
     this.root.append(this.head, this.svg, this.values);
     figure.append(this.root);
     this.time = span[0];
-    this.seen = true; // whether it is on the screen
+    this.seen = true; // true if it is on the screen
     /** @type {[number, number] | null} */ this.pressed = null;
     this.dress();
     this.resize();
@@ -120,7 +120,7 @@ export class Plot {
     this.svg.append(this.select, this.crosshair, this.now, this.dots);
     const { clipped } = this.places, peak = /** @type {HTMLButtonElement} */ (this.peak);
     peak.hidden = !Number.isFinite(clipped) && !this.view.whole;
-    peak.textContent = this.view.whole ? "cut off peaks" : `▲ peaks to ${numberText(this.view.panel.logarithmic ? 10 ** clipped : clipped, 3)}: show`;
+    peak.textContent = this.view.whole ? "clip peaks" : `▲ peaks to ${numberText(this.view.panel.logarithmic ? 10 ** clipped : clipped, 3)}: show`;
     this.cursor(this.time);
   }
 
@@ -190,7 +190,7 @@ export class Plot {
     for (const [key, value] of Object.entries(box ?? { x: 0, y: 0, width: 0, height: 0 })) this.select?.setAttribute(key, String(value));
   }
 
-  /** @param {[number, number]} end @returns {{x: number, y: number, width: number, height: number, flat: boolean} | null} the box from the press to here; flat: all values */
+  /** @param {[number, number]} end @returns {{x: number, y: number, width: number, height: number, flat: boolean} | null} box from the press to the current position; flat: all values */
   box(end) {
     const at = /** @type {ChartPlaces} */ (this.places), [x0, y0] = /** @type {[number, number]} */ (this.pressed);
     if (Math.abs(end[0] - x0) < DRAGGED) return null;

@@ -1,4 +1,4 @@
-// How fine pictures are while they move: coarser where the card is late. What stands is drawn in full.
+// Resolution of moving pictures: coarser if the graphics card is late. Static pictures are drawn at full resolution.
 
 /** @typedef {{fine: boolean, scale: number, outlined: boolean}} Level fine: four samples a pixel; scale: of width and height; outlined: lines at edges */
 
@@ -8,38 +8,38 @@
   { fine: false, scale: 0.6, outlined: false },
   { fine: false, scale: 0.45, outlined: false },
 ];
-export const CALM = 400; // ms without a new picture, after which one stands
-export const DUE = 10; // ms in which the card should be done with a picture
-const SLOW = 17.4; // ms between pictures, a little more than those of most screens
-const WINDOW = 300; // ms of pictures that are judged together
-const APART = 1000; // ms between pictures of different motions
-const PATIENCE = 5000; // ms of pictures in time, before a finer level is tried
+export const CALM = 400; // ms without a new picture, after which the picture is static
+export const DUE = 10; // ms within which the card should finish a picture
+const SLOW = 17.4; // ms between pictures, slightly more than the refresh interval of most screens
+const WINDOW = 300; // ms, interval that is judged at once
+const APART = 1000; // ms without pictures that separate two motions
+const PATIENCE = 5000; // ms of timely pictures before a finer level is tried
 
 export class Quality {
   constructor() {
     this.level = 0;
-    this.sharp = false; // whether the size has to be full, of films
+    this.sharp = false; // true while recording, which needs the full size
     this.last = -Infinity;
     this.patience = PATIENCE;
-    this.good = 0; // ms in time at this level
-    this.tried = false; // whether this level was tried since the coarser one was in time
-    this.passed = 0; // ms of the pictures that are judged
+    this.good = 0; // ms of timely pictures at this level
+    this.tried = false; // true if this level was tried since the coarser one was timely
+    this.passed = 0; // ms of the judged pictures
     this.pictures = 0;
-    this.asked = 0; // how many of them were judged,
-    this.late = 0; // and found late
+    this.asked = 0; // number of judged pictures,
+    this.late = 0; // and of late ones
   }
 
   restart() {
     this.passed = this.pictures = this.late = this.asked = 0;
   }
 
-  /** @param {boolean} late whether the card was not done with a picture when it was due */
+  /** @param {boolean} late true if the card did not finish a picture in time */
   judge(late) {
     this.asked += 1;
     this.late += late ? 1 : 0;
   }
 
-  /** @param {number} now ms @returns {Level} of the next picture of a motion */
+  /** @param {number} now ms @returns {Level} level of the next picture of a motion */
   next(now) {
     const passed = now - this.last;
     this.last = now;

@@ -1,11 +1,11 @@
-// A film of the pictures with the names beside their places, WebM.
+// Recording of the pictures and labels as WebM.
 
-/** @typedef {{kind: "labels" | "marks", name: string, left: number, top: number}} Label places: shares of the picture */
+/** @typedef {{kind: "labels" | "marks", name: string, left: number, top: number}} Label positions as fractions of the picture */
 
-const FONT = 12, HIGH = 16, PAD = 4; // of names, pixels of the page; the counterpart of player.css
+const FONT = 12, HIGH = 16, PAD = 4; // labels, page pixels; counterpart of player.css
 
 export class Film {
-  /** @param {HTMLCanvasElement} picture @param {number} ratio pixels of the picture in one of the page */
+  /** @param {HTMLCanvasElement} picture @param {number} ratio picture pixels per page pixel */
   constructor(picture, ratio) {
     this.picture = picture;
     this.ratio = ratio;
@@ -15,7 +15,7 @@ export class Film {
     this.ink = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d", { alpha: false }));
   }
 
-  /** The next picture, in the same task as it was drawn. @param {Label[]} labels */
+  /** Adds the next picture, in the task that drew it. @param {Label[]} labels */
   add(labels) {
     const { ink, canvas, ratio } = this;
     ink.setTransform(1, 0, 0, 1, 0, 0);

@@ -1,13 +1,13 @@
-// WebGL 2: meshes, tables of what their nodes do, and lines of constant width.
+// WebGL 2: meshes, tables of nodal displacements and values, and lines of constant width.
 import { resolve, sampled } from "./samples.js";
 import { LINES, SURFACE } from "./shaders.js";
 import { multiplied } from "./vectors.js";
 
 /** @typedef {import("./geometry.js").Mesh} Mesh */
-/** @typedef {{vao: WebGLVertexArrayObject, count: number, closed: boolean}} Drawable closed: its back is never seen */
-/** @typedef {{texture: WebGLTexture, numbers: Float32Array, rows: number}} Moved displacement and value of each node, with the rest of the last row */
+/** @typedef {{vao: WebGLVertexArrayObject, count: number, closed: boolean}} Drawable closed: its back faces are never visible */
+/** @typedef {{texture: WebGLTexture, numbers: Float32Array, rows: number}} Moved displacement and value of each node, padded to full rows */
 /**
- * Segments of lines, four corners each; ``room``: how many the index has.
+ * Line segments with four corners each; ``room``: capacity of the index.
  * @typedef {{vao: WebGLVertexArrayObject, count: number, data: WebGLBuffer, index: WebGLBuffer, room: number}} Segments
  *
  * @typedef {object} Appearance
@@ -15,14 +15,14 @@ import { multiplied } from "./vectors.js";
  * @property {number[]} [colour] RGBA
  * @property {Moved | null} [moved] of its nodes
  * @property {number} [exaggeration]
- * @property {boolean} [coloured] by the values of its nodes
+ * @property {boolean} [coloured] true to use the values of the nodes
  * @property {number} [width] pixels, of lines
- * @property {boolean} [own] whether lines have their own colours
- * @property {boolean} [single] whether clear surfaces show their faces in front alone
- * @property {boolean} [through] whether it is drawn over everything
+ * @property {boolean} [own] true if lines have individual colours
+ * @property {boolean} [single] true if transparent surfaces show only their nearest faces
+ * @property {boolean} [through] true to draw over everything
  */
 
-const WIDE = 1024; // texels in a row
+const WIDE = 1024; // texels per row
 
 export class Renderer {
   /** @param {HTMLCanvasElement} canvas */
@@ -31,7 +31,7 @@ export class Renderer {
     if (!gl) throw new Error("WebGL 2 is not available");
     this.gl = gl;
     this.canvas = canvas;
-    this.ratio = 1; // pixels of the canvas in one of the page
+    this.ratio = 1; // canvas pixels per page pixel
     /** @type {Float32Array} */ this.seen = new Float32Array(16); // world → clip
     this.fine = true;
     /** @type {import("./samples.js").Sampled | null} */ this.sampled = null;
@@ -41,18 +41,18 @@ export class Renderer {
     /** @type {WebGLTexture | null} */ this.scale = null;
   }
 
-  /** @param {number} nodes @returns {Moved} a table for them, without displacement */
+  /** @param {number} nodes @returns {Moved} table without displacements */
   moved(nodes) {
     const gl = this.gl, rows = Math.ceil(nodes / WIDE), texture = gl.createTexture();
     const made = { texture, numbers: new Float32Array(4 * WIDE * rows), rows };
-    gl.activeTexture(gl.TEXTURE0); // not that of the scale of colours
+    gl.activeTexture(gl.TEXTURE0); // not the unit of the colour scale
     gl.bindTexture(gl.TEXTURE_2D, texture);
     gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, WIDE, rows, 0, gl.RGBA, gl.FLOAT, made.numbers);
     for (const side of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, side, gl.NEAREST);
     return made;
   }
 
-  /** @param {Moved} moved whose numbers the card takes */
+  /** @param {Moved} moved whose numbers are uploaded */
   take({ texture, numbers, rows }) {
     const gl = this.gl;
     gl.activeTexture(gl.TEXTURE0);
@@ -60,7 +60,7 @@ export class Renderer {
     gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, WIDE, rows, gl.RGBA, gl.FLOAT, numbers);
   }
 
-  /** @param {() => void} draw what is not to be seen @returns {WebGLQuery} whether nothing hides it, see `answer` */
+  /** @param {() => void} draw invisible objects @returns {WebGLQuery} tests their visibility, see `answer` */
   ask(draw) {
     const gl = this.gl;
     const query = gl.createQuery();
@@ -72,7 +72,7 @@ export class Renderer {
     return query;
   }
 
-  /** @param {WebGLQuery} query @returns {boolean | null} null as long as it is not known */
+  /** @param {WebGLQuery} query @returns {boolean | null} null while pending */
   answer(query) {
     const gl = this.gl;
     if (!gl.getQueryParameter(query, gl.QUERY_RESULT_AVAILABLE)) return null;
@@ -132,7 +132,7 @@ export class Renderer {
     const n = rows.length / 12;
     segments.count = 6 * n;
     if (!n) return;
-    const corners = new Float32Array(56 * n); // not instanced: software renderers draw each instance by itself
+    const corners = new Float32Array(56 * n); // not instanced: software renderers draw instances one by one
     for (let i = 0; i < n; i++)
       for (let k = 0; k < 4; k++) {
         corners[56 * i + 14 * k] = k & 1;
@@ -180,12 +180,12 @@ export class Renderer {
     gl.bindTexture(gl.TEXTURE_2D, this.scale);
   }
 
-  /** The picture is in the canvas from here on. */
+  /** Completes the picture in the canvas. */
   end() {
     if (this.fine && this.sampled) resolve(this.gl, this.sampled);
   }
 
-  /** @returns {() => boolean} whether the card is done with what it got until now */
+  /** @returns {() => boolean} true if the card has finished all commands so far */
   fence() {
     const gl = this.gl;
     const sync = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);

@@ -1,10 +1,10 @@
-// Pictures of four samples a pixel, for smooth edges: drawn into buffers of their own, then resolved into the canvas.
+// Multisampling with four samples per pixel: pictures are drawn into separate buffers, then resolved into the canvas.
 
 const SAMPLES = 4;
 
 /** @typedef {{drawn: WebGLFramebuffer, between: WebGLFramebuffer | null, buffers: WebGLRenderbuffer[], width: number, height: number}} Sampled */
 
-/** @param {WebGL2RenderingContext} gl @param {Sampled | null} before @returns {Sampled} of the size of the canvas, that before if it has it */
+/** @param {WebGL2RenderingContext} gl @param {Sampled | null} before @returns {Sampled} buffers of the canvas size; the previous ones if they have it */
 export function sampled(gl, before) {
   const { width, height } = gl.canvas;
   if (before?.width === width && before.height === height) return before;
@@ -31,7 +31,7 @@ export function sampled(gl, before) {
   while (gl.getError() !== gl.NO_ERROR);
   resolve(gl, made);
   if (gl.getError() === gl.NO_ERROR) return made;
-  return { ...made, between: frame(0, [[gl.RGB8, gl.COLOR_ATTACHMENT0]]) }; // samples resolve into like formats only: this canvas has another one
+  return { ...made, between: frame(0, [[gl.RGB8, gl.COLOR_ATTACHMENT0]]) }; // samples resolve only into equal formats, and the canvas has another one
 }
 
 /** @param {WebGL2RenderingContext} gl @param {Sampled} from into the canvas */

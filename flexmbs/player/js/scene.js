@@ -1,4 +1,4 @@
-// The scene: poses, factors and vectors at any time, linear between the stored instants.
+// Scene: poses, factors and vectors at any time, interpolated linearly between the stored instants.
 import { decoded, inflated, numbers } from "./arrays.js";
 import { add, compose, conjugate, inverse, multiple, placed, product, scale, turnBy } from "./vectors.js";
 
@@ -10,12 +10,12 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale, tur
 /** @typedef {{name: string, body: number, rest: number[], moved?: Stored, turned?: Stored}} FrameTable */
 /** @typedef {{name: string, group: string, frame: number, largest: number, vector: Stored}} Arrow */
 /** @typedef {{name: string, frame: number, closed: Stored, impacts: number[]}} Touch */
-/** @typedef {{vertices: Stored, triangles: Stored, colour: number[] | null}} Solid colour: with an opacity or without */
+/** @typedef {{vertices: Stored, triangles: Stored, colour: number[] | null}} Solid colour: with or without opacity */
 /** @typedef {{kind: string, from?: number[], to?: number[], at?: number[], radius?: number, plain?: boolean, pose?: number[], size?: number[]}} Shape */
 /** @typedef {{name: string, kind: string, shapes: Shape[], solids: Solid[], part?: number, factors?: Stored, stress?: Stored, values?: Record<string, Stored>}} Body */
 /** @typedef {{name: string, colour: string, triangles: Stored}} Region */
 /** @typedef {{vertices: Stored, triangles: Stored, shapes?: Stored, stress?: Stored, regions?: Region[]}} Part */
-/** @typedef {{name: string, shapes: Stored, frames: number[][], stress?: Stored, largest?: number}} Mode frames: (u, θ) of each by unit displacement */
+/** @typedef {{name: string, shapes: Stored, frames: number[][], stress?: Stored, largest?: number}} Mode frames: (u, θ) of each per unit displacement */
 /** @typedef {{key: string, title: string, scale: string, ticks: [number, string][], low: number, high: number, logarithmic: boolean}} StoredLegend */
 /** @typedef {{name: string, body: number, at: number[], vertex: number, fields: string[]}} Mark */
 /**
@@ -42,13 +42,13 @@ import { add, compose, conjugate, inverse, multiple, placed, product, scale, tur
  * @property {number[][]} chain
  * @property {Solid[]} scenery
  * @property {string[]} notes
- * @property {Mode[]} [modes] of a body by itself: the reader chooses one, and time is its phase
- * @property {StoredLegend[]} [legends] of fields that do not change with time
+ * @property {Mode[]} [modes] of a single body: the reader selects one, and time is its phase
+ * @property {StoredLegend[]} [legends] of time-independent fields
  * @property {Mark[]} [marks]
- * @property {{frame: number, colour: string, vertices: number[]}[]} [spiders] frames with the vertices of a body by itself that they are coupled with
+ * @property {{frame: number, colour: string, vertices: number[]}[]} [spiders] frames of a single body with the vertices coupled to them
  * @property {Partial<import("./viewer.js").Settings>} [settings] at first
  * @property {Record<string, Table>} [alone] scenes of single bodies, whose arrays are in the same data
- * @property {Table} [other] another run to be seen with this one, likewise
+ * @property {Table} [other] another run shown with this one, likewise
  * @property {string} [data]
  */
 
@@ -59,7 +59,7 @@ export class Scene {
     return new Scene(table, await inflated(table.data ?? ""));
   }
 
-  /** @param {string} key @returns {Scene} that of a single body */
+  /** @param {string} key @returns {Scene} scene of a single body */
   alone(key) {
     const table = this.table.alone?.[key];
     if (!table) throw new Error(`there is no scene ${key}`);
@@ -92,7 +92,7 @@ export class Scene {
     return { values, width: width ?? stored.shape[1] };
   }
 
-  /** @param {number} time @returns {{k: number, x: number}} the instant before it and the fraction of the way to the next */
+  /** @param {number} time @returns {{k: number, x: number}} previous instant and fraction of the interval to the next */
   place(time) {
     if (this.instants < 2) return { k: 0, x: 0 };
     const u = ((time - this.start) / (this.end - this.start)) * (this.instants - 1);
@@ -137,12 +137,12 @@ export class Scene {
     return { x: add(x, scale(exaggeration, this.at(moved, time))), p: product(multiple(change, exaggeration), p) };
   }
 
-  /** @param {number} time @returns {number} the mode by its amplitude, sin of the phase; 0 without a mode */
+  /** @param {number} time @returns {number} mode coordinate over its amplitude, sine of the phase; 0 without a mode */
   wave(time) {
     return this.mode < 0 ? 0 : Math.sin((2 * Math.PI * (time - this.start)) / (this.end - this.start));
   }
 
-  /** @param {number} body @param {number} vertex @param {number} time @returns {number[]} elastic displacement in its body */
+  /** @param {number} body @param {number} vertex @param {number} time @returns {number[]} elastic displacement in body axes */
   displacement(body, vertex, time) {
     const { part } = this.table.bodies[body], factors = this.factors[body];
     const stored = part === undefined ? undefined : this.table.parts[part].shapes;
@@ -153,7 +153,7 @@ export class Scene {
     return [0, 1, 2].map((c) => step * y.reduce((u, f, k) => u + f * columns[3 * (k * nodes + vertex) + c], 0));
   }
 
-  /** @param {Mark} mark @param {Pose[]} poses @param {number} time @param {number} exaggeration @returns {number[]} its place in the world */
+  /** @param {Mark} mark @param {Pose[]} poses @param {number} time @param {number} exaggeration @returns {number[]} its world position */
   marked({ body, at, vertex }, poses, time, exaggeration) {
     return placed(poses[body], add(at, scale(exaggeration, this.displacement(body, vertex, time))));
   }

@@ -1,4 +1,4 @@
-// Programs of the graphics card. Both move points by what is stored for their nodes: displacement, and value for the colours.
+// Shaders. Both displace points by the stored displacement of their nodes; the stored value selects the colour.
 
 const MOVED = `#version 300 es
 precision highp float; precision highp int; precision highp sampler2D;

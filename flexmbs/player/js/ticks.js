@@ -1,4 +1,4 @@
-// Numbers of axes: where an axis ends, its marks, and their texts. The counterpart of page/curve_panels.py.
+// Axis limits, ticks and tick labels. Counterpart of page/curve_panels.py.
 
 const CLIPPED = 5, TAIL = 0.01, MARGIN = 0.06;
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
@@ -24,7 +24,7 @@ export function marks(low, high, most) {
   return Array.from({ length: Math.max(last - first + 1, 0) }, (_, k) => (first + k) * step);
 }
 
-/** @param {number} low @param {number} high @returns {number} the power of ten that labels leave out */
+/** @param {number} low @param {number} high @returns {number} power of ten omitted from the labels */
 export function commonPower(low, high) {
   const largest = Math.max(Math.abs(low), Math.abs(high));
   return largest === 0 || (largest >= 1e-2 && largest < 1e5) ? 1 : 10 ** (3 * Math.floor(Math.log10(largest) / 3));

@@ -68,7 +68,7 @@ export function matrix(pose, s = [1, 1, 1]) {
   return new Float32Array([...x, 0, ...y, 0, ...z, 0, ...pose.x, 1]);
 }
 
-/** @param {Vector} d a direction @returns {Vector} quaternion that turns z to it */
+/** @param {Vector} d a direction @returns {Vector} quaternion that rotates z onto it */
 export function towards(d) {
   const u = unit(d);
   if (u[2] < -0.999999) return [0, 1, 0, 0];

@@ -1,4 +1,4 @@
-// What is seen of the scene at a time, by the settings of the viewer.
+// Visible part of the scene at a time, according to the viewer's settings.
 import { BODIES, SCALES, rgb, table } from "./colours.js";
 import { legendOf } from "./legend.js";
 import { decoded, numbers } from "./arrays.js";
@@ -30,8 +30,8 @@ import { across, add, cross, dot, length, matrix, placed, scale, sub, towards, t
  * @property {number} follow body, or −1
  * @property {number} exaggeration
  * @property {string} field "displacement", "stress", the key of a legend, or none
- * @property {number} mode that swings, or −1
- * @property {string} other where another run is seen: "clear" in its place, "beside" this one, or "hidden"
+ * @property {number} mode that is animated, or −1
+ * @property {string} other display of another run: "clear" (transparent, in place), "beside" this one, or "hidden"
  */
 
 /** @typedef {{scene: import("./scene.js").Scene, settings: Settings}} Leader */
@@ -49,12 +49,12 @@ const MARK = rgb("#5b6977");
 const MARK_DARK = rgb("#a9b6c2");
 const TRACE = rgb("#d07a36");
 const FLASH = rgb("#e23b2e");
-const CLEAR = 0.34; // opacity of another run in its place
-const BETWEEN = 0.12; // of the size, between two runs beside each other
-const FLASHING = 0.05; // s of the clock of the reader, after an impact
+const CLEAR = 0.34; // opacity of another run shown in place
+const BETWEEN = 0.12; // gap between two runs side by side, relative to the size
+const FLASHING = 0.05; // s of real time after an impact
 
 export class Viewer {
-  /** @param {import("./scene.js").Scene} scene @param {import("./renderer.js").Renderer} renderer @param {import("./camera.js").Camera} camera @param {Leader | null} [leader] the viewer of the run that this one is seen with */
+  /** @param {import("./scene.js").Scene} scene @param {import("./renderer.js").Renderer} renderer @param {import("./camera.js").Camera} camera @param {Leader | null} [leader] viewer of the run shown together with this one */
   constructor(scene, renderer, camera, leader = null) {
     this.scene = scene;
     this.renderer = renderer;
@@ -63,9 +63,9 @@ export class Viewer {
     /** @type {Settings} */ this.settings = leader ? leader.settings : { ...defaults(), ...scene.table.settings };
     this.theme = { background: [1, 1, 1], grid: [0.8, 0.84, 0.88], edge: [0.1, 0.14, 0.18], dark: false };
     /** @type {number} */ this.size = (leader ? leader.scene : scene).table.size;
-    if (this.far && !leader && this.settings.follow < 0) this.settings.follow = 0; // it would leave the picture at once
+    if (this.far && !leader && this.settings.follow < 0) this.settings.follow = 0; // otherwise it would leave the picture immediately
     this.aside = leader ? besideOf(leader.scene.table, scene.table) : [0, 0, 0];
-    /** @type {Map<object, Columns>} */ this.stored = new Map(); // by what they are of
+    /** @type {Map<object, Columns>} */ this.stored = new Map(); // keyed by their source
     /** @type {Map<number, Moved>} */ this.moved = new Map(); // of bodies
     const parts = scene.table.parts.map((part) => this.part(part));
     /** @type {Item[][]} */ this.items = scene.table.bodies.map((body, k) => this.body(body, rgb(BODIES[this.number(body.name, k) % BODIES.length]), parts));
@@ -74,9 +74,9 @@ export class Viewer {
     this.shaft = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1)]));
     this.head = renderer.mesh(joined([rod([0, 0, 0], [0, 0, 1], 1, 1e-3)]));
     this.joints = this.jointMarks();
-    /** @type {Record<string, number>} */ this.largest = {}; // arrows of a group
+    /** @type {Record<string, number>} */ this.largest = {}; // largest arrow of each group
     for (const { group, largest } of scene.table.arrows) this.largest[group] = Math.max(this.largest[group] ?? 0, largest);
-    this.period = 1; // of the lines of the ground
+    this.period = 1; // spacing of the grid lines
     this.plane = renderer.segments(this.grid());
     this.over = renderer.segments(new Float32Array(0));
     this.path = renderer.segments(new Float32Array(0));
@@ -85,17 +85,17 @@ export class Viewer {
     /** @type {number[] | null} */ this.followed = null;
     this.marks = new Marks(this);
     this.time = scene.start;
-    /** @type {Float64Array | null} */ this.rest = null; // positions of the nodes of a body by itself
-    this.outlined = true; // whether bodies have lines at their edges
+    /** @type {Float64Array | null} */ this.rest = null; // positions of the nodes of a single body
+    this.outlined = true; // true if bodies have edge lines
     /** @type {Viewer | null} */ this.other = scene.other ? new Viewer(scene.other, renderer, camera, this) : null;
     if (this.other) {
       const most = this.other.largest;
       for (const group of Object.keys({ ...this.largest, ...most })) this.largest[group] = Math.max(this.largest[group] ?? 0, most[group] ?? 0);
-      this.other.largest = this.largest; // arrows of both have one scale
+      this.other.largest = this.largest; // arrows of both runs share a scale
     }
   }
 
-  /** @param {string} name @param {number} k of a body @returns {number} that of its colour: bodies of one name in two runs are alike */
+  /** @param {string} name @param {number} k of a body @returns {number} index of its colour: bodies with the same name in two runs share it */
   number(name, k) {
     const { bodies } = (this.leader ?? this).scene.table, same = bodies.findIndex((body) => body.name === name);
     return same < 0 ? bodies.length + k : same;
@@ -106,7 +106,7 @@ export class Viewer {
     return this.leader && this.settings.other === "clear" ? CLEAR : 1;
   }
 
-  /** @returns {number[]} where it is, from its place */
+  /** @returns {number[]} offset from its place */
   get shift() {
     return this.settings.other === "beside" ? this.aside : [0, 0, 0];
   }
@@ -138,7 +138,7 @@ export class Viewer {
     return made;
   }
 
-  /** @param {number} body @param {Shapes} of its surface @param {number} time @returns {Omit<import("./renderer.js").Appearance, "model">} what its nodes do now, on the card */
+  /** @param {number} body @param {Shapes} of its surface @param {number} time @returns {Omit<import("./renderer.js").Appearance, "model">} current state of its nodes, uploaded to the card */
   now(body, { nodes, shapes, stress }, time) {
     const { scene, renderer, settings } = this;
     const moved = this.moved.get(body) ?? renderer.moved(nodes), out = moved.numbers.subarray(0, 4 * nodes);
@@ -152,7 +152,7 @@ export class Viewer {
     return { moved, coloured, exaggeration: settings.exaggeration * (mode ? scene.wave(time) : 1) };
   }
 
-  /** @param {Float32Array} out displacement of each node, and its value by the field @param {number} body @param {Columns | null} stress @param {number} time @returns {boolean} whether it has one */
+  /** @param {Float32Array} out displacement of each node, and its value by the field @param {number} body @param {Columns | null} stress @param {number} time @returns {boolean} true if it has a value */
   value(out, body, stress, time) {
     const { scene } = this, key = this.settings.field;
     const mode = scene.table.modes?.[scene.mode], factors = scene.stress[body];
@@ -214,13 +214,13 @@ export class Viewer {
         else if (axis.range) {
           const stops = axis.stops ?? [], ends = [...axis.range, ...stops.map(([, bound]) => bound)];
           const [low, high] = [Math.min(...ends), Math.max(...ends)];
-          const one = joint.axes.filter((each) => each.kind === "slide").length <= 1; // a rail for one direction only
+          const one = joint.axes.filter((each) => each.kind === "slide").length <= 1; // draw a rail only for a single direction
           if (!one || high - low > 20 * this.size) continue;
           found.push({ frame, mesh: this.solid([rod(along(low - 3 * m), along(high + 3 * m), 0.5 * m)]) });
           const x = across(u), y = cross(u, x);
           /** @param {number[]} v */
           const place = (v) => add(scale(v[0], x), add(scale(v[1], y), scale(v[2], u)));
-          for (const [side, bound] of stops) { // a plate that the slider meets
+          for (const [side, bound] of stops) { // end plate of the slider
             const at = along(bound - side * 2.75 * m);
             found.push({ frame, mesh: this.solid([box([4 * m, 4 * m, 1.5 * m], (v) => add(place(v), at))]) });
           }
@@ -251,7 +251,7 @@ export class Viewer {
     /** @param {number} i @param {number} j */
     const point = (i, j) => add(scale(ground, up), add(scale(step * i, e), scale(step * j, n)));
     for (let k = 1 - half; k < half; k++) {
-      const ends = Array.from({ length: 2 * half + 1 }, (_, l) => l - half).filter((l) => Math.abs(l) >= Math.abs(k)); // of pieces that fade alike
+      const ends = Array.from({ length: 2 * half + 1 }, (_, l) => l - half).filter((l) => Math.abs(l) >= Math.abs(k)); // of pieces that fade equally
       for (let l = 1; l < ends.length; l++) {
         const [a, b] = [ends[l - 1], ends[l]];
         const faded = 1 - (Math.max(Math.abs(k), Math.abs(a + b) / 2) / half) ** 2;
@@ -262,20 +262,20 @@ export class Viewer {
     return new Float32Array(rows);
   }
 
-  /** @param {number} time @returns {number[][]} points that a picture of all of the motion shows, or of this instant where it goes far */
+  /** @param {number} time @returns {number[][]} points that must be visible: of the whole motion, or of this instant for a far motion */
   extent(time) {
     const { other } = this;
     if (!other || this.settings.other === "hidden") return this.points(time);
     return [...this.points(time), ...other.points(time).map((x) => add(x, other.shift))];
   }
 
-  /** @returns {boolean} whether the motion goes far: the picture shows an instant of it */
+  /** @returns {boolean} true for a far motion: the picture shows only an instant of it */
   get far() {
     const { low, high, size } = this.scene.table;
     return length(sub(high, low)) > 6 * size;
   }
 
-  /** @returns {number[]} by which the lines of the ground follow the camera where the motion goes far, whole periods */
+  /** @returns {number[]} offset (whole periods) by which the grid follows the camera of a far motion */
   groundShift() {
     if (!this.far) return [0, 0, 0];
     const { period, camera: { east, north, target } } = this;
@@ -283,7 +283,7 @@ export class Viewer {
     return add(scale(x, east), scale(y, north));
   }
 
-  /** @returns {{x: number[], name: string}[]} letters over two runs beside each other */
+  /** @returns {{x: number[], name: string}[]} letters above two runs side by side */
   letters() {
     const { other } = this;
     if (!other || this.settings.other !== "beside") return [];
@@ -311,7 +311,7 @@ export class Viewer {
     if (legend) this.renderer.setScale(table(SCALES[legend.scale]));
   }
 
-  /** @param {number} time @param {number} [lasting] s that an impact is shown */
+  /** @param {number} time @param {number} [lasting] s, display time of an impact */
   draw(time, lasting = FLASHING) {
     const { renderer, settings, theme, other } = this;
     const placed = this.placed(time);
@@ -327,7 +327,7 @@ export class Viewer {
     return placed.frames;
   }
 
-  /** @param {number} time @returns {boolean} whether the run is on: one of two may begin later or end before the other */
+  /** @param {number} time @returns {boolean} true during the run: one of two runs may begin later or end earlier */
   during(time) {
     const { start, end } = this.scene, near = 1e-9 * (end - start);
     return (!this.leader && !this.other) || (time >= start - near && time <= end + near);
@@ -391,13 +391,13 @@ export class Viewer {
       const look = item.shapes ? { ...now, model } : { model };
       const grey = theme.dark ? 0.45 : 0.72;
       const [r, g, b, own = 1] = item.colour, a = this.alpha(item);
-      // over a field what is clear has lines only: its colours must remain those of the legend
+      // transparent objects over a field are drawn as lines, so that its colours match the legend
       if (!field || a === 1) renderer.draw(item.mesh, { ...look, colour: field ? [grey, grey, grey, 1] : [r, g, b, a], single: true });
       if (this.outlined) renderer.drawLines(item.edges, { ...look, colour: [...theme.edge, own * (field ? 0.6 : 0.4)], width: 1.3 });
     }
   }
 
-  /** @param {Pose[]} poses @param {Pose} world @param {number} time what one sees through, over all else, the farthest first */
+  /** @param {Pose[]} poses @param {Pose} world @param {number} time draws transparent objects last, farthest first */
   drawClear(poses, world, time) {
     const seen = [...this.items, this.scenery].flatMap((items, k) => {
       const [body, pose] = k < poses.length ? [k, poses[k]] : [-1, world];
@@ -445,7 +445,7 @@ export class Viewer {
     this.scene.table.touches.forEach((touch, k) => {
       if (!this.scene.touching(k, time, lasting)) return;
       const model = matrix(frames[touch.frame], [r, r, r]);
-      this.renderer.draw(this.ball, { model, colour: [...FLASH, this.opacity], through: true }); // it lies within a sphere that touches
+      this.renderer.draw(this.ball, { model, colour: [...FLASH, this.opacity], through: true }); // it lies inside the contacting sphere
     });
   }
 
@@ -476,7 +476,7 @@ export class Viewer {
     renderer.drawLines(this.path, { model: matrix({ x: this.shift, p: WORLD.p }), width: this.leader ? 1.6 : 3, own: true });
   }
 
-  /** @param {Pose[]} frames @param {number} time lines from frames to the nodes that they are coupled with */
+  /** @param {Pose[]} frames @param {number} time draws lines from frames to the nodes coupled to them */
   drawSpiders(frames, time) {
     const { scene, renderer, settings } = this;
     const spiders = scene.table.spiders ?? [], moved = this.moved.get(0)?.numbers;
@@ -528,10 +528,10 @@ function solids(shape) {
     const pose = { x: shape.pose.slice(0, 3), p: shape.pose.slice(3) };
     return [box(shape.size, (v) => placed(pose, v))];
   }
-  throw new Error(`shapes of kind ${shape.kind} are unknown`);
+  throw new Error(`unknown kind of shape ${shape.kind}`);
 }
 
-/** @param {import("./scene.js").Table} a @param {import("./scene.js").Table} b @returns {number[]} from its place, where b is beside a as seen at first */
+/** @param {import("./scene.js").Table} a @param {import("./scene.js").Table} b @returns {number[]} offset that places b next to a in the initial view */
 function besideOf(a, b) {
   const right = unit(cross(a.up, a.view));
   const [own, others] = [a, b].map(({ extremes }) => extremes.map((x) => dot(x, right)));

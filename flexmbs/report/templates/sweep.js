@@ -1,4 +1,4 @@
-// Parallel coordinates: dragging along an axis keeps the cases in the range, a click on it frees it; a case under the pointer is told.
+// Parallel coordinates: dragging along an axis selects a range of cases, a click on it clears the range; the case under the pointer is described.
 const rows = JSON.parse(document.getElementById("flexmbs-cases").textContent);
 const drawing = document.querySelector("svg.parallel");
 const told = document.querySelector(".told-case");
@@ -62,4 +62,4 @@ for (const band of drawing.querySelectorAll(".band")) {
   });
 }
 
-reached(".wide, .scroll"); // of the module reach.js
+reached(".wide, .scroll"); // from reach.js
