@@ -1,6 +1,5 @@
 """Laws of drives and elements on a joint coordinate: DC motor, limited controller, Maxwell element,
-characteristic curve.
-"""
+characteristic curve."""
 
 import dataclasses
 import math
@@ -17,21 +16,20 @@ from flexmbs.model.laws import JointLaw, LawOfTime
 
 
 def _bound(value: object) -> float:
-    """A number, or infinity for none."""
+    """Number; ±infinity means no bound."""
     return float(value) if value in (-math.inf, math.inf) else number(value)  # type: ignore[arg-type]
 
 
 Bound = Annotated[float, BeforeValidator(_bound)]
-AT_LIMIT = 1e-9  # of the range of a limited controller: round-off of its force at a limit
-# of a curve, and their places in x of a joint force's kernel
+AT_LIMIT = 1e-9  # relative to the range of a limited controller: round-off of its force at a limit
+# arguments of a curve, and their indices in x of a joint force's kernel
 ARGUMENTS = {"position": 1, "velocity": 2}
 
 
 @law_kernel
 def motor(p, u, x, out):
     """τ = n k i, L di/dt = U − R i − k n η; p = (k n, R, L), u = (U), z = i; without L the current
-    follows at once
-    """
+    follows immediately"""
     if p[2] > 0.0:
         out[0] = p[0] * x[3]
         out[2] = (u[0] - p[1] * x[3] - p[0] * x[2]) / p[2]
@@ -47,10 +45,10 @@ def motor_slopes(p, u, x, out):
 
 class DCMotor(JointLaw, kind="dc-motor"):
     """Torque Q = n k i of a motor with current i behind a gear: L di/dt = U(t) − R i − k n v; the
-    current starts at zero.
+    current is initially zero.
 
-    Rotor inertia is not part of it. Steady: Q = n k (U − k n v)/R. Source: Krishnan, Electric Motor
-    Drives (2001), section 2.3.
+    Rotor inertia is not included. Steady state: Q = n k (U − k n v)/R. Source: Krishnan, Electric
+    Motor Drives (2001), section 2.3.
 
     Parameters
     ----------
@@ -59,7 +57,7 @@ class DCMotor(JointLaw, kind="dc-motor"):
     resistance : float [Ω]
         Resistance R of the armature.
     inductance : float [H]
-        Inductance L; at 0 the current follows the voltage at once.
+        Inductance L; at 0 the current follows the voltage immediately.
     ratio : float
         Gear ratio n, turns of the motor per turn of the joint.
     voltage : law of time or float [V]
@@ -91,14 +89,15 @@ class DCMotor(JointLaw, kind="dc-motor"):
 
 @LawPart
 def limited_share(p, u, x):
-    """(k_p (r − x) + k_d (ṙ − η), k_i z, σ) of ż = σ (r − x): σ = 1 within the limits and 0 where
-    k_i z would carry τ further beyond one, with any σ between at the limit itself,
+    """Terms (k_p (r − x) + k_d (ṙ − η), k_i z, σ) of ż = σ (r − x): σ = 1 within the limits and 0
+    where k_i z would drive τ further beyond a limit, with any σ in between at the limit itself:
 
-        k_i (r − x) > 0:  τ < upper ⇒ σ = 1,  τ > upper ⇒ σ = 0,   0 ≤ σ ≤ 1 at τ = upper,
+    k_i (r − x) > 0:  τ < upper ⇒ σ = 1,  τ > upper ⇒ σ = 0,   0 ≤ σ ≤ 1 at τ = upper,
 
-    likewise at the lower one. In an implicit stage, z = c + a ż with x = (t, x, η, z, c, a), k_i z
-    is that of the end of the stage: c k_i + a k_i (r − x), but where this lies beyond the limit on
-    it, or at c k_i if that is beyond already"""
+    and likewise at the lower limit. In an implicit stage, z = c + a ż with x = (t, x, η, z, c, a),
+    k_i z is evaluated at the end of the stage: c k_i + a k_i (r − x), but at the limit if this is
+    beyond it, or at c k_i if that is already beyond it.
+    """
     gap = u[0] - x[1]
     rest = p[0] * gap + p[1] * (u[1] - x[2])
     rate = p[2] * gap
@@ -132,9 +131,7 @@ def limited_pid(p, u, x, out):
 
 @limited_pid.slopes
 def limited_slopes(p, u, x, out):
-    """Slopes of the controller, with that of z in an implicit stage; zero at its limits or
-    beyond
-    """
+    """Slopes of the controller, including z in an implicit stage; zero at or beyond its limits"""
     rest, w, share = limited_share(p, u, x)
     tau, edge = rest + w, AT_LIMIT * (p[4] - p[3])
     within = share == 1.0 and p[3] + edge < tau < p[4] - edge
@@ -146,7 +143,7 @@ class LimitedPID(JointLaw, kind="limited-pid"):
     """Q = kp·(r − x) + ki·z + kd·(ṙ − v) within ``lower`` … ``upper``, ż = r − x, z = 0 at the
     start.
 
-    Anti-windup by conditional integration: z stands while Q is beyond a limit and the error drives
+    Anti-windup by conditional integration: z is held while Q is beyond a limit and the error drives
     it further; where it would chatter at the limit, Q stays at the limit and z follows from that
     (the solution of Filippov). Source: Åström and Hägglund, Advanced PID Control (2006), section
     3.5.
@@ -224,25 +221,25 @@ def affine_slopes(p, u, x, out):
 
 class AffineActuator(JointLaw, kind="affine-actuator"):
     """Q = gain·w + bias − k·x − c·v within ``lower`` … ``upper``, w = command(t) or its lag, lag·ẇ
-    = command − w, w = 0 at first.
+    = command − w, w = 0 initially.
 
-    Motors, position and velocity servos and their like, as MuJoCo has them (documentation,
+    Motors, position and velocity servos and similar actuators, as in MuJoCo (documentation,
     Computation, section Actuation model).
 
     Parameters
     ----------
     command : law of time or float
-        Command, in the unit that ``gain`` makes a force of.
+        Command; ``gain`` converts its unit to a force.
     gain : float
-        Force per command.
+        Force per unit of command.
     bias : float [N or N m]
-        Force without command at x = 0.
+        Force at x = 0 without command.
     k : float [N/m or N m/rad]
         Stiffness of the feedback.
     c : float [N s/m or N m s/rad]
         Damping of the feedback.
     lag : float [s]
-        Time constant; at 0 the command acts at once.
+        Time constant; at 0 the command acts immediately.
     lower : float [N or N m]
         Smallest force; -inf: none.
     upper : float [N or N m]
@@ -295,17 +292,17 @@ def maxwell(p, u, x, out):
 
 @maxwell.slopes
 def maxwell_slopes(p, u, x, out):
-    """Stiffness with the dashpot of the branch at rest, damping of the other"""
+    """Stiffness for a branch with its dashpot at rest, damping for any other branch"""
     out[0] = p[0] + p[3]
     out[1] = p[1]
 
 
 class Maxwell(JointLaw, kind="maxwell"):
-    """Spring, damper and a Maxwell branch side by side: Q = −k0·(x − x0) − c0·v − f, ḟ = k·v − f/T,
-    f = 0 at the start.
+    """Spring, damper and a Maxwell branch in parallel: Q = −k0·(x − x0) − c0·v − f, ḟ = k·v − f/T,
+    f = 0 initially.
 
-    Under x = X sin Ωt the branch has the stiffness k Ω²T²/(1 + Ω²T²) and the damping k T/(1 +
-    Ω²T²); T = c/k of spring and dashpot in series. Several branches are several forces. Source:
+    For x = X sin Ωt the branch has the stiffness k Ω²T²/(1 + Ω²T²) and the damping k T/(1 +
+    Ω²T²); T = c/k of spring and dashpot in series. Use one force per branch. Source:
     Lakes, Viscoelastic Materials (2009), section 2.6.
 
     Parameters
@@ -315,9 +312,9 @@ class Maxwell(JointLaw, kind="maxwell"):
     relaxation_time : float [s]
         T of the branch.
     k0 : float [N/m or N m/rad]
-        Stiffness beside it.
+        Parallel stiffness.
     c0 : float [N s/m or N m s/rad]
-        Damping beside it.
+        Parallel damping.
     x0 : float [m or rad]
         Coordinate of the unloaded spring k0.
 
@@ -353,8 +350,8 @@ def _argument(value: object) -> str:
 
 @nonlinear_law
 def curve(p, u, x, out):
-    """τ = u f(a) with a piecewise cubic f of a = x or η, straight on beyond its ends; p = (place of
-    a, n, n points, 4 (n − 1))
+    """τ = u f(a) with a piecewise cubic f of a = x or η, extrapolated linearly; p = (index of a, n,
+    n a, n, n points, 4 (n − 1))
     """
     a, n = x[int(p[0])], int(p[1])
     i = 0
@@ -369,10 +366,10 @@ def curve(p, u, x, out):
 
 
 class Curve(JointLaw, kind="curve"):
-    """Q = command(t) · f(x) or f(v) with f through points: a characteristic of a motor over its
-    speed, a spring by a table.
+    """Q = command(t) · f(x) or f(v), where f passes through given points: a motor characteristic
+    over speed, a spring given by a table.
 
-    Between the points monotone cubics (PCHIP), beyond the ends straight lines with the slope there.
+    Monotone cubics (PCHIP) between the points, linear extrapolation with the slope at the ends.
     Source: docs/theory.md, section 39.
 
     Parameters
@@ -380,9 +377,9 @@ class Curve(JointLaw, kind="curve"):
     points : floats [m, rad, m/s or rad/s]
         Increasing positions or velocities.
     values : floats [N or N m]
-        Q at these, for command = 1.
+        Q at the points for command = 1.
     of : 'velocity' or 'position'
-        What the points are.
+        Quantity given by the points.
     command : law of time or float
         Factor, such as the throttle of an engine.
 

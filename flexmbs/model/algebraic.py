@@ -1,4 +1,5 @@
-"""User functions with algebraic unknowns: force laws F(…, y) whose unknowns y solve h(…, y) = 0."""
+"""User functions with algebraic unknowns: force laws F(…, y) with unknowns y determined by h(…, y)
+= 0."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -10,13 +11,17 @@ from flexmbs._jit import is_jitted, jitted, within_jitted
 from flexmbs.errors import InputError, shown
 from flexmbs.model.functions import parameter_count
 
-TURNS, HALVINGS = 100, 12  # of Newton's method, of one of its steps
-STEP = 1e-6  # of the differences of h, of 1 + |y|; shorter ones where these are not its slopes
-SHORTER, SAME = 0.1, 0.1  # steps of the differences that are compared, and what they may differ by
-# of the step of the differences: the last change of y, after which the error is of the order of its
+TURNS, HALVINGS = 100, 12  # largest numbers of Newton iterations, and of halvings of a step
+# step of the differences of h, relative to 1 + |y|; reduced if these are not accurate slopes
+STEP = 1e-6
+SHORTER, SAME = (
+    0.1,
+    0.1,
+)  # ratio of the difference steps that are compared, and the tolerated relative difference
+# relative to the difference step: last change of y, after which the error is of the order of its
 # square
 CLOSED = 1e-4
-# f(…, y(…)) by number of arguments, which declarations count
+# f(…, y(…)) by number of arguments, because declarations count these
 SOLVED: dict[int, Callable[[Any, Any], Any]] = {
     1: lambda f, y: lambda a: f(a, y(a)),
     2: lambda f, y: lambda a, b: f(a, b, y(a, b)),
@@ -33,9 +38,9 @@ def algebraic(
     """Decorator of a user function with algebraic unknowns y, h(…, y) = 0.
 
     The decorated function is called without y, wherever a model takes a user function: a force law
-    ``f(t, x, v, y)`` becomes ``f(t, x, v)``. y is found in every call by Newton's method from
-    ``guess``, with ∂h/∂y by differences, which must be regular: unknowns are eliminated where they
-    occur, and results follow from the arguments alone. ``function.unknowns(…)`` gives y. Compiled
+    ``f(t, x, v, y)`` becomes ``f(t, x, v)``. Every call finds y by Newton's method from
+    ``guess``, with ∂h/∂y by differences, which must be nonsingular: unknowns are eliminated where
+    they occur, and results depend only on the arguments. ``function.unknowns(…)`` gives y. Compiled
     if both functions are (``numba.njit``). Hairer and Wanner, Solving Ordinary Differential
     Equations II (1996), ch. VI.1, for equations of index one.
 
@@ -45,13 +50,13 @@ def algebraic(
         ``residual(…, y)`` returns n numbers h, with the arguments of the decorated function and y
         (n).
     guess : n floats or float
-        Where Newton's method begins; of several solutions it chooses one.
+        Start of Newton's method; selects one of several solutions.
 
     Raises
     ------
     InputError
-        If ``guess`` is no finite numbers, or if the functions have other arguments. A run ends with
-        the message of a function that finds no solution.
+        If ``guess`` is not finite numbers, or if the functions have other arguments. A run ends
+        with the message of a function that finds no solution.
 
     Examples
     --------
@@ -85,7 +90,8 @@ def algebraic(
         unknowns = jitted(_unknowns(residual, start))
         made: Any = jitted(_solved(function, unknowns))
         made.unknowns = unknowns
-        # for what Numba does not compile, such as a residual that is no list: its message is clear
+        # for functions that Numba does not compile, such as a residual that is not a list: the
+        # message of the interpreted function is clear
         made.py_func = plain
         return made  # type: ignore[no-any-return]
 
@@ -93,10 +99,10 @@ def algebraic(
 
 
 def _solved(function: Callable[..., Any], unknowns: Callable[..., Any]) -> Callable[..., Any]:
-    """f(…, y(…)), with these ``unknowns`` y."""
+    """Function f(…, y(…)) with these ``unknowns`` y."""
     solved: Any = SOLVED[(parameter_count(function) or 0) - 1](function, unknowns)
     functools.update_wrapper(solved, function, updated=())
-    del solved.__wrapped__  # it has other arguments
+    del solved.__wrapped__  # the wrapper has other arguments
     solved.unknowns = unknowns
     return solved  # type: ignore[no-any-return]
 
@@ -113,7 +119,7 @@ def _numbers(guess: object) -> np.ndarray:
 
 
 def _checked(residual: Any, n: int) -> Callable[..., np.ndarray]:
-    """The residual, its results as real numbers in a row."""
+    """Residual with its results as a flat array of real numbers."""
 
     def checked(*given: Any) -> np.ndarray:
         result = residual(*given)
@@ -131,7 +137,7 @@ def _checked(residual: Any, n: int) -> Callable[..., np.ndarray]:
 
 
 def _unknowns(residual: Any, start: np.ndarray) -> Callable[..., np.ndarray]:
-    """The function of the unknowns."""
+    """Function that computes the unknowns."""
 
     def unknowns(*given):  # type: ignore[no-untyped-def]
         return _newton(residual, given, start.copy())
@@ -172,7 +178,8 @@ def _newton(residual, given, y):  # type: ignore[no-untyped-def]
             step *= SHORTER
         y = y + part * change
     raise ValueError(
-        "no y with h(..., y) = 0 is found from the guess; give a nearer one, or another equation"
+        "no y with h(..., y) = 0 was found from the guess; give a closer one, or change the "
+        "equation"
     )
 
 
@@ -192,9 +199,8 @@ def _differences(residual, given, y, step, slopes):  # type: ignore[no-untyped-d
 
 @within_jitted
 def _same(slopes, closer, y):  # type: ignore[no-untyped-def]
-    """Whether both are ∂h/∂y: each entry as large as changes of y by 1 + |y| let it be seen in its
-    row
-    """
+    """True if both are ∂h/∂y: entries agree relative to the effect of changes of y by 1 + |y| on
+    their row"""
     for i in range(len(y)):
         seen = (np.abs(slopes[i]) * (1.0 + np.abs(y))).max()
         for k in range(len(y)):
@@ -208,8 +214,6 @@ def _evaluate(residual, given, y, h):  # type: ignore[no-untyped-def]
     """h(…, y)"""
     result = residual(*given + (y,))
     if len(result) != len(h):
-        raise ValueError(
-            "the residual gives another number of equations than the guess has unknowns"
-        )
+        raise ValueError("the residual must have as many equations as the guess has unknowns")
     for k in range(len(h)):
         h[k] = result[k]

@@ -1,4 +1,4 @@
-"""Arguments of functions and classes that are no declarations."""
+"""Checks of arguments of functions and classes other than declarations."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def real_array(key: str, value: Any, *, finite: bool = True) -> np.ndarray:
-    """A new array of numbers. Raises `InputError`."""
+    """New array of numbers. Raises `InputError`."""
     try:
         found = np.array(value)
     except (TypeError, ValueError):
@@ -26,7 +26,7 @@ def real_array(key: str, value: Any, *, finite: bool = True) -> np.ndarray:
 
 
 def checked(key: str, check: Callable[[Any], T], value: Any) -> T:
-    """The value validated by a field check. Raises `InputError`."""
+    """Value validated by a field check. Raises `InputError`."""
     try:
         return check(value)
     except ValueError as error:
@@ -34,14 +34,14 @@ def checked(key: str, check: Callable[[Any], T], value: Any) -> T:
 
 
 def checked_kind(key: str, kind: type[Any], value: Any) -> Any:
-    """The value, an instance of a class. Raises `InputError`."""
+    """Value, checked to be an instance of a class. Raises `InputError`."""
     if not isinstance(value, kind):
         raise InputError(f"{key}: must be of the class {kind.__name__}, not {shown(value)}")
     return value
 
 
 def checked_count(key: str, value: Any, least: int = 1) -> int:
-    """A whole number. Raises `InputError`."""
+    """Integer of at least ``least``. Raises `InputError`."""
     found = checked(key, index, value)
     if found < least:
         raise InputError(f"{key}: must be a whole number >= {least}, not {found}")

@@ -29,13 +29,12 @@ from flexmbs.model.fields import (
 )
 from flexmbs.model.frames import GROUND, BodyHandle, Frames
 
-ROUND_OFF = 1e-14  # of the largest principal moment: a smaller one is zero
+ROUND_OFF = 1e-14  # relative to the largest principal moment: smaller moments count as zero
 
 
 class Findings(NamedTuple):
     """Result of checking one body: frame names, number of modes, problems, frequency of its highest
-    normal mode in Hz.
-    """
+    normal mode [Hz]."""
 
     frames: tuple[str, ...] | None
     modes: int = 0
@@ -45,7 +44,7 @@ class Findings(NamedTuple):
 
 
 class Body(Declaration, section="bodies"):
-    """A body; joints and forces attach to its frames.
+    """Body; joints and forces attach to its frames.
 
     Parameters
     ----------
@@ -56,7 +55,7 @@ class Body(Declaration, section="bodies"):
     name: Name = dataclasses.field(kw_only=False)
 
     def known_frames(self) -> tuple[str, ...] | None:
-        """Names of the frames, or None if they are in a file that has not been read yet."""
+        """Names of the frames, or None if they are in a file that has not been read."""
         raise NotImplementedError
 
     def frame_position(self, frame: str) -> Vector:
@@ -66,7 +65,8 @@ class Body(Declaration, section="bodies"):
         return (0.0, 0.0, 0.0)
 
     def lever(self, frame: str) -> Vector:
-        """Position of a frame from the centre of mass (m), of bodies without rotational inertia."""
+        """Position of a frame relative to the centre of mass (m), for bodies without rotational
+        inertia."""
         return self.frame_position(frame)
 
     def handle(self) -> BodyHandle:
@@ -77,7 +77,7 @@ class Body(Declaration, section="bodies"):
 
     @property
     def has_mass(self) -> bool:
-        """False for a body that must be supported by others."""
+        """False for a body that other bodies must support."""
         return True
 
     @property
@@ -91,7 +91,7 @@ class Body(Declaration, section="bodies"):
         return self.has_inertia
 
     def findings(self) -> Findings:
-        """Check this body by itself. Raises `InputError` for a file that cannot be read."""
+        """Check this body alone. Raises `InputError` for a file that cannot be read."""
         return Findings(self.known_frames())
 
     @model_validator(mode="after")
@@ -127,8 +127,8 @@ class BodyWithFrames(Body):
 
 
 def inertia_matrix(value: object, *, physical: bool = True) -> Matrix:
-    """Inertia matrix from 3 principal values, 6 elements (xx, yy, zz, xy, xz, yz) or a 3×3 matrix,
-    symmetric; ``physical``: one that a distribution of mass can have."""
+    """Symmetric inertia matrix from 3 principal values, 6 elements (xx, yy, zz, xy, xz, yz) or a
+    3×3 matrix; ``physical``: require that a mass distribution can have it."""
     given = items(value)
     if len(given) == 3 and all(isinstance(row, (list, tuple, np.ndarray)) for row in given):
         rows = tuple(sized(3)(row) for row in given)
@@ -150,9 +150,8 @@ def inertia_matrix(value: object, *, physical: bool = True) -> Matrix:
 
 
 def _check_physical(inertia: np.ndarray) -> None:
-    """Raise ValueError unless a distribution of mass has this inertia matrix: λ >= 0, λ1 + λ2 >=
-    λ3.
-    """
+    """Raise ValueError unless a mass distribution can have this inertia matrix: λ >= 0, λ1 + λ2 >=
+    λ3."""
     size = float(np.abs(inertia).max())
     low, middle, high = (float(x) for x in np.linalg.eigvalsh(inertia))
     moments = f"principal moments {low:.4g}, {middle:.4g}, {high:.4g}"
@@ -172,7 +171,7 @@ def _rigid_inertia(value: object, info: ValidationInfo) -> Matrix:
 
 
 class RigidBody(BodyWithFrames, kind="rigid"):
-    """A rigid body.
+    """Rigid body.
 
     A mass of zero is allowed for a link that other bodies support; `Model.check` rejects a free
     massless body.
@@ -187,7 +186,7 @@ class RigidBody(BodyWithFrames, kind="rigid"):
     com : 3 floats [m]
         Centre of mass in the body frame.
     unphysical : bool
-        Take an inertia that no distribution of mass has, as files of robots contain; the mass
+        Accept an inertia that no mass distribution can have, as found in robot files; the mass
         matrix may be indefinite.
 
     Examples
@@ -222,7 +221,7 @@ class RigidBody(BodyWithFrames, kind="rigid"):
 
 
 class PointMass(BodyWithFrames, kind="point-mass"):
-    """A mass at the origin of the body frame, without rotational inertia; without a joint it has
+    """Mass at the origin of the body frame, without rotational inertia; without a joint it has
     three translations.
 
     Parameters
@@ -262,29 +261,29 @@ def _data(value: object) -> FlexibleBodyData | DividedBodyData | None:
 
 
 class FlexibleBody(Body, kind="flexible"):
-    """A flexible body from its file or from ``data`` in memory; its frames are those of the data.
+    """Flexible body from its file or from ``data`` in memory; its frames are defined in the data.
 
-    Data that fail their own checks (mass, Gram matrix, M(q = 0), K_ff) are rejected unless
-    ``allow_unverified``; then every run issues a warning. A divided body is one body: its frames
-    are those of all its pieces, its elastic coordinates those of the first, the second, … piece.
-    Its pieces move as bodies ``name[1]``, ``name[2]``, … welded at the cuts. Source:
-    docs/theory.md, section 4.
+    Data that fail their checks (mass, Gram matrix, M(q = 0), K_ff) are rejected unless
+    ``allow_unverified``; then every run issues a warning. A divided body is one body with the
+    frames and the elastic coordinates of all its pieces, in the order of the pieces. The pieces
+    move as bodies ``name[1]``, ``name[2]``, … welded at the cuts. Source: docs/theory.md, section
+    4.
 
     Parameters
     ----------
     file : path or None
         HDF5 file of the flexible body.
     data : FlexibleBodyData or None
-        Data in memory, also of a divided body, instead of a file.
+        Data in memory instead of a file, also of a divided body.
     damping : float, floats or None
-        Modal damping ratios instead of those of the data, one number or one per mode; of a divided
-        body those of the modes of all its pieces together.
+        Modal damping ratios that replace those of the data, one number or one per mode; for a
+        divided body for the modes of the assembled body.
     qf0 : floats or None
         Initial elastic coordinates, one per mode; None: zero.
     qf_dot0 : floats or None [1/s]
         Their initial rates, one per mode; None: zero.
     stiffening : bool
-        Whether to use the geometric stiffness of the data: loads and rotation then stiffen or
+        Use the geometric stiffness of the data: loads and rotation then stiffen or
         soften the body.
     allow_unverified : bool
         Accept data that fail their checks.
@@ -322,9 +321,8 @@ class FlexibleBody(Body, kind="flexible"):
         return None if self.data is None else tuple(self.data.frames)
 
     def ratios(self, frequency: np.ndarray) -> np.ndarray:
-        """The declared damping ratios of the modes at these frequencies. Raises `InputError` for
-        another number of ratios.
-        """
+        """Declared damping ratios of the modes at these frequencies. Raises `InputError` for a
+        wrong number of ratios."""
         ratio = np.asarray(self.damping, float)
         if ratio.shape not in ((), frequency.shape):
             n = len(frequency)
@@ -335,7 +333,7 @@ class FlexibleBody(Body, kind="flexible"):
         return np.asarray(np.broadcast_to(ratio, frequency.shape))
 
     def load(self) -> FlexibleBodyData:
-        """The body's data, read from its file unless in memory; without geometric stiffness if
+        """Data of the body, read from its file unless in memory; without geometric stiffness if
         ``stiffening`` is off.
 
         A file is read again only if its contents have changed. Raises `InputError`, also for a
@@ -355,7 +353,7 @@ class FlexibleBody(Body, kind="flexible"):
         )
 
     def whole(self) -> FlexibleBodyData | DividedBodyData:
-        """The data as they are, of a divided body all its pieces. Raises `InputError`."""
+        """Data as stored, for a divided body with all its pieces. Raises `InputError`."""
         return self.data if self.data is not None else self._read()  # type: ignore[no-any-return]
 
     def _read(self) -> FlexibleBodyData | DividedBodyData:
@@ -407,7 +405,7 @@ class FlexibleBody(Body, kind="flexible"):
         )
         if isinstance(data, FlexibleBodyData) and len(data.damping_rows) and self.damping is None:
             text = (
-                "is a piece of a divided body, without the damping of all its pieces; give "
+                "is a piece of a divided body, without the damping of the assembled body; give "
                 "damping=, or use the whole body"
             )
             warned.append(Problem((*path, "data" if self.file is None else "file"), text))

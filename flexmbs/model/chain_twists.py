@@ -1,4 +1,4 @@
-"""Twists of the child frame of a joint under the motions of its declared chain."""
+"""Twists of the child frame of a joint for the motions of its declared chain."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,12 @@ GENERIC = 0.7  # rad and m: a position that is generic for every joint
 def chain_twists(
     motions: Sequence[Motion], q: Sequence[float] | np.ndarray, after: int | None = None
 ) -> np.ndarray:
-    """(6, nv): the twist (v, ω) of the child frame relative to the parent frame is this times the
-    velocities of the chain.
+    """Matrix (6, nv) that maps the velocities of the chain to the twist (v, ω) of the child frame
+    relative to the parent frame.
 
-    It is expressed at the origin and in the axes of the frame behind the first ``after`` motions,
-    or of the child frame if ``after`` is None.
+    It is expressed at the origin and in the axes of the frame after the first ``after`` motions, or
+    of the child frame if ``after`` is None.
+
     """
     q = np.asarray(q, float)
     poses: list[Pose] = [(np.eye(3), np.zeros(3))]
@@ -37,9 +38,7 @@ def chain_twists(
 
 
 def chain_pose(motions: Sequence[Motion], q: Sequence[float]) -> Pose:
-    """Rotation (3, 3) and position (3,) of the child frame in the parent frame at the coordinates
-    q.
-    """
+    """Rotation (3, 3) and position (3,) of the child frame in the parent frame at coordinates q."""
     R, x, at = np.eye(3), np.zeros(3), 0
     for motion in motions:
         dR, dx = _pose(motion, np.asarray(q, float)[at : at + motion.nq])
@@ -70,7 +69,7 @@ def _pose(motion: Motion, q: np.ndarray) -> Pose:
 
 
 def _directions(motion: Motion) -> np.ndarray:
-    """(6, nv): twist of one motion in the axes behind it."""
+    """Twist (6, nv) of one motion, in the axes after it."""
     return (
         np.asarray(motion.unit_twist)[:, None] if motion.nv == 1 else np.eye(6)[:, 6 - motion.nv :]
     )

@@ -1,4 +1,4 @@
-"""`Model.check`: contents of a model and all problems that its declarations show."""
+"""`Model.check`: contents of a model and all problems visible in its declarations."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -62,9 +62,8 @@ def require_model(model: object) -> None:
 
 
 def declaration_report(model: ModelData) -> Report:
-    """The part of the report that follows from the declarations. Raises `InputError` if this is not
-    a model.
-    """
+    """Part of the report that follows from the declarations. Raises `InputError` if this is not a
+    model."""
     require_model(model)
     report = Report(f"model '{model.name}'")
     frames, modes, highest = _inspect_bodies(model, report)
@@ -109,8 +108,8 @@ def declaration_report(model: ModelData) -> Report:
 
 
 def _inspect_bodies(model: ModelData, report: Report) -> tuple[FrameNames, int, dict[str, float]]:
-    """Frame names of every body, the number of modes of all, the highest mode of each flexible body
-    (Hz); problems of flexible-body data go to the report."""
+    """Frame names of every body, total number of modes, highest mode of each flexible body (Hz);
+    problems of flexible-body data are added to the report."""
     frames: FrameNames = {}
     highest: dict[str, float] = {}
     modes = 0

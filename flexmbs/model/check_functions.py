@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def missing_functions(model: "ModelData") -> Iterator[Problem]:
-    """The items whose functions are missing."""
+    """Items whose functions are missing."""
     for path, value in model_parts(model):
         if isinstance(value, StandIn):
             yield Problem(path, f"its function '{value.text}' is missing: {NOT_THERE}")

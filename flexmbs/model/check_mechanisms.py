@@ -1,4 +1,4 @@
-"""Warnings about declarations that are valid but describe another mechanism than the one intended."""
+"""Warnings about declarations that are valid but probably describe an unintended mechanism."""
 
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def mechanism_warnings(model: "ModelData", flexible: Collection[str]) -> Iterator[Problem]:
-    """Gears whose joints have no carrier in common; extended rigid shapes on ``flexible`` bodies."""
+    """Gears whose joints have no common carrier; extended rigid shapes on ``flexible`` bodies."""
     for coupling in model.couplings.values():
         if coupling.on_one_carrier:
             yield from _different_carriers(model, coupling)
@@ -30,7 +30,7 @@ def mechanism_warnings(model: "ModelData", flexible: Collection[str]) -> Iterato
 
 
 def _different_carriers(model: "ModelData", coupling: Coupling) -> Iterator[Problem]:
-    """A gear equation between coordinates that are measured from bodies in relative motion.
+    """Gear equation between coordinates that are measured from bodies in relative motion.
 
     q₁ + i q₂ = b is the rolling condition only if both coordinates are relative to the part that
     carries both axes. Angles may also be relative to different parts that cannot rotate, lengths to
@@ -52,7 +52,7 @@ def _different_carriers(model: "ModelData", coupling: Coupling) -> Iterator[Prob
         "measure all coordinates from the body that carries the wheels, or use a LinearCoupling "
         "that contains the angle of the carrier"
     )
-    text = f"joints {named} have no body in common, so that the equation is not one of rolling"
+    text = f"joints {named} have no body in common, so the equation is not a rolling condition"
     yield Problem((coupling.section, coupling.name), f"{text}; {remedy}")
 
 

@@ -1,4 +1,4 @@
-"""References between items: every frame, joint and coordinate an item names must exist."""
+"""References between items: every frame, joint and coordinate named by an item must exist."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Set
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from flexmbs.model.model import ModelData
 
 FrameNames = dict[str, tuple[str, ...] | None]
-DEPENDENT = 1e-10  # of the largest factor of a coupling
+DEPENDENT = 1e-10  # relative to the largest factor of a coupling: smaller residuals mean dependence
 
 
 def declared_frames(model: "ModelData") -> FrameNames:
-    """Frame names of every body, None for those stored in a file."""
+    """Frame names of every body, None for frames stored in a file."""
     return {body.name: body.known_frames() for body in model.bodies.values()}
 
 
@@ -34,8 +34,7 @@ def reference_problems(
     model: "ModelData", frames: FrameNames, unread: Set[str] = frozenset()
 ) -> Iterator[Problem]:
     """References to bodies, frames, joints and coordinates that do not exist; joints in ``unread``
-    exist but were not read.
-    """
+    exist but were not read."""
     known = {GROUND: tuple(model.frames), **frames}
     sections = (model.joints, model.forces, model.drives, model.contacts, model.rotors)
     named: list[Item] = [item for section in sections for item in section.values()]
@@ -65,7 +64,7 @@ def reference_problems(
 
 
 def unknown_bodies(model: "ModelData") -> Iterator[Problem]:
-    """Joints to bodies that do not exist; frames are not examined."""
+    """Joints to bodies that do not exist; frames are not checked."""
     known: FrameNames = {GROUND: None, **dict.fromkeys(model.bodies)}
     for joint in model.joints.values():
         for key, ref in frames_used(joint).items():
@@ -87,7 +86,7 @@ def _frame_problem(path: tuple[str, ...], ref: FrameRef, known: FrameNames) -> I
 def _reading_problems(
     force: Force, joints: "Mapping[str, Joint]", unread: Set[str]
 ) -> Iterator[Problem]:
-    """Joints that a force reads and that do not exist, or are not the contact of its wheel."""
+    """Joints read by a force that do not exist, or are not the contact of its wheel."""
     path = (force.section, force.name, "contact" if isinstance(force, WheelCreep) else "reads")
     for name in force.row().reads:
         if name in unread:
@@ -99,7 +98,7 @@ def _reading_problems(
 
 
 def _another_contact(wheel: WheelCreep, contact: "Joint") -> str:
-    """Why a joint is not the contact of a wheel, if it is not."""
+    """Reason why a joint is not the contact of a wheel, or ""."""
     if contact.child != wheel.frame_b:
         text = (
             f"the child of '{contact.name}' is '{contact.child}', not frame_b = '{wheel.frame_b}'"
@@ -120,8 +119,8 @@ def _another_contact(wheel: WheelCreep, contact: "Joint") -> str:
             there, here = getattr(contact, key), getattr(wheel, key)
             if there != here:
                 return (
-                    f"'{contact.name}' has another {key}, {there}, than this, {here}; give "
-                    "both the same"
+                    f"'{contact.name}' has {key} {there}, this wheel {here}; give "
+                    "both the same value"
                 )
     return ""
 
@@ -156,9 +155,8 @@ def _coordinate_problems(
 def _coupling_problems(
     coupling: "Coupling | Contact | OnSeveral", joints: "Mapping[str, Joint]", unread: Set[str]
 ) -> Iterator[Problem]:
-    """Coordinates of a coupling or force that do not exist, are ambiguous, of the wrong kind, or
-    named twice.
-    """
+    """Coordinates of a coupling or force that do not exist, are ambiguous, of the wrong type, or
+    named twice."""
     seen: dict[CoordinateUse, str] = {}
     for term, use in zip(coupling.terms, coupling.coordinates(joints)):
         path = (coupling.section, coupling.name, term.key)
@@ -211,8 +209,8 @@ def _coupling_problems(
 
 
 def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
-    """Couplings that drives or laws of time prescribe already; rows without them may depend on each
-    other, as those of several planets do."""
+    """Couplings whose motion drives or laws of time already prescribe; rows without time dependence
+    may depend on each other, as those of several planet gears do."""
     rows = [
         _Row(f"drive '{drive.name}'", {drive.coordinate_used(): 1.0}, True)
         for drive in model.drives.values()
@@ -231,14 +229,15 @@ def _dependent_couplings(model: "ModelData") -> Iterator[Problem]:
             rows.append(own)
         elif own.timed or any(each.timed for each in known):
             text = (
-                f"{', '.join(each.item for each in known)} prescribe the same already; remove "
+                f"{', '.join(each.item for each in known)} already prescribe the same motion; "
+                "remove "
                 "one of them"
             )
             yield Problem((coupling.section, coupling.name), text)
 
 
 class _Row(NamedTuple):
-    """A drive or coupling with its factors; timed: it prescribes a motion."""
+    """Drive or coupling with its factors; timed: it prescribes a motion."""
 
     item: str
     factors: dict[CoordinateUse, float]
@@ -246,7 +245,7 @@ class _Row(NamedTuple):
 
 
 def _combination(rows: list[_Row], wanted: dict[CoordinateUse, float]) -> list[_Row] | None:
-    """The independent rows whose combination has the ``wanted`` factors, or None."""
+    """Independent rows whose combination has the ``wanted`` factors, or None."""
     place = {
         use: k
         for k, use in enumerate(
@@ -266,7 +265,7 @@ def _combination(rows: list[_Row], wanted: dict[CoordinateUse, float]) -> list[_
 
 
 def motion_of(joint: "Joint", index: int) -> Motion:
-    """The motion to which a degree of freedom of a joint belongs."""
+    """Motion to which a degree of freedom of a joint belongs."""
     ends = itertools.accumulate(motion.nv for motion in joint.motions)
     return next(motion for motion, end in zip(joint.motions, ends) if index < end)
 

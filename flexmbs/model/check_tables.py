@@ -13,14 +13,13 @@ from flexmbs.model.laws import Table
 if TYPE_CHECKING:
     from flexmbs.model.model import ModelData
 
-SWING = 0.01  # of the range of all values
-JUMP = 1e-3  # of the largest rate, or of the largest acceleration
+SWING = 0.01  # relative to the range of all values: smaller overshoots are ignored
+JUMP = 1e-3  # relative to the largest rate or acceleration: smaller jumps are ignored
 
 
 def table_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Overshoot of every table in the model; jumps of the rate and the acceleration of those that
-    drive joints.
-    """
+    """Overshoot of every table in the model; jumps of rate and acceleration for tables that drive
+    joints."""
     for path, part in model_parts(model):
         if isinstance(part, Table):
             yield from _overshoot(path, part)
@@ -31,7 +30,7 @@ def table_warnings(model: "ModelData") -> Iterator[Problem]:
 
 
 def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:
-    """The interval with the largest overshoot beyond the values at its ends."""
+    """Interval with the largest overshoot beyond the values at its ends."""
     t, x = np.array(table.times), np.array(table.values)
     over = excess(t, table.coefficients(), x)
     k = int(np.argmax(np.abs(over)))
@@ -50,9 +49,8 @@ def _overshoot(path: tuple[str, ...], table: Table) -> Iterator[Problem]:
 
 
 def _jerks(path: tuple[str, ...], table: Table, t_end: float) -> Iterator[Problem]:
-    """Jumps of a prescribed coordinate's rate, which require infinite forces, and of its
-    acceleration.
-    """
+    """Jumps in the rate of a prescribed coordinate, which require infinite forces, and in its
+    acceleration."""
     t, c = np.array(table.times), table.coefficients()
     rate, acceleration = jumps(t, c)
     known = t[1:-1] < t_end
@@ -72,7 +70,7 @@ def _jerks(path: tuple[str, ...], table: Table, t_end: float) -> Iterator[Proble
             f"its acceleration jumps at the points, by {most[1]:.4g} at t = "
             f"{t[1:-1][known][most[0]]:g} s"
         )
-        yield Problem(path, f'{text}; interpolation = "spline" has a continuous one')
+        yield Problem(path, f'{text}; interpolation = "spline" makes it continuous')
     ends = [
         ("begins", float(t[0]), float(c[2, 0]), t[0] > 0.0),
         ("ends", float(t[-1]), -last, t[-1] < t_end),
@@ -87,7 +85,7 @@ def _jerks(path: tuple[str, ...], table: Table, t_end: float) -> Iterator[Proble
 
 
 def _rates_at_ends(t: np.ndarray, c: np.ndarray) -> np.ndarray:
-    """(n − 1,) rates at the right end of each interval."""
+    """Rates (n − 1,) at the right end of each interval."""
     h = np.diff(t)
     return np.asarray((3.0 * c[0] * h + 2.0 * c[1]) * h + c[2])
 

@@ -1,6 +1,5 @@
-"""The graph of bodies and joints: self-joints, duplicate joints, free bodies, loops, number of
-degrees of freedom.
-"""
+"""Graph of bodies and joints: joints of a body to itself, duplicate joints, free bodies, loops,
+number of degrees of freedom."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
 
 
 def topology_problems(model: "ModelData") -> Iterator[Problem]:
-    """An empty model, joints of a body to itself, joints between the same two frames, free bodies
-    without inertia.
-    """
+    """Empty model, joints of a body to itself, several joints between the same two frames, free
+    bodies without inertia."""
     if not model.bodies:
         yield Problem(("bodies",), "the model has no body; add at least one")
     seen: dict[frozenset[str], str] = {}
@@ -56,7 +54,8 @@ def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
         if not body.has_mass and len(joints) < 2 and all(joint.rows < 6 for joint in joints):
             yield Problem(
                 (*path, "mass"),
-                "is 0 and no other body moves with it; give it a mass or fix it to a body with mass",
+                "is 0 and no other body moves with it; give it a mass or fix it to a body with "
+                "mass",
             )
         elif len(joints) == 1 and _turns_about_itself(model, joints[0], body.name):
             text = (
@@ -70,8 +69,8 @@ def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
                 f"{text}; add a translation joint to the ground, or use a rigid body with inertia",
             )
         elif joints and not carrying and (body.kind != "point-mass" or (arm := _arm(joints, body))):
-            text = "has no rotational inertia, and only rods and relations hold it"
-            where = "" if body.kind != "point-mass" else f" by its frame '{arm}' beside the mass"
+            text = "has no rotational inertia, and is held only by rods and relations"
+            where = "" if body.kind != "point-mass" else f" at its frame '{arm}' away from the mass"
             yield Problem(
                 path,
                 f"{text}{where}; attach them to the mass itself, or use a rigid body with inertia",
@@ -79,7 +78,7 @@ def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
 
 
 def _arm(joints: list["Joint"], body: "Body") -> str:
-    """A frame beside the mass by which one of the joints holds the body, else empty."""
+    """Frame away from the mass by which one of the joints holds the body, else ""."""
     frames = (
         end.frame
         for joint in joints
@@ -90,9 +89,8 @@ def _arm(joints: list["Joint"], body: "Body") -> str:
 
 
 def _turns_about_itself(model: "ModelData", joint: "Joint", body: str) -> bool:
-    """True if rotations of the joint do not move the centre of mass of the body: at this centre, or
-    all three about one point.
-    """
+    """True if rotations of the joint do not move the centre of mass of the body: an axis through
+    it, or all three rotations about one point."""
     rotations = _rotations(joint)
     own = joint.child if joint.child.body == body else joint.parent
     offset = any(model.bodies[body].lever(own.frame))
@@ -113,12 +111,12 @@ def joints_of(model: "ModelData", body: str) -> list["Joint"]:
 
 
 def components(model: "ModelData") -> list[list[str]]:
-    """Groups of bodies that joints connect; the ground is in the first."""
+    """Groups of bodies connected by joints; the ground is in the first group."""
     return groups(model, model.joints.values())
 
 
 def groups(model: "ModelData", joints: "Iterable[Joint]") -> list[list[str]]:
-    """Groups of bodies that the given joints connect; the ground is in the first."""
+    """Groups of bodies connected by the given joints; the ground is in the first group."""
     group = {name: {name} for name in (GROUND, *model.bodies)}
     for joint in joints:
         a, b = group[joint.parent.body], group[joint.child.body]
@@ -133,9 +131,8 @@ def groups(model: "ModelData", joints: "Iterable[Joint]") -> list[list[str]]:
 
 
 def topology_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Bodies that no joint connects to the ground; forces and contacts beside point masses whose
-    axes do not turn.
-    """
+    """Bodies that no joint connects to the ground; forces and contacts acting away from point
+    masses whose axes do not rotate."""
     for body in model.bodies.values():
         if body.kind != "point-mass" or any(joint.carries for joint in joints_of(model, body.name)):
             continue
@@ -143,8 +140,8 @@ def topology_warnings(model: "ModelData") -> Iterator[Problem]:
         for item, end in ((each, end) for each in acting for end in _ends(each)):
             if end.body == body.name and any(body.frame_position(end.frame)):
                 text = (
-                    f"acts at frame '{end.frame}' beside point mass '{body.name}', whose axes "
-                    "do not turn: its moment is lost"
+                    f"acts at frame '{end.frame}' away from point mass '{body.name}', whose axes "
+                    "do not rotate: its moment is lost"
                 )
                 yield Problem(
                     (item.section, item.name),
@@ -161,16 +158,15 @@ def topology_warnings(model: "ModelData") -> Iterator[Problem]:
 
 
 def _ends(item: "Item") -> tuple[FrameRef, ...]:
-    """The frames on which a force or contact acts."""
+    """Frames on which a force or contact acts."""
     values = (getattr(item, field.name) for field in item.ordered_fields())
     return tuple(value for value in values if isinstance(value, FrameRef))
 
 
 def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") -> list[str]:
     """Degrees of freedom f = 6n − b, velocity degrees of freedom, drives, couplings, elastic
-    coordinates, loops; first the count of a planar mechanism, which states what drives and
-    couplings leave: of bodies in space even a plain four-bar linkage has −2.
-    """
+    coordinates, loops; preceded by the count of a planar mechanism, because for bodies in space
+    even a simple four-bar linkage has f = −2."""
     n = len(model.bodies)
     held = Counter(
         ref.body
@@ -228,14 +224,16 @@ def _signed(count: int) -> str:
 
 
 def _translations_of_child(joint: "Joint") -> int:
-    """Translations that the joint leaves to its child, or to the parent if the child is the ground."""
+    """Translations that the joint leaves to its child, or to the parent if the child is the
+    ground."""
     if joint.child.body == GROUND:
         return translations(tuple(motion.inverse() for motion in reversed(joint.motions)))
     return translations(joint.motions)
 
 
 def _loops_line(model: "ModelData") -> str:
-    """n_h = n_c − n; a floating part is attached to the ground by a free joint of its own."""
+    """Number of loops n_h = n_c − n; a floating part is attached to the ground by a separate free
+    joint."""
     carrying = [joint for joint in model.joints.values() if joint.carries]
     n, floating = len(model.bodies), len(groups(model, carrying)) - 1
     joints = len(carrying) + floating

@@ -4,14 +4,15 @@ from typing import NamedTuple
 
 
 class ConstraintClass(NamedTuple):
-    """The number of constraint rows of an item and their class by physical properties.
+    """Number of constraint rows of an item and their class by physical properties.
 
     holonomic: g(q, t) = 0 restricts positions; else A(q, t) s + a₀ = 0 restricts velocities only.
-    scleronomic: time does not appear; else rheonomic.  bilateral: equations; else unilateral,
-    inequalities g ≥ 0.  active: kinematic, a motion is prescribed; else geometric (passive), by the
-    shape of the parts.  Whether a constraint is explicit (positions given by independent
-    coordinates) or implicit (equations between coordinates) is a choice of formulation. Source:
-    Schiehlen and Eberhard, Applied Dynamics, ch. 2.
+    scleronomic: independent of time; else rheonomic.  bilateral: equations; else unilateral,
+    inequalities g ≥ 0.  active: kinematic, a motion is prescribed; else geometric (passive), due to
+    the shape of the parts.  A constraint may be formulated explicitly (positions given by
+    independent coordinates) or implicitly (equations between coordinates). Source: Schiehlen and
+    Eberhard, Applied Dynamics, ch. 2.
+
     """
 
     rows: int
@@ -22,7 +23,7 @@ class ConstraintClass(NamedTuple):
 
     @property
     def words(self) -> tuple[str, str, str, str]:
-        """The four properties in words."""
+        """Names of the four properties."""
         return (
             "holonomic" if self.holonomic else "nonholonomic",
             "scleronomic" if self.scleronomic else "rheonomic",

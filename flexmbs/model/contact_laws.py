@@ -18,7 +18,7 @@ HALVINGS = 200
 
 @LawPart
 def hunt_crossley(k, exponent, d, gap, rate):
-    """(N, its elastic part k δⁿ) of N = k δⁿ (1 + d δ̇) ≥ 0 with δ = −g, δ̇ = −ġ."""
+    """Force and its elastic part (N, k δⁿ) for N = k δⁿ (1 + d δ̇) ≥ 0 with δ = −g, δ̇ = −ġ."""
     if gap >= 0.0:
         return 0.0, 0.0
     elastic = k * math.pow(-gap, exponent)
@@ -37,9 +37,8 @@ def hunt_crossley_slopes(k, exponent, d, gap, rate):
 
 @LawPart
 def slip_friction(force, slip, u, v):
-    """(T₁, T₂, slope along the slip, slope across it) of T = −F tanh(|γ|/v_r) γ/|γ| at the slip γ =
-    (u, v).
-    """
+    """Friction (T₁, T₂) and its slopes along and across the slip, T = −F tanh(|γ|/v_r) γ/|γ| at
+    slip γ = (u, v)."""
     speed = math.sqrt(u * u + v * v)
     if speed < 1e-4 * slip:
         return -force * u / slip, -force * v / slip, force / slip, force / slip
@@ -50,7 +49,7 @@ def slip_friction(force, slip, u, v):
 
 @nonlinear_law
 def pressed(p, u, x, out):
-    """N(g, ġ) and T(μ N, γ), p = (k, n, d, v_r)"""
+    """Normal force N(g, ġ) and friction T(μ N, γ), p = (k, n, d, v_r)"""
     out[0], out[1] = hunt_crossley(p[0], p[1], p[2], x[0], x[1])
     out[2], out[3], _, _ = slip_friction(x[4] * out[0], p[3], x[2], x[3])
 
@@ -65,7 +64,7 @@ def pressed_slopes(p, u, x, out):
 
 @nonlinear_law
 def stop(p, u, x, out):
-    """τ = σ N(g, ġ) of the gap g = σ (x − bound) to a joint limit, p = (k, n, d, bound, σ)"""
+    """τ = σ N(g, ġ) for the gap g = σ (x − bound) to a joint limit, p = (k, n, d, bound, σ)"""
     sign = p[4]
     normal, elastic = hunt_crossley(p[0], p[1], p[2], sign * (x[1] - p[3]), sign * x[2])
     out[0] = sign * normal
@@ -80,33 +79,32 @@ def stop_slopes(p, u, x, out):
 
 
 class ContactLaw(Declaration, section="contact laws"):
-    """A law for the force of a contact from its gap and velocities."""
+    """Law for the force of a contact, from its gap and velocities."""
 
     @property
     def creep_rate(self) -> float:
-        """Slip (m/s) below which a friction that is smooth at rest creeps, at 99 % of its limit; 0
-        for other laws.
-        """
+        """Slip (m/s) below which friction that is smooth at rest creeps, at 99 % of its limit; 0
+        for other laws."""
         return 0.0
 
     @property
     def turn_rate(self) -> float:
         """Angular velocity (rad/s) at which tanh(1) = 76 % of rolling and torsional friction is
-        reached.
-        """
+        reached."""
         return 1e-2
 
     def contact(self) -> tuple[LawKernel, tuple[float, ...]]:
-        """The law between two frames, with its parameters.
+        """Kernel between two frames, and its parameters.
 
-        x = (gap g, rate ġ, slip velocities γ₁, γ₂, coefficient of friction μ) → out = (N, elastic
-        part of N, T₁, T₂); slopes (−∂N/∂g, −∂N/∂ġ, of T along the slip, across it), which enter the
-        iteration matrix of Newton's method.
+        x = (gap g, rate ġ, slip velocities γ₁, γ₂, friction coefficient μ) → out = (N, elastic part
+        of N, T₁, T₂); slopes (−∂N/∂g, −∂N/∂ġ, slope of T along the slip, across it), which enter
+        the iteration matrix of Newton's method.
+
         """
         raise NotImplementedError
 
     def stop(self, bound: float, sign: float) -> Row:
-        """The record of its force on a joint coordinate bounded from below (sign 1) or above (−1)."""
+        """Record of the force on a joint coordinate bounded from below (sign 1) or above (−1)."""
         raise NotImplementedError
 
 
@@ -123,7 +121,7 @@ def _optional_restitution(value: object) -> Any:
     result = number(value)
     if not 0.0 < result <= 1.0:
         raise ValueError(
-            f"must be above 0 and not above 1, not {result:g}; for 0 use a rigid contact"
+            f"must be above 0 and at most 1, not {result:g}; for 0 use a rigid contact"
         )
     return result
 
@@ -133,14 +131,14 @@ def _optional_damping(value: object) -> Any:
 
 
 class HuntCrossley(ContactLaw, kind="hunt-crossley"):
-    """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 of the indentation δ = −g, and Coulomb
-    friction as a smooth law of the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
+    """Elastic contact with losses, N = k δⁿ (1 + d δ̇) ≥ 0 for the indentation δ = −g, and Coulomb
+    friction as a smooth function of the slip γ, T = −μ N tanh(|γ|/v_r) γ/|γ|.
 
-    For a given restitution e at the approach speed v, d is exact: an impact of two bodies by this
-    force only satisfies x (1 + e) = ln((1 + x)/(1 − e x)), x = d v, for any masses, k and n. At
-    other speeds e follows from this relation, closer to 1 at lower speeds; x = 3(1 − e)/2 and 3(1 −
-    e²)/4 of the sources are its approximations near e = 1. Hunt and Crossley, J. Appl. Mech. 42
-    (1975) 440; Lankarani and Nikravesh, J. Mech. Des. 112 (1990) 369.
+    For a given restitution e at the approach speed v, d is exact: an impact of two bodies under
+    this force alone satisfies x (1 + e) = ln((1 + x)/(1 − e x)), x = d v, for any masses, k and n.
+    At other speeds e follows from this relation and is closer to 1 at lower speeds; the values x =
+    3(1 − e)/2 and 3(1 − e²)/4 in the sources approximate it near e = 1. Hunt and Crossley, J. Appl.
+    Mech. 42 (1975) 440; Lankarani and Nikravesh, J. Mech. Des. 112 (1990) 369.
 
     Parameters
     ----------
@@ -187,7 +185,7 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
             raise NestedError(
                 [
                     Problem(
-                        ("damping",), "is determined by restitution already; give only one of them"
+                        ("damping",), "is already determined by restitution; give only one of them"
                     )
                 ]
             )
@@ -241,14 +239,14 @@ class HuntCrossley(ContactLaw, kind="hunt-crossley"):
         for _, nu in moduli:
             if not -1.0 < nu <= 0.5:
                 raise InputError(
-                    "HuntCrossley.hertz: Poisson's ratio must be above -1 and not above "
+                    "HuntCrossley.hertz: Poisson's ratio must be above -1 and at most "
                     f"0.5, not {nu:g}"
                 )
         return 4.0 / 3.0 * root / sum((1.0 - nu**2) / E for E, nu in moduli)
 
 
 def _loss(e: float) -> float:
-    """x = d v with x (1 + e) = ln((1 + x)/(1 − e x)), by bisection within 0 … 1/e."""
+    """Solution x = d v of x (1 + e) = ln((1 + x)/(1 − e x)), by bisection within 0 … 1/e."""
     low, high = 0.0, 1.0 / e
     for _ in range(HALVINGS):
         x = 0.5 * (low + high)

@@ -1,11 +1,12 @@
 """Couplings: equations between joint coordinates, here the linear ones of gears, racks, screws,
 belts and differentials.
 
-All of these are one row Σ aᵢ qᵢ = b(t) over coordinates of any joints; a new kind is a class with
-its parameters and `terms`. Its multiplier λ makes the torque or force aᵢ λ on each coordinate,
-between parent and child of its joint; what tooth forces and belt tensions add to the loads of
-bearings is not included. Source: Shabana, Computational Dynamics (2010), ch. 3 (gears and other
-kinematic couplings as constraints).
+Each of these is one row Σ aᵢ qᵢ = b(t) over coordinates of any joints; a new kind is a class with
+its parameters and `terms`. Its multiplier λ produces the torque or force aᵢ λ on each coordinate,
+between parent and child of its joint; bearing loads from tooth forces and belt tensions are not
+included. Source: Shabana, Computational Dynamics (2010), ch. 3 (gears and other kinematic couplings
+as constraints).
+
 """
 
 import abc
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     from flexmbs.model.joints import Joint
 
 
-MOST = 24  # coordinates of one function
+MOST = 24  # largest number of coordinates of one function
 
 
 class Term(NamedTuple):
-    """One coordinate of a coupling: the parameter that names it, ``joint`` or ``joint.number``, its
-    factor a, and whether it has to be an angle (True) or a length (False)."""
+    """Coordinate of a coupling: the parameter that names it, ``joint`` or ``joint.number``, its
+    factor a, and True if it must be an angle, False if it must be a length."""
 
     key: str
     coordinate: str
@@ -41,10 +42,10 @@ class Term(NamedTuple):
 
 
 def factor_table(value: object) -> NamedValues:
-    """Factors other than zero by coordinate, at least one."""
+    """Nonzero factors by coordinate, at least one."""
     if not isinstance(value, Mapping):
         raise ValueError(
-            f"must be a table of factors by joint coordinate, such as {{'arm': 1, "
+            f"must be a mapping of factors by joint coordinate, such as {{'arm': 1, "
             f"'hand.1': -2}}, not {shown(value)}"
         )
     made: dict[str, float] = {}
@@ -75,7 +76,7 @@ Coordinate = Annotated[Any, BeforeValidator(joint_name)]
 
 
 def coordinate_names(value: object) -> tuple[str, ...]:
-    """Names of coordinates, no two the same."""
+    """Distinct names of coordinates."""
     names = [joint_name(item) for item in items(value)]
     if not names:
         raise ValueError("is empty; name joint coordinates, such as ['arm', 'hand.1']")
@@ -86,7 +87,7 @@ def coordinate_names(value: object) -> tuple[str, ...]:
 
 
 def few_coordinates(value: object) -> tuple[str, ...]:
-    """Names of at most `MOST` coordinates, no two the same."""
+    """Distinct names of at most `MOST` coordinates."""
     names = coordinate_names(value)
     if len(names) > MOST:
         raise ValueError(f"must name 1 … {MOST} joint coordinates, not {len(names)}")
@@ -99,24 +100,24 @@ AnyCoordinates = Annotated[Any, BeforeValidator(coordinate_names)]
 
 
 class Coupling(Item, abc.ABC, section="couplings"):
-    """One equation between joint coordinates.
+    """Equation between joint coordinates.
 
     A coordinate is named by its joint, by handle or name, or ``'joint.number'`` if the joint has
     several.
     """
 
-    # True if all coordinates are relative to one part, as of gears
+    # True if all coordinates are relative to one part, as for gears
     on_one_carrier: ClassVar[bool] = False
 
     @property
     @abc.abstractmethod
     def terms(self) -> tuple[Term, ...]:
-        """The coordinates, with their factors where these are constant."""
+        """Coordinates, with their factors if these are constant."""
 
     @property
     @abc.abstractmethod
     def equation(self) -> str:
-        """The equation in words of the model."""
+        """Equation in terms of the names in the model."""
 
     def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
         """The coordinates of its terms, by joint and number."""
@@ -124,12 +125,12 @@ class Coupling(Item, abc.ABC, section="couplings"):
 
 
 class ConstantCoupling(Coupling):
-    """One equation Σ aᵢ qᵢ = b(t) between joint coordinates, with constant factors.
+    """Equation Σ aᵢ qᵢ = b(t) between joint coordinates, with constant factors.
 
     Parameters
     ----------
     offset : law of time, float, function or None [unit of a q]
-        b(t); None: the constant value that the initial position has.
+        b(t); None: the constant value in the initial position.
     """
 
     offset: OptionalLaw = None
@@ -147,13 +148,13 @@ class ConstantCoupling(Coupling):
         return " ".join(f"{term.factor:+.6g}·{term.coordinate}" for term in self.terms) + f" = {b}"
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        """One geometric row; rheonomic and kinematic where b depends on time."""
+        """One geometric row; rheonomic and kinematic if b depends on time."""
         steady = self.offset is None or isinstance(self.offset, Constant)
         return (ConstraintClass(1, scleronomic=steady, active=not steady),)
 
 
 def coordinate_of(text: str, joints: "Mapping[str, Joint]") -> CoordinateUse:
-    """The coordinate ``joint`` or ``joint.number``; a joint may have such a name itself."""
+    """Coordinate ``joint`` or ``joint.number``; a joint may itself have such a name."""
     joint, dot, place = text.rpartition(".")
     if text not in joints and dot and place.isdecimal():
         return CoordinateUse(joint, int(place))
@@ -195,8 +196,8 @@ class Gear(ConstantCoupling, kind="gear"):
     """Gear pair, q₁ + i q₂ = b, or q₁ − i q₂ = b if internal.
 
     The coordinates are the angles of the gears relative to the part that carries both, about
-    parallel axes of one direction, or those of bevel gears about axes that both point to, or both
-    from, the apex: they turn in opposite senses. Source: docs/theory.md, section 14.
+    parallel axes in the same direction, or for bevel gears about axes that both point to or away
+    from the apex: the gears turn in opposite directions. Source: docs/theory.md, section 14.
 
     Parameters
     ----------
@@ -208,7 +209,7 @@ class Gear(ConstantCoupling, kind="gear"):
         i = q̇₁/q̇₂ without sign: radius or number of teeth of the second gear over that of the
         first.
     internal : bool
-        One of the gears is a ring gear: they turn in the same sense.
+        One of the gears is a ring gear: both turn in the same direction.
 
     Examples
     --------
@@ -312,10 +313,10 @@ class ScrewCoupler(ConstantCoupling, kind="screw"):
 
 
 class Belt(ConstantCoupling, kind="belt"):
-    """Belt or chain without slip between two pulleys with parallel axes of one direction, r₁ q₁ −
-    r₂ q₂ = b; crossed: +.
+    """Belt or chain without slip between two pulleys with parallel axes in the same direction, r₁
+    q₁ − r₂ q₂ = b; crossed: +.
 
-    Its multiplier is the difference of the tensions in the two strands (N).
+    Its multiplier is the difference between the tensions in the two strands (N).
     Source: docs/theory.md, section 14.
 
     Parameters
@@ -327,7 +328,7 @@ class Belt(ConstantCoupling, kind="belt"):
     radii : 2 floats [m]
         Radii r₁, r₂ of the pulleys.
     crossed : bool
-        The pulleys turn in opposite senses.
+        The pulleys turn in opposite directions.
 
     Examples
     --------
@@ -355,10 +356,10 @@ class Belt(ConstantCoupling, kind="belt"):
 
 
 class Differential(ConstantCoupling, kind="differential"):
-    """Differential or planetary gear, q₁ + i q₂ = (1 + i) q_c (Willis), all angles relative to the
-    housing about one direction.
+    """Differential or planetary gear, q₁ + i q₂ = (1 + i) q_c (Willis equation), all angles
+    relative to the housing about one direction.
 
-    A bevel differential has i = 1, q₁ + q₂ = 2 q_c; of a planetary gear ``first`` is the sun,
+    A bevel differential has i = 1, q₁ + q₂ = 2 q_c; for a planetary gear ``first`` is the sun,
     ``second`` the ring gear. Source: docs/theory.md, section 14.
 
     Parameters
@@ -370,7 +371,7 @@ class Differential(ConstantCoupling, kind="differential"):
     second : coordinate [rad]
         Angle q₂ of the second shaft, or the ring gear.
     ratio : float
-        i: number of teeth of the ring gear over that of the sun; 1 for a bevel differential.
+        i: number of teeth of the ring gear divided by that of the sun; 1 for a bevel differential.
 
     Examples
     --------

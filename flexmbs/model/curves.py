@@ -1,9 +1,10 @@
-"""Spline curves through points: declarations' fields, coefficients, and the parts of kernels that
+"""Spline curves through points: field types of declarations, coefficients, and kernel parts that
 evaluate them.
 
 c(u) is a cubic spline over the chord length u (C², natural ends, periodic if closed): c = Σ_k C[k]
-(u − u_i)^(3 − k) between u_i and the next. Nearest point: f(u) = (c − y) · c' = 0 by Newton's
+(u − u_i)^(3 − k) between u_i and the next knot. Nearest point: f(u) = (c − y) · c' = 0 by Newton's
 method. Piegl and Tiller, The NURBS Book (1997), section 6.1, for the projection of a point.
+
 """
 
 import math
@@ -17,19 +18,20 @@ from flexmbs.declaration import NestedError, Problem
 from flexmbs.law_kernel import LawPart
 from flexmbs.model.fields import Vector, items, vector
 
-CLOSED, COUNT, KNOTS = 0, 1, 2  # places in the numbers of a curve; coefficients follow the knots
-FARTHEST = 1e9  # m, of points; powers of lengths do not overflow
-FLAT = 1e-12  # of the square of its length: area of an outline that encloses nothing
-BEYOND = 1e-6  # of the length: how far a curve continues straight beyond its ends
-SAMPLES = 4  # of each segment in a global search
-# iterations at most, few but near a centre of curvature; last step, of the length
+CLOSED, COUNT, KNOTS = 0, 1, 2  # indices in the numbers of a curve; coefficients follow the knots
+FARTHEST = 1e9  # m, largest coordinate of points: powers of lengths do not overflow
+FLAT = 1e-12  # relative to the square of its length: smaller outlines enclose no area
+BEYOND = 1e-6  # relative to the length: straight continuation of a curve beyond its ends
+SAMPLES = 4  # per segment in a global search
+# largest number of iterations (few are needed except near a centre of curvature); last step
+# relative to the length
 NEWTON, CLOSE = 100, 1e-14
-GROWN = 1e-12  # of its square: growth of a squared distance above round-off
-TRANSPORT = 16  # steps of each segment
+GROWN = 1e-12  # relative growth of a squared distance above round-off
+TRANSPORT = 16  # steps per segment
 
 
 def _points(size: int, least: int) -> Any:
-    """Field type of at least ``least`` points of ``size`` coordinates."""
+    """Field type for at least ``least`` points with ``size`` coordinates."""
 
     def check(value: object) -> tuple[Vector, ...]:
         made = tuple(vector(point) for point in items(value))
@@ -52,9 +54,8 @@ PlanePoints = _points(2, 3)
 
 
 def curve_numbers(through: tuple[Vector, ...], closed: bool) -> tuple[float, ...]:
-    """A curve as the numbers that `curve_at` reads: (closed, n, u (n), C (n − 1, 3, 4)); points in
-    the plane get z = 0.
-    """
+    """Curve as the numbers read by `curve_at`: (closed, n, u (n), C (n − 1, 3, 4)); plane points
+    get z = 0."""
     from scipy.interpolate import CubicSpline  # import on demand: a third of a second
 
     x = np.zeros((len(through), 3))
@@ -72,9 +73,9 @@ def curve_numbers(through: tuple[Vector, ...], closed: bool) -> tuple[float, ...
 
 
 def normals_along(numbers: tuple[float, ...], e: np.ndarray) -> np.ndarray:
-    """Unit normals (n, 3) at the knots with least twist about the tangent: e carried along in small
-    steps, the angle by which it misses its beginning on a closed curve spread over the length.
-    Bishop, Amer. Math. Monthly 82 (1975) 246."""
+    """Unit normals (n, 3) at the knots with the least twist about the tangent: e is transported in
+    small steps, and the mismatch angle of a closed curve is distributed over its length. Bishop,
+    Amer. Math. Monthly 82 (1975) 246."""
     n = int(numbers[COUNT])
     u = np.array(numbers[KNOTS : KNOTS + n])
     at = np.interp(np.arange(TRANSPORT * (n - 1) + 1) / TRANSPORT, np.arange(n), u)
@@ -93,21 +94,20 @@ def normals_along(numbers: tuple[float, ...], e: np.ndarray) -> np.ndarray:
 
 
 def area(through: tuple[Vector, ...]) -> float:
-    """Twice the area within a closed polygon in the plane, positive if it runs counterclockwise."""
+    """Twice the area of a closed plane polygon, positive if it runs counterclockwise."""
     x = np.array(through)
     after = np.roll(x, -1, axis=0)
     return float(np.sum(x[:, 0] * after[:, 1] - x[:, 1] * after[:, 0]))
 
 
 def half_width(through: tuple[Vector, ...]) -> float:
-    """Half of the longer side (m) of the rectangle around the points."""
+    """Half of the longer side (m) of the bounding rectangle of the points."""
     return 0.5 * float(np.ptp(np.array(through)[:, :2], axis=0).max())
 
 
 def require_outline(key: str, through: tuple[Vector, ...]) -> None:
-    """Raise NestedError unless a closed profile turns once: one that crosses itself, or is flat,
-    has no outside.
-    """
+    """Raise NestedError unless a closed profile turns exactly once: one that crosses itself, or is
+    flat, has no outside."""
     numbers = curve_numbers(through, closed=True)
     if abs(area(through)) > FLAT * length_of(numbers) ** 2:
         n = int(numbers[COUNT])
@@ -147,14 +147,14 @@ def length_of(numbers: tuple[float, ...]) -> float:
 
 @LawPart
 def wrapped(p, o, u):
-    """u within the period of a closed curve"""
+    """Parameter u within the period of a closed curve"""
     end = p[o + KNOTS + int(p[o + COUNT]) - 1]
     return u - math.floor(u / end) * end if p[o + CLOSED] > 0.0 else u
 
 
 @LawPart
 def curve_at(p, o, u):
-    """c, c', c'' of the curve whose numbers begin at p[o]; straight on beyond its ends"""
+    """Derivatives c, c', c'' of the curve whose numbers begin at p[o]; straight beyond its ends"""
     n = int(p[o + COUNT])
     first, last = o + KNOTS, o + KNOTS + n - 1
     inside = min(max(wrapped(p, o, u), p[first]), p[last])
@@ -202,7 +202,8 @@ def normal_at(p, o, a, u):
 
 @LawPart
 def nearest_sample(p, o, y):
-    """u of the point nearest to y among the knots and `SAMPLES` − 1 points between each two"""
+    """Parameter u of the point nearest to y among the knots and `SAMPLES` − 1 points between any
+    two"""
     n, best, least = int(p[o + COUNT]), 0.0, math.inf
     for i in range(n - 1):
         a, b = p[o + KNOTS + i], p[o + KNOTS + i + 1]
@@ -216,9 +217,9 @@ def nearest_sample(p, o, y):
 
 @LawPart
 def nearest(p, o, y, u):
-    """u of the point nearest to y, (c − y) · c' = 0, by Newton's method from u; steps of at most a
-    tenth of the length, halving where they leave a bracket: `low` and `high` enclose a minimum once
-    both are finite"""
+    """Parameter u of the point nearest to y, (c − y) · c' = 0, by Newton's method from u; steps of
+    at most a tenth of the length, halving if they leave a bracket: `low` and `high` enclose a
+    minimum once both are finite"""
     size = p[o + KNOTS + int(p[o + COUNT]) - 1]
     reach = size / (p[o + COUNT] - 1.0)
     low, high, best, least = -math.inf, math.inf, u, math.inf
@@ -226,7 +227,7 @@ def nearest(p, o, y, u):
         c, cu, cuu = curve_at(p, o, u)
         d = sub(c, y)
         rise, distance = dot(d, cu), dot(d, d)
-        # a minimum, between here and the best point
+        # a minimum lies between here and the best point
         passed = distance > least + GROWN * size * size
         if u > best if passed else rise > 0.0:
             high = u
@@ -247,7 +248,8 @@ def nearest(p, o, y, u):
 
 @LawPart
 def farthest(p, o, n):
-    """u of the point farthest along n, n · c' = 0, from the best of the samples by Newton's method"""
+    """Parameter u of the point farthest along n, n · c' = 0, by Newton's method from the best
+    sample"""
     count, best, most = int(p[o + COUNT]), 0.0, -math.inf
     for i in range(count - 1):
         a, b = p[o + KNOTS + i], p[o + KNOTS + i + 1]

@@ -1,4 +1,4 @@
-"""Local displacements of the cut of a divided body, which its two pieces have in common."""
+"""Local displacements at the cut of a divided body, which are common to its two pieces."""
 
 from flexmbs.model.constraint_class import ConstraintClass
 from flexmbs.model.couplings import Coupling, Term
@@ -7,14 +7,13 @@ Elastic = tuple[str, tuple[float, ...]]  # a piece, and the factors of its elast
 
 
 class CutShape(Coupling):
-    """One equation Σ a q_f = 0 between the elastic coordinates of two pieces: what one displacement
-    of the cut, relative to its frame, is in one less what it is in the other. Only `in_pieces`
-    makes it, no file has it.
+    """Equation Σ a q_f = 0 between the elastic coordinates of two pieces: a displacement of the cut
+    relative to its frame is equal in both. Made only by `in_pieces` and not stored in files.
 
     Parameters
     ----------
     of : pairs of str and floats
-        The pieces, with the factors of their elastic coordinates.
+        Pieces, with the factors of their elastic coordinates.
     """
 
     of: tuple[Elastic, ...]

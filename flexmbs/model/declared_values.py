@@ -1,4 +1,4 @@
-"""The values of a declaration, at any depth, with their paths."""
+"""Values of a declaration at any depth, with their paths."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ Path = tuple[str, ...]
 
 
 def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """(path, value) of every field, or of the entries of a tuple, and of nested declarations."""
+    """Pairs (path, value) of every field, or of the entries of a tuple, and of nested
+    declarations."""
     for field in dataclasses.fields(declaration):  # type: ignore[arg-type]
         value = getattr(declaration, field.name)
         # an array of numbers is one value
@@ -29,9 +30,8 @@ def parts(declaration: Declaration, path: Path = ()) -> Iterator[tuple[Path, Any
 
 
 def model_parts(model: "ModelData") -> Iterator[tuple[Path, Any]]:
-    """(path, value) of all `parts` of all items but bodies; paths begin with the section and the
-    item's name.
-    """
+    """Pairs (path, value) of all `parts` of all items except bodies; paths begin with the section
+    and the name of the item."""
     for section in (
         model.joints,
         model.forces,
@@ -45,7 +45,7 @@ def model_parts(model: "ModelData") -> Iterator[tuple[Path, Any]]:
 
 
 def prescribed_motions(model: "ModelData") -> Iterator[tuple[Path, TimeLaw]]:
-    """(path, law of time) of each drive, and of each coupling whose offset is a law."""
+    """Pairs (path, law of time) of each drive, and of each coupling whose offset is a law."""
     for drive in model.drives.values():
         yield (drive.section, drive.name, "motion"), drive.motion
     for coupling in model.couplings.values():
@@ -54,7 +54,7 @@ def prescribed_motions(model: "ModelData") -> Iterator[tuple[Path, TimeLaw]]:
 
 
 def constraining(model: "ModelData") -> tuple[Item, ...]:
-    """The items with constraints: joints, drives, couplings, contacts."""
+    """Items with constraints: joints, drives, couplings, contacts."""
     return (
         *model.joints.values(),
         *model.drives.values(),

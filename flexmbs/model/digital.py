@@ -1,6 +1,5 @@
-"""Discrete controllers of a joint coordinate: sampled at multiples of a time, their output is held
-in between.
-"""
+"""Discrete controllers of a joint coordinate: sampled at multiples of a time, with their output
+held in between."""
 
 import dataclasses
 import math
@@ -13,21 +12,21 @@ from flexmbs.model.fields import AnyVector, Nonnegative, Number, OptionalNumber,
 from flexmbs.model.functions import UserFunction, require_arguments
 from flexmbs.model.laws import JointLaw, LawOfTime
 
-MOST_PERIODS = 100  # of a delay: every sample on its way is a force state
+MOST_PERIODS = 100  # sample times of a delay: every delayed sample is a force state
 
 ARGUMENTS = 4, "f(memory, t, x, v) -> (output, memory)"
 
 
 @law_kernel
 def held(p, u, x, out):
-    """τ = u_k, the output held; ẏ = −1 of the time y to the next sample"""
+    """τ = u_k, the held output; ẏ = −1 for the time y to the next sample"""
     out[0] = x[3]
     out[3] = -1.0
 
 
 @held.slopes
 def no_slopes(p, u, x, out):
-    """None: between samples the force does not depend on the motion"""
+    """No slopes: between samples the force does not depend on the motion"""
 
 
 @law_kernel
@@ -35,8 +34,9 @@ def digital_pid(p, u, x, out):
     """u_k = k_p e_k + k_i I_k + k_d (e_k − e_{k−1})/T within p[4] … p[5], e = r − x, I_k = I_{k−1}
     + T e_k
 
-    p = (k_p, k_i, k_d, T, limits), x = (t, x, v, I, e_{k−1}, 0 before the first sample). I stands
-    where it would drive u_k further beyond a limit.
+    p = (k_p, k_i, k_d, T, limits), x = (t, x, v, I, e_{k−1}, 0 before the first sample). I is held
+    while it would drive u_k further beyond a limit.
+
     """
     error = u[0] - x[1]
     rate = (error - x[4]) / p[3] if x[5] > 0.0 else 0.0
@@ -51,7 +51,7 @@ def digital_pid(p, u, x, out):
 
 @law_kernel
 def digital_function(p, u, x, out):
-    """(u_k, memory) of a user function, p = (how many numbers)"""
+    """Output u_k and memory of a user function, p = (size of the memory)"""
     for a in range(int(p[0])):
         out[a] = u[a]
 
@@ -64,10 +64,11 @@ class Sampled(JointLaw):
     sample_time : float [s]
         Sample time T: samples at k T from the start of the run.
     delay : float [s]
-        Delay d of the sensor, any: a sample takes x(kT − d). Before the start the coordinate stands
-        at its initial value.
+        Delay d of the sensor, not necessarily a multiple of T: a sample takes x(kT − d). Before the
+        start the coordinate is held at its initial value.
     computing_time : float [s]
-        Time from a sample to its output, any. Up to the first output the force is zero.
+        Time from a sample to its output, not necessarily a multiple of T. The force is zero before
+        the first output.
     """
 
     sample_time: Positive
@@ -102,7 +103,7 @@ class DigitalPID(Sampled, kind="digital-pid"):
 
     u_k = kp·e_k + ki·I_k + kd·(e_k − e_{k−1})/T, e_k = r(kT) − x(kT − d), I_k = I_{k−1} + T·e_k.
 
-    The first difference is zero. Anti-windup: I stands while u is at a limit and the error drives
+    The first difference is zero. Anti-windup: I is held while u is at a limit and the error drives
     it further. Source: Åström and Wittenmark, Computer-Controlled Systems (1997), section 8.5.
 
     Parameters
@@ -164,13 +165,13 @@ class DigitalController(Sampled, kind="digital-controller"):
     Parameters
     ----------
     function : function or 'module:name'
-        f(memory, t, x, v) → (output, memory): at t = kT, with the coordinate and its rate measured
-        at kT − d, and the numbers that it returned at the sample before. Its results must depend on
-        its arguments alone.
+        f(memory, t, x, v) → (output, memory): called at t = kT with the coordinate and its rate
+        measured at kT − d, and the memory that it returned at the previous sample. Its results must
+        depend only on its arguments.
     memory : floats
-        The memory at the first sample; none: a function without memory returns (output, ()).
+        Memory at the first sample; if empty, the function returns (output, ()).
     parameters : floats
-        Numbers that the function takes as an array behind its other arguments.
+        Numbers passed to the function as an array after its other arguments.
 
     Examples
     --------

@@ -1,9 +1,10 @@
-"""Divided bodies in a model: one declaration, which runs as a body for each piece, welded by fixed
+"""Divided bodies in a model: one declaration, simulated as one body per piece, welded by fixed
 joints.
 
-A model names the body, ``boom``, and its frames, ``boom/tip``. `in_pieces` is the one place where
-they become those of the pieces, ``boom[1]``, ``boom[2]/tip``, welded at the cuts: the equations are
-compiled from its model, and results are put together by its names.
+A model names the body, ``boom``, and its frames, ``boom/tip``. Only `in_pieces` converts them to
+those of the pieces, ``boom[1]``, ``boom[2]/tip``, welded at the cuts: the equations are compiled
+from its model, and results are assembled by its names.
+
 """
 
 import copy
@@ -23,14 +24,13 @@ from flexmbs.model.frames import FrameRef, frames_used
 from flexmbs.model.joints import Fixed, Joint
 from flexmbs.model.model import SECTIONS, ModelData
 
-TAKEN = "the name belongs to a piece or cut of a divided body; choose another"
+TAKEN = "the name is used by a piece or cut of a divided body; choose another"
 BY_MODE = ("qf0", "qf_dot0")
 
 
 class Pieces(NamedTuple):
     """Names of the pieces of a divided body, its data, and the rows U of each piece for the damping
-    UᵀU of all.
-    """
+    UᵀU of the assembled body."""
 
     names: tuple[str, ...]
     data: DividedBodyData
@@ -38,8 +38,9 @@ class Pieces(NamedTuple):
 
 
 class InPieces(NamedTuple):
-    """A model whose divided bodies are their pieces, these by the name of the body, and each frame
-    of a divided body with the same frame on its piece; the body frame is that of the first."""
+    """Model whose divided bodies are replaced by their pieces, the pieces by the name of the body,
+    and each frame of a divided body with the same frame on its piece; the body frame belongs to the
+    first piece."""
 
     model: ModelData
     pieces: Mapping[str, Pieces]
@@ -52,7 +53,7 @@ def piece_name(body: str, number: int) -> str:
 
 
 def in_pieces(model: ModelData) -> InPieces:
-    """The model with divided bodies in pieces; the same model if it has none. Raises `InputError`."""
+    """Model with divided bodies in pieces; the same model if it has none. Raises `InputError`."""
     pieces = {body.name: _pieces(body, data) for body, data in _divided(model)}
     if not pieces:
         return InPieces(model, {}, {})
@@ -79,7 +80,7 @@ def in_pieces(model: ModelData) -> InPieces:
                     for key, item in model.items(section).items()
                 },
             )
-    for name, whole in pieces.items():  # behind those of the model, whose numbers stay
+    for name, whole in pieces.items():  # after those of the model, whose numbers do not change
         _add(made.couplings, *_local_welds(name, whole))
     return InPieces(made, pieces, frames)
 
@@ -103,7 +104,7 @@ def _pieces(body: FlexibleBody, data: DividedBodyData) -> Pieces:
 
 
 def _frames(body: str, whole: Pieces) -> Iterator[tuple[FrameRef, FrameRef]]:
-    """Each frame of the body and the same on its piece."""
+    """Each frame of the body with the same frame on its piece."""
     yield FrameRef(body), FrameRef(whole.names[0])
     own = own_frames(whole.data.frames_by_piece)
     yield from (
@@ -115,9 +116,8 @@ def _frames(body: str, whole: Pieces) -> Iterator[tuple[FrameRef, FrameRef]]:
 
 
 def _bodies(body: Body, whole: Pieces) -> list[Body]:
-    """The bodies of the pieces, each with its part of what is given by mode; ratios of damping are
-    those of all together.
-    """
+    """Bodies of the pieces, each with its part of the values given per mode; damping ratios refer
+    to the assembled body."""
     ends = list(itertools.accumulate((piece.nf for piece in whole.data.pieces), initial=0))
     made = []
     for name, piece, begin, end in zip(whole.names, whole.data.pieces, ends, ends[1:]):
@@ -141,7 +141,7 @@ def _welds(body: str, whole: Pieces) -> list[Fixed]:
 
 
 def _local_welds(body: str, whole: Pieces) -> Iterator[CutShape]:
-    """Equal local displacements at the cuts, of pieces that have some."""
+    """Equal local displacements at the cuts, for pieces that have any."""
     names, data = whole.names, whole.data
     for i, j, cut in welds(data.frames_by_piece):
         one, other = (data.pieces[k].frames[cut].local for k in (i, j))
@@ -160,9 +160,8 @@ def _add(items: "dict[str, Any]", *new: Body | Joint | CutShape) -> None:
 
 
 def _on_pieces(item: Any, frames: Mapping[FrameRef, FrameRef], pieces: Mapping[str, Pieces]) -> Any:
-    """The item with its references to frames of divided bodies on their pieces. Raises `InputError`
-    for unknown frames.
-    """
+    """Item with its references to frames of divided bodies moved to their pieces. Raises
+    `InputError` for unknown frames."""
     if not isinstance(item, Declaration):
         return item
     changed = {}

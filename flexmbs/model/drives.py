@@ -10,11 +10,12 @@ from flexmbs.model.laws import Constant, LawOfTime
 
 
 class Drive(Item, section="drives", kind="drive"):
-    """Prescribes one coordinate of a joint, q = motion(t); its torque or force is the multiplier of
+    """Prescribe one coordinate of a joint, q = motion(t); the torque or force is the multiplier of
     this constraint.
 
-    In rheonomic coordinates the coordinate is explicitly that function of time, and the torque
+    In rheonomic coordinates the coordinate is replaced by this function of time, and the torque
     follows by inverse dynamics. Source: docs/theory.md, section 14.
+
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class Drive(Item, section="drives", kind="drive"):
     coordinate: Index = 0
 
     def coordinate_used(self) -> CoordinateUse:
-        """The degree of freedom that it prescribes."""
+        """Degree of freedom that it prescribes."""
         return CoordinateUse(self.joint, self.coordinate)
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:

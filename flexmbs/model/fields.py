@@ -1,7 +1,7 @@
 """Types of the fields of declarations: numbers, vectors, axes, names; each validates its value and
-reports what is wrong.
+reports the problem.
 
-Arrays are kept as nested tuples of floats, so that declarations are hashable and comparable.
+Arrays are stored as nested tuples of floats, so that declarations are hashable and comparable.
 """
 
 import itertools
@@ -14,8 +14,8 @@ from pydantic import BeforeValidator
 
 from flexmbs.declaration import shown
 
-LARGEST = 1e60  # of any unit: products of five such numbers stay within double precision
-SMALLEST = 1e-60  # likewise of quotients
+LARGEST = 1e60  # in any unit: products of five such numbers stay finite in double precision
+SMALLEST = 1e-60  # likewise for quotients
 Vector = tuple[float, ...]
 Matrix = tuple[Vector, ...]
 
@@ -27,7 +27,7 @@ AXES = {
 
 
 class NamedValues(Mapping[str, Any]):
-    """Values by name in the given order; read-only and hashable."""
+    """Read-only, hashable mapping of names to values in the given order."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = dict(values)
@@ -62,7 +62,7 @@ def number(value: object) -> float:
         raise ValueError(f"must be finite, not {result}")
     if abs(result) > LARGEST:
         raise ValueError(
-            f"must be within ±{LARGEST:g}, not {result:g}; results would leave double precision"
+            f"must be within ±{LARGEST:g}, not {result:g}; results would overflow double precision"
         )
     return result
 
@@ -93,7 +93,8 @@ def nonzero(value: object) -> float:
 def _large_enough(value: float) -> float:
     if abs(value) < SMALLEST:
         raise ValueError(
-            f"must be at least {SMALLEST:g}, not {value:g}; quotients would leave double precision"
+            f"must be at least {SMALLEST:g}, not {value:g}; quotients would overflow double "
+            "precision"
         )
     return value
 
@@ -107,12 +108,12 @@ def nonnegative(value: object) -> float:
 
 
 def end_time(value: object) -> float:
-    """A time; infinity means never."""
+    """Time; infinity means never."""
     return math.inf if isinstance(value, float) and value == math.inf else number(value)
 
 
 def index(value: object) -> int:
-    """An index, zero or above."""
+    """Index >= 0."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 0:
         raise ValueError(f"must be a whole number >= 0, not {shown(value)}")
     return int(value)
@@ -146,7 +147,7 @@ def sized(n: int) -> Callable[[object], Vector]:
 
 
 def scalar_or_vector(value: object) -> Any:
-    """A float or a tuple of floats, as given."""
+    """Float or tuple of floats, as given."""
     return number(value) if isinstance(value, numbers.Real) else vector(value)
 
 
@@ -186,12 +187,12 @@ def optional_positive(value: object) -> Any:
 
 
 def optional_nonnegative(value: object) -> Any:
-    """A float from zero on or None."""
+    """Float >= 0, or None."""
     return None if value is None else nonnegative(value)
 
 
 def optional_curve(value: object) -> Any:
-    """Increasing points and the values there, two tuples of as many floats, at least two, or None."""
+    """Increasing points and values, two tuples of equal length, at least two; or None."""
     if value is None:
         return None
     both = items(value)
@@ -215,7 +216,7 @@ def optional_number(value: object) -> Any:
 
 
 def unit_axis(value: object) -> Vector:
-    """A unit vector from ``"x"``, ``"-z"``, ... or three numbers."""
+    """Unit vector from ``"x"``, ``"-z"``, ... or three numbers."""
     if isinstance(value, str):
         if value not in AXES:
             raise ValueError(
@@ -230,7 +231,8 @@ def unit_axis(value: object) -> Vector:
 
 
 def name(value: object) -> str:
-    """A name: text without "/" (which separates body and frame), line breaks or control characters."""
+    """Name: text without "/" (which separates body and frame), line breaks or control
+    characters."""
     if not isinstance(value, str):
         raise ValueError(f"a name must be text, not {shown(value)}")
     if not value or value != value.strip() or len(value) > 100:

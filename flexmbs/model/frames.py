@@ -28,9 +28,8 @@ IDENTITY: Matrix = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 
 
 def unit_quaternion(value: object) -> Vector:
-    """Unit quaternion, scalar first; a deviation below 1e-6 is normalised with a warning, a larger
-    one is an error.
-    """
+    """Unit quaternion, scalar first; a deviation below 1e-6 is normalized with a warning, a larger
+    one is an error."""
     given = sized(4)(value)
     length = math.hypot(*given)
     if abs(length - 1.0) > 1e-6:
@@ -55,8 +54,7 @@ def quaternion_matrix(quaternion: Vector) -> Matrix:
 
 def axis_angle_matrix(axis: Vector, angle: float) -> Matrix:
     """Rotation matrix of an angle in rad about a unit axis (Rodrigues): cos 1 + sin ñ + (1 − cos) n
-    nᵀ.
-    """
+    nᵀ."""
     s, v = math.sin(angle), 1.0 - math.cos(angle)
     x, y, z = axis
     return (
@@ -67,7 +65,7 @@ def axis_angle_matrix(axis: Vector, angle: float) -> Matrix:
 
 
 def _given_matrix(value: list[Any]) -> Matrix:
-    """A 3×3 matrix that is a rotation within 1e-6."""
+    """Given 3×3 matrix, checked to be a rotation within 1e-6."""
     rows = tuple(sized(3)(row) for row in value)
     for i in range(3):
         for k in range(3):
@@ -115,7 +113,7 @@ def rotation_matrix(value: object) -> Matrix:
 
 
 class Frame(Declaration):
-    """A frame on a body.
+    """Frame on a body.
 
     Parameters
     ----------
@@ -141,7 +139,7 @@ class Frame(Declaration):
 
 
 def frame(value: object) -> Frame:
-    """A `Frame` from a position, a table, or itself."""
+    """`Frame` from a position, a table or a `Frame`."""
     if isinstance(value, Frame):
         return value
     if isinstance(value, Mapping):
@@ -188,8 +186,8 @@ class BodyHandle(FrameRef):
 
 @dataclasses.dataclass(frozen=True)
 class ItemHandle:
-    """Handle returned by ``model.add`` for a joint, force or drive, accepted wherever that item's
-    name is.
+    """Handle returned by ``model.add`` for a joint, force or drive, accepted wherever the name of
+    the item is.
     """
 
     section: str
@@ -200,13 +198,13 @@ class ItemHandle:
 
 
 def frames_used(item: Declaration) -> dict[str, FrameRef]:
-    """The frames an item refers to, by field."""
+    """Frames to which an item refers, by field."""
     values = ((key, getattr(item, key)) for key in item.field_names())
     return {key: value for key, value in values if isinstance(value, FrameRef)}
 
 
 def frame_ref(value: object) -> FrameRef:
-    """A `FrameRef` from ``"body/frame"``, ``"body"``, a body's handle or a reference."""
+    """`FrameRef` from ``"body/frame"``, ``"body"``, the handle of a body or a reference."""
     if isinstance(value, FrameRef):
         return FrameRef(value.body, value.frame)
     if not isinstance(value, str):
@@ -218,7 +216,7 @@ def frame_ref(value: object) -> FrameRef:
 
 
 def joint_name(value: object) -> str:
-    """The name of a joint from its handle or text."""
+    """Name of a joint from its handle or a string."""
     if isinstance(value, ItemHandle) and value.section == "joints":
         return value.name
     if isinstance(value, str):
@@ -239,7 +237,7 @@ def joint_names(value: object) -> tuple[str, ...]:
 def frame_table(value: object) -> NamedValues:
     """Named frames in the given order."""
     if not isinstance(value, Mapping):
-        raise ValueError(f"must be a table of named frames, not {shown(value)}")
+        raise ValueError(f"must be a mapping of named frames, not {shown(value)}")
     made: dict[str, Frame] = {}
     problems: list[Problem] = []
     for key, place in value.items():

@@ -1,6 +1,5 @@
-"""User functions identified by what they compute: a digest of their code and of all that it refers
-to.
-"""
+"""Identification of user functions by what they compute: a digest of their code and of everything
+it refers to."""
 
 from __future__ import annotations
 
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from flexmbs.model.model import ModelData
 
 PLAIN = (bool, int, float, complex, str, bytes, types.NoneType, types.EllipsisType)
-# of values within values that are looked at: objects of other programs may refer to everything
+# levels of nested values that are inspected: objects of other programs may refer to everything
 DEPTH = 100
-# folders: code in them is identified by versions, as is
+# folders whose code is identified by versions, as is
 INSTALLED = ("site-packages", "dist-packages")
-STANDARD = os.path.dirname(os.__file__).replace("\\", "/") + "/"  # that of the standard library,
+STANDARD = os.path.dirname(os.__file__).replace("\\", "/") + "/"  # the standard library,
 OWN = ("flexmbs", "preprocess")  # and these packages, wherever they are
-# of a class
+# members of a class that are skipped
 OF_PYTHON = (
     "__module__",
     "__doc__",
@@ -40,12 +39,12 @@ OF_PYTHON = (
     "__static_attributes__",
     "__pydantic_",
 )
-LONGEST = 1000  # characters of a text that may be the path of a file
+LONGEST = 1000  # characters: longer texts are not file paths
 
 
 def functions_of(model: ModelData) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Places in a model, ``forces.push.force``, and their user functions; of items of the user's
-    own kinds, their classes.
+    """Places in a model, such as ``forces.push.force``, and their user functions; for items of
+    user-defined kinds, their classes.
     """
     for section in SECTIONS:
         for name, item in model.items(section).items():
@@ -69,10 +68,10 @@ def _within(place: str, value: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def code_digest(function: Callable[..., Any]) -> str:
-    """SHA-256 of a function's code, defaults, attributes, enclosed values and of the global and
-    imported names it uses, functions among them in the same way, those of installed packages by
-    name, of the user's own modules the names used of them; of an object its attributes and its
-    class, of a class of the user its members and bases. Modules that functions import are imported.
+    """SHA-256 of a function's code, defaults, attributes, enclosed values and the global and
+    imported names it uses: functions recursively, those of installed packages by name, the user's
+    own modules by the names used of them; for an object its attributes and its class, for a class
+    of the user its members and bases. Modules that functions import are imported.
     """
     digest = hashlib.sha256()
     _add(digest.update, function, {}, set())
@@ -80,15 +79,16 @@ def code_digest(function: Callable[..., Any]) -> str:
 
 
 def contents_named(value: Any) -> dict[str, str]:
-    """SHA-256 by path of the files with an ending that are there and that a value, also a function,
-    names in a text or a path.
+    """SHA-256 by path of the existing files (with a suffix) that a value, including a function,
+    names in a text or path.
 
-    Relative ones lie in the present folder, or beside a module that refers to its own ``__file__``,
-    or in a folder that the value names as well.
+    Relative paths are looked up in the current folder, next to a module that refers to its own
+    ``__file__``, and in folders that the value also names.
+
     """
     texts: set[str] = set()
     _add(lambda _: None, value, {}, texts)
-    # known by their code
+    # identified by their code
     modules = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
     names = [text for text in texts if len(text) < LONGEST and "\0" not in text]
     begins = {"", *(os.path.dirname(text) for text in texts & modules)}
@@ -116,16 +116,15 @@ def _content(path: str) -> str:
 def _add(
     put: Callable[[bytes], None], value: Any, seen: dict[int, Any], texts: set[str], depth: int = 0
 ) -> None:
-    """Add a value to a digest, everything that it refers to once, to some depth, and texts among
-    them to ``texts``.
-    """
+    """Add a value and everything it refers to, up to some depth, to a digest once, and its texts to
+    ``texts``."""
     if isinstance(value, PLAIN):
         if isinstance(value, str):
             texts.add(value)
         return put(f"{type(value).__name__} {value!r};".encode())
     if id(value) in seen:
         return put(b"seen;")
-    seen[id(value)] = value  # kept, for its identity
+    seen[id(value)] = value  # kept alive so that its id stays unique
     put(f"{type(value).__qualname__}(".encode())
     for part in _parts(value) if depth < DEPTH else ():
         if isinstance(part, bytes):
@@ -137,7 +136,7 @@ def _add(
 
 def _parts(value: Any) -> Iterator[Any]:
     """Components of a value: bytes, or further values."""
-    value = getattr(value, "py_func", value)  # of a compiled function
+    value = getattr(value, "py_func", value)  # for a compiled function
     match value:
         case np.ndarray():
             yield f"{value.dtype.str} {value.shape}".encode()
@@ -181,20 +180,19 @@ def _parts(value: Any) -> Iterator[Any]:
             if dataclasses.is_dataclass(value):
                 yield from (getattr(value, field.name) for field in dataclasses.fields(value))
             elif not type(value).__module__.startswith("flexmbs."):
-                # whose objects may hold what they have computed
+                # objects of installed packages may cache computed values
                 yield _reduced(value)
 
 
 def _used(function: types.FunctionType) -> dict[str, Any]:
-    """Values by the names with which a function and those within it refer to them: enclosed, global
-    and imported ones.
-    """
+    """Values by the names by which a function and the functions within it refer to them: enclosed,
+    global and imported."""
     code, known = function.__code__, function.__globals__
     codes = list(_codes(code))
     names = sorted({name for each in codes for name in each.co_names})
     found: dict[str, Any] = {}
     for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-        with contextlib.suppress(ValueError):  # nothing is there yet
+        with contextlib.suppress(ValueError):  # an empty cell
             found[name] = cell.cell_contents
     found |= {name: known[name] for name in names if name in known}
     found |= {f"import {name}": module for each in codes for name, module in _imported(each, known)}
@@ -202,7 +200,7 @@ def _used(function: types.FunctionType) -> dict[str, Any]:
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """A code and those within it, such as lambdas and comprehensions."""
+    """Code object and those nested in it, such as lambdas and comprehensions."""
     yield code
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
@@ -212,11 +210,11 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def _imported(
     code: types.CodeType, known: dict[str, Any]
 ) -> Iterator[tuple[str, types.ModuleType]]:
-    """Modules of the user that a code imports where it runs, as it does."""
+    """User modules that a code object imports at run time, imported in the same way."""
     steps = [each for each in dis.get_instructions(code) if each.opname != "EXTENDED_ARG"]
     for level, names, step in zip(steps, steps[1:], steps[2:]):
         if step.opname == "IMPORT_NAME":
-            # of any kind, by the module: the function itself tells it
+            # any error of the module: the function itself will report it
             with contextlib.suppress(Exception):
                 if level.argval or _to_import(step.argval.partition(".")[0]):
                     yield (
@@ -231,9 +229,8 @@ def _imported(
 
 
 def _of_module(value: Any, names: list[str], seen: dict[int, Any]) -> Any:
-    """A module of the user as the attributes with these names, modules among them in the same way;
-    other values as they are.
-    """
+    """Module of the user reduced to the attributes with these names, modules among them in the same
+    way; other values unchanged."""
     if not isinstance(value, types.ModuleType) or id(value) in seen or not _of_user(value):
         return value
     seen[id(value)] = value
@@ -247,9 +244,8 @@ def _is_class_of_user(value: type) -> bool:
 
 
 def _of_user(module: types.ModuleType | None) -> bool:
-    """True if a module belongs to the user: a file, a folder or interactive input; None stands for a
-    module unknown to Python.
-    """
+    """True if a module belongs to the user: a file, a folder or interactive input; None means a
+    module unknown to Python."""
     if module is None or module.__name__ in ("__main__", "__mp_main__"):
         return True
     paths = (getattr(module, "__file__", None), *getattr(module, "__path__", ()))
@@ -268,12 +264,11 @@ def _to_import(name: str) -> bool:
 
 
 def _reduced(value: Any) -> Any:
-    """Components of an object as for a copy; its attributes where it is copied by name or not at
-    all.
-    """
+    """Components of an object as for a copy; its attributes if it is copied by name or cannot be
+    copied."""
     try:
         found = value.__reduce_ex__(2)
-    except Exception:  # of any kind, by the object's own method: of a lock, say
+    except Exception:  # any error of the object's own method, for example of a lock
         found = ""
     if isinstance(found, str):
         return getattr(value, "__dict__", found)

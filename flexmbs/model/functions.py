@@ -1,6 +1,7 @@
 """User functions: Python callables, written in files as ``module:name``.
 
-Importing a module runs its code, hence names in files are imported only with the user's consent.
+Importing a module runs its code, so names in files are imported only with the user's consent.
+
 """
 
 import contextlib
@@ -25,8 +26,8 @@ _MAY_IMPORT = contextvars.ContextVar("may_import", default=True)
 
 @contextlib.contextmanager
 def imports_allowed(allowed: bool) -> Iterator[None]:
-    """True if ``module:name`` is imported, in this thread and while the block runs; rejected names
-    are problems of the file.
+    """Import ``module:name`` if ``allowed``, in this thread and while the block runs; otherwise
+    names are problems of the file.
     """
     token = _MAY_IMPORT.set(allowed)
     try:
@@ -36,9 +37,8 @@ def imports_allowed(allowed: bool) -> Iterator[None]:
 
 
 def function_text(function: Callable[..., Any]) -> str:
-    """The ``module:name`` under which a function can be found again. Raises ValueError if there is
-    none.
-    """
+    """Name ``module:name`` under which a function can be found again. Raises ValueError if there is
+    none."""
     module = getattr(function, "__module__", None)
     qualname = getattr(function, "__qualname__", None)
     text = f"{module}:{qualname}"
@@ -59,7 +59,7 @@ def function_text(function: Callable[..., Any]) -> str:
 
 
 def named_function(text: str) -> Callable[..., Any]:
-    """The function that ``module:name`` names; nothing is evaluated, the module is imported."""
+    """Function named by ``module:name``; the module is imported, nothing is evaluated."""
     module, colon, attribute = text.partition(":")
     parts = module.split(".") + attribute.split(".")
     if not colon or not all(part.isidentifier() for part in parts):
@@ -108,9 +108,8 @@ _STAND_INS = contextvars.ContextVar("stand_ins", default=False)
 
 @contextlib.contextmanager
 def stand_ins() -> Iterator[None]:
-    """Names are placeholders for missing functions, in this thread and while the block runs:
-    nothing is imported.
-    """
+    """Use placeholders for missing functions, in this thread and while the block runs: nothing is
+    imported."""
     token = _STAND_INS.set(True)
     try:
         yield
@@ -120,9 +119,8 @@ def stand_ins() -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True)
 class StandIn:
-    """Placeholder for a function of which a solution file has only the name, ``text``; it cannot be
-    called.
-    """
+    """Placeholder for a function of which a solution file contains only the name, ``text``; it
+    cannot be called."""
 
     text: str
 
@@ -131,13 +129,13 @@ class StandIn:
 
 
 NOT_THERE = (
-    "a solution file holds no user functions; load it with the model, Solution.load(path, "
+    "a solution file contains no user functions; load it with the model, Solution.load(path, "
     "model=...)"
 )
 
 
 def function(value: object) -> Callable[..., Any]:
-    """A callable from itself or from ``module:name``."""
+    """Callable from a callable or from ``module:name``."""
     if isinstance(value, str):
         return StandIn(value) if _STAND_INS.get() else named_function(value)
     if not callable(value):
@@ -176,9 +174,8 @@ def function_of(count: int, signature: str) -> Callable[[Any], Any]:
 def require_arguments(
     function: Any, count: int, signature: str, parameters: tuple[float, ...] = ()
 ) -> None:
-    """Raise `NestedError` unless a function takes ``count`` arguments, and behind them
-    ``parameters`` where there are some.
-    """
+    """Raise `NestedError` unless a function takes ``count`` arguments, followed by ``parameters``
+    if there are any."""
     if parameters:
         count, signature = count + 1, signature.replace(")", ", parameters)", 1)
     try:

@@ -1,10 +1,11 @@
 """Couplings by user functions of any joint coordinates: g(q, t) = 0 on positions, a(q, t) · q̇ +
 a₀(q, t) = 0 on velocities.
 
-With x the named coordinates, ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, and the multiplier λ makes
-the torque or force aᵢ λ on each coordinate. Coordinates of points follow from a joint `Pose`, which
-constrains nothing. Lurie, Analytical Mechanics (2002), chapter 1 (constraints g(r₁ … r_n, t) = 0
-and A q̇ + a₀ = 0).
+With the named coordinates x, ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the multiplier λ produces
+the torque or force aᵢ λ on each coordinate. Coordinates of points are provided by a joint `Pose`,
+which constrains nothing. Lurie, Analytical Mechanics (2002), chapter 1 (constraints g(r₁ … r_n, t)
+= 0 and A q̇ + a₀ = 0).
+
 """
 
 import dataclasses
@@ -38,7 +39,7 @@ class CoordinateEquation(Protocol):
 
 
 class GeneralCoupling(Coupling):
-    """One equation between joint coordinates by a user function of time t and the array x of their
+    """Equation between joint coordinates by a user function of time t and the array x of their
     values.
 
     Parameters
@@ -57,20 +58,20 @@ class GeneralCoupling(Coupling):
 
 
 class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
-    """g(t, x) = 0 by a user function.
+    """Constraint g(t, x) = 0 by a user function.
 
     Derivatives that are not given are computed by complex steps, or by differences if the function
-    takes no complex numbers. Source: docs/theory.md, section 14.
+    does not support complex numbers. Source: docs/theory.md, section 14.
 
     Parameters
     ----------
     function : function
         ``function(t, x)`` returns g.
     gradient : function or None
-        ``gradient(t, x)`` returns ∂g/∂x, one number for each coordinate, and ∂g/∂t as one more if
+        ``gradient(t, x)`` returns ∂g/∂x, one number per coordinate, followed by ∂g/∂t if
         ``rheonomic``.
     rheonomic : bool
-        Whether g depends on time.
+        True if g depends on time.
 
     Examples
     --------
@@ -96,17 +97,16 @@ class HolonomicCoupling(GeneralCoupling, kind="holonomic"):
 
 
 class VelocityCoupling(GeneralCoupling, kind="velocity"):
-    """a(t, x) · ẋ + a₀(t, x) = 0 by a user function: a nonholonomic equation.
+    """Nonholonomic constraint a(t, x) · ẋ + a₀(t, x) = 0 by a user function.
 
     Source: docs/theory.md, section 14.
 
     Parameters
     ----------
     function : function
-        ``function(t, x)`` returns a, one number for each coordinate, and a₀ as one more where there
-        is one.
+        ``function(t, x)`` returns a, one number per coordinate, followed by a₀ if there is one.
     rheonomic : bool
-        Whether a or a₀ depends on time.
+        True if a or a₀ depends on time.
 
     Examples
     --------
@@ -133,10 +133,10 @@ class VelocityCoupling(GeneralCoupling, kind="velocity"):
 
 
 def nonholonomic_couplings(couplings: dict[str, Coupling]) -> list[str]:
-    """Names of those that constrain velocities only."""
+    """Names of the couplings that constrain velocities only."""
     return [name for name, coupling in couplings.items() if isinstance(coupling, VelocityCoupling)]
 
 
 def probe_of(n: int) -> tuple[float, np.ndarray]:
-    """Time and coordinates that are special for no function."""
+    """Time and coordinates at which no function is likely to be special."""
     return 0.3, 0.2 + 0.37 * np.arange(1, n + 1) % 1.1

@@ -1,14 +1,15 @@
-"""Inputs of a stepper as forces: u is a force state with ż = 0, so that it is part of the state and
-held until it is set anew.
+"""Inputs of a stepper as forces: u is a force state with ż = 0, so it is part of the state and held
+until it is set again.
 
-They belong to no registry: a `Stepper` adds them to its copy of a model, files do not hold them.
+They are not registered: a `Stepper` adds them to its copy of a model, and files do not contain
+them.
 """
 
 from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.forces.force import OnFrame
 from flexmbs.model.laws import JointLaw
 
-MOTION = 19  # numbers of time and motion of a frame, before its force states
+MOTION = 19  # numbers of time and motion of a frame, which precede its force states
 
 
 @law_kernel
@@ -19,7 +20,7 @@ def held_effort(p, u, x, out):
 
 @held_effort.slopes
 def no_slopes(p, u, x, out):
-    """None: the force does not depend on the motion"""
+    """No slopes: the force does not depend on the motion"""
 
 
 @law_kernel
@@ -35,7 +36,7 @@ def no_wrench_slopes(p, u, x, out):
 
 
 class HeldEffort(JointLaw):
-    """Generalized force Q = z (N or N m) of one force state."""
+    """Generalized force Q = z (N or N m), one force state."""
 
     def row(self) -> Row:
         return Row(held_effort, states=1)

@@ -1,5 +1,5 @@
 """Piecewise cubics through points: coefficients c (4, n − 1), x = Σ_k c[k, i] (t − t_i)^(3 − k)
-between t_i and the next.
+between t_i and the next point.
 """
 
 from collections.abc import Callable
@@ -18,11 +18,12 @@ def straight_lines(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def monotone(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The monotone cubics of Fritsch and Butland (SIAM J. Sci. Stat. Comput. 5 (1984) 300), known
-    as PCHIP.
+    """Monotone cubics of Fritsch and Butland (SIAM J. Sci. Stat. Comput. 5 (1984) 300), known as
+    PCHIP.
 
-    There is no overshoot between two points; the rate is continuous, the acceleration jumps at the
+    They do not overshoot between two points; the rate is continuous, the acceleration jumps at the
     points.
+
     """
     h, d = np.diff(t), np.diff(x) / np.diff(t)
     m = _slopes(h, d)
@@ -32,7 +33,7 @@ def monotone(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def spline(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The cubic spline (not-a-knot): continuous accelerations; it may overshoot its points."""
+    """Cubic spline (not-a-knot): continuous accelerations; it may overshoot its points."""
     from scipy.interpolate import CubicSpline  # import on demand: a third of a second
 
     return np.ascontiguousarray(CubicSpline(t, x).c)
@@ -68,13 +69,13 @@ def _end(h0: float, h1: float, d0: float, d1: float) -> float:
 
 
 def excess(t: np.ndarray, c: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(n − 1,) overshoot of each cubic beyond the values at its two ends; positive above them."""
+    """Overshoot (n − 1,) of each cubic beyond the values at its two ends; positive above them."""
     low, high, h = np.minimum(x[:-1], x[1:]), np.maximum(x[:-1], x[1:]), np.diff(t)
     a, b, r = 3.0 * c[0], 2.0 * c[1], c[2]
     found = np.zeros(len(h))
     with np.errstate(divide="ignore", invalid="ignore"):
         half = -0.5 * (b + np.copysign(np.sqrt(b * b - 4.0 * a * r), b))
-        for u in (half / a, r / half):  # where the rate vanishes; not a number where it does not
+        for u in (half / a, r / half):  # zeros of the rate; NaN if there is none
             value = ((c[0] * u + c[1]) * u + c[2]) * u + c[3]
             over = np.maximum(value - high, 0.0) + np.minimum(value - low, 0.0)
             found = np.where((u > 0.0) & (u < h) & (np.abs(over) > np.abs(found)), over, found)

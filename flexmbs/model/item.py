@@ -1,4 +1,5 @@
-"""`Item`: a named member of a model that connects or acts between bodies: joints, forces, drives."""
+"""`Item`: named member of a model that connects bodies or acts between them: joints, forces,
+drives."""
 
 import dataclasses
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class CoordinateUse(NamedTuple):
-    """A degree of freedom of a joint, with its position coordinate, that an item refers to."""
+    """Degree of freedom of a joint, with its position coordinate, to which an item refers."""
 
     joint: str
     coordinate: int
 
 
 class Item(Declaration):
-    """A joint, force, contact or drive, referred to by its name.
+    """Joint, force, contact or drive, referred to by its name.
 
     Parameters
     ----------
@@ -35,23 +36,22 @@ class Item(Declaration):
     extended: ClassVar[tuple[str, ...]] = ()
 
     def handle(self) -> ItemHandle:
-        """Handle that ``model.add`` returns."""
+        """Handle returned by ``model.add``."""
         return ItemHandle(self.section, self.name)
 
     def coordinate_used(self) -> CoordinateUse | None:
-        """The degree of freedom of a joint on which it acts, if any."""
+        """Degree of freedom of a joint on which it acts, if any."""
         return None
 
     def unfit_for(self, joint: "Joint", motion: "Motion") -> str:
-        """Why the degree of freedom of this motion of the joint is not one on which it can act, or
-        nothing.
-        """
+        """Reason why it cannot act on the degree of freedom of this motion of the joint; "" if it
+        can."""
         return ""
 
     def constraint_classes(self) -> tuple[ConstraintClass, ...]:
-        """Its constraint rows by class; none for a force."""
+        """Constraint rows by class; empty for a force."""
         return ()
 
     def warnings(self) -> list[Problem]:
-        """Unusual values of the item that are probably mistakes."""
+        """Problems for unusual values that are probably mistakes."""
         return []

@@ -1,8 +1,9 @@
 """Joints between two frames. A joint is data: its chain of `motions` from the parent frame to the
 child frame.
 
-At q = 0 the child frame coincides with the parent frame. Axes are in the axes of the parent frame
-at that position. A new lower pair is a class with its parameters and its chain.
+At q = 0 the child frame coincides with the parent frame. Axes are given in the parent frame in that
+position. A new lower pair is a class with its parameters and its chain.
+
 """
 
 import dataclasses
@@ -21,7 +22,7 @@ from flexmbs.model.motions import Ball, FreeMotion, Motion, Motions, Rotate, Scr
 
 
 class Joint(Item, section="joints"):
-    """A joint from frame ``parent`` to frame ``child``.
+    """Joint from frame ``parent`` to frame ``child``.
 
     A spatial rotation has a unit quaternion (scalar first) as position coordinates. Initial values
     that are given, zero included, are kept as far as the constraints allow; values that are not
@@ -44,7 +45,7 @@ class Joint(Item, section="joints"):
     q0: OptionalScalarOrVector = None
     v0: OptionalScalarOrVector = None
 
-    carries: ClassVar[bool] = True  # whether it can be a joint of the tree
+    carries: ClassVar[bool] = True  # True if it can be a joint of the tree
 
     if TYPE_CHECKING:
 
@@ -64,24 +65,23 @@ class Joint(Item, section="joints"):
 
     @property
     def rest(self) -> Vector:
-        """(nq,) coordinates at rest, where only the constant motions of the chain act."""
+        """Coordinates (nq,) at rest, where only the constant motions of the chain act."""
         return sum((motion.rest for motion in self.motions), ())
 
     @property
     def initial_position(self) -> Vector:
-        """(nq,) ``q0``, or the rest position if none is given."""
+        """Initial position (nq,): ``q0``, or the rest position if it is not given."""
         return self.rest if self.q0 is None else self.q0  # type: ignore[no-any-return]
 
     @property
     def initial_velocity(self) -> Vector:
-        """(nv,) ``v0``, or zero if none is given."""
+        """Initial velocity (nv,): ``v0``, or zero if it is not given."""
         return (0.0,) * self.nv if self.v0 is None else self.v0  # type: ignore[no-any-return]
 
     @property
     def among_equals(self) -> str:
-        """Distinguishes it from others between the same two frames; empty for joints, of which
-        there is one.
-        """
+        """Text that distinguishes it from others between the same two frames; empty for joints, of
+        which there is only one."""
         return ""
 
     @property
@@ -156,7 +156,7 @@ def _full(value: Any, default: Vector) -> Vector:
     """All coordinates from the given value: a number, or one number per coordinate."""
     if not default and value not in (0.0, ()):
         raise ValueError(
-            "it has no coordinates; give initial values to the other joints of its bodies"
+            "it has no coordinates; give initial values for the other joints of its bodies"
         )
     if isinstance(value, tuple):
         if len(value) != len(default):
@@ -181,9 +181,8 @@ def _checked_positions(q0: Vector, motions: tuple[Motion, ...]) -> Vector:
 
 
 def normal_directions(normal: Vector) -> tuple[Vector, Vector]:
-    """Two unit vectors a, b that make (a, b, normal) right-handed and orthonormal; x, y for z and
-    cyclic for the others.
-    """
+    """Unit vectors a, b that make (a, b, normal) right-handed and orthonormal; x, y for z and
+    cyclically for other axes."""
     k = max(range(3), key=lambda i: abs(normal[i]))
     seed = [0.0, 0.0, 0.0]
     seed[(k + 1) % 3] = 1.0
@@ -217,7 +216,7 @@ def _at_least_one(motions: tuple[Motion, ...]) -> tuple[Motion, ...]:
 
 
 class Fixed(Joint, kind="fixed"):
-    """No degree of freedom.
+    """Fixed connection without degrees of freedom.
 
     Source: docs/theory.md, section 11.
 
@@ -320,8 +319,8 @@ class Cylindrical(Joint, kind="cylindrical"):
 
 
 class Universal(Joint, kind="universal"):
-    """Rotation about an axis fixed in the parent, then about one fixed in the child (Cardan joint);
-    two coordinates in rad.
+    """Rotation about an axis fixed in the parent, then about an axis fixed in the child (Cardan
+    joint); two coordinates in rad.
 
     Source: docs/theory.md, section 11.
 
@@ -352,15 +351,15 @@ class Universal(Joint, kind="universal"):
 
     def warnings(self) -> list[Problem]:
         cosine = sum(a * b for a, b in zip(*self.axes))
-        text = f"the axes are not perpendicular (cosine {cosine:g}), as those of a Cardan joint are"
+        text = f"the axes are not perpendicular (cosine {cosine:g}), unlike those of a Cardan joint"
         return super().warnings() + (
             [Problem((self.section, self.name, "axes"), text)] if abs(cosine) > 1e-6 else []
         )
 
 
 class Spherical(Joint, kind="spherical"):
-    """Any rotation about the common point; q is a unit quaternion (scalar first), v the angular
-    velocity in child axes.
+    """Arbitrary rotation about the common point; q is a unit quaternion (scalar first), v the
+    angular velocity in child axes.
 
     Source: docs/theory.md, section 11.
 
@@ -434,8 +433,8 @@ class Pose(Joint, kind="pose"):
     """All six degrees of freedom as three translations x, y, z along the parent's axes (m),
     coordinates 0 to 2, and a rotation.
 
-    It constrains nothing: beside other joints it gives positions of points to couplings. q has 7
-    numbers (x, y, z, quaternion). Source: docs/theory.md, section 11.
+    It constrains nothing: together with other joints it provides positions of points for couplings.
+    q has 7 numbers (x, y, z, quaternion). Source: docs/theory.md, section 11.
 
     Examples
     --------

@@ -20,19 +20,19 @@ from flexmbs.model.functions import UserFunction, parameter_count
 from flexmbs.model.interpolation import INTERPOLATIONS
 
 State = tuple[float, float, float]
-DIFFERENCE = 1e-4  # s, for rates that functions do not return
+DIFFERENCE = 1e-4  # s, step of the differences for rates that functions do not return
 
 
 class TimeLaw(Declaration, abc.ABC, section="laws"):
-    """A law of time x(t); ``law(t)`` is its value, ``law.state(t)`` value, rate and acceleration."""
+    """Law of time x(t); ``law(t)`` is its value, ``law.state(t)`` value, rate and acceleration."""
 
     @abc.abstractmethod
     def state(self, t: float) -> State:
         """Value, rate and acceleration at time ``t`` (s)."""
 
     def corners(self) -> tuple[float, ...]:
-        """Times (s) at which controlled steps end, so that short events are not missed: begin, end
-        and points of reduced smoothness, and points between them."""
+        """Times (s) at which controlled steps end, so that short events are not missed: beginning,
+        end and points of reduced smoothness, and points between them."""
         return ()
 
     def __call__(self, t: float) -> float:
@@ -233,7 +233,8 @@ class Table(TimeLaw, kind="table"):
                 [
                     Problem(
                         ("values",),
-                        f"must have {len(self.times)} numbers, one per time, not {len(self.values)}",
+                        f"must have {len(self.times)} numbers, one per time, not "
+                        f"{len(self.values)}",
                     )
                 ]
             )
@@ -245,9 +246,8 @@ class Table(TimeLaw, kind="table"):
         return self
 
     def coefficients(self) -> np.ndarray:
-        """(4, n − 1) coefficients c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and
-        times[i + 1].
-        """
+        """Coefficients (4, n − 1) c: x = Σ_k c[k, i] (t − times[i])^(3 − k) between times[i] and
+        times[i + 1]."""
         return self._coefficients
 
     @functools.cached_property
@@ -277,11 +277,11 @@ class Table(TimeLaw, kind="table"):
 
 
 class Function(TimeLaw, kind="function"):
-    """A user function, or its name ``module:name``.
+    """User function, or its name ``module:name``.
 
     As a law of time: f(t) → value, or f(t) → (value, rate, acceleration); rates that are not given
     are computed by central differences. As the law of a joint force: f(t, x, v) → force, with the
-    joint coordinate x and its rate v. The results must depend on the arguments alone: integrators
+    joint coordinate x and its rate v. The results must depend only on the arguments: integrators
     call it at trial states and in rejected steps.
 
     Parameters
@@ -310,7 +310,8 @@ class Function(TimeLaw, kind="function"):
 
 def function_state(function: Callable[..., Any], t: float) -> State:
     """Value, rate and acceleration of f(t) → (value, rate, acceleration), or of f(t) → value by
-    central differences of order 4: rates of a sine of 1 kHz to 1 %, of 100 Hz to 1e-6."""
+    central differences of order 4: rates of a sine of 1 kHz are accurate to 1 %, of 100 Hz to
+    1e-6."""
     result = function(t)
     if not isinstance(result, numbers.Real):
         try:
@@ -320,7 +321,7 @@ def function_state(function: Callable[..., Any], t: float) -> State:
                 f"gives {shown(result)}; return a number, or value, rate and acceleration"
             ) from None
         return value, rate, acceleration
-    h = (t + DIFFERENCE) - t  # the difference of the rounded times
+    h = (t + DIFFERENCE) - t  # difference of the rounded times
     middle, before, after, earlier, later = (
         float(result),
         *(float(function(t + k * h)) for k in (-1, 1, -2, 2)),
@@ -334,7 +335,7 @@ def function_state(function: Callable[..., Any], t: float) -> State:
 
 
 def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ...]) -> Any:
-    """A law from a table with ``kind``, from any of the families."""
+    """Law from a table with ``kind``, from any of the families."""
     kind = table.get("kind")
     for family in families:
         if isinstance(kind, str) and kind in family.kinds:
@@ -348,7 +349,7 @@ def _read_law(table: Mapping[str, object], families: tuple[type[Declaration], ..
 
 
 def _simple_law(value: object) -> TimeLaw:
-    """A law of time from a number or a function."""
+    """Law of time from a number or a function."""
     if isinstance(value, numbers.Real):
         return Constant.read({"value": value})
     if callable(value) or isinstance(value, str):
@@ -357,7 +358,7 @@ def _simple_law(value: object) -> TimeLaw:
 
 
 def time_law(value: object) -> TimeLaw:
-    """A law of time from itself, a table, a number or a function of t."""
+    """Law of time from a law, a table, a number or a function of t."""
     if isinstance(value, Mapping):
         value = _read_law(value, (TimeLaw,))
     if not isinstance(value, TimeLaw):
@@ -370,7 +371,7 @@ def time_law(value: object) -> TimeLaw:
 
 
 def optional_time_law(value: object) -> TimeLaw | None:
-    """A law of time as `time_law` makes it, or None."""
+    """Law of time as in `time_law`, or None."""
     return None if value is None else time_law(value)
 
 
@@ -402,18 +403,18 @@ def pid(p, u, x, out):
 @pd.slopes
 @pid.slopes
 def first_two(p, u, x, out):
-    """Stiffness and damping of a linear law, its first two parameters"""
+    """Stiffness and damping of a linear law: its first two parameters"""
     out[0] = p[0]
     out[1] = p[1]
 
 
 class JointLaw(Declaration, section="joint laws"):
-    """A law for the generalized force on a joint coordinate x with rate v, see
+    """Law for the generalized force on a joint coordinate x with rate v; see
     `flexmbs.model.forces.JointForce`.
     """
 
     def row(self) -> Row:
-        """Its record."""
+        """Record of the law."""
         raise NotImplementedError
 
 
@@ -525,7 +526,7 @@ class SpringDamper(JointLaw, kind="spring-damper"):
 
 
 def joint_law(value: object) -> JointLaw | TimeLaw:
-    """A law for a joint force from itself, a table, a number, or a function of t or of (t, x, v)."""
+    """Law for a joint force from a law, a table, a number, or a function of t or of (t, x, v)."""
     if isinstance(value, JointLaw):
         return value
     if isinstance(value, Mapping):

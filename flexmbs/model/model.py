@@ -1,6 +1,5 @@
 """`ModelData`: named bodies, joints, forces, drives, couplings, contacts and rotors, with gravity
-and frames on the ground.
-"""
+and frames on the ground."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping
@@ -10,7 +9,7 @@ from typing import Annotated, Any, overload
 from pydantic import BeforeValidator
 
 import flexmbs.model.general_couplings
-import flexmbs.model.relations  # noqa: F401  registers their kinds among those of joints
+import flexmbs.model.relations  # noqa: F401  registers their kinds as joints
 from flexmbs.declaration import Declaration
 from flexmbs.errors import InputError
 from flexmbs.files.paths import file_path
@@ -39,7 +38,7 @@ OPTIONAL = ("couplings", "contacts", "rotors")  # not shown when empty
 
 
 class Header(Declaration, section="model"):
-    """The values of a model other than its items.
+    """Values of a model other than its items.
 
     Parameters
     ----------
@@ -60,15 +59,16 @@ class Header(Declaration, section="model"):
 
 
 class ModelData:
-    """A multibody model, as declared data.
+    """Multibody model as declared data.
 
-    name: its name.  gravity: acceleration in world axes (m/s²).  frames: named frames on the ground
-    (positions or `Frame`). cuts: names of the joints to cut in closed loops, if chosen by the user.
-    run: options of a run, for its file.
+    name: of the model.  gravity: acceleration in world axes (m/s²).  frames: named frames on the
+    ground (positions or `Frame`). cuts: names of the joints to cut in closed loops, if chosen by
+    the user. run: options of a run, stored in its file.
 
     ``bodies``, ``joints``, ``forces``, ``drives``, ``couplings``, ``contacts``, ``rotors`` map
-    names to declarations in the order they were added; ``run`` has the options of a run or None;
-    relative file paths start from ``folder``.
+    names to declarations in the order in which they were added; ``run`` has the options of a run or
+    None; relative file paths start from ``folder``.
+
 
     Examples
     --------
@@ -147,7 +147,7 @@ class ModelData:
 
     @property
     def ground(self) -> BodyHandle:
-        """The ground: ``model.ground`` is the world frame, ``model.ground["pivot"]`` a frame on it."""
+        """Ground: ``model.ground`` is the world frame, ``model.ground["pivot"]`` a frame on it."""
         return BodyHandle(GROUND, "", tuple(self.frames))
 
     @overload
@@ -157,9 +157,8 @@ class ModelData:
         self, item: Joint | Force | Drive | Coupling | Contact | RotorInertia
     ) -> ItemHandle: ...
     def add(self, item: Any) -> BodyHandle | ItemHandle:
-        """Add an item; returns its handle. Raises `InputError` if it is not an item of a model or
-        its name is in use.
-        """
+        """Add an item and return its handle. Raises `InputError` if it is not an item of a model or
+        its name is in use."""
         if not isinstance(item, Declaration) or item.section not in SECTIONS:
             takes = "bodies, joints, forces, drives, couplings, contacts and rotors"
             raise InputError(
@@ -174,8 +173,8 @@ class ModelData:
         return item.handle()  # type: ignore[attr-defined,no-any-return]
 
     def items(self, section: str) -> dict[str, Any]:
-        """The items of one section: "bodies", "joints", "forces", "drives", "couplings", "contacts"
-        or "rotors".
+        """Items of one section: "bodies", "joints", "forces", "drives", "couplings", "contacts" or
+        "rotors".
         """
         sections: dict[str, dict[str, Any]] = {
             "bodies": self.bodies,
@@ -189,10 +188,10 @@ class ModelData:
         return sections[section]
 
     def to_toml(self, *, complete: bool = True) -> str:
-        """The model as the text of its file, with paths relative to `folder`.
+        """Text of the model file, with paths relative to `folder`.
 
-        Raises `InputError` for content that a file cannot hold (data in memory, unnamed functions);
-        with ``complete=False`` these are only described.
+        Raises `InputError` for content that a file cannot represent (data in memory, unnamed
+        functions); with ``complete=False`` these are only described.
         """
         return model_text(self, self.folder, complete=complete)
 
@@ -203,7 +202,7 @@ class ModelData:
         save(self, file_path(path), allow_outside=allow_outside)
 
     def __eq__(self, other: object) -> bool:
-        """Same name, gravity, frames, cuts, run and items in the same order."""
+        """Compare name, gravity, frames, cuts, run and items, including their order."""
         return isinstance(other, ModelData) and self._values() == other._values()
 
     __hash__ = None  # type: ignore[assignment]

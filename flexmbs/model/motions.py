@@ -1,10 +1,11 @@
-"""Elementary motions, of which every joint is composed.
+"""Elementary motions that compose every joint.
 
 A joint is a chain of motions from the parent frame to the child frame. A motion is described by its
-numbers alone, which the compiled kernels (`flexmbs.dynamics.joints`) and NumPy
-(`flexmbs.model.chain_twists`) read alike:
+numbers alone, which both the compiled kernels (`flexmbs.dynamics.joints`) and NumPy
+(`flexmbs.model.chain_twists`) read:
 
-| nv | pose X(q) | twist in the axes behind it | positions |
+
+| nv | pose X(q) | twist in the axes after it | positions |
 |----|-----------|-----------------------------|-----------|
 | 0  | constant (``rotation``, ``translation``) | none | none |
 | 1  | exp(q ω), q v with v parallel to ω | ``unit_twist`` (v, ω) q̇ | q (rad or m) |
@@ -12,8 +13,8 @@ numbers alone, which the compiled kernels (`flexmbs.dynamics.joints`) and NumPy
 | 6  | position and Euler parameters | (v, ω) | three lengths (m), then four Euler parameters |
 
 A further motion with one coordinate is a class with its ``unit_twist``: ω is a unit vector and q
-the angle, or ω is zero, v a unit vector and q the length. An axis beside the origin is made by a
-`FixedTranslation` before and its inverse behind.
+the angle, or ω is zero, v a unit vector and q the length. An axis away from the origin needs a
+`FixedTranslation` before and its inverse after the motion.
 """
 
 import dataclasses
@@ -27,7 +28,7 @@ from flexmbs.declaration import Declaration, NestedError, Problem, shown
 from flexmbs.model.fields import Axis, Matrix, Number, Vector, Vector3, items
 from flexmbs.model.frames import axis_angle_matrix
 
-ROUND_OFF = 1e-9  # of unit axes and of components across them
+ROUND_OFF = 1e-9  # of the length of unit axes and of components perpendicular to them
 
 
 def opposite(vector: Vector) -> Vector:
@@ -36,7 +37,7 @@ def opposite(vector: Vector) -> Vector:
 
 
 class Motion(Declaration, section="motions"):
-    """One elementary motion: numbers of positions and velocities, positions at rest."""
+    """Elementary motion: numbers of positions and velocities, positions at rest."""
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0
@@ -44,8 +45,8 @@ class Motion(Declaration, section="motions"):
 
     @property
     def unit_twist(self) -> Vector:
-        """(v, ω) per velocity of a motion with one coordinate, v parallel to ω, the axis of unit
-        length; zero otherwise.
+        """Twist (v, ω) per velocity of a motion with one coordinate, v parallel to ω, the axis of
+        unit length; zero otherwise.
         """
         return (0.0,) * 6
 
@@ -61,7 +62,7 @@ class Motion(Declaration, section="motions"):
 
     @property
     def freedoms(self) -> int:
-        """Number of degrees of freedom as declared: those of a prescribed motion count."""
+        """Number of declared degrees of freedom, including prescribed motions."""
         return self.nv
 
     @property
@@ -81,24 +82,22 @@ class Motion(Declaration, section="motions"):
 
     @property
     def moves_along(self) -> bool:
-        """True if it displaces the motions behind it."""
+        """True if it displaces the motions after it."""
         return self.slides or any(self.translation)
 
     def warnings(self) -> list[str]:
-        """Unusual values that are probably mistakes."""
+        """Messages about unusual values that are probably mistakes."""
         return []
 
     def inverse(self) -> "Motion":
-        """The motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates
-        of X⁻¹).
-        """
+        """Motion X⁻¹ with the same coordinates (for a ball or free motion: with the coordinates of
+        X⁻¹)."""
         return Reversed(self) if self.nv == 1 else self
 
     @model_validator(mode="after")
     def _about_one_axis(self) -> "Motion":
-        """The pose exp(q ω), q v has the twist (v, ω) only with v along ω; q is its angle or
-        length.
-        """
+        """Check that v is along ω: only then the pose exp(q ω), q v has the twist (v, ω), and q is
+        its angle or length."""
         if self.nv != 1:
             return self
         v, w = self.unit_twist[:3], self.unit_twist[3:]
@@ -112,14 +111,15 @@ class Motion(Declaration, section="motions"):
         across = [v[i - 2] * w[i - 1] - v[i - 1] * w[i - 2] for i in range(3)]
         if math.hypot(*across) > ROUND_OFF * max(1.0, math.hypot(*v)):
             message = (
-                "translates across its axis; displace the axis by a FixedTranslation before it"
+                "translates perpendicular to its axis; displace the axis by a preceding "
+                "FixedTranslation"
             )
             raise NestedError([Problem(("unit_twist",), message)])
         return self
 
 
 class Reversed(Motion):
-    """A motion with one coordinate in the opposite direction, X(q)⁻¹."""
+    """Motion with one coordinate in the opposite direction, X(q)⁻¹."""
 
     nq = nv = 1
     rest = (0.0,)
@@ -135,9 +135,8 @@ class Reversed(Motion):
 
 
 class Prescribed(Motion):
-    """A motion whose coordinate is a given function of time: pose X(f(t)), relative twist (v, ω) ḟ,
-    no coordinate of its own.
-    """
+    """Motion whose coordinate is a given function of time: pose X(f(t)), relative twist (v, ω) ḟ,
+    without a free coordinate."""
 
     of: Motion = dataclasses.field(kw_only=False)
     drive: str = dataclasses.field(kw_only=False)
@@ -251,7 +250,7 @@ class ScrewMotion(Motion, kind="screw"):
 
 class Ball(Motion, kind="ball"):
     """Arbitrary rotation: unit quaternion (scalar first) and relative angular velocity (rad/s) in
-    the moved axes.
+    the moving axes.
 
     Examples
     --------
@@ -268,7 +267,7 @@ class Ball(Motion, kind="ball"):
 
 class FreeMotion(Motion, kind="free"):
     """Arbitrary displacement: position (m), unit quaternion (scalar first), and relative twist (v,
-    ω) in the moved axes.
+    ω) in the moving axes.
 
     Examples
     --------
@@ -298,7 +297,7 @@ class FixedTranslation(Motion, kind="fixed-translation"):
     >>> rod = model.add(fm.RigidBody("rod", mass=3.0, inertia=(0.25, 0.25, 0.001)))
     >>> swing = (fm.motions.Rotate("y"), fm.motions.FixedTranslation((0, 0, -0.5)))
     >>> hinge = model.add(fm.Chain("hinge", model.ground, rod, motions=swing, q0=0.1))
-    >>> fm.state(model).sd.round(5).tolist()  # that of a `Revolute` at the end of the rod
+    >>> fm.state(model).sd.round(5).tolist()  # same as a `Revolute` at the end of the rod
     [-1.46905]
     """
 

@@ -30,27 +30,28 @@ def _optional_axis(value: object) -> Any:
 
 
 class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
-    """A rotor on the parent of a joint that spins at n q̇ relative to it, geared to the coordinate
-    q.
+    """Rotor on the parent of a joint that spins at n q̇ relative to it, geared to the coordinate q.
 
-    T = ½ n² I q̇² + n I q̇ a·ω, with the angular velocity ω of the joint's parent frame: what the
-    spin adds to the kinetic energy ½ I (a·ω)² that the rotor has at rest. The mass and the inertia
-    of the rotor at rest belong to the body that carries it. Without the gyroscopic part T = ½ n² I
-    q̇², an armature. Siciliano et al., Robotics (2009), section 7.1.1; docs/theory.md, section 56.
+    T = ½ n² I q̇² + n I q̇ a·ω, with the angular velocity ω of the joint's parent frame: the
+    kinetic energy due to the spin, in addition to ½ I (a·ω)² of the locked rotor. The mass and the
+    inertia of the locked rotor belong to the body that carries it. Without the gyroscopic term T =
+    ½ n² I q̇², an armature. Siciliano et al., Robotics (2009), section 7.1.1; docs/theory.md,
+    section 56.
+
 
     Parameters
     ----------
     joint : joint
-        The joint, by handle or name; the rotor sits on its parent.
+        The joint, by handle or name; the rotor is on its parent.
     inertia : float [kg m²]
         Moment of inertia I of the rotor about its axis.
     ratio : float [1 or rad/m]
-        Gear ratio n, spin of the rotor over the rate of the coordinate; negative if it turns the
-        other way.
+        Gear ratio n, spin of the rotor divided by the rate of the coordinate; negative if it turns
+        the other way.
     axis : "x" … "-z", 3 floats or None
         Axis of spin in the joint's parent frame; by default the axis of the joint.
     gyroscopic : bool
-        Whether the angular momentum n I q̇ a turns with the parent and acts on it; needs a joint
+        Include the gyroscopic effect of the angular momentum n I q̇ a on the parent; needs a joint
         with one coordinate.
     coordinate : int
         Index of the degree of freedom of the joint, from 0.
@@ -83,11 +84,11 @@ class RotorInertia(Item, section="rotors", kind="rotor-inertia"):
 
     @property
     def reflected(self) -> float:
-        """n² I (kg m², of a translation kg)"""
+        """Reflected inertia n² I (kg m², for a translation kg)"""
         return float(self.ratio**2 * self.inertia)
 
     def coordinate_used(self) -> CoordinateUse:
-        """The degree of freedom to which it is geared."""
+        """Degree of freedom to which it is geared."""
         return CoordinateUse(self.joint, self.coordinate)
 
     def spin_axis(self, joint: "Joint") -> Vector:
@@ -114,25 +115,25 @@ def rotor_problems(model: "ModelData") -> list[Problem]:
         path = ("rotors", name, "joint")
         if joint.nv > 1:
             text = (
-                f"joint '{joint.name}' has {joint.nv} coordinates: which of its parts carries "
-                "the rotor is open"
+                f"joint '{joint.name}' has {joint.nv} coordinates: the part that carries "
+                "the rotor is ambiguous"
             )
             found.append(
                 Problem(
                     path,
-                    f"{text}; take a body between joints of one coordinate, or gyroscopic = false",
+                    f"{text}; use a body between joints of one coordinate, or gyroscopic = false",
                 )
             )
         elif isinstance(model.bodies.get(joint.parent.body), PointMass):
             text = (
                 f"its carrier '{joint.parent.body}' is a point mass, which has no angular velocity"
             )
-            found.append(Problem(path, f"{text}; take a rigid body, or gyroscopic = false"))
+            found.append(Problem(path, f"{text}; use a rigid body, or gyroscopic = false"))
     return found
 
 
 def rotor_warnings(model: "ModelData") -> list[Problem]:
-    """Rotors with more inertia than the rigid bodies of which they are parts."""
+    """Rotors with more inertia than the rigid bodies that contain them."""
     found = []
     for name, rotor in model.rotors.items():
         joint = model.joints[rotor.joint]
@@ -151,7 +152,7 @@ def rotor_warnings(model: "ModelData") -> list[Problem]:
             found.append(
                 Problem(
                     ("rotors", name, "inertia"),
-                    f"{text}; the rotor at rest is a part of that body: add it there",
+                    f"{text}; the locked rotor is part of that body: add its inertia there",
                 )
             )
     return found

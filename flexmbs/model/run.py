@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, model_validator
 from flexmbs.declaration import Declaration, NestedError, Problem, close_names, shown
 from flexmbs.model.fields import OptionalPositive, Positive, number
 
-# relative; 45 units of round-off, below which errors cannot be estimated
+# relative; 45 units of round-off: smaller errors cannot be estimated
 SMALLEST_TOLERANCE = 1e-14
 AUDITS = FULL, STANDARD, NONE = ("full", "standard", "none")  # levels of the audit of a run
 
@@ -53,7 +53,7 @@ def _relative(value: object) -> float | None:
 
 
 class Run(Declaration, section="run"):
-    """Options of a run; omitted ones have the defaults of `simulate`.
+    """Options of a run; the defaults are those of `simulate`.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
-"""JSON schema of model files, from the declarations: editors complete and check with it, the reader
-checks more.
+"""JSON schema of model files from the declarations, for completion and checks in editors; the
+reader checks more.
 
 Draft 2020-12 (https://json-schema.org/draft/2020-12/schema).
 """
@@ -30,7 +30,7 @@ TEXT: Schema = {"type": "string", "minLength": 1}
 FUNCTION: Schema = {
     "type": "string",
     "pattern": r"^[\w.]+:[\w.]+$",
-    "description": "A function by its name, 'module:name'.",
+    "description": "Function given by its name, 'module:name'.",
 }
 
 
@@ -50,7 +50,7 @@ def rows(*sizes: int) -> Schema:
 
 
 def family(name: str) -> Schema:
-    """A table of a family of kinds, defined once."""
+    """Table of a family of kinds, defined once."""
     return {"$ref": f"#/$defs/{name}"}
 
 
@@ -58,7 +58,7 @@ PAIR: Schema = {"type": "array", "minItems": 2, "maxItems": 2}
 DIRECTION: Schema = {"anyOf": [{"enum": [axis for axis in fields.AXES]}, numbers(3)]}
 LAW_OF_TIME: Schema = {"anyOf": [NUMBER, FUNCTION, family("law of time")]}
 MATRIX: Schema = {"type": "array", "items": numbers(3), "minItems": 3, "maxItems": 3}
-TYPES: dict[str, Schema] = {  # by the type that a declaration states, without unit and "or None"
+TYPES: dict[str, Schema] = {  # by the type stated in a declaration, without unit and "or None"
     "float": NUMBER,
     "floats": numbers(),
     "int": {"type": "integer"},
@@ -101,7 +101,7 @@ TYPES: dict[str, Schema] = {  # by the type that a declaration states, without u
     "list of links": {"type": "array", "items": family("link")},
     "list of rotors": {"type": "array", "items": family("rotor")},
 }
-IN_MEMORY = "FlexibleBodyData"  # what a file cannot hold
+IN_MEMORY = "FlexibleBodyData"  # type that a file cannot represent
 BOUNDS: dict[Callable[..., Any], Schema] = {
     fields.positive: {"exclusiveMinimum": 0.0}, fields.optional_positive: {"exclusiveMinimum": 0.0},
     fields.nonnegative: {"minimum": 0.0}, fields.index: {"minimum": 0},
@@ -152,7 +152,7 @@ def model_schema() -> Schema:
 
 
 def one_of_kinds(kinds: dict[str, type[Declaration]]) -> Schema:
-    """A table whose other keys depend on its ``kind``; a single kind need not be named."""
+    """Table whose other keys depend on its ``kind``; a single kind need not be named."""
     if len(kinds) == 1:
         (only,) = kinds.values()
         return record(only)
@@ -169,7 +169,7 @@ def one_of_kinds(kinds: dict[str, type[Declaration]]) -> Schema:
 
 
 def record(cls: type[Declaration]) -> Schema:
-    """The table of one declaration; the name of an item is the table's own."""
+    """Table of one declaration; the name of an item is the name of the table."""
     named = cls.section in SECTIONS
     found = {
         field.name: field for field in cls.ordered_fields() if not (named and field.name == "name")
@@ -192,7 +192,7 @@ def record(cls: type[Declaration]) -> Schema:
 
 
 def property_of(cls: type[Declaration], field: "dataclasses.Field[Any]") -> Schema | None:
-    """A key with its unit, text and default; None if a file cannot have it."""
+    """Key with its unit, text and default; None if a file cannot have it."""
     stated, text = cls._texts[field.name]
     bare = stated.partition(" [")[0].removesuffix(" or None")
     if bare == IN_MEMORY:
@@ -207,9 +207,8 @@ def property_of(cls: type[Declaration], field: "dataclasses.Field[Any]") -> Sche
 
 
 def type_schema(stated: str) -> Schema:
-    """The schema of a stated type: one of `TYPES`, a law of time, quoted choices, or a number of
-    floats.
-    """
+    """Schema of a stated type: one of `TYPES`, a law of time, quoted choices, or a number of
+    floats."""
     if stated in TYPES:
         return TYPES[stated]
     if stated.startswith("law of time"):
@@ -224,7 +223,7 @@ def type_schema(stated: str) -> Schema:
 
 
 def _bounds(field: "dataclasses.Field[Any]") -> Schema:
-    """The bounds of a number, from its check."""
+    """Bounds of a number, from its check."""
     checks = [getattr(each, "func", None) for each in typing.get_args(field.type)[1:]]
     return {
         key: value for check in checks if check in BOUNDS for key, value in BOUNDS[check].items()

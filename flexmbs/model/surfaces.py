@@ -1,8 +1,9 @@
-"""Surfaces z = f(x, y) over a rectangular grid: coefficients of bicubic splines, and the part of
-kernels that evaluates them.
+"""Surfaces z = f(x, y) over a rectangular grid: coefficients of bicubic splines, and the kernel
+part that evaluates them.
 
 f = Σ_kl C[k, l] (x − x_i)^(3 − k) (y − y_j)^(3 − l) on each cell, C² over the grid: splines
 (not-a-knot) along x of splines along y. de Boor, A Practical Guide to Splines (1978), chapter XVII.
+
 """
 
 import numpy as np
@@ -10,12 +11,12 @@ import numpy as np
 from flexmbs.law_kernel import LawPart
 from flexmbs.model.fields import Matrix, Vector
 
-NX, NY, GRID = 0, 1, 2  # places in the numbers of a surface; coefficients follow the two grids
-BEYOND = 1e-6  # of its size: how far a surface continues beyond its edges
+NX, NY, GRID = 0, 1, 2  # indices in the numbers of a surface; coefficients follow the two grids
+BEYOND = 1e-6  # relative to its size: continuation of a surface beyond its edges
 
 
 def surface_numbers(x: Vector, y: Vector, heights: Matrix) -> tuple[float, ...]:
-    """A surface as the numbers that `surface_at` reads: (nx, ny, x, y, C (nx − 1, ny − 1, 4, 4))."""
+    """Surface as the numbers read by `surface_at`: (nx, ny, x, y, C (nx − 1, ny − 1, 4, 4))."""
     from scipy.interpolate import CubicSpline  # import on demand: a third of a second
 
     along_y = CubicSpline(np.array(y), np.array(heights), axis=1).c  # (4, ny − 1, nx)
@@ -31,9 +32,8 @@ def surface_numbers(x: Vector, y: Vector, heights: Matrix) -> tuple[float, ...]:
 
 @LawPart
 def cell(p, o, n, a):
-    """Index of the interval of the grid p[o] … p[o + n − 1] that holds a, the first or last one
-    outside
-    """
+    """Index of the interval of the grid p[o] … p[o + n − 1] that contains a; the first or last one
+    outside"""
     low, high = 0, n - 1
     while high - low > 1:
         middle = (low + high) // 2
@@ -46,7 +46,7 @@ def cell(p, o, n, a):
 
 @LawPart
 def surface_at(p, o, x, y):
-    """f, f_x, f_y, f_xx, f_xy, f_yy of the surface whose numbers begin at p[o]"""
+    """Values f, f_x, f_y, f_xx, f_xy, f_yy of the surface whose numbers begin at p[o]"""
     nx, ny = int(p[o + NX]), int(p[o + NY])
     i, j = cell(p, o + GRID, nx, x), cell(p, o + GRID + nx, ny, y)
     r, s = x - p[o + GRID + i], y - p[o + GRID + nx + j]

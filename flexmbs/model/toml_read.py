@@ -1,6 +1,5 @@
-"""Reading a model from its TOML file: nothing is evaluated; all problems are reported together,
-with line numbers.
-"""
+"""Reader of a model from its TOML file: nothing is evaluated; all problems are reported together,
+with line numbers."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -23,9 +22,8 @@ KEYS = ("format", "name", "gravity", "cuts", "frames", *SECTIONS, "run")
 
 
 def read(path: Path, make: type[M], *, allow_outside: bool = False, allow_code: bool = False) -> M:
-    """The model in a file. Raises `InputError` with every problem, one line each: ``file:line:
-    item.key: what``.
-    """
+    """Model in a file. Raises `InputError` with every problem, one per line: ``file:line: item.key:
+    what``."""
     document = read_document(path)
     with imports_allowed(allow_code), importable(path.parent if allow_code else None):
         model, problems = model_of(document.table, Locator(path.parent, allow_outside), make)
@@ -50,7 +48,7 @@ def importable(folder: Path | None) -> Iterator[None]:
 
 
 def model_of(table: Mapping[str, Any], locator: Locator, make: type[M]) -> tuple[M, list[Problem]]:
-    """The model and all problems of the table; the model is complete if there are none."""
+    """Model and all problems of the table; the model is complete if there are none."""
     notes = Collector()
     _check_format(table, notes)
     header_table = {key: table[key] for key in Header.field_names() if key in table}
@@ -71,13 +69,13 @@ def model_of(table: Mapping[str, Any], locator: Locator, make: type[M]) -> tuple
 
 
 def _as_given(table: Mapping[str, Any], section: str) -> Mapping[str, Any]:
-    """A section's table; empty if it is not a table."""
+    """Table of a section; empty if it is not a table."""
     given = table.get(section)
     return given if isinstance(given, Mapping) else {}
 
 
 def _check_format(table: Mapping[str, Any], notes: Collector) -> None:
-    """The first line and the names of the sections."""
+    """Check the format and the names of the sections."""
     if "format" not in table:
         notes.problems.append(
             Problem(("format",), f'is missing; a model file begins with format = "{FORMAT}"')

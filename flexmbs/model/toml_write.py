@@ -1,6 +1,5 @@
-"""Writing a model as its TOML file: one table per item, one line per key, floats with all their
-digits.
-"""
+"""Writer of a model as a TOML file: one table per item, one line per key, floats with all their
+digits."""
 
 import dataclasses
 import json
@@ -29,9 +28,8 @@ BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 def model_text(
     model: "ModelData", folder: Path, *, complete: bool = True, allow_outside: bool = True
 ) -> str:
-    """The text of the model's file in ``folder``. Raises `InputError` for content that a file
-    cannot hold, if ``complete``.
-    """
+    """Text of the model file in ``folder``. Raises `InputError` for content that a file cannot
+    represent, if ``complete``."""
     writer = Writer(folder.resolve(), complete, allow_outside)
     lines = [
         f'format = "{FORMAT}"',
@@ -57,12 +55,12 @@ def model_text(
 
 
 def save(model: "ModelData", path: Path, *, allow_outside: bool = False) -> None:
-    """Write the file of a model: whole or not at all. Raises `InputError`, `MachineError`."""
+    """Write the file of a model atomically. Raises `InputError`, `MachineError`."""
     write_text(path, model_text(model, path.parent, allow_outside=allow_outside))
 
 
 def key(name: str) -> str:
-    """A key, quoted where TOML needs it."""
+    """Key, quoted if required by TOML."""
     return name if BARE_KEY.fullmatch(name) else text_of(name)
 
 
@@ -72,7 +70,7 @@ def text_of(value: str) -> str:
 
 
 class Writer:
-    """Values as TOML; collects content that a file cannot hold."""
+    """Values as TOML; collects content that a file cannot represent."""
 
     def __init__(self, folder: Path, complete: bool, allow_outside: bool) -> None:
         self.folder = folder
@@ -82,7 +80,7 @@ class Writer:
         self.path: tuple[str, ...] = ()
 
     def item(self, item: Any) -> list[str]:
-        """The lines of one item's table."""
+        """Lines of the table of one item."""
         self.path = (item.section, item.name)
         return [f"kind = {text_of(item.kind)}", *self.pairs(item, self.path)]
 
@@ -128,7 +126,7 @@ class Writer:
         )
 
     def path_text(self, file: str) -> str:
-        """A file's path relative to the model's folder, with forward slashes."""
+        """Path of a file relative to the model's folder, with forward slashes."""
         absolute = Path(file).resolve()
         relative = Path(os.path.relpath(absolute, self.folder))
         if relative.parts[:1] == ("..",) and not self.allow_outside:
@@ -138,7 +136,7 @@ class Writer:
         return text_of(relative.as_posix())
 
     def other(self, value: Any) -> str:
-        """A function by its name; other values are only described."""
+        """Name of a function; other values are only described."""
         if isinstance(value, StandIn) and (not self.complete or ":" in value.text):
             return text_of(value.text)
         if reason := getattr(value, "not_in_files", ""):
@@ -156,7 +154,7 @@ class Writer:
 
 
 def written_fields(item: Declaration) -> Iterator[tuple[str, Any]]:
-    """Name and value of the fields that differ from their defaults, in short form if there is one."""
+    """Name and value of the fields that differ from their defaults, in short form if possible."""
     for field in item.ordered_fields():
         value = getattr(item, field.name)
         if field.name == "name" or value is None or _is_default(item, field):

@@ -50,7 +50,10 @@ def _problem(solid: Solid) -> str:
     ):
         return f"vertices must be finite numbers (n, 3), not an array of shape {vertices.shape}"
     if triangles.ndim != 2 or triangles.shape[1:] != (3,) or triangles.dtype.kind not in "iu":
-        return f"triangles must be rows (T, 3) of integers, not an array of shape {triangles.shape}"
+        return (
+            "triangles must be rows (T, 3) of whole numbers, not an array of shape "
+            f"{triangles.shape}"
+        )
     if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(vertices):
         return (
             f"triangles must refer to its vertices, 0 … {len(vertices) - 1}, not "

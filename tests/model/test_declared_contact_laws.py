@@ -18,7 +18,7 @@ import flexmbs as fm
         ),
         (
             {"stiffness": 1.0, "restitution": 0.0, "speed": 1.0},
-            "HuntCrossley.restitution: must be above 0 and not above 1, not 0; for 0 use "
+            "HuntCrossley.restitution: must be above 0 and at most 1, not 0; for 0 use "
             "a rigid contact",
         ),
         (
@@ -27,7 +27,7 @@ import flexmbs as fm
         ),
         (
             {"stiffness": 1.0, "restitution": 0.5, "speed": 1.0, "damping": 0.1},
-            "HuntCrossley.damping: is determined by restitution already; give only one of them",
+            "HuntCrossley.damping: is already determined by restitution; give only one of them",
         ),
         (
             {"stiffness": 1.0, "slip_velocity": -1.0},
@@ -73,7 +73,7 @@ def test_hertz_stiffness_rejects_unphysical_materials() -> None:
     with pytest.raises(fm.InputError, match=r"modulus or radius must be > 0, not -1"):
         fm.HuntCrossley.hertz(-1.0, 0.3, 210e9, 0.3, 0.02)
     with pytest.raises(
-        fm.InputError, match=r"Poisson's ratio must be above -1 and not above 0\.5, not 0\.6"
+        fm.InputError, match=r"Poisson's ratio must be above -1 and at most 0\.5, not 0\.6"
     ):
         fm.HuntCrossley.hertz(210e9, 0.6, 210e9, 0.3, 0.02)
 

@@ -134,7 +134,7 @@ def test_handles_and_names_with_a_number() -> None:
         (lambda: fm.LinearCoupling("c", {"a": 0}), "couplings.c.factors.a: must not be 0"),
         (
             lambda: fm.LinearCoupling("c", ["a"]),
-            "couplings.c.factors: must be a table of factors by joint coordinate",
+            "couplings.c.factors: must be a mapping of factors by joint coordinate",
         ),
         (
             lambda: fm.LinearCoupling("c", {"a": 1}, offset=fm.PD(1, 2)),
@@ -217,7 +217,7 @@ def test_rows_prescribed_already() -> None:
     """
     by_drives = found(GEARS[0], drives=(fm.Drive("d1", "turn", LAW), fm.Drive("d2", "other", 1.0)))
     assert by_drives == [
-        "couplings.c1: drive 'd1', drive 'd2' prescribe the same already; remove one of them"
+        "couplings.c1: drive 'd1', drive 'd2' already prescribe the same motion; remove one of them"
     ]
     through = found(*GEARS, drives=(fm.Drive("d1", "turn", LAW), fm.Drive("d2", "hand.1", LAW)))
     assert through == [
@@ -226,7 +226,7 @@ def test_rows_prescribed_already() -> None:
     ]
     same = fm.LinearCoupling("c3", {"turn": 2.0, "other": 4.0}, offset=LAW)
     assert found(GEARS[0], same) == [
-        "couplings.c3: coupling 'c1' prescribe the same already; remove one of them"
+        "couplings.c3: coupling 'c1' already prescribe the same motion; remove one of them"
     ]
     assert found(GEARS[0], fm.LinearCoupling("c3", {"turn": 2.0, "other": 4.0})) == []
     assert found(*GEARS, drives=(fm.Drive("d1", "turn", LAW),)) == []

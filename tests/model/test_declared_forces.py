@@ -62,5 +62,5 @@ def test_friction_without_a_coordinate_and_a_hidden_peak_are_reported() -> None:
 def test_coefficients_are_not_forces(kind: type) -> None:
     arms = {"radius": 0.02} if kind is fm.PinFriction else {}
     for given in ({"friction": 1e50}, {"friction": 0.1, "static": 2e3, "stribeck_velocity": 0.1}):
-        with pytest.raises(fm.InputError, match=r"is a coefficient, at most 1000, not"):
+        with pytest.raises(fm.InputError, match=r"is a coefficient of at most 1000, not"):
             kind("rub", "joint", **given, **arms)

@@ -203,7 +203,8 @@ def test_a_user_defined_motion_in_a_chain(crank) -> None:
         ((0, 3, 0, 0, 0, 0), "axis of length 3; make it a unit vector"),
         (
             (0.3, 0, 0, 0, 0, 1),
-            "translates across its axis; displace the axis by a FixedTranslation",
+            "translates perpendicular to its axis; displace the axis by a preceding "
+            "FixedTranslation",
         ),
         ((0,) * 6, "axis of length 0"),
     ],

@@ -90,7 +90,7 @@ def test_equations_and_file(relation, rows, positions, tmp_path) -> None:
         (
             fm.KnifeEdge,
             {"v0": 1.0},
-            "joints.contact.v0: it has no coordinates; give initial values to",
+            "joints.contact.v0: it has no coordinates; give initial values for",
         ),
     ],
 )
@@ -118,7 +118,7 @@ def test_a_wheel_off_its_plane_is_assembled(height) -> None:
 def test_a_wheel_that_lies_flat_is_rejected() -> None:
     with pytest.raises(
         fm.InputError,
-        match=r"^joints\.contact: the wheel is flat on its plane .* correct axis or normal$",
+        match=r"^joints\.contact: the wheel lies flat on its plane .* correct axis or normal$",
     ):
         fm.simulate(wheel(fm.RollingDisc(*ENDS, radius=0.3, axis="z")), t_end=0.1)
 

@@ -66,7 +66,7 @@ def test_wrong_values(options: dict[str, Any], message: str) -> None:
     [
         (
             lambda: hinge(joint=fm.Universal),
-            "rotors.rotor.joint: joint 'hinge' has 2 coordinates: which of its parts carries",
+            "rotors.rotor.joint: joint 'hinge' has 2 coordinates: the part that carries",
         ),
         (
             lambda: hinge(carrier=fm.PointMass("base", mass=1.0)),

@@ -66,7 +66,7 @@ def test_a_driven_table_reports_its_jumps() -> None:
     jump = law.state(1.0 + h)[2] - law.state(1.0 - h)[2]
     assert drive() == [
         f"drives.motor.motion: its acceleration jumps at the points, by {jump:.4g} at t = 1 s; "
-        'interpolation = "spline" has a continuous one'
+        'interpolation = "spline" makes it continuous'
     ]
     (linear,) = drive(interpolation="linear")
     assert "its rate jumps at the points, by -1.667 at t = 1 s: an infinite acceleration" in linear

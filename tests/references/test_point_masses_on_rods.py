@@ -165,8 +165,8 @@ def test_rods_beside_the_mass_are_rejected() -> None:
     bob = model.add(fm.PointMass("bob", mass=1.0, frames={"eye": (0, 0, 0.1)}))
     model.add(fm.Distance("rod", model.ground, bob["eye"], length=1.0, axis="-z"))
     assert model.check().errors == [
-        "bodies.bob: has no rotational inertia, and only rods and relations hold it by "
-        "its frame 'eye' beside the mass; "
+        "bodies.bob: has no rotational inertia, and is held only by rods and relations "
+        "at its frame 'eye' away from the mass; "
         "attach them to the mass itself, or use a rigid body with inertia"
     ]
 
@@ -223,6 +223,6 @@ def test_forces_beside_a_point_mass_are_told() -> None:
     bob = model.add(fm.PointMass("bob", mass=1.0, frames={"eye": (0, 0, 0.1)}))
     model.add(fm.PointSpring("string", model.ground, bob["eye"], k=10.0, length=0.5))
     assert (
-        "forces.string: acts at frame 'eye' beside point mass 'bob', whose axes do not turn"
+        "forces.string: acts at frame 'eye' away from point mass 'bob', whose axes do not rotate"
         in str(model.check())
     )

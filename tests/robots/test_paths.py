@@ -247,7 +247,8 @@ def test_model_files_hold_controlled_robots(
 def test_a_model_file_does_not_hold_a_controller_of_an_own_class() -> None:
     model = controlled(arm(), Faulty(arm()))
     with pytest.raises(
-        fm.InputError, match=r"^a model file holds no controller of an own class; save robot\.model"
+        fm.InputError,
+        match=r"^a model file cannot hold a user-defined controller; save robot\.model",
     ) as error:
         model.to_toml()
     assert len(error.value.problems) == 1
@@ -403,7 +404,7 @@ def test_controllers_that_fail() -> None:
     with pytest.raises(Exception, match="no sensor signal"):
         fm.matrices(model, at=robot.state((1.0, 1.0)))
     for wrong, message in (
-        (np.zeros(3), r"must be 2 joint forces, not the shape \(3,\)"),
+        (np.zeros(3), r"must be 2 joint forces, not shape \(3,\)"),
         ((np.nan, 0.0), "must be finite"),
     ):
         faulty.result = wrong
@@ -560,7 +561,7 @@ def test_payload_is_carried_by_the_tool() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Quintic(A, (1.0,), 1.0), "q0 and q1: must be as many numbers"),
+        (lambda: Quintic(A, (1.0,), 1.0), "q0 and q1: must have the same number of values"),
         (lambda: Quintic(A, B, 0.0), "duration: must be > 0"),
         (lambda: Trapezoid(A, B, rate=0.0, acceleration=1.0), "rate: must be > 0, not 0"),
         (lambda: zero_vibration(-1.0), "shaper: frequency must be > 0 Hz"),

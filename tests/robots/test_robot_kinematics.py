@@ -208,7 +208,7 @@ def test_what_is_no_robot() -> None:
         (lambda: puma560().inverse_kinematics(np.diag((1, 1, 2, 1))), "pose: its upper left 3×3 part must be a rotation matrix"),
         (lambda: fm.Robot.from_dh(ROWS, links={"link9": "a.h5"}), "links: no link 'link9'; did you mean"),
         (lambda: fm.Robot.from_dh(ROWS, links={1: "a.h5"}), "links: no link 1; known: link1"),
-        (lambda: fm.Robot.from_dh(ROWS, links=["link1"]), "links: must be a table"),
+        (lambda: fm.Robot.from_dh(ROWS, links=["link1"]), "links: must be a mapping"),
         (lambda: fm.Robot.from_dh(np.zeros((2, 3))), "table row 1: must be a Link"),
         (lambda: Link(name="a/b"), "name: a name must not contain '/'"),
         (lambda: fm.Robot("puma.toml"), "model: must be of the class Model, not 'puma.toml'"),  # type: ignore[arg-type]

@@ -87,7 +87,7 @@ def test_an_equation_without_solution_ends_the_run(compiled: bool) -> None:
 
     made = numba.njit if compiled else lambda function: function
     with pytest.raises(
-        ValueError, match=r"no y with h\(\.\.\., y\) = 0 is found from the guess"
+        ValueError, match=r"no y with h\(\.\.\., y\) = 0 was found from the guess"
     ) as raised:
         fm.simulate(motor(fm.algebraic(made(equation), guess=0.3)(made(law))), t_end=0.1)
     assert "in the function of forces.motor at t = 0 s" in raised.value.__notes__
@@ -182,7 +182,7 @@ def test_wrong_declarations() -> None:
         fm.algebraic(with_diode)(lambda t: 0.0)
     with pytest.raises(
         ValueError,
-        match="the residual gives another number of equations than the guess has unknowns",
+        match="the residual must have as many equations as the guess has unknowns",
     ):
         fm.simulate(
             motor(fm.algebraic(lambda t, x, v, y: (0.0, 0.0))(lambda t, x, v, y: y[0])), t_end=0.1

@@ -193,13 +193,13 @@ def test_unknown_frames_and_names_in_use(file: Path) -> None:
     )
     model.add(fm.RigidBody("boom[2]", mass=1.0, inertia=(1.0, 1.0, 1.0)))
     assert any(
-        r"bodies.boom[2]: the name belongs to a piece" in error for error in model.check().errors
+        r"bodies.boom[2]: the name is used by a piece" in error for error in model.check().errors
     )
     twins = fm.Model("m")
     for name in ("boom", "boom[1]"):
         twins.add(fm.FlexibleBody(name, data=damped()))
     assert any(
-        "bodies.boom[1]: the name belongs to a piece" in error for error in twins.check().errors
+        "bodies.boom[1]: the name is used by a piece" in error for error in twins.check().errors
     )
     with pytest.raises(InputError, match="body 'bom' is not in the solution; did you mean 'boom'"):
         fm.simulate(swung(fm.FlexibleBody("boom", file)), **SHORT).body("bom")

@@ -149,5 +149,5 @@ def test_integrators_without_it_name_those_that_have_it() -> None:
                 step=1e-2 if integrator != "dormand-prince" else None,
                 integrator=integrator,
             )
-    with pytest.raises(fm.InputError, match="statics does not support friction that sticks"):
+    with pytest.raises(fm.InputError, match="statics does not support dry friction"):
         fm.statics(arm(8.0))

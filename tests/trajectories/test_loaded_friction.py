@@ -261,7 +261,7 @@ def test_joints_with_several_axes_and_screws_are_rejected() -> None:
     found = model.check().errors
     assert len(found) == 2
     assert all(
-        "friction of reactions needs a revolute, prismatic or cylindrical one" in line
+        "friction from reactions needs a revolute, prismatic or cylindrical joint" in line
         for line in found
     )
 
@@ -361,7 +361,7 @@ def test_user_functions_of_reactions_are_checked() -> None:
     model = linkage()
     model.add(fm.UserFriction("third", "cross", pin))
     assert (
-        "friction of reactions needs a revolute, prismatic or cylindrical one"
+        "friction from reactions needs a revolute, prismatic or cylindrical joint"
         in model.check().errors[0]
     )
     model = with_function(pendulum(), "pin", pin)

@@ -206,7 +206,7 @@ def test_declarations_are_checked() -> None:
         fm.WheelCreep("t", "ground", "wheel", load=-1.0, **sizes)
     with pytest.raises(
         fm.InputError,
-        match=r"^forces\.t\.damping: acts with a stiffness alone; omit it, or give stiffness",
+        match=r"^forces\.t\.damping: requires a stiffness; omit it, or give stiffness",
     ):
         fm.WheelCreep("t", "ground", "wheel", load=1.0, damping=3.0, **sizes)
     model = dragster(0.8, 1.0, 1.0)
@@ -220,8 +220,8 @@ def test_declarations_are_checked() -> None:
         "forces.wrong.contact: the child of 'front' is 'chassis/front', not frame_b = "
         "'wheel'; read the contact of this wheel",
         "forces.none.contact: no joint 'raer'; did you mean 'rear'?",
-        "forces.larger.contact: 'rear' has another radius, 0.3, than this, 0.4; give both the same",
-        "forces.turned.contact: 'rear' has another normal, (0.0, 0.0, 1.0), than this, "
+        "forces.larger.contact: 'rear' has radius 0.3, this wheel 0.4; give both the same",
+        "forces.turned.contact: 'rear' has normal (0.0, 0.0, 1.0), this wheel "
         "(1.0, 0.0, 0.0); give both the same",
         "forces.hung.contact: 'axle' is a joint (revolute); read the relation of the "
         "contact, such as disc-on-plane",
@@ -245,7 +245,9 @@ def wheel(angle: float, **load: Any) -> fm.Model:
 
 @pytest.mark.parametrize("load", [{"stiffness": 1e5}, {"load": 100.0}])
 def test_a_wheel_flat_on_its_plane_is_named(load: Any) -> None:
-    text = r"^forces\.tyre: the wheel is flat on its plane, .*; tilt it, or correct axis or normal$"
+    text = (
+        r"^forces\.tyre: the wheel lies flat on its plane, .*; tilt it, or correct axis or normal$"
+    )
     with pytest.raises(fm.InputError, match=text):
         fm.simulate(wheel(np.pi / 2.0, **load), t_end=0.1)
 
@@ -253,7 +255,7 @@ def test_a_wheel_flat_on_its_plane_is_named(load: Any) -> None:
 def test_statics_names_a_wheel_that_it_turns_flat() -> None:
     model = wheel(0.0, stiffness=1e5)
     del model.forces["other"]
-    with pytest.raises(fm.SolverError, match=r"^forces\.tyre: the wheel is flat on its plane"):
+    with pytest.raises(fm.SolverError, match=r"^forces\.tyre: the wheel lies flat on its plane"):
         fm.statics(model)
 
 

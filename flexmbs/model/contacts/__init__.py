@@ -1,6 +1,5 @@
-"""Contacts between shapes on frames, and joint limits. One file per kind of contact; one line here
-registers it.
-"""
+"""Contacts between shapes on frames, and joint limits. Each kind of contact has its own file and is
+registered by one line here."""
 
 from flexmbs.model.contacts.cam import CamFace as CamFace
 from flexmbs.model.contacts.cam import CamRoller as CamRoller

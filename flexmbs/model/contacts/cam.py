@@ -1,9 +1,9 @@
-"""Cams: plane curves of the parent that a roller or a flat face of the child touches, and leaves.
+"""Cams: plane curves on the parent, in unilateral contact with a roller or flat face of the child.
 
-With the outward normal N of the curve and y the child's origin in the plane of the cam,
+With the outward normal N of the curve and the child's origin y in the plane of the cam,
 
-    roller of radius ρ:  g = N · (y − c(u)) − ρ at the nearest point, (y − c) · c' = 0,
-    flat face of the normal −n towards the cam:  g = n · y − max_u n · c(u),  n · c' = 0.
+     roller of radius ρ:  g = N · (y − c(u)) − ρ at the nearest point, (y − c) · c' = 0,
+     flat face with normal −n towards the cam:  g = n · y − max_u n · c(u),  n · c' = 0.
 
 Norton, Cam Design and Manufacturing Handbook (2009), chapter 7 (roller and flat-faced followers);
 docs/theory.md, section 40.
@@ -33,7 +33,7 @@ from flexmbs.model.curves import (
 )  # fmt: skip
 from flexmbs.model.fields import Axis, Nonnegative, Switch
 
-CURVE = 4  # place of the curve in the parameters
+CURVE = 4  # index of the curve in the parameters
 
 
 @law_kernel
@@ -62,13 +62,14 @@ def flat_face(p, u, x, out):
 
 
 class CamRoller(FrameContact, kind="cam-roller"):
-    """A roller on the child touches a plane cam on the parent: g = N·(y − c) − radius, at the
+    """Roller on the child in contact with a plane cam on the parent: g = N·(y − c) − radius, at the
     nearest point c of its profile.
 
     The profile is a cubic spline in the x-y plane of the parent frame; the axis of the roller,
-    through the origin of the child frame, is along z. Its concave parts are less curved than the
-    roller, which touches in one point. A closed profile is touched from outside, an open one on the
-    left of its direction; beyond its ends the contact is open. Source: docs/theory.md, section 40.
+    through the origin of the child frame, is along z. Concave parts must be less curved than the
+    roller, so that it touches at one point. A closed profile is touched from outside, an open one
+    on the left of its direction; beyond its ends the contact is open. Source: docs/theory.md,
+    section 40.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ class CamRoller(FrameContact, kind="cam-roller"):
     radius : float [m]
         Radius of the roller; 0: a knife edge.
     closed : bool
-        Whether the last point is followed by the first.
+        Connect the last point to the first.
     reverse : bool
         Touch the other side: closed profiles from inside, open ones on the right.
 
@@ -116,7 +117,7 @@ class CamRoller(FrameContact, kind="cam-roller"):
         return self
 
     def _side(self) -> float:
-        """1 if the roller is on the left of the profile, −1 on its right."""
+        """1 if the roller is on the left of the profile, −1 if on its right."""
         left = not (self.closed and area(self.points) > 0.0)
         return 1.0 if left != self.reverse else -1.0
 
@@ -135,7 +136,7 @@ class CamRoller(FrameContact, kind="cam-roller"):
 
 
 class CamFace(FrameContact, kind="cam-face"):
-    """A flat face on the child touches a closed, plane cam on the parent: g = n·(y − c) at the
+    """Flat face on the child in contact with a closed plane cam on the parent: g = n·(y − c) at the
     point c farthest along n.
 
     The profile is a cubic spline in the x-y plane of the parent frame. The face is unbounded and

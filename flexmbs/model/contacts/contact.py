@@ -1,7 +1,7 @@
 """Base of all contacts: unilateral constraints g(q) ≥ 0 between shapes on two frames, and bounds of
 joint coordinates.
 
-A kind of contact defines its geometry only: between frames by a kernel
+A kind of contact defines only its geometry: between frames by a kernel
 (`flexmbs.law_kernel.LawKernel`) in the file of its declaration.
 """
 
@@ -45,50 +45,48 @@ Coefficient = Annotated[float, BeforeValidator(_coefficient)]
 
 
 class Contact(Item, section="contacts"):
-    """Base of the constraints that methods with set-valued forces solve together: unilateral
-    constraints, dry friction.
-    """
+    """Base of the constraints that methods with set-valued forces solve simultaneously: unilateral
+    constraints and dry friction."""
 
-    # why a gap may have no value
-    undefined: ClassVar[str] = "its gap is no number; check its geometry"
+    # message if the gap is NaN
+    undefined: ClassVar[str] = "its gap is not a number; check its geometry"
     named: ClassVar[str] = "rigid contacts"  # in messages
 
     @property
     def rigid(self) -> bool:
-        """True if it is a constraint or a set-valued force, not a force law."""
+        """True for a constraint or set-valued force, False for a force law."""
         return True
 
     @property
     def size(self) -> float:
-        """Length (m) or angle of its shapes, beside which an overlap is small; infinite if they
-        have none.
-        """
+        """Length (m) or angle of its shapes, the reference for small penetrations; infinite if it
+        has no shapes."""
         return math.inf
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """The joint coordinates between which it acts, if it acts between such."""
+        """Joint coordinates between which it acts, if any."""
         return ()
 
     def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """These coordinates by joint and number."""
+        """Joint coordinates between which it acts, by joint and number."""
         return [coordinate_of(term.coordinate, joints) for term in self.terms]
 
 
 class UnilateralContact(Contact):
-    """A unilateral constraint g(q) ≥ 0: open if g > 0; a closed contact transmits pressure only.
+    """Unilateral constraint g(q) ≥ 0: open if g > 0; a closed contact transmits pressure only.
 
     Parameters
     ----------
     restitution : float
         Coefficient of restitution e_N, 0 … 1.
     restitution_law : 'newton' or 'poisson'
-        γ⁺ = −e_N γ⁻, or impulse of expansion e_N times that of compression.
+        γ⁺ = −e_N γ⁻, or expansion impulse e_N times the compression impulse.
     law : contact law or None
-        A force law (`HuntCrossley`, with a restitution of its own) instead of the constraint, for
-        every integrator.
+        Force law (`HuntCrossley`, with its own restitution) that replaces the constraint, for every
+        integrator.
     preloaded : bool
-        Whether a contact with a ``law`` may overlap at the start by more than static loads explain.
+        Allow an initial overlap of a contact with a ``law`` that exceeds static loads.
     """
 
     restitution: Coefficient = 0.0
@@ -124,14 +122,15 @@ class UnilateralContact(Contact):
 
 
 class FrameContact(UnilateralContact):
-    """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body, or of
+    """Contact of a shape on frame ``child`` with a shape on frame ``parent`` of another body or of
     the ground.
 
-    Law of the geometry: x = (r (3), R (9, by rows)), the position of the child relative to the
-    parent and R child → parent, in parent axes → out = (g, beside, n (3), t (3), c (3)): the gap, 1
-    if the point is outside the bounds of the shape and cannot close, the normal, the first tangent
-    (the second is n × t), and the position of the contact point relative to the child frame. The
-    rate of g is n · (v + ω × c). `touching` writes them.
+    Geometry kernel: x = (r (3), R (9, by rows)), the position of the child relative to the parent
+    and R child → parent, in parent axes → out = (g, beside, n (3), t (3), c (3)): the gap, 1 if the
+    point is outside the bounds of the shape and cannot close, the normal, the first tangent (the
+    second is n × t), and the position of the contact point relative to the child frame. The rate of
+    g is n · (v + ω × c). `touching` writes them.
+
 
     Parameters
     ----------
@@ -140,9 +139,9 @@ class FrameContact(UnilateralContact):
     child : frame
         Frame of another body.
     tangential_restitution : float
-        Coefficient e_T along the contact plane, for Newton's law only.
+        Coefficient of restitution e_T in the contact plane, for Newton's law only.
     friction : float
-        Coulomb's coefficient μ ≥ 0.
+        Coulomb coefficient μ ≥ 0.
     rolling_friction : float [m]
         Arm ρ_r ≥ 0 of rolling friction, the moment ρ_r N against the angular velocity in the plane
         of contact; with a law.
@@ -202,12 +201,12 @@ class FrameContact(UnilateralContact):
         return self
 
     def shape(self) -> tuple[LawKernel, tuple[float, ...]]:
-        """The kernel of its geometry and its parameters."""
+        """Kernel of its geometry, and its parameters."""
         raise NotImplementedError
 
 
 class CoordinateContact(UnilateralContact):
-    """Bounds of one degree of freedom of a joint, gaps g = σ (x − bound).
+    """Bounds of one degree of freedom of a joint, with gaps g = σ (x − bound).
 
     Parameters
     ----------
@@ -221,7 +220,7 @@ class CoordinateContact(UnilateralContact):
     coordinate: Index = 0
 
     def bounds(self) -> dict[str, tuple[float, float]]:
-        """(σ, bound) of its gaps by row name."""
+        """Pairs (σ, bound) of its gaps, by row name."""
         raise NotImplementedError
 
     def coordinate_used(self) -> CoordinateUse:
@@ -231,7 +230,7 @@ class CoordinateContact(UnilateralContact):
         return (ConstraintClass(len(self.bounds()), bilateral=False),) if self.rigid else ()
 
     def stops(self) -> list[Row]:
-        """Records of the forces at its bounds, if it has a force law."""
+        """Records of the forces at its bounds if it has a force law."""
         return (
             []
             if self.law is None

@@ -11,7 +11,7 @@ from flexmbs.law_kernel import LawKernel, law_kernel
 from flexmbs.model.contacts.contact import FrameContact, touching
 from flexmbs.model.fields import Axis, OptionalPositive
 
-SQUARE = 1e-9  # cosine of the angle between a normal and a direction across it
+SQUARE = 1e-9  # cosine of the angle between a normal and the direction of the edge
 
 
 @law_kernel
@@ -32,10 +32,10 @@ def over_edge(p, u, x, out):
 
 
 class CornerLine(FrameContact, kind="corner-line"):
-    """Corner (the origin of frame ``child``) over an edge of a body in planar motion, g = n·r along
-    the edge.
+    """Corner (the origin of frame ``child``) above an edge of a body in planar motion, g = n·r
+    along the edge.
 
-    The edge begins at the origin of frame ``parent``. Beyond its ends the contact is open.
+    The edge starts at the origin of frame ``parent``. Beyond its ends the contact is open.
     Source: docs/theory.md, section 40.
 
     Parameters

@@ -1,15 +1,16 @@
-"""Contact of two plane curves of any shape, one on each frame: cams and followers of general
-profile, gear teeth, Geneva drives.
+"""Contact of two plane curves of any shape, one on each frame: general cams and followers, gear
+teeth, Geneva drives.
 
-With y a point c₁(u₁) of the parent's curve in the axes of the child, the signed distance to the
-child's curve of outward normal N₂ is
+For a point y = c₁(u₁) of the parent's curve in the axes of the child, the signed distance to the
+child's curve with outward normal N₂ is
+
 
     s(u₁) = N₂ · (y − c₂(u₂)),  (y − c₂) · c₂' = 0,      g = min s,  s' = N₂ · y' = 0:
 
-the common normal; z in the axes of the child does not enter, so that its profile is a cylinder
-along z. All minima are searched for in each evaluation, which so is a function of the pose alone.
-Litvin and Fuentes, Gear Geometry and Applied Theory (2004), chapter 6 (conjugate profiles);
-Pfeiffer and Glocker (1996), the chapter on contact kinematics; docs/theory.md, section 40.
+at the common normal; z in the axes of the child does not enter, so its profile is a cylinder along
+z. Every evaluation searches for all minima and is thus a function of the pose alone. Litvin and
+Fuentes, Gear Geometry and Applied Theory (2004), chapter 6 (conjugate profiles); Pfeiffer and
+Glocker (1996), the chapter on contact kinematics; docs/theory.md, section 40.
 """
 
 import math
@@ -35,30 +36,30 @@ from flexmbs.model.curves import (
 )  # fmt: skip
 from flexmbs.model.fields import Switch, Vector
 
-# places in the parameters
+# indices in the parameters
 SIDE_1, SIDE_2, AT_2, AT_SAMPLES_1, N_1, AT_SAMPLES_2, N_2, CURVE_1 = range(8)
-# of the length of the parent's curve: a second point as close as this, or closer, touches too
+# relative to the length of the parent's curve: a second point this close also counts as touching
 TWO = 1e-6
-SAME = 1e-9  # of the length: one point
-ROOT, EXACT = 200, 1e-14  # iterations at most; last bracket, of the length
+SAME = 1e-9  # relative to the length: closer points are identical
+ROOT, EXACT = 200, 1e-14  # largest number of iterations; last bracket relative to the length
 
 
 @LawPart
 def left_of(t):
-    """The unit normal on the left of a tangent in the plane"""
+    """Unit normal on the left of a tangent in the plane"""
     size = math.sqrt(t[0] * t[0] + t[1] * t[1])
     return (-t[1] / size, t[0] / size, 0.0)
 
 
 @LawPart
 def in_child(R, d):
-    """Rᵀ d in the plane"""
+    """Product Rᵀ d in the plane"""
     return (R[0] * d[0] + R[3] * d[1] + R[6] * d[2], R[1] * d[0] + R[4] * d[1] + R[7] * d[2], 0.0)
 
 
 @LawPart
 def closest_sample(p, y):
-    """u₂ of the sample of the child's curve nearest to y"""
+    """Parameter u₂ of the sample of the child's curve nearest to y"""
     best, least = 0.0, math.inf
     at = int(p[AT_SAMPLES_2])
     for k in range(int(p[N_2])):
@@ -70,7 +71,7 @@ def closest_sample(p, y):
 
 @LawPart
 def distance_at(p, x, v):
-    """(s, s', u₂) at u₁ = ``v``, u₂ the point of the child's curve nearest to it"""
+    """Distance (s, s', u₂) at u₁ = ``v``, where u₂ is the nearest point of the child's curve"""
     R, o = load9(x, 3), int(p[AT_2])
     c, cu, _ = curve_at(p, CURVE_1, v)
     y, yu = in_child(R, sub(c, load3(x, 0))), in_child(R, cu)
@@ -82,9 +83,9 @@ def distance_at(p, x, v):
 
 @LawPart
 def minimum(p, x, low, high):
-    """u₁ of the minimum of s between ``low`` and ``high``, where s' changes its sign, by regula
-    falsi (Illinois) and bisection, never nearer to an end than half the last bracket: a root there
-    is enclosed at once; NaN where the sign does not change"""
+    """Parameter u₁ of the minimum of s between ``low`` and ``high``, where s' changes its sign, by
+    regula falsi (Illinois) and bisection, never closer to an end than half the last bracket, so
+    that a root there is enclosed immediately; NaN if the sign does not change"""
     last = EXACT * p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
     _, a, _ = distance_at(p, x, low)
     _, b, _ = distance_at(p, x, high)
@@ -121,9 +122,8 @@ def touches_there(p, x, v, at):
 
 @LawPart
 def closest_points(p, x):
-    """(g, u₁, u₂, the next larger minimum) of all minima of s; without one the least distance of
-    samples, u₁ negative
-    """
+    """Closest points (g, u₁, u₂, next larger minimum) over all minima of s; without a minimum the
+    smallest distance of samples, with u₁ negative"""
     n, at, size = int(p[N_1]), int(p[AT_SAMPLES_1]), p[CURVE_1 + KNOTS + int(p[CURVE_1 + 1]) - 1]
     closed = p[CURVE_1] > 0.0
     best, second, v1, v2, far = math.inf, math.inf, -1.0, -1.0, math.inf
@@ -136,7 +136,7 @@ def closest_points(p, x):
     else:
         now = distance_at(p, x, p[at + 2])[0]
     for i in range(n):
-        # the middle one of three samples, on closed curves the last one first
+        # middle one of three samples, on closed curves starting with the last
         middle = (i - 1 + n) % n if closed else i
         follows = (middle + 1) % n if closed else middle + 1
         after = distance_at(p, x, p[at + 3 * follows + 2])[0] if follows < n else math.inf
@@ -162,9 +162,8 @@ def closest_points(p, x):
 
 @law_kernel
 def two_curves(p, u, x, out):
-    """g, n = −R N₂ and c = c₁ + g n − r at the common normal; NaN where two points touch, or where
-    closed curves have none
-    """
+    """Gap g, n = −R N₂ and c = c₁ + g n − r at the common normal; NaN if two points touch, or
+    closed curves have no common normal"""
     R, o = load9(x, 3), int(p[AT_2])
     g, v, at, second = closest_points(p, x)
     if v < 0.0:
@@ -182,16 +181,16 @@ def two_curves(p, u, x, out):
 
 
 class CurveContact(FrameContact, kind="curve-contact"):
-    """Two plane curves, one on each frame, touch: g = N₁ · (c₂ − c₁) along their common normal
+    """Contact of two plane curves, one on each frame: g = N₁ · (c₂ − c₁) along their common normal
     where they are closest.
 
-    Each profile is a cubic spline in the x-y plane of its frame, that of the child extended along
-    z: an offset of the planes does not matter, and where they tilt the parent's curve touches this
-    cylinder. Closed profiles are touched from outside, open ones on the left of their direction;
-    beyond the ends of an open profile the contact is open. The contact has one point: where two
-    points touch at once, as of two pairs of gear teeth or in a hollow more curved than the other
-    profile, the run stops; give each flank a contact of its own. Source: docs/theory.md, section
-    40.
+    Each profile is a cubic spline in the x-y plane of its frame; the child's profile extends along
+    z, so that an offset of the planes does not matter, and if they tilt the parent's curve touches
+    this cylinder. Closed profiles are touched from outside, open ones on the left of their
+    direction; beyond the ends of an open profile the contact is open. The contact has one point: if
+    two points touch at the same time, as for two pairs of gear teeth or in a hollow more curved
+    than the other profile, the run stops; define a separate contact for each flank. Source:
+    docs/theory.md, section 40.
 
     Parameters
     ----------
@@ -200,14 +199,14 @@ class CurveContact(FrameContact, kind="curve-contact"):
     points_child : rows of 2 floats [m]
         Points of the profile in the child frame, at least 3.
     closed_parent : bool
-        Whether the last point of the parent's profile is followed by the first.
+        Connect the last point of the parent's profile to the first.
     closed_child : bool
-        Whether the last point of the child's profile is followed by the first.
+        Connect the last point of the child's profile to the first.
     reverse_parent : bool
-        The other side of the parent's profile is touched: closed profiles from inside, open ones on
+        Touch the other side of the parent's profile: closed profiles from inside, open ones on
         the right.
     reverse_child : bool
-        The other side of the child's profile is touched.
+        Touch the other side of the child's profile.
 
     Examples
     --------
@@ -232,8 +231,8 @@ class CurveContact(FrameContact, kind="curve-contact"):
     reverse_child: Switch = False
 
     undefined: ClassVar[str] = (
-        "its curves touch at two points at once, or one lies within the other; give each "
-        "flank a contact of its own"
+        "its curves touch at two points at the same time, or one lies within the other; define "
+        "a separate contact for each flank"
     )
 
     @model_validator(mode="after")
@@ -269,7 +268,7 @@ def _side(points: tuple[Vector, ...], closed: bool, reverse: bool) -> float:
 
 
 def _samples(numbers: tuple[float, ...]) -> tuple[float, ...]:
-    """(x, y, u) of `SAMPLES` points of each segment, and of the last point of an open curve."""
+    """Samples (x, y, u): `SAMPLES` points of each segment, and the last point of an open curve."""
     n = int(numbers[1])
     u = np.interp(
         np.arange(SAMPLES * (n - 1) + 1) / SAMPLES, np.arange(n), numbers[KNOTS : KNOTS + n]

@@ -1,4 +1,4 @@
-"""Dry friction of a joint coordinate that sticks: a set-valued force in the contact problem."""
+"""Dry friction of a joint coordinate with sticking: a set-valued force in the contact problem."""
 
 import dataclasses
 from typing import ClassVar
@@ -13,14 +13,13 @@ from flexmbs.model.item import CoordinateUse
 
 
 class DryFriction(Contact, kind="dry-friction"):
-    """Dry friction in one rotation or translation of a joint with the rate η, which holds the joint
-    where it can:
+    """Dry friction in one rotation or translation of a joint with rate η, including sticking:
 
-    Q = −F(η) sgn η where it slips, |Q| ≤ F_s with η = 0 where it sticks, F(η) = F_c + (F_s − F_c)
+    Q = −F(η) sgn η for slipping, |Q| ≤ F_s with η = 0 for sticking, F(η) = F_c + (F_s − F_c)
     exp(−(η/v_s)²).
 
-    Sticking is a constraint, so that nothing creeps. It is solved with the rigid contacts of the
-    model, by the integrators that have these. Viscous friction: `JointSpring` with c. Source:
+    Sticking is a constraint, so nothing creeps. It is solved together with the rigid contacts of
+    the model, by integrators that support these. Viscous friction: `JointSpring` with c. Source:
     docs/theory.md, section 43; Acary and Brogliato, Numerical Methods for Nonsmooth Dynamical
     Systems (2008), chapter 3.
 
@@ -31,11 +30,11 @@ class DryFriction(Contact, kind="dry-friction"):
     coordinate : int
         Index of the degree of freedom of the joint, from 0.
     coulomb : float [N or N m]
-        Friction F_c of sliding.
+        Sliding friction F_c.
     static : float or None [N or N m]
         Static friction F_s ≥ F_c; None: F_c.
     stribeck_velocity : float or None [m/s or rad/s]
-        Rate v_s over which F_s decays to F_c; None: at once.
+        Rate v_s over which F_s decays to F_c; None: a jump.
 
     Examples
     --------
@@ -55,14 +54,14 @@ class DryFriction(Contact, kind="dry-friction"):
     static: OptionalPositive = None
     stribeck_velocity: OptionalPositive = None
 
-    named: ClassVar[str] = "friction that sticks"
+    named: ClassVar[str] = "dry friction"
 
     def coordinate_used(self) -> CoordinateUse:
         return CoordinateUse(self.joint, self.coordinate)
 
     @property
     def limits(self) -> tuple[float, float, float]:
-        """(F_c, F_s, v_s), v_s = 0 for none."""
+        """Parameters (F_c, F_s, v_s), v_s = 0 for a jump."""
         return (
             self.coulomb,
             self.coulomb if self.static is None else self.static,

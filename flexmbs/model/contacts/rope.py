@@ -23,11 +23,11 @@ def taut(p, u, x, out):
 
 
 class Rope(FrameContact, kind="rope"):
-    """A massless rope between the origins of two frames, g = length − distance ≥ 0: tension only,
-    when it is taut.
+    """Massless rope between the origins of two frames, g = length − distance ≥ 0: transmits tension
+    when taut.
 
-    Rigid, or with a contact ``law`` of its stretch. A rod, which also pushes, is the joint
-    `Distance`. Source: docs/theory.md, section 40.
+    Rigid, or with a contact ``law`` for its elongation. For a rod, which also transmits pressure,
+    use `Distance`. Source: docs/theory.md, section 40.
 
     Parameters
     ----------

@@ -10,12 +10,14 @@ from flexmbs.model.general_couplings import CoordinateFunction, OptionalCoordina
 
 
 class UnilateralCoupling(UnilateralContact, kind="unilateral-coupling"):
-    """g(t, x) ≥ 0 between any joint coordinates x by a user function, without friction.
+    """Condition g(t, x) ≥ 0 on any joint coordinates x by a user function, without friction.
 
-    With ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the force N ≥ 0 makes the torque or force aᵢ N on
-    each coordinate, and an impact by Newton's law changes ġ by −(1 + e) ġ. Coordinates of points
-    follow from a joint `Pose`, which constrains nothing. Derivatives that are not given are
-    computed by complex steps, or by differences if the function takes no complex numbers. Lurie,
+    With ġ = a · ẋ + a₀, a = ∂g/∂x and a₀ = ∂g/∂t, the force N ≥ 0 produces the torque or force aᵢ N
+    on each coordinate, and an impact by Newton's law changes ġ by −(1 + e) ġ. Coordinates of points
+    are provided by a joint `Pose`, which constrains nothing. Derivatives that are not given are
+    computed by complex steps, or by differences if the function does not support complex numbers.
+    Lurie,
+
     Analytical Mechanics (2002), chapter 1; Pfeiffer and Glocker, Multibody Dynamics with Unilateral
     Contacts (1996).
 
@@ -26,10 +28,10 @@ class UnilateralCoupling(UnilateralContact, kind="unilateral-coupling"):
     function : function
         ``function(t, x)`` returns g.
     gradient : function or None
-        ``gradient(t, x)`` returns ∂g/∂x, one number for each coordinate, and ∂g/∂t as one more if
+        ``gradient(t, x)`` returns ∂g/∂x, one number per coordinate, followed by ∂g/∂t if
         ``rheonomic``.
     rheonomic : bool
-        Whether g depends on time.
+        True if g depends on time.
 
     Examples
     --------

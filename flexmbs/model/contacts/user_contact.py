@@ -13,12 +13,14 @@ from flexmbs.model.relations.relation import FunctionRows
 
 
 class UserContact(FrameContact, kind="user"):
-    """g(t, x, A) ≥ 0 between two frames by a user function of their relative pose.
+    """Condition g(t, x, A) ≥ 0 between two frames by a user function of their relative pose.
 
-    x (3) is the position of the child frame from the parent frame in the parent's axes (m), A (9,
-    by rows) the rotation matrix child → parent. With ġ = d · v + m · ω + ∂g/∂t of the relative
-    velocities v = ẋ and ω in the parent's axes, the force N ≥ 0 makes the force N d and the moment
-    N m on the child: N is in newtons if g is a distance, |d| = 1. Derivatives that are not given
+    x (3) is the position of the child frame relative to the parent frame in parent axes (m), A (9,
+    by rows) the rotation matrix child → parent. With ġ = d · v + m · ω + ∂g/∂t, where v = ẋ and ω
+    are the relative velocities in parent axes, the force N ≥ 0 produces the force N d and the
+    moment N m on the child: N is in newtons if g is a distance, |d| = 1. Derivatives that are not
+    given
+
     are computed by complex steps, or by differences if the function does not support complex
     numbers. Source: docs/theory.md, section 40.
 
@@ -27,14 +29,15 @@ class UserContact(FrameContact, kind="user"):
     function : function
         ``function(t, x, A)`` returns g.
     jacobian : function or None
-        ``jacobian(t, x, A)`` returns the 6 numbers (d, m), or 7 with ∂g/∂t if ``rheonomic``.
+        ``jacobian(t, x, A)`` returns the 6 numbers (d, m), followed by ∂g/∂t if ``rheonomic``.
     slip : function or None
-        ``slip(t, x, A)`` returns the two rows of 6 numbers of the velocities of slip (m/s) on (v,
-        ω), perpendicular to the normal and to each other; 7 with a part at rest, such as that of a
-        belt, if ``rheonomic``. Friction and tangential restitution need it. Coulomb's law holds for
-        the normal force N |d|; slip is told times |d|, forces along it over |d|.
+        ``slip(t, x, A)`` returns two rows of 6 numbers that map (v, ω) to the slip velocities
+        (m/s), perpendicular to the normal and to each other; 7 with a velocity at rest, such as
+        that of a belt, if ``rheonomic``. Required for friction and tangential restitution.
+        Coulomb's law holds for the normal force N |d|; slip is reported times |d|, forces along it
+        divided by |d|.
     rheonomic : bool
-        Whether g or the slip depends on time.
+        True if g or the slip depends on time.
 
     Examples
     --------
@@ -61,7 +64,7 @@ class UserContact(FrameContact, kind="user"):
                 [
                     Problem(
                         ("slip",),
-                        "is missing: friction needs the rows of the velocities of slip; "
+                        "is missing: friction needs the rows of the slip velocities; "
                         "give a function",
                     )
                 ]
@@ -69,7 +72,11 @@ class UserContact(FrameContact, kind="user"):
         for key in ("rolling_friction", "torsional_friction"):
             if getattr(self, key):
                 raise NestedError(
-                    [Problem((key,), "has no arm here: the gap need not be a distance; omit it")]
+                    [
+                        Problem(
+                            (key,), "is not defined here: the gap need not be a distance; omit it"
+                        )
+                    ]
                 )
         return self
 
@@ -86,7 +93,7 @@ class UserContact(FrameContact, kind="user"):
         )
 
     def row(self) -> FunctionRows:
-        """The gap and its row as user functions."""
+        """Record of the gap and its row as user functions."""
         return FunctionRows(
             values=self.function, rows=self.jacobian, key="jacobian", rheonomic=self.rheonomic
         )

@@ -1,3 +1,2 @@
 """Controllers of whole robots as declarations: paths of joint coordinates, terms of rigid trees,
-laws of feedback.
-"""
+feedback laws."""

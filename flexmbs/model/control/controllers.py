@@ -17,19 +17,18 @@ Gains = Annotated[Any, BeforeValidator(one_or_each(nonnegative))]
 
 
 class Controller(abc.ABC):
-    """Joint forces τ (n,) = f(t, q, q̇) of a robot's motors. They must depend on these arguments
-    alone.
-    """
+    """Joint forces τ (n,) = f(t, q, q̇) of a robot's motors. They must depend only on these
+    arguments."""
 
-    robot: Any  # what has the names of the ``coordinates``: a `Robot`, or its `RigidTerms`
+    robot: Any  # object with the names of the ``coordinates``: a `Robot`, or its `RigidTerms`
     not_in_files = (
-        "a model file holds no controller of an own class; save robot.model, and call "
+        "a model file cannot hold a user-defined controller; save robot.model, and call "
         "controlled(robot, controller)"
     )
 
     @abc.abstractmethod
     def forces(self, t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """τ (n,) at time t (s), coordinates q and rates q̇ (n,)."""
+        """Joint forces τ (n,) at time t (s), coordinates q and rates q̇ (n,)."""
 
 
 class PathController(Declaration, Controller, section="controllers"):
@@ -38,14 +37,14 @@ class PathController(Declaration, Controller, section="controllers"):
     Parameters
     ----------
     robot : robot
-        Whose terms it uses, with a payload if the controller is to account for it: a `Robot`, of
-        which its `RigidTerms` are kept.
+        Robot whose terms are used, with a payload if the controller is to account for it: a
+        `Robot`, whose `RigidTerms` are stored.
     path : path of coordinates
         The path.
     kp : float, floats
-        Gains of the error of the coordinates.
+        Gains for the errors of the coordinates.
     kd : float, floats
-        Gains of the error of the rates.
+        Gains for the errors of the rates.
     """
 
     robot: AnyTerms = dataclasses.field(kw_only=False)
@@ -66,7 +65,7 @@ class PathController(Declaration, Controller, section="controllers"):
     def errors(
         self, t: float, q: np.ndarray, qd: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Kp e, Kd ė and q̈_d at time t."""
+        """Terms Kp e, Kd ė and q̈_d at time t."""
         wanted = self.path.at(t)
         return self.kp * (wanted.q - q), self.kd * (wanted.qd - qd), wanted.qdd
 
@@ -77,7 +76,7 @@ class ComputedTorque(PathController, kind="computed-torque"):
     ė + Kp e = 0.
 
     It couples all joints, but the iteration matrix of implicit steps includes only the slopes of
-    each joint by itself; if they do not converge, use smaller steps or ``PDFeedforward``. Luh,
+    each joint alone; if they do not converge, use smaller steps or ``PDFeedforward``. Luh,
     Walker, Paul, IEEE Trans. Automatic Control 25 (1980) 468.
 
     Parameters
@@ -94,7 +93,7 @@ class ComputedTorque(PathController, kind="computed-torque"):
 
 
 class PDController(PathController):
-    """τ = Kp e + Kd ė and more, with e = q_d − q.
+    """Controller with the terms Kp e + Kd ė, e = q_d − q.
 
     Parameters
     ----------
@@ -131,7 +130,7 @@ class PDFeedforward(PDController, kind="pd-feedforward"):
 
 
 def any_controller(value: object) -> Any:
-    """A controller from itself or its table."""
+    """Controller from a controller or a table."""
     if isinstance(value, Mapping):
         return PathController.read_kind(value)
     if not isinstance(value, Controller):

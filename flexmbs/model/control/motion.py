@@ -1,6 +1,5 @@
-"""Positions, velocities and accelerations of a tree for many coordinates at once: arrays q (...,
-n).
-"""
+"""Positions, velocities and accelerations of a tree for many coordinate vectors at once: arrays q
+(..., n)."""
 
 from typing import NamedTuple
 
@@ -19,7 +18,8 @@ class Pose(NamedTuple):
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """a × b over the last axis; `numpy.cross` is several times slower for few vectors."""
+    """Cross product a × b over the last axis; `numpy.cross` is several times slower for few
+    vectors."""
     return a.take(NEXT, -1) * b.take(AFTER, -1) - a.take(AFTER, -1) * b.take(NEXT, -1)
 
 
@@ -55,14 +55,13 @@ def pose_of(pose: Pose, place: Place) -> tuple[np.ndarray, np.ndarray]:
 
 
 def axes(tree: Tree, pose: Pose) -> tuple[np.ndarray, np.ndarray]:
-    """World angular velocity and velocity (..., n, 3) of each node relative to its parent, per unit
-    rate.
-    """
+    """Angular velocity and velocity (..., n, 3) in world axes of each node relative to its parent,
+    per unit rate."""
     return (pose.R @ tree.turn[:, :, None])[..., 0], (pose.R @ tree.slide[:, :, None])[..., 0]
 
 
 def jacobian(tree: Tree, pose: Pose, place: Place) -> np.ndarray:
-    """J (..., 6, n): velocity and angular velocity of a frame in world axes are J q̇."""
+    """Jacobian J (..., 6, n): velocity and angular velocity of a frame in world axes are J q̇."""
     z, d = axes(tree, pose)
     moves = tree.above[place.node] if place.node >= 0 else np.zeros(len(tree.parent))
     arm = pose_of(pose, place)[1][..., None, :] - pose.o

@@ -1,6 +1,5 @@
 """Reference motions of the joint coordinates: values, rates and accelerations (n,) over time, and
-laws for drives and forces.
-"""
+laws for drives and forces."""
 
 import abc
 import dataclasses
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
 QUINTIC = 5
 MOST_STEPS = 1_000_000
-NO_WAY = 1e-150  # m, rad: a coordinate that moves less is at rest
-ROUND_OFF = 1e-9  # of the sum of amplitudes: published shapers have nine digits at most
+NO_WAY = 1e-150  # m, rad: coordinates that move less are at rest
+ROUND_OFF = 1e-9  # of the sum of amplitudes: published shapers have at most nine digits
 
 
 class Motion(NamedTuple):
@@ -38,7 +37,7 @@ class Motion(NamedTuple):
 
 
 class Path(abc.ABC):
-    """A motion of n coordinates; it rests before ``start`` and after ``end`` (s)."""
+    """Motion of n coordinates, at rest before ``start`` and after ``end`` (s)."""
 
     @property
     @abc.abstractmethod
@@ -65,7 +64,7 @@ class Path(abc.ABC):
         """Coordinates, rates and accelerations at time t (s)."""
 
     def declared(self) -> "Path":
-        """The same path as a declaration, which model files hold, where it has one."""
+        """Same path as a declaration, which model files can hold, if there is one."""
         return self
 
     def table(self, times: ArrayLike) -> Motion:
@@ -74,14 +73,13 @@ class Path(abc.ABC):
         return Motion(*(np.array([row[k] for row in rows]).reshape(-1, self.n) for k in range(3)))
 
     def laws(self) -> tuple[TimeLaw, ...]:
-        """A law of time per coordinate, for drives and references of controllers: functions of this
-        path.
-        """
+        """Law of time per coordinate, for drives and references of controllers: functions of this
+        path."""
         return tuple(Function(functools.partial(_component, self, i)) for i in range(self.n))
 
     def tables(self, step: float) -> tuple[Table, ...]:
-        """Cubic splines through the path every ``step`` (s), one per coordinate: laws that can be
-        saved in model files.
+        """Cubic splines through the path every ``step`` (s), one per coordinate, as laws that can
+        be saved in model files.
 
         Raises `InputError`, also for more than a million steps.
         """
@@ -105,12 +103,12 @@ def _component(path: Path, i: int, t: float) -> tuple[float, float, float]:
 
 
 def _limit(value: object) -> float:
-    """A number above zero, infinity means no limit."""
+    """Number above zero; infinity means no limit."""
     return math.inf if isinstance(value, numbers.Real) and value == math.inf else positive(value)
 
 
 def one_or_each(check: Callable[[object], float]) -> Callable[[object], Any]:
-    """A check for a number, or for several as a tuple."""
+    """Check for a number, or for several numbers as a tuple."""
 
     def checked_each(value: object) -> Any:
         if np.ndim(value) > 1 or isinstance(value, str | Mapping):  # type: ignore[arg-type]
@@ -121,10 +119,10 @@ def one_or_each(check: Callable[[object], float]) -> Callable[[object], Any]:
 
 
 def _matrix(value: object) -> Any:
-    """Rows of as many numbers."""
+    """Rows of equal length."""
     rows = tuple(vector(row) for row in items(value))
     if len({len(row) for row in rows}) > 1:
-        raise ValueError("must be rows of as many numbers")
+        raise ValueError("must be rows of equal length")
     return rows
 
 
@@ -142,7 +140,7 @@ def require_each(declaration: Declaration, keys: Iterable[str], n: int) -> None:
 
 
 def _coordinates(value: object) -> tuple[float, ...]:
-    """Numbers; one by itself is that of a single coordinate."""
+    """Tuple of numbers; a single number belongs to a single coordinate."""
     return (number(value),) if isinstance(value, numbers.Real) else vector(value)
 
 
@@ -154,13 +152,12 @@ Rows = Annotated[Any, BeforeValidator(_matrix)]
 
 
 class DeclaredPath(Declaration, Path, section="paths"):
-    """A path that a model file holds."""
+    """Path that a model file can hold."""
 
 
 class MadePath(Path):
-    """A path that its constructor computes: another one, ``made``, which model files hold in its
-    place.
-    """
+    """Path computed by its constructor from another one, ``made``, which model files hold
+    instead."""
 
     made: DeclaredPath
 
@@ -180,7 +177,7 @@ class MadePath(Path):
 
 
 class FromTo(DeclaredPath):
-    """A path from q0 to q1 (n).
+    """Path from q0 to q1 (n).
 
     Parameters
     ----------
@@ -201,7 +198,8 @@ class FromTo(DeclaredPath):
     def _as_many(self) -> Self:
         if len(self.q0) != len(self.q1) or not self.q0:
             text = (
-                f"q0 and q1: must be as many numbers, at least one, not {len(self.q0)} and "
+                "q0 and q1: must have the same number of values, at least one, not "
+                f"{len(self.q0)} and "
                 f"{len(self.q1)}"
             )
             raise NestedError([Problem((), text)])
@@ -213,8 +211,8 @@ class FromTo(DeclaredPath):
 
 @final
 class Quintic(FromTo, kind="quintic"):
-    """The polynomial of fifth degree with given values, rates and accelerations at both ends; at
-    rest there by default.
+    """Polynomial of fifth degree with given values, rates and accelerations at both ends; at rest
+    there by default.
 
     Craig, Introduction to Robotics (1989), §7.3.
 
@@ -258,7 +256,7 @@ class Quintic(FromTo, kind="quintic"):
 
     @functools.cached_property
     def _coefficients(self) -> np.ndarray:
-        """(6, n) of the powers of the time over the duration."""
+        """Coefficients (6, n) of the powers of time over duration."""
         T = self.duration
         ends = (
             self._each("q0"),
@@ -297,22 +295,22 @@ class Quintic(FromTo, kind="quintic"):
 
 
 def _falling(k: int, d: int) -> float:
-    """d-th derivative's factor k (k − 1) … of x^k."""
+    """Factor k (k − 1) … of the d-th derivative of x^k."""
     return float(np.prod([k - i for i in range(d)])) if k >= d else 0.0
 
 
 @final
 class Trapezoid(FromTo, kind="trapezoid"):
-    """Constant acceleration, constant rate, constant deceleration; all coordinates start and end
-    together.
+    """Path with constant acceleration, constant rate, constant deceleration; all coordinates start
+    and end together.
 
-    The slowest coordinate determines the duration; if it does not reach its rate, the trapezoid is
-    a triangle. Siciliano et al., Robotics (2009), §4.2.
+    The slowest coordinate determines the duration; if it does not reach its rate, the profile is a
+    triangle. Siciliano et al., Robotics (2009), §4.2.
 
     Parameters
     ----------
     rate : float, floats [m/s or rad/s]
-        Largest rates; infinite where there is no limit.
+        Largest rates; infinite means no limit.
     acceleration : float, floats [m/s² or rad/s²]
         Largest accelerations.
     start : float [s]
@@ -338,16 +336,14 @@ class Trapezoid(FromTo, kind="trapezoid"):
 
     @functools.cached_property
     def _timing(self) -> tuple[float, float, float, float]:
-        """Acceleration and rate of the common path s = 0 … 1, time of rise and of the whole path
-        (s).
-        """
+        """Acceleration and rate of the common path s = 0 … 1, rise time and duration (s)."""
         way, v, a = (
             np.abs(np.subtract(self.q1, self.q0)),
             self._each("rate"),
             self._each("acceleration"),
         )
         moving = way > NO_WAY
-        # over the common path the smallest of all coordinates' limits applies
+        # the smallest limit of all coordinates applies to the common path
         rise = float((a[moving] / way[moving]).min(initial=np.inf))
         speed = min(float((v[moving] / way[moving]).min(initial=np.inf)), float(np.sqrt(rise)))
         if not moving.any():
@@ -376,7 +372,7 @@ class Trapezoid(FromTo, kind="trapezoid"):
 
 @final
 class SplinePath(DeclaredPath, kind="spline"):
-    """A B-spline of fifth degree, at rest before its first and after its last knot.
+    """B-spline of fifth degree, at rest before its first and after its last knot.
 
     Parameters
     ----------
@@ -419,7 +415,9 @@ class SplinePath(DeclaredPath, kind="spline"):
                 ]
             )
         if min(np.diff(self.knots)) < 0.0 or self.knots[QUINTIC] >= self.knots[m]:
-            raise NestedError([Problem(("knots",), "must not decrease, and end after they begin")])
+            raise NestedError(
+                [Problem(("knots",), "must not decrease, and the last must be after the first")]
+            )
         return self
 
     @property
@@ -432,7 +430,7 @@ class SplinePath(DeclaredPath, kind="spline"):
 
     @functools.cached_property
     def _splines(self) -> "tuple[BSpline, BSpline, BSpline]":
-        from scipy.interpolate import BSpline  # a long import, for a kind that few models have
+        from scipy.interpolate import BSpline  # a slow import, for a kind used by few models
 
         spline = BSpline(np.array(self.knots), np.array(self.coefficients), QUINTIC)
         return spline, spline.derivative(1), spline.derivative(2)
@@ -446,7 +444,7 @@ class SplinePath(DeclaredPath, kind="spline"):
 
 
 def not_impulses(A: np.ndarray, t: np.ndarray) -> str:
-    """Why these are not amplitudes and times of a shaper, or nothing."""
+    """Reason why these are not amplitudes and times of a shaper, or ""."""
     if A.ndim == 1 and A.shape == t.shape and abs(A.sum() - 1.0) <= ROUND_OFF and t.min() >= 0.0:
         return ""
     given = f"{shown(t.tolist())} and {shown(A.tolist())}"
@@ -454,7 +452,7 @@ def not_impulses(A: np.ndarray, t: np.ndarray) -> str:
 
 
 def declared_path(value: object) -> Any:
-    """A path from itself or its table."""
+    """Path from a path or a table."""
     if isinstance(value, Mapping):
         return DeclaredPath.read_kind(value)
     if not isinstance(value, Path):
@@ -467,14 +465,14 @@ AnyPath = Annotated[Any, BeforeValidator(declared_path)]
 
 @final
 class DelayedPath(DeclaredPath, kind="shaped"):
-    """Σ A_k path(t − t_k), what input shapers make of a path.
+    """Path Σ A_k path(t − t_k), the result of input shapers applied to a path.
 
     Parameters
     ----------
     path : path of coordinates
         The path.
     amplitudes : floats
-        A_k, with the sum 1.
+        A_k, with sum 1.
     times : floats [s]
         t_k ≥ 0.
 

@@ -1,6 +1,4 @@
-"""Terms of the equations of motion of a rigid tree as numbers: what a controller knows of its
-robot.
-"""
+"""Terms of the equations of motion of a rigid tree as numbers: the robot model of a controller."""
 
 import functools
 from collections.abc import Mapping
@@ -19,12 +17,12 @@ from flexmbs.model.frames import rotation_matrix
 
 
 def _inertia(value: object) -> Any:
-    """Any symmetric matrix: identified parameters need not be physical."""
+    """Symmetric matrix; identified parameters need not be physical."""
     return inertia_matrix(value, physical=False)
 
 
 def _node(value: object) -> int:
-    """The number of a link, −1 for the ground."""
+    """Number of a link, −1 for the ground."""
     found = number(value)
     if found != int(found) or found < -1.0:
         raise ValueError(f"must be a whole number >= -1, not {shown(value)}")
@@ -32,28 +30,28 @@ def _node(value: object) -> int:
 
 
 class LinkTerms(Declaration):
-    """One axis of a rigid tree and what moves with it.
+    """Axis of a rigid tree, and the mass that moves with it.
 
     Parameters
     ----------
     coordinate : coordinate
-        Its name, ``joint.number``.
+        Name, ``joint.number``.
     parent : int
-        Number of the link that carries it, smaller than its own; −1: the ground.
+        Number of the supporting link, smaller than its own; −1: the ground.
     position : 3 floats [m]
-        Its origin in the frame of the parent.
+        Origin in the frame of the parent.
     rotation : rotation
-        Its axes there.
+        Axes in the frame of the parent.
     turn : 3 floats
         Unit axis of a rotation, or zero.
     slide : 3 floats
-        Unit axis of a translation, or zero; of a screw the displacement per radian.
+        Unit axis of a translation, or zero; for a screw the displacement per radian.
     mass : float [kg]
         Mass.
     first_moment : 3 floats [kg m]
         Mass times centre of mass.
     inertia : 3, 6 or 3×3 floats [kg m²]
-        About the origin, axes of the link.
+        About the origin, in axes of the link.
     armature : float [kg m² or kg]
         Inertia of rotors and motors reflected to the coordinate.
     viscous : float [N s/m or N m s/rad]
@@ -80,16 +78,16 @@ class LinkTerms(Declaration):
 
 
 class SpinTerms(Declaration):
-    """A gyroscopic rotor.
+    """Gyroscopic rotor.
 
     Parameters
     ----------
     axis : int
-        Number of the axis that turns it.
+        Number of the axis that drives it.
     carrier : int
         Number of the link that carries it.
     spin : 3 floats [kg m²]
-        Ratio times its inertia along its axis, axes of the carrier.
+        Ratio times its inertia along its axis, in axes of the carrier.
     """
 
     axis: Annotated[int, BeforeValidator(_node)]
@@ -98,7 +96,7 @@ class SpinTerms(Declaration):
 
 
 def _declared(kind: type[Declaration]) -> Any:
-    """A tuple of declarations, from themselves or tables."""
+    """Tuple of declarations from declarations or tables."""
 
     def check(value: object) -> tuple[Any, ...]:
         made: list[Any] = []
@@ -118,15 +116,15 @@ def _declared(kind: type[Declaration]) -> Any:
 
 
 class RigidTerms(Declaration):
-    """D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ of a rigid tree, for controllers.
+    """Terms of D(q) q̈ + C(q, q̇) q̇ + g(q) + friction(q̇) = τ for a rigid tree, for controllers.
 
-    `flexmbs.Robot.rigid_terms` has them of a robot. All take arrays of states q (..., n). Siciliano
-    et al., Robotics (2009), ch. 7.
+    `flexmbs.Robot.rigid_terms` provides them for a robot. All accept arrays of states q (..., n).
+    Siciliano et al., Robotics (2009), ch. 7.
 
     Parameters
     ----------
     links : list of links
-        The axes in the order of the coordinates, with what moves with them.
+        Axes in the order of the coordinates, with the masses that move with them.
     gravity : 3 floats [m/s²]
         Gravity.
     spins : list of rotors
@@ -251,15 +249,15 @@ class RigidTerms(Declaration):
         return viscous, up, down
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """D (..., n, n), symmetric positive definite."""
+        """Mass matrix D (..., n, n), symmetric positive definite."""
         return terms.mass_matrix(self._tree, q)
 
     def coriolis_matrix(self, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """C (..., n, n) of Christoffel's symbols."""
+        """Matrix C (..., n, n) from Christoffel symbols."""
         return terms.coriolis_matrix(self._tree, q, qd)
 
     def gravity_forces(self, q: np.ndarray) -> np.ndarray:
-        """g (..., n): joint forces that balance gravity at rest."""
+        """Joint forces g (..., n) that balance gravity at rest."""
         return terms.gravity_forces(self._tree, q)
 
     def friction(self, qd: np.ndarray) -> np.ndarray:
@@ -268,7 +266,7 @@ class RigidTerms(Declaration):
         return np.asarray(viscous * qd + up * (qd > 0.0) - down * (qd < 0.0))
 
     def inverse_dynamics(self, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        """τ (..., n) for a motion: recursive Newton–Euler sweeps and friction."""
+        """Joint forces τ (..., n) for a motion: recursive Newton–Euler sweeps and friction."""
         return terms.newton_euler(self._tree, q, qd, qdd) + self.friction(qd)
 
 
@@ -278,7 +276,7 @@ def _parted(name: str) -> tuple[str, int]:
 
 
 def rigid_terms(value: object) -> Any:
-    """Terms from themselves, a table, or a robot."""
+    """Terms from terms, a table or a robot."""
     if isinstance(value, Mapping):
         return RigidTerms.read(value)
     found = getattr(value, "rigid_terms", value)

@@ -8,18 +8,19 @@ from flexmbs.errors import SolverError
 from flexmbs.model.control.motion import axes, cross, poses
 from flexmbs.model.control.tree import Tree
 
-SINGULAR = 1e-14  # smallest eigenvalue of D scaled to unit diagonal
+SINGULAR = 1e-14  # smallest eigenvalue of D scaled to unit diagonal, below which D is singular
 
 
 def newton_euler(
     tree: Tree, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, gravity: np.ndarray | None = None
 ) -> np.ndarray:  # fmt: skip
-    """τ (..., n) of positions, velocities and accelerations (..., n): the recursive Newton–Euler
-    algorithm.
+    """Joint forces τ (..., n) for positions, velocities and accelerations (..., n): recursive
+    Newton–Euler algorithm.
 
-    Outward ω, ω̇ and the accelerations of the nodes, inward forces and moments; both recursions are
-    sums over the links above and below a joint; rotors as in `flexmbs.dynamics.rotors`. Luh,
-    Walker, Paul, J. Dyn. Sys. Meas. Control 102 (1980) 69.
+    Outward recursion for ω, ω̇ and the accelerations of the nodes, inward recursion for forces and
+    moments; both are sums over the links above and below a joint; rotors as in
+    `flexmbs.dynamics.rotors`. Luh, Walker, Paul, J. Dyn. Sys. Meas. Control 102 (1980) 69.
+
     """
     g = tree.gravity if gravity is None else gravity
     pose = poses(tree, q)
@@ -53,7 +54,7 @@ def newton_euler(
 
 
 def mass_matrix(tree: Tree, q: np.ndarray) -> np.ndarray:
-    """D (..., n, n): its columns are the forces of unit accelerations."""
+    """Mass matrix D (..., n, n); its columns are the forces for unit accelerations."""
     n = len(tree.parent)
     rest = np.zeros((*q.shape[:-1], n, n))
     D = newton_euler(
@@ -63,15 +64,14 @@ def mass_matrix(tree: Tree, q: np.ndarray) -> np.ndarray:
 
 
 def gravity_forces(tree: Tree, q: np.ndarray) -> np.ndarray:
-    """g (..., n) that balances gravity at rest."""
+    """Joint forces g (..., n) that balance gravity at rest."""
     rest = np.zeros(q.shape)
     return newton_euler(tree, q, rest, rest)
 
 
 def accelerations(D: np.ndarray, forces: np.ndarray, coordinates: Sequence[str]) -> np.ndarray:
-    """q̈ (..., n) = D⁻¹ forces. Raises `SolverError` with a coordinate that moves no mass, by
-    itself or with others.
-    """
+    """Accelerations q̈ (..., n) = D⁻¹ forces. Raises `SolverError` naming a coordinate that moves
+    no mass, alone or with others."""
     size = np.sqrt(np.diagonal(D, axis1=-2, axis2=-1))
     if not size.all():
         raise SolverError(_without_mass(coordinates[int(np.argwhere(size == 0.0)[0, -1])]))
@@ -92,11 +92,12 @@ def _without_mass(coordinate: str) -> str:
 
 
 def coriolis_matrix(tree: Tree, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-    """C (..., n, n) of Christoffel's symbols: C_ij = Σ_k Γ_ijk q̇_k, Γ_ijk = ½(∂D_ij/∂q_k +
+    """Matrix C (..., n, n) from Christoffel symbols: C_ij = Σ_k Γ_ijk q̇_k, Γ_ijk = ½(∂D_ij/∂q_k +
     ∂D_ik/∂q_j − ∂D_jk/∂q_i).
 
-    The velocity forces h(q, q̇) = C q̇ are quadratic in q̇, so that Γ, symmetric in j and k,
-    follows by polarisation without any derivative: column j is ¼[h(q̇ + e_j) − h(q̇ − e_j)].
+    The velocity forces h(q, q̇) = C q̇ are quadratic in q̇, so Γ, symmetric in j and k, follows by
+    polarization without derivatives: column j is ¼[h(q̇ + e_j) − h(q̇ − e_j)].
+
     """
     n = len(tree.parent)
     q, unit = np.broadcast_to(q[..., None, :], (*q.shape[:-1], n, n)), np.eye(n)

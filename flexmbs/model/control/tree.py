@@ -1,4 +1,4 @@
-"""The rigid tree of a robot as flat arrays, for vectorized evaluation at many positions."""
+"""Rigid tree of a robot as flat arrays, for vectorized evaluation at many positions."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from flexmbs.model.frames import FrameRef
 
 
 class Place(NamedTuple):
-    """A pose fixed on a node (−1 for the ground): x = R x' + o."""
+    """Pose fixed on a node (−1 for the ground): x = R x' + o."""
 
     node: int
     R: np.ndarray  # (3, 3)
@@ -21,16 +21,15 @@ class Place(NamedTuple):
 
 
 class Coordinate(NamedTuple):
-    """One coordinate of a joint, by its index."""
+    """Coordinate of a joint, by its index."""
 
     joint: str
     number: int
 
 
 class TreeRotors(NamedTuple):
-    """Rotors of the model: n² I (n,) by coordinate; coordinate, node of the carrier (r,) and n I a
-    (r, 3) of gyroscopic ones.
-    """
+    """Rotors of the model: n² I (n,) by coordinate; for gyroscopic ones coordinate and carrier node
+    (r,) and n I a (r, 3)."""
 
     reflected: np.ndarray
     coordinate: np.ndarray
@@ -39,9 +38,10 @@ class TreeRotors(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """n axes in the order of the tree, a parent before its children; lengths in m, masses in kg.
+    """Tree of n axes, each parent before its children; lengths in m, masses in kg.
 
-    above[m, k] = 1 where axis k moves node m.
+    above[m, k] = 1 if axis k moves node m.
+
     """
 
     coordinates: tuple[Coordinate, ...]
@@ -60,4 +60,4 @@ class Tree(NamedTuple):
     gravity: np.ndarray  # (3,)
     rotors: TreeRotors
     frames: Mapping[FrameRef, Place]
-    before: Mapping[str, str]  # body → the one that supports it
+    before: Mapping[str, str]  # body → its supporting body

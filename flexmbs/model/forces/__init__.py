@@ -1,6 +1,5 @@
-"""Forces: on joint coordinates, on frames, between frames. One file per kind of force; one line
-here registers it.
-"""
+"""Forces: on joint coordinates, on frames, between frames. Each kind of force has its own file and
+is registered by one line here."""
 
 from flexmbs.model.forces.bushing import Bushing as Bushing
 from flexmbs.model.forces.force import AlongLine as AlongLine

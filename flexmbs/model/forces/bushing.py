@@ -16,9 +16,10 @@ CURVES = ("curve_x", "curve_y", "curve_z", "curve_rx", "curve_ry", "curve_rz")
 
 @law_kernel
 def linear(p, u, x, out):
-    """−k δ of displacement and rotation vector δ, −c v of the velocities, p = (k (6), c (6))
+    """−k δ for displacement and rotation vector δ, −c v for the velocities, p = (k (6), c (6))
 
     As the gradient of ½ δᵀ k δ the elastic part is conservative at large rotations too.
+
     """
     for a in range(6):
         out[a] = -p[a] * x[1 + a]
@@ -35,9 +36,8 @@ def linear_slopes(p, u, x, out):
 
 @LawPart
 def on_curve(p, at, x):
-    """(f, f') of the piecewise cubic at p[at:] = (n, n points, 4 (n − 1) coefficients), straight on
-    beyond its ends
-    """
+    """Value and slope (f, f') of the piecewise cubic at p[at:] = (n, n points, 4 (n − 1)
+    coefficients), extrapolated linearly"""
     n = int(p[at])
     i = 0
     while i < n - 2 and x >= p[at + 2 + i]:
@@ -51,8 +51,8 @@ def on_curve(p, at, x):
 
 @nonlinear_law
 def viscoelastic(p, u, x, out):
-    """−k δ or −f(δ), −c v, and Maxwell branches: −z, ż = k₁ δ̇ − z/T; p = (k, c, k₁, T, places of
-    the curves, 0 none)
+    """−k δ or −f(δ), −c v, and Maxwell branches: −z, ż = k₁ δ̇ − z/T; p = (k, c, k₁, T, indices of
+    the curves, 0 for none)
 
     Rates of the rotation vector ϑ from ω in axes of a: ϑ̇ = ω − ½ ϑ × ω + (1 − ½ ϑ cot ½ϑ)/ϑ² ϑ ×
     (ϑ × ω).
@@ -82,7 +82,7 @@ def viscoelastic(p, u, x, out):
 
 @viscoelastic.slopes
 def viscoelastic_slopes(p, u, x, out):
-    """Stiffness with the dashpots of the branches at rest, damping of the others"""
+    """Stiffness for branches with the dashpot at rest, damping for other branches"""
     for a in range(6):
         k = p[a]
         at = int(p[24 + a])
@@ -95,8 +95,8 @@ def viscoelastic_slopes(p, u, x, out):
 class Bushing(BetweenFrames, kind="bushing"):
     """Elastic bearing between two frames, in the axes of ``frame_a``.
 
-    A Maxwell branch f, ḟ = k₁·δ̇ − f/T, beside each spring gives under δ sin Ωt the dynamic
-    stiffness k + iΩ·c + k₁·iΩT/(1 + iΩT). Several branches are several bushings. Source: Lakes,
+    A Maxwell branch f, ḟ = k₁·δ̇ − f/T, in parallel with each spring gives for δ sin Ωt the dynamic
+    stiffness k + iΩ·c + k₁·iΩT/(1 + iΩT). Use one bushing per additional branch. Source: Lakes,
     Viscoelastic Materials (2009), section 2.6.
 
     Parameters
@@ -106,18 +106,18 @@ class Bushing(BetweenFrames, kind="bushing"):
     c : 6 floats [N s/m, N m s/rad]
         Dampings of 3 translations, 3 rotations.
     branch_k : 6 floats [N/m, N m/rad]
-        Stiffnesses k₁ of the Maxwell branches, whose forces are zero at the start.
+        Stiffnesses k₁ of the Maxwell branches, whose forces are initially zero.
     relaxation_time : 6 floats [s]
-        Relaxation times T of these, positive where there is a branch.
+        Relaxation times T of the branches, positive where there is a branch.
     curve_x : two lists of floats or None [m, N]
-        Displacements, increasing, and the restoring forces there, in place of k along x: monotone
-        cubics, straight on beyond.
+        Increasing displacements and restoring forces, replacing k along x: monotone
+        cubics, extrapolated linearly.
     curve_y : two lists of floats or None [m, N]
         The same along y.
     curve_z : two lists of floats or None [m, N]
         The same along z.
     curve_rx : two lists of floats or None [rad, N m]
-        Angles and restoring moments in place of k about x.
+        Angles and restoring moments, replacing k about x.
     curve_ry : two lists of floats or None [rad, N m]
         The same about y.
     curve_rz : two lists of floats or None [rad, N m]

@@ -1,9 +1,10 @@
-"""Base classes of forces: where a force acts determines the arguments and results of its law.
+"""Base classes of forces: the point of action determines the arguments and results of the law.
 
-Forces act at five kinds of location, each with one loop over its forces
+Forces act on five kinds of location, each with one loop over its forces
 (`flexmbs.dynamics.forces`): a joint coordinate, several joint coordinates, a frame, the line
-between two frames, two frames. A kind of force defines its law only: the kernel
+between two frames, two frames. A kind of force defines only its law: the kernel
 (`flexmbs.law_kernel.LawKernel`) is in the file of its declaration.
+
 """
 
 import dataclasses
@@ -24,30 +25,29 @@ if TYPE_CHECKING:
 
 
 class Force(Item, section="forces"):
-    """A force element. ``place``: where such forces act, a field of
-    `flexmbs.system.records.Forces`.
-    """
+    """Force element. ``place``: location of action, a field of `flexmbs.system.records.Forces`."""
 
     place: ClassVar[str]
     undefined: ClassVar[str] = (
-        "its law gives no finite force in this state; correct its values, or start in another state"
+        "its law does not give a finite force in this state; correct its values, or start in "
+        "another state"
     )
 
     def row(self) -> Row:
-        """Its record."""
+        """Record of the force."""
         raise NotImplementedError
 
     def frames(self) -> tuple[Any, ...]:
-        """The frames on which it acts, none if it acts on a joint."""
+        """Frames on which it acts; empty if it acts on a joint."""
         return ()
 
 
 class JointForce(Force):
-    """A generalized force τ (N or N m) on one degree of freedom of a joint.
+    """Generalized force τ (N or N m) on one degree of freedom of a joint.
 
     Law: x = (t, coordinate, rate η, force states z) → out = (τ, its dissipative part, ż); slopes
-    (−∂τ/∂x, −∂τ/∂η). A ``loaded`` law gets F_across, F_along, M_bending, M_torsion of the joint's
-    reaction (`flexmbs.dynamics.joint_loads`) as z.
+    (−∂τ/∂x, −∂τ/∂η). A ``loaded`` law receives F_across, F_along, M_bending, M_torsion of the
+    joint's reaction (`flexmbs.dynamics.joint_loads`) as z.
 
     Parameters
     ----------
@@ -64,9 +64,8 @@ class JointForce(Force):
 
     @property
     def creep_rate(self) -> float:
-        """Rate (m/s or rad/s) below which a friction that is smooth at rest creeps, at 99 % of its
-        limit; 0 for other laws.
-        """
+        """Rate (m/s or rad/s) below which friction that is smooth at rest creeps, at 99 % of its
+        limit; 0 for other laws."""
         return 0.0
 
     def coordinate_used(self) -> CoordinateUse:
@@ -80,16 +79,17 @@ class OnSeveral(Force):
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Its coordinates, with their factors in what its law takes."""
+        """Coordinates, with their factors in the argument of the law."""
         raise NotImplementedError
 
     def coordinates(self, joints: "Mapping[str, Joint]") -> list[CoordinateUse]:
-        """Its coordinates, by joint and number."""
+        """Coordinates by joint and number."""
         return [coordinate_of(term.coordinate, joints) for term in self.terms]
 
 
 class OnCombination(OnSeveral):
-    """Generalized forces aᵢ τ on joint coordinates qᵢ, τ by a law of the combination x = Σ aᵢ qᵢ.
+    """Generalized forces aᵢ τ on joint coordinates qᵢ, with τ from a law of the combination x = Σ
+    aᵢ qᵢ.
 
     Law: x = (t, x, rate of x, force states z) → out = (τ, its dissipative part, ż); slopes (−∂τ/∂x,
     −∂τ/∂ẋ).
@@ -113,8 +113,8 @@ class OnJoints(OnSeveral):
     """Generalized forces τ (n,) on n joint coordinates that depend on all of them.
 
     Law: x = (t, coordinates (n), rates (n), force states z) → out = (τ (n), their dissipative parts
-    (n), ż); slopes (−∂τᵢ/∂xᵢ (n), −∂τᵢ/∂ẋᵢ (n)): what couples joints has no place in the iteration
-    matrix.
+    (n), ż); slopes (−∂τᵢ/∂xᵢ (n), −∂τᵢ/∂ẋᵢ (n)): coupling between joints is not part of the
+    iteration matrix.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def joints_read(force: Force) -> tuple[str, ...]:
 
 
 class OnFrame(Force):
-    """A force and a torque on a frame.
+    """Force and torque on a frame.
 
     Law: x = (t, r (3), A (9, by rows), v (3), ω (3), constraint wrenches of joints that it reads (6
     each), force states z), the motion of the frame in world axes → out = (force, torque in world
@@ -163,13 +163,13 @@ class OnFrame(Force):
 
 
 class BetweenFrames(Force):
-    """A force and a torque on frame b, and their reaction on frame a.
+    """Force and torque on frame b, and their reaction on frame a.
 
     Law: x = (t, displacement (3) and rotation vector θ (3) of b in a, velocity (3) and angular
     velocity (3) of b relative to a, constraint wrenches of joints that it reads (6 each), force
     states z), axes of a → out = elastic force and moment conjugate to displacement and θ,
     dissipative ones conjugate to the velocities, ż; slopes: −∂/∂(displacement, θ) (6, 6),
-    −∂/∂velocities (6, 6), row by row, both symmetric: what is not has no place in the iteration
+    −∂/∂velocities (6, 6), row by row, both symmetric: other parts are not part of the iteration
     matrix.
 
     Parameters
@@ -181,7 +181,7 @@ class BetweenFrames(Force):
     """
 
     place: ClassVar[str] = "pair"
-    # whether its law depends on exp(θ) alone, not on θ, which jumps at half a turn
+    # True if its law depends only on exp(θ), not on θ, which jumps at half a turn
     turns_freely: ClassVar[bool] = False
 
     frame_a: FrameLike = dataclasses.field(kw_only=False)
@@ -200,7 +200,7 @@ class BetweenFrames(Force):
 
 
 class AlongLine(BetweenFrames):
-    """A tension F (N) along the line between two frames.
+    """Tension F (N) along the line between two frames.
 
     Law: x = (t, elongation e = l − l₀, ė, force states z) → out = (F, its dissipative part, ż);
     slopes (∂F/∂e, ∂F/∂ė).
@@ -209,5 +209,5 @@ class AlongLine(BetweenFrames):
     place: ClassVar[str] = "line"
 
     def unloaded_length(self) -> float | None:
-        """l₀ (m); None: the initial length."""
+        """Unloaded length l₀ (m); None: the initial length."""
         return None

@@ -30,7 +30,7 @@ from flexmbs.model.laws import LawOfTime
 
 @LawPart
 def root(x, width):
-    """x/(x² + width²)^¼: ± √|x| where |x| is beyond the width, smooth within it"""
+    """x/(x² + width²)^¼: ± √|x| for |x| beyond the width, smooth within it"""
     return x / math.sqrt(math.sqrt(x * x + width * width))
 
 
@@ -40,8 +40,9 @@ def cylinder(p, u, x, out):
     A_B ė + G (p_A − p_B))
 
     V_A = V_A0 + A_A e, V_B = V_B0 − A_B e; with opening u: Q_A = K (u⁺ r(p_S − p_A) − u⁻ r(p_A −
-    p_T)), Q_B = K (u⁻ r(p_S − p_B) − u⁺ r(p_B − p_T)), r the smooth root. The states z are the
-    changes of the pressures since the start over p_S.
+    p_T)), Q_B = K (u⁻ r(p_S − p_B) − u⁺ r(p_B − p_T)), where r is the smooth root. The states z are
+    the pressure changes since the start divided by p_S.
+
     """
     unit = p[SUPPLY]
     a = p[FIRST_A] + unit * x[3]
@@ -69,7 +70,7 @@ def cylinder(p, u, x, out):
 
 @cylinder.slopes
 def cylinder_slopes(p, u, x, out):
-    """Stiffness β (A_A²/V_A + A_B²/V_B) of the oil that is shut in, damping c"""
+    """Stiffness β (A_A²/V_A + A_B²/V_B) of the enclosed oil, damping c"""
     volume_a = p[VOLUME_A] + p[AREA_A] * x[1]
     volume_b = p[VOLUME_B] - p[AREA_B] * x[1]
     if volume_a > 0.0 and volume_b > 0.0:
@@ -84,12 +85,11 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
     + A_B·ė + G·(p_A − p_B)).
 
     F is the tension, e the elongation beyond ``length``, V_A = volume_a + A_A·e, V_B = volume_b −
-    A_B·e. With the opening u(t) > 0 supply feeds A by Q_A = K·u·√(p_S − p_A), and B drains to the
-    tank by Q_B = −K·u·√(p_B − p_T); u < 0 reverses both. The root is x/(x² + δ²)^(1/4) with the
-    smoothing δ. Pressures are relative to the surroundings. A run stops where a chamber is used up.
-    Shut valve: stiffness β·(A_A²/V_A + A_B²/V_B). Steady speed against the load P: K·u·√((p_S·A_A −
-    p_T·A_B − P)/(A_A³ + A_B³)). Source: Jelali and Kroll, Hydraulic Servo-systems (2003), chapter
-    4.
+    A_B·e. For an opening u(t) > 0 the supply feeds A with Q_A = K·u·√(p_S − p_A), and B drains to
+    the tank with Q_B = −K·u·√(p_B − p_T); u < 0 reverses both. The root is x/(x² + δ²)^(1/4) with
+    smoothing δ. Pressures are gauge pressures. A run stops when a chamber is empty. Closed valve:
+    stiffness β·(A_A²/V_A + A_B²/V_B). Steady speed against the load P: K·u·√((p_S·A_A − p_T·A_B −
+    P)/(A_A³ + A_B³)). Source: Jelali and Kroll, Hydraulic Servo-systems (2003), chapter 4.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class HydraulicCylinder(AlongLine, kind="hydraulic-cylinder"):
     supply : float [Pa]
         Pressure p_S of the supply.
     valve : float [m³/(s √Pa)]
-        Flow K of the open valve over the root of its pressure drop.
+        Flow K of the open valve divided by the square root of its pressure drop.
     opening : law of time or float
         Opening u(t) of the valve, usually −1 … 1.
     tank : float [Pa]

@@ -17,7 +17,7 @@ COULOMB, STATIC, STRIBECK, VISCOUS, REGULARIZATION, REVERSE = range(6)  # indice
 
 @nonlinear_law
 def friction(p, u, x, out):
-    """τ = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η of the rate η"""
+    """τ = −[F_c + (F_s − F_c) exp(−(η/v_s)²)] tanh(η/v_r) − c η for the rate η"""
     v = x[2]
     y = v / p[STRIBECK]
     size = p[COULOMB] + (p[STATIC] - p[COULOMB]) * math.exp(-y * y)
@@ -29,9 +29,8 @@ def friction(p, u, x, out):
 
 @friction.slopes
 def friction_slopes(p, u, x, out):
-    """−∂τ/∂η, or the fraction of the secant −τ/η that keeps the iteration from overshooting near
-    sticking.
-    """
+    """−∂τ/∂η, or a fraction of the secant −τ/η that keeps the iteration from overshooting near
+    sticking."""
     v = x[2]
     stribeck = v / p[STRIBECK]
     rise = (p[STATIC] - p[COULOMB]) * math.exp(-stribeck * stribeck)
@@ -54,9 +53,9 @@ def check_static(
     *,
     jumps: bool = False,
 ) -> None:
-    """Raise for a static friction below that of sliding, whose name is ``key``, and for one of
-    static and stribeck_velocity alone; a static friction that ``jumps`` to that of sliding needs no
-    rate."""
+    """Raise for a static friction below the sliding one, whose name is ``key``, and if only one of
+    static and stribeck_velocity is given; a static friction that ``jumps`` to the sliding one needs
+    no rate."""
     if static is not None and static < sliding:
         raise NestedError([Problem(("static",), f"must be >= {key} = {sliding:g}, not {static:g}")])
     if static is None and stribeck_velocity is not None and jumps:
@@ -82,7 +81,7 @@ class JointFriction(JointForce, kind="joint-friction"):
     coulomb : float [N or N m]
         Coulomb friction F_c.
     reverse : float or None [N or N m]
-        Coulomb friction at negative rates where it is another one; None: F_c.
+        Coulomb friction at negative rates; None: F_c.
     static : float or None [N or N m]
         Static friction F_s ≥ F_c; None: F_c.
     stribeck_velocity : float or None [m/s or rad/s]
@@ -116,7 +115,12 @@ class JointFriction(JointForce, kind="joint-friction"):
         check_static("coulomb", self.coulomb, self.static, self.stribeck_velocity)
         if self.reverse is not None and self.static is not None:
             raise NestedError(
-                [Problem(("reverse",), "goes with Coulomb and viscous friction alone; omit static")]
+                [
+                    Problem(
+                        ("reverse",),
+                        "is only supported with Coulomb and viscous friction; omit static",
+                    )
+                ]
             )
         return self
 

@@ -17,7 +17,7 @@ def given(p, u, x, out):
 
 
 def law_row(law: Any) -> Row:
-    """The record of a law of a coordinate, of a function (t, x, v), or of a law of time."""
+    """Record of a law of a coordinate, of a function (t, x, v), or of a law of time."""
     if isinstance(law, JointLaw):
         return law.row()
     return Row(
@@ -26,7 +26,7 @@ def law_row(law: Any) -> Row:
 
 
 class JointTorque(JointForce, kind="joint-torque"):
-    """Generalized force Q (N or N m) on one degree of freedom of a joint by a law.
+    """Generalized force Q (N or N m) on one degree of freedom of a joint, given by a law.
 
     Source: docs/theory.md, section 39.
 

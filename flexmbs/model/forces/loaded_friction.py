@@ -1,9 +1,10 @@
-"""Friction in a joint from the reaction that it carries: bearings with pins, guides with slides.
+"""Friction in a joint that depends on its reaction: bearings with pins, guides with slides.
 
-    Q = −(P + μ(η) W) tanh(η/v_r),   μ(η) = μ_d + (μ_s − μ_d) exp(−(η/v_s)²),
+Q = −(P + μ(η) W) tanh(η/v_r),   μ(η) = μ_d + (μ_s − μ_d) exp(−(η/v_s)²),
 
 with a preload P and the load W of the bearing or guide. ṡ, λ and W depend on each other and are
-solved together; where none solves them, as in a guide that locks itself, the run stops.
+solved simultaneously; if there is no solution, as in a self-locking guide, the run stops.
+
 """
 
 import math
@@ -18,7 +19,7 @@ from flexmbs.model.forces.joint_friction import CHORD, REACHED, check_static
 from flexmbs.model.joints import Joint
 from flexmbs.model.motions import Motion
 
-MOST = 1e3  # of friction coefficients
+MOST = 1e3  # largest friction coefficient
 PRELOAD, DYNAMIC, STATIC, STRIBECK, REGULARIZATION = range(5)  # indices in p, before the arms
 # in x: F_across, F_along, M_bending, M_torsion of the joint
 ACROSS, ALONG, BENDING, TORSION = range(3, 7)
@@ -26,7 +27,7 @@ ACROSS, ALONG, BENDING, TORSION = range(3, 7)
 
 @LawPart
 def rubbing(p, x, out, load):
-    """τ = −(P + μ(η) W) tanh(η/v_r) of the rate η"""
+    """τ = −(P + μ(η) W) tanh(η/v_r) for the rate η"""
     v = x[2]
     y = v / p[STRIBECK]
     mu = p[DYNAMIC] + (p[STATIC] - p[DYNAMIC]) * math.exp(-y * y)
@@ -36,9 +37,8 @@ def rubbing(p, x, out, load):
 
 @LawPart
 def rubbing_slopes(p, x, out, load):
-    """−∂τ/∂η at the load, or the fraction of the secant −τ/η that keeps the iteration from
-    overshooting near sticking.
-    """
+    """−∂τ/∂η at the load, or a fraction of the secant −τ/η that keeps the iteration from
+    overshooting near sticking."""
     v, vr = x[2], p[REGULARIZATION]
     stribeck = v / p[STRIBECK]
     rise = (p[STATIC] - p[DYNAMIC]) * math.exp(-stribeck * stribeck) * load
@@ -90,7 +90,7 @@ def guide_slopes(p, u, x, out):
 def _coefficient(value: object) -> float:
     result = nonnegative(value)
     if result > MOST:
-        raise ValueError(f"is a coefficient, at most {MOST:g}, not {result:g}")
+        raise ValueError(f"is a coefficient of at most {MOST:g}, not {result:g}")
     return result
 
 
@@ -99,7 +99,7 @@ def _optional_coefficient(value: object) -> Any:
 
 
 class LoadedFriction(JointForce):
-    """Friction from the reaction of a joint, Q = −(preload + μ W) tanh(η/v_r).
+    """Friction that depends on the reaction of a joint, Q = −(preload + μ W) tanh(η/v_r).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class LoadedFriction(JointForce):
     stribeck_velocity : float or None [m/s or rad/s]
         Rate v_s over which μ_s decays to μ_d.
     preload : float [N or N m]
-        Friction P without load, such as that of seals.
+        Friction P without load, such as the friction of seals.
     regularization : float [m/s or rad/s]
         Rate v_r at which 76 % of the friction is reached; below it a loaded joint creeps instead of
         sticking.
@@ -122,20 +122,20 @@ class LoadedFriction(JointForce):
     preload: Nonnegative = 0.0
     regularization: Positive = 1e-3
 
-    turns: ClassVar[bool]  # whether it belongs to rotations or to translations
+    turns: ClassVar[bool]  # True for friction of rotations, False for translations
 
     def unfit_for(self, joint: Joint, motion: Motion) -> str:
-        """Loads are those of joints with one axis: what forces along their freedoms transmit is no
-        load.
+        """Loads are defined for joints with one axis: forces transmitted along their degrees of
+        freedom are not loads.
         """
         if joint.kind not in ("revolute", "prismatic", "cylindrical"):
             return (
-                f"is that of a joint of kind '{joint.kind}'; friction of reactions needs a "
-                "revolute, prismatic or cylindrical one"
+                f"belongs to a joint of kind '{joint.kind}'; friction from reactions needs a "
+                "revolute, prismatic or cylindrical joint"
             )
         if motion.turns != self.turns:
             other = "guide-friction" if self.turns else "pin-friction"
-            return f"is a {'translation' if self.turns else 'rotation'}; take '{other}'"
+            return f"is a {'translation' if self.turns else 'rotation'}; use '{other}'"
         return ""
 
     @model_validator(mode="after")
@@ -166,16 +166,16 @@ class PinFriction(LoadedFriction, kind="pin-friction"):
     """Friction torque of a pin or bearing on a rotation: W = radius·(F_across + 2 M_bending/length)
     + arm·F_along.
 
-    F_across and F_along are the reaction force across and along the axis (F_along of a revolute
-    joint), M_bending its moment across it, about the frame of the child. Source: docs/theory.md,
-    section 39.
+    F_across and F_along are the reaction force perpendicular to and along the axis (F_along for a
+    revolute joint), M_bending its moment perpendicular to it, about the frame of the child. Source:
+    docs/theory.md, section 39.
 
     Parameters
     ----------
     radius : float [m]
         Radius of the pin.
     length : float or None [m]
-        Distance of the two ends that carry the bending moment; None: it causes no friction.
+        Distance between the two ends that carry the bending moment; None: it causes no friction.
     arm : float [m]
         Mean radius of the collar that carries the axial force.
 
@@ -205,16 +205,17 @@ class GuideFriction(LoadedFriction, kind="guide-friction"):
     """Friction force of a slide on a translation: W = F_across + 2 M_bending/length + 2
     M_torsion/width.
 
-    F_across is the reaction force across the axis, M_bending and M_torsion its moments across and
-    about it (M_torsion of a prismatic joint), about the frame of the child. Source: docs/theory.md,
-    section 39.
+    F_across is the reaction force perpendicular to the axis, M_bending and M_torsion its moments
+    perpendicular to and about it (M_torsion for a prismatic joint), about the frame of the child.
+    Source: docs/theory.md, section 39.
 
     Parameters
     ----------
     length : float or None [m]
-        Distance of the two ends that carry the bending moment; None: it causes no friction.
+        Distance between the two ends that carry the bending moment; None: it causes no friction.
     width : float or None [m]
-        Distance of the two flanks that carry the torsional moment; None: it causes no friction.
+        Distance between the two flanks that carry the torsional moment; None: it causes no
+        friction.
 
     Examples
     --------

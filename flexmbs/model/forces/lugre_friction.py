@@ -1,5 +1,5 @@
-"""Friction on a joint coordinate with a force state: the deflection of bristles, by the law of
-Canudas de Wit and others.
+"""Friction on a joint coordinate with a force state, the deflection of bristles: LuGre model of
+Canudas de Wit et al.
 """
 
 import math
@@ -17,8 +17,8 @@ STIFFNESS, DAMPING, VISCOUS, COULOMB, STATIC, STRIBECK = range(6)
 
 @LawPart
 def bristles(p, x):
-    """(z, ż, g, σ₀ |η|/g, g') of the rate η, ż = η − σ₀ |η| z/g; in an implicit stage z = c + a ż,
-    x = (t, q, η, z, c, a): z = (c + a η)/(1 + a σ₀ |η|/g)"""
+    """State (z, ż, g, σ₀ |η|/g, g') for the rate η, ż = η − σ₀ |η| z/g; in an implicit stage z = c
+    + a ż, x = (t, q, η, z, c, a): z = (c + a η)/(1 + a σ₀ |η|/g)"""
     v, a = x[2], x[5]
     y = v / p[STRIBECK]
     rise = (p[STATIC] - p[COULOMB]) * math.exp(-y * y)
@@ -30,8 +30,8 @@ def bristles(p, x):
 
 @nonlinear_law
 def lugre(p, u, x, out):
-    """τ = −(σ₀ z + σ₁ ż + σ₂ η); elastic is what makes the power σ₀ z ż of the bristles, −σ₀ z (1 −
-    σ₀ z sgn η/g)
+    """τ = −(σ₀ z + σ₁ ż + σ₂ η); the elastic part −σ₀ z (1 − σ₀ z sgn η/g) produces the power σ₀ z
+    ż of the bristles
     """
     v = x[2]
     z, zd, g, _, _ = bristles(p, x)
@@ -57,14 +57,14 @@ def lugre_slopes(p, u, x, out):
 
 
 class LuGreFriction(JointForce, kind="lugre-friction"):
-    """Friction in one rotation or translation of a joint with the rate η, by elastic bristles with
-    the deflection z:
+    """Friction in one rotation or translation of a joint with rate η, modelled by elastic bristles
+    with deflection z:
 
     Q = −(σ₀ z + σ₁ ż + σ₂ η),  ż = η − σ₀ |η| z/g(η),  g(η) = F_c + (F_s − F_c) exp(−(η/v_s)²).
 
-    It sticks elastically with the stiffness σ₀ before it slides, z = 0 at the start; steady
-    sliding: −g(η) sgn η − σ₂ η. For all integrators; steps must resolve the period of the mass on
-    σ₀ where the joint sticks, unless σ₁ damps it. Source: Canudas de Wit, Olsson, Åström and
+    The joint sticks elastically with stiffness σ₀ before it slides, with z = 0 initially; steady
+    sliding: −g(η) sgn η − σ₂ η. For all integrators; while the joint sticks, steps must resolve the
+    period of the mass on σ₀ unless σ₁ damps it. Source: Canudas de Wit, Olsson, Åström and
     Lischinsky, IEEE Trans. Automat. Contr. 40 (1995) 419.
 
     Parameters

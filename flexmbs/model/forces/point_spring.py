@@ -43,7 +43,7 @@ class PointSpring(AlongLine, kind="point-spring"):
     c : float [N s/m]
         Damping.
     length : float or None [m]
-        Unloaded length; None: the initial distance. With 0 the force is k r, which balances a
+        Unloaded length; None: the initial distance. For 0 the force is k r, which balances a
         weight in every position.
     law : function or None
         ``law(t, elongation, rate)`` returns the tension [N] and replaces k and c.

@@ -1,4 +1,4 @@
-"""Joint forces of a robot by its controller."""
+"""Joint forces of a robot from its controller."""
 
 import dataclasses
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from flexmbs.model.forces.user_joint_forces import as_given
 
 class RobotControl(OnJoints, kind="robot-control"):
     """Generalized forces τ = f(t, q, q̇) on the joint coordinates of a robot by a controller of all
-    of them.
+    coordinates.
 
     `flexmbs.robots.controlled` adds them to a robot's model, with the inertia and friction of its
     motors. Source: docs/theory.md, section 40.
@@ -26,8 +26,8 @@ class RobotControl(OnJoints, kind="robot-control"):
     Parameters
     ----------
     controller : controller
-        `ComputedTorque`, `PDGravity`, `PDFeedforward`, or an object of an own class of
-        `Controller`, which files do not hold.
+        `ComputedTorque`, `PDGravity`, `PDFeedforward`, or an object of a user-defined subclass of
+        `Controller`, which files cannot hold.
 
     Examples
     --------
@@ -45,9 +45,8 @@ class RobotControl(OnJoints, kind="robot-control"):
 
     @model_validator(mode="after")
     def _same_coordinates(self) -> Self:
-        """Require the coordinates of the robot in their order: a controller takes arrays of
-        them.
-        """
+        """Require the coordinates of the robot in order, because a controller takes arrays of
+        them."""
         if isinstance(self.controller, PathController):
             known = self.controller.robot.coordinates
             if [name.removesuffix(".0") for name in known] != [
@@ -58,7 +57,7 @@ class RobotControl(OnJoints, kind="robot-control"):
                     f"{', '.join(self.of)}"
                 )
                 raise NestedError(
-                    [Problem(("controller",), f"{text}; name the same in the same order")]
+                    [Problem(("controller",), f"{text}; use the same names in the same order")]
                 )
         return self
 
@@ -68,14 +67,14 @@ class RobotControl(OnJoints, kind="robot-control"):
 
 
 def _checked(controller: Controller, n: int) -> Callable[..., np.ndarray]:
-    """The forces of a controller, n finite numbers. Raises `InputError`."""
+    """Forces of a controller, checked to be n finite numbers. Raises `InputError`."""
 
     def forces(t: float, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
         item = f"{type(controller).__name__}.forces at t = {t:g} s"
         given: Any = controller.forces(t, q, qd)
         found = real_array(item, given)
         if found.shape != (n,):
-            raise InputError(f"{item}: must be {n} joint forces, not the shape {found.shape}")
+            raise InputError(f"{item}: must be {n} joint forces, not shape {found.shape}")
         return found
 
     return forces

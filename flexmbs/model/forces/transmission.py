@@ -13,11 +13,13 @@ from flexmbs.model.laws import JointForceLaw
 
 
 class Transmission(OnCombination, kind="transmission"):
-    """Generalized forces aᵢ τ on joint coordinates qᵢ with τ by a law of x = Σ aᵢ qᵢ and its rate:
-    compliant gears, belts and shafts, backlash, tendons over several joints with what pulls them.
+    """Generalized forces aᵢ τ on joint coordinates qᵢ with τ from a law of x = Σ aᵢ qᵢ and its
+    rate: compliant gears, belts and shafts, backlash, tendons over several joints with their
+    actuators.
 
-    With a₁ = 1 and a₂ = −n it is a gear of the ratio n whose teeth give way, where a `Gear` is
-    rigid. Source: docs/theory.md, section 39.
+    With a₁ = 1 and a₂ = −n it is a gear of ratio n with compliant teeth, whereas a `Gear` is rigid.
+    Source: docs/theory.md, section 39.
+
 
     Parameters
     ----------

@@ -24,12 +24,13 @@ def _reaction_axes(value: object) -> str:
 
 
 class UserForce(OnFrame, kind="user-force"):
-    """Force and torque on a frame by a user function, also of the reactions of joints, solved
-    together with these.
+    """Force and torque on a frame by a user function, optionally of the reactions of joints, solved
+    simultaneously.
 
-    Its results must depend on its arguments alone: integrators call it at trial states and in
-    rejected steps. A run stops where no reactions agree with the force that they cause. Source:
+    Its results must depend only on its arguments: integrators call it at trial states and in
+    rejected steps. A run stops if no reactions agree with the force that they cause. Source:
     docs/theory.md, section 39.
+
 
     Parameters
     ----------
@@ -39,14 +40,13 @@ class UserForce(OnFrame, kind="user-force"):
         the frame in world axes; with ``reads`` ``function(t, r, A, v, w, reactions)``.
     reads : list of joints
         Joints and relations whose reactions the function takes, ``reactions`` (n, 6): force [N] and
-        moment [N m] of the constraint on the child, at its frame, without what drives, couplings
-        and forces transmit. At the start they are those of the model without this force, then those
-        that agree with it.
+        moment [N m] of the constraint on the child, at its frame, excluding drives, couplings and
+        forces. The iteration starts with the reactions of the model without this force.
     axes : 'world' or 'child'
-        Axes of the reactions: those of the world, as of ``solution.joint(…).force``, or of the
-        frame of the child.
+        Axes of the reactions: world axes, as in ``solution.joint(…).force``, or the axes of the
+        child's frame.
     parameters : floats
-        Numbers that the function takes as an array behind its other arguments; a function compiled
+        Numbers passed to the function as an array after its other arguments; a function compiled
         with Numba is compiled once for all forces with other parameters.
 
     Examples

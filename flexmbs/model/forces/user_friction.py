@@ -24,21 +24,21 @@ def as_given(p, u, x, out):
 
 class UserFriction(JointForce, kind="user-friction"):
     """Generalized force Q = f(t, x, v, loads) on one degree of freedom of a joint by a user
-    function of the reaction that it carries, solved together with it; its work counts as
-    dissipated.
+    function of the joint reaction, solved simultaneously; its work counts as dissipated.
 
-    The function must depend on its arguments alone. As with `PinFriction`, a run stops where no
+    The function must depend only on its arguments. As with `PinFriction`, a run stops if no
     reactions agree with the force that they cause. Source: docs/theory.md, section 39.
+
 
     Parameters
     ----------
     function : function
         ``function(t, x, v, loads)`` returns Q (N or N m) for coordinate x, rate v and loads (4) of
-        a revolute, prismatic or cylindrical joint: force across and along its axis [N], moment
-        across and about it [N m], sizes about the frame of the child; along and about the axis zero
-        where the joint is free.
+        a revolute, prismatic or cylindrical joint: magnitudes of the force perpendicular to and
+        along its axis [N] and of the moment perpendicular to and about it [N m], about the frame of
+        the child; zero along or about the axis if the joint is free there.
     parameters : floats
-        Numbers that the function takes as an array behind its other arguments.
+        Numbers passed to the function as an array after its other arguments.
 
     Examples
     --------
@@ -64,12 +64,12 @@ class UserFriction(JointForce, kind="user-friction"):
         return self
 
     def unfit_for(self, joint: Joint, motion: Motion) -> str:
-        """Loads are those of joints with one axis."""
+        """Loads are defined for joints with one axis."""
         if joint.kind in LOADED_KINDS:
             return ""
         return (
-            f"is that of a joint of kind '{joint.kind}'; friction of reactions needs a "
-            "revolute, prismatic or cylindrical one"
+            f"belongs to a joint of kind '{joint.kind}'; friction from reactions needs a "
+            "revolute, prismatic or cylindrical joint"
         )
 
     def row(self) -> Row:

@@ -23,16 +23,17 @@ class UserJointForces(OnJoints, kind="user-joint-forces"):
     """Generalized forces Q = f(t, x, v) on several joint coordinates by a user function of all of
     them: controllers of a whole machine, cables and tendons over several joints, load maps.
 
-    Its results must depend on its arguments alone: integrators call it at trial states and in
+    Its results must depend only on its arguments: integrators call it at trial states and in
     rejected steps. Source: docs/theory.md, section 39.
+
 
     Parameters
     ----------
     function : function
-        ``function(t, x, v)`` returns Q, one number for each coordinate (N or N m), for time t,
+        ``function(t, x, v)`` returns Q, one number per coordinate (N or N m), for time t,
         coordinates x (n) and rates v (n).
     parameters : floats
-        Numbers that the function takes as an array behind its other arguments.
+        Numbers passed to the function as an array after its other arguments.
 
     Examples
     --------

@@ -1,17 +1,18 @@
 """Creep force of a wheel on a plane: tyres, and wheels on rails.
 
-With the plane's normal n and the axle a, the contact point is c = −(R − ρ) m/|m| − ρ n from the
-centre, m = n − (n·a) a, of a wheel of radius R with a rim of radius ρ; t₁ = a × n/|m| is the
-direction of the track and t₂ = n × t₁ the one across it. The velocity of the wheel's material there
-over the speed V of the centre along the track is the creepage ξ; with the coefficients C and the
-load N
+With the plane's normal n and the axle a, the contact point of a wheel of radius R with a rim of
+radius ρ is c = −(R − ρ) m/|m| − ρ n from the centre, m = n − (n·a) a; t₁ = a × n/|m| is the
+direction of the track and t₂ = n × t₁ the direction across it. The creepage ξ is the velocity of
+the wheel's material at this point divided by the speed V of the centre along the track; with the
+coefficients C and the load N
 
-    F = −μN [1 − (1 − x)³] C ξ/|C ξ|,   x = min(1, |C ξ|/(3 μN)),   M = t₀ (1 − x)³ C₂ ξ₂ (v·t₁)/V n about the contact point;
+    F = −μN [1 − (1 − x)³] C ξ/|C ξ|,   x = min(1, |C ξ|/(3 μN)),   M = t₀ (1 − x)³ C₂ ξ₂ (v·t₁)/V n
+    about the contact point;
 
 at small creepages F = −C ξ, behind the contact point by the trail t₀. It is the force of a brush
-with a parabola of pressure (Pacejka, Tire and Vehicle Dynamics, 2012, ch. 3), and that of Vermeulen
-and Johnson (1964, J. Appl. Mech. 31, 338) for rolling bodies with C₁ = G a b C₁₁, C₂ = G a b C₂₂ of
-Kalker (1967).
+model with a parabolic pressure (Pacejka, Tire and Vehicle Dynamics, 2012, ch. 3), and the force of
+Vermeulen and Johnson (1964, J. Appl. Mech. 31, 338) for rolling bodies with Kalker's (1967) C₁ = G
+a b C₁₁, C₂ = G a b C₂₂.
 """
 
 import math
@@ -27,19 +28,19 @@ from flexmbs.model.forces.force import BetweenFrames
 from flexmbs.model.frames import OptionalJoint
 from flexmbs.model.laws import Constant, OptionalLaw
 
-GIVEN, READ, SPRING = range(3)  # what gives the load
-# in p
+GIVEN, READ, SPRING = range(3)  # source of the load
+# indices in p
 AXLE, RADIUS, ALONG, ACROSS, FRICTION, SLOW, TRAIL, STIFFNESS, DAMPING, SOURCE, RIM = (
     3,
     *range(6, 16),
 )
-REACTION = 13  # in x
+REACTION = 13  # index in x
 FLAT = 1e-9  # sine of the angle between axle and normal
 
 
 @LawPart
 def coefficients(th):
-    """sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³ of a rotation vector"""
+    """Coefficients sin θ/θ, (1 − cos θ)/θ², (θ − sin θ)/θ³ of a rotation vector"""
     t2 = dot(th, th)
     if t2 < 1e-4:
         return (
@@ -61,7 +62,7 @@ def turned(th, v):
 
 @LawPart
 def conjugate(th, m):
-    """T(θ)ᵀ m, the moment m as conjugate of the rotation vector, T = 1 + b θ̃ + c θ̃²"""
+    """T(θ)ᵀ m, the moment m conjugate to the rotation vector, T = 1 + b θ̃ + c θ̃²"""
     _, b, c = coefficients(th)
     tm = cross(th, m)
     return add(m, sub(scale(c, cross(th, tm)), scale(b, tm)))
@@ -69,7 +70,7 @@ def conjugate(th, m):
 
 @LawPart
 def saturated(size, most):
-    """(F/|Cξ|, (1 − x)³) of a force |Cξ| = ``size`` that is at most ``most``"""
+    """Factors (F/|Cξ|, (1 − x)³) of a force |Cξ| = ``size`` bounded by ``most``"""
     x = size / (3.0 * most) if size < 3.0 * most else 1.0
     left = 1.0 - x
     return (1.0 - x + x * x / 3.0 if x < 1.0 else most / size), left * left * left
@@ -77,9 +78,8 @@ def saturated(size, most):
 
 @LawPart
 def contact_of(p, th):
-    """Sine of the angle between axle and normal, contact point from the centre, directions along
-    and across the track
-    """
+    """Sine of the angle between axle and normal, contact point relative to the centre, directions
+    along and across the track"""
     n, axle = load3(p, 0), turned(th, load3(p, AXLE))
     m = sub(n, scale(dot(n, axle), axle))
     sine = max(math.sqrt(dot(m, m)), FLAT)
@@ -90,7 +90,7 @@ def contact_of(p, th):
 
 @LawPart
 def load_of(p, u, x, th, c, rate):
-    """(N, its elastic part) of the load that is given, read, or due to the depth and its ``rate``"""
+    """Load and its elastic part (N, elastic), given, read, or due to the depth and its ``rate``"""
     if p[SOURCE] == GIVEN:
         return u[0], 0.0
     if p[SOURCE] == READ:
@@ -102,7 +102,7 @@ def load_of(p, u, x, th, c, rate):
 
 @LawPart
 def creep(p, load, forward, slip):
-    """C ξ along and across the track of the ``slip`` (m/s), speed V, F/|C ξ| and (1 − x)³"""
+    """Force C ξ along and across the track for the ``slip`` (m/s), speed V, F/|C ξ| and (1 − x)³"""
     speed = math.sqrt(forward * forward + p[SLOW] * p[SLOW])
     f1, f2 = p[ALONG] * slip[0] / speed, p[ACROSS] * slip[1] / speed
     part, left = (
@@ -113,9 +113,8 @@ def creep(p, load, forward, slip):
 
 @LawPart
 def rolling(p, u, x):
-    """The contact of `contact_of`, the load of `load_of`, the speed of the centre along the track,
-    the creep of `creep`
-    """
+    """Contact of `contact_of`, load of `load_of`, speed of the centre along the track, creep of
+    `creep`"""
     n, th, v = load3(p, 0), load3(x, 4), load3(x, 7)
     contact = contact_of(p, th)
     _, c, t1, t2 = contact
@@ -131,9 +130,8 @@ def rolling(p, u, x):
 
 @nonlinear_law
 def wheel_creep(p, u, x, out):
-    """Force and moment on the wheel in axes of a: elastic ones of the tread, dissipative ones of
-    its damping and of creep
-    """
+    """Force and moment on the wheel in axes of a: elastic parts of the tread, dissipative parts of
+    its damping and of creep"""
     (sine, c, t1, t2), (load, elastic), forward, (f1, f2, speed, part, left) = rolling(p, u, x)
     n = load3(p, 0)
     force = scale(elastic, n)
@@ -143,16 +141,15 @@ def wheel_creep(p, u, x, out):
     force = add(scale(damped, n), add(scale(-part * f1, t1), scale(-part * f2, t2)))
     store3(out, 6, force)
     store3(out, 9, add(cross(c, force), scale(p[TRAIL] * left * f2 * forward / speed, n)))
-    # a load that is no number presses the wheel as little as a negative one
+    # a NaN load counts as zero, like a negative one
     if sine <= FLAT or load != load:
         out[0] = math.nan
 
 
 @wheel_creep.slopes
 def wheel_creep_slopes(p, u, x, out):
-    """Symmetric parts: k g gᵀ of the tread, damping Σ d g gᵀ, g = (t, c × t) for the velocity of
-    the contact point along t
-    """
+    """Symmetric parts: k g gᵀ of the tread, damping Σ d g gᵀ, with g = (t, c × t) for the velocity
+    of the contact point along t"""
     (_, c, t1, t2), (load, elastic), _, (_, _, speed, part, _) = rolling(p, u, x)
     n, pressed = load3(p, 0), 1.0 if elastic > 0.0 and load > 0.0 else 0.0
     along_direction(out, 0, pressed * p[STIFFNESS], n, c)
@@ -174,15 +171,16 @@ def along_direction(out, at, d, t, c):
 
 
 class WheelCreep(BetweenFrames, kind="wheel-creep"):
-    """Creep force of a wheel on the plane through the origin of frame_a, as of a tyre or of a wheel
-    on a rail:
+    """Creep force of a wheel on the plane through the origin of frame_a, for a tyre or a wheel on a
+    rail:
 
     F = μ·N·(1 − (1 − x)³), x = min(1, |C·ξ|/(3·μ·N)), against the creepage ξ; |C·ξ| at small
     creepages.
 
-    ξ is the velocity of the wheel at the contact point over the speed along the track. Exactly one
-    of ``load``, ``contact`` and ``stiffness`` gives the load N. Source: Pacejka, Tire and Vehicle
-    Dynamics (2012), ch. 3 (brush model); Vermeulen and Johnson, J. Appl. Mech. 31 (1964) 338.
+    ξ is the velocity of the wheel at the contact point divided by the speed along the track.
+    Exactly one of ``load``, ``contact`` and ``stiffness`` gives the load N. Source: Pacejka, Tire
+    and Vehicle Dynamics (2012), ch. 3 (brush model); Vermeulen and Johnson, J. Appl. Mech. 31
+    (1964) 338.
 
     Parameters
     ----------
@@ -191,7 +189,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     frame_b : frame
         Frame at the centre of the wheel, on the body that turns.
     radius : float [m]
-        Radius R of the wheel, its largest one.
+        Largest radius R of the wheel.
     along : float [N]
         Creep coefficient C₁ along the track: slip stiffness of a tyre, G a b C₁₁ of a rail.
     across : float [N]
@@ -199,9 +197,9 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     friction : float
         Coefficient μ of friction.
     load : law of time, float or None [N]
-        Given load N; where it is negative, there is no force.
+        Given load N; there is no force while it is negative.
     contact : joint or None
-        Relation whose reaction on its child, which has to be frame_b, is the load, such as
+        Relation whose reaction on its child, which must be frame_b, is the load, such as
         `DiscOnPlane`.
     stiffness : float or None [N/m]
         Radial stiffness: N = stiffness·depth + damping·rate, not below 0.
@@ -210,9 +208,10 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
     rim : float [m]
         Radius ρ of the round cross-section of the rim, 0 for a sharp edge.
     trail : float [m]
-        Pneumatic trail t₀ at small creepages, which falls with (1 − x)³: a moment about the normal.
+        Pneumatic trail t₀ at small creepages, which decreases with (1 − x)³: a moment about the
+        normal.
     slow : float [m/s]
-        Speed below which creepages refer to this speed, so that a wheel at rest creeps viscously.
+        Lower bound of the speed in creepages, so that a wheel at rest creeps viscously.
     axis : direction
         Axle in frame_b.
     normal : direction
@@ -233,7 +232,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
 
     turns_freely: ClassVar[bool] = True
     undefined: ClassVar[str] = (
-        "the wheel is flat on its plane, without a single contact point; tilt it, or "
+        "the wheel lies flat on its plane, without a single contact point; tilt it, or "
         "correct axis or normal"
     )
 
@@ -268,7 +267,7 @@ class WheelCreep(BetweenFrames, kind="wheel-creep"):
                 [
                     Problem(
                         ("damping",),
-                        "acts with a stiffness alone; omit it, or give stiffness as the load",
+                        "requires a stiffness; omit it, or give stiffness as the load",
                     )
                 ]
             )

@@ -1,6 +1,5 @@
-"""Relations: constraints between two frames other than joints. One file per kind; one line here
-registers it.
-"""
+"""Relations: constraints between two frames other than joints. Each kind has its own file and is
+registered by one line here."""
 
 from flexmbs.model.relations.distance import Distance as Distance
 from flexmbs.model.relations.holonomic import Holonomic as Holonomic

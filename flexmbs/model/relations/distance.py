@@ -2,8 +2,8 @@
 
     g = |y| − L,   ġ = e · ẏ with e = y/|y|,   g̈ = e · ÿ + ė · ẏ,   ė = (ẏ − (e · ẏ) e)/|y|,
 
-y from the origin of the parent frame to that of the child frame. The multiplier is the force in the
-rod, negative for tension.
+where y points from the origin of the parent frame to the origin of the child frame. The multiplier
+is the force in the rod, negative for tension.
 """
 
 import math
@@ -13,13 +13,13 @@ from flexmbs.law_kernel import Row, law_kernel
 from flexmbs.model.fields import Axis, Positive
 from flexmbs.model.relations.relation import Relation, point_row
 
-# of the length: points closer than this have no direction, the assembly leaves them along the axis
+# relative to the length: closer points have no direction; the assembly leaves them along the axis
 COINCIDING = 1e-6
 
 
 @law_kernel
 def at_distance(p, u, x, out):
-    """|y| − L; p = (L, e where the points coincide)"""
+    """|y| − L; p = (L, direction e for coincident points)"""
     y, v, w, zero = load3(x, 1), load3(x, 13), load3(x, 16), (0.0, 0.0, 0.0)
     r = math.sqrt(dot(y, y))
     e, turn = tmul(load9(x, 4), load3(p, 1)), zero
@@ -33,17 +33,18 @@ class Distance(Relation, kind="distance"):
     """Two points at a constant distance: a massless rod with spherical joints at its ends; one
     equation g = |y| − length.
 
-    It has no coordinates and no singular position. A body that no other joint holds starts at the
-    end of the rod, along ``axis``, with the axes of the parent frame; a point mass moves by three
-    translations. For another position or a velocity at the start declare a `Translation`, `Pose` or
-    `Free` joint beside it. Source: docs/theory.md, section 37.
+    It has neither coordinates nor singular positions. A body that no other joint holds starts at
+    the end of the rod, along ``axis``, with the axes of the parent frame; a point mass moves by
+    three translations. For another initial position or velocity declare an additional
+    `Translation`, `Pose` or `Free` joint. Source: docs/theory.md, section 37.
+
 
     Parameters
     ----------
     length : float [m]
-        Distance of the two points.
+        Distance between the two points.
     axis : direction
-        Direction of the rod at the start in the parent frame, where no other joints give it.
+        Initial direction of the rod in the parent frame, if no other joints determine it.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from flexmbs.model.relations.relation import FunctionRows, Relation
 
 
 class Holonomic(Relation, kind="holonomic"):
-    """g(pose, t) = 0 by a user function.
+    """Constraint g(pose, t) = 0 by a user function.
 
     Derivatives that are not given are computed by complex steps, or by differences if the function
     does not support complex numbers. The work of rheonomic constraints is not part of the energy
@@ -23,10 +23,10 @@ class Holonomic(Relation, kind="holonomic"):
     equations : int
         Number of values.
     jacobian : function or None
-        ``jacobian(t, x, A)`` returns for each value 6 numbers, ġ = J (v, ω) in parent axes, or 7
-        with ∂g/∂t if ``rheonomic``.
+        ``jacobian(t, x, A)`` returns 6 numbers for each value, ġ = J (v, ω) in parent axes,
+        followed by ∂g/∂t if ``rheonomic``.
     rheonomic : bool
-        Whether g depends on time.
+        True if g depends on time.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Knife edge: a blade or skate that does not move sideways."""
+"""Knife edge: a blade or skate that cannot move sideways."""
 
 from flexmbs.algebra.vectors import load3
 from flexmbs.law_kernel import Row, law_kernel
@@ -14,8 +14,8 @@ def no_motion_along(p, u, x, out):
 
 
 class KnifeEdge(Relation, kind="knife-edge"):
-    """A blade or skate: the child frame does not move along its own ``axis`` relative to the
-    parent, d · v = 0.
+    """Blade or skate: the child frame cannot move along its own ``axis`` relative to the parent, d
+    · v = 0.
 
     This is one nonholonomic equation; contact of the blade with its plane needs another joint.
     Source: docs/theory.md, section 37.

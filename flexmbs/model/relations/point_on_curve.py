@@ -1,8 +1,9 @@
 """Points that slide along a curve: beads, slots, pins in grooves, cars on tracks.
 
-The child's origin y is held at the nearest point c(u) of a curve of the parent, (y − c) · c' = 0,
-by g_k = n_k · (y − c) with two normals n₁, n₂ of the curve. As n_k stays across the tangent t, n_k'
-· t = −n_k · t', and on the curve
+The child's origin y is held at the nearest point c(u) of a curve on the parent, (y − c) · c' = 0,
+by g_k = n_k · (y − c) with two normals n₁, n₂ of the curve. Since n_k stays perpendicular to the
+tangent t, n_k' · t = −n_k · t', and on the curve
+
 
     ġ_k = n_k · ẏ,   g̈_k = n_k · ÿ − u̇ (n_k · t') (t · ẏ),   u̇ = c' · ẏ / (c'² + (c − y) · c'').
 
@@ -34,19 +35,21 @@ from flexmbs.model.curves import (
 from flexmbs.model.fields import Switch
 from flexmbs.model.relations.relation import Relation, point_row
 
-# place of the curve in the parameters, after the number of rows and the place of the normals
+# index of the curve in the parameters, after the number of rows and the index of the normals
 CURVE = 2
-TURNING_BACK = 1e-6  # rad between a chord and the reverse of the one before it
-FLAT = 1e-9  # of its size: distance of the points of a plane curve from its plane
+# rad, angle between a chord and the reversed previous chord: below, the curve has no tangent
+TURNING_BACK = 1e-6
+FLAT = 1e-9  # relative to its size: distance of the points of a plane curve from its plane
 
 
 @law_kernel
 def on_curve(p, u, x, out):
-    """g_k = n_k · (y − c(u)), k = 1 in the plane of the curve, 2 out of it; p = (rows, place of the
+    """g_k = n_k · (y − c(u)), k = 1 in the plane of the curve, 2 out of it; p = (rows, index of the
     normals e, the curve, e at its knots); its memory is u.
 
-    n₂ is e(u) without its part along the tangent, n₁ = n₂ × t. Beyond the ends the rows are not a
-    number.
+    n₂ is e(u) without its component along the tangent, n₁ = n₂ × t. Beyond the ends the rows are
+    NaN.
+
     """
     A, v, w = load9(x, 4), load3(x, 13), load3(x, 16)
     y, rate = mul(A, load3(x, 1)), mul(A, v)
@@ -80,15 +83,16 @@ class PointOnCurve(Relation, kind="point-on-curve"):
     The curve is a cubic spline through its points. A run that reaches an end of an open curve stops
     there. Source: docs/theory.md, section 37.
 
+
     Parameters
     ----------
     points : rows of 3 floats [m]
         Points of the curve in the parent frame, at least 3.
     closed : bool
-        Whether the last point is followed by the first.
+        Connect the last point to the first.
     planar : bool
-        Only the equation in the plane of the curve, for mechanisms that are held in this plane by
-        other joints.
+        Use only the equation in the plane of the curve, for mechanisms that other joints keep in
+        this plane.
 
     Examples
     --------
@@ -150,8 +154,8 @@ class PointOnCurve(Relation, kind="point-on-curve"):
         return 0.0 if is_beyond(numbers, 0, u) else float(min(max(10.0 * end, 0.0) + 1e-3, 1.0))
 
     def _across(self) -> np.ndarray:
-        """Normal of the plane of the curve; of a straight line, any direction across it; of a
-        spatial curve that of the plane nearest to it."""
+        """Normal of the plane of the curve; for a straight line any perpendicular direction, for a
+        spatial curve the normal of the best-fitting plane."""
         x = np.array(self.points) - np.mean(self.points, axis=0)
         return np.linalg.svd(x)[2][2]
 

@@ -1,6 +1,7 @@
 """Points that slide on a surface z = f(x, y) of the parent.
 
-    g = z − f,   ġ = d · ẏ with d = (−f_x, −f_y, 1),   g̈ = d · ÿ + ḋ · ẏ,   ḋ = −(f_xx ẋ + f_xy ẏ, f_xy ẋ + f_yy ẏ, 0).
+    g = z − f,   ġ = d · ẏ with d = (−f_x, −f_y, 1),   g̈ = d · ÿ + ḋ · ẏ,   ḋ = −(f_xx ẋ + f_xy ẏ,
+    f_xy ẋ + f_yy ẏ, 0).
 
 The multiplier is the component of the constraint force along z. Haug, Computer Aided Kinematics and
 Dynamics of Mechanical Systems (1989), chapter 9; docs/theory.md, section 37.
@@ -20,7 +21,7 @@ from flexmbs.model.fields import Vector, items, vector
 from flexmbs.model.relations.relation import Relation, point_row
 from flexmbs.model.surfaces import is_outside, surface_at, surface_numbers
 
-SURFACE = 0  # place of the surface in the parameters
+SURFACE = 0  # index of the surface in the parameters
 
 
 def _grid(value: object) -> Vector:
@@ -43,8 +44,8 @@ Grid = Annotated[Any, BeforeValidator(_grid)]
 
 @law_kernel
 def on_surface(p, u, x, out):
-    """z − f(x, y) of the child's origin in the parent's axes; p = the surface; not a number beyond
-    its edges
+    """z − f(x, y) for the child's origin in the parent's axes; p = the surface; NaN beyond its
+    edges
     """
     A, v, w = load9(x, 4), load3(x, 13), load3(x, 16)
     y, rate = mul(A, load3(x, 1)), mul(A, v)
@@ -71,7 +72,7 @@ class PointOnSurface(Relation, kind="point-on-surface"):
     y : floats [m]
         The same along y.
     heights : rows of floats [m]
-        Heights, one row for each x with a number for each y.
+        Heights, one row per x with one number per y.
 
     Examples
     --------

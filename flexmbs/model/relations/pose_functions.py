@@ -1,8 +1,8 @@
 """Fields of relations whose equations are user functions.
 
-Functions receive the pose as ``(t, x, A)``: time (s), position x (3) of the child frame from the
-parent frame in the parent's axes (m), rotation matrix A (9, by rows) child → parent. A twist is V =
-(v, ω), v = ẋ and Ȧ = ω̃ A in the parent's axes.
+Functions receive the pose as ``(t, x, A)``: time (s), position x (3) of the child frame relative to
+the parent frame in parent axes (m), rotation matrix A (9, by rows) child → parent. A twist is V =
+(v, ω), v = ẋ and Ȧ = ω̃ A in parent axes.
 """
 
 from typing import Annotated
@@ -20,7 +20,7 @@ WORK = (
 
 
 def _equations(value: object) -> int:
-    """A number of equations between two frames."""
+    """Number of equations between two frames."""
     n = index(value)
     if not 1 <= n <= MOST:
         raise ValueError(f"must be 1 … {MOST} equations between two frames, not {n}")

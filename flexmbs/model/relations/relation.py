@@ -1,9 +1,10 @@
 """Base class of relations: equations between the poses and twists of two frames that do not define
 a joint.
 
-They have no coordinates of their own; bodies keep those of their joints, or of a free joint. A kind
-of relation defines the rows of its equations only, by a kernel (`flexmbs.law_kernel.LawKernel`) in
-the file of its declaration, or by user functions.
+They have no coordinates; bodies keep those of their joints, or of a free joint. A kind of relation
+defines only the rows of its equations, by a kernel (`flexmbs.law_kernel.LawKernel`) in the file of
+its declaration, or by user functions.
+
 """
 
 import abc
@@ -18,11 +19,13 @@ from flexmbs.model.motions import Motion
 
 
 class FunctionRows(NamedTuple):
-    """The record of rows given by user functions of the pose (t, x, A) in the parent's axes.
+    """Record of rows given by user functions of the pose (t, x, A) in parent axes.
 
-    values: of g.  rows: of (A | a₀), by default the derivatives of the values.  constants: of (A |
-    a₀) instead of functions, seven for each row.  key: of ``rows`` in the declaration.  in_parent:
-    the rows are in the parent's axes.  rheonomic: the functions depend on time.
+    values: function for g.  rows: function for (A | a₀), by default the derivatives of the values.
+    constants: constant (A | a₀) instead of functions, seven numbers per row.  key: name of ``rows``
+    in the declaration.  in_parent: True if the rows are in parent axes.  rheonomic: True if the
+    functions depend on time.
+
     """
 
     values: Any = None
@@ -34,19 +37,21 @@ class FunctionRows(NamedTuple):
 
 
 class Relation(Joint):
-    """Equations between the poses and twists of two frames: first ``position_rows`` on positions,
-    the others on velocities.
+    """Equations between the poses and twists of two frames: the first ``position_rows`` on
+    positions, the others on velocities.
 
     Law: x = (t, x (3), R (9, by rows), v (3), ω (3)): time, position of the child relative to the
-    parent, R child → parent, twist of the child relative to the parent, all else in the child's
-    axes; u = (3) memory of the last accepted step, initially zero → out = memory of this state (3),
-    then for each row (g, a₀, b, a (6)): ġ = a · (v, ω) + a₀ and g̈ = a · (v̇, ω̇) + b, where b is
-    the rate of a · (v, ω) + a₀ with v, ω held. `point_row` makes a row that is the velocity of a
-    point of the child along a direction.
+    parent, R child → parent, twist of the child relative to the parent, vectors in child axes; u =
+    (3) memory of the last accepted step, initially zero → out = memory of this state (3), then for
+    each row (g, a₀, b, a (6)): ġ = a · (v, ω) + a₀ and g̈ = a · (v̇, ω̇) + b, where b is the rate
+    of a · (v, ω) + a₀ at constant v, ω. `point_row` makes a row for the velocity of a point of the
+    child along a direction.
+
     """
 
     carries: ClassVar[bool] = False
-    # messages for a start without `clearance`, and for a run that stopped almost without it
+    # messages for an initial position without `clearance`, and for a run that stopped near such a
+    # position
     undefined: ClassVar[str] = (
         "its rows are not defined in this position; start in another position"
     )
@@ -74,17 +79,17 @@ class Relation(Joint):
 
     @abc.abstractmethod
     def row(self) -> Row | FunctionRows:
-        """The record of its equations."""
+        """Record of its equations."""
 
     @property
     def extent(self) -> float:
-        """Size (m) of the curve or surface of its own; infinite if it has none."""
+        """Size (m) of its curve or surface; infinite if it has none."""
         return math.inf
 
     def clearance(self, R: Any, x: Any) -> float:
-        """Sine of the angle between the rotation R (3, 3), child → parent, and the nearest one at
-        which its rows are undefined; a like measure where the position x (3,) of the child in the
-        parent decides."""
+        """Sine of the angle between the rotation R (3, 3), child → parent, and the nearest rotation
+        at which its rows are undefined; an equivalent measure if the position x (3,) of the child
+        in the parent is decisive."""
         return 1.0
 
 
@@ -103,7 +108,7 @@ class Rolling(Relation):
 
 
 def nonholonomic(joints: Iterable[Joint]) -> list[str]:
-    """Names of those with constraints on velocities only."""
+    """Names of the joints that constrain velocities only."""
     return [joint.name for joint in joints if joint.position_rows < joint.rows]
 
 

@@ -1,10 +1,10 @@
 """Wheels that roll on a plane.
 
 With the plane's normal n and the axle a, the contact point is c = −R m/|m| − ρ n with m = n − (n·a)
-a, its height g = n · (x + c) with x the centre relative to a point of the plane; rows are n, the
-direction of the track t₁ = a × n/|m| and the one across it t₂ = n × t₁ (Neimark & Fufaev, Dynamics
-of Nonholonomic Systems, 1972, ch. I). Directions fixed in the parent turn with ḋ = d × ω in the
-child's axes.
+a, its height g = n · (x + c) with x the centre relative to a point of the plane; the rows are along
+n, the direction of the track t₁ = a × n/|m| and the direction across it t₂ = n × t₁ (Neimark &
+Fufaev, Dynamics of Nonholonomic Systems, 1972, ch. I). Directions fixed in the parent have the rate
+ḋ = d × ω in child axes.
 """
 
 import math
@@ -19,20 +19,22 @@ from flexmbs.law_kernel import KEPT, Row, law_kernel
 from flexmbs.model.fields import Axis, Nonnegative, Positive
 from flexmbs.model.relations.relation import Rolling, point_row
 
-# sine of that angle, below which a reversal of the track means that the wheel has fallen flat
+# sine of the angle between axle and normal, below which a reversed track means that the wheel has
+# fallen flat
 LEANING = 0.5
-# sine of the angle between axle and normal, below which a wheel is flat on its plane, without a
+# sine of the angle between axle and normal, below which a wheel lies flat on its plane, without a
 # single contact point
 FLAT = 1e-9
 
 
 @law_kernel
 def rolling_disc(p, u, x, out):
-    """Contact and no slip of a wheel, p = (n in the parent's axes, a in the child's, R, ρ); its
-    memory is t₁ in the parent's axes.
+    """Contact and no slip of a wheel, p = (n in parent axes, a in child axes, R, ρ); its memory is
+    t₁ in parent axes.
 
-    If the wheel fell flat since the last accepted step, its contact point jumps to the other side
-    of the rim; it then returns NaN, and the step is rejected.
+    If the wheel has fallen flat since the last accepted step, its contact point jumps to the other
+    side of the rim; the result is then NaN, and the step is rejected.
+
     """
     y, A, v, w = load3(x, 1), load9(x, 4), load3(x, 13), load3(x, 16)
     n, a, R, rim = tmul(A, load3(p, 0)), load3(p, 3), p[6], p[7]
@@ -58,7 +60,7 @@ def rolling_disc(p, u, x, out):
 
 
 class RollingDisc(Rolling, kind="rolling-disc"):
-    """A wheel that rolls without slip on the plane through the origin of the parent frame.
+    """Wheel that rolls without slip on the plane through the origin of the parent frame.
 
     The child frame is at the centre of the wheel. One holonomic equation (contact), two
     nonholonomic ones (no slip along and across the track). Source: docs/theory.md, section 37.
@@ -92,7 +94,7 @@ class RollingDisc(Rolling, kind="rolling-disc"):
 
     extended: ClassVar[tuple[str, ...]] = ("parent",)
     undefined: ClassVar[str] = (
-        "the wheel is flat on its plane without a single contact point; tilt it, or "
+        "the wheel lies flat on its plane without a single contact point; tilt it, or "
         "correct axis or normal"
     )
     lost: ClassVar[str] = (
@@ -118,12 +120,13 @@ class RollingDisc(Rolling, kind="rolling-disc"):
 
 
 class DiscOnPlane(RollingDisc, kind="disc-on-plane"):
-    """A wheel that touches the plane through the origin of the parent frame and slips without
+    """Wheel that touches the plane through the origin of the parent frame and slips without
     friction.
 
-    The contact of `RollingDisc` alone, one holonomic equation: for wheels with `WheelCreep`, or
-    that lie on rails or rollers. It holds the wheel down, too: where it would lift, the reaction
-    pulls and a `WheelCreep` that reads it has no force. Source: docs/theory.md, section 37.
+    Only the contact of `RollingDisc`, one holonomic equation: for wheels with `WheelCreep`, or on
+    rails or rollers. It also holds the wheel down: where it would lift off, the reaction is tensile
+    and a `WheelCreep` that reads it produces no force. Source: docs/theory.md, section 37.
+
 
     Examples
     --------

@@ -22,7 +22,7 @@ def rolling_sphere(p, u, x, out):
 
 
 class RollingSphere(Rolling, kind="rolling-sphere"):
-    """A sphere about the origin of the child frame that rolls without slip on the plane through the
+    """Sphere about the origin of the child frame that rolls without slip on the plane through the
     origin of the parent frame.
 
     One holonomic equation, two nonholonomic ones; the rotation about the normal is free.

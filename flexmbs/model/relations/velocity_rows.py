@@ -13,7 +13,7 @@ from flexmbs.model.relations.relation import FunctionRows, Relation
 
 
 def _covectors(value: object) -> Any:
-    """Rows of 6 numbers on (v, ω), or of 7 with a₀; a single row may be given by itself."""
+    """Rows of 6 numbers on (v, ω), or of 7 with a₀; also a single row."""
     if value is None:
         return None
     rows = items(value)
@@ -38,7 +38,7 @@ Covectors = Annotated[Any, BeforeValidator(_covectors)]
 
 
 class VelocityRows(Relation, kind="velocity-rows"):
-    """A V + a₀ = 0 for the twist V = (v, ω) of the child relative to the parent.
+    """Constraint A V + a₀ = 0 on the twist V = (v, ω) of the child relative to the parent.
 
     The rows are constant ``covectors``, or a ``function`` of the pose. The work of rows with a₀ is
     not part of the energy balance. Source: docs/theory.md, section 15.
@@ -54,7 +54,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
     axes : 'child' or 'parent'
         Axes of the components of the rows.
     rheonomic : bool
-        Whether the function depends on time.
+        True if the function depends on time.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class VelocityRows(Relation, kind="velocity-rows"):
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "VelocityRows":
-        """Covectors or a function; the number of equations from the covectors."""
+        """Require covectors or a function; covectors determine the number of equations."""
         if (self.covectors is None) == (self.function is None):
             raise NestedError(
                 [
