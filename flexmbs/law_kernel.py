@@ -1,5 +1,4 @@
-"""Kernels in the file of their declaration, plain functions until a run compiles them: force and
-contact laws, rows of relations, contact geometries.
+"""Kernels of declarations: laws of forces and contacts, rows of relations, geometries of contacts.
 
 They are plain functions in the file of the declaration until a run compiles them, so that importing
 a declaration does not import the compiler.
@@ -9,11 +8,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 LAW_KERNELS: "list[LawKernel]" = []
-KEPT, ROW = 3, 9  # numbers in the memory of a relation, and in each of its rows that follow
+KEPT, ROW = 3, 9  # numbers in the memory of a relation: of the relation itself, and of each row
 
 
 class LawPart:
-    """Function of numbers, called by law kernels."""
+    """Function of numbers that law kernels call."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function, self.__name__, self.__doc__ = function, function.__name__, function.__doc__
@@ -25,9 +24,9 @@ class LawPart:
 class LawKernel:
     """Law ``value(p, u, x, out)``, identified in the records by its ``number``.
 
-    p: the parameters of its record.  u: values of its laws of time and user functions, or the
-    memory of a relation.  x: time and motion at its point of action.  out: results, initially zero.
-    ``strongly_nonlinear``: its slopes change within a step, so the iteration matrix is updated.
+    p: parameters of its record.  u: values of its laws of time and user functions, or the memory of
+    a relation.  x: time and motion of its point of action.  out: results, initially zero.
+    strongly_nonlinear: its slopes change within a step, so the iteration matrix is updated.
     """
 
     def __init__(self, value: Callable[..., None], *, strongly_nonlinear: bool = False) -> None:
@@ -40,7 +39,7 @@ class LawKernel:
         LAW_KERNELS.append(self)
 
     def slopes(self, function: Callable[..., None]) -> Callable[..., None]:
-        """Register the stiffness and damping of the law, ``function(p, u, x, out)``; the default is
+        """Decorate the function (p, u, x, out) for stiffness and damping of the law; the default is
         central differences.
         """
         self.derivatives = function
@@ -58,8 +57,7 @@ def nonlinear_law(value: Callable[..., None]) -> LawKernel:
 
 
 class Sampler(NamedTuple):
-    """Discrete part of a law: at t_k = k ``period`` (s) its kernel gives the output and the memory
-    from the measured values.
+    """Discrete part of a law, evaluated at the samples t_k = k ``period`` (s).
 
     Its kernel maps x = (t_k, coordinate and rate at t_k − ``delay``, memory) to out = (output,
     memory). The output acts from t_k + ``computing_time`` on and is held. laws, gives, keys,
@@ -79,18 +77,19 @@ class Sampler(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Record of a law: its kernel with parameters p, and the laws of time or user functions that
-    give u.
+    """Record of a law: its kernel with parameters p, and the laws of time or user functions for u.
 
-    x contains, after the force states z, their base values c and the weight a of an implicit stage,
-    z = c + a ż, with a = 0 elsewhere: a law that switches or is stiff may solve this for ż itself.
-    gives: how many numbers each function adds to u: 1, its value; 2 with its rate; the first ones
-    of a user function. keys: their keys in the declaration, for messages.  states: number of force
-    states z, which follow the motion in x; their rates follow the forces in out.  sampler: discrete
-    part that sets them at instants.  loaded: the law takes the loads of its joint, from the joint
-    reaction.  reads: joints whose constraint wrenches a law on a frame takes, six numbers each
-    after the motion, in the axes of the child's frame, or in world axes with ``world_axes``.
-    constants: numbers passed to its user functions as an array after all other arguments.
+    After the force states z, x holds their bases c and the weight a of an implicit stage, z = c +
+    a ż, a = 0 elsewhere: a law that switches or is stiff may solve this equation for ż itself.
+
+    laws: laws of time and user functions.  gives: count of numbers that each of them adds to u: 1
+    for its value, 2 with its rate; of a user function the first ones.  keys: their keys in the
+    declaration, for messages.  states: number of force states z, which follow the motion in x;
+    their rates follow the forces in out.  sampler: the discrete part that sets force states.
+    loaded: True if the law takes the loads of its joint from the joint's reaction.  reads: joints
+    whose constraint wrenches a law on a frame takes, six numbers each after the motion, in the axes
+    of the child frame, or with ``world_axes`` in those of the world.  constants: numbers that its
+    user functions take as an array after all other arguments.
     """
 
     law: LawKernel

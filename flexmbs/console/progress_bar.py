@@ -20,15 +20,17 @@ class MemoryColumn(ProgressColumn):
 
 
 class Bar:
-    """Bar that only moves forward; results are printed above it."""
+    """A bar that moves forward only, once for a run and once for its audit; results go above it."""
 
     def __init__(self, shown: Progress, title: str) -> None:
         self.shown, self.title, self.done, self.audits = shown, title, 0.0, False
         self.task = shown.add_task(title, total=1.0)
 
     def __call__(self, fraction: float, text: str) -> None:
-        """Update the bar."""
-        self.done = max(self.done, fraction)
+        """Move it."""
+        audits = text.startswith("audit")
+        self.done = max(self.done, fraction) if audits == self.audits else fraction
+        self.audits = audits
         self.shown.update(self.task, completed=self.done, description=text or self.title)
 
     def put(self, text: str) -> None:

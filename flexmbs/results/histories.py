@@ -68,9 +68,9 @@ def states_of(trajectory: Trajectory, beta: np.ndarray) -> States:
 
 
 @packed()
-def frame_history(system, work, m, motions, out):
-    """Compute out[i] = (A, r, ṙ, ω, r̈, ω̇) of frame m in world axes at output i, (nt, 24); r̈ = A
-    (v̇ + ω × v) + g."""
+def frames_history(system, work, numbers, motions, out):
+    """out[k, i] = (A, r, ṙ, ω, r̈ = A (v̇ + ω × v) + g, ω̇) of frame numbers[k] in world axes at
+    output i, (n, nt, 24)."""
     frames, gravity, motion = work.frames, system.gravity, work.motion
     g = (gravity[0], gravity[1], gravity[2])
     for i in range(motions.q.shape[0]):

@@ -57,8 +57,10 @@ from flexmbs.system.coordinate_functions import factors_at
 from flexmbs.system.records import Work
 from flexmbs.system.trajectory import EventRecord, RunInfo, Trajectory
 
-KEPT_MOTIONS = 2**26  # bytes: more motions of frames are recomputed on each request
-# the integrator whose accelerations are velocity changes divided by the step
+# motions of frames that are kept: bytes of all and number of blocks, of frames evaluated together
+KEPT_MOTIONS, KEPT_BLOCKS = 2**26, 4
+MOTION_NUMBERS = 24  # of a frame at an output: see `frames_history`
+# the integrator whose accelerations are changes of the velocity over a step
 TIME_STEPPING = "moreau-jean"
 
 
@@ -171,8 +173,9 @@ class SolutionData:
         independent verification of accelerations, reactions and joint angles; error of the steps
         and their resolution of laws and forces.
 
-        Each has a title, a status (PASS, WARN or FAIL), a finding with location and time, and a
-        remedy.
+        Each has a title, a status (PASS, WARN or FAIL), the finding with its location and time, and
+        a remedy. With ``audit="none"`` there is one alone, NOT JUDGED, beside the outcome of a run
+        that did not finish.
         """
         return (*checks(self), *self.run.checks)
 
@@ -187,7 +190,7 @@ class SolutionData:
 
     @property
     def verdict(self) -> str:
-        """Worst status of the `audit`: "PASS", "WARN" or "FAIL"."""
+        """The worst of the `audit`: "PASS", "WARN" or "FAIL"; "NOT JUDGED" without one."""
         return verdict(self.audit)
 
     @property
@@ -464,19 +467,26 @@ class SolutionData:
         return joint_histories(self.compiled, self.trajectory, redundant=bool(self.run.redundant))
 
     def _motion(self, number: int) -> FrameMotion:
-        """Motion of a frame by its index; a few are cached because views request them
-        repeatedly."""
-        out = self._motions.get(number)
-        if out is None:
-            out = np.zeros((len(self.t), 24))
+        """Motion of a frame by its index. Those of neighbouring frames are evaluated with it, and
+        the last ones are kept: views ask again and again, and for one frame after the other.
+        """
+        size = max(1, KEPT_MOTIONS // (KEPT_BLOCKS * max(len(self.t), 1) * 8 * MOTION_NUMBERS))
+        block = number // size
+        motions = self._motions.get(block)
+        if motions is None:
+            last = min((block + 1) * size, len(self.compiled.system.frames.body))
+            numbers = np.arange(block * size, last)
+            motions = np.zeros((len(numbers), len(self.t), MOTION_NUMBERS))
             thread = threading.get_ident()
             if thread not in self._scratches:
                 self._scratches[thread] = make_work(self.compiled.system)
-            motions = Motions(self.t, self.q, self.s, self.sd)
-            frame_history(self.compiled.system, self._scratches[thread], number, motions, out)
-            if (len(self._motions) + 1) * out.nbytes <= KEPT_MOTIONS:
-                self._motions[number] = out
-        out = out.copy()  # the view is returned to the user, the original is cached
+            states = Motions(self.t, self.q, self.s, self.sd)
+            frames_history(self.compiled.system, self._scratches[thread], numbers, states, motions)
+            for old in list(self._motions)[: 1 - KEPT_BLOCKS]:
+                self._motions.pop(old, None)
+            self._motions[block] = motions
+        out = motions[number - block * size]
+        out = out.copy()  # views are their owner's
         return FrameMotion(
             out[:, 9:12],
             out[:, :9].reshape(-1, 3, 3),

@@ -67,7 +67,11 @@ REDUNDANCY = "Redundancy"  # title of a check
 
 
 def checks(solution: SolutionData) -> list[Check]:
-    """All checks, in the order of the report."""
+    """All criteria, in the order of the report; of a run that is not audited its outcome alone,
+    unless it has finished.
+    """
+    if solution.run.options.get("audit") == NONE:
+        return [SWITCHED_OFF] if solution.run.finished else [_outcome(solution), SWITCHED_OFF]
     found = [
         _outcome(solution),
         _energy(solution),
