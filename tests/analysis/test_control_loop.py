@@ -228,7 +228,7 @@ def test_a_second_controller(tmp_path: Path) -> None:
 )
 def test_a_damaged_file(tmp_path: Path, whole: bytes) -> None:
     (tmp_path / "arm.loop").write_bytes(whole)
-    with pytest.raises(fm.InputError, match=r"arm.loop: is damaged; remove it and begin anew"):
+    with pytest.raises(fm.InputError, match=r"arm.loop: is damaged; remove it and start again"):
         fm.LoopController(tmp_path / "arm.loop")
 
 

@@ -96,7 +96,7 @@ class ControlLoop:
     >>> model = fm.Model("turntable")
     >>> axle = fm.Revolute("axle", "ground", model.add(fm.RigidBody("table", mass=1.0, inertia=(0.1, 0.1, 0.2))), axis="z")
     >>> motor, speed = {"motor": ("effort", model.add(axle).name)}, {"speed": ("rate", "axle")}
-    >>> def control():  # in a process of its own, elsewhere
+    >>> def control():  # in another process
     ...     with fm.LoopController("turntable.loop") as plant:
     ...         for outputs in plant:
     ...             plant.answer({"motor": 2.0 * (3.0 - outputs["speed"])})
@@ -150,7 +150,7 @@ class ControlLoop:
         return n
 
     def close(self) -> None:
-        """End the loop, also without a run: its controller is told, the file is removed."""
+        """End the loop, also without a run: its controller is notified, the file is removed."""
         if self.path is not None:
             with contextlib.suppress(OSError), self.path.open("r+b") as file:
                 file.seek(4 * OVER)
@@ -185,7 +185,7 @@ class ControlLoop:
         return now
 
     def _wait(self, memory: LoopMemory, samples: int, timeout: float, *pause: float) -> None:
-        """Until so many samples are answered."""
+        """Wait until a number of samples are answered."""
         if not waited(lambda: memory.counts[ANSWERED] >= 2 * samples, timeout, *pause):
             mend = "start the controller" if samples == 1 else "has the controller ended?"
             raise SolverError(

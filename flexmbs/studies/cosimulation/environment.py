@@ -61,7 +61,7 @@ def environment(
     ended : function, optional
         ``ended(outputs)``: whether the episode is over, as when something fell.
     vary : mapping of names to Range, Normal or LogNormal, optional
-        Parameters, as of `parameters`, that are drawn anew at each reset.
+        Parameters, as of `parameters`, that are drawn again at each reset.
 
     Returns
     -------

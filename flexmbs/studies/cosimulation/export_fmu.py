@@ -124,7 +124,7 @@ def export_fmu(
     both = set(found["inputs"]) & set(found["outputs"])
     if both:
         raise InputError(f"outputs.{sorted(both)[0]}: is also the name of an input; rename one")
-    stepper = Stepper(model, **options, **found)  # which tells what cannot run
+    stepper = Stepper(model, **options, **found)  # raises for options that cannot run
     _check_code(model)
     states = _states(stepper, derivatives)
     suggested = _communication_step(

@@ -161,12 +161,12 @@ class FmiUnit:
             _, ended, early, last = done
             if ended or (early and last < t + h * (1.0 - ROUND_OFF)):
                 raise SolverError(
-                    f"units.{self.name}: asked to end the simulation at t = "
+                    f"units.{self.name}: requests the end of the simulation at t =  "
                     f"{last if early else t + h:g} s"
                 )
 
     def close(self) -> None:
-        """End the unit, by what it still allows."""
+        """End the unit by the calls that it still allows."""
         if self._runs and self._worst < ERROR:
             with suppress(SolverError):  # a unit may refuse to
                 self._called("end", self._fmu.terminate)

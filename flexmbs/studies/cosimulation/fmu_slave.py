@@ -67,7 +67,9 @@ class LinearTerms:
 
 
 class SlaveUnit:
-    """Variables, steps and states of a unit; the class of PythonFMU beside it connects them with C."""
+    """Variables, steps and states of a unit; the class of PythonFMU next to it connects them with
+    C.
+    """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -146,7 +148,7 @@ class SlaveUnit:
         }
 
     def to_xml(self, *options: Any) -> Any:
-        """The description with units, and a structure that tells what depends on what."""
+        """The description with units and the dependencies of its variables."""
         root = super().to_xml(*options)  # type: ignore[misc]
         self._add_units(root)
         kind, given = root.find("CoSimulation"), bool(self._states)

@@ -33,7 +33,7 @@ class LoopController:
     """The other end of a `ControlLoop`: iterate over samples, answer each.
 
     A sample is a dictionary of the outputs by name; its time is ``t`` (s). In real time samples
-    that come while one is answered are left out, the newest one comes next. A loop has one
+    that arrive while one is answered are skipped; the newest one comes next. A loop has one
     controller at a time; where one ended, another can go on.
 
     Parameters
@@ -166,4 +166,4 @@ def _description(whole: bytes, path: Path) -> tuple[float, list[str], list[str]]
             return period, inputs, outputs
     except (struct.error, ValueError, LookupError, TypeError):
         pass
-    raise InputError(f"{path}: is damaged; remove it and begin anew")
+    raise InputError(f"{path}: is damaged; remove it and start again")

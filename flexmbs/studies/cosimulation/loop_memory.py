@@ -24,8 +24,8 @@ MAGIC = b"flexloop"
 SAMPLE, ANSWERED, WHEN, OVER = 3, 4, 5, 12  # places in units of 8 bytes, of OVER in units of 4
 BODY = 56  # bytes up to the samples
 SPIN = 2e-4  # s before an instant during which the processor is not given away
-PATIENCE = 50  # looks in vain after which it is
-START = 2e-3  # s between looks for a process that starts
+PATIENCE = 50  # unsuccessful checks after which it is
+START = 2e-3  # s between checks for a process that starts
 
 
 class LoopMemory:

@@ -105,7 +105,7 @@ class Coordinates(NamedTuple):
 
 
 def coordinates_of(stepper: Stepper) -> tuple[Coordinates, Compiled]:
-    """The states of a stepper beside its inputs, and the model that they are of.
+    """States of a stepper besides its inputs, and their model.
 
     Raises `InputError` for models without slopes, and where no coordinates are independent.
     """

@@ -122,8 +122,8 @@ class Campbell(ModeBranches):
 
     whirl (n, m): sense of the orbit of the chosen frame, 1 forward and circular, 0 straight, −1
     backward; NaN without a frame or where it does not move.  turning (m,): whether the branch is a
-    motion of coordinates that turn with the rotor, such as the modes of a turning body: its
-    frequencies, and the sense of its whirl, are those that an observer sees who turns too.
+    motion of coordinates that rotate with the rotor, such as the modes of a rotating body: its
+    frequencies and its sense of whirl are those seen by a rotating observer.
     """
 
     whirl: FloatArray
@@ -286,7 +286,7 @@ def _audited(
 ) -> tuple[Check, ...]:
     """The worst check of each title over the values, with its value.
 
-    kept (n, m): eigenvalues of the branches that were asked for, the frequencies that have to be
+    kept (n, m): eigenvalues of the requested branches, the frequencies that have to be
     accurate.
     """
     require_switch(audit)
@@ -397,7 +397,7 @@ def _kept(eigenvalue: ComplexArray, modes: int | None) -> np.ndarray:
 
 
 def _turning(found: ModeBranches, states: list[Linearization]) -> NDArray[np.bool_]:
-    """True if most of the displacement of a branch (m,) is in coordinates that turn, at the highest
+    """True if most of the displacement of a branch (m,) is in rotating coordinates, at the highest
     speed.
     """
     fastest = int(np.argmax(np.abs(found.values)))

@@ -1,6 +1,6 @@
 """Displacements by which mode shapes of different models are compared.
 
-Velocity coordinates do, but for the elastic ones of a body that is reduced anew: from one reduction
+Velocity coordinates do, except the elastic ones of a body that is reduced again: from one reduction
 to the next its modes change their order and sign, and those of equal frequency turn. In their place
 are displacements φ q of nodes of its surface, of those at the same place of its bounding box where
 the meshes differ.

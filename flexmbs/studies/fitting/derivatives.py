@@ -21,7 +21,7 @@ FIRST = 0.01  # step relative to the size of the parameter
 LEVELS = 9  # at most, each with half the step
 QUICK = 7  # halvings at most of the one step with which iterations are content
 ROUNDING = 1e-14  # relative disturbances whose effect is the noise of fixed steps
-# part of the difference of the slopes to both sides that is left with half the step, at a kink
+# ratio of the differences of one-sided slopes for half the step and the full step, at a kink
 STAYS = 0.8
 KINK = 1e-3  # difference of these slopes over the derivative, below which there is no kink
 SAMPLES = 3  # of these disturbances
@@ -166,7 +166,7 @@ def noise_of(
 
 
 def _tried(runs: Runs, base: Values, column: DerivativeColumn, side: float) -> Result | str:
-    """The result of a run beside the base, or why there is none."""
+    """Result of a perturbed run, or the reason why there is none."""
     try:
         return runs({**base, column.name: base[column.name] + side * column.step})
     except (InputError, SolverError) as error:
@@ -259,8 +259,8 @@ def quick_level(noise: float) -> int:
 def jacobian(
     runs: Runs, base: Values, scales: Mapping[str, float], *, level: int = QUICK, workers: int
 ) -> FloatArray:  # fmt: skip
-    """∂y/∂p (n, m) for iterations, by central differences with one step after so many halvings, to
-    one side at a bound. Raises `InputError`, `SolverError` where neither side runs."""
+    """∂y/∂p (n, m) for iterations, by central differences with one step after a number of halvings,
+    to one side at a bound. Raises `InputError`, `SolverError` where neither side runs."""
     columns = [DerivativeColumn(name, scales[name], level=level) for name in base]
     with RunThreads(workers) as pool:
         found = list(

@@ -23,7 +23,7 @@ from flexmbs.studies.fitting.trajectory_equations import STENCIL, TrajectoryPoin
 
 
 class ExplicitSteps:
-    """The steps of a run by an explicit method, differentiated one by one; the runs beside it are
+    """Steps of a run by an explicit method, differentiated one by one; the perturbed runs are
     used up.
     """
 
@@ -42,7 +42,7 @@ class ExplicitSteps:
         return Varied(q_part, s_part, sd, lam, z_part, w)
 
     def _along(self, each: Variants, numbers: set[int]) -> Iterator[FloatArray]:
-        """(δy, δṡ, δλ) at the asked points."""
+        """(δy, δṡ, δλ) at the requested points."""
         change = difference(np.array([run.ready.run.state.y for run in each.runs]), each.step)
         for n, y in enumerate(self.states):
             beside = [(run, y + c * each.step * change) for c, run in zip(STENCIL, each.runs)]

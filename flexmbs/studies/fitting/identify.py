@@ -52,7 +52,7 @@ CLOSE, EXACT = 0.05, 1e-6  # the step that is left, in standard deviations or in
 SHARE = 0.1
 ROUGH = 1e-7  # of a channel: residuals below are round-off, or errors of tight steps
 UNLIKELY, CHANCE = 4.0, 3e-5  # standard deviations of chance, and its probability
-ALIKE = 0.99  # correlation from which on two parameters are hardly told apart
+ALIKE = 0.99  # correlation above which two parameters are hardly distinguishable
 ATTEMPTS = 3  # of a search, each from where the one before ended
 REFUSED = 1e3  # times the size of the residuals: what stands for a run that is not possible
 
@@ -128,7 +128,7 @@ def identify(
     Least squares of (measured − computed)/σ by `scipy.optimize.least_squares`. Noise σ that is not
     given is estimated for each channel from its own residuals. Derivatives are tangents
     (`sensitivities`) where the runs have them, else differences of runs. Intervals follow from the
-    covariance σ²(JᵀJ)⁻¹ and Student's t: they hold for independent noise and a model that is right;
+    covariance σ²(JᵀJ)⁻¹ and Student's t: they are valid for independent noise and a correct model;
     notes name channels whose residuals follow each other, or exceed a given noise. The run with the
     result is audited. Source: Seber and Wild, Nonlinear Regression (1989), sections 2.1 and 5.1.
 
@@ -456,7 +456,9 @@ def _noise(fit: Fit, found: Estimate) -> dict[str, float]:
 def _statistics(
     fit: Fit, found: Estimate, noise: Mapping[str, float]
 ) -> tuple[FloatArray, FloatArray, list[str]]:
-    """Standard deviations and correlations of the parameters; what the signals do not determine."""
+    """Standard deviations and correlations of the parameters; combinations that the signals do not
+    determine.
+    """
     of = directions(found.slopes / fit.spread(noise)[:, None], DEPENDENT)
     lost = of.lost.copy()
     notes = [

@@ -34,7 +34,10 @@ from flexmbs.time_stepping.run import Run
 
 # step of a parameter over its size, with four places, and with two for iterations
 PART, QUICK = 4e-3, 1e-4
-FINER, TRIES = 0.25, 8  # factor, and number of steps until those of starts are small enough
+FINER, TRIES = (
+    0.25,
+    8,
+)  # factor of a smaller step for initial states, and largest number of reductions
 # change of the slope of a start from ± step to ± 2 step, over its size, where it is no slope yet
 BENT = 0.1
 STRAIGHT = 1e-4  # the same where it is small enough: the error of D₄ is about its square
@@ -186,9 +189,9 @@ def variants(
     quick: bool = False,
     mapped: Callable[..., Iterable[Any]] = map,
 ) -> Variants:
-    """Runs beside the base, with steps in which their starts follow slopes: near a singular
-    position that of assembly changes within a small part of a parameter. Raises `InputError` where
-    the model has other coordinates or constraints there, or does not run."""
+    """Perturbed runs, with steps within which their initial states are smooth: near a singular
+    position the assembled state changes over a small interval of a parameter. Raises `InputError`
+    where the model has other coordinates or constraints there, or does not run."""
     places = QUICK * scale * STENCIL[:2] if quick else PART * scale * STENCIL
     best = Variants(name, scale, places[0], _beside(runs, base, name, places, mapped))
     for k in range(1, TRIES):

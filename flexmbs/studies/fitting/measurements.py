@@ -1,4 +1,4 @@
-"""Measured signals: channels of a solution at times of their own, with units, from arrays or CSV
+"""Measured signals: channels of a solution at the measured times, with units, from arrays or CSV
 files.
 """
 

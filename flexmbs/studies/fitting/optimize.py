@@ -115,7 +115,7 @@ def optimize(
         Paths in the model such as ``bodies.tool.mass``; with a dict the values at which the search
         begins, instead of those of the model.
     minimize : text or function
-        The output to be made smallest, as of `sensitivities`, or the name of one in ``outputs``.
+        The output to be minimized, as for `sensitivities`, or the name of one in ``outputs``.
     t_end : float [s], optional
         End time.
     step : float [s], optional
@@ -231,7 +231,7 @@ class PointSearch:
         return dict(zip(self.names, (x * self.size).tolist()))
 
     def relative(self, x: FloatArray) -> FloatArray:
-        """Outputs at a point over their sizes at the start; NaN where there is no run."""
+        """Outputs at a point relative to their sizes at the start; NaN where the run failed."""
         key = x.tobytes()
         if key not in self.known:
             self.count += 1

@@ -1,5 +1,5 @@
-"""Runs of a model with other values of its parameters, not audited, and what of their course must
-be the same in all of them.
+"""Runs of a model with other values of its parameters, not audited, and their discrete course,
+which must be the same in all of them.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Variations of a trajectory by parameters, and solutions beside a solution."""
+"""Variations of a trajectory with respect to parameters, and perturbed solutions."""
 
 from typing import NamedTuple
 

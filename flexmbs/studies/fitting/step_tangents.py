@@ -4,7 +4,7 @@ runs.
     dy/dp = d/dε y(p + ε, q + ε δq, s + ε δs, ṡ + ε δṡ, λ + ε δλ, x + ε δx) at ε = 0
 
 with the variations of the states at the output times (`flexmbs.studies.fitting.implicit_steps`): an
-output is evaluated beside the trajectory, which costs no run. The derivative along one random
+output is evaluated on perturbed trajectories, without a run. The derivative along one random
 direction of all parameters is compared with differences of whole runs, which the tangents have not
 produced.
 """
@@ -70,7 +70,7 @@ def everything(runs: Runs) -> Observed:
 
 
 def channels(outputs: Sequence[Output], solution: Solution) -> Observed:
-    """The channels of outputs; where the largest value is, say, is asked of them alone."""
+    """Channels of the outputs, which alone determine for instance the time of the largest value."""
     parts = observed(outputs, solution)
     ends = np.cumsum([len(part) for part in parts])[:-1]
     single = np.concatenate(
@@ -147,7 +147,7 @@ def step_numbers(points: TrajectoryPoints, t: FloatArray) -> FloatArray:
 
 
 class Tangent:
-    """A run, its points, and runs beside it by each parameter."""
+    """A run, its points, and a perturbed run for each parameter."""
 
     def __init__(
         self, runs: Runs, at: Values, scales: Values, *, workers: int = 1, quick: bool = False
@@ -177,7 +177,7 @@ class Tangent:
 
     @property
     def reduced_anew(self) -> str:
-        """The first flexible body that is another one beside the run, or nothing."""
+        """Name of the first flexible body that differs in a perturbed run; empty if none does."""
         known = self.base.compiled.data
         others = (
             (name, known[name], data)

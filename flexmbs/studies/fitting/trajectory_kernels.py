@@ -1,4 +1,4 @@
-"""Kernels along trajectories: the equations of motion at points and beside them, displaced
+"""Kernels along trajectories: the equations of motion at points and at perturbed points, displaced
 positions.
 """
 

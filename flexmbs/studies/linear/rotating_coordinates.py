@@ -1,4 +1,4 @@
-"""Velocity coordinates whose axes turn in a steady motion: frequencies over them are those that a
+"""Velocity coordinates whose axes rotate in a steady motion: frequencies over them are those that a
 turning observer sees.
 """
 

@@ -1,4 +1,4 @@
-"""`ModelWithParts`: a model whose flexible bodies are reduced anew for other values of parameters
+"""`ModelWithParts`: a model whose flexible bodies are reduced again for other values of parameters
 of their parts.
 
 A part is what `preprocess.read_part` reads, or a function that returns a flexible body. A body is

@@ -1,4 +1,4 @@
-"""Outputs: numbers of a solution, by what is wanted of the course of a channel, or by a function.
+"""Outputs: numbers of a solution, by a statistic of a channel over time or by a function.
 
 ``"max joint elbow.0 effort"``: a word, then a name that `Solution.signal` knows. The words are
 first, last, min, max, peak (max |x|), range, mean, integral, rms, and ``at 0.5``, the value at that
@@ -33,7 +33,7 @@ AT_BREAK = 1e-12
 
 
 class Output(NamedTuple):
-    """One output: its name, what is wanted, and for a channel its name with the function of its
+    """One output: its name and statistic, and for a channel its name with the function of its
     smooth parts.
     """
 

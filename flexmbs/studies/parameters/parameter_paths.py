@@ -44,7 +44,7 @@ Changes = list[tuple[tuple[str, ...], Any]]  # keys along a path, with the value
 
 PAIRS = {a + b: (i, k) for i, a in enumerate("xyz") for k, b in enumerate("xyz")}
 DISTINCT = ("xx", "yy", "zz", "xy", "xz", "yz")
-COORDINATES = ("q0", "v0")  # three of these are no vector in space
+COORDINATES = ("q0", "v0")  # three of these are not a vector in space
 
 
 def parameters(model: Model | ModelSource) -> dict[str, float]:

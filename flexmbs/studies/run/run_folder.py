@@ -232,7 +232,7 @@ class OpenFolder:
             return 0
         reached = int(state["context.counts"][REACHED]) if "context.counts" in state else 0
         if reached > len(there.values):
-            self._tell(f"{path}: is ahead of the log, which was damaged; the run starts anew")
+            self._tell(f"{path}: is ahead of the log, which was damaged; the run starts again")
             return 0
         self.before = float(state.pop(SECONDS, np.zeros(1))[0])
         RunState(run).restore(state)
@@ -457,7 +457,7 @@ def read_checkpoint(path: pathlib.Path) -> State | None:
             return {name: found[name] for name in found.files}
     except (zipfile.BadZipFile, ValueError, KeyError, EOFError, OSError) as error:
         raise InputError(
-            f"{path}: is damaged ({error}); remove it: the run then starts anew"
+            f"{path}: is damaged ({error}); remove it: the run then starts again"
         ) from None
 
 

@@ -64,7 +64,7 @@ class RunStart(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A run at its start, and what was found on the way."""
+    """A run at its start, with the findings of its preparation."""
 
     model: Model
     chosen: dict[str, Any]  # all options

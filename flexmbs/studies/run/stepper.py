@@ -89,7 +89,7 @@ class Stepper:
     step, start, formalism, coordinates, integrator, stabilization, rtol, atol, rho_inf, initial, audit : optional
         As of `simulate`; "full" is "standard" here.
     inputs : mapping of names to ports, or list of ports
-        Forces that are held until they are set anew, zero at the start: ("effort", joint[,
+        Forces that are held until they are set again, zero at the start: ("effort", joint[,
         coordinate]) [N, N m], ("force", frame, axis) [N], ("torque", frame, axis) [N m] in world
         axes. Ports of a list are named as "effort shoulder". Drives, whose rate and acceleration a
         held value has not, keep their laws of time.
@@ -276,7 +276,7 @@ class Stepper:
     @property
     def audit(self) -> tuple[Check, ...]:
         """Checks of the steps so far: accelerations and reactions at the ends of some of them by
-        the equations in other coordinates, user functions, modes of bodies; evaluated anew.
+        the equations in other coordinates, user functions, modes of bodies; evaluated again.
 
         Errors of the steps are NOT JUDGED, and with ``audit="none"`` nothing is.
         """

@@ -29,7 +29,7 @@ UNSEEN = 1e-6  # displacement, rad or relative to the size of the model
 SLOW = 1e-6  # 1/s: velocities at which dampers are negligible
 PARTS = 4  # of a step, in which states that motions change are integrated
 SETTLINGS, SETTLED = 50, 1e-12  # Newton steps of force states; of their size
-ROUND_OFF = 1e-14  # of rows between frames beside their own size, and of lengths
+ROUND_OFF = 1e-14  # relative to the size of rows between frames, and to lengths
 # largest part of a row of unit length that may be round-off; shorter rows are enlarged less
 UNCERTAIN = 1e-8
 NOT_HELD = 1e-6  # (rad/s)²: slower than a period of two hours
@@ -307,7 +307,7 @@ def own_states(state: State, values: Values, slopes: Tangents) -> OwnStates:
     settles, keeps = u[:, :rank].T * scale, u[:, rank:].T * scale
     solved = np.linalg.inv(np.vstack([settles @ matrix, keeps]))
     response, kept = -solved[:, :rank] @ settles, solved[:, rank:] @ keeps
-    # what leaks between chambers depends on the way to the equilibrium
+    # leakage between chambers depends on the path to the equilibrium
     if rank != np.count_nonzero(largest):
         names = ", ".join(
             dict.fromkeys(f"'{state.compiled.force_states[place]}'" for place in places)
@@ -353,7 +353,7 @@ def free_directions(M: np.ndarray, G: np.ndarray, sizes: Scales) -> tuple[np.nda
     rows = solve_triangular(L, G.T, lower=True).T
     length, own = np.linalg.norm(rows, axis=1), np.maximum(np.linalg.norm(G, axis=1), sizes.rows)
     noise = ROUND_OFF * own / np.diag(L).min(initial=np.inf)
-    # entries of G at round-off of their rows are no directions, however light what they act on
+    # entries of G at round-off of their rows are not directions, however small the mass they act on
     scale = np.where(length > noise, 1.0 / np.maximum(length, noise / UNCERTAIN), 0.0)
     u, size, vt = np.linalg.svd(scale[:, None] * rows)
     rank = int((size > max(RANK * size.max(initial=0.0), (noise * scale).max(initial=0.0))).sum())

@@ -1,4 +1,4 @@
-"""Numbers v + ε d with an infinitesimal ε > 0, and what the kernels of laws do with them: slopes
+"""Numbers v + ε d with an infinitesimal ε > 0, and their evaluation in kernels of laws: slopes
 without differences.
 
 f(x + ε d) = f(x) + ε f'(x; d) is exact for each operation. Equal values are ordered by their d, so

@@ -4,7 +4,7 @@ linearisation.
 The residual R(q, s, ṡ, λ, z, t) = M ṡ − k − Gᵀλ and the constraint values g, ġ = G s + γ̄, g̈ = G ṡ
 − γ are evaluated at states q ⊕ δ, s + δs, …; the tangents include all terms: gravity, constraint
 forces, geometric terms, user functions. Laws of forces are replaced by their own tangents
-(`flexmbs.studies.states.linear_laws`), so that only smooth mechanics is left to the differences.
+(`flexmbs.studies.states.linear_laws`), so that differences are taken of smooth mechanics only.
 """
 
 from typing import NamedTuple

@@ -54,7 +54,7 @@ class Record(NamedTuple):
     failure: str = ""
 
     def marked(self, findings: Sequence[str]) -> "Record":
-        """The same with more findings, for which it is no PASS."""
+        """The record with further findings, which exclude the verdict PASS."""
         more = tuple(each[:MOST_TEXT] for each in findings if each[:MOST_TEXT] not in self.findings)
         verdict = WARN if more and self.verdict in (PASS, NOT_JUDGED) else self.verdict
         return self._replace(verdict=verdict, findings=more + self.findings)
@@ -115,7 +115,7 @@ def recorded(study: Study, case: Case, solutions: str, unknown: list[UnknownChan
 
 
 def solved(study: Study, case: Case) -> Solution:
-    """The solution of a case, that of `simulate`."""
+    """Solution of a case, as of `simulate`."""
     model = study.model(case.inputs)
     ready = prepared(model, asked(model, NOTHING), RunStart(), (), None)
     begun = time.perf_counter()
@@ -126,7 +126,7 @@ def solved(study: Study, case: Case) -> Solution:
 
 
 def _message(error: BaseException) -> str:
-    """One text: that of our errors, of others with their kind."""
+    """Text of an error; errors from outside of the package with their class."""
     text = str(error) if isinstance(error, FlexmbsError) else f"{type(error).__name__}: {error}"
     return text[:MOST_TEXT]
 

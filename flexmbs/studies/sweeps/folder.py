@@ -79,7 +79,9 @@ class SweepFolder:
             made_folder(self.folder / name)
 
     def _mark(self, changes: Iterable[FingerprintDifference]) -> None:
-        """Results so far as those of what is changed now. Raises InputError, OSError, MachineError."""
+        """Results so far, converted to the parameters and outputs of this call. Raises InputError,
+        OSError, MachineError.
+        """
         changes = [each for each in changes if each.name not in OF_CASES]
         outputs = {
             each.name.removeprefix("outputs.")
@@ -115,7 +117,9 @@ class SweepFolder:
         return records_in(self.folder)
 
     def gather(self, records: Iterable[Record]) -> None:
-        """All results into one file, in place of those of the batches. Raises MachineError."""
+        """Merge all results into one file, which replaces those of the batches. Raises
+        MachineError.
+        """
         read = logs_in(self.folder)
         with whole_file(self.folder / ALL) as draft, open(draft, "wb") as file:
             for record in records:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 HEADINGS = ("output", "parameter", "first", "±", "total", "±")
 RESAMPLES = 1000  # of the bootstrap
 SEED = 1
-FEWEST = 8  # points of one set: fewer vary too little, when drawn anew, to tell an error
+FEWEST = 8  # points of one set: fewer vary too little under resampling to estimate an error
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def sobol_indices(result: SweepResult, *, confidence: float = 0.95) -> SobolIndi
 
     Parameters are taken for independent, over the whole of their ranges or distributions. The
     estimates are those of SALib; they hold for the outputs computed, whatever the verdict of a
-    case: a `ModelWarning` tells how many are FAIL. Sources: Saltelli et al., Computer Physics
+    case: a `ModelWarning` states how many are FAIL. Sources: Saltelli et al., Computer Physics
     Communications 181 (2010) 259; Herman and Usher, J. Open Source Softw. 2 (2017) 97.
 
     Parameters

@@ -37,7 +37,7 @@ def checked_outputs(given: object) -> dict[str, Wanted]:
 
 
 def evaluated(outputs: Mapping[str, Wanted], solution: Solution) -> dict[str, tuple[float, str]]:
-    """Values and units of the outputs of a solution, without a unit those of functions. Raises
+    """Values and units of the outputs of a solution; values of functions have no unit. Raises
     `UnknownChannel`, `InputError` for what is no finite number, exceptions of functions."""
     return {
         name: _value(read_output(f"outputs.{name}", name, wanted), solution)

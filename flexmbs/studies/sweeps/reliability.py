@@ -1,4 +1,4 @@
-"""`reliability`: the probability that an output leaves its limits, to a wanted relative error.
+"""`reliability`: the probability that an output leaves its limits, to a given relative error.
 
 Independent cases until ``k`` of them fail: of the number n that this takes, p = (k − 1)/(n − 1) is
 an unbiased estimate of the probability, with a standard deviation of less than p/√(k − 2). Hence k
@@ -38,8 +38,8 @@ GROWTH = 8  # largest ratio of the cases of two rounds
 
 
 class ReliabilityEstimate(NamedTuple):
-    """A probability with its confidence interval, of n cases of which k failed, and whether k are
-    as many as wanted.
+    """Probability with its confidence interval, from n cases of which k failed; flag whether k
+    reaches the requested number.
     """
 
     probability: float
@@ -281,7 +281,7 @@ def estimate(failed: np.ndarray, wanted: int, confidence: float) -> ReliabilityE
 def _reliability(
     result: SweepResult, failed: Mapping[str, np.ndarray], found: ReliabilityEstimate
 ) -> Reliability:
-    """The estimate with what is to be known about it. Warns of an error that is not reached and of
+    """The estimate with its notes. Warns of an error that is not reached and of
     cases not to be trusted.
     """
     p, n, k = found.probability, found.n, found.k

@@ -27,18 +27,18 @@ AHEAD = 2  # batches per worker that are submitted
 MOST_CASES = 500  # of a batch
 MOST_DEATHS = 3
 MOST_STARTS = 10  # of workers that are killed before they begin a case
-MOST_TRIALS = 2  # of an executor of somebody else, which begins its own workers anew
+MOST_TRIALS = 2  # of a user's executor, which restarts its workers itself
 FAILED = 1  # exit code of a process that cannot import the script
 LOST = (
     "executor: its client is closed, or has lost the scheduler; results so far are kept, "
     "continue with resume"
 )
-PATIENCE = 5.0  # s between two looks at an executor
-LONELY = 12  # looks at one without workers
+PATIENCE = 5.0  # s between two checks of an executor
+LONELY = 12  # checks of an executor without workers, until it is given up
 
 
 class Batch(NamedTuple):
-    """Cases, and what the names of their logs begin with."""
+    """Cases, and the prefix of the names of their logs."""
 
     cases: tuple[Case, ...]
     name: str
@@ -137,8 +137,8 @@ class Schedule:
                 str(folder / SOLUTIONS),
             )
         except BrokenExecutor as error:
-            if not self.running:  # else their futures tell
-                if not self.workers.own:  # nobody makes it anew
+            if not self.running:  # else their futures report it
+                if not self.workers.own:  # it is not restarted
                     raise MachineError(
                         f"executor: {error}; results so far are kept, continue with "
                         "resume and a new one"

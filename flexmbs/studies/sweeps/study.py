@@ -67,7 +67,7 @@ class Study:
             (base.model, base.owns) if isinstance(base, ModelWithParts) else (base, lambda _: False)
         )
         own = {name: text for name, text in texts if owns(name)}
-        with contextlib.suppress(InputError):  # which the case itself tells
+        with contextlib.suppress(InputError):  # reported by the case itself
             if isinstance(base, ModelWithParts) and own:
                 found |= {
                     f"part {name}": part.digest() for name, part in base.changed_parts(own).items()

@@ -41,7 +41,7 @@ from flexmbs.system.check import NOT_JUDGED, PASS
 from flexmbs.time_stepping.run import Progress
 
 MOST_CHECKED = 200  # values of a parameter that are checked before the first run
-MOST_TRIED = 3  # cases of which one must be able to run
+MOST_TRIED = 3  # first cases, of which one must be able to run
 DESIGNS: dict[str, type[Design]] = {"grid": Grid, "list": Listed}  # those without options, by name
 
 
@@ -333,7 +333,7 @@ def _identity(place: SweepFolder, study: Study, first: Case) -> dict[str, Any]:
     }
     functions = list(functions_of(model))
     level = model.run.audit if model.run else STANDARD
-    if model.run:  # the level is told by its name
+    if model.run:  # the level is given by its name
         model.run = dataclasses.replace(model.run, audit=STANDARD)
     return {
         "point": inputs,

@@ -47,13 +47,13 @@ class Workers:
         return False
 
     def submit(self, function: Callable[..., Any], *given: Any) -> "Future[Any]":
-        """The future of a call. Raises what the executor raises."""
+        """Future of a call. Raises the exceptions of the executor."""
         if self.executor is None:
             self.executor = self.make()
         return self.executor.submit(function, *given)  # type: ignore[no-any-return]
 
     def close(self, *, now: bool = False) -> list[int | None]:
-        """No more calls until the next one makes the executor anew; those that run are ended
+        """Shut the executor down until the next call restarts it; running calls are ended
         ``now``, or waited for. Returns the exit codes of its processes that have ended before."""
         executor, self.executor = self.executor, None
         if executor is None or not self.own:

@@ -98,7 +98,7 @@ def articulated(state: State) -> tuple[Articulated, tuple[ArticulatedTerms, ...]
 
 
 def _terms(art: Articulated, i: int) -> ArticulatedTerms:
-    """M*_i and f*_i before the joint was eliminated: what it took away is put back, Σ U Uᵀ and Σ U
+    """M*_i and f*_i before the joint was eliminated: its contribution is added back, Σ U Uᵀ and Σ U
     h.
     """
     nv, to = int(art.link[i, L_NV]), int(art.link[i, L_S])

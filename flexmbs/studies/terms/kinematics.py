@@ -141,8 +141,8 @@ class _Path:
     def _unit_rows(self, known: Terms, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows of G (nc, ns) over coordinates of equal size, divided by their lengths (nc,).
 
-        Rows that are short beside their ``sizes`` have these: they may be round-off, or vanish here
-        only.
+        Rows that are short relative to their ``sizes`` have these: they may be round-off, or vanish
+        here only.
         """
         G = (known.G * self.sizes)[:, self.columns]
         length = np.linalg.norm(G, axis=1)

@@ -44,7 +44,7 @@ class Matrices:
     J_loop σ + s̄, ṡ = J_loop σ̇ + p, G J_loop = 0,  J_loop = [1; −G_d⁻¹ G_i],  s̄ = [0; −G_d⁻¹ γ̄],
     p = [0; G_d⁻¹ γ]. H (nq, ns): q̇ = H s.  H_bar = H_i J_loop, h_bar = H_i s̄ for the positions of
     the independent velocities; 1 and 0 if these are rotations about and translations along axes.
-    Further terms are computed when they are asked for; ``print`` gives an overview, `plot` the
+    Further terms are computed on request; ``print`` gives an overview, `plot` the
     pattern of the equations solved.
     """
 

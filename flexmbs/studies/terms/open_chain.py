@@ -124,7 +124,7 @@ class OpenChain:
 
 
 def open_chain(state: State, art: Articulated) -> OpenChain:
-    """The chain at a ``state`` in joint coordinates; art: what the recursion has left there."""
+    """The chain at a ``state`` in joint coordinates; art: factors of the recursion there."""
     B, C = _joints(state, art)
     free, system = FreeBodies(state), state.compiled.system
     at = [6 * i + int(system.tree.nf[:i].sum()) for i in range(len(system.tree.nf))]
