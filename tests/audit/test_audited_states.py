@@ -326,15 +326,23 @@ def test_states_that_change_are_a_finding_of_linearize() -> None:
     arm = fm.Model("arm")
     arm.add(fm.RigidBody("arm", mass=1.0, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1)))
     arm.add(fm.Revolute("hinge", arm.ground, "arm", axis="y", q0=0.7))
-    for changing in (model, arm):
+    top = fm.Model("spinning up", gravity=(0, 0, 0))
+    top.add(fm.RigidBody("disc", mass=1.0, inertia=(1.0, 1.0, 2.0)))
+    turns = (fm.motions.Rotate("x"), fm.motions.Rotate("y"), fm.motions.Rotate("z"))
+    top.add(fm.Chain("gimbal", top.ground, "disc", motions=turns, v0=(0.0, 0.0, 20.0)))
+    for axis in (0, 1):
+        top.add(fm.JointSpring(f"spring {axis}", "gimbal", k=1e3, coordinate=axis))
+    top.add(fm.JointTorque("motor", "gimbal", 10.0, coordinate=2))
+    for changing in (model, arm, top):
         with pytest.warns(AuditWarning, match="WARN: Motion: is not steady"):
             assert fm.linearize(changing).verdict == "WARN"
-    satellite = fm.Model("satellite", gravity=(0, 0, 0))
-    satellite.add(fm.RigidBody("hull", mass=3.0, inertia=(1.0, 2.0, 2.5)))
-    satellite.add(fm.Free("orbit", satellite.ground, "hull", v0=(0, 0, 0, 0, 0, 2.0)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert fm.linearize(satellite).verdict == "PASS"
+    for drift in ((0.0, 0.0, 0.0), (1.0, 0.5, 0.2)):
+        satellite = fm.Model("satellite", gravity=(0, 0, 0))
+        satellite.add(fm.RigidBody("hull", mass=3.0, inertia=(1.0, 2.0, 2.5)))
+        satellite.add(fm.Free("orbit", satellite.ground, "hull", v0=(*drift, 0, 0, 2.0)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert fm.linearize(satellite).verdict == "PASS"
 
 
 @numba.njit

@@ -149,9 +149,8 @@ class Linearization:
     @property
     def _motion(self) -> Check:
         """True for the state of a rest or of a steady motion."""
-        limits = KEPT if self.state.s.any() else SAG
-        status = PASS if self.alike else graded(self.leaving, limits)
-        if not self.steady and status != PASS:
+        status = graded(self.leaving, KEPT if self.state.s.any() else SAG)
+        if not self.steady and not self.alike and status != PASS:
             remedy = (
                 "linearize an equilibrium or a steady motion, at=fm.statics(model); simulate "
                 "a motion with a period"
@@ -159,9 +158,12 @@ class Linearization:
             return Check("Motion", WARN, f"is not steady: {OF_THIS_INSTANT}", remedy)
         if self.leaving <= ROUND_OFF:
             return Check("Motion", status, "rests or moves steadily")
+        if self.alike:
+            text = f"has the same modes at states {self.leaving:.1e} of the model's size beside it"
+            return Check("Motion", PASS, text)
         text = (
             f"rests or moves steadily but for {self.leaving:.1e} of the model's size, by "
-            f"loads that nothing balances{', where the modes are the same' if self.alike else ''}"
+            "loads that nothing balances"
         )
         remedy = (
             "without unbalance, or weight on a turning part, the modes are exact; at rest "
@@ -295,7 +297,7 @@ def linearize(
             constant = _constant(found, states)
             if constant:
                 leaving, moved = _leaving(found, [here, *states])
-                alike = ROUND_OFF < leaving < np.inf and _constant(found, _beside(here, moved))
+                alike = ROUND_OFF < leaving < np.inf and _alike(found, [here, *states], moved)
             else:
                 leaving = np.inf
         except (InputError, SolverError):  # a drive moves the model elsewhere
@@ -359,13 +361,24 @@ def _further(here: State) -> list[State]:
     return [] if loaded else [there]
 
 
-def _beside(here: State, moved: np.ndarray) -> list[State]:
-    """The states displaced by ``moved`` (ns,) and against it. Raises `SolverError` where constraints
-    cannot be satisfied there."""
-    q = here.q.copy(), here.q.copy()
+def _alike(found: Linearization, states: Sequence[State], moved: np.ndarray) -> bool:
+    """True if A is the same at states displaced by ``moved`` (ns,) and against it, with velocities
+    that the largest of the accelerations which displace it so far give meanwhile.
+    """
+    here, q = found.state, (found.state.q.copy(), found.state.q.copy())
+    sizes = displacement_sizes(here.compiled)
+    sd = max((there.sd for there in states), key=lambda each: float(np.abs(each / sizes).max()))
+    duration = np.sqrt(np.abs(moved / sizes).max() / np.abs(sd / sizes).max())
     for there, way in zip(q, (moved, -moved)):
         displaced(here.compiled.system, here.q, way, there)
-    return [settled_state(here.compiled, here.t, there, here.s, here.beta, here.z) for there in q]
+    try:
+        beside = [
+            settled_state(here.compiled, here.t, there, here.s + duration * sd, here.beta, here.z)
+            for there in q
+        ]
+    except (InputError, SolverError):
+        return False
+    return _constant(found, beside)
 
 
 def _leaving(found: Linearization, states: Sequence[State]) -> tuple[float, np.ndarray]:
