@@ -177,6 +177,12 @@ def dips(context, k, low, high):
     return False
 
 
+@part
+def reach(contact, k, h):
+    """Length (m) by which the gap of contact k may change in a step of length h."""
+    return h * (FASTER * max(contact.recent[k, SPEED_BEFORE], contact.recent[k, SPEED_NOW]))
+
+
 @called
 def closes_within(context, k, begun, h):
     """True where contact k, open at both ends of the step, is closed within it: evaluated four
@@ -185,10 +191,7 @@ def closes_within(context, k, begun, h):
     ``at`` and contact.within are workspace.
     """
     contact, within = context.contact, context.contact.within
-    speed = FASTER * max(contact.recent[k, SPEED_BEFORE], contact.recent[k, SPEED_NOW])
-    if contact.recent[k, GAP_BEFORE] > speed * h:
-        return False
-    count = int(min(max(4.0 * h * speed / contact.size[k], 1.0), 1.0 * MOST))
+    count = int(min(max(4.0 * reach(contact, k, h) / contact.size[k], 1.0), 1.0 * MOST))
     for a in range(NOTED):
         within[k, GAP_NOW + a] = contact.recent[k, GAP_BEFORE + a]
     low = begun
@@ -244,8 +247,11 @@ def unseen(context, h, least):
             ):
                 found = k
                 continue
-            clock[BEGUN], clock[TIME] = begun, begun + h
             clock[HOLDS] = -abs(clock[HOLDS])
+            # most contacts are far apart: an evaluation of all of them for each would cost the square
+            if contact.recent[k, GAP_BEFORE] > reach(contact, k, h):
+                continue
+            clock[BEGUN], clock[TIME] = begun, begun + h
             if closes_within(context, k, begun, h):
                 found = k
             clock[BEGUN], clock[TIME] = before, begun
