@@ -4,6 +4,7 @@
 functions kept alive.
 """
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.model.bodies import FlexibleBody
 from flexmbs.model.cut_shapes import CutShape
 from flexmbs.model.divided import Pieces, in_pieces
-from flexmbs.model.frames import GROUND, FrameRef
+from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.model import ModelData
 from flexmbs.model.motions import Motion, Prescribed
 from flexmbs.system.callbacks import Callbacks
@@ -109,6 +110,26 @@ class Compiled:
         """
         sizes = [self.data[piece].nf if piece in self.data else 0 for piece in self.pieces_of(body)]
         return tuple(itertools.accumulate(sizes[:-1], initial=0))
+
+    @functools.cached_property
+    def ground_places(self) -> np.ndarray:
+        """(n, 3) positions of the frames on the ground to which items are attached; absolute
+        coordinates have their origin beside.
+        """
+        model = self.model
+        used = {
+            ref
+            for section in (model.joints, model.forces, model.contacts)
+            for item in section.values()
+            for ref in frames_used(item).values()
+            if ref.body == GROUND
+        }
+        found = [
+            model.frames[ref.frame].position if ref.frame else (0.0,) * 3
+            for ref in sorted(used, key=str)
+        ]
+        places: np.ndarray = frozen(np.array(found, float).reshape(-1, 3))
+        return places
 
     @property
     def n_constraints(self) -> int:

@@ -6,7 +6,6 @@ import numpy as np
 
 from flexmbs.model.check_references import motion_of
 from flexmbs.model.contacts import JointLimit
-from flexmbs.model.frames import GROUND, frames_used
 from flexmbs.model.motions import Motion
 from flexmbs.system.compile import Compiled
 
@@ -73,7 +72,7 @@ def extent(compiled: Compiled, places: np.ndarray) -> float:
     the distances of the bodies (n, 3) and of the frames on the ground from their centroid, which no
     translation of the model changes; 1 if all are round-off.
     """
-    spread = _spread(np.concatenate([places, _ground_places(compiled)]))
+    spread = _spread(np.concatenate([places, compiled.ground_places]))
     return max(_size_of_bodies(compiled), spread if spread > ROUND_OFF else 0.0) or 1.0
 
 
@@ -105,7 +104,7 @@ def model_size(compiled: Compiled) -> float:
     """Largest distance (m) of a frame from its body's origin, on the ground from the centroid of
     its frames; if there is none the largest radius of gyration, or 1. It does not change if the
     model is moved or turned."""
-    return max(_size_of_bodies(compiled), _spread(_ground_places(compiled))) or 1.0
+    return max(_size_of_bodies(compiled), _spread(compiled.ground_places)) or 1.0
 
 
 def _size_of_bodies(compiled: Compiled) -> float:
@@ -119,26 +118,6 @@ def _size_of_bodies(compiled: Compiled) -> float:
         np.abs(system.bodies.second[heavy]).max(axis=1, initial=0.0) / system.bodies.mass[heavy]
     )
     return float(frames) or float(np.sqrt(moments.max(initial=0.0)))
-
-
-def _ground_places(compiled: Compiled) -> np.ndarray:
-    """(n, 3) positions of the frames on the ground to which items are attached; absolute
-    coordinates have their origin beside.
-    """
-    model = compiled.model
-    sections = (model.joints, model.forces, model.contacts)
-    used = {
-        ref
-        for section in sections
-        for item in section.values()
-        for ref in frames_used(item).values()
-    }
-    found = [
-        model.frames[ref.frame].position if ref.frame else (0.0,) * 3
-        for ref in used
-        if ref.body == GROUND
-    ]
-    return np.array(found, float).reshape(-1, 3)
 
 
 def _spread(points: np.ndarray) -> float:
