@@ -128,7 +128,7 @@ def _motion(solution: SolutionData, target: Compiled) -> _Motion:
     tree, own = target.system.tree, solution.compiled.system.tree
     s, sd = np.zeros((2, len(solution.t), int(target.system.layout[2])))
     for i, primary in enumerate(target.topology.tree):
-        b, nf = solution.compiled.bodies.index(primary.body), int(tree.nf[i])
+        b, nf = solution.compiled.topology.numbers[primary.body], int(tree.nf[i])
         elastic = slice(int(tree.sf_at[i]), int(tree.sf_at[i]) + nf)
         for to, given in ((s, solution.s), (sd, solution.sd)):
             to[:, elastic] = given[:, own.sf_at[b] :][:, :nf]

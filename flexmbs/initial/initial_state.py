@@ -536,7 +536,7 @@ def converted(joint: Compiled, start: InitialState, target: Compiled) -> Initial
     system = target.system
     q, s = np.zeros(int(system.layout[1])), np.zeros(int(system.layout[2]))
     for i, primary in enumerate(target.topology.tree):
-        b = joint.bodies.index(primary.body)
+        b = joint.topology.numbers[primary.body]
         nf = int(system.tree.nf[i])
         at, to = int(system.tree.qf_at[i]), int(system.tree.sf_at[i])
         q[at : at + nf] = start.q[joint.system.tree.qf_at[b] :][:nf]

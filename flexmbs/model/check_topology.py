@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from flexmbs.declaration import Problem
 from flexmbs.model.chain_twists import translations
-from flexmbs.model.frames import GROUND, FrameRef
+from flexmbs.model.frames import GROUND, FrameRef, frames_used
 from flexmbs.model.general_couplings import nonholonomic_couplings
 
 if TYPE_CHECKING:
@@ -45,10 +45,11 @@ def topology_problems(model: "ModelData") -> Iterator[Problem]:
 
 def _massless_left_free(model: "ModelData") -> Iterator[Problem]:
     """Bodies without mass or inertia whose translation or rotation is unconstrained."""
+    connected = joints_by_body(model)
     for body in model.bodies.values():
         if body.has_mass and body.has_inertia:
             continue
-        joints = joints_of(model, body.name)
+        joints = connected[body.name]
         carrying = [joint for joint in joints if joint.carries]
         path = ("bodies", body.name)
         if not body.has_mass and len(joints) < 2 and all(joint.rows < 6 for joint in joints):
@@ -103,11 +104,13 @@ def _rotations(joint: "Joint") -> int:
     return sum(motion.rotations for motion in joint.motions)
 
 
-def joints_of(model: "ModelData", body: str) -> list["Joint"]:
-    """Joints connected to a body."""
-    return [
-        joint for joint in model.joints.values() if body in (joint.parent.body, joint.child.body)
-    ]
+def joints_by_body(model: "ModelData") -> dict[str, list["Joint"]]:
+    """Joints connected to each body and to the ground."""
+    found: dict[str, list[Joint]] = {name: [] for name in (GROUND, *model.bodies)}
+    for joint in model.joints.values():
+        for body in dict.fromkeys((joint.parent.body, joint.child.body)):
+            found.setdefault(body, []).append(joint)
+    return found
 
 
 def components(model: "ModelData") -> list[list[str]]:
@@ -125,20 +128,29 @@ def groups(model: "ModelData", joints: "Iterable[Joint]") -> list[list[str]]:
             large |= small
             for name in small:
                 group[name] = large
-    distinct = {id(members): members for members in group.values()}
-    order = [GROUND, *model.bodies]
-    return [[name for name in order if name in members] for members in distinct.values()]
+    distinct: dict[int, list[str]] = {}
+    for name, members in group.items():
+        distinct.setdefault(id(members), []).append(name)
+    return list(distinct.values())
 
 
 def topology_warnings(model: "ModelData") -> Iterator[Problem]:
-    """Bodies that no joint connects to the ground; forces and contacts acting away from point
-    masses whose axes do not rotate."""
-    for body in model.bodies.values():
-        if body.kind != "point-mass" or any(joint.carries for joint in joints_of(model, body.name)):
-            continue
-        acting = (*model.forces.values(), *model.contacts.values())
-        for item, end in ((each, end) for each in acting for end in _ends(each)):
-            if end.body == body.name and any(body.frame_position(end.frame)):
+    """Bodies that no joint connects to the ground; forces and contacts beside point masses whose
+    axes do not turn.
+    """
+    connected = joints_by_body(model)
+    free = [
+        body
+        for body in model.bodies.values()
+        if body.kind == "point-mass" and not any(joint.carries for joint in connected[body.name])
+    ]
+    acting: dict[str, list[tuple[Item, FrameRef]]] = {body.name: [] for body in free}
+    for item in (*model.forces.values(), *model.contacts.values()) if free else ():
+        for end in frames_used(item).values():
+            acting.get(end.body, []).append((item, end))
+    for body in free:
+        for item, end in acting[body.name]:
+            if any(body.frame_position(end.frame)):
                 text = (
                     f"acts at frame '{end.frame}' away from point mass '{body.name}', whose axes "
                     "do not rotate: its moment is lost"
@@ -155,12 +167,6 @@ def topology_warnings(model: "ModelData") -> Iterator[Problem]:
             f"not connected to the ground by joints: {shown}; they move freely, statics "
             "is impossible",
         )
-
-
-def _ends(item: "Item") -> tuple[FrameRef, ...]:
-    """Frames on which a force or contact acts."""
-    values = (getattr(item, field.name) for field in item.ordered_fields())
-    return tuple(value for value in values if isinstance(value, FrameRef))
 
 
 def degree_of_freedom_lines(model: "ModelData", modes: int, planar: str = "") -> list[str]:

@@ -275,12 +275,12 @@ class SolutionData:
         )
 
     def elastic(self, body: str) -> FloatArray:
-        """Elastic coordinates (nt, nf) of a body in one piece, or of a single piece."""
-        tree, i = self.compiled.system.tree, self.compiled.bodies.index(body)
+        """Elastic coordinates (nt, nf) of a body in one piece, or of a piece."""
+        tree, i = self.compiled.system.tree, self.compiled.topology.numbers[body]
         return self.q[:, tree.qf_at[i] :][:, : tree.nf[i]]
 
     def _elastic_rate(self, body: str) -> FloatArray:
-        tree, i = self.compiled.system.tree, self.compiled.bodies.index(body)
+        tree, i = self.compiled.system.tree, self.compiled.topology.numbers[body]
         return self.s[:, tree.sf_at[i] :][:, : tree.nf[i]]
 
     def shape(self, body: str) -> Deformation | None:

@@ -255,7 +255,7 @@ def with_prescribed(solution: SolutionData) -> list[State]:
     )
     sd, lam = np.zeros((len(outputs), int(joint.system.layout[2]))), np.zeros(joint.n_constraints)
     for i, primary in enumerate(compiled.topology.tree):
-        b, nf = joint.bodies.index(primary.body), int(compiled.system.tree.nf[i])
+        b, nf = joint.topology.numbers[primary.body], int(compiled.system.tree.nf[i])
         at, to = int(compiled.system.tree.s_at[i]), int(joint.system.tree.s_at[b])
         for motion in primary.motions:
             if isinstance(motion, Prescribed):

@@ -1,12 +1,15 @@
-"""The work of checking and compiling a model grows in proportion to its size: calls are counted,
-not seconds."""
+"""The work of checking, compiling, running and auditing a model grows in proportion to its size:
+calls are counted, not seconds."""
 
+import functools
+import math
 import sys
 
 import numpy as np
 import pytest
 
 import flexmbs as fm
+from flexmbs._jit import COMPILED
 from flexmbs.algebra.blocks import COLUMN, NEIGHBOUR, ORDER
 from flexmbs.model.check import declaration_report
 from flexmbs.system.compile import compile_model
@@ -41,8 +44,18 @@ def balls(n, **law):
     return model
 
 
+def stones(n):
+    """Point masses without joints, of which springs hold each."""
+    model = fm.Model("stones")
+    for k in range(n):
+        model.add(fm.PointMass(f"stone {k}", mass=1.0))
+        model.add(fm.PointSpring(f"spring {k}", "ground", f"stone {k}", k=1.0, length=0.0))
+    return model
+
+
 MODELS = {
     "chain": chain,
+    "stones": stones,
     "loop": lambda n: chain(n, closed=True),
     "rigid contacts": balls,
     "force laws": lambda n: balls(n, law=fm.HuntCrossley(stiffness=1e5, damping=0.1)),
@@ -76,6 +89,22 @@ def test_work_in_proportion_to_the_size(kind, coordinates):
         counts.append((checked, compiled))
     once, twice = np.diff(counts[1:], axis=0)
     assert (twice <= LINEAR * once).all()
+
+
+@pytest.mark.skipif(COMPILED, reason="calls of compiled functions are not counted")
+@pytest.mark.parametrize(
+    ("kind", "options"), [("rigid contacts", {"integrator": "moreau-jean"}), ("force laws", {})]
+)
+def test_run_and_audit_in_proportion_to_the_contacts(kind, options, monkeypatch):
+    for limit in ("SECONDS", "SLOWEST"):  # a second run without time limits does the same each time
+        monkeypatch.setattr(f"flexmbs.audit.second_run.{limit}", math.inf, raising=False)
+    counts = []
+    for n in (3, 3, 6, 12):
+        model = MODELS[kind](n)
+        work = functools.partial(fm.simulate, model, t_end=0.004, step=1e-3, **options)
+        counts.append(calls(work))
+    once, twice = np.diff(counts[1:])
+    assert twice <= LINEAR * once
 
 
 def eliminated(sizes, pairs, order):
