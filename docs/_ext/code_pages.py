@@ -89,8 +89,8 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             for name, found in sorted(back.items(), key=lambda pair: places.get(pair[0], 1))
         ]
         head = (
-            f"<h1>{html.escape(path)}</h1><p>Where the theory gives the "
-            f"equations:</p><ul>{''.join(rows)}</ul>"
+            f"<h1>{html.escape(path)}</h1><p>Sections with the equations of "
+            f"each function:</p><ul>{''.join(rows)}</ul>"
         )
         yield page, {"title": path, "body": head + code}, "page.html"
 

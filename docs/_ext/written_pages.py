@@ -195,7 +195,7 @@ def write_kinds() -> None:
         "Kinds of items",
         "==============",
         "",
-        "What ``flexmbs list KIND`` prints, for all kinds.",
+        "Output of ``flexmbs list KIND`` for all kinds.",
         "",
     ]
     for family, kinds in all_kinds().items():
