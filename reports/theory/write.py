@@ -19,8 +19,7 @@ INTRODUCTION = """# Studies of the theory
 These pages cover the worked examples and figures of lecture notes 000 to 004. Each page states its equations, compares the terms
 of `fm.matrices` with equations written out in NumPy, and lists the largest differences between their two sides;
 `tests/references/test_theory_studies.py` checks these differences and the printed numbers. The notation is that of the
-[theory](../../docs/theory.md); the [equations](../../docs/equations.md) list where each equation
-of the notes is evaluated and tested.
+[theory](../../docs/theory.md); the [equations](../../docs/equations.md) list the function and test of each equation of the notes.
 """
 
 
