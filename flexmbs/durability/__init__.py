@@ -1,3 +1,2 @@
-"""Durability: cycles of stress histories, S–N curves with mean stress, damage at the nodes of
-flexible bodies.
-"""
+"""Durability: cycles of stress histories, S–N curves with mean-stress corrections, damage at the
+nodes of flexible bodies."""

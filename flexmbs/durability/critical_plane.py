@@ -1,20 +1,22 @@
-"""Damage on the worst plane across a surface.
+"""Damage on the worst plane perpendicular to a surface.
 
-On the plane across the surface at an angle θ the normal stress is, with in-plane stresses along
-surface axes x and y,
+On the plane perpendicular to the surface at an angle θ the normal stress is, with in-plane stresses
+along surface axes x and y,
+
 
     σ(θ) = ½ (σ_x + σ_y) + ½ (σ_x − σ_y) cos 2θ + τ_xy sin 2θ
 
-The damage of all cycles of σ(θ) is found on planes 2.5° apart; from each local maximum of the
-damage and of the amplitude a search with halved steps goes on to `LAST`. A cycle whose own plane is
-at a distance δ has at least cos 2δ of its amplitude, hence the damage of one that has no local
-maximum of its own, beside a similar one, is low by up to k (1 − cos 2.5°), 1e-3 k at the slope k,
-of others by k (1 − cos 2δ) < 2e-5 k.
+The damage of all cycles of σ(θ) is evaluated on planes 2.5° apart; from each local maximum of the
+damage and of the amplitude a search with halved steps continues to `LAST`. A cycle whose worst
+plane is at a distance δ has at least cos 2δ of its amplitude. Therefore the damage of a cycle
+without a local maximum, because of a similar cycle nearby, is too low by at most k (1 − cos 2.5°),
+1e-3 k for the slope k, and of the others by k (1 − cos 2δ) < 2e-5 k.
 
-An endurance limit makes damage zero on all planes but those near one. The plane of the largest
-range of σ(θ), of which rainflow counting makes a cycle, is therefore another start. Its range on
-the next of the planes is at least cos 2.5° of it; near planes with that range it is found to 0.13°.
-Planes 0.25° apart around the worst one find those on which more cycles exceed the limit.
+An endurance limit makes the damage zero on all but a few planes. The plane of the largest range of
+σ(θ), which rainflow counting turns into a cycle, is therefore another starting point. Its range on
+the closest plane is at least cos 2.5° of the maximum; near planes with that range it is located to
+0.13°. Planes 0.25° apart around the worst one find those on which more cycles exceed the limit.
+
 
 Source: Socie and Marquis, Multiaxial Fatigue (2000), chapter 5.
 """
@@ -27,19 +29,21 @@ import numpy as np
 
 from flexmbs.results.stress_values import FloatArray
 
-PLANES = 72  # of the first search
+PLANES = 72  # planes of the first search
 STEP = np.pi / PLANES
-LAST = np.radians(10 / 64)  # step between planes at the end
-NEAR = STEP * np.linspace(-1.0, 1.0, 21)  # planes around the worst one
-FINE = STEP * np.linspace(-0.5, 0.5, 11)  # planes around one, in the search for the largest range
+LAST = np.radians(10 / 64)  # final step between planes
+NEAR = STEP * np.linspace(-1.0, 1.0, 21)  # rad, planes around the worst one
+FINE = STEP * np.linspace(
+    -0.5, 0.5, 11
+)  # rad, planes around one plane in the search for the largest range
 Cycle = tuple[float, float, float]
 """Damage of a history, and amplitude and mean of its most damaging cycle; compared in this
 order."""
 
 
 def in_plane(stress: FloatArray, normals: FloatArray) -> FloatArray:
-    """½ (σ_x + σ_y), ½ (σ_x − σ_y) and τ_xy (nt, m, 3) of stress xx yy zz xy yz zx (nt, m, 6) in
-    axes across normals (m, 3)."""
+    """Components ½ (σ_x + σ_y), ½ (σ_x − σ_y) and τ_xy (nt, m, 3) of the stress xx yy zz xy yz zx
+    (nt, m, 6) in axes perpendicular to the normals (m, 3)."""
     x = np.cross(normals, np.eye(3)[np.argmin(np.abs(normals), axis=1)])
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     y = np.cross(normals, x)
@@ -50,16 +54,18 @@ def in_plane(stress: FloatArray, normals: FloatArray) -> FloatArray:
 
 
 def _weights(a: FloatArray, b: FloatArray) -> FloatArray:
-    """(m, 6): a·σ·b of stress xx yy zz xy yz zx."""
+    """Weights (m, 6) of a·σ·b for the stress xx yy zz xy yz zx."""
     (ax, ay, az), (bx, by, bz) = a.T, b.T
     mixed = (ax * by + ay * bx, ay * bz + az * by, az * bx + ax * bz)
     return np.stack([ax * bx, ay * by, az * bz, *mixed], axis=1)
 
 
 def worst_plane(judged: Callable[[FloatArray], Cycle], plane: FloatArray) -> Cycle:
-    """The largest damage on a plane; judged: of the history (nt,) of a normal stress.
+    """Largest damage over all planes; judged: cycle with the damage of the history (nt,) of a
+    normal stress.
 
-    plane (nt, 3): of `in_plane`."""
+    plane (nt, 3): components of `in_plane`.
+    """
 
     def at(angle: float) -> Cycle:
         return judged(plane @ _directions(angle))
@@ -74,7 +80,7 @@ def worst_plane(judged: Callable[[FloatArray], Cycle], plane: FloatArray) -> Cyc
 
 
 def _directions(angles: FloatArray | float) -> FloatArray:
-    """(3, …): factors of the three components of `in_plane` in the normal stress at angles."""
+    """Factors (3, …) of the three components of `in_plane` in the normal stress at angles."""
     return np.stack([np.ones_like(angles), np.cos(2.0 * angles), np.sin(2.0 * angles)])
 
 
@@ -87,13 +93,13 @@ def _widest(plane: FloatArray, angles: FloatArray) -> float:
 
 
 def _peaks(values: list[tuple[float, ...]]) -> set[int]:
-    """The values of a closed row that none of their neighbours exceeds."""
+    """Local maxima of a closed sequence."""
     n = len(values)
     return {k for k in range(n) if values[k] >= max(values[k - 1], values[(k + 1) % n])}
 
 
 def _climbed(at: Callable[[float], Cycle], angle: float, value: Cycle) -> tuple[Cycle, float]:
-    """The largest value near an angle, by halved steps to both sides, and its angle."""
+    """Largest value near an angle, by halved steps to both sides, and its angle."""
     step = 0.5 * STEP
     while step >= LAST:
         value, angle = max(

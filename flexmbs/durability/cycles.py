@@ -1,4 +1,5 @@
-"""Rainflow cycles of a history, counted by the package `rainflow` (ASTM E1049-85, section 5.4.4)."""
+"""Rainflow cycles of a history, counted by the package `rainflow` (ASTM E1049-85, section
+5.4.4)."""
 
 from __future__ import annotations
 
@@ -55,9 +56,8 @@ def rainflow(values: ArrayLike) -> Cycles:
 
 
 def counted(x: FloatArray) -> Cycles:
-    """The cycles of x, of which only the turning points are handed over, over a power of two: the
-    package multiplies ranges.
-    """
+    """Cycles of x, from its turning points only, scaled by a power of two because the package
+    multiplies ranges."""
     points = turning_points(x)
     exponent = int(np.frexp(np.abs(points).max())[1])
     found = list(_package().extract_cycles(np.ldexp(points, -exponent).tolist()))
@@ -66,7 +66,7 @@ def counted(x: FloatArray) -> Cycles:
 
 
 def turning_points(x: FloatArray) -> FloatArray:
-    """The first and last value and the extremes between them."""
+    """First and last value and the extremes between them."""
     moves = x[np.concatenate([[True], np.diff(x) != 0.0])]
     if len(moves) < 3:
         return moves

@@ -24,16 +24,16 @@ from flexmbs.results.stress_values import FloatArray, IntArray, NodalStress, pri
 from flexmbs.results.tables import table_text
 from flexmbs.signals.signal_arguments import whole_number, whole_numbers
 
-BLOCK = 256  # nodes
-CHANGE = 0.1  # of the damage, with more outputs
-ACROSS = 0.2  # cosine of two deviators that are neither along nor against each other
-# of the principal stress of largest magnitude: differences to the other one, as in shear
+BLOCK = 256  # nodes processed at a time
+CHANGE = 0.1  # relative change of the damage with more outputs that triggers a warning
+ACROSS = 0.2  # cosine below which two deviators are neither along nor against each other
+# relative difference of the largest principal stress magnitudes below which stress counts as shear
 EVEN = 0.1
 MEASURES = ("signed von Mises", "principal", "critical plane")
 
 
 class FatiguePart(NamedTuple):
-    """The body: SHA-256 of its data, and its surface."""
+    """Body: SHA-256 of its data, and its surface."""
 
     digest: str
     surface: Surface
@@ -41,12 +41,13 @@ class FatiguePart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FatigueData:
-    """Damage D (n,) of one run at nodes of a body by the rule of Palmgren and Miner; prints the
-    worst nodes.
+    """Damage D (n,) of one run at nodes of a body by the Palmgren–Miner rule; prints the worst
+    nodes.
 
-    node_ids (n,), positions (n, 3): undeformed, body axes, m.  amplitude, mean (n,): of the cycle
-    with the largest share of the damage, or with the largest range where there is none, Pa.  part:
-    its surface and the digest of its data.
+    node_ids (n,), positions (n, 3): undeformed, body axes [m].  amplitude, mean (n,): of the cycle
+    with the largest share of the damage, or with the largest range without damage [Pa].  part:
+    surface of the body and digest of its data.
+
     """
 
     body: str
@@ -61,13 +62,13 @@ class FatigueData:
 
     @property
     def life(self) -> FloatArray:
-        """Runs to failure, 1/D (n,), infinite without damage."""
+        """Runs to failure 1/D (n,); infinite without damage."""
         return np.divide(
             1.0, self.damage, out=np.full_like(self.damage, np.inf), where=self.damage > 0.0
         )
 
     def worst(self, count: int = 10) -> IntArray:
-        """Rows of the nodes with the largest damage, the worst first."""
+        """Rows of the nodes with the largest damage, worst first."""
         return np.lexsort((-self.amplitude, -self.damage))[:count]
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -116,7 +117,7 @@ def damage(
     again = _damaged(finer, body, curve, found.node_ids[worst], measure).damage.max()
     if again > (1.0 + CHANGE) * found.damage[worst[0]]:
         warnings.warn(
-            f"fatigue of {body}: outputs are too sparse: of four times as many the damage "
+            f"fatigue of {body}: outputs are too sparse: with four times as many the damage "
             f"at node {found.node_ids[worst[0]]} is "
             f"{again:.3g} instead of {found.damage[worst[0]]:.3g}; run with a smaller "
             "output_step",
@@ -146,7 +147,7 @@ def _damaged(
 
 
 def part_of(solution: SolutionData, body: str) -> FatiguePart:
-    """A flexible body with a surface."""
+    """Data of a flexible body with a surface."""
     shape, pieces = solution.shape(body), solution.compiled.pieces
     assert shape is not None
     return FatiguePart(
@@ -186,22 +187,23 @@ def _worst_cycles(
 
 
 def on_side(stress: FloatArray) -> FloatArray:
-    """The largest or the least principal stress (nt, m), as `directions` are positive or negative:
-    in shear, where both have one magnitude, it reverses with the load."""
+    """Largest or smallest principal stress (nt, m), where `directions` are positive or negative; in
+    shear, where both have equal magnitude, it reverses with the load."""
     sizes = principal(stress)[0]
     return np.where(directions(stress) > 0.0, sizes[..., 0], sizes[..., 2])
 
 
 def directions(stress: FloatArray) -> FloatArray:
-    """1 or −1 (nt, m): whether the deviator is along or against that of the largest von Mises
-    stress of the history, where it is the sign of the principal stress of largest magnitude, in
-    shear of tension; a load that reverses changes it. Across that deviator it is the sign of the
-    principal stress of largest magnitude, and in shear across it that before: it never turns with
+    """Signs 1 or −1 (nt, m): positive if the deviator is along, negative if it is against the
+    deviator of the largest von Mises stress of the history. There the sign is that of the principal
+    stress of largest magnitude, in shear positive. A reversing load changes the sign. For a
+    deviator perpendicular to it the sign of the principal stress of largest magnitude applies, and
+    in perpendicular shear the previous sign, so that small changes of the stress never change it.
     small changes of the stress."""
     deviator = stress - np.repeat([1.0, 0.0], 3) * stress[..., :3].mean(axis=-1, keepdims=True)
     equivalent, (balance, whole) = von_mises(stress), _dominance(stress)
     peak = equivalent.argmax(axis=0), np.arange(stress.shape[1])
-    there = np.where(balance[peak] < -EVEN * whole[peak], -1.0, 1.0)  # in shear: of its tension
+    there = np.where(balance[peak] < -EVEN * whole[peak], -1.0, 1.0)  # in shear: positive
     along = (
         1.5 * there * np.einsum("tmc,mc,c->tm", deviator, deviator[peak], np.repeat([1.0, 2.0], 3))
     )
@@ -215,15 +217,15 @@ def directions(stress: FloatArray) -> FloatArray:
 
 
 def _dominance(stress: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """σ₁ + σ₃, positive where tension is the principal stress of largest magnitude, and the
-    latter's size (nt, m).
+    """Sum σ₁ + σ₃, positive where tension is the principal stress of largest magnitude, and that
+    magnitude (nt, m).
     """
     sizes = principal(stress)[0]
     return sizes[..., 0] + sizes[..., 2], np.maximum(np.abs(sizes[..., 0]), np.abs(sizes[..., 2]))
 
 
 def _held(signs: FloatArray) -> FloatArray:
-    """Signs (nt, m), in place of zeros those before, at the start those after."""
+    """Signs (nt, m) with zeros replaced by the previous sign, at the start by the next one."""
     last = np.maximum.accumulate(np.where(signs != 0.0, np.arange(len(signs))[:, None], -1), axis=0)
     first = (signs != 0.0).argmax(axis=0)
     found = np.take_along_axis(signs, np.where(last < 0, first, last), axis=0)
@@ -241,9 +243,8 @@ def _worst_cycle(curve: SNCurve, x: FloatArray) -> tuple[float, float, float]:
 
 
 def _normals(solution: SolutionData, body: str, node_ids: IntArray) -> FloatArray:
-    """Unit normals (m, 3) of the surface at nodes, by the areas of its triangles. Raises InputError
-    for nodes inside.
-    """
+    """Unit normals (m, 3) of the surface at nodes, weighted by triangle areas. Raises InputError
+    for interior nodes."""
     shape = solution.shape(body)
     assert shape is not None
     surface = shape.surface
@@ -257,6 +258,6 @@ def _normals(solution: SolutionData, body: str, node_ids: IntArray) -> FloatArra
     if not size.all():
         raise InputError(
             f"fatigue: node {node_ids[np.argmin(size)]} of '{body}' is not on its "
-            "surface; give others"
+            "surface; give other nodes"
         )
     return found / size

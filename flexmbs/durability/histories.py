@@ -13,9 +13,8 @@ COMPONENTS = ("xx", "yy", "zz", "xy", "yz", "zx")
 
 
 def write_histories(history: NodalStress, path: str | os.PathLike[str]) -> None:
-    """Write time [s], six components and von Mises stress of each node [Pa] as CSV. Raises
-    `InputError`, `MachineError`.
-    """
+    """Write time [s], six components and von Mises stress [Pa] of each node as CSV. Raises
+    `InputError`, `MachineError`."""
     columns = [("t [s]", history.t)]
     for k, node in enumerate(history.node_ids):
         columns += [
@@ -27,7 +26,7 @@ def write_histories(history: NodalStress, path: str | os.PathLike[str]) -> None:
 
 
 def write_universal(history: NodalStress, path: str | os.PathLike[str], model: str) -> None:
-    """Write six components and von Mises stress of each node [Pa] as functions of a universal file.
+    """Write six components and von Mises stress [Pa] of each node as functions of a universal file.
     Raises `InputError`, `MachineError`."""
     functions = []
     for k, node in enumerate(history.node_ids.tolist()):

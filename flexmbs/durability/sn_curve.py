@@ -16,19 +16,22 @@ CORRECTIONS = ("none", "goodman", "gerber", "swt")
 
 @dataclass(frozen=True)
 class SNCurve:
-    """Cycles to failure N = N_D (σ_a/σ_D)^−k of fully reversed amplitudes σ_a > σ_D; N_D
-    (σ_a/σ_D)^−k2 below.
+    """S–N curve: cycles to failure N = N_D (σ_a/σ_D)^−k for fully reversed amplitudes σ_a > σ_D;
+    N_D (σ_a/σ_D)^−k2 below.
 
     amplitude: σ_D [Pa].  cycles: N_D.  slope: k.  slope_below: k2, by default infinite, an
-    endurance limit: smaller amplitudes do no damage (Miner's original rule); k is Miner's
-    elementary rule, 2k − 1 that of Haibach.  ultimate: tensile strength R_m [Pa], for `goodman` and
-    `gerber`.  mean_stress: correction, σ_ar of σ_a at the mean σ_m,
+    endurance limit: smaller amplitudes cause no damage (Miner's original rule); k is Miner's
+    elementary rule, 2k − 1 Haibach's modification.  ultimate: tensile strength R_m [Pa], for
+    `goodman` and `gerber`.  mean_stress: correction, equivalent amplitude σ_ar of σ_a at the mean
+    σ_m:
 
-        goodman  σ_a/(1 − σ_m/R_m)      gerber  σ_a/(1 − (σ_m/R_m)²)      swt  √(σ_max σ_a), 0 for σ_max ≤ 0
 
-    Compression, σ_m < 0, gives no credit with goodman and gerber; σ_m ≥ R_m fails at once.  Raises
-    InputError. Sources: Dowling, Mechanical Behavior of Materials (2013), chapters 9 and 10;
-    Haibach (2006), Betriebsfestigkeit.
+        goodman  σ_a/(1 − σ_m/R_m)      gerber  σ_a/(1 − (σ_m/R_m)²)      swt  √(σ_max σ_a), 0 for
+        σ_max ≤ 0
+
+    Compressive means, σ_m < 0, give no benefit with goodman and gerber; σ_m ≥ R_m fails
+    immediately.  Raises InputError. Sources: Dowling, Mechanical Behavior of Materials (2013),
+    chapters 9 and 10; Haibach (2006), Betriebsfestigkeit.
 
     Examples
     --------
@@ -77,8 +80,8 @@ class SNCurve:
             )
 
     def reversed_amplitude(self, amplitude: ArrayLike, mean: ArrayLike) -> FloatArray:
-        """Fully reversed amplitude of equal damage, Pa. Raises InputError, as all methods, for
-        amplitudes below zero and lists of unlike lengths."""
+        """Fully reversed amplitude of equal damage [Pa]. Like all methods, raises InputError for
+        negative amplitudes and lists of different lengths."""
         amplitude, mean = _alike(amplitude=amplitude, mean=mean)
         if self.mean_stress == "none":
             return amplitude
@@ -93,7 +96,7 @@ class SNCurve:
         )
 
     def cycles_to_failure(self, amplitude: ArrayLike, mean: ArrayLike = 0.0) -> FloatArray:
-        """N of amplitudes at means, Pa; infinite where there is no damage."""
+        """Cycles to failure N for amplitudes at means [Pa]; infinite without damage."""
         ratio = self.reversed_amplitude(amplitude, mean) / self.amplitude
         with np.errstate(divide="ignore", over="ignore"):
             above = self.cycles * ratio ** (-self.slope)
@@ -105,18 +108,18 @@ class SNCurve:
         return np.where(ratio >= 1.0, above, below)
 
     def damage(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> float:
-        """Sum of Palmgren and Miner, Σ n/N."""
+        """Palmgren–Miner sum Σ n/N."""
         return float(self.shares(amplitude, mean, count).sum())
 
     def shares(self, amplitude: ArrayLike, mean: ArrayLike, count: ArrayLike) -> FloatArray:
-        """n/N of each cycle, infinite where the mean reaches the tensile strength."""
+        """Share n/N of each cycle; infinite if the mean reaches the tensile strength."""
         amplitude, mean, count = _alike(amplitude=amplitude, mean=mean, count=count)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(count > 0.0, count / self.cycles_to_failure(amplitude, mean), 0.0)
 
 
 def _alike(**values: ArrayLike) -> list[FloatArray]:
-    """Numbers of one shape, only ``mean`` may be below zero. Raises InputError."""
+    """Numbers with a common shape; only ``mean`` may be negative. Raises InputError."""
     found = [
         numbers_of_any_shape(value, key, least=-np.inf if key == "mean" else 0.0)
         for key, value in values.items()
@@ -126,5 +129,5 @@ def _alike(**values: ArrayLike) -> list[FloatArray]:
     except ValueError:
         shapes = ", ".join(f"{key} {each.shape}" for key, each in zip(values, found))
         raise InputError(
-            f"{' and '.join(values)}: must have one length, not the shapes {shapes}"
+            f"{' and '.join(values)}: must have equal lengths, not shapes {shapes}"
         ) from None

@@ -1,1 +1,1 @@
-"""Solutions for other programs: data frames, labelled arrays, MAT-files, VTKHDF."""
+"""Export of solutions to other programs: data frames, labelled arrays, MAT-files, VTKHDF."""

@@ -44,11 +44,10 @@ def data_frame(solution: SolutionData, tables: Iterable[str] | None = None) -> D
 
 
 def signal(solution: SolutionData, name: str) -> Signal:
-    """The channel of a name such as ``frame fore/tip position x``, with or without the unit. Raises
-    `InputError`.
-    """
+    """Channel with a name such as ``frame fore/tip position x``, with or without the unit. Raises
+    `InputError`."""
     name = str(name)
-    for table, made in TABLES.items():  # evaluates one table, to the channel
+    for table, made in TABLES.items():  # evaluates one table at a time, up to the channel
         if ONE.get(table, table) == name.partition(" ")[0]:
             for channel in made(solution):
                 full = f"{ONE.get(table, table)} {channel.name}"
@@ -63,8 +62,8 @@ def signal(solution: SolutionData, name: str) -> Signal:
 
 
 def dataset(solution: SolutionData) -> Dataset:
-    """The arrays of `flexmbs.exports.labelled` with the names of their indices; ``attrs["units"]``
-    of each, or units along a dimension: ``place_unit``, ``freedom_unit``, ``drive_unit``. Raises
+    """Arrays of `flexmbs.exports.labelled` with the names of their indices; ``attrs["units"]`` of
+    each array, or units along a dimension: ``place_unit``, ``freedom_unit``, ``drive_unit``. Raises
     `MachineError` without xarray."""
     xarray = optional("xarray", "to_xarray")
     arrays, names = labelled(solution), labels(solution)
@@ -83,7 +82,7 @@ def dataset(solution: SolutionData) -> Dataset:
 
 
 def optional(module: str, method: str) -> Any:
-    """A module of an optional package. Raises `MachineError` that tells how to install it."""
+    """Module of an optional package. Raises `MachineError` with installation instructions."""
     package = module.partition(".")[0]
     try:
         return importlib.import_module(module)

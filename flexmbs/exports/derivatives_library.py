@@ -1,8 +1,9 @@
-"""Directional derivatives of units of FMI whose library has none: a small library that is loaded in
-its place and needs it.
+"""Directional derivatives for FMUs whose library has none: a small library that is loaded in place
+of the original and requires it.
 
-Its functions are found first, all others in the library behind it, whose name is made its own, so
-that the loader takes it for no other unit's. Linux on x86-64 only.
+Its functions are found first, all others in the original library, which is renamed so that the
+loader does not confuse it with the library of another FMU. Linux on x86-64 only.
+
 """
 
 import hashlib
@@ -12,16 +13,16 @@ from pathlib import Path
 from flexmbs.exports.linear_code import PLATFORM, compiled_library, rendered
 from flexmbs.files.output import whole_file
 
-MARK = 0x7FFFFFFF  # a value reference that asks for derivatives
+MARK = 0x7FFFFFFF  # value reference that requests derivatives
 GETTER = {2: "fmi2GetReal", 3: "fmi3GetFloat64"}
-NAME = b"libpythonfmu-export.so"  # by which the library knows itself
+NAME = b"libpythonfmu-export.so"  # name stored in the library itself
 
 
 def with_derivatives(made: Path, name: str, version: int, target: Path) -> None:
-    """Write the unit ``made`` of PythonFMU with directional derivatives, for this machine's kind
-    alone.
+    """Write the FMU ``made`` of PythonFMU with directional derivatives, for this platform only.
 
-    Raises `MachineError` without a C compiler, and on other systems than Linux on x86-64.
+    Raises `MachineError` without a C compiler, and on systems other than Linux on x86-64.
+
     """
     folder = f"binaries/{PLATFORM[version]}"
     with zipfile.ZipFile(made) as unit:

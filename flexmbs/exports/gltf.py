@@ -1,9 +1,10 @@
 """Moving bodies as a glTF file, binary or text, with an animation, for viewers, browsers,
 presentations and Blender.
 
-A node for each body, whose translation and rotation are animated; elastic displacements are morph
-targets with animated weights, few shapes for all modes (`flexmbs.player.decomposition`). Source:
-glTF 2.0 Specification, Khronos Group (2021).
+Each body is a node with animated translation and rotation; elastic displacements are morph targets
+with animated weights, with few shapes for all modes (`flexmbs.player.decomposition`). Source: glTF
+2.0 Specification, Khronos Group (2021).
+
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ from flexmbs.player.solids import Solid
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
-TOLERANCE = 1e-3  # of the largest elastic displacement
+TOLERANCE = 1e-3  # relative to the largest elastic displacement
 FLOAT, UNSIGNED = 5126, 5125  # component types of glTF
-VERTICES, INDICES = 34962, 34963  # targets of its buffer views
+VERTICES, INDICES = 34962, 34963  # targets of glTF buffer views
 
 
 def write_gltf(
@@ -46,12 +47,13 @@ def write_gltf(
     solids: Sequence[Solid] = (),
 ) -> None:
     """Write a glTF file of all bodies with their motion at ``instants`` equally spaced outputs
-    (all: None), or at those nearest to ``times`` (s): binary if the name ends with .glb, text with
-    the arrays inside if it ends with .gltf.
+    (all: None), or at the outputs nearest to ``times`` (s): binary if the name ends with .glb, text
+    with embedded arrays if it ends with .gltf.
 
-    Elastic displacements are exact to 0.1 % of the largest. The direction against gravity, or z
-    without gravity, points upwards (y of glTF). ``solids``: shapes of bodies.  Raises `InputError`,
+    Elastic displacements are accurate to 0.1 % of the largest. The direction against gravity, or z
+    without gravity, points upwards (y in glTF). ``solids``: shapes of bodies.  Raises `InputError`,
     `MachineError`.
+
     """
     check_ending(path, ".glb", ".gltf")
     pick = chosen_outputs(solution.t, instants, times)
@@ -69,7 +71,7 @@ def write_gltf(
 
 
 class _Writer:
-    """One file while it is written: tables of its JSON part, bytes of its binary part."""
+    """File under construction: tables of its JSON part, bytes of its binary part."""
 
     def __init__(self, t: FloatArray) -> None:
         self.bytes = bytearray()
@@ -89,7 +91,7 @@ class _Writer:
         self.time = self._array(t.astype("<f4")[:, None], "SCALAR", limits=True)
 
     def add(self, surface: MovingSurface, pick: np.ndarray, colour: str) -> None:
-        """A body: its materials, its mesh, its node, and the channels of its animation."""
+        """Add a body: its materials, mesh, node, and animation channels."""
         shapes, weights = _shapes(surface, pick)
         attributes = {
             "POSITION": self._array(
@@ -131,7 +133,8 @@ class _Writer:
         self.tables["nodes"].append(node)
 
     def _material(self, name: str, colour: Sequence[float]) -> int:
-        """Number of a new material of a colour (r, g, b) or (r, g, b, opacity) as screens show it."""
+        """Add a material with a display colour (r, g, b) or (r, g, b, opacity) and return its
+        number."""
         linear = [
             (value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4)
             for value in colour[:3]
@@ -149,7 +152,7 @@ class _Writer:
         return len(self.tables["materials"]) - 1
 
     def table(self, up: list[float], name: str) -> dict[str, Any]:
-        """The JSON part."""
+        """Content of the JSON part."""
         animation = {
             "name": name,
             "samplers": self.tables.pop("samplers"),
@@ -171,13 +174,12 @@ class _Writer:
     def _array(
         self, values: np.ndarray, kind: str, *, limits: bool = False, target: int | None = None
     ) -> int:
-        """Number of a new accessor of rows of floats or unsigned integers. Raises InputError for
-        what single precision lacks.
-        """
+        """Add an accessor for rows of floats or unsigned integers and return its number. Raises
+        InputError for values beyond single precision."""
         if not np.isfinite(values).all():
             raise InputError(
-                "glTF: the motion is beyond the numbers of the format, 3.4e+38; write the "
-                "part before, solution.at(times)"
+                "glTF: the motion exceeds the range of the format, 3.4e+38; write the "
+                "preceding part, solution.at(times)"
             )
         view = {"buffer": 0, "byteOffset": len(self.bytes), "byteLength": values.nbytes}
         self.tables["bufferViews"].append(view if target is None else view | {"target": target})
@@ -205,7 +207,7 @@ class _Writer:
 
 
 def _text(table: dict[str, Any], arrays: bytearray) -> bytes:
-    """JSON, the arrays as an address that contains them."""
+    """JSON text with the arrays embedded as a data URL."""
     table["buffers"][0]["uri"] = (
         "data:application/octet-stream;base64," + base64.b64encode(arrays).decode()
     )
@@ -226,7 +228,7 @@ def _binary(table: dict[str, Any], arrays: bytearray) -> bytes:
 
 
 def _by_colour(surface: MovingSurface) -> dict[tuple[float, ...] | None, NDArray[np.int64]]:
-    """Triangles (T, 3) by their colour, None for that of the body."""
+    """Triangles (T, 3) by colour; None for the colour of the body."""
     found: dict[tuple[float, ...] | None, list[NDArray[np.int64]]] = {}
     ends = np.cumsum([paint.triangles for paint in surface.paints])
     for paint, triangles in zip(
@@ -241,7 +243,7 @@ def _by_colour(surface: MovingSurface) -> dict[tuple[float, ...] | None, NDArray
 
 
 def _shapes(surface: MovingSurface, pick: np.ndarray) -> tuple[FloatArray, FloatArray]:
-    """Shapes (r, n, 3) and their weights (nt, r) of the elastic displacement; none of a rigid body."""
+    """Shapes (r, n, 3) and weights (nt, r) of the elastic displacement; empty for a rigid body."""
     if (
         surface.shape is None
         or surface.rows is None
@@ -254,7 +256,7 @@ def _shapes(surface: MovingSurface, pick: np.ndarray) -> tuple[FloatArray, Float
 
 
 def _quaternions(rotations: FloatArray) -> FloatArray:
-    """Quaternions (nt, 4) with the scalar last, each on the side of the one before."""
+    """Quaternions (nt, 4) with the scalar last and continuous signs."""
     found = np.array([euler_parameters(rotation) for rotation in rotations])[:, [1, 2, 3, 0]]
     flips = np.concatenate(
         [[1.0], np.cumprod(np.where((found[1:] * found[:-1]).sum(axis=1) < 0.0, -1.0, 1.0))]
@@ -263,7 +265,7 @@ def _quaternions(rotations: FloatArray) -> FloatArray:
 
 
 def _upwards(gravity: FloatArray) -> list[float]:
-    """The quaternion, scalar last, that turns the direction against gravity (or z) to y."""
+    """Quaternion, scalar last, that rotates the direction against gravity (or z) to y."""
     size = float(np.linalg.norm(gravity))
     up = -gravity / size if size > 0.0 else np.array([0.0, 0.0, 1.0])
     if up[1] < -1.0 + 1e-9:

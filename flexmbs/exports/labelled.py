@@ -1,4 +1,4 @@
-"""Arrays of a solution with names for every index and units, as xarray and MAT-files hold them."""
+"""Arrays of a solution with names for every index and units, for xarray and MAT-files."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -14,8 +14,8 @@ TURNING = {"angular_velocity": "rad/s", "angular_acceleration": "rad/s²"}
 
 
 class Labelled(NamedTuple):
-    """dims: names of the dimensions, the first is the time.  unit: empty where the indices have
-    different ones.
+    """Array with dims, the names of its dimensions (time first), and unit, empty if the indices
+    have different units.
     """
 
     dims: tuple[str, ...]
@@ -24,18 +24,16 @@ class Labelled(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """Coordinates of the dimensions: texts, or times; units of the indices of dimensions with
-    different ones.
-    """
+    """Coordinates of the dimensions (texts or times), and units of the indices of dimensions with
+    different ones."""
 
     coordinates: dict[str, Sequence[str]]
     units: dict[str, Sequence[str]]
 
 
 def labels(solution: SolutionData) -> Labels:
-    """Names of the indices of all dimensions but time, and units of those of joint coordinates and
-    drives.
-    """
+    """Names of the indices of all dimensions except time, and units for joint coordinates and
+    drives."""
     units = {name: coordinate_units(solution, name) for name in solution.joints}
     drives = [solution.model.drives[name] for name in solution.drives]
     nf = {name: solution.body(name).elastic.shape[1] for name in solution.bodies}
@@ -66,10 +64,11 @@ def labels(solution: SolutionData) -> Labels:
 
 def labelled(solution: SolutionData) -> dict[str, Labelled]:
     """All arrays by name: ``frame_position`` (time, frame, axis) … ``energy_total`` (time); empty
-    ones are left out.
+    ones are omitted.
 
-    joint_position is indexed by ``place`` (of balls the quaternion), velocities and efforts by
+    joint_position is indexed by ``place`` (for balls the quaternion), velocities and efforts by
     ``freedom``.
+
     """
     found = dict(_all(solution))
     return {name: array for name, array in found.items() if array.values.size}
@@ -125,13 +124,13 @@ def _all(solution: SolutionData) -> Iterator[tuple[str, Labelled]]:
 def _stacked(
     solution: SolutionData, parts: Sequence[FloatArray], dims: tuple[str, ...], unit: str
 ) -> Labelled:
-    """Arrays of several items beside each other, (nt, items, …)."""
+    """Arrays of several items stacked along a new axis, (nt, items, …)."""
     values = np.stack(parts, axis=1) if parts else np.zeros((len(solution.t), *len(dims) * [0]))
     return Labelled(("time", *dims), values, unit)
 
 
 def _joined(solution: SolutionData, parts: Sequence[FloatArray], dim: str, unit: str) -> Labelled:
-    """Arrays (nt, n) of several items in one row, (nt, Σ n)."""
+    """Arrays (nt, n) of several items concatenated, (nt, Σ n)."""
     return Labelled(
         ("time", dim), np.concatenate([np.zeros((len(solution.t), 0)), *parts], axis=1), unit
     )

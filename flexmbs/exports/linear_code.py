@@ -1,6 +1,4 @@
-"""Linear systems as text for other programs: C, Modelica, MATLAB, Simscape, and units of FMI in
-plain C.
-"""
+"""Linear systems as text for other programs: C, Modelica, MATLAB, Simscape, and FMUs in plain C."""
 
 from __future__ import annotations
 
@@ -42,7 +40,7 @@ TYPES = (
     "Binary",
     "Clock",
 )
-ABSENT = {  # functions that a unit must have and that this one does not use
+ABSENT = {  # functions that an FMU must have and that this one does not use
     2: (
         *(f"{do}{kind}" for do in ("Get", "Set") for kind in ("Integer", "Boolean", "String")),
         "SetRealInputDerivatives",
@@ -81,7 +79,7 @@ ABSENT = {  # functions that a unit must have and that this one does not use
         "GetNumberOfEventIndicators",
     ),
 }
-# words of the languages and names within the files, after which no model or function may be named
+# keywords of the languages and names within the files, not allowed as names of models or functions
 RESERVED = {
     ".mo": "algorithm and annotation block break class connect connector constant constrainedby "
     "der discrete each else elseif "
@@ -97,11 +95,11 @@ RESERVED = {
     "equations events for function "
     "if inputs intermediates let nodes outputs parameters variables when",
 }
-PLATFORM = {2: "linux64", 3: "x86_64-linux"}  # of the binary, where it is made
+PLATFORM = {2: "linux64", 3: "x86_64-linux"}  # platform folder of the binary
 
 
 class LinearSystem(NamedTuple):
-    """ẋ = A x + B u, y = C x + D u with labels, "name (unit)"."""
+    """Linear system ẋ = A x + B u, y = C x + D u with labels, "name (unit)"."""
 
     title: str
     A: np.ndarray
@@ -114,10 +112,11 @@ class LinearSystem(NamedTuple):
 
 
 def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) -> Path:
-    """Write a linear system; the ending of the path is the format: .c, .mo, .m, .ssc, or .fmu of an
-    FMI version.
+    """Write a linear system; the suffix of the path is the format: .c, .mo, .m, .ssc, or .fmu with
+    an FMI version.
 
     Raises `InputError`, `MachineError`.
+
     """
     path = file_path(path)
     if path.suffix not in (*TEXTS, ".fmu"):
@@ -125,11 +124,11 @@ def write_linear(system: LinearSystem, path: str | Path, *, version: int = 3) ->
             f"path: must end with one of {', '.join((*TEXTS, '.fmu'))}, not {shown(path.name)}"
         )
     if isinstance(version, bool) or not isinstance(version, int) or version not in ABSENT:
-        raise InputError(f"version: FMI has the versions 2 and 3, not {shown(version)}")
+        raise InputError(f"version: must be 2 or 3 (FMI), not {shown(version)}")
     name = re.sub(r"\W", "_", path.stem, flags=re.ASCII)
     if not re.match(r"[A-Za-z]", name):
         raise InputError(
-            f"path: the name {shown(path.stem)} must begin with a letter of A to Z; rename it"
+            f"path: the name {shown(path.stem)} must start with a letter A to Z; rename it"
         )
     if name in RESERVED.get(path.suffix, "").split() or (
         path.suffix == ".ssc" and re.fullmatch(r"[uxy]\d+", name)
@@ -171,9 +170,8 @@ def _facts(system: LinearSystem, name: str) -> dict[str, Any]:
 
 
 def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
-    """Powers of two T of states and inputs with T⁻¹ (A B; 0 0) T balanced; its exponential loses no
-    digits by units.
-    """
+    """Powers of two T of states and inputs such that T⁻¹ (A B; 0 0) T is balanced; its exponential
+    then loses no digits because of units."""
     if not len(A):
         return [1.0] * B.shape[1]
     states = matrix_balance(A, permute=False, separate=True)[1][0]
@@ -184,12 +182,12 @@ def balance(A: np.ndarray, B: np.ndarray) -> list[float]:
 
 
 def _plain(text: str) -> str:
-    """A text without what ends a comment, a string or a line in one of the languages."""
+    """Text without characters that end a comment, a string or a line in one of the languages."""
     return re.sub(r'[\\"*\n\r%{}]', " ", text.replace("²", "2").replace("'", " "))
 
 
 def rendered(template: str, facts: dict[str, Any]) -> str:
-    """A template of this package with facts."""
+    """Template of this package, rendered with facts."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -203,9 +201,8 @@ def rendered(template: str, facts: dict[str, Any]) -> str:
 
 
 def _c_numbers(rows: list[list[float]]) -> str:
-    """All numbers in the order of the rows; one zero where there are none, as C has no empty
-    arrays.
-    """
+    """All numbers in the order of the rows; a single zero if there are none, since C has no empty
+    arrays."""
     return ",\n    ".join(", ".join(map(repr, row)) for row in rows if row) or "0.0"
 
 
@@ -240,7 +237,8 @@ def _sums(of_states: list[list[float]], of_inputs: list[list[float]]) -> list[st
 
 
 def _write_unit(system: LinearSystem, name: str, path: Path, version: int) -> None:
-    """The unit: description, sources, and a binary for this machine where a C compiler makes one."""
+    """Write the FMU: description, sources, and a binary for this machine if there is a C
+    compiler."""
     facts = _facts(system, name) | {"unit": True, "version": version, "absent": ABSENT[version]}
     text = rendered("linear.c", facts)
     facts["guid"] = hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -288,7 +286,7 @@ def _variables(system: LinearSystem) -> list[dict[str, Any]]:
 
 
 def unused_name(wanted: str, taken: Container[str], between: str) -> str:
-    """The name, with the first number from 2 behind it where it is taken."""
+    """Name followed by the first free number from 2 if it is taken."""
     return next(
         name
         for k in count(1)
@@ -297,12 +295,12 @@ def unused_name(wanted: str, taken: Container[str], between: str) -> str:
 
 
 def _attribute(text: str) -> str:
-    """A text within the quotes of an attribute."""
+    """Text quoted as an attribute value."""
     return escape(text, {'"': "&quot;", "\n": " ", "\r": " ", "\t": " "})
 
 
 def compiler() -> str | None:
-    """The C compiler of this machine, None without one or on other systems than Linux on x86-64."""
+    """C compiler of this machine; None without one or on systems other than Linux on x86-64."""
     import platform
 
     return (
@@ -313,7 +311,7 @@ def compiler() -> str | None:
 
 
 def required_compiler() -> str:
-    """The `compiler`. Raises `MachineError` without one."""
+    """C compiler, as in `compiler`. Raises `MachineError` without one."""
     found = compiler()
     if found is None:
         raise MachineError("a C compiler, cc, on Linux on x86-64 is needed")
@@ -323,10 +321,11 @@ def required_compiler() -> str:
 def compiled_library(
     source: str, name: str, needed: Mapping[str, bytes] = MappingProxyType({})
 ) -> bytes:
-    """The shared library of a source for this machine.
+    """Shared library of a source for this machine.
 
-    needed: libraries by name that it loads from its own folder. Raises `MachineError`, also without
-    a `compiler`.
+    needed: names of libraries that it loads from its own folder. Raises `MachineError`, also
+    without a `compiler`.
+
     """
     cc = required_compiler()
     with tempfile.TemporaryDirectory() as folder:
@@ -350,12 +349,12 @@ def compiled_library(
         ]
         made = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
         if made.returncode:
-            raise MachineError(f"{cc} does not compile the unit: {made.stderr.splitlines()[:1]}")
+            raise MachineError(f"{cc} cannot compile the FMU: {made.stderr.splitlines()[:1]}")
         binary = (place / f"{name}.so").read_bytes()
     for each in needed:
         if each.encode() + b"\0" not in binary:
             raise MachineError(
-                f"{cc}: '{each}' has another name within; install the version of "
-                "PythonFMU that flexmbs[fmu] names"
+                f"{cc}: '{each}' has another internal name; install the version of "
+                "PythonFMU required by flexmbs[fmu]"
             )
     return binary

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 def write_mat(solution: SolutionData, path: str | os.PathLike[str]) -> None:
     """Write a MAT-file (version 5): ``t`` (nt, 1), the arrays of `flexmbs.exports.labelled` under
-    their names, and structures ``names`` (cells of texts for every dimension), ``units`` (of every
-    array; of joints and drives by index) and ``dims``. Raises `InputError` if another kind of file
-    is there, `MachineError`."""
+    their names, and structures ``names`` (cell arrays of texts for every dimension), ``units`` (of
+    every array; by index for joints and drives) and ``dims``. Raises `InputError` if a file of
+    another type exists, `MachineError`."""
     from scipy.io import savemat
 
     check_ending(path, ".mat")
@@ -41,7 +41,7 @@ def write_mat(solution: SolutionData, path: str | os.PathLike[str]) -> None:
 
 
 def _cells(texts: Any) -> np.ndarray:
-    """A row of texts, a cell array in MATLAB."""
+    """Row of texts, a cell array in MATLAB."""
     cells = np.empty((1, len(texts)), dtype=object)
     cells[0, :] = [str(text) for text in texts]
     return cells

@@ -1,6 +1,5 @@
-"""Surfaces of all bodies that move with a solution: triangles of flexible bodies, solids given, or
-simple shapes.
-"""
+"""Moving surfaces of all bodies of a solution: triangles of flexible bodies, given solids, or
+simple shapes."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ IntArray = NDArray[np.int64]
 
 
 class Paint(NamedTuple):
-    """Colour of a number of successive triangles of a surface; None for that of the body."""
+    """Colour of a number of consecutive triangles of a surface; None for the colour of the body."""
 
     triangles: int
     colour: Sequence[float] | None
@@ -38,11 +37,12 @@ class Paint(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MovingSurface:
-    """Triangles (T, 3) of points (n, 3) [m] in the axes of a body; motion: the body's, None of the
-    ground.
+    """Triangles (T, 3) of points (n, 3) [m] in the axes of a body; motion: of the body, None for
+    the ground.
 
-    shape: surface and displacements of a flexible body; rows: of the points among its nodes.
-    paints: of all triangles of solids.
+    shape: surface and displacements of a flexible body; rows: rows of the points among its nodes.
+    paints: colours of all triangles of solids.
+
     """
 
     name: str
@@ -55,13 +55,13 @@ class MovingSurface:
     paints: tuple[Paint, ...] = ()
 
     def displacement(self, i: int) -> FloatArray:
-        """Elastic displacement (n, 3) of the points at output i, body axes, m."""
+        """Elastic displacement (n, 3) [m] of the points at output i, in body axes."""
         if self.shape is None or self.rows is None:
             return np.zeros_like(self.points)
         return self.shape.displacement(self.rows, slice(i, i + 1))[0]
 
     def at(self, i: int) -> FloatArray:
-        """Points (n, 3) at output i in world axes, m."""
+        """Points (n, 3) [m] at output i in world axes."""
         if self.motion is None:
             return self.points
         return np.asarray(
@@ -70,9 +70,8 @@ class MovingSurface:
         )
 
     def von_mises(self, i: int) -> FloatArray:
-        """Von Mises stress (n,) at output i, Pa, of the more stressed material of a node; NaN where
-        it is not known.
-        """
+        """Von Mises stress (n,) [Pa] at output i, for the more highly stressed material of a node;
+        NaN if unknown."""
         if self.stress is None or self.shape is None or self.motion is None:
             return np.full(len(self.points), np.nan)
         field = self.stress.field(float(self.motion.t[i]))
@@ -83,8 +82,8 @@ class MovingSurface:
 
 
 def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> list[MovingSurface]:
-    """The surfaces of all bodies with triangles: a flexible body by its mesh, others by the
-    ``solids`` given, or by wheels and spheres that touch, rods between their frames, boxes of their
+    """Surfaces of all bodies with triangles: a flexible body by its mesh, others by the given
+    ``solids``, or by wheels and spheres of contacts, rods between their frames, boxes of equal
     inertia and balls. Raises `InputError` for solids of unknown bodies."""
     require_solids(solids)
     for solid in solids:
@@ -125,13 +124,12 @@ def moving_surfaces(solution: SolutionData, solids: Sequence[Solid] = ()) -> lis
 
 def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()) -> IntArray:
     """Indices of ``count`` equally spaced output times (all: None), or of those nearest to
-    ``times``. Raises `InputError`.
-    """
+    ``times``. Raises `InputError`."""
     times = list(times)
     outside = [time for time in times if not t[0] <= time <= t[-1]]
     if outside:
         raise InputError(
-            f"export: --at {outside[0]:g} s is outside of the solution, which has "
+            f"export: --at {outside[0]:g} s is outside the solution, which covers "
             f"{t[0]:g} … {t[-1]:g} s"
         )
     if times:
@@ -144,19 +142,18 @@ def chosen_outputs(t: FloatArray, count: int | None, times: Iterable[float] = ()
 def at_nodes(
     surface: Surface, node_ids: IntArray, order: FloatArray, rows: FloatArray
 ) -> FloatArray:
-    """Rows for all nodes of a surface; the one of largest ``order`` if a node has several, NaN if
-    it has none.
-    """
+    """Rows for all nodes of a surface; the row with the largest ``order`` for a node with several,
+    NaN if there is none."""
     by_id = np.argsort(surface.node_ids)
     place = by_id[np.searchsorted(surface.node_ids, node_ids, sorter=by_id)]
     values = np.full((len(surface.nodes), rows.shape[1]), np.nan)
     rising = np.argsort(order, kind="stable")
-    values[place[rising]] = rows[rising]  # the last one is used
+    values[place[rising]] = rows[rising]  # the last assignment wins
     return values
 
 
 def _given(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingSurface:
-    """Several solids of a body as one, without those of opacity 0, which nobody sees."""
+    """Several solids of a body as one, without invisible ones (opacity 0)."""
     solids = [solid for solid in solids if solid.colour is None or [*solid.colour, 1.0][3] > 0.0]
     paints = tuple(Paint(len(solid.triangles), solid.colour) for solid in solids)
     starts = np.cumsum([0, *(len(solid.vertices) for solid in solids)])
@@ -172,6 +169,6 @@ def _given(name: str, solids: Sequence[Solid], view: BodyView | None) -> MovingS
 
 
 def _size(solution: SolutionData) -> float:
-    """The size of the model in its motion, m, for the radii of rods and balls."""
+    """Size of the model in its motion [m], for the radii of rods and balls."""
     places = np.concatenate([solution.body(name).position for name in solution.bodies])
     return max(float(np.ptp(places, axis=0).max()), model_size(solution.compiled))

@@ -1,4 +1,4 @@
-"""Triangles of rods, balls and boxes, as `flexmbs.scene.links` lists them."""
+"""Triangles of the rods, balls and boxes listed by `flexmbs.scene.links`."""
 
 from typing import Any
 
@@ -18,9 +18,8 @@ FACES = np.array([
 
 
 def triangulated(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
-    """Vertices (n, 3) [m] and triangles (T, 3), counter-clockwise seen from outside, of a rod, a
-    ball or a box.
-    """
+    """Vertices (n, 3) [m] and triangles (T, 3) of a rod, a ball or a box, counterclockwise seen
+    from outside."""
     if shape["kind"] == "box":
         pose = np.asarray(shape["pose"], float)
         return (CORNERS * shape["size"]) @ rotation_matrix(pose[3:]).T + pose[:3], FACES
@@ -38,9 +37,8 @@ def triangulated(shape: dict[str, Any]) -> tuple[FloatArray, IntArray]:
 
 
 def _turned(profile: FloatArray, top: float, bottom: float) -> tuple[FloatArray, IntArray]:
-    """The surface of revolution about z of a profile (k, 2) of radii and heights from the top down,
-    closed at both ends.
-    """
+    """Surface of revolution about z of a profile (k, 2) of radii and heights from top to bottom,
+    closed at both ends."""
     angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
     rings = [
         np.column_stack([r * np.cos(angle), r * np.sin(angle), np.full(SIDES, z)])
@@ -62,7 +60,7 @@ def _turned(profile: FloatArray, top: float, bottom: float) -> tuple[FloatArray,
 
 
 def _axes(z: FloatArray) -> FloatArray:
-    """A rotation whose third column is z."""
+    """Rotation whose third column is z."""
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
     return np.column_stack([x, np.cross(z, x), z])

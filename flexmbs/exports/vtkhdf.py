@@ -1,6 +1,7 @@
-"""Moving bodies as one VTKHDF file with its time series, which ParaView and PyVista open.
+"""Moving bodies as a VTKHDF file with its time series, for ParaView and PyVista.
 
 Source: VTK File Formats, VTKHDF 2.0, unstructured grid with steps.
+
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from flexmbs.player.solids import Solid
 if TYPE_CHECKING:
     from flexmbs.results.solution import SolutionData
 
-TRIANGLE = 5  # of VTK
+TRIANGLE = 5  # VTK cell type
 
 
 def write_vtkhdf(
@@ -34,10 +35,10 @@ def write_vtkhdf(
     """Write the surfaces of all bodies in world axes at ``instants`` equally spaced outputs (all:
     None), or at ``times`` (s).
 
-    Point data: ``elastic displacement`` [m] in world axes, and ``von Mises stress`` [Pa] where
-    bodies have stress modes (NaN elsewhere); cell data: ``body``, the index in the attribute
-    ``bodies`` of the group ``flexmbs``. ``solids``: shapes of bodies. Raises `InputError`,
-    `MachineError`.
+    Point data: ``elastic displacement`` [m] in world axes, and ``von Mises stress`` [Pa] for bodies
+    with stress modes (NaN elsewhere); cell data: ``body``, an index into the attribute ``bodies``
+    of the group ``flexmbs``. ``solids``: shapes of bodies. Raises `InputError`, `MachineError`.
+
     """
     check_ending(path, ".vtkhdf", ".hdf", ".h5")
     surfaces = moving_surfaces(solution, solids)
@@ -56,7 +57,7 @@ def write_vtkhdf(
 
 
 def _write_cells(group: h5py.Group, surfaces: list[MovingSurface]) -> None:
-    """The triangles, the same at all times."""
+    """Write the triangles, which are the same at all times."""
     starts = np.cumsum([0, *(len(each.points) for each in surfaces)])
     triangles = np.concatenate([each.triangles + start for each, start in zip(surfaces, starts)])
     sizes = {
@@ -77,7 +78,7 @@ def _write_cells(group: h5py.Group, surfaces: list[MovingSurface]) -> None:
 def _write_steps(
     group: h5py.Group, surfaces: list[MovingSurface], pick: np.ndarray, t: np.ndarray
 ) -> None:
-    """Points and fields at all instants behind each other, and where each instant begins."""
+    """Write the concatenated points and fields of all instants, and the offset of each instant."""
     n, count = len(pick), sum(len(each.points) for each in surfaces)
     points = group.create_dataset("Points", (n * count, 3), "f8")
     fields = group.create_group("PointData")

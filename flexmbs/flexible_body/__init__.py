@@ -1,1 +1,1 @@
-"""The reduced flexible body: its record, its file, its checks, its stress modes."""
+"""Reduced flexible body: record, file, checks and stress modes."""

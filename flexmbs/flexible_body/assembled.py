@@ -1,15 +1,19 @@
-"""The pieces of a divided body as one body for small deflections: component mode synthesis.
+"""Assembly of the pieces of a divided body to one body for small deflections: component mode
+synthesis.
 
-A point x of a piece is displaced by w = t + θ × x + φ q in the frame of the piece. Its frame t, θ
-and its elastic coordinates q, z = (t, θ, q) of all pieces, are those that satisfy the welds,
+A point x of a piece is displaced by w = t + θ × x + φ q in the frame of the piece. The frame
+motions t, θ and elastic coordinates q of all pieces, z = (t, θ, q), must satisfy the welds,
+
 
     w_a = w_b,  θ_a = θ_b,  local displacements of a = those of b   at each cut,    z = N y,
 
-with the frame of the first piece, which is the body frame, at rest: t₁ = θ₁ = 0. Hence stiffness Nᵀ
-K N, mass Nᵀ M N, and all integrals of the body as sums of those of its pieces, whose points are at
-X = d + R x in the body frame and move by R w there. With g = (1, x), which makes w = C g + φ q,
+with the frame of the first piece, which is the body frame, fixed: t₁ = θ₁ = 0. This gives the
+stiffness Nᵀ K N, the mass Nᵀ M N, and all integrals of the body as sums over its pieces, whose
+points are at X = d + R x in the body frame and move by R w there. With g = (1, x), so that w = C g
++ φ q,
 
-    ∫ g_α w_b dm = (∫ g_α g_β dm) C_bβ,  ∫ g_α φ_b dm = (S̄, xS),    ∫ w_a w_b dm = C_aα (∫ g_α g_β dm) C_bβ, …, SS .
+    ∫ g_α w_b dm = (∫ g_α g_β dm) C_bβ,  ∫ g_α φ_b dm = (S̄, xS),    ∫ w_a w_b dm = C_aα (∫ g_α g_β
+    dm) C_bβ, …, SS .
 
 The shapes are the modes of NᵀKN y = ω² NᵀMN y.
 
@@ -32,21 +36,21 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.undeformed_pieces import JoinedSurface, Pose
 from flexmbs.flexible_body.welds import own_frames, welds
 
-TOGETHER = "accuracy: pieces, "  # errors of all pieces, among the facts of the first
-Ratios: TypeAlias = Callable[[FloatArray], FloatArray]  # of damping, at frequencies [Hz]
+TOGETHER = "accuracy: pieces, "  # errors of all pieces, stored with the first piece
+Ratios: TypeAlias = Callable[[FloatArray], FloatArray]  # damping ratios at frequencies [Hz]
 RIGID = 6  # coordinates t, θ of a piece
 LEVI_CIVITA = np.array(
     [[[(i - j) * (j - k) * (k - i) / 2.0 for k in range(3)] for j in range(3)] for i in range(3)]
 )
-AFFINE = np.zeros((3, 4, RIGID))  # C: component, g, coordinate
+AFFINE = np.zeros((3, 4, RIGID))  # C, indexed by component, g, coordinate
 AFFINE[:, 0, :3] = np.eye(3)
 AFFINE[:, 1:, 3:] = np.swapaxes(LEVI_CIVITA, 1, 2)  # (θ × x)_a = ε_acd θ_c x_d
 
 
 @dataclass(frozen=True, eq=False)
 class Welded:
-    """Small motions of welded pieces: independent coordinates y, of pieces by rows ``N``[k] (6 +
-    nf, n), stiffness, damping and mass (n, n)."""
+    """Small motions of welded pieces: independent coordinates y, rows ``N``[k] (6 + nf, n) of each
+    piece, stiffness, damping and mass (n, n)."""
 
     pieces: Sequence[FlexibleBodyData]
     poses: Sequence[Pose]
@@ -57,13 +61,13 @@ class Welded:
 
     @classmethod
     def of(cls, pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]) -> Welded:
-        """Pieces at their poses, with the frame of the first one at rest."""
+        """Pieces at their poses, with the frame of the first one fixed."""
         ends = np.cumsum([0, *(RIGID + piece.nf for piece in pieces)])
         rows = [np.eye(RIGID, ends[-1])]
         for i, j, cut in welds([tuple(piece.frames) for piece in pieces]):
             pair = [_spread(_at_cut(pieces[k].frames[cut], poses[k]), ends, k) for k in (i, j)]
             rows.append(pair[0] - pair[1])
-        # energies alike
+        # equal scales of the energies
         scale = np.concatenate([1.0 / np.sqrt(np.diag(mass_matrix(piece))) for piece in pieces])
         N = scipy.linalg.null_space(np.vstack(rows) * scale) * scale[:, None]
         parts = np.split(N, ends[1:-1])
@@ -88,9 +92,8 @@ class Welded:
         }
 
     def in_modes(self, count: int | None = None) -> Welded:
-        """The body in the coordinates of its lowest modes, of unit mass; the largest entry of each
-        is positive.
-        """
+        """Body in the coordinates of its lowest modes, normalized to unit mass; the largest entry
+        of each is positive."""
         _, v = scipy.linalg.eigh(self.K, self.M)
         v = v[:, :count]
         v = v * np.sign(v[np.abs(v).argmax(axis=0), np.arange(v.shape[1])])
@@ -105,13 +108,14 @@ class Welded:
 def damping_rows(
     pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose], ratios: Ratios
 ) -> list[FloatArray]:
-    """U of each piece, whose damping UᵀU of all pieces gives the modes φ of these together, of
-    frequencies ω, the ratios ζ = ``ratios`` (ω/2π):
+    """Rows U of each piece, such that the damping UᵀU of all pieces gives the modes φ of the
+    assembled body, with frequencies ω, the damping ratios ζ = ``ratios`` (ω/2π):
 
     UᵀU = Σ (2ζ/ω³) K φ φᵀ K
 
-    over their elastic coordinates. No rigid motion of a piece is damped; modes without damping have
-    no row.
+    over their elastic coordinates. Rigid motions of a piece are not damped; modes without damping
+    have no row.
+
     """
     welded = Welded.of(pieces, poses).in_modes()
     omega = np.sqrt(np.maximum(np.diag(welded.K), 0.0))
@@ -127,11 +131,12 @@ def assembled(
     joined: JoinedSurface | None,
     modes: int | None = None,
 ) -> FlexibleBodyData:
-    """The pieces as one body in its lowest ``modes``, or all, with the frame of the first piece
-    held.
+    """Pieces as one body in its lowest ``modes``, or in all, with the frame of the first piece
+    fixed.
 
-    Without stress modes and geometric stiffness: those of a piece are for the loads of the piece
-    alone.
+    Without stress modes and geometric stiffness: those of a piece refer only to the loads of that
+    piece.
+
     """
     welded = Welded.of(pieces, poses).in_modes(modes)
     n = len(welded.K)
@@ -168,13 +173,14 @@ def _at_cut(frame: FlexibleFrame, pose: Pose) -> FloatArray:
 
 
 def _motion(frame: FlexibleFrame, pose: Pose) -> FloatArray:
-    """(6, 6 + nf): translation and rotation of a frame, in body axes, by (t, θ, q) of its piece."""
+    """Matrix (6, 6 + nf) that maps (t, θ, q) of a piece to the translation and rotation of a frame,
+    in body axes."""
     own = np.hstack([rigid_frame_motion(frame), elastic_frame_motion(frame)])
     return np.vstack([pose.R @ own[:3], pose.R @ own[3:]])
 
 
 def _spread(B: FloatArray, ends: FloatArray, k: int) -> FloatArray:
-    """Columns of piece k among those of all."""
+    """Columns of piece k among the columns of all pieces."""
     found = np.zeros((len(B), ends[-1]))
     found[:, ends[k] : ends[k + 1]] = B
     return found
@@ -193,9 +199,8 @@ def _origin(pieces: Sequence[FlexibleBodyData]) -> dict[str, str | float]:
 
 
 def _integrals(piece: FlexibleBodyData, T: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """∫ g gᵀ dm (4, 4), ∫ g_α w_b dm (4, 3, n) and ∫ w_a w_b dm (3, 3, n, n) of w = (C g, φ) T y,
-    in the frame of the piece.
-    """
+    """Integrals ∫ g gᵀ dm (4, 4), ∫ g_α w_b dm (4, 3, n) and ∫ w_a w_b dm (3, 3, n, n) of w = (C g,
+    φ) T y, in the frame of the piece."""
     c = piece.first_moment
     mass = np.block([[np.array([[piece.mass]]), c[None]], [c[:, None], piece.second_moment]])
     own = np.concatenate([piece.S_bar[None], piece.xS])
@@ -209,7 +214,7 @@ def _integrals(piece: FlexibleBodyData, T: FloatArray) -> tuple[FloatArray, Floa
 
 
 def _frames(welded: Welded) -> dict[str, FlexibleFrame]:
-    """The frames of all pieces in the body."""
+    """Frames of all pieces in the assembled body."""
     motions, found = welded.frames, {}
     for piece, pose in zip(welded.pieces, welded.poses):
         for name, frame in piece.frames.items():
@@ -221,7 +226,7 @@ def _frames(welded: Welded) -> dict[str, FlexibleFrame]:
 
 
 def _surface(welded: Welded, joined: JoinedSurface) -> Surface:
-    """The surface with its shapes; a node of a cut moves as the mean of its pieces."""
+    """Surface with its shapes; a node of a cut moves as the mean of its pieces."""
     surface, n = joined.surface, welded.K.shape[0]
     phi, shares = np.zeros((len(surface.nodes), 3, n)), np.zeros(len(surface.nodes))
     for piece, pose, T, rows in zip(welded.pieces, welded.poses, welded.N, joined.rows):

@@ -1,12 +1,13 @@
 """Cache of flexible bodies read from files.
 
-A model refers to files and holds no matrices: each check and each compilation reads them. The key
-of a body is the SHA-256 of its file, hashed before and after reading. Hashing is skipped if device,
-inode, size and both times of the file are those at the last hash and had not changed for a while
-before it, so that no write can have gone unnoticed; and within `reading_once`, as of one run, whose
-model is that of its files when they were first read. Threads share the cache: a body that several
-want is read once. Cached bodies share their arrays, which are read-only. The least recently used
-ones are dropped beyond a number and a size.
+A model refers to files and contains no matrices: each check and each compilation reads them. The
+key of a body is the SHA-256 of its file, hashed before and after reading. Hashing is skipped if
+device, inode, size and both times of the file are unchanged since the last hash and had been stable
+for a while before it, so that no write can go unnoticed; and within `reading_once`, which a run
+uses because its model is defined by the files as first read. Threads share the cache: a body
+requested by several is read once. Cached bodies share their arrays, which are read-only. The least
+recently used bodies are dropped beyond a number and a size.
+
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ FIRST: ContextVar[dict[str, str] | None] = ContextVar("FIRST", default=None)
 
 
 class _Seen(NamedTuple):
-    """A file as last hashed: its stamp, its digest, and whether its times had settled."""
+    """File as last hashed: its stamp, its digest, and True if its times had settled."""
 
     stamp: Stamp
     digest: str
@@ -47,7 +48,7 @@ class _Seen(NamedTuple):
 
 @contextlib.contextmanager
 def reading_once() -> Iterator[None]:
-    """Within the block files are taken to stay as they were when first read."""
+    """Assume that files do not change while the block runs."""
     token = FIRST.set({}) if FIRST.get() is None else None
     try:
         yield
@@ -57,30 +58,30 @@ def reading_once() -> Iterator[None]:
 
 
 class KeptBodies:
-    """Bodies by the digest of their file, within ``bodies`` and ``size`` bytes; ``load(path,
-    read)`` gives one.
-    """
+    """Bodies by the digest of their file, limited to ``bodies`` and ``size`` bytes; ``load(path,
+    read)`` returns one."""
 
     def __init__(self, bodies: int = BODIES, size: int = BYTES) -> None:
         self.bodies, self.size = bodies, size
         self._data: OrderedDict[str, tuple[Body, int]] = OrderedDict()
         self._seen: OrderedDict[str, _Seen] = OrderedDict()
         self._lock = threading.Lock()
-        self._reading: dict[str, threading.Lock] = {}  # files that threads read now, by digest
+        self._reading: dict[
+            str, threading.Lock
+        ] = {}  # files currently being read by threads, by digest
 
     def __len__(self) -> int:
         return len(self._data)
 
     def load(self, path: str | Path, read: Callable[[str | Path], Body]) -> Body:
-        """The body in the file ``path``: the cached one if the contents are the same, else
-        ``read(path)``.
-        """
+        """Body in the file ``path``: the cached one if the contents are the same, else
+        ``read(path)``."""
         before = self._digest(path)
         with self._lock:
             alone = (
                 self._reading.setdefault(before, threading.Lock()) if before else threading.Lock()
             )
-        with alone:  # threads that want the same body wait for the one that reads it
+        with alone:  # threads requesting the same body wait for the one that reads it
             try:
                 return self._kept(before) or self._read(path, before, read)
             finally:
@@ -88,7 +89,7 @@ class KeptBodies:
                     self._reading.pop(before, None)
 
     def _kept(self, digest: str) -> Body | None:
-        """The cached body of a digest."""
+        """Cached body with a digest."""
         with self._lock:
             kept = self._data.get(digest)
             if kept is not None:
@@ -96,7 +97,7 @@ class KeptBodies:
         return None if kept is None else kept[0]
 
     def _read(self, path: str | Path, before: str, read: Callable[[str | Path], Body]) -> Body:
-        """The body read anew, cached if the file had the same digest before and after."""
+        """Body read again, cached if the file had the same digest before and after."""
         data = read(path)
         size = sum(_size(array) for array in _arrays(data))
         if before and size <= self.size and self._digest(path, again=True) == before:
@@ -112,7 +113,7 @@ class KeptBodies:
         return data
 
     def clear(self) -> None:
-        """Drop all."""
+        """Drop all bodies."""
         with self._lock:
             self._data.clear()
             self._seen.clear()
@@ -133,7 +134,7 @@ class KeptBodies:
         return digest
 
     def _of_open(self, name: str, file: BufferedReader) -> str:
-        """The digest of an open file; opening it updates its times on network file systems."""
+        """Digest of an open file; opening it updates its times on network file systems."""
         found = os.fstat(file.fileno())
         stamp = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
         with self._lock:

@@ -1,4 +1,5 @@
-"""Checks of a flexible body: identities that its integrals must satisfy, whatever their origin."""
+"""Checks of a flexible body: identities that its integrals must satisfy regardless of their
+origin."""
 
 from __future__ import annotations
 
@@ -11,11 +12,11 @@ from flexmbs.flexible_body.components import FloatArray, GeometricStiffness
 if TYPE_CHECKING:
     from flexmbs.flexible_body.record import FlexibleBodyData
 
-ROUND_OFF = 1e-9  # relative: allows for sums over many elements
+ROUND_OFF = 1e-9  # relative, allows for sums over many elements
 
 
 class Check(NamedTuple):
-    """One check: its statement, the relative residual and whether it passes."""
+    """Check: its statement, the relative residual and whether it passes."""
 
     name: str
     residual: float
@@ -53,7 +54,7 @@ def checks(data: FlexibleBodyData) -> Checks:
 
 
 def without_motion(data: FlexibleBodyData) -> tuple[str, ...]:
-    """The failed checks that preclude equations of motion: mass, Gram matrix, M(q = 0), K_ff."""
+    """Failed checks that preclude equations of motion: mass, Gram matrix, M(q = 0), K_ff."""
     found = [*_inertial(data), *(_definite(data) if data.nf else ())]
     return tuple(f"{check.name}: {check.residual:.3g}" for check in found if not check.ok)
 
@@ -76,7 +77,7 @@ def _inertial(data: FlexibleBodyData) -> list[Check]:
         ),
         _small("|2∫φ_a φ_b dm| ≤ ∫φ_a² dm + ∫φ_b² dm", pair),
         _small(
-            "integrals of 1, x and φ form a Gram matrix without negative eigenvalue",
+            "integrals of 1, x and φ form a positive semidefinite Gram matrix",
             -_smallest(gram),
         ),
     ]
@@ -99,21 +100,19 @@ def _elastic(data: FlexibleBodyData) -> list[Check]:
         definite[1],
     ]
     if independence > 0 and np.all(np.diag(m) > 0):
-        from scipy.linalg import eigh  # import on demand: 0.1 s, also for a second start of a run
+        from scipy.linalg import eigh  # import on demand: takes 0.1 s at every start
 
         omega2 = eigh(0.5 * (K + K.T), 0.5 * (m + m.T), eigvals_only=True)
         omega2_table = np.sort((2 * np.pi * data.modes.frequency) ** 2)
         error = np.max(
             np.abs(omega2_table - omega2) / np.maximum(np.abs(omega2), 1e-8 * np.abs(omega2).max())
         )
-        found.append(
-            Check("frequencies are those of (K_ff, m_ff)", float(error), bool(error < 1e-6))
-        )
+        found.append(Check("frequencies agree with (K_ff, m_ff)", float(error), bool(error < 1e-6)))
     return found
 
 
 def _definite(data: FlexibleBodyData) -> list[Check]:
-    """K_ff, and the mass matrix of the undeformed body."""
+    """Checks of K_ff, and of the mass matrix of the undeformed body."""
     stiffness, independence = _smallest(_unit_diagonal(data.K_ff)), _rigid_independence(data)
     return [
         Check(
@@ -128,7 +127,7 @@ def _definite(data: FlexibleBodyData) -> list[Check]:
 
 
 def _geometric(geometric: GeometricStiffness) -> list[Check]:
-    """Every K0 is symmetric."""
+    """Check the symmetry of every K0."""
     matrices = np.concatenate(
         [
             geometric.acceleration,
@@ -143,7 +142,7 @@ def _geometric(geometric: GeometricStiffness) -> list[Check]:
 
 
 def _stated(data: FlexibleBodyData) -> list[Check]:
-    """Frames are orthonormal; the six rigid-body modes found by the reduction."""
+    """Checks that frames are orthonormal and that the reduction found six rigid-body modes."""
     worst = max(
         (float(np.abs(f.R.T @ f.R - np.eye(3)).max()) for f in data.frames.values()), default=0.0
     )
@@ -201,7 +200,8 @@ def _gram(data: FlexibleBodyData) -> FloatArray:
 
 
 def _pair_excess(SS: FloatArray) -> float:
-    """Largest violation of ``|2 ∫φ_ak φ_bk dm| ≤ ∫φ_ak² dm + ∫φ_bk² dm`` over shapes k, relative."""
+    """Largest violation of ``|2 ∫φ_ak φ_bk dm| ≤ ∫φ_ak² dm + ∫φ_bk² dm`` over shapes k,
+    relative."""
     diagonal = np.einsum("abkk->abk", SS)
     own = np.einsum("aak->ak", diagonal)
     excess = np.abs(2 * diagonal) - own[:, None] - own[None, :]
@@ -209,9 +209,9 @@ def _pair_excess(SS: FloatArray) -> float:
 
 
 def _rigid_independence(data: FlexibleBodyData) -> float:
-    """Smallest fraction of a shape's mass that no rigid-body motion reproduces: smallest eigenvalue
-    of ``m_ff − Lᵀ M_rr⁺ L`` against m_ff, L = [S_bar; ∫x × φ dm]; 0 when a shape is a rigid-body
-    motion."""
+    """Smallest fraction of the mass of a shape that no rigid-body motion reproduces: smallest
+    eigenvalue of ``m_ff − Lᵀ M_rr⁺ L`` relative to m_ff, L = [S_bar; ∫x × φ dm]; 0 if a shape is a
+    rigid-body motion."""
     c = data.first_moment
     skew = np.array([[0, -c[2], c[1]], [c[2], 0, -c[0]], [-c[1], c[0], 0]])
     rigid = np.block([[data.mass * np.eye(3), -skew], [skew, data.inertia]])

@@ -1,8 +1,9 @@
-"""Parts of the record of a flexible body: frames, modes, residual modes, surface, geometric
+"""Components of the record of a flexible body: frames, modes, residual modes, surface, geometric
 stiffness; checked arrays.
 
-Joints and forces act on frames only; the other parts describe elasticity and surface. SI units
+Joints and forces act only on frames; the other components describe elasticity and surface. SI units
 throughout.
+
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ class FlexibleFrame:
 
     x: (3,) undeformed position [m].  R: (3, 3) undeformed axes (columns, in the body frame). phi,
     psi: (3, nf) translation and rotation shape functions.  kind: "rigid", "averaged", "origin" or
-    "node". local: (m, nf) displacements of the surface relative to the frame by the shapes [m],
-    equal in two pieces of a divided body at a cut; none by default.  cut: of a cut, a digest of its
-    nodes, of the patterns of these displacements and of the damping of all pieces, one for both
-    pieces. Source: docs/theory.md, section 10.
+    "node". local: (m, nf) displacements of the surface relative to the frame for each shape [m],
+    equal in both pieces at a cut of a divided body; empty by default.  cut: for a cut, a digest of
+    its nodes, of the patterns of these displacements and of the damping of all pieces, equal in
+    both pieces. Source: docs/theory.md, section 10.
 
     Examples
     --------
@@ -65,7 +66,7 @@ class FlexibleFrame:
             set_array(self, "frame", name, shape)
         if self.kind not in FRAME_KINDS:
             raise InputError(
-                f"frame: kind {self.kind!r} is unknown; it is one of {', '.join(FRAME_KINDS)}"
+                f"frame: kind {self.kind!r} is unknown; must be one of {', '.join(FRAME_KINDS)}"
             )
 
     @classmethod
@@ -77,8 +78,8 @@ class FlexibleFrame:
         psi: ArrayLike | None = None,
         axes: ArrayLike | None = None,
     ) -> FlexibleFrame:
-        """Frame with the shapes ``phi`` (3, nf) of a point ``x`` (3,); no rotation shapes and body
-        axes unless given.
+        """Frame with the shapes ``phi`` (3, nf) of a point ``x`` (3,); without rotation shapes and
+        with body axes unless given.
         """
         phi = array(phi)
         axes = np.eye(3) if axes is None else array(axes)
@@ -117,12 +118,13 @@ class ModeTable:
 
 @dataclass(frozen=True, eq=False)
 class ResidualModes:
-    """Lowest modes φ_k outside the basis with all interfaces held, for the error of reactions that
-    truncation causes.
+    """Lowest modes φ_k outside the basis with all interfaces fixed, for the error of reactions
+    caused by truncation.
 
-    They are mass-normalised and M-orthogonal to the shapes of the basis that leave the interfaces
-    at rest. With the factors ζ_j of the twelve inertia loads f_j of `StressModes` and the shapes Φ
-    of the basis
+    They are mass-normalized and M-orthogonal to the shapes of the basis that vanish at the
+    interfaces. With the factors ζ_j of the twelve inertia loads f_j of `StressModes` and the shapes
+    Φ of the basis
+
 
         η̈_k + 2 ζ_k ω_k η̇_k + ω_k² η_k = Σ_j φ_kᵀf_j ζ_j − φ_kᵀMΦ q̈ − φ_kᵀKΦ q.
 
@@ -153,8 +155,8 @@ class ResidualModes:
 @dataclass(frozen=True, eq=False)
 class Surface:
     """Mesh for plots and recovery: all nodes (N, 3) [m] in the body frame, their shapes phi (N, 3,
-    nf), the boundary's triangles (T, 3) as node rows, outward, and the node numbers (N,) of the
-    source."""
+    nf), the boundary triangles (T, 3) as node rows, oriented outwards, and the node numbers (N,) of
+    the source."""
 
     nodes: FloatArray
     phi: FloatArray
@@ -176,11 +178,12 @@ class GeometricStiffness:
     """Geometric stiffness matrices K0 (nf, nf) of unit loads on the supported body, all symmetric.
 
     acceleration (3, nf, nf): inertia force −ρ e_a of a frame acceleration; angular_acceleration (3,
-    nf, nf): −ρ e_c × x; rotation (6, nf, nf): −ρ ω×(ω×x) by ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z, ω_z
-    ω_x; frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, body
-    axes; omitted frames have none. By virtual work −½ qᵀ K0 q is the second-order displacement
-    conjugate to the unit load. Reductions with inertia relief, whatever their reference condition,
-    have no matrices for accelerations. Source: Wallrapp and Schwertassek, Archive of Applied
+    nf, nf): −ρ e_c × x; rotation (6, nf, nf): −ρ ω×(ω×x) for ω_x², ω_y², ω_z², ω_x ω_y, ω_y ω_z,
+    ω_z ω_x; frames: (6, nf, nf) by name, unit force x y z and unit moment x y z on the frame, in
+    body axes; omitted frames have none. By virtual work −½ qᵀ K0 q is the second-order displacement
+    conjugate to the unit load. Reductions with inertia relief, regardless of their reference
+    condition, have no matrices for accelerations. Source: Wallrapp and Schwertassek, Archive of
+    Applied
     Mechanics 61 (1991) 428.
     """
 
@@ -206,7 +209,8 @@ class GeometricStiffness:
 
     @property
     def second_moments(self) -> FloatArray:
-        """D[a, b] (3, 3, nf, nf): ∫x_a u_b dm = ½ qᵀ D[a, b] q of the second-order displacement u."""
+        """Tensor D[a, b] (3, 3, nf, nf): ∫x_a u_b dm = ½ qᵀ D[a, b] q for the second-order
+        displacement u."""
         D = np.zeros((3, 3, self.nf, self.nf))
         own = -0.5 * self.rotation[:3].sum(axis=0)
         for a in range(3):
@@ -218,7 +222,7 @@ class GeometricStiffness:
 
 
 def x_cross_shapes(xS: FloatArray) -> FloatArray:
-    """``∫x × φ dm`` (3, nf) from ``xS[a, b, k] = ∫x_a φ_bk dm``."""
+    """Integral ``∫x × φ dm`` (3, nf) from ``xS[a, b, k] = ∫x_a φ_bk dm``."""
     return np.asarray([xS[1, 2] - xS[2, 1], xS[2, 0] - xS[0, 2], xS[0, 1] - xS[1, 0]])
 
 
@@ -259,8 +263,8 @@ def array(value: ArrayLike) -> FloatArray:
 def set_array(
     record: object, owner: str, name: str, shape: tuple[int, ...], dtype: type[Any] = np.float64
 ) -> None:
-    """Field ``name`` as a contiguous array of ``shape``; InputError if it has another shape or is
-    not finite.
+    """Set the field ``name`` as a contiguous array of ``shape``; InputError if it has another shape
+    or is not finite.
     """
     object.__setattr__(
         record, name, checked(f"{owner}.{name}", getattr(record, name), shape, dtype)
@@ -270,8 +274,8 @@ def set_array(
 def shape_problems(
     record: object, owner: str, shapes: Mapping[str, tuple[int, ...]], finite: Iterable[str]
 ) -> list[str]:
-    """Fields of a record that have another shape, and those of ``finite`` with values that are not;
-    an array in a file, which would have to be read whole, counts as finite, and so does None."""
+    """Fields of a record with a wrong shape, and those of ``finite`` with values that are not
+    finite; arrays in a file, which would have to be read completely, and None count as finite."""
     wrong = [(name, np.shape(getattr(record, name)), shape) for name, shape in shapes.items()]
     problems = [
         f"{owner}.{name}: has shape {found}; it must be {shape}"
@@ -290,7 +294,7 @@ def shape_problems(
 def checked(
     item: str, value: ArrayLike, shape: tuple[int, ...], dtype: type[Any] = np.float64
 ) -> NDArray[Any]:
-    """A contiguous finite array of ``shape``; InputError naming the item otherwise."""
+    """Contiguous finite array of ``shape``; InputError naming the item otherwise."""
     try:
         array = np.ascontiguousarray(value, dtype=dtype).reshape(np.shape(value))
     except (TypeError, ValueError):

@@ -1,5 +1,5 @@
-"""A flexible body in several pieces, each with its own floating frame, that are welded at the cuts:
-for parts that bend far.
+"""Flexible body in several pieces, each with its own floating frame, that are welded at the cuts,
+for parts with large bending.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from flexmbs.flexible_body.welds import FrameNames, check_welds, own_frames, wel
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DividedBodyData:
-    """Flexible body in pieces, as `preprocess.reduce_divided` makes it and `FlexibleBody` reads it.
+    """Flexible body in pieces, made by `preprocess.reduce_divided` and used in `FlexibleBody`.
 
-    name: of the body.  pieces: one or more; two that have a frame of the same name are welded
-    there, other frames belong to the body. The body frame is that of the first piece.
+    name: of the body.  pieces: one or more; pieces that share a frame name are welded there, other
+    frames belong to the body. The body frame is the frame of the first piece.
 
-    Raises InputError for frames that more than two pieces have, for pieces that are not all
-    connected, and for those of different parts or reductions, or only some of those that are damped
-    together.
+    Raises InputError for frames shared by more than two pieces, for pieces that are not all
+    connected, for pieces of different parts or reductions, and if jointly damped pieces are
+    missing.
+
 
     Examples
     --------
@@ -53,7 +54,7 @@ class DividedBodyData:
         if len(rows) > 1:
             counts = " and ".join(map(str, sorted(rows)))
             raise InputError(
-                f"{self.name}: the pieces have {counts} rows of damping together; take "
+                f"{self.name}: the pieces have {counts} common damping rows; use "
                 "all pieces of one reduction"
             )
         for i, j, cut in welds(self.frames_by_piece):
@@ -64,22 +65,22 @@ class DividedBodyData:
                     "in the other"
                 )
                 raise InputError(
-                    f"{self.name}: {cut} has {counts}; take all pieces of one reduction"
+                    f"{self.name}: {cut} has {counts}; use all pieces of one reduction"
                 )
             if one.cut != other.cut:
                 raise InputError(
-                    f"{self.name}: {cut} is of different parts or reductions in pieces "
+                    f"{self.name}: {cut} belongs to different parts or reductions in pieces "
                     f"{i + 1} and {j + 1};"
-                    " take all pieces of one"
+                    " use all pieces of one"
                 )
         cuts = {cut for _, _, cut in welds(self.frames_by_piece)}
         for k, piece in enumerate(self.pieces, 1):
             alone = [name for name, frame in piece.frames.items() if frame.cut and name not in cuts]
             if alone and len(piece.damping_rows):
                 raise InputError(
-                    f"{self.name}: piece {k} has the damping of all pieces, of which that "
+                    f"{self.name}: piece {k} is damped jointly with all pieces, but the piece "
                     f"at its {alone[0]} is missing;"
-                    " take all pieces of one reduction"
+                    " use all pieces of one reduction"
                 )
 
     def __repr__(self) -> str:
@@ -129,32 +130,32 @@ class DividedBodyData:
 
     @cached_property
     def poses(self) -> tuple[Pose, ...]:
-        """Poses of the frames of the pieces in the body frame, undeformed."""
+        """Undeformed poses of the frames of the pieces in the body frame."""
         return poses_of(self.pieces)
 
     @cached_property
     def joined(self) -> JoinedSurface | None:
-        """The surface of the undeformed body, without the cuts; None if a piece has none."""
+        """Surface of the undeformed body, without the cuts; None if a piece has none."""
         return joined_surface(self.pieces, self.poses)
 
     def assembled(self, modes: int | None = None) -> FlexibleBodyData:
-        """The body in one piece for small deflections, in its lowest ``modes`` or all, with the
-        frame of the first piece held; without stress modes and geometric stiffness."""
+        """Body in one piece for small deflections, in its lowest ``modes`` or in all, with the
+        frame of the first piece fixed; without stress modes and geometric stiffness."""
         from flexmbs.flexible_body.assembled import assembled  # SciPy on demand
 
         return assembled(self.name, self.pieces, self.poses, self.joined, modes)
 
     @cached_property
     def number_of_modes(self) -> int:
-        """Number of the modes of all pieces together."""
+        """Number of modes of the assembled body."""
         from flexmbs.flexible_body.assembled import Welded  # SciPy on demand
 
         return len(Welded.of(self.pieces, self.poses).K)
 
     def damping_rows(self, ratios: Callable[[FloatArray], FloatArray]) -> tuple[FloatArray, ...]:
-        """Rows U of each piece whose damping UᵀU gives the modes of the whole body, with the frame
-        of the first piece held, the ``ratios`` at their frequencies [Hz].
-        """
+        """Rows U of each piece such that the damping UᵀU gives the modes of the assembled body,
+        with the frame of the first piece fixed, the damping ``ratios`` at their frequencies
+        [Hz]."""
         from flexmbs.flexible_body.assembled import damping_rows  # SciPy on demand
 
         return tuple(damping_rows(self.pieces, self.poses, ratios))
@@ -171,12 +172,12 @@ class DividedBodyData:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the reduced data of all pieces, in their order."""
+        """SHA-256 of the reduced data of all pieces, in order."""
         return hashlib.sha256(" ".join(piece.digest for piece in self.pieces).encode()).hexdigest()
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The failed checks of the pieces that preclude equations of motion."""
+        """Failed checks of the pieces that preclude equations of motion."""
         return tuple(
             f"{check} (piece {k})"
             for k, piece in enumerate(self.pieces, 1)
@@ -184,33 +185,34 @@ class DividedBodyData:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """HDF5 file at ``path``, written atomically. Raises MachineError."""
+        """Write an HDF5 file at ``path`` atomically. Raises MachineError."""
         from flexmbs.flexible_body.divided_file import write  # HDF5 on demand
 
         write(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DividedBodyData:
-        """Body read from an HDF5 file. Raises InputError."""
+        """Read a body from an HDF5 file. Raises InputError."""
         from flexmbs.flexible_body.divided_file import read
 
         return read(path, cls)
 
 
 def load_body(path: str | os.PathLike[str]) -> FlexibleBodyData | DividedBodyData:
-    """The body in the HDF5 file ``path``, divided or not. Raises InputError."""
+    """Body in the HDF5 file ``path``, divided or not. Raises InputError."""
     return (DividedBodyData if is_divided(path) else FlexibleBodyData).load(path)
 
 
 def in_one_piece(
     body: FlexibleBodyData | DividedBodyData, modes: int | None = None
 ) -> FlexibleBodyData:
-    """A divided body for small deflections, as `DividedBodyData.assembled`; another as it is."""
+    """Divided body for small deflections, as `DividedBodyData.assembled`; other bodies
+    unchanged."""
     return body.assembled(modes) if isinstance(body, DividedBodyData) else body
 
 
 def is_divided(path: str | os.PathLike[str]) -> bool:
-    """True if the file ``path`` is that of a divided body; False for what is no HDF5 file."""
+    """True if the file ``path`` contains a divided body; False if it is not an HDF5 file."""
     from flexmbs.flexible_body.divided_file import has_pieces
 
     try:

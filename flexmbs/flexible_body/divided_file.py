@@ -1,4 +1,4 @@
-"""HDF5 file of a divided body: a group for each piece, each as the file of a flexible body."""
+"""HDF5 file of a divided body: one group per piece, in the format of a flexible-body file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 if TYPE_CHECKING:
     from flexmbs.flexible_body.divided import DividedBodyData
 
-MOST = 100  # pieces
+MOST = 100  # largest number of pieces that is read
 ORIGIN = "flexmbs preprocess"
 
 
@@ -32,7 +32,7 @@ def write(data: DividedBodyData, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBodyData:
-    """The body in the file ``path``. Raises InputError naming the file and the item."""
+    """Body in the file ``path``. Raises InputError naming the file and the item."""
 
     def whole(file: h5py.File) -> DividedBodyData:
         groups = _groups(file)
@@ -44,9 +44,8 @@ def read(path: str | os.PathLike[str], make: type[DividedBodyData]) -> DividedBo
 
 
 def has_pieces(path: str | os.PathLike[str]) -> bool:
-    """True if the file ``path`` holds a divided body. Raises InputError for what is no file of a
-    flexible body.
-    """
+    """True if the file ``path`` contains a divided body. Raises InputError if it is not a
+    flexible-body file."""
     return read_whole(
         path, lambda file: attributes(file).get("format") == DIVIDED, ORIGIN, verified=False
     )

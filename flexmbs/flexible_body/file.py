@@ -1,5 +1,5 @@
-"""HDF5 file of a flexible body: fixed-size little-endian numbers and UTF-8 strings in named data
-sets only.
+"""HDF5 file of a flexible body: only fixed-size little-endian numbers and UTF-8 strings in named
+data sets.
 
 The reader accepts untrusted files (`flexmbs.files.hdf5`) and rejects unknown items, wrong
 shapes and a wrong digest.
@@ -51,8 +51,8 @@ D = TypeVar("D", bound="FlexibleBodyData")
 Arrays = dict[str, NDArray[np.generic]]
 
 # Shape of every item; a letter denotes a size common to all items: f modes, n nodes, t triangles, e
-# residual modes; of stresses r rows, l unit loads, m materials, i interfaces, p points of
-# laminates, k plies, a laminates and one; * any size.
+# residual modes; for stresses r rows, l unit loads, m materials, i interfaces, p points of
+# laminates, k plies, a laminates plus one; * any size.
 _BODY = {
     "elastic/K_ff": "ff", "elastic/D_ff": "ff",
     "inertia/mass": "", "inertia/first_moment": "3", "inertia/second_moment": "33",
@@ -60,7 +60,7 @@ _BODY = {
     "modes/frequency": "f", "modes/kind": "f", "modes/effective_mass": "f6", "modes/damping": "f",
 }  # fmt: skip
 _FRAME = {"x": "3", "R": "33", "phi": "3f", "psi": "3f", "kind": ""}
-_CUT = {"local": "*f", "cut": ""}  # of frames at cuts
+_CUT = {"local": "*f", "cut": ""}  # items of frames at cuts
 _PIECE = {"elastic/damping_rows": "*f"}
 _SURFACE = {
     "surface/nodes": "n3",
@@ -125,9 +125,8 @@ def write(data: FlexibleBodyData, path: str | os.PathLike[str]) -> None:
 
 
 def read(path: str | os.PathLike[str], make: type[D], *, surface: bool = True) -> D:
-    """Read the body in the file ``path``; without its surface on request. Raises InputError naming
-    the file and the item.
-    """
+    """Read the body in the file ``path``, optionally without its surface. Raises InputError naming
+    the file and the item."""
     return read_whole(
         path, lambda file: body(file, make, surface), "flexmbs preprocess or FlexibleBodyData.save"
     )
@@ -206,7 +205,7 @@ def _stress(stress: StressModes | None) -> Arrays:
 
 
 def _little(value: NDArray[np.generic]) -> NDArray[np.generic]:
-    """The same numbers in little-endian order, copied only if necessary."""
+    """Same numbers in little-endian order, copied only if necessary."""
     return value.astype(value.dtype.newbyteorder("<"), copy=False)
 
 
@@ -252,7 +251,7 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
     header = attributes(file)
     if header.get("format") == DIVIDED:
         raise InputError(
-            "is a divided body, of several pieces: models and `preprocess inspect` read it"
+            "is a divided body with several pieces: use it in models or `preprocess inspect`"
         )
     if header.get("format") != FORMAT:
         raise InputError(
@@ -295,7 +294,7 @@ def body(file: h5py.Group, make: type[D], with_surface: bool = True) -> D:
 
 
 def _stress_schema(found: Mapping[str, h5py.Dataset]) -> dict[str, str]:
-    """Items of the stresses that the file must have, empty if it has no stresses."""
+    """Required items of the stresses; empty if the file has no stresses."""
     if not any(item.startswith("stress/") for item in found):
         return {}
     plies = _PLIES if any(item in found for item in _PLIES) else {}
@@ -346,7 +345,7 @@ def _values(
 
 
 def _decoded(items: Arrays) -> dict[str, Any]:
-    """The items of a frame, its texts as strings."""
+    """Items of a frame, with texts as strings."""
     return {
         part: bytes(value).decode() if _TYPES.get(part) == "S" else value
         for part, value in items.items()
@@ -371,9 +370,8 @@ def _stress_record(arrays: Arrays) -> StressModes:
 
 
 def _check_schema(found: Mapping[str, h5py.Dataset], schema: Mapping[str, str]) -> None:
-    """Check that the items are exactly those of ``schema``, each of its type, shape and plain
-    storage.
-    """
+    """Check that the items are exactly those of ``schema``, each with the right type, shape and
+    plain storage."""
     check_items(dict(found), set(schema), FORMAT)
     sizes: dict[str, int] = {}
     for item, shape in schema.items():

@@ -1,7 +1,8 @@
-"""A free reduced body: its six rigid-body motions r = (translation, rotation) and its elastic
+"""Free reduced body: its six rigid-body motions r = (translation, rotation) and its elastic
 coordinates q.
 
-[M_rr, L; Lᵀ, m_ff] is its mass matrix; a frame j moves by T_j r + [φ_j; ψ_j] q.
+Its mass matrix is [M_rr, L; Lᵀ, m_ff]; a frame j moves by T_j r + [φ_j; ψ_j] q.
+
 """
 
 from __future__ import annotations
@@ -13,15 +14,15 @@ from flexmbs.flexible_body.record import FlexibleBodyData
 
 
 def skew(c: FloatArray) -> FloatArray:
-    """c̃ (…, 3, 3) of vectors c (…, 3): c̃ x = c × x."""
+    """Matrices c̃ (…, 3, 3) of vectors c (…, 3): c̃ x = c × x."""
     upper = np.zeros((*np.shape(c), 3))
     upper[..., 0, 1], upper[..., 0, 2], upper[..., 1, 2] = -c[..., 2], c[..., 1], -c[..., 0]
     return upper - np.swapaxes(upper, -1, -2)
 
 
 def rigid_mass_matrix(mass: float, c: FloatArray, inertia: FloatArray) -> FloatArray:
-    """M_rr = [m 1, −c̃; c̃, I] (6, 6) with the first moment c = ∫x dm (3,) and the inertia tensor I
-    (3, 3) about the origin.
+    """Matrix M_rr = [m 1, −c̃; c̃, I] (6, 6) with the first moment c = ∫x dm (3,) and the inertia
+    tensor I (3, 3) about the origin.
     """
     return np.block([[mass * np.eye(3), -skew(c)], [skew(c), inertia]])
 
@@ -35,16 +36,15 @@ def mass_matrix(body: FlexibleBodyData) -> FloatArray:
 
 
 def rigid_frame_motion(frame: FlexibleFrame) -> FloatArray:
-    """T (6, 6): translation t + θ × x and rotation θ of a frame under the rigid motions of the
-    body.
-    """
+    """Matrix T (6, 6): translation t + θ × x and rotation θ of a frame under the rigid motions of
+    the body."""
     T = np.eye(6)
     T[:3, 3:] = -skew(frame.x)
     return T
 
 
 def elastic_frame_motion(frame: FlexibleFrame) -> FloatArray:
-    """[φ; ψ] (6, nf): translation and rotation of a frame in the modes."""
+    """Matrix [φ; ψ] (6, nf): translation and rotation of a frame for each mode."""
     return np.vstack([frame.phi, frame.psi])
 
 

@@ -1,13 +1,14 @@
-"""Plies of laminated shells: their stress from that at the two faces of the shell, and the failure
-index of Tsai and Wu.
+"""Plies of laminated shells: their stress from the stress at the two faces of the shell, and the
+Tsai–Wu failure index.
 
-The strains ε = (ε₁₁, ε₂₂, γ₁₂) in laminate axes are linear through the thickness, and follow from
-the stress at the two faces. With the moduli Q̄ of the plies in these axes, of the lowest Q̄_b and
-of the highest Q̄_t, and ζ from −1 to 1,
+The strains ε = (ε₁₁, ε₂₂, γ₁₂) in laminate axes are linear through the thickness and follow from
+the stress at the two faces. With the moduli Q̄ of the plies in these axes, Q̄_b of the lowest and
+Q̄_t of the highest ply, and ζ from −1 to 1,
+
 
     ε(ζ) = ½ (1 − ζ) Q̄_b⁻¹ σ_b + ½ (1 + ζ) Q̄_t⁻¹ σ_t,    σ_k(ζ) = T_k Q̄_k ε(ζ)
 
-with T_k the turn by the angle of the ply. The failure index is
+where T_k is the rotation by the angle of the ply. The failure index is
 
     F = F₁ σ₁ + F₂ σ₂ + F₁₁ σ₁² + F₂₂ σ₂² + F₆₆ τ₁₂² + 2 F₁₂ σ₁ σ₂ F₁ = 1/X_t − 1/X_c,  F₁₁ = 1/(X_t
     X_c),  F₂ = 1/Y_t − 1/Y_c,  F₂₂ = 1/(Y_t Y_c),  F₆₆ = 1/S²,  F₁₂ = −½ √(F₁₁ F₂₂)
@@ -32,7 +33,7 @@ _TENSOR = np.array([[0, 3, 5], [3, 1, 4], [5, 4, 2]])  # indices of xx yy zz xy 
 
 
 class PlyPlaces(NamedTuple):
-    """Points, plies and places within these, bottom, middle, top as 0, 1, 2; (m,) each."""
+    """Points, plies and positions within these (bottom, middle, top as 0, 1, 2); (m,) each."""
 
     point: IntArray
     ply: IntArray
@@ -41,15 +42,15 @@ class PlyPlaces(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plies:
-    """Plies of all laminates of a body, those of one laminate in sequence from its bottom, at p
-    points of its shells.
+    """Plies of all laminates of a body, each laminate from its bottom, at p points of its shells.
 
     bottom, top (p,): rows of the body's stress at the faces of each point.  axes (p, 3, 3):
     laminate axes as rows, in body axes. laminate (p,): index of its laminate.  first (l + 1,): the
     plies of laminate i are first[i] up to first[i + 1] − 1. heights (n, 2): ζ of the bottom and the
-    top of each ply.  angle (n,): of its first axis from the laminate's, degrees. moduli (n, 3, 3):
-    plane-stress moduli in laminate axes, Pa.  strengths (n, 5): X_t, X_c, Y_t, Y_c, S, Pa; infinite
-    if unknown. Raises InputError for wrong shapes and values.
+    top of each ply.  angle (n,): angle of its first axis relative to the laminate [deg]. moduli (n,
+    3, 3): plane-stress moduli in laminate axes [Pa].  strengths (n, 5): X_t, X_c, Y_t, Y_c, S [Pa];
+    infinite if unknown. Raises InputError for wrong shapes and values.
+
     """
 
     bottom: IntArray
@@ -97,9 +98,8 @@ class Plies:
         return np.asarray(places.ply - self.first[self.laminate[places.point]] + 1)
 
     def places(self, points: IntArray) -> PlyPlaces:
-        """The three places in each ply at points (k,), from the bottom; ``point`` counts in
-        ``points``.
-        """
+        """The three positions in each ply at points (k,), from the bottom; ``point`` indexes
+        ``points``."""
         start = self.first[self.laminate[points]]
         counts = self.first[self.laminate[points] + 1] - start
         point = np.repeat(np.arange(len(points)), counts)
@@ -109,9 +109,11 @@ class Plies:
     def stress(
         self, points: IntArray, places: PlyPlaces, bottom: FloatArray, top: FloatArray
     ) -> FloatArray:
-        """σ₁, σ₂, τ₁₂ (…, m, 3) along the axes of the plies at places of the points (k,), Pa.
+        """Stress σ₁, σ₂, τ₁₂ (…, m, 3) [Pa] along the axes of the plies at places of the points
+        (k,).
 
-        bottom, top (…, k, 6): stress at their faces in body axes."""
+        bottom, top (…, k, 6): stress at the faces in body axes.
+        """
         start, end = self.first[self.laminate[points]], self.first[self.laminate[points] + 1] - 1
         low, high = (
             np.einsum(
@@ -129,7 +131,8 @@ class Plies:
 
 
 def joined_plies(parts: Sequence[tuple[Plies, IntArray]]) -> Plies:
-    """The plies of several pieces, each with the row (n,) of the whole for every row of its stress."""
+    """Plies of several pieces, each with the row (n,) of the whole body for every row of its
+    stress."""
     kinds = np.cumsum([0, *(len(plies.first) - 1 for plies, _ in parts)])
     plies_before = np.cumsum([0, *(len(plies.angle) for plies, _ in parts)])
     shifted: dict[str, list[FloatArray | IntArray]] = {
@@ -149,7 +152,7 @@ def joined_plies(parts: Sequence[tuple[Plies, IntArray]]) -> Plies:
 
 
 def check_rows(plies: Plies, n: int) -> list[str]:
-    """Problem of faces that are not among n rows of stress."""
+    """Problem of faces that are not among the n rows of stress."""
     rows = np.concatenate([plies.bottom, plies.top])
     return (
         []
@@ -159,15 +162,15 @@ def check_rows(plies: Plies, n: int) -> list[str]:
 
 
 def in_plane(stress: FloatArray, axes: FloatArray) -> FloatArray:
-    """σ₁₁, σ₂₂, σ₁₂ (…, k, 3) along axes (k, 3, 3), rows, of stress (…, k, 6)."""
+    """Stress σ₁₁, σ₂₂, σ₁₂ (…, k, 3) along axes (k, 3, 3), rows, from stress (…, k, 6)."""
     plane = axes[:, :2]
     local = np.einsum("kai,...kij,kbj->...kab", plane, stress[..., _TENSOR], plane, optimize=True)
     return np.stack([local[..., 0, 0], local[..., 1, 1], local[..., 0, 1]], axis=-1)
 
 
 def turn(angle: FloatArray) -> FloatArray:
-    """T (n, 3, 3): σ₁, σ₂, τ₁₂ along axes turned by angles (n,), degrees, from those along the axes
-    before.
+    """Rotation T (n, 3, 3): σ₁, σ₂, τ₁₂ in axes rotated by angles (n,) [deg] from the stress in the
+    original axes.
     """
     c, s = np.cos(np.radians(angle)), np.sin(np.radians(angle))
     return np.stack(
@@ -176,8 +179,8 @@ def turn(angle: FloatArray) -> FloatArray:
 
 
 def tsai_wu_parts(stress: FloatArray, strengths: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The linear and the quadratic part (…, m) of the failure index for σ₁, σ₂, τ₁₂ (…, m, 3) and
-    strengths (m, 5).
+    """Linear and quadratic part (…, m) of the failure index for σ₁, σ₂, τ₁₂ (…, m, 3) and strengths
+    (m, 5).
     """
     Xt, Xc, Yt, Yc, S = strengths.T
     s1, s2, t = np.moveaxis(stress, -1, 0)

@@ -1,11 +1,11 @@
-"""The reduced flexible body: the record written by the preprocessor and read by the multibody
-program.
+"""Reduced flexible body: record written by the preprocessor and read by the multibody program.
 
-A point of the body is at ``u = x + φ q`` in the body frame, ``q`` being the elastic (modal)
-coordinates. Everything inertial follows from six shape integrals (mass, first and second moment,
-``S_bar``, ``xS``, ``SS``), everything elastic from ``K_ff`` and ``D_ff``, and joints and forces
-attach to its frames. SI units throughout: m, kg, s, rad, N. HDF5 is imported only if a file is read
-or written.
+A point of the body is at ``u = x + φ q`` in the body frame, where ``q`` are the elastic (modal)
+coordinates. All inertia terms follow from six shape integrals (mass, first and second moment,
+``S_bar``, ``xS``, ``SS``), all elastic terms from ``K_ff`` and ``D_ff``; joints and forces attach
+to its frames. SI units throughout: m, kg, s, rad, N. HDF5 is imported only when a file is read or
+written.
+
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class FlexibleBodyData:
     xS[a,b,k] = ∫x_a φ_bk dm (3, 3, nf); SS[a,b,k,l] = ∫φ_ak φ_bl dm (3, 3, nf, nf); K_ff, D_ff (nf,
     nf) stiffness and damping; frames by name; mode table; surface for plots or None; provenance:
     origin of the numbers, by key; geometric stiffness or None; stress modes at nodes of the surface
-    or None; damping_rows U (m, nf): of a piece of a divided body, all of whose pieces have the
-    damping UᵀU, beside D_ff; residual modes, which are not in the basis, or None.
+    or None; damping_rows U (m, nf): for a piece of a divided body, whose pieces have the common
+    damping UᵀU in addition to D_ff; residual modes outside the basis, or None.
 
     Raises InputError for wrong shapes, values that are not finite, and names with "/".
     Source: Shabana, Dynamics of Multibody Systems, section 5.3 (shape integrals).
@@ -188,9 +188,8 @@ class FlexibleBodyData:
 
     @property
     def inertia(self) -> FloatArray:
-        """Inertia tensor of the undeformed body about the body frame's origin, ``tr(J) 1 − J`` with
-        J = second_moment, (3, 3).
-        """
+        """Inertia tensor of the undeformed body about the origin of the body frame, ``tr(J) 1 − J``
+        with J = second_moment, (3, 3)."""
         return np.asarray(np.trace(self.second_moment) * np.eye(3) - self.second_moment)
 
     @property
@@ -207,7 +206,7 @@ class FlexibleBodyData:
 
     @cached_property
     def failed(self) -> tuple[str, ...]:
-        """The failed checks of `validate` that preclude equations of motion."""
+        """Failed checks of `validate` that preclude equations of motion."""
         return without_motion(self)
 
     def validate(self) -> Checks:
@@ -217,14 +216,14 @@ class FlexibleBodyData:
         return checks(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """HDF5 file at ``path``, written atomically. Raises MachineError."""
+        """Write an HDF5 file at ``path`` atomically. Raises MachineError."""
         from flexmbs.flexible_body.file import write
 
         write(self, path)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, surface: bool = True) -> FlexibleBodyData:
-        """Body read from an HDF5 file; ``surface=False`` leaves nodal shapes and stress modes in
+        """Read a body from an HDF5 file; ``surface=False`` leaves nodal shapes and stress modes in
         the file. Large stress modes are read on demand. Raises InputError."""
         from flexmbs.flexible_body.file import read
 
@@ -248,8 +247,8 @@ class FlexibleBodyData:
         provenance: Mapping[str, str | float] | None = None,
         geometric: GeometricStiffness | None = None,
     ) -> FlexibleBodyData:
-        """Body from given shape integrals; the mode table follows from ``(K_ff, m_ff, D_ff)``.
-        Raises InputError.
+        """Make a body from given shape integrals; the mode table follows from ``(K_ff, m_ff,
+        D_ff)``. Raises InputError.
         """
         K, SS_ = array(K_ff), array(SS)
         D = np.zeros_like(K) if D_ff is None else array(D_ff)

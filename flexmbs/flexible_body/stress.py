@@ -3,10 +3,10 @@
     σ = σ₀ + Σ_k q_k σ_k + Σ_j ζ_j τ_j,    τ_j = σ(u_j) − Σ_k c_jk σ_k,    c_j = (Φᵀ K Φ)⁻¹ Φᵀ K u_j
 
 σ_k is the stress of mode shape k; u_j and σ(u_j) are the displacement and the stress under the
-static unit load j, c_j is the part of u_j in the space of the modes, so that τ_j is the remainder.
-With loads ζ_j(t) that the modes follow quasi-statically, q = Σ ζ_j c_j, the sum is Σ ζ_j σ(u_j):
-the stress under the loads is that of the full finite-element model, however few the modes are. The
-dynamic part of the modal response adds its own stress (mode acceleration method).
+static unit load j; c_j is the part of u_j in the space of the modes, so that τ_j is the remainder.
+For loads ζ_j(t) that the modes follow quasi-statically, q = Σ ζ_j c_j, the sum is Σ ζ_j σ(u_j): the
+stress of the full finite-element model, regardless of the number of modes. The dynamic part of the
+modal response adds its own stress (mode acceleration method).
 
 The unit loads are: 3 accelerations of the body frame minus gravity, 3 angular accelerations, 6
 products of the angular velocity ω_x², ω_y², ω_z², ω_xω_y, ω_yω_z, ω_zω_x, then 3 forces and 3
@@ -42,15 +42,16 @@ class StressModes:
     """Stress at nodes in body axes, components xx, yy, zz, xy, yz, zx, Pa.
 
     rows (n,): indices of the nodes among those of the body's surface; a node shared by materials
-    has one row for each of them. modes (n, 6, nf): stress of the mode shapes, σ_k.  correction (n,
-    6, 12 + 6 k): static correction τ_j for the unit loads. interfaces: names of the k frames with
-    unit loads, in the order of their columns. material (n,): index of the material of a row.
-    compliance (m, 6, 6): strain by stress, engineering shears, 1/Pa. yield_stress (m,): Pa,
-    infinite if unknown.  initial (n, 6): stress σ₀ of the body at rest, or None. missing (12 + 6 k,
+    has one row per material. modes (n, 6, nf): stress of the mode shapes, σ_k.  correction (n, 6,
+    12 + 6 k): static correction τ_j for the unit loads. interfaces: names of the k frames with unit
+    loads, in the order of their columns. material (n,): index of the material of a row. compliance
+    (m, 6, 6): strain by stress, engineering shears [1/Pa]. yield_stress (m,): [Pa], infinite if
+    unknown.  initial (n, 6): initial stress σ₀ of the undeformed body, or None. missing (12 + 6 k,
     12 + 6 k): ∫ w_i · w_j dm / m of the displacements w_j = u_j − Σ_k c_jk φ_k missing in the
-    modes, or None; under loads ζ their root mean square over the mass is √(ζᵀ missing ζ), m. plies:
-    of laminated shells, or None. Modes and correction may be of single precision, and may be in a
-    file that is read on demand. Raises InputError for wrong shapes and values that are not finite.
+    modes, or None; under loads ζ their root mean square over the mass is √(ζᵀ missing ζ) [m].
+    plies: of laminated shells, or None. Modes and correction may have single precision, and may be
+    in a file that is read on demand. Raises InputError for wrong shapes and values that are not
+    finite.
     """
 
     rows: IntArray

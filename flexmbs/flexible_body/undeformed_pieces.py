@@ -1,5 +1,5 @@
-"""The undeformed pieces of a divided body as one part: where they are, and their surfaces without
-the cuts.
+"""Undeformed pieces of a divided body as one part: their poses, and their surfaces without the
+cuts.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from flexmbs.flexible_body.components import FloatArray, IntArray, Surface
 from flexmbs.flexible_body.record import FlexibleBodyData
 from flexmbs.flexible_body.welds import welds
 
-SAME = 1e-6  # of the size of the body: points of one node on two pieces
+SAME = 1e-6  # relative to the size of the body: tolerance for the same node on two pieces
 
 
 class Pose(NamedTuple):
-    """Axes (3, 3), as columns, and origin (3,) [m] of the frame of a piece in the body frame,
-    undeformed.
+    """Undeformed axes (3, 3), as columns, and origin (3,) [m] of the frame of a piece in the body
+    frame.
     """
 
     R: FloatArray
     x: FloatArray
 
     def of(self, R: FloatArray, x: FloatArray) -> Pose:
-        """A pose in the piece as one in the body."""
+        """Pose in the piece converted to a pose in the body."""
         return Pose(self.R @ R, self.x + self.R @ x)
 
 
 class JoinedSurface(NamedTuple):
-    """The surface of a body, of several pieces without shapes, and of each piece the rows of its
-    nodes in it.
+    """Surface of a body (of several pieces without shapes), and the rows of the nodes of each piece
+    in it.
     """
 
     surface: Surface
@@ -40,7 +40,7 @@ class JoinedSurface(NamedTuple):
 
 
 def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[Pose, ...]:
-    """The poses of all pieces; the frame of the first is the body frame, the frames at a cut
+    """Poses of all pieces; the frame of the first is the body frame, and the frames at a cut
     coincide.
     """
     found = {0: Pose(np.eye(3), np.zeros(3))}
@@ -59,8 +59,8 @@ def poses_of(pieces: Sequence[FlexibleBodyData]) -> tuple[Pose, ...]:
 def joined_surface(
     pieces: Sequence[FlexibleBodyData], poses: Sequence[Pose]
 ) -> JoinedSurface | None:
-    """The surface of all pieces at their poses, a node of a cut once, or of a single one as it is;
-    None if a piece has none.
+    """Surface of all pieces at their poses with each node of a cut once, or of a single piece
+    unchanged; None if a piece has none.
     """
     surfaces = [piece.surface for piece in pieces if piece.surface is not None]
     if len(surfaces) < len(pieces):
@@ -80,7 +80,7 @@ def joined_surface(
 
 
 def _distinct(nodes: FloatArray, ids: IntArray) -> tuple[IntArray, IntArray]:
-    """The first of the nodes (n,) of one number at one place, and for each node its row among
+    """First of the nodes (n,) with the same number and position, and for each node its row among
     these.
     """
     size = SAME * float(np.linalg.norm(np.ptp(nodes, axis=0)))
@@ -100,8 +100,8 @@ def _distinct(nodes: FloatArray, ids: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _outer(sides: Sequence[IntArray]) -> list[IntArray]:
-    """The triangles (T, 3) of each piece that do not cover one of another, alone or as halves of a
-    quadrilateral.
+    """Triangles (T, 3) of each piece that do not cover a triangle of another, individually or as
+    halves of a quadrilateral.
     """
     keep = [np.ones(len(side), bool) for side in sides]
     for i, j in combinations(range(len(sides)), 2):
@@ -116,7 +116,7 @@ def _outer(sides: Sequence[IntArray]) -> list[IntArray]:
 
 
 def _faces(triangles: IntArray, chosen: IntArray) -> dict[frozenset[int], tuple[int, ...]]:
-    """Rows of triangles by their corners: single ones, and pairs with a common edge."""
+    """Rows of triangles by their corners: single triangles, and pairs with a common edge."""
     found: dict[frozenset[int], tuple[int, ...]] = {
         frozenset(triangles[row].tolist()): (row,) for row in chosen.tolist()
     }

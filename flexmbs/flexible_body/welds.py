@@ -1,4 +1,4 @@
-"""Welds of a divided body: two pieces that have a frame of the same name are welded there."""
+"""Welds of a divided body: two pieces that share a frame name are welded there."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterator, Sequence
 
 from flexmbs.errors import InputError
 
-FrameNames = tuple[tuple[str, ...], ...]  # of each piece
+FrameNames = tuple[tuple[str, ...], ...]  # frame names of each piece
 
 
 def welds(frames: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, str]]:
-    """(piece, later piece, frame) of each weld, by the frames of the pieces."""
+    """Tuples (piece, later piece, frame) of each weld, from the frames of the pieces."""
     for j, names in enumerate(frames):
         for i in range(j):
             yield from ((i, j, name) for name in frames[i] if name in names)
 
 
 def own_frames(frames: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The frames that only one piece has."""
+    """Frames that only one piece has."""
     cuts = {name for _, _, name in welds(frames)}
     return tuple(name for names in frames for name in names if name not in cuts)
 
 
 def check_welds(name: str, frames: Sequence[Sequence[str]]) -> None:
-    """Raise InputError unless each weld is between two pieces, and the welds connect them all."""
+    """Raise InputError unless each weld connects two pieces, and the welds connect all pieces."""
     found = list(welds(frames))
     cuts = [cut for _, _, cut in found]
     problems = [

@@ -1,4 +1,4 @@
-"""Figures of a frequency response: Bode, Nyquist and Nichols diagrams, one curve for each pair of
+"""Figures of a frequency response: Bode, Nyquist and Nichols diagrams, with one curve per pair of
 input and output.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from flexmbs.signals.frequency_response import ComplexArray, FrequencyResponse
 
 MOST_CURVES = 8
-# dB of the closed loop, in a Nichols diagram
+# dB, closed-loop gains drawn in a Nichols diagram
 GAINS = (6.0, 3.0, 1.0, 0.0, -1.0, -3.0, -6.0, -12.0, -20.0)
 
 
@@ -29,9 +29,8 @@ class FrequencyPlots:
         self.response = response
 
     def bode(self) -> Figure:
-        """Magnitude on logarithmic axes, a panel for each unit, and phase in degrees over the
-        frequency.
-        """
+        """Magnitude on logarithmic axes, one panel per unit, and phase in degrees over the
+        frequency."""
         units = sorted({unit for _, unit, _ in self._curves()})
         logarithmic = self.response.f.min() > 0.0
         with house_style():
@@ -55,15 +54,13 @@ class FrequencyPlots:
         return figure
 
     def nyquist(self) -> Figure:
-        """Imaginary over real part, with equal scales; the point −1 where units cancel (open
-        loops). A panel for each unit.
-        """
+        """Imaginary over real part, with equal scales, and the point −1 if units cancel (open
+        loops). One panel per unit."""
         return self._planes(_nyquist_plane)
 
     def nichols(self) -> Figure:
-        """Magnitude in dB over the phase in degrees; contours of the gain of the closed loop H/(1 +
-        H) where units cancel.
-        """
+        """Magnitude in dB over the phase in degrees, with contours of the closed-loop gain H/(1 +
+        H) if units cancel."""
         return self._planes(_nichols_plane)
 
     def _planes(
@@ -95,13 +92,13 @@ class FrequencyPlots:
         return figure
 
     def _note_more(self, ax: Axes) -> None:
-        """A line in the legend about pairs that are not drawn."""
+        """Add a legend entry about pairs that are not drawn."""
         more = len(self.response.outputs) * len(self.response.inputs) - MOST_CURVES
         if more > 0:
             ax.plot([], [], " ", label=f"and {more} more")
 
     def _curves(self) -> Iterator[tuple[str, str, ComplexArray]]:
-        """(name, unit, values) of the pairs that are drawn."""
+        """Tuples (name, unit, values) of the drawn pairs."""
         now = self.response
         pairs = [(o, i) for o in now.outputs for i in now.inputs][:MOST_CURVES]
         for output, input in pairs:
@@ -157,9 +154,8 @@ def _nichols_plane(ax: Axes, unit: str, curves: list[tuple[str, ComplexArray, st
 
 
 def _closed_loop_gains(ax: Axes, centre: float) -> None:
-    """Curves |H/(1 + H)| = M around the point −1 at the phase ``centre``: H = T/(1 − T), T = M
-    e^{iθ}.
-    """
+    """Curves |H/(1 + H)| = M around the point −1 at phase ``centre``: H = T/(1 − T), T = M
+    e^{iθ}."""
     theta = np.linspace(0.002, 2.0 * np.pi - 0.002, 400)
     for gain in GAINS:
         T = 10.0 ** (gain / 20.0) * np.exp(1j * theta)

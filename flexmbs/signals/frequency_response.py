@@ -24,12 +24,13 @@ TURN = 2.0 * np.pi
 
 @dataclass(frozen=True, eq=False)
 class FrequencyResponse:
-    """Frequency response H(f): inputs Re(u e^{iωt}) give outputs Re(H u e^{iωt}) in the steady
-    state, ω = 2π f.
+    """Frequency response H(f): inputs Re(u e^{iωt}) give steady-state outputs Re(H u e^{iωt}), ω =
+    2π f.
 
     f (nf,) [Hz].  values (nf, no, ni), complex, in `unit(output, input)`.  inputs, outputs: names;
-    input_units, output_units. ``response[output, input]`` is one element (nf,); H is defined for
-    unstable systems too, which have no steady state.
+    input_units, output_units. ``response[output, input]`` is one element (nf,). H is also defined
+    for unstable systems, which have no steady state.
+
     """
 
     f: FloatArray
@@ -51,7 +52,7 @@ class FrequencyResponse:
 
     @property
     def phase(self) -> FloatArray:
-        """Phase of H (nf, no, ni) [deg], continuous over the frequencies."""
+        """Phase of H (nf, no, ni) [deg], continuous over the frequency."""
         return np.rad2deg(np.unwrap(np.angle(self.values), axis=0))
 
     def unit(self, output: Any, input: Any) -> str:
@@ -60,7 +61,7 @@ class FrequencyResponse:
         return quotient(self.output_units[o], self.input_units[i])
 
     def __getitem__(self, pair: tuple[Any, Any]) -> ComplexArray:
-        """One element (nf,), by the names of output and input. Raises InputError."""
+        """Element (nf,), by the names of output and input. Raises InputError."""
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise InputError(
                 f"response[{shown(pair)}]: give an output and an input, response[output, input]"
@@ -69,9 +70,8 @@ class FrequencyResponse:
         return self.values[:, o, i]
 
     def derivative(self, order: int = 1) -> FrequencyResponse:
-        """(iω)^order H: of displacements per force (receptance) the mobility, and with order 2 the
-        accelerance.
-        """
+        """Derivative (iω)^order H: for displacements per force (receptance) the mobility, and for
+        order 2 the accelerance."""
         if not isinstance(order, int) or order not in (1, 2):
             raise InputError(f"order: must be 1 or 2, not {shown(order)}")
         suffix = "/s" if order == 1 else "/s²"
@@ -84,13 +84,13 @@ class FrequencyResponse:
 
     def deflection(self, f: float, input: Any = None) -> ComplexArray:
         """Operating deflection shape (no,): amplitudes of all outputs at the frequency nearest to f
-        (Hz), per unit input (or of the only one). Raises InputError for frequencies outside of the
-        response."""
+        (Hz), per unit of the given input (or the only one). Raises InputError for frequencies
+        outside the response."""
         if len(number_list(f, "f")) != 1:
             raise InputError(f"f: must be one frequency (Hz), not {shown(f)}")
         if not self.f.min() <= f <= self.f.max():
             raise InputError(
-                f"f: {f:g} Hz is outside of the response, {self.f.min():g} … {self.f.max():g} Hz"
+                f"f: {f:g} Hz is outside the response, {self.f.min():g} … {self.f.max():g} Hz"
             )
         if input is None and len(self.inputs) != 1:
             raise InputError(
@@ -103,12 +103,13 @@ class FrequencyResponse:
         return self.values[int(np.argmin(np.abs(self.f - f))), :, i]
 
     def to_uff(self, path: str | os.PathLike[str]) -> None:
-        """Write all elements as a universal file (.uff, datasets 164 and 58), which modal and test
-        programs read.
+        """Write all elements as a universal file (.uff, datasets 164 and 58) for modal and test
+        programs.
 
-        Every place of an output or input is a node, numbered in their order, its direction that of
-        the axis x, y or z; names are in the first text of each function. Raises InputError, and
-        MachineError without pyuff."""
+        Each location of an output or input is a node, numbered in order, with the direction of its
+        axis x, y or z; names are in the first text of each function. Raises InputError, and
+        MachineError without pyuff.
+        """
         from flexmbs.files.universal import (
             FREQUENCY,
             FREQUENCY_RESPONSE,
@@ -158,9 +159,8 @@ class FrequencyResponse:
 
 
 def _place_and_direction(name: str) -> tuple[str, int]:
-    """Place arm/tip of a port's name, ``position arm/tip x``, and the index of its axis; 0 without
-    one.
-    """
+    """Location arm/tip in the name of a port, ``position arm/tip x``, and the index of its axis; 0
+    without an axis."""
     place, _, axis = name.partition(" ")[2].rpartition(" ")
     return (
         (place, DIRECTIONS[axis]) if place and axis in DIRECTIONS else (name.partition(" ")[2], 0)
@@ -173,8 +173,8 @@ def transfer(
     *,
     block: int = 2**22,
 ) -> ComplexArray:
-    """C (iω − A)⁻¹ B + D (nf, no, ni) at frequencies f (Hz), with A balanced; frequencies in blocks
-    of ``block`` numbers.
+    """Transfer function C (iω − A)⁻¹ B + D (nf, no, ni) at frequencies f (Hz), with A balanced;
+    frequencies are processed in blocks of ``block`` numbers.
     """
     from scipy.linalg import matrix_balance
 
@@ -198,7 +198,7 @@ def transfer(
 
 
 def quotient(numerator: str, denominator: str) -> str:
-    """The unit a/b: ``m/N``, ``1``, ``m/s/(N m)``."""
+    """Unit a/b: ``m/N``, ``1``, ``m/s/(N m)``."""
     if numerator == denominator:
         return "1"
     return (
@@ -209,7 +209,7 @@ def quotient(numerator: str, denominator: str) -> str:
 
 
 def _per_second(unit: str, suffix: str) -> str:
-    """The unit of a derivative: m → m/s, m/s → m/s²."""
+    """Unit of a derivative: m → m/s, m/s → m/s²."""
     powers = {"/s": 1, "/s²": 2}
     base, slash, _ = unit.partition("/s")
     order = powers[suffix] + (powers.get(unit[len(base) :], 0) if slash else 0)

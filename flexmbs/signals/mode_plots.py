@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from flexmbs.signals.signal_arguments import FloatArray
     from flexmbs.signals.tracking import ComplexArray
 
-STRAIGHT = 0.05  # whirl below which an orbit is called straight
-SMALL = 1e-6  # damping ratios that are not drawn
+STRAIGHT = 0.05  # whirl below which an orbit counts as straight
+SMALL = 1e-6  # smaller damping ratios are not drawn
 
 
 class Mark(Protocol):
-    """A critical speed, of a branch that turns with the rotor or not."""
+    """Critical speed of a branch, which may rotate with the rotor."""
 
     @property
     def speed(self) -> float: ...
@@ -45,8 +45,7 @@ class Diagram(Protocol):
 
 def campbell_figure(diagram: Diagram, orders: FloatArray, marks: Sequence[Mark]) -> Figure:
     """Frequencies and, if there are any, damping ratios over the speed; lines of the orders, points
-    of critical speeds.
-    """
+    at critical speeds."""
     damped = np.nanmax(np.abs(diagram.damping), initial=0.0) > SMALL
     with house_style():
         figure, axes = panels(1 + int(damped), height=3.4)
@@ -68,7 +67,7 @@ def campbell_figure(diagram: Diagram, orders: FloatArray, marks: Sequence[Mark])
         _orders(figure, diagram.values, orders, top)
         for turning, label in (
             (False, "critical speeds"),
-            (True, "critical to loads at rest, seen from the rotor"),
+            (True, "critical for stationary loads, seen from the rotor"),
         ):
             points = [(mark.speed, mark.frequency) for mark in marks if mark.turning == turning]
             if points:
@@ -119,9 +118,8 @@ def root_locus_figure(eigenvalue: ComplexArray) -> Figure:
 
 
 def _senses(whirl: FloatArray) -> list[tuple[str, np.ndarray]]:
-    """Line styles and the points that they join: dashed where the whirl is backward, with the
-    neighbour that it reaches.
-    """
+    """Line styles and the points that they join: dashed for backward whirl, including the adjacent
+    point."""
     backward = whirl < -STRAIGHT
     reach = ~backward
     reach[1:] |= ~backward[:-1]

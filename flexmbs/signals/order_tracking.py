@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from flexmbs.signals.signal import Signal
 
 TURN = 2.0 * np.pi
-MOST_SAMPLES = 4096  # per revolution
+MOST_SAMPLES = 4096  # samples per revolution
 
 
 def order_map(signal: Signal, angle: ArrayLike, revolutions: int, highest: float) -> OrderMap:
@@ -28,10 +28,7 @@ def order_map(signal: Signal, angle: ArrayLike, revolutions: int, highest: float
     if turned[-1] < turned[0]:
         turned = -turned
     if not (np.diff(turned) > 0.0).all():
-        raise InputError(
-            "angle: must increase or decrease all the time; take the part .between(start, "
-            "end) in which it does"
-        )
+        raise InputError("angle: must be monotonic; use a monotonic part, .between(start, end)")
     revolutions, highest = (
         whole_number(revolutions, "revolutions", least=1),
         one_number(highest, "highest"),
@@ -54,7 +51,7 @@ def order_map(signal: Signal, angle: ArrayLike, revolutions: int, highest: float
     weights = np.hanning(n + 1)[:-1]  # periodic
     starts = np.arange(0, len(theta) - n, hop) if len(theta) > n else np.array([0])
     blocks = np.stack([values[start : start + n] for start in starts])
-    # apart: the window would spread them over the orders beside
+    # removed first: the window would spread them over neighbouring orders
     means = np.average(blocks, axis=1, weights=weights)
     lines = np.abs(np.fft.rfft(weights * (blocks - means[:, None]), axis=1)).T * 2.0 / weights.sum()
     lines[0] = np.abs(means)

@@ -8,9 +8,8 @@ from flexmbs.signals.signal_arguments import FloatArray, one_number, whole_numbe
 
 
 class Peak(NamedTuple):
-    """A maximum: its place (s, Hz or order), value, and prominence, the height above the higher of
-    the valleys beside it.
-    """
+    """Maximum: its location (s, Hz or order), value, and prominence, the height above the higher of
+    the two adjacent valleys."""
 
     place: float
     value: float
@@ -18,7 +17,7 @@ class Peak(NamedTuple):
 
 
 class PeakTable(list[Peak]):
-    """Peaks in the order of their places; prints as a table."""
+    """Peaks in the order of their locations; prints as a table."""
 
     headings: tuple[str, str] = ("", "")
 
@@ -41,9 +40,8 @@ def peak_table(
     count: int,
     prominence: float | None,
 ) -> PeakTable:
-    """The ``count`` most prominent maxima of a curve (x, y), places and values by a parabola
-    through three points.
-    """
+    """The ``count`` most prominent maxima of a curve (x, y), with locations and values from a
+    parabola through three points."""
     from scipy.signal import find_peaks
 
     count = whole_number(count, "count", least=1)
@@ -61,7 +59,7 @@ def peak_table(
 
 
 def _top(x: FloatArray, y: FloatArray, k: int) -> tuple[float, float]:
-    """Vertex of the parabola through the points k − 1, k, k + 1; of a plateau its middle."""
+    """Vertex of the parabola through the points k − 1, k, k + 1; the middle of a plateau."""
     a, b, c = y[k - 1 : k + 2]
     bend = a - 2.0 * b + c
     even = abs((x[k + 1] - x[k]) - (x[k] - x[k - 1])) < 1e-6 * (x[k + 1] - x[k - 1])

@@ -16,14 +16,14 @@ from flexmbs.signals.frequency_response import TURN, FrequencyResponse
 from flexmbs.signals.signal_arguments import FloatArray, chosen_names
 from flexmbs.signals.spectra import ComplexArray, Psd
 
-# of distances of neighbouring frequencies from a resonance: errors of RMS values below 0.1 %
+# relative growth of the distance from a resonance per frequency: errors of RMS values below 0.1 %
 RATIO = 0.05
 TINY = 1e-9  # damping ratio below which resonances are not resolved further
-BACKGROUND = 600  # over the whole band
+BACKGROUND = 600  # frequencies over the whole band
 
 
 class RandomResponse(dict[str, Psd]):
-    """Power spectral density of each output by its name; `rms` has the RMS values."""
+    """Power spectral density of each output by name; `rms` has the RMS values."""
 
     @property
     def rms(self) -> dict[str, float]:
@@ -32,8 +32,8 @@ class RandomResponse(dict[str, Psd]):
 
 
 def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
-    """Frequencies over the band of the inputs, dense around each resonance, at the inputs' points
-    and beside their ends, where they jump to zero."""
+    """Frequencies over the band of the inputs, dense around each resonance, including the inputs'
+    points and points next to their ends, where they jump to zero."""
     low, high = min(psd.f[0] for psd in inputs.values()), max(psd.f[-1] for psd in inputs.values())
     swing = eigenvalue[(eigenvalue.imag > 0.5 * TURN * low) & (eigenvalue.imag < 2.0 * TURN * high)]
     near = [
@@ -52,18 +52,17 @@ def band(inputs: Mapping[str, Psd], eigenvalue: ComplexArray) -> FloatArray:
 
 
 def _around(f: float, width: float) -> FloatArray:
-    """Frequencies from 0 to 2 f whose distances from f grow in proportion, beyond its half-power
-    width.
-    """
+    """Frequencies from 0 to 2 f whose distances from f grow geometrically beyond its half-power
+    width."""
     away = width * np.sinh(np.arange(0.0, np.arcsinh(f / width) + RATIO, RATIO))
     return np.concatenate([f - away, f + away])
 
 
 def read_inputs(inputs: Any, known: tuple[str, ...], units: tuple[str, ...]) -> dict[str, Psd]:
-    """Densities by the names of inputs, in their units. Raises InputError."""
+    """Densities by input name, in the units of the inputs. Raises InputError."""
     if not isinstance(inputs, Mapping) or not inputs:
         raise InputError(
-            "inputs: must be a dictionary of inputs and their power spectral densities, "
+            "inputs: must be a mapping of inputs to power spectral densities, "
             "{'force tip z': fm.Psd(…)}"
         )
     names = chosen_names(inputs, known, "inputs")
@@ -81,7 +80,7 @@ def read_inputs(inputs: Any, known: tuple[str, ...], units: tuple[str, ...]) -> 
 
 
 def _require_apart(names: list[str]) -> None:
-    """Raise InputError for inputs that are one motion or force, whose densities do not add."""
+    """Raise InputError for inputs that are the same motion or force, whose densities do not add."""
     seen: dict[str, str] = {}
     for name in names:
         cause = (
@@ -95,7 +94,7 @@ def _require_apart(names: list[str]) -> None:
                 if seen[cause] == name
                 else f"'{seen[cause]}' and '{name}', one motion"
             )
-            raise InputError(f"inputs: has {same}; give one density of it")
+            raise InputError(f"inputs: has {same}; give a single density")
         seen[cause] = name
 
 

@@ -1,4 +1,4 @@
-"""`Signal`: one quantity over time with its unit; spectra, filters, peaks and orders of rotation by
+"""`Signal`: quantity over time with its unit; spectra, filters, peaks and orders of rotation with
 SciPy.
 """
 
@@ -19,9 +19,9 @@ from flexmbs.signals.spectra import OrderMap, Psd, Spectrogram, Spectrum
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-UNIFORM = 1e-6  # of the step: differences of equally spaced times
+UNIFORM = 1e-6  # relative to the step: tolerance of equally spaced times
 MOST_SAMPLES = 1e8  # 800 MB of numbers in each array
-MOST_ORDER = 20  # of a filter
+MOST_ORDER = 20  # largest order of a filter
 KINDS = ("lowpass", "highpass", "bandpass", "bandstop")
 
 
@@ -59,31 +59,30 @@ class Signal:
 
     @cached_property
     def rate(self) -> float:
-        """Samples per second [Hz]. Raises InputError for times that are not equally spaced."""
+        """Sampling rate [Hz]. Raises InputError for times that are not equally spaced."""
         steps = np.diff(self.t)
         step = float((self.t[-1] - self.t[0]) / len(steps))
         if np.abs(steps - step).max() > UNIFORM * step + 1e-12 * np.abs(self.t).max():
             raise InputError(
-                f"{self.name}: its times are not equally spaced; take .resampled(rate), "
+                f"{self.name}: its times are not equally spaced; use .resampled(rate), "
                 "or solution.at(times)"
             )
         return 1.0 / step
 
     @property
     def rms(self) -> float:
-        """√(mean x²) over time, by trapezoids."""
+        """√(mean x²) over time, by the trapezoidal rule."""
         return float(np.sqrt(np.trapezoid(self.values**2, self.t) / (self.t[-1] - self.t[0])))
 
     @property
     def mean(self) -> float:
-        """Mean over time, by trapezoids."""
+        """Mean over time, by the trapezoidal rule."""
         return float(np.trapezoid(self.values, self.t) / (self.t[-1] - self.t[0]))
 
     @property
     def statistics(self) -> dict[str, float]:
-        """mean, rms, standard deviation, smallest and largest value, their range and the crest
-        factor max|x|/rms.
-        """
+        """Mean, rms, standard deviation, smallest and largest value, their range and the crest
+        factor max|x|/rms."""
         x, rms = self.values, self.rms
         low, high, mean = float(x.min()), float(x.max()), self.mean
         crest = max(abs(low), abs(high)) / rms if rms > 0.0 else 0.0
@@ -99,9 +98,8 @@ class Signal:
         }
 
     def between(self, start: float, end: float) -> Signal:
-        """The signal from ``start`` to ``end``, s. Raises InputError if fewer than two samples are
-        there.
-        """
+        """Signal from ``start`` to ``end`` [s]. Raises InputError if it has fewer than two
+        samples."""
         start, end = one_number(start, "start"), one_number(end, "end")
         keep = (self.t >= start) & (self.t <= end)
         if keep.sum() < 2:
@@ -109,9 +107,8 @@ class Signal:
         return replace(self, t=self.t[keep], values=self.values[keep])
 
     def resampled(self, rate: float) -> Signal:
-        """The signal at ``rate`` samples per second, by a cubic spline. No filter is applied:
-        filter first to lower the rate.
-        """
+        """Signal with ``rate`` samples per second, by a cubic spline. No filter is applied: filter
+        first to lower the rate."""
         from scipy.interpolate import CubicSpline
 
         rate = one_number(rate, "rate")
@@ -124,16 +121,17 @@ class Signal:
         return replace(self, t=t, values=CubicSpline(self.t, self.values)(t))
 
     def fft(self, window: str = "hann") -> Spectrum:
-        """One-sided amplitude spectrum, 2/Σw · |Σ w x e^{−iωt}| of a periodic window: a sine on a
-        line has its amplitude.
+        """One-sided amplitude spectrum, 2/Σw · |Σ w x e^{−iωt}| with a periodic window: a sine on a
+        spectral line has its amplitude.
 
         The mean is on the line 0 Hz. Raises InputError. Source: Harris, Proc. IEEE 66 (1978) 51.
+
         """
         from scipy.signal import get_window
 
         n = len(self.values)
         weights = _window(get_window, window, n)
-        # apart: a window would spread it over the lines beside
+        # removed first: the window would spread it over neighbouring lines
         mean = np.average(self.values, weights=weights)
         values = np.asarray(
             np.fft.rfft(weights * (self.values - mean)) * 2.0 / weights.sum(), complex
@@ -144,11 +142,12 @@ class Signal:
         return Spectrum(np.arange(len(values)) * self.rate / n, values, self.name, self.unit)
 
     def psd(self, *, segment: int | None = None, window: str = "hann") -> Psd:
-        """One-sided power spectral density [unit²/Hz] by Welch's method: mean of segments with half
-        overlap, without their means.
+        """One-sided power spectral density [unit²/Hz] by Welch's method: mean over half-overlapping
+        segments with their means removed.
 
-        segment: its number of samples, by default an eighth of the signal. Raises InputError.
-        Source: Welch, IEEE Trans. Audio Electroacoust. 15 (1967) 70.
+        segment: number of samples per segment, by default an eighth of the signal. Raises
+        InputError. Source: Welch, IEEE Trans. Audio Electroacoust. 15 (1967) 70.
+
         """
         from scipy.signal import get_window, welch
 
@@ -159,9 +158,8 @@ class Signal:
         return Psd(f, values, self.name, self.unit)
 
     def spectrogram(self, *, segment: int | None = None, window: str = "hann") -> Spectrogram:
-        """Amplitude spectra of successive segments with three quarters of overlap, scaled as of
-        `fft`. Raises InputError.
-        """
+        """Amplitude spectra of successive segments with three quarters overlap, scaled as in `fft`.
+        Raises InputError."""
         from scipy.signal import ShortTimeFFT, get_window
 
         length = self._segment(segment, max(16, len(self.values) // 16))
@@ -178,10 +176,10 @@ class Signal:
         """Butterworth filter: "lowpass" or "highpass" at f, "bandpass" or "bandstop" between two f
         (Hz).
 
-        zero_phase: forwards and backwards, without delay and with the square of the gain, −6 dB at
-        f; otherwise forwards only, −3 dB, from the steady state of the first value. The period of
-        the lowest f is at most the length of the signal: longer ones are lost in the effects of its
-        ends. Raises InputError.
+        zero_phase: forwards and backwards, without delay and with the squared gain, −6 dB at f;
+        otherwise forwards only, −3 dB, starting from the steady state of the first value. The
+        period of the lowest f must not exceed the length of the signal; longer periods are lost in
+        end effects. Raises InputError.
         """
         from scipy.signal import butter, sosfilt, sosfilt_zi, sosfiltfilt
 
@@ -210,7 +208,7 @@ class Signal:
         if zero_phase:
             try:
                 return replace(self, values=sosfiltfilt(sections, self.values))
-            except ValueError:  # it is continued at its ends by so many samples
+            except ValueError:  # too short for the padding at its ends
                 raise InputError(
                     f"filter: {len(self.t)} samples are too few for order {order} without delay"
                 ) from None
@@ -219,28 +217,29 @@ class Signal:
         )
 
     def peaks(self, count: int = 10, *, prominence: float | None = None) -> PeakTable:
-        """The ``count`` most prominent maxima, by time; ``prominence``: the least, in its unit.
-        Raises InputError.
+        """The ``count`` most prominent maxima, by time; ``prominence``: least prominence, in the
+        unit of the signal. Raises InputError.
         """
         return peak_table(
             (self.t, self.values), ("t [s]", f"{self.name} [{self.unit}]"), count, prominence
         )
 
     def orders(self, angle: ArrayLike, *, revolutions: int = 8, highest: float = 10.0) -> OrderMap:
-        """Amplitudes over the orders of a rotation, for run-ups: the signal over the angle (nt,)
-        [rad], by a cubic spline, and spectra of blocks of whole ``revolutions`` with a Hann window
-        and half overlap.
+        """Amplitudes over the orders of a rotation, for run-ups: the signal is interpolated over
+        the angle (nt,) [rad] by a cubic spline, and spectra are computed for half-overlapping
+        blocks of ``revolutions`` with a Hann window.
 
-        highest: order. Raises InputError for angles that are not increasing, or of fewer
+        highest: largest order. Raises InputError for angles that are not monotonic or have fewer
         revolutions. Source: Fyfe and Munck, Mech. Syst. Signal Process. 11 (1997) 187 (computed
         order tracking).
+
         """
         from flexmbs.signals.order_tracking import order_map
 
         return order_map(self, angle, revolutions, highest)
 
     def plot(self) -> Figure:
-        """The signal over time."""
+        """Plot the signal over time."""
         from flexmbs.signals.signal_plots import line_figure
 
         return line_figure(self.t, self.values, f"{self.name}  [{self.unit}]", "t  [s]")

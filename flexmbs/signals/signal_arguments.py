@@ -1,4 +1,4 @@
-"""Arguments of analyses of signals: lists of numbers, names out of a list."""
+"""Argument checks of signal analyses: lists of numbers, names from a list."""
 
 import numbers
 from collections.abc import Iterable, Sequence
@@ -11,14 +11,14 @@ from flexmbs.declaration import close_names, shown
 from flexmbs.errors import InputError
 
 FloatArray = NDArray[np.float64]
-LARGEST = 1e100  # beyond it squares and ranges overflow
+LARGEST = 1e100  # squares and ranges of larger values would overflow
 
 
 def number_list(value: Any, key: str, *, least: float = -np.inf) -> FloatArray:
     """A list (n,) of finite numbers, n ≥ 1, none below ``least``. Raises InputError."""
     try:
         given = np.atleast_1d(np.asarray(value))
-    except ValueError:  # rows of unlike lengths
+    except ValueError:  # rows of different lengths
         given = np.array(["?"])
     if given.dtype.kind not in "iuf":
         raise InputError(f"{key}: must be a list of numbers, not {shown(value)}")
@@ -37,9 +37,7 @@ def number_list(value: Any, key: str, *, least: float = -np.inf) -> FloatArray:
 
 
 def numbers_of_any_shape(value: Any, key: str, *, least: float = -np.inf) -> FloatArray:
-    """An array of any shape, also one number, of finite numbers, none below ``least``. Raises
-    InputError.
-    """
+    """Array or number of any shape with finite numbers, none below ``least``. Raises InputError."""
     return number_list(np.ravel(value), key, least=least).reshape(np.shape(value))
 
 
@@ -63,7 +61,7 @@ def whole_number(value: Any, key: str, *, least: int, most: float = np.inf) -> i
 
 
 def whole_numbers(value: Any, key: str) -> NDArray[np.int64]:
-    """A list (n,) of whole numbers, n ≥ 1, such as those of nodes. Raises InputError."""
+    """List (n,) of whole numbers, n ≥ 1, such as node numbers. Raises InputError."""
     listed = value if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
     found = number_list(np.ravel(np.asarray(listed, None if np.size(listed) else float)), key)
     wrong = found[(found != np.floor(found)) | (np.abs(found) > 2**53)]
@@ -73,9 +71,8 @@ def whole_numbers(value: Any, key: str) -> NDArray[np.int64]:
 
 
 def chosen_names(wanted: Iterable[Any] | None, known: Sequence[str], key: str) -> list[str]:
-    """Names out of ``known``, each a text or a tuple of its words; all of them by default. Raises
-    InputError.
-    """
+    """Names from ``known``, each a text or a tuple of its words; by default all. Raises
+    InputError."""
     if wanted is None:
         return list(known)
     given = (
@@ -83,7 +80,7 @@ def chosen_names(wanted: Iterable[Any] | None, known: Sequence[str], key: str) -
     )
     for name in given:
         if not isinstance(name, str | tuple):
-            raise InputError(f"{key}: {shown(name)} is no name; give one of: {', '.join(known)}")
+            raise InputError(f"{key}: {shown(name)} is not a name; give one of: {', '.join(known)}")
     found = [name if isinstance(name, str) else " ".join(map(str, name)) for name in given]
     unknown = [name for name in found if name not in known]
     if unknown:

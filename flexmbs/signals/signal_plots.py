@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from flexmbs.signals.signal_arguments import FloatArray
 
-RANGE = 60.0  # dB of colours
+RANGE = 60.0  # dB, range of the colours
 
 
 def line_figure(
@@ -26,7 +26,8 @@ def line_figure(
     logarithmic: bool = False,
     wide: bool = False,
 ) -> Figure:
-    """One curve; ``logarithmic``: its values, ``wide``: its places too."""
+    """Figure of one curve; ``logarithmic``: logarithmic values, ``wide``: also logarithmic
+    abscissa."""
     with house_style():
         figure, (ax,) = panels(1, height=2.8)
         ax.plot(*thinned(x, y), color=PALETTE[0], linewidth=1.3)
@@ -45,7 +46,7 @@ def line_figure(
 def map_figure(
     x: FloatArray, y: FloatArray, values: FloatArray, title: str, labels: tuple[str, str]
 ) -> Figure:
-    """Values (ny, nx) in dB of the largest as colours, with a scale."""
+    """Figure of values (ny, nx) in dB relative to the largest as colours, with a scale."""
     from matplotlib.colors import LinearSegmentedColormap
 
     largest = float(values.max(initial=0.0)) or 1.0

@@ -1,6 +1,5 @@
-"""Results of spectral analyses: amplitude spectra, power spectral densities, spectrograms, maps
-over orders.
-"""
+"""Results of spectral analyses: amplitude spectra, power spectral densities, spectrograms, order
+maps."""
 
 from __future__ import annotations
 
@@ -43,13 +42,13 @@ class Spectrum:
         return np.abs(self.values)
 
     def peaks(self, count: int = 10, *, prominence: float | None = None) -> PeakTable:
-        """The most prominent lines, by frequency."""
+        """Most prominent lines, by frequency."""
         return peak_table(
             (self.f, self.amplitude), ("f [Hz]", f"{self.name} [{self.unit}]"), count, prominence
         )
 
     def plot(self) -> Figure:
-        """Amplitudes over the frequency, on a logarithmic axis."""
+        """Plot the amplitudes over the frequency, on a logarithmic axis."""
         from flexmbs.signals.signal_plots import line_figure
 
         return line_figure(
@@ -63,11 +62,12 @@ class Spectrum:
 
 @dataclass(frozen=True, eq=False)
 class Psd:
-    """One-sided power spectral density, zero outside of f.
+    """One-sided power spectral density, zero outside f.
 
-    f (n,): frequencies [Hz], ascending.  values (n,): at these, ≥ 0 [unit²/Hz].  unit: that of the
-    signal. logarithmic: straight between the points on logarithmic axes, as specifications are; by
+    f (n,): frequencies [Hz], ascending.  values (n,): at f, ≥ 0 [unit²/Hz].  unit: of the signal.
+    logarithmic: True if straight between the points on logarithmic axes, as in specifications; by
     default linear. Raises InputError.
+
 
     Examples
     --------
@@ -113,8 +113,8 @@ class Psd:
         return float(np.sqrt(self.moment(0)))
 
     def moment(self, order: int) -> float:
-        """∫ fⁿ G df, n ≥ 0, exact for the curve between the points: of straight pieces by Gauss'
-        formula.
+        """Spectral moment ∫ fⁿ G df, n ≥ 0, exact for the piecewise curve; for linear pieces by
+        Gauss quadrature.
         """
         order = whole_number(order, "order", least=0)
         if not self.logarithmic:
@@ -135,19 +135,18 @@ class Psd:
     @property
     def crossing_rate(self) -> float:
         """Mean rate of upward crossings of the mean of a Gaussian process, √(m₂/m₀) [Hz] (Rice
-        1944); 0 without power.
-        """
+        1944); 0 without power."""
         power = self.moment(0)
         return float(np.sqrt(self.moment(2) / power)) if power > 0.0 else 0.0
 
     def peaks(self, count: int = 10, *, prominence: float | None = None) -> PeakTable:
-        """The most prominent maxima, by frequency."""
+        """Most prominent maxima, by frequency."""
         return peak_table(
             (self.f, self.values), ("f [Hz]", f"{self.name} [({self.unit})²/Hz]"), count, prominence
         )
 
     def plot(self) -> Figure:
-        """The density over the frequency, on logarithmic axes."""
+        """Plot the density over the frequency, on logarithmic axes."""
         from flexmbs.signals.signal_plots import line_figure
 
         use = (self.f > 0.0) & (self.values > 0.0)
@@ -163,9 +162,8 @@ class Psd:
 
 @dataclass(frozen=True, eq=False)
 class Spectrogram:
-    """Amplitudes (nf, nt) over f (nf,) [Hz] at the middles t (nt,) [s] of the segments, in the unit
-    of the signal.
-    """
+    """Amplitudes (nf, nt) over f (nf,) [Hz] at the midpoints t (nt,) [s] of the segments, in the
+    unit of the signal."""
 
     t: FloatArray
     f: FloatArray
@@ -174,23 +172,22 @@ class Spectrogram:
     unit: str
 
     def plot(self) -> Figure:
-        """Amplitudes in dB of the largest as colours over time and frequency."""
+        """Plot the amplitudes in dB relative to the largest as colours over time and frequency."""
         from flexmbs.signals.signal_plots import map_figure
 
         return map_figure(
             self.t,
             self.f,
             self.amplitude,
-            f"{self.name}: amplitude in dB of the largest",
+            f"{self.name}: amplitude in dB relative to the largest",
             ("t  [s]", "f  [Hz]"),
         )
 
 
 @dataclass(frozen=True, eq=False)
 class OrderMap:
-    """Amplitudes (no, nt) of orders (no,) of a rotation at the middles t (nt,) [s] of blocks; speed
-    (nt,) [rad/s].
-    """
+    """Amplitudes (no, nt) of orders (no,) of a rotation at the midpoints t (nt,) [s] of blocks;
+    speed (nt,) [rad/s]."""
 
     t: FloatArray
     speed: FloatArray
@@ -201,18 +198,17 @@ class OrderMap:
 
     def order(self, order: float) -> FloatArray:
         """Amplitude (nt,) of the order nearest to ``order``. Raises InputError for orders outside
-        of the map.
-        """
+        the map."""
         order = one_number(order, "order")
         if not self.orders[0] <= order <= self.orders[-1]:
             raise InputError(
-                f"order: {order:g} is outside of the map, {self.orders[0]:g} … {self.orders[-1]:g}"
+                f"order: {order:g} is outside the map, {self.orders[0]:g} … {self.orders[-1]:g}"
             )
         return self.amplitude[int(np.argmin(np.abs(self.orders - order)))]
 
     def plot(self) -> Figure:
-        """Amplitudes in dB of the largest as colours over the speed and the order."""
+        """Plot the amplitudes in dB relative to the largest as colours over speed and order."""
         from flexmbs.signals.signal_plots import map_figure
 
-        title = f"{self.name}: amplitude in dB of the largest"
+        title = f"{self.name}: amplitude in dB relative to the largest"
         return map_figure(self.speed, self.orders, self.amplitude, title, ("Ω  [rad/s]", "order"))

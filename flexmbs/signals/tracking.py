@@ -1,11 +1,11 @@
-"""Branches of modes over a parameter: modes of neighbouring values are paired by the modal
-assurance criterion.
+"""Branches of modes over a parameter: modes at successive values are paired by the modal assurance
+criterion.
 
     MAC(φ, ψ) = |φᴴψ|² / (φᴴφ ψᴴψ),    pairs: max Σ MAC (Hungarian method)
 
-Where modes have equal eigenvalues, their shapes are any vectors of a subspace: the MAC is then that
-with the subspace, and the branch goes on with the projection of its last shape onto it. Sources:
-Allemang and Brown, Proc. IMAC 1 (1982) 110; Kuhn, Nav. Res. Logist. Q. 2 (1955) 83.
+For modes with equal eigenvalues, the shapes are arbitrary vectors of a subspace: the MAC is then
+evaluated with the subspace, and the branch continues with the projection of its last shape onto it.
+Sources: Allemang and Brown, Proc. IMAC 1 (1982) 110; Kuhn, Nav. Res. Logist. Q. 2 (1955) 83.
 """
 
 from collections.abc import Sequence
@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from flexmbs.signals.signal_arguments import FloatArray
 
 ComplexArray = NDArray[np.complex128]
-EQUAL = 1e-6  # difference of eigenvalues, over the larger: their modes share a subspace
-# weight of the distance of eigenvalues beside the MAC: decides between modes of like shapes
+EQUAL = 1e-6  # relative difference of eigenvalues below which their modes share a subspace
+# weight of the distance of eigenvalues relative to the MAC: decides between modes with similar
+# shapes
 NEARNESS = 1e-2
 
 
 class Branches(NamedTuple):
     """Branches over n values: eigenvalue (n, m), NaN where a branch does not exist; shape (n, ns,
-    m), of unit length; mac (n − 1, m), of the shapes of neighbouring values, NaN where a branch
-    begins or ends."""
+    m), of unit length; mac (n − 1, m) of the shapes at successive values, NaN where a branch begins
+    or ends."""
 
     eigenvalue: ComplexArray
     shape: ComplexArray
@@ -47,7 +48,8 @@ def track(
     """Branches of modes with eigenvalues (mₖ,) and shapes (ns, mₖ) at successive values of a
     parameter.
 
-    compared: columns (n, mₖ), linear in the shapes, that are compared in place of these."""
+    compared: columns (n, mₖ), linear in the shapes, that are compared instead of the shapes.
+    """
     from scipy.optimize import linear_sum_assignment
 
     seen = shapes if compared is None else compared
@@ -76,19 +78,20 @@ def track(
 
 
 def _unit(shape: ComplexArray) -> ComplexArray:
-    """Columns of unit length; those of modes without displacement, as of a current, stay zero."""
+    """Columns normalized to unit length; columns of modes without displacement (e.g. of a current)
+    stay zero."""
     size = np.linalg.norm(shape, axis=0)
     return np.asarray(shape / np.where(size > 0.0, size, 1.0), complex)
 
 
 def _groups(value: ComplexArray) -> NDArray[np.bool_]:
-    """(m, m): whether two eigenvalues are equal."""
+    """Mask (m, m) of equal eigenvalues."""
     size = np.maximum(np.abs(value[:, None]), np.abs(value))
     return np.abs(value[:, None] - value) <= EQUAL * size
 
 
 def _within(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> FloatArray:
-    """MAC (na, nb) of unit columns a with the subspaces that the groups of columns of b span."""
+    """MAC (na, nb) of unit columns a with the subspaces spanned by the groups of columns of b."""
     found = np.zeros((a.shape[1], b.shape[1]))
     for k, group in enumerate(groups):
         basis = np.linalg.qr(b[:, group])[0]
@@ -99,8 +102,8 @@ def _within(a: ComplexArray, b: ComplexArray, groups: NDArray[np.bool_]) -> Floa
 def _continued(
     old: ComplexArray, new: ComplexArray, at: NDArray[np.int64], groups: NDArray[np.bool_]
 ) -> ComplexArray:
-    """T (m, m) with which the new shapes go on, new T: in subspaces of equal eigenvalues to the
-    projections of the old ones, column k at ``at[k]``."""
+    """Matrix T (m, m) such that new T continues the branches: in subspaces of equal eigenvalues
+    with the projections of the old shapes, column k at ``at[k]``."""
     turn = np.eye(new.shape[1], dtype=complex)
     for k, column in zip(at, old.T):
         if groups[k].sum() > 1:

@@ -133,7 +133,7 @@ def test_critical_speeds_say_who_sees_them(turning: bool) -> None:
     np.testing.assert_allclose(
         [point.speed for point in points], [10.0] if turning else [20.0, 20.0], rtol=1e-6
     )
-    label = "critical to loads at rest, seen from the rotor" if turning else "critical speeds"
+    label = "critical for stationary loads, seen from the rotor" if turning else "critical speeds"
     assert label in found.plot().axes[0].get_legend_handles_labels()[1]
 
 

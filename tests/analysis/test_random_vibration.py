@@ -117,7 +117,7 @@ def test_what_has_no_stationary_response_is_refused() -> None:
         match=r"'effort mount' is in N, its density in \(m\)²/Hz; convert it to \(N\)²/Hz",
     ):
         linear().random_response({"effort mount": fm.Psd([1.0, 2.0], [1.0, 1.0], unit="m")})
-    with pytest.raises(fm.InputError, match="inputs: must be a dictionary"):
+    with pytest.raises(fm.InputError, match="inputs: must be a mapping"):
         linear().random_response(white)
     with pytest.raises(fm.InputError, match=r"needs a fm.Psd, not float"):
         linear().random_response({"effort mount": 1.0})

@@ -164,7 +164,7 @@ def test_outputs_that_miss_the_extremes_are_reported(data: fm.FlexibleBodyData) 
         sparse = fm.simulate(model, t_end=0.4, step=5e-3, output_step=0.05)
     curve = fm.SNCurve(amplitude=5e6, cycles=1e6, slope=4.0)
     with pytest.warns(
-        fm.ModelWarning, match="outputs are too sparse: of four times as many the damage"
+        fm.ModelWarning, match="outputs are too sparse: with four times as many the damage"
     ):
         fm.fatigue(sparse, "arm", curve, nodes=[sparse.body("arm").stress.nearest(TOP)])
 

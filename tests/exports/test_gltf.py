@@ -159,7 +159,7 @@ def test_motions_beyond_single_precision_are_refused(tmp_path: Path) -> None:
     body = fm.RigidBody("b", mass=1.0, inertia=(1, 1, 1), frames={"end": (1, 0, 0)})
     model.add(fm.Prismatic("rail", model.ground, model.add(body), v0=1e39))
     solution = fm.simulate(model, t_end=2.0, step=0.5)
-    with pytest.raises(fm.InputError, match="glTF: the motion is beyond the numbers of the format"):
+    with pytest.raises(fm.InputError, match="glTF: the motion exceeds the range of the format"):
         solution.to_gltf(tmp_path / "run.glb")
     page = solution.show(browser=False).text
     assert "m: the motion extends far beyond the size of the model" in page

@@ -48,7 +48,10 @@ def indefinite():
 
 @pytest.mark.parametrize(
     "data, statement",
-    [(wrong_gram, "form a Gram matrix"), (indefinite, "K_ff is positive definite")],
+    [
+        (wrong_gram, "form a positive semidefinite Gram matrix"),
+        (indefinite, "K_ff is positive definite"),
+    ],
 )
 def test_rejected(data, statement):
     with pytest.raises(

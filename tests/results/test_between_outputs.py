@@ -74,7 +74,7 @@ def test_outputs_are_met_and_files_serve_too(tmp_path):
 def test_times_outside_are_rejected():
     solution = fm.simulate(hanging(), t_end=0.1)
     with pytest.raises(
-        fm.InputError, match=r"times: 0\.2 s is outside of the solution, which has 0 … 0\.1 s"
+        fm.InputError, match=r"times: 0\.2 s is outside the solution, which covers 0 … 0\.1 s"
     ):
         solution.at(0.2)
 

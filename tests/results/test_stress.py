@@ -353,7 +353,7 @@ def test_stress_below_yield_passes_and_unknown_yield_is_no_criterion() -> None:
     ("ask", "message"),
     [
         (lambda view: view.history(99), "node 99 of body 'beam' has no stress"),
-        (lambda view: view.field(7.0), "t: 7 s is outside of the solution"),
+        (lambda view: view.field(7.0), "t: 7 s is outside the solution"),
         (lambda view: view.hot_spots(0), "count: must be a whole number from 1, not 0"),
         (lambda view: view.hot_spots(spacing=-1.0), "spacing: -1 is not allowed"),
     ],

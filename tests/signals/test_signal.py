@@ -153,7 +153,7 @@ def test_resampling_and_unequal_times() -> None:
     uneven = np.sort(np.random.default_rng(1).uniform(0.0, 4.0, 4000))
     signal = fm.Signal(uneven, np.sin(uneven))
     with pytest.raises(
-        fm.InputError, match=r"its times are not equally spaced; take .resampled\(rate\)"
+        fm.InputError, match=r"its times are not equally spaced; use .resampled\(rate\)"
     ):
         signal.fft()
     again = signal.resampled(100.0)
@@ -180,7 +180,7 @@ BAD = {
     ),
     "half of the sampling rate": lambda: fm.Signal(T, T).filter("lowpass", 500.0),
     "segment: must be a whole number within 2 … 4000": lambda: fm.Signal(T, T).psd(segment=5000),
-    "angle: must increase or decrease": lambda: fm.Signal(T, T).orders(np.sin(T)),
+    "angle: must be monotonic": lambda: fm.Signal(T, T).orders(np.sin(T)),
     "revolutions: the signal has": lambda: fm.Signal(T, T).orders(T),
     "highest: must be within": lambda: fm.Signal(T, T).orders(60.0 * T, highest=60.0),
     "rate: must give 2 …": lambda: fm.Signal(T, T).resampled(-1.0),

@@ -233,7 +233,7 @@ def test_files_keep_it(tmp_path: Path) -> None:
     lone, other = data.pieces[0], strip(3).pieces[1]
     with pytest.raises(
         InputError,
-        match=r"strip: the pieces have 0 and \d+ rows of damping together; take all pieces of one",
+        match=r"strip: the pieces have 0 and \d+ common damping rows; use all pieces of one",
     ):
         DividedBodyData("strip", (lone, other))
 
@@ -245,14 +245,14 @@ def test_pieces_of_other_damping_do_not_fit(cuts: str) -> None:
     assert len({len(piece.damping_rows) for each in (body, other) for piece in each.pieces}) == 1
     with pytest.raises(
         InputError,
-        match=r"strip: cut \d is of different parts or reductions in pieces 1 and 2; take all "
+        match=r"strip: cut \d belongs to different parts or reductions in pieces 1 and 2; take all "
         r"pieces of one",
     ):
         DividedBodyData("strip", (body.pieces[0], *other.pieces[1:]))
     for some in (body.pieces[:1], body.pieces[:2]):
         with pytest.raises(
             InputError,
-            match=r"strip: piece \d has the damping of all pieces, of which that at its cut \d "
+            match=r"strip: piece \d is damped jointly with all pieces, but the piece at its cut \d "
             r"is missing",
         ):
             DividedBodyData("strip", some)
